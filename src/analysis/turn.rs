@@ -1,0 +1,130 @@
+//! What happened at a request, in the words of the record.
+
+use crate::conversation::{History, RequestIndex};
+use crate::prompt::{Step, StepKind, Ttl, is_break, recorded_shortfall};
+use crate::units::Tokens;
+
+/// Something worth a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The first request of a chain.
+    Opening,
+    /// Another model than before.
+    ModelChange,
+    /// The conversation was summarised.
+    Compaction,
+    /// Old tool results were cleared.
+    Microcompaction,
+    /// Messages were taken out or rewritten in another way.
+    Rewrite,
+    /// The cache had expired: the gap in milliseconds and the TTL it exceeded.
+    Expired(i64, Ttl),
+    /// Much less was read than could have been.
+    Break(Tokens),
+    /// The last write was not readable, what lies before it was.
+    OneStepBehind(Tokens),
+    /// More was read than the record explains: a background request wrote it.
+    BackgroundWrite(Tokens),
+    /// A large part behind the last marker was sent in full.
+    UncachedTail(Tokens),
+    /// The branch was left later.
+    Rewound,
+}
+
+/// A request with what happened at it.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// The request.
+    pub request: RequestIndex,
+    /// From the start of the one before to its own, in milliseconds.
+    pub gap: Option<i64>,
+    /// What the client added since, with the answer before: the growth of the prompt less the
+    /// output before; `None` where it cannot be told. Derived.
+    pub added: Option<Tokens>,
+    /// What happened, the most important first.
+    pub events: Vec<Event>,
+}
+
+/// A tail beyond this is more than generation overhead.
+const LARGEST_CONSTANT_TAIL: Tokens = Tokens(20);
+
+/// Reads that differ by less than this show nothing.
+const NOISE: Tokens = Tokens(50);
+
+/// The turns of some requests.
+pub fn turns<'a>(
+    history: &'a History,
+    steps: &'a [Step],
+    requests: &'a [RequestIndex],
+) -> impl Iterator<Item = Turn> + 'a {
+    requests.iter().map(|&index| {
+        let step = &steps[index.0];
+        Turn {
+            request: index,
+            gap: step.gap,
+            added: added(history, index, step),
+            events: events(history, index, step),
+        }
+    })
+}
+
+fn added(history: &History, index: RequestIndex, step: &Step) -> Option<Tokens> {
+    let request = history.request(index);
+    let previous = history.predecessor(request)?;
+    let is_comparable = !previous.output_is_lower_bound
+        && !step.is_rewritten
+        && request.model == previous.model
+        && !request.between.rewrites_history();
+    is_comparable.then(|| {
+        request.prompt_total().saturating_sub(previous.prompt_total() + previous.usage.output)
+    })
+}
+
+fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
+    let request = history.request(index);
+    let between = &request.between;
+    let mut events = Vec::new();
+    match step.kind {
+        StepKind::Opening => events.push(Event::Opening),
+        StepKind::ModelChange => events.push(Event::ModelChange),
+        StepKind::Expired => {
+            if let (Some(gap), Some(ttl)) = (step.gap, step.predecessor_ttl) {
+                events.push(Event::Expired(gap, ttl));
+            }
+        }
+        StepKind::Continued | StepKind::Rewritten => {}
+    }
+    if between.has_compaction {
+        events.push(Event::Compaction);
+    } else if between.has_microcompaction {
+        events.push(Event::Microcompaction);
+    } else if step.kind == StepKind::Rewritten {
+        events.push(Event::Rewrite);
+    }
+    if let StepKind::Continued = step.kind {
+        events.extend(difference(history, index, step));
+    }
+    if request.usage.prompt.input > LARGEST_CONSTANT_TAIL {
+        events.push(Event::UncachedTail(request.usage.prompt.input));
+    }
+    if !request.is_live {
+        events.push(Event::Rewound);
+    }
+    events
+}
+
+/// How a read differs from what the request before had left.
+fn difference(history: &History, index: RequestIndex, step: &Step) -> Option<Event> {
+    let request = history.request(index);
+    let previous = history.predecessor(request)?;
+    let read = request.usage.prompt.read;
+    let shortfall = recorded_shortfall(request, step);
+    if read == previous.usage.prompt.read && shortfall > Tokens::ZERO {
+        return Some(Event::OneStepBehind(shortfall));
+    }
+    if is_break(request, step) || shortfall > Tokens(2_000) {
+        return Some(Event::Break(shortfall));
+    }
+    let surplus = read.saturating_sub(step.previous_end);
+    (surplus > NOISE).then_some(Event::BackgroundWrite(surplus))
+}

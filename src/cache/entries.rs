@@ -1,0 +1,150 @@
+//! The cache entries of one organisation: which prefixes are stored, and when each was last used.
+//!
+//! A read refreshes every live entry on its path. Doing that entry by entry would cost a walk to
+//! the root for each request, so entries that are read together share a clock: a *run* is a piece
+//! of a path, written step by step with one TTL, and remembers its uses instead of its entries'.
+
+use rustc_hash::FxHashMap;
+
+use crate::id::Symbol;
+use crate::prompt::{NodeId, Ttl};
+use crate::units::Millis;
+
+/// How many runs a path is followed up. A run ends where a conversation branches or changes its
+/// TTL, so real paths have a handful; the limit keeps hostile ones linear.
+const LONGEST_PATH: usize = 1_000;
+
+/// Where an entry stands in its run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    run: usize,
+    position: usize,
+    model: Symbol,
+    /// The session that wrote it.
+    pub(super) session: Symbol,
+}
+
+#[derive(Debug)]
+struct Run {
+    ttl: Ttl,
+    /// The position of the last entry.
+    tip: usize,
+    /// The entry that the first one extends.
+    parent: Option<Place>,
+    /// Uses: (position, time), positions falling and times rising. A use of a position is one of
+    /// all positions before it, so an earlier use of an earlier position tells nothing.
+    uses: Vec<(usize, Millis)>,
+}
+
+/// The stored entries.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    places: FxHashMap<NodeId, Place>,
+    runs: Vec<Run>,
+    systems: FxHashMap<SystemKey, SystemEntry>,
+}
+
+/// The entry at the end of a conversation's system prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct SystemKey {
+    pub(super) node: NodeId,
+    pub(super) model: Symbol,
+    /// The session, where sessions are taken apart.
+    pub(super) session: Option<Symbol>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct SystemEntry {
+    ttl: Ttl,
+    last_used: Millis,
+}
+
+/// Who writes an entry, and how.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Write {
+    pub(super) node: NodeId,
+    pub(super) model: Symbol,
+    pub(super) session: Symbol,
+    pub(super) ttl: Ttl,
+    pub(super) at: Millis,
+}
+
+fn is_alive(last_used: Millis, ttl: Ttl, now: Millis) -> bool {
+    now.since(last_used) < ttl.millis()
+}
+
+impl Entries {
+    /// The entry at a node, if the model can read one there now.
+    pub(super) fn live(&self, node: NodeId, model: Symbol, now: Millis) -> Option<Place> {
+        let place = *self.places.get(&node)?;
+        (place.model == model && self.is_place_alive(place, now)).then_some(place)
+    }
+
+    /// The entry at a node, whoever wrote it and whether it is alive or not.
+    pub(super) fn written(&self, node: NodeId) -> Option<Place> {
+        self.places.get(&node).copied()
+    }
+
+    fn is_place_alive(&self, place: Place, now: Millis) -> bool {
+        let run = &self.runs[place.run];
+        let later = run.uses.partition_point(|(position, _)| *position >= place.position);
+        later > 0 && is_alive(run.uses[later - 1].1, run.ttl, now)
+    }
+
+    /// Stores an entry that extends `hit`, which was read for it, and refreshes what lies before.
+    ///
+    /// With `shares_sessions` false a session does not keep the entries of another one alive.
+    pub(super) fn write(&mut self, write: Write, hit: Option<Place>, shares_sessions: bool) {
+        let parent = hit.filter(|hit| shares_sessions || hit.session == write.session);
+        let place = match parent {
+            Some(hit) if self.continues(hit, write.ttl) => {
+                self.runs[hit.run].tip += 1;
+                Self::place(hit.run, hit.position + 1, &write)
+            }
+            parent => {
+                self.runs.push(Run { ttl: write.ttl, tip: 0, parent, uses: Vec::new() });
+                Self::place(self.runs.len() - 1, 0, &write)
+            }
+        };
+        self.places.insert(write.node, place);
+        self.touch(place, write.at);
+    }
+
+    fn continues(&self, hit: Place, ttl: Ttl) -> bool {
+        let run = &self.runs[hit.run];
+        run.tip == hit.position && run.ttl == ttl
+    }
+
+    fn place(run: usize, position: usize, write: &Write) -> Place {
+        Place { run, position, model: write.model, session: write.session }
+    }
+
+    /// Notes a use of an entry and, with it, of every live entry before it.
+    fn touch(&mut self, place: Place, now: Millis) {
+        let mut next = Some(place);
+        for _ in 0..LONGEST_PATH {
+            let Some(place) = next else { break };
+            let run = &mut self.runs[place.run];
+            while run.uses.last().is_some_and(|(position, _)| *position <= place.position) {
+                run.uses.pop();
+            }
+            run.uses.push((place.position, now));
+            next = run.parent.filter(|parent| self.is_place_alive(*parent, now));
+        }
+    }
+
+    /// Whether a conversation's system prompt is readable now.
+    pub(super) fn is_system_live(&self, key: SystemKey, now: Millis) -> bool {
+        self.systems.get(&key).is_some_and(|entry| is_alive(entry.last_used, entry.ttl, now))
+    }
+
+    /// Stores or refreshes the entry of a system prompt. An entry keeps the TTL it was written
+    /// with as long as it lives.
+    pub(super) fn use_system(&mut self, key: SystemKey, ttl: Ttl, now: Millis) {
+        let ttl = match self.systems.get(&key) {
+            Some(entry) if is_alive(entry.last_used, entry.ttl, now) => entry.ttl,
+            _ => ttl,
+        };
+        self.systems.insert(key, SystemEntry { ttl, last_used: now });
+    }
+}

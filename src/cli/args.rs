@@ -1,0 +1,250 @@
+//! The command line, as it is typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Replays coding-agent sessions through the providers' prompt-cache rules.
+///
+/// Says for every request what was read from cache, written to it and paid, what the rules make of
+/// it, and what other cache lifetimes would have cost. Reads Claude Code transcripts; needs no
+/// network.
+#[derive(Debug, Parser)]
+#[command(name = "cachesim", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(super) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0   done; damaged input is counted and named on stderr
+  2   usage
+  3   no usable input
+  4   damaged input, under --strict
+  5   a model without a price, under --strict-prices
+  70  a bug in this program";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// The per-turn ledger and the totals: billed, predicted, and under other policies
+    #[command(after_help = ANALYZE_EXAMPLES)]
+    Analyze(AnalyzeArgs),
+    /// How well the rules reproduce the recorded usage
+    #[command(after_help = VERIFY_EXAMPLES)]
+    Verify(VerifyArgs),
+    /// The prices in use
+    Prices(PricesArgs),
+}
+
+const ANALYZE_EXAMPLES: &str = "\
+Examples:
+  cachesim analyze session.jsonl
+  cachesim analyze ~/.claude/projects --since 2026-07-01 --strategy billed,5m,1h,mixed
+  cachesim analyze session.jsonl --format jsonl -o ledger.jsonl
+  zstdcat old.jsonl.zst | cachesim analyze - --format json";
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  cachesim verify
+  cachesim verify ~/.claude/projects --format json -o verify.json";
+
+/// `analyze`.
+#[derive(Debug, Args)]
+pub(super) struct AnalyzeArgs {
+    /// The input.
+    #[command(flatten)]
+    pub(super) input: InputArgs,
+    /// The strategies to compare: billed, replay, none, 5m, 1h, mixed
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_STRATEGIES)]
+    pub(super) strategy: Vec<String>,
+    /// Whether counterfactuals keep the recorded breaks inside the TTL
+    #[arg(long, value_enum, default_value_t = BreaksArg::Keep)]
+    pub(super) breaks: BreaksArg,
+    /// The simulation.
+    #[command(flatten)]
+    pub(super) simulation: SimulationArgs,
+    /// The output format
+    #[arg(long, value_enum, default_value_t = AnalyzeFormat::Table)]
+    pub(super) format: AnalyzeFormat,
+    /// The output.
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+const DEFAULT_STRATEGIES: &str = "billed,replay,none,5m,1h";
+
+/// `verify`.
+#[derive(Debug, Args)]
+pub(super) struct VerifyArgs {
+    /// The input.
+    #[command(flatten)]
+    pub(super) input: InputArgs,
+    /// The simulation.
+    #[command(flatten)]
+    pub(super) simulation: SimulationArgs,
+    /// The output format
+    #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
+    pub(super) format: DocumentFormat,
+    /// The output.
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+/// `prices`.
+#[derive(Debug, Args)]
+pub(super) struct PricesArgs {
+    /// What to show.
+    #[command(subcommand)]
+    pub(super) command: PricesCommand,
+}
+
+/// `prices …`.
+#[derive(Debug, Subcommand)]
+pub(super) enum PricesCommand {
+    /// All models with the prices of a day
+    List {
+        /// The day, as YYYY-MM-DD [default: the day the table was last checked]
+        #[arg(long, value_name = "DATE")]
+        at: Option<String>,
+        /// The table and the output.
+        #[command(flatten)]
+        shared: PricesShared,
+    },
+    /// Every price a model has or had
+    Show {
+        /// The model, by any of its names
+        model: String,
+        /// Only what holds on this day, as YYYY-MM-DD
+        #[arg(long, value_name = "DATE")]
+        at: Option<String>,
+        /// The table and the output.
+        #[command(flatten)]
+        shared: PricesShared,
+    },
+}
+
+/// What both price commands take.
+#[derive(Debug, Args)]
+pub(super) struct PricesShared {
+    /// Price files to lay over the built-in table
+    #[arg(long, value_name = "FILE")]
+    pub(super) prices: Vec<PathBuf>,
+    /// The output format
+    #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
+    pub(super) format: DocumentFormat,
+    /// The output.
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+/// Where the requests come from.
+#[derive(Debug, Args)]
+pub(super) struct InputArgs {
+    /// Files, folders (walked for *.jsonl, also .gz and .zst), or - for standard input
+    /// [default: projects/ in $CLAUDE_CONFIG_DIR or ~/.claude]
+    #[arg(value_name = "PATH")]
+    pub(super) paths: Vec<PathBuf>,
+    /// Report requests from this moment on: YYYY-MM-DD or RFC 3339
+    #[arg(long, value_name = "TIME")]
+    pub(super) since: Option<String>,
+    /// Report requests before this moment: YYYY-MM-DD or RFC 3339
+    #[arg(long, value_name = "TIME")]
+    pub(super) until: Option<String>,
+    /// How many threads read and simulate [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(super) jobs: Option<u16>,
+    /// Exit with 4 where input is damaged
+    #[arg(long)]
+    pub(super) strict: bool,
+}
+
+/// What a simulation assumes.
+#[derive(Debug, Args)]
+pub(super) struct SimulationArgs {
+    /// What other traffic keeps warm of a chain's first read
+    #[arg(long, value_enum, default_value_t = SharedPrefixArg::Auto)]
+    pub(super) shared_prefix: SharedPrefixArg,
+    /// Price files to lay over the built-in table: cachesim's TOML or LiteLLM's JSON
+    #[arg(long, value_name = "FILE")]
+    pub(super) prices: Vec<PathBuf>,
+    /// Exit with 5 where a model has no price
+    #[arg(long)]
+    pub(super) strict_prices: bool,
+}
+
+/// Where the output goes.
+#[derive(Debug, Args)]
+pub(super) struct OutputArgs {
+    /// Write to this file; - is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(super) output: PathBuf,
+    /// When to use colours and bold text
+    #[arg(long, value_enum, default_value_t = ColorArg::Auto)]
+    pub(super) color: ColorArg,
+    /// Errors only on stderr
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(super) quiet: bool,
+    /// Name every rejected line on stderr, not only the first few
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+}
+
+/// `--breaks`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum BreaksArg {
+    /// They happen under every policy, so that policies differ by themselves alone
+    Keep,
+    /// They do not happen
+    Drop,
+}
+
+/// `--shared-prefix`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum SharedPrefixArg {
+    /// As calibrated from expiries, rewrites and first requests
+    Auto,
+    /// Nothing is readable after an expiry
+    Cold,
+    /// It is always readable
+    Warm,
+}
+
+/// `--color`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ColorArg {
+    /// On a terminal, unless `NO_COLOR` is set
+    Auto,
+    /// Also in files and pipes
+    Always,
+    /// Nowhere
+    Never,
+}
+
+/// The formats of `analyze`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum AnalyzeFormat {
+    /// Tables for a terminal
+    Table,
+    /// Totals, as cachesim.report/v1
+    Json,
+    /// A line for each request and strategy, as cachesim.ledger/v1
+    Jsonl,
+    /// The same lines as CSV
+    Csv,
+    /// Tables for a comment or a page
+    Markdown,
+}
+
+/// The formats of the other commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum DocumentFormat {
+    /// Tables for a terminal
+    Table,
+    /// For programs
+    Json,
+    /// Tables for a comment or a page
+    Markdown,
+}

@@ -1,0 +1,37 @@
+//! `cachesim verify`.
+
+use crate::analysis;
+use crate::cli::args::{DocumentFormat, VerifyArgs};
+use crate::cli::error::CliError;
+use crate::cli::input::{read_history, select};
+use crate::cli::output::Output;
+use crate::cli::pricing::{check_prices, price_table};
+use crate::ledger::Ledger;
+use crate::prompt::{build, steps};
+use crate::report::{verify_document, write_verification};
+use crate::strategy::{ALL, Assumptions};
+
+/// How well the rules reproduce the recorded usage.
+///
+/// # Panics
+/// Never: every strategy is simulated, so the record and its replay are among them.
+pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
+    let prices = price_table(&args.simulation.prices)?;
+    let output = Output::open(&args.output)?;
+    let history = read_history(&args.input, &args.output)?;
+    let selection = select(&args.input, &history)?;
+    let assumptions =
+        Assumptions { keeps_breaks: true, shared_prefix: args.simulation.shared_prefix.into() };
+    let trace = build(&history, assumptions.shared_prefix);
+    let ledger = Ledger::new(&history, &trace, &prices, &ALL, &assumptions);
+    check_prices(&ledger, args.simulation.strict_prices, args.output.quiet)?;
+    let verification = analysis::verify(&ledger, &steps(&history), &selection)
+        .expect("all strategies are simulated");
+    match args.format {
+        DocumentFormat::Table => output.text(&verify_document(&history, &verification)),
+        DocumentFormat::Markdown => output.markdown(&verify_document(&history, &verification)),
+        DocumentFormat::Json => {
+            output.write(|out| write_verification(&history, &verification, out))
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The input of a run: which files, read with progress, and what was wrong with them.
+
+use std::env;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::args::{InputArgs, OutputArgs};
+use super::error::CliError;
+use super::moment::moment;
+use crate::conversation::{History, read};
+use crate::ledger::Selection;
+use crate::report::{grouped, terminal_safe};
+use crate::transcript::{Discovered, discover};
+
+/// Runs shorter than this show no progress.
+const QUIET_TIME: Duration = Duration::from_secs(1);
+
+/// How many rejected lines are named without `--verbose`.
+const NAMED_LINES: usize = 5;
+
+/// Reads everything the arguments name.
+pub(super) fn read_history(input: &InputArgs, output: &OutputArgs) -> Result<History, CliError> {
+    let paths = if input.paths.is_empty() { default_paths()? } else { input.paths.clone() };
+    let discovered = discover(&paths);
+    if discovered.sources.is_empty() && discovered.diagnostics.counts().next().is_none() {
+        return Err(CliError::NoInput(
+            "no *.jsonl file (also .gz, .zst) in the given folders".to_owned(),
+        ));
+    }
+    let history = read_with_progress(discovered, output.quiet);
+    if !output.quiet {
+        name_damage(&history, output.verbose);
+    }
+    if input.strict && history.diagnostics.has_damage() {
+        return Err(CliError::DamagedInput);
+    }
+    if history.requests.is_empty() {
+        return Err(CliError::NoInput(
+            "no request in the input: cachesim reads Claude Code transcripts (*.jsonl)".to_owned(),
+        ));
+    }
+    Ok(history)
+}
+
+/// The requests that are reported.
+pub(super) fn select(input: &InputArgs, history: &History) -> Result<Selection, CliError> {
+    let bound = |text: &Option<String>, option| {
+        text.as_deref().map(|text| moment(text, option)).transpose()
+    };
+    let since = bound(&input.since, "--since")?;
+    let until = bound(&input.until, "--until")?;
+    let selection = Selection::new(history, since, until);
+    if selection.is_empty() {
+        let message = "no request between --since and --until".to_owned();
+        return Err(CliError::NoInput(message));
+    }
+    Ok(selection)
+}
+
+/// Where Claude Code keeps its transcripts.
+fn default_paths() -> Result<Vec<PathBuf>, CliError> {
+    let configured = env::var("CLAUDE_CONFIG_DIR").ok().filter(|value| !value.trim().is_empty());
+    let candidates: Vec<PathBuf> = match configured {
+        Some(list) => list.split(',').map(|folder| PathBuf::from(folder.trim())).collect(),
+        None => env::home_dir().map(|home| home.join(".claude")).into_iter().collect(),
+    };
+    let folders: Vec<PathBuf> = candidates
+        .iter()
+        .map(|folder| folder.join("projects"))
+        .filter(|folder| folder.is_dir())
+        .collect();
+    if folders.is_empty() {
+        return Err(CliError::NoInput(
+            "no transcripts: give a PATH, or set CLAUDE_CONFIG_DIR to a folder with projects/"
+                .to_owned(),
+        ));
+    }
+    Ok(folders)
+}
+
+fn read_with_progress(discovered: Discovered, quiet: bool) -> History {
+    if quiet || !std::io::stderr().is_terminal() || env::var_os("CI").is_some() {
+        return read(discovered, |_| {});
+    }
+    let total = discovered.sources.iter().map(|source| source.size).sum();
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes} of {total_bytes}  {eta}") {
+        bar.set_style(style);
+    }
+    let began = Instant::now();
+    let history = read(discovered, |bytes| {
+        bar.inc(bytes);
+        if bar.is_hidden() && began.elapsed() > QUIET_TIME {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    });
+    bar.finish_and_clear();
+    history
+}
+
+/// Says on stderr what was rejected or repaired.
+fn name_damage(history: &History, verbose: bool) {
+    let diagnostics = &history.diagnostics;
+    let counts: Vec<String> = diagnostics
+        .counts()
+        .map(|(kind, count)| format!("{} {}", grouped(count), kind.name()))
+        .collect();
+    if counts.is_empty() {
+        return;
+    }
+    let damage: Vec<_> =
+        diagnostics.examples().iter().filter(|one| verbose || one.kind.is_damage()).collect();
+    let named = if verbose { damage.len() } else { NAMED_LINES.min(damage.len()) };
+    for diagnostic in &damage[..named] {
+        anstream::eprintln!("cachesim: {}", terminal_safe(&diagnostic.to_string()));
+    }
+    let hint = if named < damage.len() { " (-v names each)" } else { "" };
+    anstream::eprintln!("cachesim: skipped or repaired: {}{hint}", counts.join(", "));
+}

@@ -1,0 +1,74 @@
+//! The command line: the only part that touches the terminal, the environment and exit codes.
+
+mod args;
+mod commands;
+mod error;
+mod exit;
+mod input;
+mod moment;
+mod output;
+mod pricing;
+
+use std::panic;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command, SharedPrefixArg};
+use error::CliError;
+
+use crate::prompt::SharedPrefix;
+use crate::report::terminal_safe;
+
+/// Runs the program.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // A panic is a bug, and has an exit code of its own; its message is printed by the hook.
+    match panic::catch_unwind(panic::AssertUnwindSafe(|| run(&cli))) {
+        Ok(Ok(())) => ExitCode::from(exit::DONE),
+        Ok(Err(error)) => {
+            let code = error.exit_code();
+            if code != exit::DONE {
+                anstream::eprintln!("cachesim: {}", terminal_safe(&error.to_string()));
+            }
+            ExitCode::from(code)
+        }
+        Err(_) => {
+            anstream::eprintln!("cachesim: this is a bug; please report it with the lines above");
+            ExitCode::from(exit::BUG)
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<(), CliError> {
+    match &cli.command {
+        Command::Analyze(args) => with_threads(args.input.jobs, || commands::analyze(args)),
+        Command::Verify(args) => with_threads(args.input.jobs, || commands::verify(args)),
+        Command::Prices(args) => commands::prices(args),
+    }
+}
+
+fn with_threads(
+    jobs: Option<u16>,
+    work: impl FnOnce() -> Result<(), CliError> + Send,
+) -> Result<(), CliError> {
+    let mut pool = rayon::ThreadPoolBuilder::new();
+    if let Some(jobs) = jobs {
+        pool = pool.num_threads(usize::from(jobs));
+    }
+    let pool = pool
+        .build()
+        .map_err(|error| CliError::Usage(format!("--jobs: cannot start the threads: {error}")))?;
+    pool.install(work)
+}
+
+impl From<SharedPrefixArg> for SharedPrefix {
+    fn from(arg: SharedPrefixArg) -> Self {
+        match arg {
+            SharedPrefixArg::Auto => Self::Auto,
+            SharedPrefixArg::Cold => Self::Cold,
+            SharedPrefixArg::Warm => Self::Warm,
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The price table of a run.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::error::CliError;
+use crate::ledger::Ledger;
+use crate::pricing::PriceTable;
+use crate::report::terminal_safe;
+
+/// The built-in table with files laid over it, the last on top.
+pub(super) fn price_table(files: &[PathBuf]) -> Result<PriceTable, CliError> {
+    let mut table = PriceTable::built_in();
+    for path in files {
+        let text = fs::read_to_string(path)
+            .map_err(|source| CliError::PriceFile { path: path.clone(), source })?;
+        table.overlay(&text, &path.display().to_string())?;
+    }
+    Ok(table)
+}
+
+/// Names the models whose cost is unknown.
+pub(super) fn check_prices(ledger: &Ledger<'_>, strict: bool, quiet: bool) -> Result<(), CliError> {
+    let unpriced = ledger.unpriced_models();
+    if unpriced.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = unpriced
+        .iter()
+        .map(|(model, requests)| format!("{} ({requests} requests)", terminal_safe(model)))
+        .collect();
+    let names = names.join(", ");
+    if strict {
+        return Err(CliError::NoPrice(names));
+    }
+    if !quiet {
+        anstream::eprintln!(
+            "cachesim: no price for {names}: its cost is unknown and in no total; \
+             --prices FILE gives one"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! What the client added to the conversation between two requests.
+
+use crate::transcript::{Entry, EntryKind};
+use crate::units::Millis;
+
+/// The entries between a request and its predecessor, summed up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Between {
+    /// The newest user-side entry: when the request was sent, as nearly as a transcript tells.
+    pub newest_user_entry: Option<Millis>,
+    /// User messages, tool results among them.
+    pub user_messages: u32,
+    /// The size of their text and results in bytes of JSON.
+    pub user_bytes: u64,
+    /// Images and documents.
+    pub media: u32,
+    /// Attachments, most of which become reminders.
+    pub attachments: u32,
+    /// Messages that carry tool results.
+    pub tool_result_messages: u32,
+    /// Whether a prompt was typed, so that a turn ended before it.
+    pub has_prompt: bool,
+    /// When the turn before was over, hooks and all.
+    pub turn_end: Option<Millis>,
+    /// When a background request wrote a recap, the last time it did.
+    pub away_summary: Option<Millis>,
+    /// Whether the conversation was summarised.
+    pub has_compaction: bool,
+    /// Whether old tool results were cleared.
+    pub has_microcompaction: bool,
+    /// Whether entries were cut out.
+    pub has_snip: bool,
+}
+
+impl Between {
+    /// Adds an entry that lies between the two requests.
+    pub(super) fn add(&mut self, entry: &Entry) {
+        match &entry.kind {
+            EntryKind::User(user) => {
+                self.user_messages += 1;
+                self.user_bytes += user.bytes;
+                self.media += user.media;
+                if user.tool_results.is_empty() {
+                    self.has_prompt |= !user.is_meta;
+                } else {
+                    self.tool_result_messages += 1;
+                }
+                self.note_time(entry.timestamp);
+            }
+            EntryKind::Attachment { .. } => {
+                self.attachments += 1;
+                self.note_time(entry.timestamp);
+            }
+            EntryKind::LocalCommand { bytes } => {
+                self.user_messages += 1;
+                self.user_bytes += bytes;
+            }
+            EntryKind::TurnEnd => self.turn_end = self.turn_end.max(entry.timestamp),
+            EntryKind::AwaySummary => self.away_summary = self.away_summary.max(entry.timestamp),
+            EntryKind::CompactBoundary => self.has_compaction = true,
+            EntryKind::MicrocompactBoundary => self.has_microcompaction = true,
+            EntryKind::Snip(_) => self.has_snip = true,
+            EntryKind::Response(_)
+            | EntryKind::Synthetic { .. }
+            | EntryKind::RefusalFallback { .. }
+            | EntryKind::System
+            | EntryKind::Progress(_)
+            | EntryKind::LastPrompt { .. }
+            | EntryKind::ContentReplacement(_) => {}
+        }
+    }
+
+    fn note_time(&mut self, time: Option<Millis>) {
+        self.newest_user_entry = self.newest_user_entry.max(time);
+    }
+
+    /// Whether the next request may have lost what stood in the messages.
+    #[must_use]
+    pub fn rewrites_history(&self) -> bool {
+        self.has_compaction || self.has_microcompaction || self.has_snip
+    }
+}

@@ -1,0 +1,337 @@
+//! The conversations of all files → one history in which every request stands once.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::between::Between;
+use super::file::{FileConversation, FileResponse};
+use super::origin::{Copies, find_copies};
+use crate::id::{EntryId, Symbol, Symbols};
+use crate::transcript::{Diagnostics, Kind, Usage, UsageProblem};
+use crate::units::{Millis, Tokens};
+
+/// The position of a request in [`History::requests`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestIndex(pub usize);
+
+/// One request to the API, as its transcript recorded it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// `message.id` of the answer.
+    pub message: Symbol,
+    /// `requestId`.
+    pub request: Option<Symbol>,
+    /// `message.model`.
+    pub model: Symbol,
+    /// The session it began in.
+    pub session: Symbol,
+    /// The sub-agent; `None` on the main chain.
+    pub agent: Option<Symbol>,
+    /// The client's version.
+    pub client_version: Option<Symbol>,
+    /// The project's folder.
+    pub project: Option<Symbol>,
+    /// The file it began in, as a position in [`History::files`].
+    pub file: usize,
+    /// The line of that file where the answer begins.
+    pub line: u64,
+    /// When the request was sent: the newest user-side entry before the answer, else the answer.
+    pub start: Millis,
+    /// The time of the answer's first line.
+    pub answered: Option<Millis>,
+    /// The time of the answer's last line.
+    pub finished: Millis,
+    /// What the answer reports.
+    pub usage: Usage,
+    /// Whether the recorded output may be less than the real one.
+    pub output_is_lower_bound: bool,
+    /// Whether the answer ends a turn.
+    pub ends_turn: bool,
+    /// The request before it in its chain.
+    pub predecessor: Option<RequestIndex>,
+    /// What the client added since.
+    pub between: Between,
+    /// Tool results found beside the linear path.
+    pub recovered_results: u32,
+    /// Whether it is on the live branch of its file.
+    pub is_live: bool,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug)]
+pub struct InputFile {
+    /// Its name, relative to the given path.
+    pub label: Arc<str>,
+}
+
+/// Every request of the input, once, in the order in which they were sent.
+#[derive(Debug, Default)]
+pub struct History {
+    /// Requests by start, then by answer, file and line. A predecessor always comes first.
+    pub requests: Vec<Request>,
+    /// The files read, in input order.
+    pub files: Vec<InputFile>,
+    /// The strings of the requests.
+    pub symbols: Symbols,
+    /// What was rejected or repaired.
+    pub diagnostics: Diagnostics,
+    /// `requestId` → the model that refused it first.
+    pub refusals: FxHashMap<Symbol, Symbol>,
+    /// Bytes read, after decompression.
+    pub bytes: u64,
+    /// Lines read.
+    pub lines: u64,
+    /// Copies of requests in other files than their own, and replays in side conversations.
+    pub duplicates: u64,
+}
+
+/// Joins the conversations of all files.
+#[must_use]
+pub fn join(mut files: Vec<FileConversation>) -> History {
+    let mut history = History::default();
+    for file in &mut files {
+        move_symbols(file, &mut history.symbols);
+        history.bytes += file.bytes;
+        history.lines += file.lines;
+        history.files.push(InputFile { label: Arc::clone(&file.label) });
+        history.refusals.extend(file.refusals.iter().copied());
+    }
+    for file in &mut files {
+        history.diagnostics.absorb(std::mem::take(&mut file.diagnostics));
+    }
+    let copies = find_copies(&files);
+    history.duplicates = copies.duplicates;
+    for &(file, response) in &copies.replays {
+        let label = &history.files[file].label;
+        let line = files[file].responses[response].lines.first_line;
+        let detail = "the answer belongs to the main conversation";
+        history.diagnostics.add(Kind::SidechainReplay, label, line, detail);
+    }
+    let continued = continued_responses(&files);
+    let placed = Placer { files: &files, copies: &copies, continued }.place(&mut history);
+    sort_by_time(&mut history, placed);
+    history
+}
+
+fn move_symbols(file: &mut FileConversation, symbols: &mut Symbols) {
+    let moved = symbols.absorb(&std::mem::take(&mut file.symbols));
+    let to = |symbol: Symbol| moved[symbol.index()];
+    for response in &mut file.responses {
+        response.key = response.key.map(to);
+        response.lines.message = to(response.lines.message);
+        response.lines.model = to(response.lines.model);
+        response.lines.request = response.lines.request.map(to);
+        response.session =
+            Some(response.session.map_or_else(|| symbols.intern(&file.stem), to));
+        response.agent = response.agent.map(to);
+        response.client_version = response.client_version.map(to);
+        response.project = response.project.map(to);
+    }
+    file.other_messages.iter_mut().for_each(|message| *message = to(*message));
+    for (request, model) in &mut file.refusals {
+        (*request, *model) = (to(*request), to(*model));
+    }
+}
+
+/// Entries that some file goes on from → the response at or before them, in the file that has
+/// them.
+fn continued_responses(files: &[FileConversation]) -> FxHashMap<EntryId, (usize, usize)> {
+    let mut wanted: FxHashMap<EntryId, Option<(usize, usize)>> = files
+        .iter()
+        .flat_map(|file| &file.responses)
+        .filter_map(|response| Some((response.continues?, None)))
+        .collect();
+    if wanted.is_empty() {
+        return FxHashMap::default();
+    }
+    for (number, file) in files.iter().enumerate() {
+        for (entry, response) in &file.index {
+            if let Some(place) = wanted.get_mut(entry) {
+                place.get_or_insert((number, *response));
+            }
+        }
+    }
+    wanted.into_iter().filter_map(|(entry, place)| Some((entry, place?))).collect()
+}
+
+/// A request before it has its final position.
+struct Placed {
+    request: Request,
+    predecessor: Option<(usize, usize)>,
+    place: (usize, usize),
+}
+
+struct Placer<'a> {
+    files: &'a [FileConversation],
+    copies: &'a Copies,
+    continued: FxHashMap<EntryId, (usize, usize)>,
+}
+
+impl Placer<'_> {
+    fn place(&self, history: &mut History) -> Vec<Placed> {
+        let mut placed = Vec::new();
+        for (number, file) in self.files.iter().enumerate() {
+            for (index, response) in file.responses.iter().enumerate() {
+                if !self.copies.is_origin(number, index) {
+                    continue;
+                }
+                match request_of(number, response) {
+                    Ok(request) => placed.push(Placed {
+                        request,
+                        predecessor: self.predecessor(number, response),
+                        place: (number, index),
+                    }),
+                    Err((kind, detail)) => {
+                        let line = response.lines.first_line;
+                        history.diagnostics.add(kind, &file.label, line, detail);
+                    }
+                }
+            }
+        }
+        placed
+    }
+
+    fn predecessor(&self, file: usize, response: &FileResponse) -> Option<(usize, usize)> {
+        let elsewhere = response.continues.and_then(|entry| self.continued.get(&entry)).copied();
+        let here = response.predecessor.map(|predecessor| (file, predecessor));
+        let mut before = elsewhere.or(here)?;
+        // A response without usage is no request; the chain goes on over it.
+        while self.files[before.0].responses[before.1].lines.usage.is_err() {
+            let over = self.files[before.0].responses[before.1].predecessor?;
+            before = (before.0, over);
+        }
+        Some(self.copies.origin_of(before.0, before.1))
+    }
+}
+
+fn request_of(file: usize, response: &FileResponse) -> Result<Request, (Kind, &'static str)> {
+    let lines = &response.lines;
+    let usage = lines.usage.clone().map_err(|problem| match problem {
+        UsageProblem::Missing => (Kind::MissingUsage, "the response is left out"),
+        UsageProblem::Invalid => (Kind::InvalidUsage, "the response is left out"),
+        UsageProblem::WithoutCacheCounters => (
+            Kind::UsageWithoutCacheCounters,
+            "what it read from cache is unknown; the response is left out",
+        ),
+    })?;
+    let answered = lines.first_timestamp;
+    let sent = match (response.between.newest_user_entry, answered) {
+        (Some(sent), Some(answered)) => Some(sent.min(answered)),
+        (one, None) | (None, one) => one,
+    };
+    let start = sent.ok_or((Kind::MissingTimestamp, "no line of it has a time; it is left out"))?;
+    let session = response.session.expect("`move_symbols` names every session");
+    Ok(Request {
+        message: lines.message,
+        request: lines.request,
+        model: lines.model,
+        session,
+        agent: response.agent,
+        client_version: response.client_version,
+        project: response.project,
+        file,
+        line: lines.first_line,
+        start,
+        answered,
+        finished: lines.last_timestamp.unwrap_or(start).max(start),
+        usage,
+        output_is_lower_bound: lines.output_is_lower_bound(),
+        ends_turn: lines.ends_turn(),
+        predecessor: None,
+        between: response.between,
+        recovered_results: response.recovered_results,
+        is_live: response.is_live,
+    })
+}
+
+/// Puts the requests in the order in which they were sent.
+///
+/// A request cannot have been sent before its predecessor, whatever a clock that was set back
+/// says; its start is moved up to that one's.
+fn sort_by_time(history: &mut History, mut placed: Vec<Placed>) {
+    let by_place: FxHashMap<(usize, usize), usize> =
+        placed.iter().enumerate().map(|(index, one)| (one.place, index)).collect();
+    let predecessors: Vec<Option<usize>> = placed
+        .iter()
+        .map(|one| one.predecessor.and_then(|place| by_place.get(&place).copied()))
+        .collect();
+    let depths = move_starts_up(&mut placed, &predecessors);
+    let mut order: Vec<usize> = (0..placed.len()).collect();
+    order.sort_by_key(|&index| {
+        let one = &placed[index];
+        (one.request.start, depths[index], one.request.answered, one.place)
+    });
+    let mut position_of = vec![0; placed.len()];
+    for (position, &index) in order.iter().enumerate() {
+        position_of[index] = position;
+    }
+    let mut requests: Vec<Option<Request>> =
+        placed.into_iter().map(|one| Some(one.request)).collect();
+    history.requests = order
+        .into_iter()
+        .filter_map(|index| {
+            let mut request = requests[index].take()?;
+            request.predecessor = predecessors[index]
+                .map(|before| RequestIndex(position_of[before]))
+                .filter(|before| before.0 < position_of[index]);
+            Some(request)
+        })
+        .collect();
+}
+
+/// Makes starts ascend along every chain and returns each request's distance from its chain's
+/// beginning.
+fn move_starts_up(placed: &mut [Placed], predecessors: &[Option<usize>]) -> Vec<u32> {
+    let mut depths: Vec<Option<u32>> = vec![None; placed.len()];
+    let mut path = Vec::new();
+    for start in 0..placed.len() {
+        let mut here = Some(start);
+        while let Some(index) = here.filter(|index| depths[*index].is_none()) {
+            // Marks the request as being on the path; files that continue each other in a circle
+            // end it here.
+            depths[index] = Some(0);
+            path.push(index);
+            here = predecessors[index];
+        }
+        while let Some(index) = path.pop() {
+            let before = predecessors[index].filter(|before| depths[*before].is_some());
+            if let Some(before) = before {
+                depths[index] = Some(depths[before].unwrap_or(0) + 1);
+                let earliest = placed[before].request.start;
+                let request = &mut placed[index].request;
+                request.start = request.start.max(earliest);
+                request.finished = request.finished.max(request.start);
+            }
+        }
+    }
+    depths.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+impl History {
+    /// The request at `index`.
+    #[must_use]
+    pub fn request(&self, index: RequestIndex) -> &Request {
+        &self.requests[index.0]
+    }
+
+    /// The request before `request` in its chain.
+    #[must_use]
+    pub fn predecessor(&self, request: &Request) -> Option<&Request> {
+        request.predecessor.map(|index| self.request(index))
+    }
+
+    /// The text behind an optional symbol.
+    #[must_use]
+    pub fn text(&self, symbol: Option<Symbol>) -> Option<&str> {
+        symbol.map(|symbol| self.symbols.text(symbol))
+    }
+}
+
+impl Request {
+    /// The whole prompt.
+    #[must_use]
+    pub fn prompt_total(&self) -> Tokens {
+        self.usage.prompt.total()
+    }
+}

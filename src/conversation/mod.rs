@@ -1,0 +1,18 @@
+//! Entries → chains: which lines are one response, which request came before which, and what the
+//! client added between them.
+
+mod between;
+mod file;
+mod graph;
+mod history;
+mod live;
+mod nested;
+mod origin;
+mod read;
+mod response;
+
+pub use between::Between;
+pub use file::{FileConversation, FileResponse, build};
+pub use history::{History, InputFile, Request, RequestIndex, join};
+pub use read::read;
+pub use response::{ResponseKey, ResponseLines};

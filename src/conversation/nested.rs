@@ -1,0 +1,58 @@
+//! Responses that occur only inside progress lines: sub-agents whose own file is missing.
+
+use rustc_hash::FxHashMap;
+
+use super::between::Between;
+use super::file::FileResponse;
+use super::response::{ResponseKey, ResponseLines};
+use crate::id::Symbol;
+use crate::transcript::{Entry, EntryKind};
+
+#[derive(Default)]
+struct Agent {
+    latest: Option<usize>,
+    between: Between,
+}
+
+/// The nested responses of a file in the order of their first lines. Whether one has a line of its
+/// own elsewhere is only known when all files are.
+///
+/// `predecessor` counts within this list.
+pub(super) fn nested_responses(entries: &[Entry]) -> Vec<FileResponse> {
+    let mut responses: Vec<FileResponse> = Vec::new();
+    let mut by_key: FxHashMap<ResponseKey, usize> = FxHashMap::default();
+    let mut agents: FxHashMap<Option<Symbol>, Agent> = FxHashMap::default();
+    for entry in entries {
+        let EntryKind::Progress(Some(nested)) = &entry.kind else { continue };
+        let agent = agents.entry(nested.agent).or_default();
+        let Some(line) = &nested.response else {
+            agent.between.user_messages += 1;
+            agent.between.newest_user_entry = agent.between.newest_user_entry.max(entry.timestamp);
+            continue;
+        };
+        let key = ResponseKey::of(line, entry.session);
+        if let Some(known) = by_key.get(&key) {
+            responses[*known].lines.add(line, entry.timestamp);
+            continue;
+        }
+        responses.push(FileResponse {
+            key,
+            lines: ResponseLines::begin(line, entry.line, entry.timestamp),
+            session: entry.session,
+            agent: nested.agent,
+            is_sidechain: true,
+            is_forked: entry.is_forked,
+            client_version: entry.client_version,
+            project: entry.project,
+            predecessor: agent.latest,
+            continues: None,
+            between: std::mem::take(&mut agent.between),
+            recovered_results: 0,
+            is_live: true,
+            is_nested: true,
+        });
+        by_key.insert(key, responses.len() - 1);
+        agent.latest = Some(responses.len() - 1);
+    }
+    responses
+}

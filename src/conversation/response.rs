@@ -1,0 +1,117 @@
+//! Lines that belong to one response, put together.
+
+use crate::id::{EntryId, Symbol};
+use crate::transcript::{ResponseLine, StopReason, Usage, UsageProblem};
+use crate::units::{Millis, Tokens};
+
+/// How a response is known: by its message and request, or, where a gateway gives no request ids,
+/// by its session, message and model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ResponseKey {
+    /// `message.id` and `requestId`.
+    Request(Symbol, Symbol),
+    /// `sessionId`, `message.id` and `message.model`.
+    Session(Option<Symbol>, Symbol, Symbol),
+}
+
+impl ResponseKey {
+    pub(super) fn of(line: &ResponseLine, session: Option<Symbol>) -> Self {
+        match line.request {
+            Some(request) => Self::Request(line.message, request),
+            None => Self::Session(session, line.message, line.model),
+        }
+    }
+
+    /// The same key in another table of symbols.
+    pub(super) fn map(self, to: impl Fn(Symbol) -> Symbol) -> Self {
+        match self {
+            Self::Request(message, request) => Self::Request(to(message), to(request)),
+            Self::Session(session, message, model) => {
+                Self::Session(session.map(&to), to(message), to(model))
+            }
+        }
+    }
+}
+
+/// One response, from all of its lines.
+#[derive(Clone, Debug)]
+pub struct ResponseLines {
+    /// `message.id`.
+    pub message: Symbol,
+    /// `requestId`.
+    pub request: Option<Symbol>,
+    /// `message.model`.
+    pub model: Symbol,
+    /// The line where it begins.
+    pub first_line: u64,
+    /// The earliest time of its lines.
+    pub first_timestamp: Option<Millis>,
+    /// The latest time of its lines.
+    pub last_timestamp: Option<Millis>,
+    /// Why it ended; `None` where no line says, so that the output is a snapshot.
+    pub stop: Option<StopReason>,
+    /// The tools it calls.
+    pub tool_uses: Vec<EntryId>,
+    /// Its usage: the prompt from the last line that has any, the output the largest of all lines.
+    pub usage: Result<Usage, UsageProblem>,
+}
+
+impl ResponseLines {
+    pub(super) fn begin(line: &ResponseLine, number: u64, timestamp: Option<Millis>) -> Self {
+        Self {
+            message: line.message,
+            request: line.request,
+            model: line.model,
+            first_line: number,
+            first_timestamp: timestamp,
+            last_timestamp: timestamp,
+            stop: line.stop,
+            tool_uses: line.tool_uses.clone(),
+            usage: line.usage.clone(),
+        }
+    }
+
+    pub(super) fn add(&mut self, line: &ResponseLine, timestamp: Option<Millis>) {
+        self.first_timestamp = earliest(self.first_timestamp, timestamp);
+        self.last_timestamp = self.last_timestamp.max(timestamp);
+        self.stop = line.stop.or(self.stop);
+        self.tool_uses.extend(&line.tool_uses);
+        self.usage = merge_usage(std::mem::replace(&mut self.usage, Err(UsageProblem::Missing)), line);
+    }
+
+    /// Whether the recorded output may be less than the real one.
+    #[must_use]
+    pub fn output_is_lower_bound(&self) -> bool {
+        self.stop.is_none()
+    }
+
+    /// Whether the answer ends the turn, as far as the lines tell.
+    #[must_use]
+    pub fn ends_turn(&self) -> bool {
+        match self.stop {
+            Some(stop) => stop == StopReason::Other,
+            None => self.tool_uses.is_empty(),
+        }
+    }
+}
+
+fn earliest(left: Option<Millis>, right: Option<Millis>) -> Option<Millis> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(left.min(right)),
+        (one, None) | (None, one) => one,
+    }
+}
+
+fn merge_usage(
+    known: Result<Usage, UsageProblem>,
+    line: &ResponseLine,
+) -> Result<Usage, UsageProblem> {
+    match (known, &line.usage) {
+        (Ok(known), Ok(later)) => {
+            Ok(Usage { output: Tokens::max(known.output, later.output), ..later.clone() })
+        }
+        (Ok(known), Err(_)) => Ok(known),
+        (Err(_), Ok(later)) => Ok(later.clone()),
+        (Err(known), Err(later)) => Err(known.max(*later)),
+    }
+}

@@ -1,0 +1,12 @@
+//! The one table everything behind the simulator reads: for each request and strategy, its tokens
+//! and their exact cost. Rollups add up its rows and nothing else.
+
+mod book;
+mod row;
+mod selection;
+mod totals;
+
+pub use book::{Ledger, StrategyColumn};
+pub use row::Row;
+pub use selection::{Selection, Session};
+pub use totals::Totals;

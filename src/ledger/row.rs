@@ -1,0 +1,25 @@
+//! A row of the ledger.
+
+use crate::basis::Basis;
+use crate::conversation::RequestIndex;
+use crate::pricing::Billing;
+use crate::units::Picodollars;
+
+/// One request under one strategy.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// The strategy's name.
+    pub strategy: &'static str,
+    /// The request.
+    pub request: RequestIndex,
+    /// The model that is billed.
+    pub model: &'a str,
+    /// The tokens of each class.
+    pub billing: Billing,
+    /// What the prompt's split rests on.
+    pub basis: Basis,
+    /// Which earlier sampling this is, for one that was billed apart; `None` for the request.
+    pub iteration: Option<usize>,
+    /// The cost; `None` where the model has no price.
+    pub cost: Option<Picodollars>,
+}

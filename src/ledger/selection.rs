@@ -1,0 +1,62 @@
+//! Which requests are reported, and in which order. The cache is simulated over all of them.
+
+use rustc_hash::FxHashMap;
+
+use crate::conversation::{History, RequestIndex};
+use crate::id::Symbol;
+use crate::units::Millis;
+
+/// A session's reported requests.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// `sessionId`.
+    pub id: Symbol,
+    /// Its requests in the order in which they were sent, those of sub-agents among them.
+    pub requests: Vec<RequestIndex>,
+}
+
+/// The reported requests by session, the session that began first in front.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// The sessions.
+    pub sessions: Vec<Session>,
+}
+
+impl Selection {
+    /// The requests sent from `since` on and before `until`.
+    #[must_use]
+    pub fn new(history: &History, since: Option<Millis>, until: Option<Millis>) -> Self {
+        let mut sessions: Vec<Session> = Vec::new();
+        let mut by_id: FxHashMap<Symbol, usize> = FxHashMap::default();
+        for (index, request) in history.requests.iter().enumerate() {
+            let is_early = since.is_some_and(|since| request.start < since);
+            let is_late = until.is_some_and(|until| request.start >= until);
+            if is_early || is_late {
+                continue;
+            }
+            let place = *by_id.entry(request.session).or_insert_with(|| {
+                sessions.push(Session { id: request.session, requests: Vec::new() });
+                sessions.len() - 1
+            });
+            sessions[place].requests.push(RequestIndex(index));
+        }
+        Self { sessions }
+    }
+
+    /// Every reported request, session by session.
+    pub fn requests(&self) -> impl Iterator<Item = RequestIndex> + '_ {
+        self.sessions.iter().flat_map(|session| session.requests.iter().copied())
+    }
+
+    /// How many requests are reported.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sessions.iter().map(|session| session.requests.len()).sum()
+    }
+
+    /// Whether nothing is reported.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sessions.is_empty()
+    }
+}

@@ -1,0 +1,62 @@
+//! Sums over rows.
+
+use super::row::Row;
+use crate::units::{Picodollars, Tokens};
+
+/// The sum of some rows of one strategy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Requests; further samplings of one do not count.
+    pub requests: u64,
+    /// Sent in full.
+    pub input: Tokens,
+    /// Read from cache.
+    pub read: Tokens,
+    /// Written for five minutes.
+    pub write_5m: Tokens,
+    /// Written for an hour.
+    pub write_1h: Tokens,
+    /// Output.
+    pub output: Tokens,
+    priced: Picodollars,
+    rows: u64,
+    /// Rows whose model has no price.
+    pub unpriced: u64,
+}
+
+impl Totals {
+    /// Adds a row.
+    pub fn add(&mut self, row: &Row<'_>) {
+        self.requests += u64::from(row.iteration.is_none());
+        self.input += row.billing.input;
+        self.read += row.billing.read;
+        self.write_5m += row.billing.write_5m;
+        self.write_1h += row.billing.write_1h;
+        self.output += row.billing.output;
+        self.rows += 1;
+        match row.cost {
+            Some(cost) => self.priced += cost,
+            None => self.unpriced += 1,
+        }
+    }
+
+    /// The cost of the rows that have one; `None` where none of several has.
+    #[must_use]
+    pub fn cost(&self) -> Option<Picodollars> {
+        (self.rows == 0 || self.unpriced < self.rows).then_some(self.priced)
+    }
+
+    /// The whole prompts.
+    #[must_use]
+    pub fn prompt(&self) -> Tokens {
+        self.input + self.read + self.write_5m + self.write_1h
+    }
+
+    /// The share of the prompts that was read from cache; `None` without any prompt.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)] // a share for display
+    pub fn hit_rate(&self) -> Option<f64> {
+        let prompt = self.prompt();
+        (prompt > Tokens::ZERO).then(|| self.read.0 as f64 / prompt.0 as f64)
+    }
+}

@@ -1,0 +1,11 @@
+//! Token counts → exact money: dated price tables, the tiers that apply to a request, and the
+//! cost of its parts.
+
+mod cost;
+mod litellm;
+mod rate;
+mod table;
+
+pub use cost::{Billing, PriceContext};
+pub use rate::{Multiplier, Rate, Rates, Speed};
+pub use table::{ModelPrices, PriceError, PriceTable};

@@ -1,0 +1,230 @@
+//! Background requests: suggestions, recaps and titles that the client sends between two turns.
+//!
+//! They are not in the transcript, but they move the cache: one that was sent after an answer has
+//! written that answer, and has started the clock anew. They come at the end of a turn only.
+//! Whether a client sends them is a habit of its version, its settings and the session, and of
+//! whether a recap was shown; it is learnt from the turns before and from other sessions.
+
+use rustc_hash::FxHashMap;
+
+use super::step::{Step, StepKind};
+use super::version::ClientVersion;
+use crate::conversation::{History, Request};
+use crate::id::Symbol;
+use crate::units::{Millis, Tokens};
+
+/// The first version whose recaps and suggestions extended the cached prefix in measured sessions.
+const EXTENDING_SINCE: ClientVersion = ClientVersion::new(2, 1, 150);
+
+/// Chances before anything was seen, with and without a recap, since that version and before it.
+/// (Measured: 37–60 % of all turns since, 1 % in the versions just before.)
+const CHANCE_WITH_RECAP: f64 = 0.9;
+const CHANCE_WITHOUT_RECAP: f64 = 0.4;
+const CHANCE_BEFORE: f64 = 0.1;
+
+/// How much an earlier turn weighs against the one after it.
+const FADING: f64 = 0.6;
+
+/// How much other sessions weigh against one turn of the own session.
+const WEIGHT_OF_OTHERS: f64 = 0.5;
+
+/// How many turns of other sessions the prior chance counts for.
+const WEIGHT_OF_PRIOR: f64 = 2.0;
+
+/// Bytes of JSON text in a token, and tokens of what surrounds a message or makes up a reminder.
+/// Rough: they only place the end of a prefix between two known sizes.
+const BYTES_PER_TOKEN: u64 = 3;
+const TOKENS_AROUND_MESSAGE: u64 = 5;
+const TOKENS_OF_ATTACHMENT: u64 = 60;
+const TOKENS_OF_IMAGE: u64 = 1_500;
+
+/// The largest tail that is generation overhead and not content.
+const LARGEST_CONSTANT_TAIL: Tokens = Tokens(10);
+
+/// A read may fall this short of the cached prefix by rendering noise alone.
+const NOISE: Tokens = Tokens(50);
+
+/// A background request that is to be expected.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ExpectedBackground {
+    /// The end of the prefix it wrote.
+    pub(super) end: Tokens,
+    /// When it was sent.
+    pub(super) at: Millis,
+}
+
+/// What decides the habit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Habit {
+    client_version: Option<Symbol>,
+    model: Symbol,
+    has_recap: bool,
+}
+
+impl Habit {
+    fn of(request: &Request) -> Self {
+        Self {
+            client_version: request.client_version,
+            model: request.model,
+            has_recap: request.between.away_summary.is_some(),
+        }
+    }
+}
+
+/// How often a background request was seen, and how often not.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    seen: u32,
+    not_seen: u32,
+}
+
+impl Tally {
+    fn add(&mut self, was_seen: bool) {
+        if was_seen { self.seen += 1 } else { self.not_seen += 1 }
+    }
+}
+
+/// What all sessions show.
+#[derive(Default)]
+pub(super) struct BackgroundHabits {
+    all: FxHashMap<Habit, Tally>,
+    by_session: FxHashMap<(Habit, Symbol), Tally>,
+}
+
+/// What one chain showed so far.
+#[derive(Clone, Copy, Default)]
+pub(super) struct BackgroundMemory {
+    with_recap: Fading,
+    without_recap: Fading,
+}
+
+/// An average in which the latest value weighs most.
+#[derive(Clone, Copy, Default)]
+struct Fading {
+    sum: f64,
+    weight: f64,
+}
+
+impl Fading {
+    fn add(&mut self, was_seen: bool) {
+        self.sum = self.sum * FADING + f64::from(u8::from(was_seen));
+        self.weight = self.weight * FADING + 1.0;
+    }
+}
+
+impl BackgroundMemory {
+    fn of(&mut self, has_recap: bool) -> &mut Fading {
+        if has_recap { &mut self.with_recap } else { &mut self.without_recap }
+    }
+}
+
+/// What a request shows of a background request before it; `None` where it shows nothing.
+fn observation(history: &History, request: &Request, step: &Step) -> Option<bool> {
+    let read = request.usage.prompt.read;
+    let is_telling = step.kind == StepKind::Continued
+        && ends_turn_before(history, request)
+        && read + NOISE >= step.previous_end;
+    is_telling.then_some(read > step.previous_end)
+}
+
+fn ends_turn_before(history: &History, request: &Request) -> bool {
+    request.between.has_prompt
+        && history.predecessor(request).is_some_and(|previous| previous.ends_turn)
+}
+
+impl BackgroundHabits {
+    /// Collects what every session shows.
+    pub(super) fn collect(history: &History, steps: &[Step]) -> Self {
+        let mut habits = Self::default();
+        for (request, step) in history.requests.iter().zip(steps) {
+            if let Some(was_seen) = observation(history, request, step) {
+                let habit = Habit::of(request);
+                habits.all.entry(habit).or_default().add(was_seen);
+                habits.by_session.entry((habit, request.session)).or_default().add(was_seen);
+            }
+        }
+        habits
+    }
+
+    /// The background request to expect before `request`, if any.
+    pub(super) fn expect(
+        &self,
+        history: &History,
+        request: &Request,
+        step: &Step,
+        memory: &mut BackgroundMemory,
+    ) -> Option<ExpectedBackground> {
+        let previous = history.predecessor(request)?;
+        let is_possible = ends_turn_before(history, request)
+            && request.model == previous.model
+            && !request.between.has_compaction;
+        if !is_possible || self.chance(history, request, memory) <= 0.5 {
+            return None;
+        }
+        let between = &request.between;
+        let signs = [between.turn_end, between.away_summary];
+        let at = signs.into_iter().flatten().fold(previous.finished, Millis::max);
+        Some(ExpectedBackground {
+            end: written_end(request, previous, step),
+            at: at.min(request.start),
+        })
+    }
+
+    fn chance(&self, history: &History, request: &Request, memory: &mut BackgroundMemory) -> f64 {
+        let habit = Habit::of(request);
+        let all = self.all.get(&habit).copied().unwrap_or_default();
+        let own = self.by_session.get(&(habit, request.session)).copied().unwrap_or_default();
+        let seen = f64::from(all.seen - own.seen);
+        let not_seen = f64::from(all.not_seen - own.not_seen);
+        let prior = prior_chance(history, request);
+        let others = (seen + WEIGHT_OF_PRIOR * prior) / (seen + not_seen + WEIGHT_OF_PRIOR);
+        let own = memory.of(habit.has_recap);
+        (own.sum + WEIGHT_OF_OTHERS * others) / (own.weight + WEIGHT_OF_OTHERS)
+    }
+
+    /// Learns from a request, for those after it in its chain.
+    pub(super) fn learn(
+        history: &History,
+        request: &Request,
+        step: &Step,
+        memory: &mut BackgroundMemory,
+    ) {
+        if let Some(was_seen) = observation(history, request, step) {
+            memory.of(request.between.away_summary.is_some()).add(was_seen);
+        }
+    }
+}
+
+fn prior_chance(history: &History, request: &Request) -> f64 {
+    let version = ClientVersion::parse(history.text(request.client_version).unwrap_or_default());
+    match (version >= EXTENDING_SINCE, request.between.away_summary.is_some()) {
+        (true, true) => CHANCE_WITH_RECAP,
+        (true, false) => CHANCE_WITHOUT_RECAP,
+        (false, _) => CHANCE_BEFORE,
+    }
+}
+
+/// The end of the answer before `request`, which is what a background request has written.
+///
+/// Where the answer's output is known, it follows its prompt without the constant tail. Else it is
+/// what `request`'s prompt leaves when the client's new messages are taken off.
+fn written_end(request: &Request, previous: &Request, step: &Step) -> Tokens {
+    let tail = previous.usage.prompt.input.min(LARGEST_CONSTANT_TAIL);
+    let end = if previous.output_is_lower_bound || step.is_rewritten {
+        request.prompt_total().saturating_sub(tail + estimated_addition(request))
+    } else {
+        previous.prompt_total().saturating_sub(tail) + previous.usage.output
+    };
+    let least = if step.is_rewritten { Tokens::ZERO } else { step.previous_end };
+    end.min(request.prompt_total()).max(least)
+}
+
+fn estimated_addition(request: &Request) -> Tokens {
+    let between = &request.between;
+    Tokens(
+        between.user_bytes / BYTES_PER_TOKEN
+            + u64::from(between.user_messages) * TOKENS_AROUND_MESSAGE
+            + u64::from(between.attachments) * TOKENS_OF_ATTACHMENT
+            + u64::from(between.media) * TOKENS_OF_IMAGE,
+    )
+}

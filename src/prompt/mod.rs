@@ -1,0 +1,20 @@
+//! Chains → the trace that the cache rules are applied to: prompts as paths through a tree of
+//! prefixes, with sizes that are measured, derived or calibrated.
+
+mod background;
+mod build;
+mod calibrate;
+mod minimum;
+mod recorded_break;
+mod shared_prefix;
+mod step;
+mod tail;
+mod trace;
+mod ttl;
+mod version;
+
+pub use build::{SharedPrefix, build};
+pub use recorded_break::{is_break, recorded_shortfall};
+pub use step::{Step, StepKind, steps};
+pub use trace::{BackgroundWrite, Node, NodeId, Prompt, PromptTrace};
+pub use ttl::{TierTtl, Ttl};

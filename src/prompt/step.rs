@@ -1,0 +1,114 @@
+//! How a request follows the one before it: what the record allows to be said without looking at
+//! the request's own split into read, written and input.
+
+use super::ttl::{TierTtl, Ttl};
+use crate::conversation::{History, Request, RequestIndex};
+use crate::transcript::PromptSplit;
+use crate::units::Tokens;
+
+/// The way a request follows its predecessor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepKind {
+    /// The first request of its chain.
+    Opening,
+    /// Another model than before, which has caches of its own.
+    ModelChange,
+    /// The conversation goes on and its cache is alive.
+    Continued,
+    /// The messages were rewritten: a compaction, cleared results, an edit.
+    Rewritten,
+    /// The cache had expired.
+    Expired,
+}
+
+/// A request and how it follows its predecessor.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// The kind.
+    pub kind: StepKind,
+    /// The request before it in its chain.
+    pub predecessor: Option<RequestIndex>,
+    /// From start to start, in milliseconds.
+    pub gap: Option<i64>,
+    /// The TTLs of this request's markers, its own or those it goes on with.
+    pub ttl: Option<TierTtl>,
+    /// The TTL of the predecessor's messages.
+    pub predecessor_ttl: Option<Ttl>,
+    /// The end of the predecessor's cached prefix.
+    pub previous_end: Tokens,
+    /// Whether the messages were rewritten, alive or expired.
+    pub is_rewritten: bool,
+    /// The first request of its chain, or the first after the last change of model.
+    pub opening: RequestIndex,
+}
+
+/// A prompt below this share of what was cached cannot have kept all of it.
+const REWRITTEN_BELOW_PERCENT: u64 = 97;
+
+/// The steps of all requests, in the history's order.
+#[must_use]
+pub fn steps(history: &History) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::with_capacity(history.requests.len());
+    for (index, request) in history.requests.iter().enumerate() {
+        let step = match request.predecessor {
+            None => first_step(index, request),
+            Some(predecessor) => {
+                next_step(index, request, history.request(predecessor), &steps[predecessor.0])
+            }
+        };
+        steps.push(step);
+    }
+    steps
+}
+
+fn first_step(index: usize, request: &Request) -> Step {
+    Step {
+        kind: StepKind::Opening,
+        predecessor: None,
+        gap: None,
+        ttl: recorded_ttl(&request.usage.prompt),
+        predecessor_ttl: None,
+        previous_end: Tokens::ZERO,
+        is_rewritten: false,
+        opening: RequestIndex(index),
+    }
+}
+
+fn next_step(index: usize, request: &Request, previous: &Request, before: &Step) -> Step {
+    let gap = request.start.since(previous.start);
+    let previous_end = previous.usage.prompt.cached_end();
+    let predecessor_ttl = before.ttl.map(|ttl| ttl.messages);
+    let is_expired = predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis());
+    let is_rewritten = request.between.has_compaction
+        || !request.prompt_total().is_at_least_percent_of(REWRITTEN_BELOW_PERCENT, previous_end);
+    let kind = if request.model != previous.model {
+        StepKind::ModelChange
+    } else if is_expired {
+        StepKind::Expired
+    } else if is_rewritten {
+        StepKind::Rewritten
+    } else {
+        StepKind::Continued
+    };
+    Step {
+        kind,
+        predecessor: request.predecessor,
+        gap: Some(gap),
+        ttl: recorded_ttl(&request.usage.prompt).or(before.ttl),
+        predecessor_ttl,
+        previous_end,
+        is_rewritten,
+        opening: if kind == StepKind::ModelChange { RequestIndex(index) } else { before.opening },
+    }
+}
+
+/// The tier a request wrote with. Which tokens got which TTL is not looked at: where both occur,
+/// the hour stands in front, as the rules demand.
+fn recorded_ttl(prompt: &PromptSplit) -> Option<TierTtl> {
+    match (prompt.write_5m > Tokens::ZERO, prompt.write_1h > Tokens::ZERO) {
+        (false, false) => None,
+        (true, false) => Some(TierTtl::uniform(Ttl::FiveMinutes)),
+        (false, true) => Some(TierTtl::uniform(Ttl::OneHour)),
+        (true, true) => Some(TierTtl::MIXED),
+    }
+}

@@ -1,0 +1,77 @@
+//! The tail of a prompt that no marker covers and that is sent in full.
+//!
+//! Most of it is a constant of the model and of what came last (a tool result or a prompt); some
+//! clients also put reminders there. Both repeat from request to request, so the estimate is what
+//! the last request of the same kind had. Over a run the errors of such an estimate cancel out:
+//! each is taken back by the next request of the kind.
+
+use rustc_hash::FxHashMap;
+
+use super::step::{Step, StepKind};
+use crate::conversation::Request;
+use crate::id::Symbol;
+use crate::units::Tokens;
+
+/// Before any request was seen: what most recent models have.
+const COMMON_TAIL: Tokens = Tokens(2);
+
+/// What a tail depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct TailKind {
+    model: Symbol,
+    client_version: Option<Symbol>,
+    is_opening: bool,
+    has_prompt: bool,
+    is_agent: bool,
+}
+
+/// The tails seen so far, in the order in which requests were sent.
+#[derive(Default)]
+pub(super) struct Tails {
+    latest: FxHashMap<TailKind, Tokens>,
+    latest_of_model: FxHashMap<Symbol, Tokens>,
+}
+
+impl Tails {
+    /// The tail to expect of a request.
+    pub(super) fn expect(&self, request: &Request, step: &Step) -> Tokens {
+        self.latest
+            .get(&TailKind::of(request, step))
+            .or_else(|| self.latest_of_model.get(&request.model))
+            .copied()
+            .unwrap_or(COMMON_TAIL)
+            .min(request.prompt_total().saturating_sub(cached_before(request, step)))
+    }
+
+    /// Learns from a request, for those that come after it.
+    pub(super) fn learn(&mut self, request: &Request, step: &Step) {
+        let prompt = &request.usage.prompt;
+        if prompt.cached_end() > Tokens::ZERO {
+            self.latest.insert(TailKind::of(request, step), prompt.input);
+            self.latest_of_model.insert(request.model, prompt.input);
+        }
+    }
+}
+
+/// What was surely cached of a prompt when it was sent: no tail reaches into it.
+fn cached_before(request: &Request, step: &Step) -> Tokens {
+    match step.kind {
+        StepKind::Opening | StepKind::ModelChange => request.usage.prompt.read,
+        StepKind::Continued | StepKind::Rewritten | StepKind::Expired if step.is_rewritten => {
+            Tokens::ZERO
+        }
+        StepKind::Continued | StepKind::Rewritten | StepKind::Expired => step.previous_end,
+    }
+}
+
+impl TailKind {
+    fn of(request: &Request, step: &Step) -> Self {
+        Self {
+            model: request.model,
+            client_version: request.client_version,
+            is_opening: step.kind == StepKind::Opening,
+            has_prompt: request.between.has_prompt,
+            is_agent: request.agent.is_some(),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! How long a cache entry lives.
+
+/// The lifetimes a marker can ask for. The clock starts when the request that last used the entry
+/// started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ttl {
+    /// `"5m"`, the default.
+    FiveMinutes,
+    /// `"1h"`.
+    OneHour,
+}
+
+impl Ttl {
+    /// The lifetime in milliseconds.
+    #[must_use]
+    pub fn millis(self) -> i64 {
+        match self {
+            Self::FiveMinutes => 5 * 60 * 1_000,
+            Self::OneHour => 60 * 60 * 1_000,
+        }
+    }
+
+    /// The name in a marker.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FiveMinutes => "5m",
+            Self::OneHour => "1h",
+        }
+    }
+}
+
+/// The TTLs of a request's markers: those on tools and system prompt, and those on messages. The
+/// longer one has to come first, so the messages' is never longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TierTtl {
+    /// On tools and system prompt.
+    pub system: Ttl,
+    /// On messages.
+    pub messages: Ttl,
+}
+
+impl TierTtl {
+    /// The same TTL everywhere.
+    #[must_use]
+    pub const fn uniform(ttl: Ttl) -> Self {
+        Self { system: ttl, messages: ttl }
+    }
+
+    /// An hour for tools and system prompt, five minutes for messages.
+    pub const MIXED: Self = Self { system: Ttl::OneHour, messages: Ttl::FiveMinutes };
+}

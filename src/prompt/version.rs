@@ -1,0 +1,34 @@
+//! Client versions, compared as numbers.
+
+/// `major.minor.patch`; missing or other parts count as 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct ClientVersion(u32, u32, u32);
+
+impl ClientVersion {
+    pub(super) const fn new(major: u32, minor: u32, patch: u32) -> Self {
+        Self(major, minor, patch)
+    }
+
+    pub(super) fn parse(text: &str) -> Self {
+        let mut parts = text.split('.').map(|part| part.parse().unwrap_or(0));
+        let mut next = || parts.next().unwrap_or(0);
+        Self(next(), next(), next())
+    }
+
+    /// How far two versions are apart, the more important parts first.
+    pub(super) fn distance(self, other: Self) -> (u32, u32, u32) {
+        (self.0.abs_diff(other.0), self.1.abs_diff(other.1), self.2.abs_diff(other.2))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_compare_as_numbers() {
+        assert!(ClientVersion::parse("2.1.9") < ClientVersion::parse("2.1.84"));
+        assert!(ClientVersion::parse("2.1.150") > ClientVersion::parse("2.1.84"));
+        assert_eq!(ClientVersion::parse("x.1"), ClientVersion::new(0, 1, 0));
+    }
+}

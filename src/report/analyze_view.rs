@@ -1,0 +1,222 @@
+//! The ledger for people: one session turn by turn, several in a line each, and the totals by
+//! strategy.
+
+use super::document::{Align, Document, Grid};
+use super::number::{
+    bytes, dollar_difference, dollars, duration, grouped, moment, percent, percent_difference,
+    relative, tokens,
+};
+use crate::analysis::{Event, Turn, turns};
+use crate::conversation::{History, Request, RequestIndex};
+use crate::ledger::{Ledger, Selection, Session, Totals};
+use crate::prompt::Step;
+use crate::units::{Picodollars, Tokens};
+
+/// Ids are shown this short where they need only be told apart.
+const SHORT_ID: usize = 8;
+
+/// The sessions of a selection, and what they cost.
+#[must_use]
+pub fn analyze_document(ledger: &Ledger<'_>, steps: &[Step], selection: &Selection) -> Document {
+    let mut document = Document::default();
+    match selection.sessions.as_slice() {
+        [session] => one_session(&mut document, ledger, steps, session),
+        sessions => many_sessions(&mut document, ledger, sessions),
+    }
+    totals(&mut document, ledger, selection);
+    notes(&mut document, ledger, selection);
+    document
+}
+
+fn short(id: &str) -> String {
+    id.chars().take(SHORT_ID).collect()
+}
+
+fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], session: &Session) {
+    let history = ledger.history;
+    document.heading(format!("Session {}", history.symbols.text(session.id)));
+    let Some(column) = ledger.column("billed").or(ledger.columns.first()) else { return };
+    let has_agents =
+        session.requests.iter().any(|index| history.request(*index).agent.is_some());
+    let mut header = vec![("#", Align::Right), ("time (UTC)", Align::Left)];
+    if has_agents {
+        header.push(("agent", Align::Left));
+    }
+    header.extend([
+        ("gap", Align::Right),
+        ("prompt", Align::Right),
+        ("read", Align::Right),
+        ("written", Align::Right),
+        ("input", Align::Right),
+        ("output", Align::Right),
+        ("hit", Align::Right),
+        ("cost", Align::Right),
+        ("what happened", Align::Wrapped),
+    ]);
+    let mut grid = Grid::new(&header);
+    for (number, turn) in turns(history, steps, &session.requests).enumerate() {
+        let request = history.request(turn.request);
+        let row = ledger.row(column, turn.request);
+        let split = &row.billing;
+        let written = split.write_5m + split.write_1h;
+        let mut totals = Totals::default();
+        totals.add(&row);
+        let mut cells = vec![grouped(number as u64 + 1), moment(request.start)];
+        if has_agents {
+            cells.push(request.agent.map_or_else(
+                || "main".to_owned(),
+                |agent| short(history.symbols.text(agent)),
+            ));
+        }
+        cells.extend([
+            turn.gap.map(duration).unwrap_or_default(),
+            tokens(request.prompt_total()),
+            tokens(split.read),
+            format!("{}{}", tokens(written), ttl_suffix(split.write_5m, split.write_1h)),
+            tokens(split.input),
+            output(request),
+            percent(totals.hit_rate()),
+            dollars(row.cost),
+            what_happened(history, request, &turn),
+        ]);
+        grid.add(cells);
+    }
+    document.grid(grid);
+}
+
+fn ttl_suffix(write_5m: Tokens, write_1h: Tokens) -> &'static str {
+    match (write_5m > Tokens::ZERO, write_1h > Tokens::ZERO) {
+        (true, true) => " 5m+1h",
+        (true, false) => " 5m",
+        (false, true) => " 1h",
+        (false, false) => "",
+    }
+}
+
+/// An output that may be only the beginning of the real one says so.
+fn output(request: &Request) -> String {
+    let mark = if request.output_is_lower_bound { "≥ " } else { "" };
+    format!("{mark}{}", tokens(request.usage.output))
+}
+
+fn what_happened(history: &History, request: &Request, turn: &Turn) -> String {
+    let words = turn.events.iter().map(|event| match event {
+        Event::Opening => "first of its chain".to_owned(),
+        Event::ModelChange => format!("model is now {}", history.symbols.text(request.model)),
+        Event::Compaction => "compaction".to_owned(),
+        Event::Microcompaction => "old tool results cleared".to_owned(),
+        Event::Rewrite => "prompt shrank".to_owned(),
+        Event::Expired(gap, ttl) => format!("expired ({} > {})", duration(*gap), ttl.name()),
+        Event::Break(shortfall) => format!("break: {} not read", tokens(*shortfall)),
+        Event::OneStepBehind(last) => format!("one step behind: last {} not read", tokens(*last)),
+        Event::BackgroundWrite(extra) => format!("background request: +{}", tokens(*extra)),
+        Event::UncachedTail(tail) => format!("{} sent behind the marker", tokens(*tail)),
+        Event::Rewound => "later rewound".to_owned(),
+    });
+    words.collect::<Vec<_>>().join("; ")
+}
+
+fn many_sessions(document: &mut Document, ledger: &Ledger<'_>, sessions: &[Session]) {
+    let history = ledger.history;
+    document.heading(format!("{} sessions", grouped(sessions.len() as u64)));
+    let mut header = vec![
+        ("session", Align::Left),
+        ("began (UTC)", Align::Left),
+        ("requests", Align::Right),
+        ("prompt tokens", Align::Right),
+        ("hit", Align::Right),
+    ];
+    header.extend(ledger.columns.iter().map(|column| (column.strategy.name, Align::Right)));
+    let mut grid = Grid::new(&header);
+    for session in sessions {
+        let by_strategy: Vec<Totals> = strategy_totals(ledger, &session.requests);
+        let Some(first) = by_strategy.first() else { continue };
+        let began = session.requests.first().map(|index| moment(history.request(*index).start));
+        let mut cells = vec![
+            short(history.symbols.text(session.id)),
+            began.unwrap_or_default(),
+            grouped(first.requests),
+            tokens(first.prompt()),
+            percent(first.hit_rate()),
+        ];
+        cells.extend(by_strategy.iter().map(|totals| dollars(totals.cost())));
+        grid.add(cells);
+    }
+    document.grid(grid);
+}
+
+fn strategy_totals(ledger: &Ledger<'_>, requests: &[RequestIndex]) -> Vec<Totals> {
+    ledger
+        .columns
+        .iter()
+        .map(|column| ledger.totals(column, requests.iter().copied()))
+        .collect()
+}
+
+fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
+    document.heading("Totals by strategy");
+    let mut grid = Grid::new(&[
+        ("strategy", Align::Left),
+        ("read", Align::Right),
+        ("written 5m", Align::Right),
+        ("written 1h", Align::Right),
+        ("input", Align::Right),
+        ("output", Align::Right),
+        ("hit", Align::Right),
+        ("cost", Align::Right),
+        ("difference", Align::Right),
+        ("", Align::Right),
+    ]);
+    let all: Vec<RequestIndex> = selection.requests().collect();
+    let by_strategy = strategy_totals(ledger, &all);
+    let base = by_strategy.first().and_then(Totals::cost);
+    for (number, (column, totals)) in ledger.columns.iter().zip(&by_strategy).enumerate() {
+        let cost = totals.cost();
+        let difference = (number > 0).then(|| difference_to(base, cost));
+        let share = if number > 0 { percent_difference(relative(cost, base)) } else { String::new() };
+        grid.add(vec![
+            column.strategy.name.to_owned(),
+            tokens(totals.read),
+            tokens(totals.write_5m),
+            tokens(totals.write_1h),
+            tokens(totals.input),
+            tokens(totals.output),
+            percent(totals.hit_rate()),
+            dollars(cost),
+            difference.map(dollar_difference).unwrap_or_default(),
+            share,
+        ]);
+    }
+    document.grid(grid);
+}
+
+fn difference_to(base: Option<Picodollars>, cost: Option<Picodollars>) -> Option<Picodollars> {
+    Some(cost?.minus(base?))
+}
+
+fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
+    let history = ledger.history;
+    let bounds = selection
+        .requests()
+        .filter(|index| history.request(*index).output_is_lower_bound)
+        .count();
+    let prices = ledger.prices;
+    document.text(format!(
+        "Read {} in {} files: {} requests, {} copies left out. Prices: {}, checked on {}. \
+         The first strategy is measured; simulated ones are derived or estimated, row by row \
+         (--format jsonl).",
+        bytes(history.bytes),
+        grouped(history.files.len() as u64),
+        grouped(history.requests.len() as u64),
+        grouped(history.duplicates),
+        prices.id,
+        prices.as_of,
+    ));
+    if bounds > 0 {
+        document.text(format!(
+            "The output of {} requests is a snapshot in mid-stream: it and its cost are lower \
+             bounds.",
+            grouped(bounds as u64)
+        ));
+    }
+}

@@ -1,0 +1,168 @@
+//! `cachesim.ledger/v1`: a line for each request and strategy, as JSON or CSV.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::escape::csv_cell;
+use crate::basis::Basis;
+use crate::ledger::{Ledger, Row, Selection};
+use crate::units::{Picodollars, Tokens};
+
+const SCHEMA: &str = "cachesim.ledger/v1";
+
+#[derive(Serialize)]
+struct LedgerRow<'a> {
+    schema: &'static str,
+    strategy: &'static str,
+    session_id: &'a str,
+    agent_id: Option<&'a str>,
+    request_id: Option<&'a str>,
+    message_id: &'a str,
+    timestamp: Option<String>,
+    model: &'a str,
+    file: &'a str,
+    line: u64,
+    input_tokens: Tokens,
+    cache_read_input_tokens: Tokens,
+    ephemeral_5m_input_tokens: Tokens,
+    ephemeral_1h_input_tokens: Tokens,
+    output_tokens: Tokens,
+    output_is_lower_bound: bool,
+    basis: Basis,
+    iteration: Option<usize>,
+    cost_usd: Option<Picodollars>,
+    invalid: Option<&'static str>,
+}
+
+impl<'a> LedgerRow<'a> {
+    fn new(ledger: &Ledger<'a>, row: &Row<'a>) -> Self {
+        let history = ledger.history;
+        let request = history.request(row.request);
+        Self {
+            schema: SCHEMA,
+            strategy: row.strategy,
+            session_id: history.symbols.text(request.session),
+            agent_id: history.text(request.agent),
+            request_id: history.text(request.request),
+            message_id: history.symbols.text(request.message),
+            timestamp: request.answered.map(|at| at.to_string()),
+            model: row.model,
+            file: &history.files[request.file].label,
+            line: request.line,
+            input_tokens: row.billing.input,
+            cache_read_input_tokens: row.billing.read,
+            ephemeral_5m_input_tokens: row.billing.write_5m,
+            ephemeral_1h_input_tokens: row.billing.write_1h,
+            output_tokens: row.billing.output,
+            output_is_lower_bound: request.output_is_lower_bound,
+            basis: row.basis,
+            iteration: row.iteration,
+            cost_usd: row.cost,
+            // The service accepted every request of a transcript.
+            invalid: None,
+        }
+    }
+}
+
+fn for_each_row(
+    ledger: &Ledger<'_>,
+    selection: &Selection,
+    mut write: impl FnMut(&LedgerRow<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    for index in selection.requests() {
+        for column in &ledger.columns {
+            for row in ledger.rows(column, index) {
+                write(&LedgerRow::new(ledger, &row))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes the rows as JSON Lines.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_jsonl(
+    ledger: &Ledger<'_>,
+    selection: &Selection,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for_each_row(ledger, selection, |row| {
+        serde_json::to_writer(&mut *out, row)?;
+        out.write_all(b"\n")
+    })
+}
+
+/// Writes the rows as CSV with the same columns.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_csv(
+    ledger: &Ledger<'_>,
+    selection: &Selection,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(COLUMNS).map_err(to_io)?;
+    for_each_row(ledger, selection, |row| csv.write_record(cells(row)).map_err(to_io))?;
+    csv.flush()
+}
+
+fn to_io(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
+}
+
+const COLUMNS: [&str; 20] = [
+    "schema",
+    "strategy",
+    "session_id",
+    "agent_id",
+    "request_id",
+    "message_id",
+    "timestamp",
+    "model",
+    "file",
+    "line",
+    "input_tokens",
+    "cache_read_input_tokens",
+    "ephemeral_5m_input_tokens",
+    "ephemeral_1h_input_tokens",
+    "output_tokens",
+    "output_is_lower_bound",
+    "basis",
+    "iteration",
+    "cost_usd",
+    "invalid",
+];
+
+fn cells(row: &LedgerRow<'_>) -> [String; 20] {
+    let text = |text: &str| csv_cell(text).into_owned();
+    let optional = |value: Option<&str>| value.map(text).unwrap_or_default();
+    [
+        text(row.schema),
+        text(row.strategy),
+        text(row.session_id),
+        optional(row.agent_id),
+        optional(row.request_id),
+        text(row.message_id),
+        row.timestamp.clone().unwrap_or_default(),
+        text(row.model),
+        text(row.file),
+        row.line.to_string(),
+        row.input_tokens.0.to_string(),
+        row.cache_read_input_tokens.0.to_string(),
+        row.ephemeral_5m_input_tokens.0.to_string(),
+        row.ephemeral_1h_input_tokens.0.to_string(),
+        row.output_tokens.0.to_string(),
+        row.output_is_lower_bound.to_string(),
+        row.basis.name().to_owned(),
+        row.iteration.map(|number| number.to_string()).unwrap_or_default(),
+        row.cost_usd.map(|cost| cost.to_string()).unwrap_or_default(),
+        optional(row.invalid),
+    ]
+}

@@ -1,0 +1,22 @@
+//! The ledger and its analyses → bytes. Nothing is computed here beyond formatting, and no text of
+//! a transcript is shown but ids, names of models and of files, all of them escaped.
+
+mod analyze_view;
+mod document;
+mod escape;
+mod ledger_rows;
+mod number;
+mod prices_view;
+mod report_json;
+mod verify_json;
+mod verify_view;
+
+pub use analyze_view::analyze_document;
+pub use document::{Document, TextStyle};
+pub use escape::terminal_safe;
+pub use ledger_rows::{write_csv, write_jsonl};
+pub use number::grouped;
+pub use prices_view::{model_document, models_document, models_json};
+pub use report_json::{ReportInputs, write_report};
+pub use verify_json::write_verification;
+pub use verify_view::verify_document;

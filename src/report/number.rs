@@ -1,0 +1,131 @@
+//! Numbers for people. Machine formats carry the exact ones.
+
+use crate::units::{Millis, Picodollars, Tokens};
+
+/// `1234567` → `1,234,567`.
+#[must_use]
+pub fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count of tokens.
+pub(super) fn tokens(value: Tokens) -> String {
+    grouped(value.0)
+}
+
+/// Dollars with two decimals, or four below ten dollars; `unknown` without a price.
+pub(super) fn dollars(amount: Option<Picodollars>) -> String {
+    match amount {
+        Some(amount) if amount.0 < 0 => format!("-${}", magnitude(amount)),
+        Some(amount) => format!("${}", magnitude(amount)),
+        None => "unknown".to_owned(),
+    }
+}
+
+/// A difference in dollars, with its sign.
+pub(super) fn dollar_difference(amount: Option<Picodollars>) -> String {
+    match amount {
+        Some(amount) if amount.0 > 0 => format!("+${}", magnitude(amount)),
+        other => dollars(other),
+    }
+}
+
+fn magnitude(amount: Picodollars) -> String {
+    let picodollars = amount.0.unsigned_abs();
+    let decimals = if picodollars < 10_000_000_000_000 { 4 } else { 2 };
+    let unit = 10_u128.pow(12 - decimals);
+    let rounded = (picodollars + unit / 2) / unit;
+    let scale = 10_u128.pow(decimals);
+    let whole = u64::try_from(rounded / scale).unwrap_or(u64::MAX);
+    let width = decimals as usize;
+    format!("{}.{:0width$}", grouped(whole), rounded % scale)
+}
+
+/// A share as a percentage with one decimal.
+pub(super) fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
+}
+
+/// A relative difference with its sign.
+pub(super) fn percent_difference(share: Option<f64>) -> String {
+    share.map_or_else(|| "–".to_owned(), |share| format!("{:+.1} %", share * 100.0))
+}
+
+/// The relative difference of two amounts; `None` where one is unknown or the base is zero.
+#[must_use]
+pub(super) fn relative(amount: Option<Picodollars>, base: Option<Picodollars>) -> Option<f64> {
+    let (amount, base) = (amount?, base.filter(|base| base.0 != 0)?);
+    Some(amount.minus(base).to_dollars_lossy() / base.to_dollars_lossy())
+}
+
+/// A share for machine formats, rounded to six decimals; `None` of nothing.
+#[allow(clippy::cast_precision_loss)] // six decimals are far from the limits of a float
+pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| ((part as f64 / whole as f64) * 1e6).round() / 1e6)
+}
+
+/// `83000` ms → `1m23s`.
+pub(super) fn duration(millis: i64) -> String {
+    let seconds = millis / 1_000;
+    match seconds {
+        0..60 => format!("{}.{}s", seconds, millis % 1_000 / 100),
+        60..3_600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{}h{:02}m", seconds / 3_600, seconds % 3_600 / 60),
+        _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3_600),
+    }
+}
+
+/// A moment to the second, in UTC.
+pub(super) fn moment(at: Millis) -> String {
+    let text = at.to_string();
+    text.get(..19).map_or_else(|| text.clone(), |second| second.replace('T', " "))
+}
+
+/// Bytes in the unit that fits.
+#[allow(clippy::cast_precision_loss)] // one decimal
+pub(super) fn bytes(count: u64) -> String {
+    match count {
+        0..1_000 => format!("{count} B"),
+        1_000..1_000_000 => format!("{:.1} kB", count as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", count as f64 / 1e6),
+        _ => format!("{:.2} GB", count as f64 / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(dollars(Some(Picodollars(26_977_500_000))), "$0.0270");
+        assert_eq!(dollars(Some(Picodollars(1_234_565_000_000_000))), "$1,234.57");
+        assert_eq!(dollar_difference(Some(Picodollars(-500_000_000_000))), "-$0.5000");
+        assert_eq!(dollar_difference(Some(Picodollars(500_000_000_000))), "+$0.5000");
+        assert_eq!(dollars(None), "unknown");
+        assert_eq!(percent(Some(0.98765)), "98.8 %");
+        assert_eq!(share(1, 3), Some(0.333_333));
+        assert_eq!(share(0, 0), None);
+    }
+
+    #[test]
+    fn durations_and_moments_are_short() {
+        assert_eq!(duration(2_950), "2.9s");
+        assert_eq!(duration(83_000), "1m23s");
+        assert_eq!(duration(3_720_000), "1h02m");
+        assert_eq!(duration(183_600_000), "2d03h");
+        assert_eq!(moment(Millis(1_785_232_802_900)), "2026-07-28 10:00:02");
+        assert_eq!(bytes(1_234_567), "1.2 MB");
+    }
+}

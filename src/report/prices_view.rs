@@ -1,0 +1,163 @@
+//! Price tables for people and programs.
+
+use std::io::{self, Write};
+
+use jiff::civil::Date;
+use serde::Serialize;
+
+use super::document::{Align, Document, Grid};
+use super::number::grouped;
+use crate::pricing::{ModelPrices, PriceTable, Rate, Speed};
+use crate::units::{Picodollars, Tokens};
+
+const SCHEMA: &str = "cachesim.prices-list/v1";
+
+/// A price for a token, in dollars for a million of them.
+fn per_million(price: Picodollars) -> String {
+    // Picodollars for one token are micro-dollars for a million.
+    Picodollars(price.0 * 1_000_000).to_string()
+}
+
+fn day(date: Option<Date>) -> String {
+    date.map(|date| date.to_string()).unwrap_or_default()
+}
+
+fn conditions(rate: &Rate) -> String {
+    let speed = match rate.speed {
+        Speed::Standard => None,
+        Speed::Fast => Some("fast mode".to_owned()),
+    };
+    let size = rate.above.map(|above| format!("prompts over {}", grouped(above.0)));
+    speed.into_iter().chain(size).collect::<Vec<_>>().join(", ")
+}
+
+fn price_grid(first: &[(&'static str, Align)]) -> Grid {
+    let prices = [
+        ("input", Align::Right),
+        ("write 5m", Align::Right),
+        ("write 1h", Align::Right),
+        ("read", Align::Right),
+        ("output", Align::Right),
+    ];
+    Grid::new(&[first, prices.as_slice()].concat())
+}
+
+fn price_cells(rate: &Rate) -> Vec<String> {
+    let rates = &rate.rates;
+    [rates.input, rates.cache_write_5m, rates.cache_write_1h, rates.cache_read, rates.output]
+        .map(per_million)
+        .to_vec()
+}
+
+/// All models with the prices of a day.
+#[must_use]
+pub fn models_document(table: &PriceTable, at: Date) -> Document {
+    let mut document = Document::default();
+    document.heading(format!("Prices on {at}, dollars for a million tokens"));
+    let mut grid = price_grid(&[("model", Align::Left)]);
+    for model in table.models() {
+        let Some(rate) = current(model, at) else { continue };
+        grid.add([vec![model.id.clone()], price_cells(rate)].concat());
+    }
+    document.grid(grid);
+    document.text(format!("Table {}, last checked on {}.", table.id, table.as_of));
+    document
+}
+
+fn current(model: &ModelPrices, at: Date) -> Option<&Rate> {
+    model
+        .rates
+        .iter()
+        .filter(|rate| rate.speed == Speed::Standard && rate.above.is_none() && rate.holds_on(at))
+        .max_by_key(|rate| rate.from)
+}
+
+/// One model with every rate that holds on a day, or all it ever had.
+#[must_use]
+pub fn model_document(model: &ModelPrices, at: Option<Date>) -> Document {
+    let mut document = Document::default();
+    let when = at.map(|at| format!(" on {at}")).unwrap_or_default();
+    document.heading(format!("{}{when}, dollars for a million tokens", model.id));
+    let mut grid =
+        price_grid(&[("from", Align::Left), ("until", Align::Left), ("for", Align::Left)]);
+    for rate in model.rates.iter().filter(|rate| at.is_none_or(|at| rate.holds_on(at))) {
+        let conditions = vec![day(rate.from), day(rate.until), conditions(rate)];
+        grid.add([conditions, price_cells(rate)].concat());
+    }
+    document.grid(grid);
+    document.text(format!("From table {}.", model.source));
+    document
+}
+
+#[derive(Serialize)]
+struct PricesObject<'a> {
+    schema: &'static str,
+    id: &'a str,
+    as_of: &'a str,
+    models: Vec<ModelObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct ModelObject<'a> {
+    id: &'a str,
+    source: &'a str,
+    rates: Vec<RateObject>,
+}
+
+#[derive(Serialize)]
+struct RateObject {
+    from: Option<String>,
+    until: Option<String>,
+    above_tokens: Option<Tokens>,
+    speed: &'static str,
+    input_usd_per_mtok: String,
+    cache_write_5m_usd_per_mtok: String,
+    cache_write_1h_usd_per_mtok: String,
+    cache_read_usd_per_mtok: String,
+    output_usd_per_mtok: String,
+}
+
+impl RateObject {
+    fn of(rate: &Rate) -> Self {
+        Self {
+            from: rate.from.map(|date| date.to_string()),
+            until: rate.until.map(|date| date.to_string()),
+            above_tokens: rate.above,
+            speed: match rate.speed {
+                Speed::Standard => "standard",
+                Speed::Fast => "fast",
+            },
+            input_usd_per_mtok: per_million(rate.rates.input),
+            cache_write_5m_usd_per_mtok: per_million(rate.rates.cache_write_5m),
+            cache_write_1h_usd_per_mtok: per_million(rate.rates.cache_write_1h),
+            cache_read_usd_per_mtok: per_million(rate.rates.cache_read),
+            output_usd_per_mtok: per_million(rate.rates.output),
+        }
+    }
+}
+
+/// Writes models and the rates that hold on a day, or all of them, as JSON.
+///
+/// # Errors
+/// What `out` says.
+pub fn models_json<'a>(
+    table: &PriceTable,
+    models: impl Iterator<Item = &'a ModelPrices>,
+    at: Option<Date>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let rates = |model: &ModelPrices| {
+        let held = model.rates.iter().filter(|rate| at.is_none_or(|at| rate.holds_on(at)));
+        held.map(RateObject::of).collect()
+    };
+    let object = PricesObject {
+        schema: SCHEMA,
+        id: &table.id,
+        as_of: &table.as_of,
+        models: models
+            .map(|model| ModelObject { id: &model.id, source: &model.source, rates: rates(model) })
+            .collect(),
+    };
+    serde_json::to_writer_pretty(&mut *out, &object)?;
+    out.write_all(b"\n")
+}

@@ -1,0 +1,174 @@
+//! `cachesim.report/v1`: totals by strategy, by model and by session.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use serde::{Serialize, Serializer};
+
+use crate::conversation::{History, RequestIndex};
+use crate::id::Symbol;
+use crate::ledger::{Ledger, Selection, Totals};
+use crate::pricing::PriceTable;
+use crate::units::{Picodollars, Tokens};
+
+const SCHEMA: &str = "cachesim.report/v1";
+
+/// The input of a run, as every machine format reports it.
+#[derive(Serialize)]
+pub struct ReportInputs {
+    files: usize,
+    bytes: u64,
+    lines: u64,
+    requests: usize,
+    duplicates: u64,
+    skipped: BTreeMap<&'static str, u64>,
+}
+
+impl ReportInputs {
+    /// The input of a history.
+    #[must_use]
+    pub fn of(history: &History) -> Self {
+        Self {
+            files: history.files.len(),
+            bytes: history.bytes,
+            lines: history.lines,
+            requests: history.requests.len(),
+            duplicates: history.duplicates,
+            skipped: history
+                .diagnostics
+                .counts()
+                .map(|(kind, count)| (kind.name(), count))
+                .collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Prices<'a> {
+    id: &'a str,
+    as_of: &'a str,
+}
+
+impl<'a> Prices<'a> {
+    fn of(table: &'a PriceTable) -> Self {
+        Self { id: &table.id, as_of: &table.as_of }
+    }
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    tool_version: &'static str,
+    prices: Prices<'a>,
+    inputs: ReportInputs,
+    totals: ByStrategy,
+    by_model: BTreeMap<&'a str, ByStrategy>,
+    sessions: Vec<SessionTotals<'a>>,
+}
+
+#[derive(Serialize)]
+struct SessionTotals<'a> {
+    session_id: &'a str,
+    totals: ByStrategy,
+}
+
+/// Totals with their strategies' names, in the order of the strategies.
+struct ByStrategy(Vec<(&'static str, TotalsObject)>);
+
+impl Serialize for ByStrategy {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, totals)| (name, totals)))
+    }
+}
+
+#[derive(Serialize)]
+struct TotalsObject {
+    requests: u64,
+    input_tokens: Tokens,
+    cache_read_input_tokens: Tokens,
+    ephemeral_5m_input_tokens: Tokens,
+    ephemeral_1h_input_tokens: Tokens,
+    output_tokens: Tokens,
+    cost_usd: Option<Picodollars>,
+    #[serde(skip_serializing_if = "is_zero")]
+    unpriced_requests: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl From<Totals> for TotalsObject {
+    fn from(totals: Totals) -> Self {
+        Self {
+            requests: totals.requests,
+            input_tokens: totals.input,
+            cache_read_input_tokens: totals.read,
+            ephemeral_5m_input_tokens: totals.write_5m,
+            ephemeral_1h_input_tokens: totals.write_1h,
+            output_tokens: totals.output,
+            cost_usd: totals.cost(),
+            unpriced_requests: totals.unpriced,
+        }
+    }
+}
+
+fn by_strategy(ledger: &Ledger<'_>, requests: &[RequestIndex]) -> ByStrategy {
+    let totals = |column| TotalsObject::from(ledger.totals(column, requests.iter().copied()));
+    ByStrategy(
+        ledger.columns.iter().map(|column| (column.strategy.name, totals(column))).collect(),
+    )
+}
+
+/// Rows are billed under the model that served them, which may differ from the request's own for
+/// samplings that were billed apart.
+fn by_model<'a>(ledger: &Ledger<'a>, selection: &Selection) -> BTreeMap<&'a str, ByStrategy> {
+    let mut totals: BTreeMap<&'a str, Vec<Totals>> = BTreeMap::new();
+    let columns = ledger.columns.len();
+    for (number, column) in ledger.columns.iter().enumerate() {
+        for index in selection.requests() {
+            for row in ledger.rows(column, index) {
+                let model = totals.entry(row.model);
+                model.or_insert_with(|| vec![Totals::default(); columns])[number].add(&row);
+            }
+        }
+    }
+    let named = |totals: Vec<Totals>| {
+        let names = ledger.columns.iter().map(|column| column.strategy.name);
+        ByStrategy(names.zip(totals.into_iter().map(TotalsObject::from)).collect())
+    };
+    totals.into_iter().map(|(model, totals)| (model, named(totals))).collect()
+}
+
+/// Writes the report.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_report(
+    ledger: &Ledger<'_>,
+    selection: &Selection,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let history = ledger.history;
+    let name = |id: Symbol| history.symbols.text(id);
+    let all: Vec<RequestIndex> = selection.requests().collect();
+    let report = Report {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        prices: Prices::of(ledger.prices),
+        inputs: ReportInputs::of(history),
+        totals: by_strategy(ledger, &all),
+        by_model: by_model(ledger, selection),
+        sessions: selection
+            .sessions
+            .iter()
+            .map(|session| SessionTotals {
+                session_id: name(session.id),
+                totals: by_strategy(ledger, &session.requests),
+            })
+            .collect(),
+    };
+    serde_json::to_writer_pretty(&mut *out, &report)?;
+    out.write_all(b"\n")
+}

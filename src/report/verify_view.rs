@@ -1,0 +1,168 @@
+//! The verification for people.
+
+use std::collections::BTreeMap;
+
+use super::document::{Align, Document, Grid};
+use super::number::{bytes, dollar_difference, dollars, grouped, percent, share, tokens};
+use crate::analysis::{Agreement, Verification};
+use crate::conversation::History;
+use crate::prompt::StepKind;
+
+/// The word for a kind of step in every output.
+pub(super) fn kind_name(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::Opening => "opening",
+        StepKind::ModelChange => "model_change",
+        StepKind::Continued => "continued",
+        StepKind::Rewritten => "rewritten",
+        StepKind::Expired => "expired",
+    }
+}
+
+/// How well the rules reproduce the record.
+#[must_use]
+pub fn verify_document(history: &History, verification: &Verification) -> Document {
+    let mut document = Document::default();
+    document.heading("How well the rules reproduce the record");
+    coverage(&mut document, history, verification);
+    figures(&mut document, verification);
+    groups(&mut document, "By client version", "client", &verification.by_client_version);
+    groups(&mut document, "By model", "model", &verification.by_model);
+    worst(&mut document, history, verification);
+    document
+}
+
+fn coverage(document: &mut Document, history: &History, verification: &Verification) {
+    let coverage = &verification.coverage;
+    document.text(format!(
+        "{} requests in {} files ({}); {} of them simulated. {} are compared; left out are {} first \
+         requests of a chain and {} first requests after a change of model, whose recorded read is \
+         an input of the simulation.",
+        grouped(coverage.requests),
+        grouped(history.files.len() as u64),
+        bytes(history.bytes),
+        percent(share(coverage.simulated, coverage.requests)),
+        grouped(coverage.compared),
+        grouped(coverage.openings),
+        grouped(coverage.model_changes),
+    ));
+}
+
+fn figures(document: &mut Document, verification: &Verification) {
+    let mut grid = Grid::new(&[("figure", Align::Left), ("value", Align::Right), ("of", Align::Left)]);
+    let mut add = |name: &str, value: String, of: String| {
+        grid.add(vec![name.to_owned(), value, of]);
+    };
+    let all = &verification.all;
+    let outside = &verification.outside_breaks;
+    let share_of = |part, whole| exact_percent(share(part, whole));
+    let requests = |count| format!("{} requests", grouped(count));
+    add("read within 1 % of the prompt", share_of(all.within, all.requests), requests(all.requests));
+    add(
+        "  outside breaks",
+        share_of(outside.within, outside.requests),
+        requests(outside.requests),
+    );
+    add("read to the token", share_of(all.exact, all.requests), requests(all.requests));
+    add(
+        "read error outside breaks",
+        share_of(outside.error.0, outside.prompt.0),
+        format!("{} tokens", tokens(outside.prompt)),
+    );
+    let expiries = &verification.expiries;
+    add(
+        "expiries: precision",
+        share_of(expiries.both, expiries.simulated),
+        format!("{} simulated", grouped(expiries.simulated)),
+    );
+    add(
+        "expiries: recall",
+        share_of(expiries.both, expiries.recorded),
+        format!("{} recorded", grouped(expiries.recorded)),
+    );
+    let money = &verification.dollars;
+    add(
+        "dollars explained",
+        exact_percent(money.explained()),
+        format!("{} billed", dollars(Some(money.billed))),
+    );
+    add("  replay", dollars(Some(money.replay)), String::new());
+    add(
+        "  breaks",
+        dollar_difference(Some(money.breaks)),
+        format!("{} breaks", grouped(verification.breaks)),
+    );
+    add("  unexplained", dollar_difference(Some(money.unexplained())), String::new());
+    add(
+        "tokens conserved",
+        share_of(
+            verification.conserved_rows - verification.violations,
+            verification.conserved_rows,
+        ),
+        format!("{} rows", grouped(verification.conserved_rows)),
+    );
+    document.grid(grid);
+    if money.unpriced > 0 {
+        document.text(format!(
+            "{} requests of models without a price are in none of the dollars.",
+            grouped(money.unpriced)
+        ));
+    }
+}
+
+/// Shares near 1 need more digits than a person's percentage has.
+fn exact_percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "–".to_owned(), |share| format!("{:.3} %", share * 100.0))
+}
+
+fn groups(
+    document: &mut Document,
+    heading: &str,
+    name: &'static str,
+    agreements: &BTreeMap<String, Agreement>,
+) {
+    document.heading(heading);
+    let mut grid = Grid::new(&[
+        (name, Align::Left),
+        ("requests", Align::Right),
+        ("within 1 %", Align::Right),
+        ("exact", Align::Right),
+        ("read error", Align::Right),
+    ]);
+    for (name, agreement) in agreements {
+        grid.add(vec![
+            name.clone(),
+            grouped(agreement.requests),
+            percent(share(agreement.within, agreement.requests)),
+            percent(share(agreement.exact, agreement.requests)),
+            exact_percent(share(agreement.error.0, agreement.prompt.0)),
+        ]);
+    }
+    document.grid(grid);
+}
+
+fn worst(document: &mut Document, history: &History, verification: &Verification) {
+    if verification.worst.is_empty() {
+        return;
+    }
+    document.heading("The worst requests");
+    let mut grid = Grid::new(&[
+        ("where", Align::Wrapped),
+        ("step", Align::Left),
+        ("prompt", Align::Right),
+        ("recorded read", Align::Right),
+        ("simulated", Align::Right),
+    ]);
+    for one in &verification.worst {
+        let request = history.request(one.request);
+        let step = if one.is_break { "break" } else { kind_name(one.kind) };
+        grid.add(vec![
+            format!("{}:{}", history.files[request.file].label, request.line),
+            step.replace('_', " "),
+            tokens(request.prompt_total()),
+            tokens(one.recorded),
+            tokens(one.simulated),
+        ]);
+    }
+    document.grid(grid);
+}

@@ -1,0 +1,235 @@
+//! What was rejected or repaired while reading, counted by kind and named by file and line.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Examples kept of one kind in one file; the count goes on beyond it, so that a binary file of a
+/// gigabyte costs no memory.
+const EXAMPLES_PER_KIND: usize = 100;
+
+/// A kind of damage or oddity. Its [`name`](Kind::name) is part of the report's contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A line of white space.
+    EmptyLine,
+    /// JSON that ends in the middle.
+    TornLine,
+    /// Not JSON at all.
+    NotJson,
+    /// JSON, but no object.
+    NotAnObject,
+    /// Bytes that are not UTF-8.
+    NotUtf8,
+    /// A line beyond the limit, skipped without being held.
+    TooLong,
+    /// An object that names one of its keys twice.
+    DuplicateKey,
+    /// A line of another program's log.
+    ForeignFormat,
+    /// A file that could not be read, or not to its end.
+    UnreadableFile,
+    /// A folder that contains itself through a symbolic link.
+    SymlinkLoop,
+    /// Two or more JSON values on one line; all are used.
+    JoinedLine,
+    /// Half of a surrogate pair in a string; replaced, and the line is used.
+    LoneSurrogate,
+    /// A line whose identity an earlier line of the file has; the first counts.
+    DuplicateLine,
+    /// A parent that no file has; the chain is continued at the line before.
+    DanglingParent,
+    /// Lines that are their own ancestors; the chain starts at the line that closes the circle.
+    ParentCycle,
+    /// A response none of whose lines carries usage: no request can be accounted for.
+    MissingUsage,
+    /// A response whose usage has numbers that cannot be token counts.
+    InvalidUsage,
+    /// A response whose usage does not speak of the cache: what was read is unknown, not zero.
+    UsageWithoutCacheCounters,
+    /// A sub-agent's copy of a response of its parent's conversation.
+    SidechainReplay,
+    /// A request without any usable time: left out of the simulation.
+    MissingTimestamp,
+}
+
+impl Kind {
+    /// Every kind, in the order of the report.
+    pub const ALL: [Self; 20] = [
+        Self::EmptyLine,
+        Self::TornLine,
+        Self::NotJson,
+        Self::NotAnObject,
+        Self::NotUtf8,
+        Self::TooLong,
+        Self::DuplicateKey,
+        Self::ForeignFormat,
+        Self::UnreadableFile,
+        Self::SymlinkLoop,
+        Self::JoinedLine,
+        Self::LoneSurrogate,
+        Self::DuplicateLine,
+        Self::DanglingParent,
+        Self::ParentCycle,
+        Self::MissingUsage,
+        Self::InvalidUsage,
+        Self::UsageWithoutCacheCounters,
+        Self::SidechainReplay,
+        Self::MissingTimestamp,
+    ];
+
+    /// The key in the report's `skipped` object.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EmptyLine => "empty_line",
+            Self::TornLine => "torn_line",
+            Self::NotJson => "not_json",
+            Self::NotAnObject => "not_an_object",
+            Self::NotUtf8 => "not_utf8",
+            Self::TooLong => "too_long",
+            Self::DuplicateKey => "duplicate_key",
+            Self::ForeignFormat => "foreign_format",
+            Self::UnreadableFile => "unreadable_file",
+            Self::SymlinkLoop => "symlink_loop",
+            Self::JoinedLine => "joined_line",
+            Self::LoneSurrogate => "lone_surrogate",
+            Self::DuplicateLine => "duplicate_line",
+            Self::DanglingParent => "dangling_parent",
+            Self::ParentCycle => "parent_cycle",
+            Self::MissingUsage => "missing_usage",
+            Self::InvalidUsage => "invalid_usage",
+            Self::UsageWithoutCacheCounters => "usage_without_cache_counters",
+            Self::SidechainReplay => "sidechain_replay",
+            Self::MissingTimestamp => "missing_timestamp",
+        }
+    }
+
+    /// Whether input was lost, so that `--strict` refuses it. Repairs and blank lines lose nothing.
+    #[must_use]
+    pub fn is_damage(self) -> bool {
+        !matches!(
+            self,
+            Self::EmptyLine
+                | Self::ForeignFormat
+                | Self::JoinedLine
+                | Self::LoneSurrogate
+                | Self::DuplicateLine
+                | Self::SidechainReplay
+                | Self::SymlinkLoop
+        )
+    }
+}
+
+/// One rejected or repaired place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What it is.
+    pub kind: Kind,
+    /// The file, relative to the path that was given.
+    pub file: Arc<str>,
+    /// The line, counted from 1; 0 where the whole file is meant.
+    pub line: u64,
+    /// What to know or do about it; never text of the transcript.
+    pub detail: String,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if self.line > 0 {
+            write!(f, ":{}", self.line)?;
+        }
+        write!(f, ": {}", self.kind.name())?;
+        if !self.detail.is_empty() {
+            write!(f, ": {}", self.detail)?;
+        }
+        Ok(())
+    }
+}
+
+/// The diagnostics of a file or of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnostics {
+    counts: BTreeMap<Kind, u64>,
+    examples: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    /// Counts one place and, up to a limit, remembers where it is.
+    pub fn add(&mut self, kind: Kind, file: &Arc<str>, line: u64, detail: impl Into<String>) {
+        let count = self.counts.entry(kind).or_default();
+        *count += 1;
+        if *count <= EXAMPLES_PER_KIND as u64 {
+            self.examples.push(Diagnostic { kind, file: Arc::clone(file), line, detail: detail.into() });
+        }
+    }
+
+    /// Counts `additional` further places of a kind of which an example was given.
+    pub fn add_count(&mut self, kind: Kind, additional: u64) {
+        if additional > 0 {
+            *self.counts.entry(kind).or_default() += additional;
+        }
+    }
+
+    /// Takes over what another part of the input gave.
+    pub fn absorb(&mut self, other: Self) {
+        for (kind, count) in other.counts {
+            *self.counts.entry(kind).or_default() += count;
+        }
+        self.examples.extend(other.examples);
+    }
+
+    /// Counts by kind, in the order of the report.
+    pub fn counts(&self) -> impl Iterator<Item = (Kind, u64)> + '_ {
+        self.counts.iter().map(|(kind, count)| (*kind, *count))
+    }
+
+    /// How often a kind occurred.
+    #[must_use]
+    pub fn count(&self, kind: Kind) -> u64 {
+        self.counts.get(&kind).copied().unwrap_or_default()
+    }
+
+    /// The places remembered, in input order.
+    #[must_use]
+    pub fn examples(&self) -> &[Diagnostic] {
+        &self.examples
+    }
+
+    /// Whether any input was lost.
+    #[must_use]
+    pub fn has_damage(&self) -> bool {
+        self.counts.keys().any(|kind| kind.is_damage())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_go_on_where_examples_stop() {
+        let mut diagnostics = Diagnostics::default();
+        let file: Arc<str> = "a.jsonl".into();
+        for line in 1..=1_000 {
+            diagnostics.add(Kind::NotJson, &file, line, "");
+        }
+        assert_eq!(diagnostics.count(Kind::NotJson), 1_000);
+        assert_eq!(diagnostics.examples().len(), EXAMPLES_PER_KIND);
+        assert!(diagnostics.has_damage());
+    }
+
+    #[test]
+    fn a_diagnostic_says_where_and_what() {
+        let mut diagnostics = Diagnostics::default();
+        diagnostics.add(Kind::TornLine, &"a.jsonl".into(), 7, "ends at column 12");
+        assert_eq!(diagnostics.examples()[0].to_string(), "a.jsonl:7: torn_line: ends at column 12");
+    }
+
+    #[test]
+    fn every_kind_has_a_name_of_its_own() {
+        let names: std::collections::BTreeSet<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        assert_eq!(names.len(), Kind::ALL.len());
+    }
+}

@@ -1,0 +1,132 @@
+//! Paths → input files, each once, in an order that does not depend on the file system.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use walkdir::WalkDir;
+
+use super::diagnostics::{Diagnostics, Kind};
+use super::source::{Location, Source, is_transcript_name};
+
+/// The input files found.
+#[derive(Debug, Default)]
+pub struct Discovered {
+    /// Files in the order of the given paths, those of a folder by name.
+    pub sources: Vec<Source>,
+    /// Paths that could not be read.
+    pub diagnostics: Diagnostics,
+}
+
+/// Finds the files behind `paths`: a file is itself, a folder is walked for `*.jsonl`, `*.jsonl.gz`
+/// and `*.jsonl.zst`, and `-` is standard input. A file reached by two ways is taken once.
+#[must_use]
+pub fn discover(paths: &[PathBuf]) -> Discovered {
+    let mut discovered = Discovered::default();
+    let mut seen = HashSet::new();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            if seen.insert(path.clone()) {
+                discovered.sources.push(Source {
+                    label: "-".into(),
+                    location: Location::StandardInput,
+                    size: 0,
+                });
+            }
+        } else if path.is_dir() {
+            discovered.walk(path, &mut seen);
+        } else {
+            let label = path.file_name().map_or_else(|| path.display().to_string(), lossy);
+            discovered.file(path.clone(), label, &mut seen);
+        }
+    }
+    discovered
+}
+
+impl Discovered {
+    fn walk(&mut self, root: &Path, seen: &mut HashSet<PathBuf>) {
+        for entry in WalkDir::new(root).follow_links(true).sort_by_file_name() {
+            match entry {
+                Ok(entry) => {
+                    let is_input = entry.file_type().is_file()
+                        && entry.file_name().to_str().is_some_and(is_transcript_name);
+                    if is_input {
+                        let label = relative_label(root, entry.path());
+                        self.file(entry.into_path(), label, seen);
+                    }
+                }
+                Err(error) => self.walk_error(root, &error),
+            }
+        }
+    }
+
+    fn walk_error(&mut self, root: &Path, error: &walkdir::Error) {
+        let label: Arc<str> =
+            error.path().map_or_else(|| "?".to_owned(), |path| relative_label(root, path)).into();
+        if error.loop_ancestor().is_some() {
+            let detail = "the link leads back to a folder it is in; it is not followed";
+            self.diagnostics.add(Kind::SymlinkLoop, &label, 0, detail);
+        } else {
+            let reason = error.io_error().map(ToString::to_string).unwrap_or_default();
+            self.diagnostics.add(Kind::UnreadableFile, &label, 0, reason);
+        }
+    }
+
+    fn file(&mut self, path: PathBuf, label: String, seen: &mut HashSet<PathBuf>) {
+        let identity = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        if !seen.insert(identity) {
+            return;
+        }
+        let size = fs::metadata(&path).map_or(0, |metadata| metadata.len());
+        self.sources.push(Source { label: label.into(), location: Location::File(path), size });
+    }
+}
+
+fn lossy(name: &std::ffi::OsStr) -> String {
+    name.to_string_lossy().into_owned()
+}
+
+fn relative_label(root: &Path, path: &Path) -> String {
+    let relative = path.strip_prefix(root).unwrap_or(path);
+    let parts: Vec<_> = relative.components().map(|part| lossy(part.as_os_str())).collect();
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(discovered: &Discovered) -> Vec<&str> {
+        discovered.sources.iter().map(|source| &*source.label).collect()
+    }
+
+    #[test]
+    fn folders_are_walked_in_order_and_files_taken_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        fs::create_dir(root.join("b")).expect("a folder");
+        for name in ["b/2.jsonl.gz", "a.jsonl", "b/1.jsonl", "notes.txt"] {
+            fs::write(root.join(name), "").expect("a file");
+        }
+        let discovered = discover(&[root.to_owned(), root.join("a.jsonl")]);
+        assert_eq!(labels(&discovered), ["a.jsonl", "b/1.jsonl", "b/2.jsonl.gz"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_loop_of_links_is_named_and_left() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("a.jsonl"), "").expect("a file");
+        std::os::unix::fs::symlink(folder.path(), folder.path().join("loop")).expect("a link");
+        let discovered = discover(&[folder.path().to_owned()]);
+        assert_eq!(labels(&discovered), ["a.jsonl"]);
+        assert_eq!(discovered.diagnostics.count(Kind::SymlinkLoop), 1);
+    }
+
+    #[test]
+    fn a_missing_file_is_left_to_the_reader_to_name() {
+        let discovered = discover(&[PathBuf::from("no/such/file.jsonl")]);
+        assert_eq!(labels(&discovered), ["file.jsonl"]);
+    }
+}

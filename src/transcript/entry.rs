@@ -1,0 +1,174 @@
+//! What is kept of a transcript line: identities, sizes and usage, never text.
+
+use super::usage::{Usage, UsageProblem};
+use crate::id::{EntryId, Symbol};
+use crate::units::Millis;
+
+/// One line of a transcript, without its text.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The line in its file, counted from 1.
+    pub line: u64,
+    /// `uuid`.
+    pub id: Option<EntryId>,
+    /// `parentUuid`.
+    pub parent: Option<EntryId>,
+    /// `logicalParentUuid`: what stood in front of a compact boundary.
+    pub logical_parent: Option<EntryId>,
+    /// `timestamp`.
+    pub timestamp: Option<Millis>,
+    /// `isSidechain`.
+    pub is_sidechain: bool,
+    /// Whether the line says it was copied from another session (`forkedFrom`).
+    pub is_forked: bool,
+    /// `agentId`.
+    pub agent: Option<Symbol>,
+    /// `uuid` as it is written, kept only for the first line of a side conversation without an
+    /// `agentId`, which is known by it.
+    pub sidechain_root: Option<Symbol>,
+    /// `sessionId`.
+    pub session: Option<Symbol>,
+    /// `version`: the client's.
+    pub client_version: Option<Symbol>,
+    /// `cwd`, which names the project.
+    pub project: Option<Symbol>,
+    /// What kind of line it is.
+    pub kind: EntryKind,
+}
+
+/// The kinds of lines that matter.
+#[derive(Clone, Debug)]
+pub enum EntryKind {
+    /// A user message: a prompt, tool results, a reminder, a summary.
+    User(UserMessage),
+    /// Lines of a response of the API.
+    Response(Box<ResponseLine>),
+    /// An assistant message made by the client itself; no request.
+    Synthetic {
+        /// `message.id`.
+        message: Option<Symbol>,
+    },
+    /// A reminder or another attachment.
+    Attachment {
+        /// The size of its JSON.
+        bytes: u64,
+    },
+    /// `compact_boundary`: the conversation was summarised here.
+    CompactBoundary,
+    /// `microcompact_boundary`: old tool results were cleared here.
+    MicrocompactBoundary,
+    /// `away_summary`: a background request wrote a recap.
+    AwaySummary,
+    /// `stop_hook_summary` or `turn_duration`: a turn is over.
+    TurnEnd,
+    /// `local_command`: its text is sent to the model.
+    LocalCommand {
+        /// The size of its JSON.
+        bytes: u64,
+    },
+    /// A system line that names entries taken out of the conversation.
+    Snip(Vec<EntryId>),
+    /// `model_refusal_fallback`: which model refused a request.
+    RefusalFallback {
+        /// `requestId`.
+        request: Option<Symbol>,
+        /// `originalModel`.
+        original_model: Option<Symbol>,
+    },
+    /// A system line of which the model sees nothing.
+    System,
+    /// A progress line. It never reaches the model, but others may point through it.
+    Progress(Option<Box<NestedMessage>>),
+    /// `last-prompt`: where the live branch was when it was written.
+    LastPrompt {
+        /// `leafUuid`.
+        leaf: EntryId,
+    },
+    /// `content-replacement`: tool results that were sent as a preview.
+    ContentReplacement(Vec<(EntryId, u64)>),
+}
+
+/// A user line.
+#[derive(Clone, Debug, Default)]
+pub struct UserMessage {
+    /// The size of the text and results, in bytes of JSON; images apart.
+    pub bytes: u64,
+    /// How many images and documents it carries.
+    pub media: u32,
+    /// The tool calls it answers, each with the size of its result.
+    pub tool_results: Vec<(EntryId, u64)>,
+    /// `isMeta`: hidden from the user, sent to the model.
+    pub is_meta: bool,
+    /// `isCompactSummary`: stands for everything before a boundary.
+    pub is_compact_summary: bool,
+}
+
+/// How a response ended, as far as one of its lines says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// `tool_use`.
+    ToolUse,
+    /// Any other.
+    Other,
+}
+
+/// A line of a response.
+#[derive(Clone, Debug)]
+pub struct ResponseLine {
+    /// `message.id`.
+    pub message: Symbol,
+    /// `requestId`.
+    pub request: Option<Symbol>,
+    /// `message.model`.
+    pub model: Symbol,
+    /// `message.stop_reason`.
+    pub stop: Option<StopReason>,
+    /// The tools it calls.
+    pub tool_uses: Vec<EntryId>,
+    /// `message.usage`.
+    pub usage: Result<Usage, UsageProblem>,
+}
+
+/// A sub-agent's message inside a progress line.
+#[derive(Clone, Debug)]
+pub struct NestedMessage {
+    /// The agent, or the tool call that started it.
+    pub agent: Option<Symbol>,
+    /// The response, or `None` for a user message.
+    pub response: Option<ResponseLine>,
+}
+
+/// Moves every symbol of an entry into another table.
+pub(super) fn remap_symbols(entry: &mut Entry, moved: &[Symbol]) {
+    let remap = |symbol: &mut Symbol| *symbol = moved[symbol.index()];
+    let remap_optional = |symbol: &mut Option<Symbol>| {
+        if let Some(symbol) = symbol {
+            remap(symbol);
+        }
+    };
+    let remap_response = |response: &mut ResponseLine| {
+        remap(&mut response.message);
+        remap(&mut response.model);
+        remap_optional(&mut response.request);
+    };
+    remap_optional(&mut entry.agent);
+    remap_optional(&mut entry.sidechain_root);
+    remap_optional(&mut entry.session);
+    remap_optional(&mut entry.client_version);
+    remap_optional(&mut entry.project);
+    match &mut entry.kind {
+        EntryKind::Response(response) => remap_response(response),
+        EntryKind::Synthetic { message } => remap_optional(message),
+        EntryKind::RefusalFallback { request, original_model } => {
+            remap_optional(request);
+            remap_optional(original_model);
+        }
+        EntryKind::Progress(Some(nested)) => {
+            remap_optional(&mut nested.agent);
+            if let Some(response) = &mut nested.response {
+                remap_response(response);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,316 @@
+//! Deserialisers that never reject a line for the type of a value.
+//!
+//! Transcripts are written by many client versions and by other programs; a field of an
+//! unexpected type is as good as absent, and must not cost the rest of the line. Text is
+//! borrowed where it has no escapes, and long text is measured without being decoded.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde_json::value::RawValue;
+
+/// Implements the named `Visitor` methods so that they read the value and yield the default.
+macro_rules! default_for {
+    ($($shape:ident)*) => { $(default_for!(@ $shape);)* };
+    (@ bool) => {
+        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
+    };
+    (@ number) => {
+        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
+        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
+        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
+    };
+    (@ text) => {
+        fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
+    };
+    (@ null) => {
+        fn visit_unit<E>(self) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
+    };
+    (@ list) => {
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(Self::Value::default())
+        }
+    };
+    (@ object) => {
+        fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
+            while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            Ok(Self::Value::default())
+        }
+    };
+}
+
+/// A string, or nothing where another type stands.
+#[derive(Debug, Default)]
+pub(super) struct Text<'a>(pub(super) Option<Cow<'a, str>>);
+
+impl Text<'_> {
+    pub(super) fn as_str(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
+    pub(super) fn is(&self, expected: &str) -> bool {
+        self.as_str() == Some(expected)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any value")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Text(Some(Cow::Borrowed(text))))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Text(Some(Cow::Owned(text.to_owned()))))
+            }
+            default_for!(bool number null list object);
+        }
+        deserializer.deserialize_any(TextVisitor)
+    }
+}
+
+/// A boolean; anything but `true` is `false`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Flag(pub(super) bool);
+
+impl<'de> Deserialize<'de> for Flag {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FlagVisitor;
+        impl<'de> Visitor<'de> for FlagVisitor {
+            type Value = Flag;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any value")
+            }
+            fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+                Ok(Flag(value))
+            }
+            default_for!(number text null list object);
+        }
+        deserializer.deserialize_any(FlagVisitor)
+    }
+}
+
+/// A counter as it stands in the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Count {
+    /// The key is not there.
+    #[default]
+    Missing,
+    /// `null`.
+    Null,
+    /// A whole number that is not negative.
+    Value(u64),
+    /// Negative, fractional, a string, or another type.
+    Invalid,
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct CountVisitor;
+        impl<'de> Visitor<'de> for CountVisitor {
+            type Value = Count;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any value")
+            }
+            fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+                Ok(Count::Value(value))
+            }
+            fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+                Ok(u64::try_from(value).map_or(Count::Invalid, Count::Value))
+            }
+            fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+                Ok(Count::Invalid)
+            }
+            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+                Ok(Count::Invalid)
+            }
+            fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+                Ok(Count::Invalid)
+            }
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Count::Null)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Count::Invalid)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Count::Invalid)
+            }
+        }
+        deserializer.deserialize_any(CountVisitor)
+    }
+}
+
+/// An object of a known shape, or nothing where another type stands.
+#[derive(Debug)]
+pub(super) struct Shape<T>(pub(super) Option<Box<T>>);
+
+impl<T> Default for Shape<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shape<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ShapeVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ShapeVisitor<T> {
+            type Value = Shape<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any value")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<Self::Value, A::Error> {
+                let shape = T::deserialize(MapAccessDeserializer::new(object))?;
+                Ok(Shape(Some(Box::new(shape))))
+            }
+            default_for!(bool number text null list);
+        }
+        deserializer.deserialize_any(ShapeVisitor(PhantomData))
+    }
+}
+
+/// A list whose elements are themselves lenient; empty where another type stands.
+#[derive(Debug)]
+pub(super) struct List<T>(pub(super) Vec<T>);
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ListVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
+            type Value = List<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any value")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut elements = Vec::new();
+                while let Some(element) = list.next_element()? {
+                    elements.push(element);
+                }
+                Ok(List(elements))
+            }
+            default_for!(bool number text null object);
+        }
+        deserializer.deserialize_any(ListVisitor(PhantomData))
+    }
+}
+
+/// The length in bytes of a value's JSON text; the value itself is skipped, not decoded.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct JsonLength(pub(super) u64);
+
+impl<'de> Deserialize<'de> for JsonLength {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?;
+        Ok(Self(raw.get().len() as u64))
+    }
+}
+
+/// A message's content: a string, of which only the length matters, or a list of blocks.
+#[derive(Debug, Default)]
+pub(super) enum Content<T> {
+    /// Missing, or of another type.
+    #[default]
+    Absent,
+    /// A string of so many bytes.
+    Text(u64),
+    /// Blocks in order.
+    Blocks(Vec<T>),
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Content<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ContentVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ContentVisitor<T> {
+            type Value = Content<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any value")
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Content::Text(text.len() as u64))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut blocks = Vec::new();
+                while let Some(Shape(block)) = list.next_element::<Shape<T>>()? {
+                    blocks.extend(block.map(|block| *block));
+                }
+                Ok(Content::Blocks(blocks))
+            }
+            default_for!(bool number null object);
+        }
+        deserializer.deserialize_any(ContentVisitor(PhantomData))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
+    struct Sample<'a> {
+        #[serde(borrow)]
+        name: Text<'a>,
+        flag: Flag,
+        count: Count,
+        inner: Shape<Inner>,
+        size: JsonLength,
+    }
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
+    struct Inner {
+        count: Count,
+    }
+
+    fn sample(json: &str) -> Sample<'_> {
+        serde_json::from_str(json).expect("a lenient sample")
+    }
+
+    #[test]
+    fn values_of_the_expected_type_are_read() {
+        let read = sample(r#"{"name":"a\nb","flag":true,"count":7,"inner":{"count":1},"size":[1]}"#);
+        assert_eq!(read.name.as_str(), Some("a\nb"));
+        assert!(read.flag.0);
+        assert_eq!(read.count, Count::Value(7));
+        assert_eq!(read.inner.0.map(|inner| inner.count), Some(Count::Value(1)));
+        assert_eq!(read.size.0, 3);
+    }
+
+    #[test]
+    fn values_of_any_other_type_are_absent() {
+        for other in ["null", "[1,{}]", "{\"a\":[]}", "1.5", "-3", "\"x\"", "false"] {
+            let json = format!(
+                r#"{{"name":{name},"flag":{other},"count":{count},"inner":{inner}}}"#,
+                name = if other == "\"x\"" { "1" } else { other },
+                count = if other == "null" { "-1" } else { other },
+                inner = if other.starts_with('{') { "[]" } else { other },
+            );
+            let read = sample(&json);
+            assert_eq!(read.name.as_str(), None, "{other}");
+            assert!(!read.flag.0, "{other}");
+            assert_eq!(read.count, Count::Invalid, "{other}");
+            assert!(read.inner.0.is_none(), "{other}");
+        }
+        assert_eq!(sample("{}").count, Count::Missing);
+        assert_eq!(sample(r#"{"count":null}"#).count, Count::Null);
+        assert_eq!(sample(r#"{"count":99999999999999999999}"#).count, Count::Invalid);
+    }
+}

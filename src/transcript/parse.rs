@@ -1,0 +1,448 @@
+//! One line of bytes → entries and diagnostics. The only place that runs a JSON parser over
+//! transcripts; each value is parsed once.
+
+use std::sync::Arc;
+
+use serde_json::error::Category;
+
+use super::diagnostics::{Diagnostics, Kind};
+use super::entry::{Entry, EntryKind, NestedMessage, ResponseLine, StopReason, UserMessage};
+use super::lenient::{Content, Text};
+use super::usage;
+use super::wire::{Block, Line, Message, ProgressData};
+use crate::id::{EntryId, Symbol, Symbols};
+use crate::units::Millis;
+
+/// The model name of messages that the client made itself.
+const SYNTHETIC_MODEL: &str = "<synthetic>";
+
+/// Types of lines that belong to a session without being part of its chain. A file that holds
+/// nothing but these is still a transcript.
+const SESSION_LINE_TYPES: [&str; 8] = [
+    "summary",
+    "custom-title",
+    "ai-title",
+    "mode",
+    "permission-mode",
+    "queue-operation",
+    "file-history-snapshot",
+    "last-prompt",
+];
+
+/// What a stretch of lines holds.
+#[derive(Debug, Default)]
+pub(super) struct ParsedLines {
+    /// Entries in file order, their symbols in `symbols`.
+    pub(super) entries: Vec<Entry>,
+    /// The strings of this stretch.
+    pub(super) symbols: Symbols,
+    /// What was rejected or repaired.
+    pub(super) diagnostics: Diagnostics,
+    /// Objects that only a Claude Code transcript has.
+    pub(super) native: u64,
+    /// Objects of any kind.
+    pub(super) objects: u64,
+}
+
+/// Parses lines into [`ParsedLines`].
+pub(super) struct LineParser<'a> {
+    file: &'a Arc<str>,
+    parsed: ParsedLines,
+}
+
+impl<'a> LineParser<'a> {
+    pub(super) fn new(file: &'a Arc<str>) -> Self {
+        Self { file, parsed: ParsedLines::default() }
+    }
+
+    pub(super) fn finish(self) -> ParsedLines {
+        self.parsed
+    }
+
+    /// Takes in the line that is number `line` of its file, without its newline.
+    pub(super) fn line(&mut self, bytes: &[u8], line: u64) {
+        match simdutf8::basic::from_utf8(bytes) {
+            Ok(text) => self.text(text, line),
+            Err(_) => self.reject(Kind::NotUtf8, line, "the line is skipped"),
+        }
+    }
+
+    fn text(&mut self, text: &str, line: u64) {
+        let text = text.trim_start_matches('\u{feff}').trim();
+        match text.as_bytes().first() {
+            None => self.reject(Kind::EmptyLine, line, ""),
+            Some(b'{') => self.objects(text, line),
+            Some(_) => self.reject_other_value(text, line),
+        }
+    }
+
+    /// Takes in the objects of a line: nearly always one, sometimes several run together.
+    fn objects(&mut self, text: &str, line: u64) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Line<'_>>();
+            match values.next() {
+                Some(Ok(object)) => {
+                    let end = values.byte_offset();
+                    self.object(&object, line);
+                    rest = rest[end..].trim_start();
+                    if !rest.is_empty() {
+                        self.reject(Kind::JoinedLine, line, "each value of the line is used");
+                    }
+                }
+                Some(Err(error)) => return self.object_with_error(rest, line, &error),
+                None => return,
+            }
+        }
+    }
+
+    fn object_with_error(&mut self, text: &str, line: u64, error: &serde_json::Error) {
+        if let Some(repaired) = replace_lone_surrogates(text)
+            && let Ok(object) = serde_json::from_str::<Line<'_>>(&repaired)
+        {
+            self.reject(Kind::LoneSurrogate, line, "replaced, and the line is used");
+            return self.object(&object, line);
+        }
+        let column = error.column();
+        match error.classify() {
+            Category::Eof => {
+                self.reject(Kind::TornLine, line, format!("the JSON ends at column {column}"));
+            }
+            Category::Data => {
+                self.reject(Kind::DuplicateKey, line, format!("at column {column}"));
+            }
+            Category::Syntax | Category::Io => {
+                self.reject(Kind::NotJson, line, format!("bad JSON at column {column}"));
+            }
+        }
+    }
+
+    fn reject_other_value(&mut self, text: &str, line: u64) {
+        if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
+            self.reject(Kind::NotAnObject, line, "a transcript has one object a line");
+        } else {
+            self.reject(Kind::NotJson, line, "bad JSON at column 1");
+        }
+    }
+
+    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
+        self.parsed.diagnostics.add(kind, self.file, line, detail);
+    }
+
+    fn object(&mut self, object: &Line<'_>, line: u64) {
+        self.parsed.objects += 1;
+        let kind = match object.r#type.as_str() {
+            Some("user") => self.user(object),
+            Some("assistant") => self.assistant(object),
+            Some("system") => Some(self.system(object)),
+            Some("attachment") => Some(EntryKind::Attachment { bytes: object.attachment.0 }),
+            Some("progress") => Some(EntryKind::Progress(self.progress(object))),
+            // The form of old third-party exports.
+            Some("compact_boundary") => Some(EntryKind::CompactBoundary),
+            Some("last-prompt") => object
+                .leaf_uuid
+                .as_str()
+                .map(|leaf| EntryKind::LastPrompt { leaf: EntryId::of(leaf) }),
+            Some("content-replacement") => Some(content_replacement(object)),
+            _ => None,
+        };
+        let Some(kind) = kind else {
+            let is_session_line =
+                object.r#type.as_str().is_some_and(|name| SESSION_LINE_TYPES.contains(&name));
+            self.parsed.native += u64::from(is_session_line);
+            return;
+        };
+        self.parsed.native += u64::from(matches!(
+            kind,
+            EntryKind::User(_)
+                | EntryKind::Response(_)
+                | EntryKind::Synthetic { .. }
+                | EntryKind::CompactBoundary
+                | EntryKind::LastPrompt { .. }
+        ));
+        let entry = self.entry(object, line, kind);
+        self.parsed.entries.push(entry);
+    }
+
+    fn entry(&mut self, object: &Line<'_>, line: u64, kind: EntryKind) -> Entry {
+        let agent = self.symbol(&object.agent_id);
+        let is_nameless_root =
+            object.is_sidechain.0 && agent.is_none() && object.parent_uuid.as_str().is_none();
+        Entry {
+            line,
+            id: entry_id(&object.uuid),
+            parent: entry_id(&object.parent_uuid),
+            logical_parent: entry_id(&object.logical_parent_uuid),
+            timestamp: moment(&object.timestamp),
+            is_sidechain: object.is_sidechain.0,
+            is_forked: object.forked_from.0.is_some(),
+            agent,
+            sidechain_root: if is_nameless_root { self.symbol(&object.uuid) } else { None },
+            session: self.symbol(&object.session_id),
+            client_version: self.symbol(&object.version),
+            project: self.symbol(&object.cwd),
+            kind,
+        }
+    }
+
+    fn symbol(&mut self, text: &Text<'_>) -> Option<Symbol> {
+        let text = text.as_str().filter(|text| !text.is_empty())?;
+        Some(self.parsed.symbols.intern(text))
+    }
+
+    fn user(&mut self, object: &Line<'_>) -> Option<EntryKind> {
+        let message = object.message.0.as_deref()?;
+        let mut user = UserMessage {
+            is_meta: object.is_meta.0,
+            is_compact_summary: object.is_compact_summary.0,
+            ..UserMessage::default()
+        };
+        match &message.content {
+            Content::Absent => return None,
+            Content::Text(bytes) => user.bytes = *bytes,
+            Content::Blocks(blocks) => {
+                for block in blocks {
+                    add_user_block(&mut user, block);
+                }
+            }
+        }
+        Some(EntryKind::User(user))
+    }
+
+    fn assistant(&mut self, object: &Line<'_>) -> Option<EntryKind> {
+        let message = object.message.0.as_deref()?;
+        if message.model.is(SYNTHETIC_MODEL) {
+            return Some(EntryKind::Synthetic { message: self.symbol(&message.id) });
+        }
+        let response = self.response(message, &object.request_id)?;
+        Some(EntryKind::Response(Box::new(response)))
+    }
+
+    fn response(&mut self, message: &Message<'_>, request: &Text<'_>) -> Option<ResponseLine> {
+        let id = self.symbol(&message.id)?;
+        let tool_uses = match &message.content {
+            Content::Blocks(blocks) => blocks
+                .iter()
+                .filter(|block| block.r#type.is("tool_use"))
+                .filter_map(|block| entry_id(&block.id))
+                .collect(),
+            Content::Absent | Content::Text(_) => Vec::new(),
+        };
+        Some(ResponseLine {
+            message: id,
+            request: self.symbol(request),
+            model: self.parsed.symbols.intern(message.model.as_str().unwrap_or("unknown")),
+            stop: message.stop_reason.as_str().map(|reason| {
+                if reason == "tool_use" { StopReason::ToolUse } else { StopReason::Other }
+            }),
+            tool_uses,
+            usage: usage::read(message.usage.0.as_deref()),
+        })
+    }
+
+    fn system(&mut self, object: &Line<'_>) -> EntryKind {
+        match object.subtype.as_str() {
+            Some("compact_boundary") => EntryKind::CompactBoundary,
+            Some("microcompact_boundary") => EntryKind::MicrocompactBoundary,
+            Some("away_summary") => EntryKind::AwaySummary,
+            Some("stop_hook_summary" | "turn_duration") => EntryKind::TurnEnd,
+            Some("local_command") => EntryKind::LocalCommand { bytes: object.content.0 },
+            Some("model_refusal_fallback") => EntryKind::RefusalFallback {
+                request: self.symbol(&object.request_id),
+                original_model: self.symbol(&object.original_model),
+            },
+            _ if !object.removed_uuids.0.is_empty() => {
+                EntryKind::Snip(object.removed_uuids.0.iter().filter_map(entry_id).collect())
+            }
+            _ => EntryKind::System,
+        }
+    }
+
+    fn progress(&mut self, object: &Line<'_>) -> Option<Box<NestedMessage>> {
+        let data: &ProgressData<'_> = object.data.0.as_deref()?;
+        if !data.r#type.is("agent_progress") {
+            return None;
+        }
+        let nested = data.message.0.as_deref()?;
+        let message = nested.message.0.as_deref();
+        let response = match nested.r#type.as_str() {
+            Some("assistant") => {
+                let message = message.filter(|message| !message.model.is(SYNTHETIC_MODEL))?;
+                Some(self.response(message, &nested.request_id)?)
+            }
+            Some("user") => None,
+            _ => return None,
+        };
+        let agent = self.symbol(&data.agent_id).or_else(|| self.symbol(&object.parent_tool_use_id));
+        Some(Box::new(NestedMessage { agent, response }))
+    }
+}
+
+fn entry_id(text: &Text<'_>) -> Option<EntryId> {
+    text.as_str().map(EntryId::of)
+}
+
+fn moment(text: &Text<'_>) -> Option<Millis> {
+    let timestamp: jiff::Timestamp = text.as_str()?.parse().ok()?;
+    Some(Millis(timestamp.as_millisecond()))
+}
+
+fn add_user_block(user: &mut UserMessage, block: &Block<'_>) {
+    match block.r#type.as_str() {
+        Some("tool_result") => {
+            let bytes = block.content.0;
+            user.bytes += bytes;
+            user.tool_results.extend(entry_id(&block.tool_use_id).map(|id| (id, bytes)));
+        }
+        Some("image" | "document") => user.media += 1,
+        _ => user.bytes += block.text.0 + block.content.0,
+    }
+}
+
+fn content_replacement(object: &Line<'_>) -> EntryKind {
+    EntryKind::ContentReplacement(
+        object
+            .replacements
+            .0
+            .iter()
+            .filter_map(|shape| shape.0.as_deref())
+            .filter_map(|one| Some((entry_id(&one.tool_use_id)?, one.replacement.0)))
+            .collect(),
+    )
+}
+
+/// Replaces every `\uD800`–`\uDFFF` escape that is no half of a pair; `None` where there is none.
+fn replace_lone_surrogates(text: &str) -> Option<String> {
+    let mut repaired = String::new();
+    let mut copied = 0;
+    let mut position = 0;
+    let bytes = text.as_bytes();
+    while let Some(found) = memchr::memchr(b'\\', &bytes[position..]) {
+        let escape = position + found;
+        match surrogate_at(bytes, escape) {
+            Some(Surrogate::High)
+                if matches!(surrogate_at(bytes, escape + 6), Some(Surrogate::Low)) =>
+            {
+                position = escape + 12;
+            }
+            Some(_) => {
+                repaired.push_str(&text[copied..escape]);
+                repaired.push_str("\\ufffd");
+                position = escape + 6;
+                copied = position;
+            }
+            None => position = (escape + 2).min(bytes.len()),
+        }
+    }
+    if copied == 0 {
+        return None;
+    }
+    repaired.push_str(&text[copied..]);
+    Some(repaired)
+}
+
+enum Surrogate {
+    High,
+    Low,
+}
+
+fn surrogate_at(bytes: &[u8], position: usize) -> Option<Surrogate> {
+    let escape = bytes.get(position..position + 6)?;
+    if !escape.starts_with(b"\\u") {
+        return None;
+    }
+    let digits = std::str::from_utf8(&escape[2..]).ok()?;
+    match u16::from_str_radix(digits, 16).ok()? {
+        0xD800..=0xDBFF => Some(Surrogate::High),
+        0xDC00..=0xDFFF => Some(Surrogate::Low),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Tokens;
+
+    fn parse(lines: &[&[u8]]) -> ParsedLines {
+        let file: Arc<str> = "test.jsonl".into();
+        let mut parser = LineParser::new(&file);
+        for (line, number) in lines.iter().zip(1..) {
+            parser.line(line, number);
+        }
+        parser.finish()
+    }
+
+    fn only_kind(line: &[u8]) -> Kind {
+        let parsed = parse(&[line]);
+        let mut counts = parsed.diagnostics.counts();
+        let (kind, count) = counts.next().expect("a diagnostic");
+        assert_eq!((count, counts.next()), (1, None));
+        kind
+    }
+
+    #[test]
+    fn every_kind_of_damage_is_named() {
+        assert_eq!(only_kind(b"  \r"), Kind::EmptyLine);
+        assert_eq!(only_kind(br#"{"type":"user","uuid":"#), Kind::TornLine);
+        assert_eq!(only_kind(b"// a comment"), Kind::NotJson);
+        assert_eq!(only_kind(br#"{"type":"user" "uuid"}"#), Kind::NotJson);
+        assert_eq!(only_kind(b"[1]"), Kind::NotAnObject);
+        assert_eq!(only_kind(b"42"), Kind::NotAnObject);
+        assert_eq!(only_kind(b"{\"type\":\"\xff\"}"), Kind::NotUtf8);
+        assert_eq!(only_kind(br#"{"type":"user","type":"user"}"#), Kind::DuplicateKey);
+    }
+
+    #[test]
+    fn two_values_on_a_line_are_both_used() {
+        let parsed = parse(&[br#"{"type":"system","uuid":"a"}{"type":"system","uuid":"b"}"#]);
+        assert_eq!(parsed.entries.len(), 2);
+        assert_eq!(parsed.diagnostics.count(Kind::JoinedLine), 1);
+    }
+
+    #[test]
+    fn a_torn_second_value_does_not_cost_the_first() {
+        let parsed = parse(&[br#"{"type":"system","uuid":"a"}{"type":"sys"#]);
+        assert_eq!(parsed.entries.len(), 1);
+        assert_eq!(parsed.diagnostics.count(Kind::TornLine), 1);
+    }
+
+    #[test]
+    fn a_lone_surrogate_is_replaced() {
+        let line = br#"{"type":"user","uuid":"a","message":{"role":"user","content":"\ud83d x \ud83d\ude00"}}"#;
+        let parsed = parse(&[line]);
+        assert_eq!(parsed.diagnostics.count(Kind::LoneSurrogate), 1);
+        assert_eq!(parsed.entries.len(), 1);
+    }
+
+    #[test]
+    fn a_response_line_keeps_ids_usage_and_calls() {
+        let parsed = parse(&[br#"{"type":"assistant","uuid":"a","parentUuid":null,"requestId":"req_1","timestamp":"2026-07-28T10:00:02.900Z","message":{"id":"msg_1","model":"claude-opus-5","stop_reason":"tool_use","content":[{"type":"tool_use","id":"toolu_A","input":{}}],"usage":{"input_tokens":2,"cache_read_input_tokens":40895,"cache_creation_input_tokens":412,"output_tokens":96}}}"#]);
+        let entry = &parsed.entries[0];
+        assert_eq!(entry.timestamp, Some(Millis(1_785_232_802_900)));
+        let EntryKind::Response(response) = &entry.kind else { panic!("a response") };
+        assert_eq!(response.tool_uses, [EntryId::of("toolu_A")]);
+        assert_eq!(response.stop, Some(StopReason::ToolUse));
+        assert_eq!(parsed.symbols.text(response.message), "msg_1");
+        let usage = response.usage.as_ref().expect("usage");
+        assert_eq!(usage.prompt.total(), Tokens(41_309));
+    }
+
+    #[test]
+    fn a_nested_response_is_found_in_a_progress_line() {
+        let parsed = parse(&[br#"{"type":"progress","uuid":"g","parentToolUseID":"toolu_T","data":{"type":"agent_progress","message":{"type":"assistant","requestId":"req_2","message":{"id":"msg_2","model":"m","content":[],"usage":{"cache_read_input_tokens":5}}}}}"#]);
+        let EntryKind::Progress(Some(nested)) = &parsed.entries[0].kind else { panic!("nested") };
+        assert!(nested.response.is_some());
+        assert_eq!(nested.agent.map(|agent| parsed.symbols.text(agent)), Some("toolu_T"));
+    }
+
+    #[test]
+    fn deep_nesting_is_no_danger() {
+        let mut line = br#"{"type":"user","uuid":"a","toolUseResult":"#.to_vec();
+        line.extend(std::iter::repeat_n(b'[', 200_000));
+        line.extend(std::iter::repeat_n(b']', 200_000));
+        line.push(b'}');
+        parse(&[&line]);
+        parse(&[&line[..100_000]]);
+    }
+}

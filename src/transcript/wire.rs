@@ -1,0 +1,164 @@
+//! The fields of a transcript line that matter, as they are spelled in the file.
+//!
+//! This is the only module that knows the JSON names (`reference`: the envelope and entry types of
+//! Claude Code transcripts). Everything not named here is skipped unread.
+
+use serde::Deserialize;
+
+use super::lenient::{Content, Count, Flag, JsonLength, List, Shape, Text};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Line<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) subtype: Text<'a>,
+    #[serde(borrow)]
+    pub(super) uuid: Text<'a>,
+    #[serde(borrow)]
+    pub(super) parent_uuid: Text<'a>,
+    #[serde(borrow)]
+    pub(super) logical_parent_uuid: Text<'a>,
+    pub(super) is_sidechain: Flag,
+    #[serde(borrow)]
+    pub(super) agent_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) session_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) timestamp: Text<'a>,
+    #[serde(borrow)]
+    pub(super) version: Text<'a>,
+    #[serde(borrow)]
+    pub(super) cwd: Text<'a>,
+    #[serde(borrow)]
+    pub(super) request_id: Text<'a>,
+    pub(super) is_meta: Flag,
+    pub(super) is_compact_summary: Flag,
+    pub(super) forked_from: Shape<Presence>,
+    #[serde(borrow)]
+    pub(super) message: Shape<Message<'a>>,
+    #[serde(borrow)]
+    pub(super) data: Shape<ProgressData<'a>>,
+    #[serde(borrow, rename = "parentToolUseID")]
+    pub(super) parent_tool_use_id: Text<'a>,
+    pub(super) content: JsonLength,
+    pub(super) attachment: JsonLength,
+    #[serde(borrow)]
+    pub(super) removed_uuids: List<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) leaf_uuid: Text<'a>,
+    #[serde(borrow)]
+    pub(super) replacements: List<Shape<Replacement<'a>>>,
+    #[serde(borrow)]
+    pub(super) original_model: Text<'a>,
+}
+
+/// An object of which only the presence counts.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Presence {}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Message<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow)]
+    pub(super) content: Content<Block<'a>>,
+    #[serde(borrow)]
+    pub(super) stop_reason: Text<'a>,
+    #[serde(borrow)]
+    pub(super) usage: Shape<UsageObject<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Block<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) tool_use_id: Text<'a>,
+    pub(super) text: JsonLength,
+    pub(super) content: JsonLength,
+    pub(super) source: JsonLength,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct UsageObject<'a> {
+    pub(super) input_tokens: Count,
+    pub(super) output_tokens: Count,
+    pub(super) cache_creation_input_tokens: Count,
+    pub(super) cache_read_input_tokens: Count,
+    pub(super) cache_creation: Shape<CacheCreation>,
+    pub(super) server_tool_use: Shape<ServerToolUse>,
+    #[serde(borrow)]
+    pub(super) service_tier: Text<'a>,
+    #[serde(borrow)]
+    pub(super) inference_geo: Text<'a>,
+    #[serde(borrow)]
+    pub(super) speed: Text<'a>,
+    #[serde(borrow)]
+    pub(super) iterations: List<Shape<IterationObject<'a>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CacheCreation {
+    pub(super) ephemeral_5m_input_tokens: Count,
+    pub(super) ephemeral_1h_input_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ServerToolUse {
+    pub(super) web_search_requests: Count,
+}
+
+/// One sampling of a request. It repeats the usage keys, so it must never be mistaken for them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct IterationObject<'a> {
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    pub(super) input_tokens: Count,
+    pub(super) output_tokens: Count,
+    pub(super) cache_creation_input_tokens: Count,
+    pub(super) cache_read_input_tokens: Count,
+    pub(super) cache_creation: Shape<CacheCreation>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct ProgressData<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) agent_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) message: Shape<NestedLine<'a>>,
+}
+
+/// A sub-agent's line inside a progress line.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct NestedLine<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) request_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) message: Shape<Message<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Replacement<'a> {
+    #[serde(borrow)]
+    pub(super) tool_use_id: Text<'a>,
+    pub(super) replacement: JsonLength,
+}

@@ -1,0 +1,168 @@
+//! Units that must not be mixed up: tokens, moments and money.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign};
+
+use serde::{Serialize, Serializer};
+
+/// A number of prompt or output tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Tokens(pub u64);
+
+impl Tokens {
+    /// No tokens at all.
+    pub const ZERO: Self = Self(0);
+
+    /// The difference, or zero where `other` is larger.
+    #[must_use]
+    pub fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// The absolute difference.
+    #[must_use]
+    pub fn abs_diff(self, other: Self) -> Self {
+        Self(self.0.abs_diff(other.0))
+    }
+
+    /// Whether `self` is at least `percent` hundredths of `other`, without rounding.
+    #[must_use]
+    pub fn is_at_least_percent_of(self, percent: u64, other: Self) -> bool {
+        u128::from(self.0) * 100 >= u128::from(other.0) * u128::from(percent)
+    }
+}
+
+impl Add for Tokens {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Tokens {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sum for Tokens {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
+
+/// A moment on the trace's clock, in milliseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Millis(pub i64);
+
+impl Millis {
+    /// Milliseconds from `earlier` to `self`; zero where the clock stepped backwards.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0).max(0)
+    }
+}
+
+impl fmt::Display for Millis {
+    /// RFC 3339 in UTC with milliseconds, the form transcripts use.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(timestamp) => write!(f, "{timestamp:.3}"),
+            Err(_) => f.write_str("out of range"),
+        }
+    }
+}
+
+/// An exact amount of money: 10⁻¹² dollars.
+///
+/// A price in micro-dollars per million tokens, times tokens, is a whole number of these, so no
+/// sum of costs ever rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Picodollars(pub i128);
+
+const PICODOLLARS_PER_DOLLAR: i128 = 1_000_000_000_000;
+
+impl Picodollars {
+    /// No money.
+    pub const ZERO: Self = Self(0);
+
+    /// The difference, which may be negative.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+
+    /// Dollars as a float, for percentages and columns that are rounded anyway.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)] // only for display
+    pub fn to_dollars_lossy(self) -> f64 {
+        self.0 as f64 / PICODOLLARS_PER_DOLLAR as f64
+    }
+}
+
+impl Add for Picodollars {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Picodollars {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sum for Picodollars {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl fmt::Display for Picodollars {
+    /// An exact decimal number of dollars without exponent or trailing zeros.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let amount = self.0.unsigned_abs();
+        let per_dollar = PICODOLLARS_PER_DOLLAR.unsigned_abs();
+        let (dollars, fraction) = (amount / per_dollar, amount % per_dollar);
+        if fraction == 0 {
+            return write!(f, "{sign}{dollars}");
+        }
+        let digits = format!("{fraction:012}");
+        write!(f, "{sign}{dollars}.{}", digits.trim_end_matches('0'))
+    }
+}
+
+impl Serialize for Picodollars {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_prints_exactly() {
+        assert_eq!(Picodollars(26_977_500_000).to_string(), "0.0269775");
+        assert_eq!(Picodollars(0).to_string(), "0");
+        assert_eq!(Picodollars(-1_500_000_000_000).to_string(), "-1.5");
+        assert_eq!(Picodollars(3_000_000_000_000).to_string(), "3");
+        assert_eq!(Picodollars(1).to_string(), "0.000000000001");
+    }
+
+    #[test]
+    fn moments_print_as_transcripts_write_them() {
+        assert_eq!(Millis(1_785_232_802_900).to_string(), "2026-07-28T10:00:02.900Z");
+    }
+
+    #[test]
+    fn percentages_are_exact_at_the_border() {
+        assert!(Tokens(97).is_at_least_percent_of(97, Tokens(100)));
+        assert!(!Tokens(96).is_at_least_percent_of(97, Tokens(100)));
+    }
+}
