@@ -2,7 +2,7 @@
 
 use super::calibrate::{Calibrated, calibrate};
 use super::minimum::minimum_prefix;
-use super::recorded_break::is_break;
+use super::recorded_break::is_kept;
 use super::step::{Step, StepKind, steps};
 use super::trace::{BackgroundWrite, Node, NodeId, Prompt, PromptTrace};
 use crate::conversation::{History, Request};
@@ -45,7 +45,7 @@ pub fn build(history: &History, shared: SharedPrefix) -> PromptTrace {
             node,
             background,
             opening: is_opening.then_some(read),
-            broken_read: is_break(request, step).then_some(read),
+            broken_read: is_kept(history, request, step).then_some(read),
             system_prefix: prefixes.0.min(request.prompt_total()),
             shared_prefix: prefixes.1.min(request.prompt_total()),
         });
