@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 /// The identity of a transcript line or of a tool call.
 ///
-/// A UUID is its own 128-bit value; any other string is the first 128 bits of its BLAKE2b hash.
+/// A UUID is its own 128-bit value; any other string is the first 128 bits of its `BLAKE2b` hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryId(NonZeroU128);
 

@@ -59,7 +59,10 @@ mod tests {
             ("us.anthropic.claude-opus-4-5-20251101-v1:0", "claude-opus-4-5-20251101"),
             ("anthropic.claude-sonnet-4-20250514-v1:0", "claude-sonnet-4-20250514"),
             ("claude-opus-4-5@20251101", "claude-opus-4-5"),
-            ("arn:aws:bedrock:us-east-1:1:p/global.anthropic.claude-haiku-4-5-v1", "claude-haiku-4-5"),
+            (
+                "arn:aws:bedrock:us-east-1:1:p/global.anthropic.claude-haiku-4-5-v1",
+                "claude-haiku-4-5",
+            ),
             ("gpt-5", "gpt-5"),
             ("", ""),
         ] {

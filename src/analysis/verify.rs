@@ -253,7 +253,9 @@ impl Verification {
         index: RequestIndex,
         step: &Step,
     ) {
-        let (Some(gap), Some(ttl)) = (step.gap, step.predecessor_ttl) else { return };
+        let (Some(gap), Some(ttl)) = (step.gap, step.predecessor_ttl) else {
+            return;
+        };
         let is_telling = step.kind != StepKind::ModelChange
             && step.previous_end > SMALLEST_TELLING_PREFIX
             && gap * 10 > ttl.millis() * 13;

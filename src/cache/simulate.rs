@@ -101,8 +101,7 @@ struct Cache<'a> {
 
 impl Cache<'_> {
     fn request(&mut self, prompt: &Prompt) -> Outcome {
-        let is_cacheable =
-            prompt.total.saturating_sub(prompt.uncached_tail) >= prompt.minimum;
+        let is_cacheable = prompt.total.saturating_sub(prompt.uncached_tail) >= prompt.minimum;
         let Some(ttl) = self.policy.markers.ttl(prompt).filter(|_| is_cacheable) else {
             return Outcome { input: prompt.total, basis: Basis::Derived, ..Outcome::default() };
         };
@@ -126,7 +125,9 @@ impl Cache<'_> {
 
     /// A background request reads what it finds and stores its own end.
     fn send_background(&mut self, prompt: &Prompt, ttl: TierTtl) {
-        let Some(background) = prompt.background else { return };
+        let Some(background) = prompt.background else {
+            return;
+        };
         let hit = self.find_message(prompt, background.node, background.at).map(|hit| hit.place);
         self.use_system(prompt, background.node, ttl, background.at);
         self.write(prompt, background.node, ttl.messages, background.at, hit);
@@ -194,8 +195,7 @@ impl Cache<'_> {
             let (before, _) = self.nodes_before(node).next()?;
             self.entries.written(before).map(|place| place.session)
         };
-        let session =
-            (!self.policy.shares_sessions).then(|| writer().unwrap_or(prompt.session));
+        let session = (!self.policy.shares_sessions).then(|| writer().unwrap_or(prompt.session));
         SystemKey { node: self.trace.system_of(node), model: prompt.model, session }
     }
 }

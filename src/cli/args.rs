@@ -144,7 +144,7 @@ pub(super) struct PricesShared {
 #[derive(Debug, Args)]
 pub(super) struct InputArgs {
     /// Files, folders (walked for *.jsonl, also .gz and .zst), or - for standard input
-    /// [default: projects/ in $CLAUDE_CONFIG_DIR or ~/.claude]
+    /// [default: projects/ in $`CLAUDE_CONFIG_DIR` or ~/.claude]
     #[arg(value_name = "PATH")]
     pub(super) paths: Vec<PathBuf>,
     /// Report requests from this moment on: YYYY-MM-DD or RFC 3339
@@ -167,7 +167,7 @@ pub(super) struct SimulationArgs {
     /// What other traffic keeps warm of a chain's first read
     #[arg(long, value_enum, default_value_t = SharedPrefixArg::Auto)]
     pub(super) shared_prefix: SharedPrefixArg,
-    /// Price files to lay over the built-in table: cachesim's TOML or LiteLLM's JSON
+    /// Price files to lay over the built-in table: cachesim's TOML or `LiteLLM`'s JSON
     #[arg(long, value_name = "FILE")]
     pub(super) prices: Vec<PathBuf>,
     /// Exit with 5 where a model has no price

@@ -76,8 +76,7 @@ fn bold(color: ColorArg, is_terminal: bool) -> bool {
         ColorArg::Auto => {
             let is_refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
                 || env::var_os("TERM").is_some_and(|term| term == "dumb");
-            let is_forced =
-                env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+            let is_forced = env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
             (is_terminal || is_forced) && !is_refused
         }
     }

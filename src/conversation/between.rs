@@ -5,6 +5,7 @@ use crate::units::Millis;
 
 /// The entries between a request and its predecessor, summed up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // independent facts, not states of one machine
 pub struct Between {
     /// The newest user-side entry: when the request was sent, as nearly as a transcript tells.
     pub newest_user_entry: Option<Millis>,

@@ -19,6 +19,7 @@ const LONGEST_STEP: usize = 1_000;
 
 /// A response as one file shows it.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)] // independent facts, not states of one machine
 pub struct FileResponse {
     /// How it is known.
     pub key: ResponseKey,
@@ -138,7 +139,9 @@ fn apply_content_replacements(entries: &mut [Entry]) {
         return;
     }
     for entry in entries {
-        let EntryKind::User(user) = &mut entry.kind else { continue };
+        let EntryKind::User(user) = &mut entry.kind else {
+            continue;
+        };
         for (tool, bytes) in &mut user.tool_results {
             if let Some(preview) = replacements.get(tool) {
                 user.bytes = user.bytes.saturating_sub(*bytes) + preview;
@@ -181,7 +184,9 @@ impl<'a> Builder<'a> {
     fn group_lines(&mut self) {
         let mut by_key: FxHashMap<ResponseKey, usize> = FxHashMap::default();
         for (position, entry) in self.entries.iter().enumerate() {
-            let EntryKind::Response(line) = &entry.kind else { continue };
+            let EntryKind::Response(line) = &entry.kind else {
+                continue;
+            };
             if self.graph.is_duplicate[position] {
                 continue;
             }
@@ -209,16 +214,13 @@ impl<'a> Builder<'a> {
         for &position in &self.graph.order {
             let entry = &self.entries[position];
             let before = self.state_before(position);
-            self.states[position] = match self.response_of[position] {
-                Some(response) => {
-                    self.place(response, position, &before);
-                    State { response: Some(response), root: before.root, ..State::default() }
-                }
-                None => {
-                    let mut state = before;
-                    state.between.add(entry);
-                    state
-                }
+            self.states[position] = if let Some(response) = self.response_of[position] {
+                self.place(response, position, &before);
+                State { response: Some(response), root: before.root, ..State::default() }
+            } else {
+                let mut state = before;
+                state.between.add(entry);
+                state
             };
         }
     }
@@ -266,7 +268,9 @@ impl<'a> Builder<'a> {
             }
         }
         for (position, entry) in self.entries.iter().enumerate() {
-            let EntryKind::User(user) = &entry.kind else { continue };
+            let EntryKind::User(user) = &entry.kind else {
+                continue;
+            };
             if self.graph.is_duplicate[position] {
                 continue;
             }
@@ -281,7 +285,9 @@ impl<'a> Builder<'a> {
 
     fn recover_results_before(&mut self, index: usize) {
         let built = &self.responses[index];
-        let Some(predecessor) = built.response.predecessor else { return };
+        let Some(predecessor) = built.response.predecessor else {
+            return;
+        };
         let results = &self.responses[predecessor].results;
         if results.len() <= built.response.between.tool_result_messages as usize
             || results.len() > LONGEST_STEP
@@ -348,27 +354,22 @@ fn begin_response(
 }
 
 /// Names the agents of side conversations whose lines do not: by the file, else by the root.
-fn name_sidechains(
-    responses: &mut [BuiltResponse],
-    transcript: &mut Transcript,
-    states: &[State],
-) {
+fn name_sidechains(responses: &mut [BuiltResponse], transcript: &mut Transcript, states: &[State]) {
     let Transcript { entries, symbols, stem, .. } = transcript;
     for built in responses {
         let response = &mut built.response;
         if response.agent.is_some() || !response.is_sidechain {
             continue;
         }
-        response.agent = Some(match stem.strip_prefix("agent-") {
-            Some(agent) => symbols.intern(agent),
-            None => {
-                let root = &entries[states[built.first].root];
-                let name = match root.sidechain_root {
-                    Some(uuid) => format!("sidechain:{}", symbols.text(uuid)),
-                    None => format!("sidechain:line-{}", root.line),
-                };
-                symbols.intern(&name)
-            }
+        response.agent = Some(if let Some(agent) = stem.strip_prefix("agent-") {
+            symbols.intern(agent)
+        } else {
+            let root = &entries[states[built.first].root];
+            let name = match root.sidechain_root {
+                Some(uuid) => format!("sidechain:{}", symbols.text(uuid)),
+                None => format!("sidechain:line-{}", root.line),
+            };
+            symbols.intern(&name)
         });
     }
 }

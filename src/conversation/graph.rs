@@ -112,7 +112,9 @@ fn parents_first(
         while states[position] == State::New {
             states[position] = State::Open;
             path.push(position);
-            let Some(parent) = links[position].parent else { break };
+            let Some(parent) = links[position].parent else {
+                break;
+            };
             if states[parent] == State::Open {
                 links[position].parent = None;
                 let detail = "the line is its own ancestor; the chain starts here";

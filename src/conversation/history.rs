@@ -122,8 +122,7 @@ fn move_symbols(file: &mut FileConversation, symbols: &mut Symbols) {
         response.lines.message = to(response.lines.message);
         response.lines.model = to(response.lines.model);
         response.lines.request = response.lines.request.map(to);
-        response.session =
-            Some(response.session.map_or_else(|| symbols.intern(&file.stem), to));
+        response.session = Some(response.session.map_or_else(|| symbols.intern(&file.stem), to));
         response.agent = response.agent.map(to);
         response.client_version = response.client_version.map(to);
         response.project = response.project.map(to);

@@ -23,7 +23,9 @@ pub(super) fn nested_responses(entries: &[Entry]) -> Vec<FileResponse> {
     let mut by_key: FxHashMap<ResponseKey, usize> = FxHashMap::default();
     let mut agents: FxHashMap<Option<Symbol>, Agent> = FxHashMap::default();
     for entry in entries {
-        let EntryKind::Progress(Some(nested)) = &entry.kind else { continue };
+        let EntryKind::Progress(Some(nested)) = &entry.kind else {
+            continue;
+        };
         let agent = agents.entry(nested.agent).or_default();
         let Some(line) = &nested.response else {
             agent.between.user_messages += 1;

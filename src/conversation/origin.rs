@@ -91,7 +91,9 @@ fn drop_replays(
         }
     }
     for (key, places) in by_key {
-        let ResponseKey::Request(message, _) = *key else { continue };
+        let ResponseKey::Request(message, _) = *key else {
+            continue;
+        };
         for &(number, index) in places {
             let response = &files[number].responses[index];
             let original = main.get(&(response.session, message));
@@ -112,8 +114,7 @@ fn drop_later_copies(
 ) {
     let first_own = first_own_times(files, by_key);
     for places in by_key.values() {
-        let candidates =
-            places.iter().copied().filter(|place| !copies.dropped.contains(place));
+        let candidates = places.iter().copied().filter(|place| !copies.dropped.contains(place));
         let Some(origin) = candidates.clone().min_by_key(|&(file, index)| {
             let response = &files[file].responses[index];
             (response.is_forked, first_own[file], file, index)

@@ -76,7 +76,8 @@ impl ResponseLines {
         self.last_timestamp = self.last_timestamp.max(timestamp);
         self.stop = line.stop.or(self.stop);
         self.tool_uses.extend(&line.tool_uses);
-        self.usage = merge_usage(std::mem::replace(&mut self.usage, Err(UsageProblem::Missing)), line);
+        self.usage =
+            merge_usage(std::mem::replace(&mut self.usage, Err(UsageProblem::Missing)), line);
     }
 
     /// Whether the recorded output may be less than the real one.

@@ -86,7 +86,9 @@ impl<'a> Ledger<'a> {
         let request = history.request(index);
         let (billing, basis) = match &column.outcomes {
             None => (recorded_billing(request), Basis::Measured),
-            Some(outcomes) => (simulated_billing(request, &outcomes[index.0]), outcomes[index.0].basis),
+            Some(outcomes) => {
+                (simulated_billing(request, &outcomes[index.0]), outcomes[index.0].basis)
+            }
         };
         let fee = self.prices.web_searches(request.usage.web_searches);
         Row {

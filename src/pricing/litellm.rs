@@ -1,4 +1,4 @@
-//! LiteLLM's `model_prices_and_context_window.json` as a price table.
+//! `LiteLLM`'s `model_prices_and_context_window.json` as a price table.
 //!
 //! It has no dates, so its prices hold for every day. The write price "above 1hr" means the TTL,
 //! not a size; where a model lacks it, Anthropic's rule of twice the input price holds.
@@ -49,7 +49,9 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn model(&self) -> Result<Option<ModelPrices>, PriceError> {
-        let Some(standard) = self.rates("")? else { return Ok(None) };
+        let Some(standard) = self.rates("")? else {
+            return Ok(None);
+        };
         let mut rates = vec![rate(None, Speed::Standard, standard)];
         for (above, name) in SIZE_TIERS {
             if let Some(tier) = self.rates(&format!("_above_{name}_tokens"))? {
@@ -64,10 +66,7 @@ impl Reader<'_> {
             id: self.model.to_owned(),
             aliases: Vec::new(),
             rates,
-            us_only: entry
-                .us
-                .and_then(|us| Multiplier::parse(us.get()))
-                .unwrap_or(Multiplier::ONE),
+            us_only: entry.us.and_then(|us| Multiplier::parse(us.get())).unwrap_or(Multiplier::ONE),
             // Regional endpoints are models of their own in this table.
             regional: Multiplier::ONE,
             source: "litellm".to_owned(),
@@ -84,7 +83,9 @@ impl Reader<'_> {
     fn rates(&self, tier: &str) -> Result<Option<Rates>, PriceError> {
         let input = self.price(&format!("input_cost_per_token{tier}"))?;
         let output = self.price(&format!("output_cost_per_token{tier}"))?;
-        let (Some(input), Some(output)) = (input, output) else { return Ok(None) };
+        let (Some(input), Some(output)) = (input, output) else {
+            return Ok(None);
+        };
         let write_5m = self.price(&format!("cache_creation_input_token_cost{tier}"))?;
         let write_1h = self.price(&format!("cache_creation_input_token_cost_above_1hr{tier}"))?;
         let read = self.price(&format!("cache_read_input_token_cost{tier}"))?;

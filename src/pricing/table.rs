@@ -26,7 +26,7 @@ pub enum PriceError {
         /// What is wrong and where.
         source: Box<toml::de::Error>,
     },
-    /// The text is no JSON of LiteLLM's shape.
+    /// The text is no JSON of `LiteLLM`'s shape.
     #[error("{file}: {source}")]
     Json {
         /// The file.
@@ -97,7 +97,7 @@ impl PriceTable {
         Self::parse(BUILT_IN, "built-in prices").expect("the compiled-in prices are well-formed")
     }
 
-    /// Lays the models of a file over this table: our TOML, or LiteLLM's JSON.
+    /// Lays the models of a file over this table: our TOML, or `LiteLLM`'s JSON.
     ///
     /// # Errors
     /// What in the file cannot be used.
@@ -339,10 +339,7 @@ mod tests {
         "#;
         let error = PriceTable::built_in().overlay(text, "mine.toml").expect_err("no price");
         let message = error.to_string();
-        assert_eq!(
-            message,
-            "mine.toml: model `m`: `five` is no price in dollars a million tokens"
-        );
+        assert_eq!(message, "mine.toml: model `m`: `five` is no price in dollars a million tokens");
         let other = text.replace("prices/v1", "prices/v9");
         let error = PriceTable::built_in().overlay(&other, "mine.toml").expect_err("the schema");
         assert!(error.to_string().contains("cachesim.prices/v9"));

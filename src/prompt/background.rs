@@ -80,7 +80,11 @@ struct Tally {
 
 impl Tally {
     fn add(&mut self, was_seen: bool) {
-        if was_seen { self.seen += 1 } else { self.not_seen += 1 }
+        if was_seen {
+            self.seen += 1;
+        } else {
+            self.not_seen += 1;
+        }
     }
 }
 

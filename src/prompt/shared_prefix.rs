@@ -54,7 +54,11 @@ struct Survival {
 
 impl Survival {
     fn add(&mut self, read: Tokens) {
-        if read > Tokens::ZERO { self.something += 1 } else { self.nothing += 1 }
+        if read > Tokens::ZERO {
+            self.something += 1;
+        } else {
+            self.nothing += 1;
+        }
     }
 }
 
@@ -238,8 +242,6 @@ fn nearest_client<'a>(
 ) -> Option<Tokens> {
     let version = client_version(history, request);
     observations
-        .max_by_key(|one| {
-            (one.project == request.project, Reverse(version.distance(one.version)))
-        })
+        .max_by_key(|one| (one.project == request.project, Reverse(version.distance(one.version))))
         .map(|one| one.read)
 }

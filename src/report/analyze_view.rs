@@ -3,13 +3,13 @@
 
 use super::document::{Align, Document, Grid};
 use super::number::{
-    bytes, dollar_difference, dollars, duration, grouped, moment, percent, percent_difference,
-    relative, tokens,
+    bytes, counted, dollar_difference, dollars, duration, grouped, moment, percent,
+    percent_difference, relative, short_moment, tokens, whole_percent,
 };
 use crate::analysis::{Event, Turn, turns};
 use crate::conversation::{History, Request, RequestIndex};
 use crate::ledger::{Ledger, Selection, Session, Totals};
-use crate::prompt::Step;
+use crate::prompt::{PromptTrace, Step};
 use crate::units::{Picodollars, Tokens};
 
 /// Ids are shown this short where they need only be told apart.
@@ -17,10 +17,18 @@ const SHORT_ID: usize = 8;
 
 /// The sessions of a selection, and what they cost.
 #[must_use]
-pub fn analyze_document(ledger: &Ledger<'_>, steps: &[Step], selection: &Selection) -> Document {
+pub fn analyze_document(
+    ledger: &Ledger<'_>,
+    steps: &[Step],
+    trace: &PromptTrace,
+    selection: &Selection,
+) -> Document {
     let mut document = Document::default();
     match selection.sessions.as_slice() {
-        [session] => one_session(&mut document, ledger, steps, session),
+        [session] => {
+            one_session(&mut document, ledger, steps, session);
+            sizes(&mut document, ledger.history, steps, trace, session);
+        }
         sessions => many_sessions(&mut document, ledger, sessions),
     }
     totals(&mut document, ledger, selection);
@@ -35,10 +43,11 @@ fn short(id: &str) -> String {
 fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], session: &Session) {
     let history = ledger.history;
     document.heading(format!("Session {}", history.symbols.text(session.id)));
-    let Some(column) = ledger.column("billed").or(ledger.columns.first()) else { return };
-    let has_agents =
-        session.requests.iter().any(|index| history.request(*index).agent.is_some());
-    let mut header = vec![("#", Align::Right), ("time (UTC)", Align::Left)];
+    let Some(column) = ledger.column("billed").or(ledger.columns.first()) else {
+        return;
+    };
+    let has_agents = session.requests.iter().any(|index| history.request(*index).agent.is_some());
+    let mut header = vec![("#", Align::Right), ("sent (UTC)", Align::Left)];
     if has_agents {
         header.push(("agent", Align::Left));
     }
@@ -61,12 +70,13 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], ses
         let written = split.write_5m + split.write_1h;
         let mut totals = Totals::default();
         totals.add(&row);
-        let mut cells = vec![grouped(number as u64 + 1), moment(request.start)];
+        let mut cells = vec![grouped(number as u64 + 1), short_moment(request.start)];
         if has_agents {
-            cells.push(request.agent.map_or_else(
-                || "main".to_owned(),
-                |agent| short(history.symbols.text(agent)),
-            ));
+            cells.push(
+                request
+                    .agent
+                    .map_or_else(|| "main".to_owned(), |agent| short(history.symbols.text(agent))),
+            );
         }
         cells.extend([
             turn.gap.map(duration).unwrap_or_default(),
@@ -75,13 +85,39 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], ses
             format!("{}{}", tokens(written), ttl_suffix(split.write_5m, split.write_1h)),
             tokens(split.input),
             output(request),
-            percent(totals.hit_rate()),
+            whole_percent(totals.hit_rate()),
             dollars(row.cost),
             what_happened(history, request, &turn),
         ]);
         grid.add(cells);
     }
     document.grid(grid);
+}
+
+/// Where the session's prompts came from, each part with what it is known by.
+fn sizes(
+    document: &mut Document,
+    history: &History,
+    steps: &[Step],
+    trace: &PromptTrace,
+    session: &Session,
+) {
+    let main = |index: &&RequestIndex| history.request(**index).agent.is_none();
+    let Some(last) = session.requests.iter().rev().find(main) else {
+        return;
+    };
+    let added: Vec<Tokens> =
+        turns(history, steps, &session.requests).filter_map(|turn| turn.added).collect();
+    let answers: Tokens =
+        session.requests.iter().map(|index| history.request(*index).usage.output).sum();
+    document.text(format!(
+        "Sizes: tools and system prompt about {} tokens (estimated); the client added {} tokens in \
+         {} (derived; in others it cannot be told); the answers have {} tokens (measured).",
+        tokens(trace.prompts[last.0].system_prefix),
+        tokens(added.iter().copied().sum()),
+        counted(added.len() as u64, "step", "steps"),
+        tokens(answers),
+    ));
 }
 
 fn ttl_suffix(write_5m: Tokens, write_1h: Tokens) -> &'static str {
@@ -102,15 +138,15 @@ fn output(request: &Request) -> String {
 fn what_happened(history: &History, request: &Request, turn: &Turn) -> String {
     let words = turn.events.iter().map(|event| match event {
         Event::Opening => "first of its chain".to_owned(),
-        Event::ModelChange => format!("model is now {}", history.symbols.text(request.model)),
+        Event::ModelChange => format!("now {}", history.symbols.text(request.model)),
         Event::Compaction => "compaction".to_owned(),
         Event::Microcompaction => "old tool results cleared".to_owned(),
         Event::Rewrite => "prompt shrank".to_owned(),
         Event::Expired(gap, ttl) => format!("expired ({} > {})", duration(*gap), ttl.name()),
         Event::Break(shortfall) => format!("break: {} not read", tokens(*shortfall)),
-        Event::OneStepBehind(last) => format!("one step behind: last {} not read", tokens(*last)),
-        Event::BackgroundWrite(extra) => format!("background request: +{}", tokens(*extra)),
-        Event::UncachedTail(tail) => format!("{} sent behind the marker", tokens(*tail)),
+        Event::OneStepBehind(last) => format!("one step behind by {}", tokens(*last)),
+        Event::BackgroundWrite(extra) => format!("+{} by a background request", tokens(*extra)),
+        Event::UncachedTail(tail) => format!("{} behind the marker", tokens(*tail)),
         Event::Rewound => "later rewound".to_owned(),
     });
     words.collect::<Vec<_>>().join("; ")
@@ -118,7 +154,7 @@ fn what_happened(history: &History, request: &Request, turn: &Turn) -> String {
 
 fn many_sessions(document: &mut Document, ledger: &Ledger<'_>, sessions: &[Session]) {
     let history = ledger.history;
-    document.heading(format!("{} sessions", grouped(sessions.len() as u64)));
+    document.heading(counted(sessions.len() as u64, "session", "sessions"));
     let mut header = vec![
         ("session", Align::Left),
         ("began (UTC)", Align::Left),
@@ -130,7 +166,9 @@ fn many_sessions(document: &mut Document, ledger: &Ledger<'_>, sessions: &[Sessi
     let mut grid = Grid::new(&header);
     for session in sessions {
         let by_strategy: Vec<Totals> = strategy_totals(ledger, &session.requests);
-        let Some(first) = by_strategy.first() else { continue };
+        let Some(first) = by_strategy.first() else {
+            continue;
+        };
         let began = session.requests.first().map(|index| moment(history.request(*index).start));
         let mut cells = vec![
             short(history.symbols.text(session.id)),
@@ -146,11 +184,7 @@ fn many_sessions(document: &mut Document, ledger: &Ledger<'_>, sessions: &[Sessi
 }
 
 fn strategy_totals(ledger: &Ledger<'_>, requests: &[RequestIndex]) -> Vec<Totals> {
-    ledger
-        .columns
-        .iter()
-        .map(|column| ledger.totals(column, requests.iter().copied()))
-        .collect()
+    ledger.columns.iter().map(|column| ledger.totals(column, requests.iter().copied())).collect()
 }
 
 fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
@@ -173,7 +207,7 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
     for (number, (column, totals)) in ledger.columns.iter().zip(&by_strategy).enumerate() {
         let cost = totals.cost();
         let difference = (number > 0).then(|| difference_to(base, cost));
-        let share = if number > 0 { percent_difference(relative(cost, base)) } else { String::new() };
+        let share = (number > 0).then(|| percent_difference(relative(cost, base)));
         grid.add(vec![
             column.strategy.name.to_owned(),
             tokens(totals.read),
@@ -184,7 +218,7 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
             percent(totals.hit_rate()),
             dollars(cost),
             difference.map(dollar_difference).unwrap_or_default(),
-            share,
+            share.unwrap_or_default(),
         ]);
     }
     document.grid(grid);
@@ -196,27 +230,23 @@ fn difference_to(base: Option<Picodollars>, cost: Option<Picodollars>) -> Option
 
 fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
     let history = ledger.history;
-    let bounds = selection
-        .requests()
-        .filter(|index| history.request(*index).output_is_lower_bound)
-        .count();
+    let bounds =
+        selection.requests().filter(|index| history.request(*index).output_is_lower_bound).count();
     let prices = ledger.prices;
     document.text(format!(
-        "Read {} in {} files: {} requests, {} copies left out. Prices: {}, checked on {}. \
-         The first strategy is measured; simulated ones are derived or estimated, row by row \
-         (--format jsonl).",
+        "Read {} in {}: {}, {} left out. Prices: {}, checked on {}. `billed` is measured; the \
+         simulated strategies are derived or estimated, which --format jsonl says row by row.",
         bytes(history.bytes),
-        grouped(history.files.len() as u64),
-        grouped(history.requests.len() as u64),
-        grouped(history.duplicates),
+        counted(history.files.len() as u64, "file", "files"),
+        counted(history.requests.len() as u64, "request", "requests"),
+        counted(history.duplicates, "copy", "copies"),
         prices.id,
         prices.as_of,
     ));
     if bounds > 0 {
         document.text(format!(
-            "The output of {} requests is a snapshot in mid-stream: it and its cost are lower \
-             bounds.",
-            grouped(bounds as u64)
+            "The output of {} is a snapshot in mid-stream: it and its cost are lower bounds.",
+            counted(bounds as u64, "request", "requests")
         ));
     }
 }

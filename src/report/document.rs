@@ -3,10 +3,18 @@
 use std::fmt::Write as _;
 
 use comfy_table::{
-    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets,
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
+    presets,
 };
 
 use super::escape::{markdown_cell, terminal_safe};
+
+/// Spaces between columns.
+const COLUMN_GAP: u16 = 2;
+
+/// A column of words is not broken into narrower lines than this, even where the table then
+/// exceeds the terminal.
+const LEAST_WRAPPED_WIDTH: u16 = 32;
 
 /// A report for people.
 #[derive(Debug, Default)]
@@ -79,8 +87,12 @@ impl Grid {
                     column.set_constraint(ColumnConstraint::ContentWidth);
                     column.set_cell_alignment(CellAlignment::Right);
                 }
-                Align::Wrapped => {}
+                Align::Wrapped => {
+                    let least = Width::Fixed(LEAST_WRAPPED_WIDTH);
+                    column.set_constraint(ColumnConstraint::LowerBoundary(least));
+                }
             }
+            column.set_padding((0, COLUMN_GAP));
         }
         table.trim_fmt()
     }
@@ -136,8 +148,15 @@ impl Document {
         let mut out = String::new();
         for block in &self.blocks {
             match block {
-                Block::Heading(text) => out.push_str(&format!("## {}\n\n", markdown_cell(text))),
-                Block::Text(text) => out.push_str(&format!("{}\n\n", markdown_cell(text))),
+                Block::Heading(text) => {
+                    out.push_str("## ");
+                    out.push_str(&markdown_cell(text));
+                    out.push_str("\n\n");
+                }
+                Block::Text(text) => {
+                    out.push_str(&markdown_cell(text));
+                    out.push_str("\n\n");
+                }
                 Block::Grid(grid) => {
                     grid.markdown(&mut out);
                     out.push('\n');

@@ -15,7 +15,7 @@ pub use analyze_view::analyze_document;
 pub use document::{Document, TextStyle};
 pub use escape::terminal_safe;
 pub use ledger_rows::{write_csv, write_jsonl};
-pub use number::grouped;
+pub use number::{counted, grouped};
 pub use prices_view::{model_document, models_document, models_json};
 pub use report_json::{ReportInputs, write_report};
 pub use verify_json::write_verification;

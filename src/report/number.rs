@@ -16,6 +16,13 @@ pub fn grouped(value: u64) -> String {
     text
 }
 
+/// `1 file`, `2 files`.
+#[must_use]
+pub fn counted(value: u64, singular: &str, plural: &str) -> String {
+    let noun = if value == 1 { singular } else { plural };
+    format!("{} {noun}", grouped(value))
+}
+
 /// A count of tokens.
 pub(super) fn tokens(value: Tokens) -> String {
     grouped(value.0)
@@ -81,6 +88,17 @@ pub(super) fn duration(millis: i64) -> String {
         3_600..86_400 => format!("{}h{:02}m", seconds / 3_600, seconds % 3_600 / 60),
         _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3_600),
     }
+}
+
+/// A share as a whole percentage, for narrow columns; 100 only where it is all.
+pub(super) fn whole_percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", (share * 100.0).floor()))
+}
+
+/// A moment to the second, in UTC, without the year.
+pub(super) fn short_moment(at: Millis) -> String {
+    let text = moment(at);
+    text.get(5..).map(str::to_owned).unwrap_or(text)
 }
 
 /// A moment to the second, in UTC.

@@ -56,7 +56,9 @@ pub fn models_document(table: &PriceTable, at: Date) -> Document {
     document.heading(format!("Prices on {at}, dollars for a million tokens"));
     let mut grid = price_grid(&[("model", Align::Left)]);
     for model in table.models() {
-        let Some(rate) = current(model, at) else { continue };
+        let Some(rate) = current(model, at) else {
+            continue;
+        };
         grid.add([vec![model.id.clone()], price_cells(rate)].concat());
     }
     document.grid(grid);

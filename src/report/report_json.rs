@@ -116,9 +116,7 @@ impl From<Totals> for TotalsObject {
 
 fn by_strategy(ledger: &Ledger<'_>, requests: &[RequestIndex]) -> ByStrategy {
     let totals = |column| TotalsObject::from(ledger.totals(column, requests.iter().copied()));
-    ByStrategy(
-        ledger.columns.iter().map(|column| (column.strategy.name, totals(column))).collect(),
-    )
+    ByStrategy(ledger.columns.iter().map(|column| (column.strategy.name, totals(column))).collect())
 }
 
 /// Rows are billed under the model that served them, which may differ from the request's own for

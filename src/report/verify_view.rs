@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::document::{Align, Document, Grid};
-use super::number::{bytes, dollar_difference, dollars, grouped, percent, share, tokens};
+use super::number::{bytes, counted, dollar_difference, dollars, grouped, percent, share, tokens};
 use crate::analysis::{Agreement, Verification};
 use crate::conversation::History;
 use crate::prompt::StepKind;
@@ -35,11 +35,10 @@ pub fn verify_document(history: &History, verification: &Verification) -> Docume
 fn coverage(document: &mut Document, history: &History, verification: &Verification) {
     let coverage = &verification.coverage;
     document.text(format!(
-        "{} requests in {} files ({}); {} of them simulated. {} are compared; left out are {} first \
-         requests of a chain and {} first requests after a change of model, whose recorded read is \
-         an input of the simulation.",
-        grouped(coverage.requests),
-        grouped(history.files.len() as u64),
+        "{} in {} ({}); {} of them simulated. {} are compared; left out are {} first requests of a \
+         chain and {} after a change of model, whose recorded read is an input of the simulation.",
+        counted(coverage.requests, "request", "requests"),
+        counted(history.files.len() as u64, "file", "files"),
         bytes(history.bytes),
         percent(share(coverage.simulated, coverage.requests)),
         grouped(coverage.compared),
@@ -49,7 +48,8 @@ fn coverage(document: &mut Document, history: &History, verification: &Verificat
 }
 
 fn figures(document: &mut Document, verification: &Verification) {
-    let mut grid = Grid::new(&[("figure", Align::Left), ("value", Align::Right), ("of", Align::Left)]);
+    let mut grid =
+        Grid::new(&[("figure", Align::Left), ("value", Align::Right), ("of", Align::Left)]);
     let mut add = |name: &str, value: String, of: String| {
         grid.add(vec![name.to_owned(), value, of]);
     };
@@ -57,12 +57,12 @@ fn figures(document: &mut Document, verification: &Verification) {
     let outside = &verification.outside_breaks;
     let share_of = |part, whole| exact_percent(share(part, whole));
     let requests = |count| format!("{} requests", grouped(count));
-    add("read within 1 % of the prompt", share_of(all.within, all.requests), requests(all.requests));
     add(
-        "  outside breaks",
-        share_of(outside.within, outside.requests),
-        requests(outside.requests),
+        "read within 1 % of the prompt",
+        share_of(all.within, all.requests),
+        requests(all.requests),
     );
+    add("  outside breaks", share_of(outside.within, outside.requests), requests(outside.requests));
     add("read to the token", share_of(all.exact, all.requests), requests(all.requests));
     add(
         "read error outside breaks",

@@ -36,11 +36,7 @@ const fn recorded(name: &'static str, summary: &'static str, kind: StrategyKind)
     Strategy { name, summary, kind }
 }
 
-const fn counterfactual(
-    name: &'static str,
-    summary: &'static str,
-    markers: Markers,
-) -> Strategy {
+const fn counterfactual(name: &'static str, summary: &'static str, markers: Markers) -> Strategy {
     Strategy { name, summary, kind: StrategyKind::Counterfactual(markers) }
 }
 
@@ -82,16 +78,12 @@ impl Strategy {
         let shares_sessions = assumptions.shared_prefix != SharedPrefix::Cold;
         match self.kind {
             StrategyKind::Recorded => None,
-            StrategyKind::Replay => Some(Policy {
-                markers: Markers::AsRecorded,
-                keeps_breaks: false,
-                shares_sessions,
-            }),
-            StrategyKind::Counterfactual(markers) => Some(Policy {
-                markers,
-                keeps_breaks: assumptions.keeps_breaks,
-                shares_sessions,
-            }),
+            StrategyKind::Replay => {
+                Some(Policy { markers: Markers::AsRecorded, keeps_breaks: false, shares_sessions })
+            }
+            StrategyKind::Counterfactual(markers) => {
+                Some(Policy { markers, keeps_breaks: assumptions.keeps_breaks, shares_sessions })
+            }
         }
     }
 }

@@ -161,7 +161,12 @@ impl Diagnostics {
         let count = self.counts.entry(kind).or_default();
         *count += 1;
         if *count <= EXAMPLES_PER_KIND as u64 {
-            self.examples.push(Diagnostic { kind, file: Arc::clone(file), line, detail: detail.into() });
+            self.examples.push(Diagnostic {
+                kind,
+                file: Arc::clone(file),
+                line,
+                detail: detail.into(),
+            });
         }
     }
 
@@ -224,12 +229,16 @@ mod tests {
     fn a_diagnostic_says_where_and_what() {
         let mut diagnostics = Diagnostics::default();
         diagnostics.add(Kind::TornLine, &"a.jsonl".into(), 7, "ends at column 12");
-        assert_eq!(diagnostics.examples()[0].to_string(), "a.jsonl:7: torn_line: ends at column 12");
+        assert_eq!(
+            diagnostics.examples()[0].to_string(),
+            "a.jsonl:7: torn_line: ends at column 12"
+        );
     }
 
     #[test]
     fn every_kind_has_a_name_of_its_own() {
-        let names: std::collections::BTreeSet<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        let names: std::collections::BTreeSet<_> =
+            Kind::ALL.iter().map(|kind| kind.name()).collect();
         assert_eq!(names.len(), Kind::ALL.len());
     }
 }

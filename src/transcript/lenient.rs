@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// Implements the named `Visitor` methods so that they read the value and yield the default.
@@ -286,7 +286,8 @@ mod tests {
 
     #[test]
     fn values_of_the_expected_type_are_read() {
-        let read = sample(r#"{"name":"a\nb","flag":true,"count":7,"inner":{"count":1},"size":[1]}"#);
+        let read =
+            sample(r#"{"name":"a\nb","flag":true,"count":7,"inner":{"count":1},"size":[1]}"#);
         assert_eq!(read.name.as_str(), Some("a\nb"));
         assert!(read.flag.0);
         assert_eq!(read.count, Count::Value(7));

@@ -27,15 +27,12 @@ impl Chunk {
         let mut number = self.first_line;
         std::iter::from_fn(move || {
             let from = start?;
-            let line = match memchr::memchr(b'\n', &body[from..]) {
-                Some(length) => {
-                    start = Some(from + length + 1);
-                    &body[from..from + length]
-                }
-                None => {
-                    start = None;
-                    &body[from..]
-                }
+            let line = if let Some(length) = memchr::memchr(b'\n', &body[from..]) {
+                start = Some(from + length + 1);
+                &body[from..from + length]
+            } else {
+                start = None;
+                &body[from..]
             };
             number += 1;
             Some((number - 1, line))
@@ -169,7 +166,9 @@ impl<R: Read> Chunks<R> {
 mod tests {
     use super::*;
 
-    fn read_all(source: impl Read) -> (Vec<(u64, Vec<u8>)>, Vec<LongLine>, u64) {
+    type NumberedLines = Vec<(u64, Vec<u8>)>;
+
+    fn read_all(source: impl Read) -> (NumberedLines, Vec<LongLine>, u64) {
         let mut chunks = Chunks::new(source);
         let mut chunk = Chunk::default();
         let mut lines = Vec::new();

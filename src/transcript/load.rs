@@ -94,7 +94,9 @@ fn read_chunks<R: std::io::Read>(
                 parser.finish()
             })
             .collect();
-        parsed.into_iter().for_each(|part| joined.append(part));
+        for part in parsed {
+            joined.append(part);
+        }
         for long in &chunks.long_lines()[named..] {
             let detail = format!("{} bytes; the limit is {LONGEST_LINE}", long.bytes);
             joined.diagnostics.add(Kind::TooLong, label, long.line, detail);

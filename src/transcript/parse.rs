@@ -132,7 +132,7 @@ impl<'a> LineParser<'a> {
     fn object(&mut self, object: &Line<'_>, line: u64) {
         self.parsed.objects += 1;
         let kind = match object.r#type.as_str() {
-            Some("user") => self.user(object),
+            Some("user") => user_message(object),
             Some("assistant") => self.assistant(object),
             Some("system") => Some(self.system(object)),
             Some("attachment") => Some(EntryKind::Attachment { bytes: object.attachment.0 }),
@@ -188,25 +188,6 @@ impl<'a> LineParser<'a> {
     fn symbol(&mut self, text: &Text<'_>) -> Option<Symbol> {
         let text = text.as_str().filter(|text| !text.is_empty())?;
         Some(self.parsed.symbols.intern(text))
-    }
-
-    fn user(&mut self, object: &Line<'_>) -> Option<EntryKind> {
-        let message = object.message.0.as_deref()?;
-        let mut user = UserMessage {
-            is_meta: object.is_meta.0,
-            is_compact_summary: object.is_compact_summary.0,
-            ..UserMessage::default()
-        };
-        match &message.content {
-            Content::Absent => return None,
-            Content::Text(bytes) => user.bytes = *bytes,
-            Content::Blocks(blocks) => {
-                for block in blocks {
-                    add_user_block(&mut user, block);
-                }
-            }
-        }
-        Some(EntryKind::User(user))
     }
 
     fn assistant(&mut self, object: &Line<'_>) -> Option<EntryKind> {
@@ -285,6 +266,25 @@ fn entry_id(text: &Text<'_>) -> Option<EntryId> {
 fn moment(text: &Text<'_>) -> Option<Millis> {
     let timestamp: jiff::Timestamp = text.as_str()?.parse().ok()?;
     Some(Millis(timestamp.as_millisecond()))
+}
+
+fn user_message(object: &Line<'_>) -> Option<EntryKind> {
+    let message = object.message.0.as_deref()?;
+    let mut user = UserMessage {
+        is_meta: object.is_meta.0,
+        is_compact_summary: object.is_compact_summary.0,
+        ..UserMessage::default()
+    };
+    match &message.content {
+        Content::Absent => return None,
+        Content::Text(bytes) => user.bytes = *bytes,
+        Content::Blocks(blocks) => {
+            for block in blocks {
+                add_user_block(&mut user, block);
+            }
+        }
+    }
+    Some(EntryKind::User(user))
 }
 
 fn add_user_block(user: &mut UserMessage, block: &Block<'_>) {

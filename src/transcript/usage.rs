@@ -112,9 +112,11 @@ pub(super) fn read(object: Option<&UsageObject<'_>>) -> Result<Usage, UsageProbl
         object.cache_creation.0.as_deref(),
     )?;
     let output = tokens(object.output_tokens)?;
-    let web_searches = object.server_tool_use.0.as_ref().map_or(Ok(Tokens::ZERO), |server| {
-        tokens(server.web_search_requests)
-    })?;
+    let web_searches = object
+        .server_tool_use
+        .0
+        .as_ref()
+        .map_or(Ok(Tokens::ZERO), |server| tokens(server.web_search_requests))?;
     Ok(Usage {
         prompt,
         output,
@@ -235,7 +237,10 @@ mod tests {
     #[test]
     fn problems_are_told_apart() {
         assert_eq!(usage("{}"), Err(UsageProblem::Missing));
-        assert_eq!(usage(r#"{"input_tokens":null,"output_tokens":null}"#), Err(UsageProblem::Missing));
+        assert_eq!(
+            usage(r#"{"input_tokens":null,"output_tokens":null}"#),
+            Err(UsageProblem::Missing)
+        );
         assert_eq!(
             usage(r#"{"input_tokens":20,"output_tokens":25}"#),
             Err(UsageProblem::WithoutCacheCounters)
