@@ -79,12 +79,12 @@ impl PriceTable {
 
 impl ModelPrices {
     fn base_rates(&self, context: &PriceContext<'_>) -> Option<Rates> {
-        let day = day_of(context.at)?;
+        // A request dated before the launch pays what the launch day asked.
+        let day = day_of(context.at)?.max(self.launch());
         let speed = if context.tier.fast { Speed::Fast } else { Speed::Standard };
         self.rates_at(day, context.prompt, speed)
             // Where a model has no fast mode on that day, it is served at the ordinary speed.
             .or_else(|| self.rates_at(day, context.prompt, Speed::Standard))
-            .or_else(|| self.first_rates())
     }
 
     /// The rates on a day: those of the highest size tier that the prompt reaches, and of several
@@ -98,13 +98,9 @@ impl ModelPrices {
             .map(|rate| rate.rates)
     }
 
-    /// The launch price, for requests dated before the launch.
-    fn first_rates(&self) -> Option<Rates> {
-        self.rates
-            .iter()
-            .filter(|rate| rate.speed == Speed::Standard && rate.above.is_none())
-            .min_by_key(|rate| rate.from)
-            .map(|rate| rate.rates)
+    /// The first day with a price.
+    fn launch(&self) -> Date {
+        self.rates.iter().map(|rate| rate.from.unwrap_or(Date::MIN)).min().unwrap_or(Date::MIN)
     }
 }
 
@@ -180,6 +176,11 @@ mod tests {
         let mut over = context("claude-opus-4-6", "2026-06-29", 1);
         over.tier.fast = true;
         assert_eq!(input_and_read(&over).0, 5_000_000);
+    }
+
+    #[test]
+    fn before_the_launch_the_launch_day_counts() {
+        assert_eq!(input_and_read(&context("claude-haiku-5-5", "2026-10-01", 100_001)).0, 500_000);
     }
 
     #[test]

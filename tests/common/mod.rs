@@ -1,0 +1,74 @@
+//! What several test modules share: running the program, and finding its inputs.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::Value;
+
+/// The program, in an environment that holds nothing of the user's.
+pub(crate) fn cachesim() -> assert_cmd::Command {
+    let mut command = assert_cmd::cargo::cargo_bin_cmd!("cachesim");
+    command.env_clear().env("HOME", "/nonexistent");
+    command
+}
+
+/// Runs the program with these arguments and returns what it printed.
+pub(crate) fn run(arguments: &[&str]) -> Output {
+    cachesim().args(arguments).output().expect("the program runs")
+}
+
+/// Runs the program, expects success, and returns its standard output.
+pub(crate) fn stdout(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// Runs the program and reads its output as JSON.
+pub(crate) fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&stdout(arguments)).expect("JSON on standard output")
+}
+
+/// Runs `analyze --format jsonl` and reads its rows.
+pub(crate) fn ledger(path: &Path, arguments: &[&str]) -> Vec<Value> {
+    let path = path.to_str().expect("a plain path");
+    let all = [&["analyze", path, "--format", "jsonl", "-q"], arguments].concat();
+    stdout(&all).lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+/// A folder of the project.
+pub(crate) fn project(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
+}
+
+/// Reference data beside the project; `None`, with a message, where it is missing.
+pub(crate) fn shared(name: &str) -> Option<PathBuf> {
+    let path = project("../shared").join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!("skipped: this test needs {name} in ../shared, which is not here");
+    None
+}
+
+/// The sum of four token columns of a row.
+pub(crate) fn prompt_of(row: &Value) -> u64 {
+    [
+        "input_tokens",
+        "cache_read_input_tokens",
+        "ephemeral_5m_input_tokens",
+        "ephemeral_1h_input_tokens",
+    ]
+    .iter()
+    .map(|column| count(row, column))
+    .sum()
+}
+
+/// A token column of a row.
+pub(crate) fn count(row: &Value, column: &str) -> u64 {
+    row[column].as_u64().unwrap_or_else(|| panic!("{column} in {row}"))
+}

@@ -1,0 +1,67 @@
+//! Small sessions, one folder a behaviour, each with the figures it must give. The figures were
+//! worked out by hand from the rules; `expected.toml` shows them request by request.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::common::{json, project};
+
+fn folders() -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = fs::read_dir(project("fixtures"))
+        .expect("the fixtures")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort();
+    folders
+}
+
+#[test]
+fn every_fixture_gives_its_figures() {
+    let mut failures = Vec::new();
+    let folders = folders();
+    assert!(folders.len() >= 26, "{} fixtures", folders.len());
+    for folder in folders {
+        let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
+        let text = fs::read_to_string(folder.join("expected.toml")).expect("expected.toml");
+        let expected: toml::Value = toml::from_str(&text).expect("TOML");
+        let report = report(&folder, &expected);
+        for section in ["inputs", "totals"] {
+            let given = serde_json::to_value(&expected[section]).expect("JSON");
+            compare(&format!("{name}: {section}"), &given, &report[section], &mut failures);
+        }
+        let skipped = expected["inputs"]["skipped"].as_table().expect("a table").len();
+        let reported = report["inputs"]["skipped"].as_object().expect("an object");
+        if skipped != reported.len() {
+            failures.push(format!("{name}: skipped is {reported:?}"));
+        }
+    }
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}
+
+fn report(folder: &std::path::Path, expected: &toml::Value) -> Value {
+    let strategies: Vec<&str> =
+        expected["totals"].as_table().expect("totals").keys().map(String::as_str).collect();
+    let strategies = strategies.join(",");
+    let mut arguments = vec!["analyze", folder.to_str().expect("a plain path"), "-q"];
+    arguments.extend(["--format", "json", "--strategy", &strategies]);
+    if let Some(more) = expected.get("arguments").and_then(toml::Value::as_array) {
+        arguments.extend(more.iter().filter_map(toml::Value::as_str));
+    }
+    json(&arguments)
+}
+
+/// Every figure that is expected has to be there; others may be, too.
+fn compare(place: &str, expected: &Value, found: &Value, failures: &mut Vec<String>) {
+    match expected {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                compare(&format!("{place}.{key}"), value, &found[key], failures);
+            }
+        }
+        value if value != found => failures.push(format!("{place}: {value} expected, {found} found")),
+        _ => {}
+    }
+}

@@ -1,0 +1,23 @@
+//! Tests of the whole program. One binary, so that it is linked once; each module says what it
+//! asks.
+
+mod cli;
+mod common;
+mod corpus;
+mod fixtures;
+mod generated;
+mod laws;
+mod mutation;
+mod outputs;
+
+/// A test module that nobody declared above would silently never run.
+#[test]
+fn no_test_file_is_forgotten() {
+    let main = include_str!("main.rs");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    for entry in std::fs::read_dir(folder).expect("the tests folder") {
+        let name = entry.expect("an entry").file_name().into_string().expect("a plain name");
+        let module = name.trim_end_matches(".rs");
+        assert!(module == "main" || main.contains(&format!("mod {module};")), "{name}");
+    }
+}
