@@ -61,7 +61,9 @@ fn compare(place: &str, expected: &Value, found: &Value, failures: &mut Vec<Stri
                 compare(&format!("{place}.{key}"), value, &found[key], failures);
             }
         }
-        value if value != found => failures.push(format!("{place}: {value} expected, {found} found")),
+        value if value != found => {
+            failures.push(format!("{place}: {value} expected, {found} found"))
+        }
         _ => {}
     }
 }

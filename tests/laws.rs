@@ -1,1 +1,341 @@
-//! .
+//! Laws that hold for every input, on random ones.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use cachesim::cache::{Markers, Policy, simulate};
+use cachesim::id::{Symbol, Symbols};
+use cachesim::prompt::{Node, NodeId, Prompt, PromptTrace, TierTtl, Ttl};
+use cachesim::units::{Millis, Tokens};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::common::{count, ledger, prompt_of};
+
+const ALL_STRATEGIES: &str = "billed,replay,none,5m,1h,mixed";
+
+/// A request of a random session.
+#[derive(Clone, Debug)]
+struct Ask {
+    /// How many requests before this one it goes on from, as far as there are so many.
+    back: usize,
+    gap_seconds: u64,
+    /// Tokens read, written and sent in full.
+    split: (u64, u64, u64),
+    is_hour: bool,
+    is_other_model: bool,
+    is_prompt: bool,
+}
+
+fn ask() -> impl Strategy<Value = Ask> {
+    let gap = prop_oneof![5 => 1_u64..200, 2 => 250_u64..350, 1 => 3_500_u64..3_700];
+    let back = prop_oneof![8 => Just(1_usize), 1 => 2_usize..6];
+    let split = (0_u64..40_000, 0_u64..20_000, 0_u64..30);
+    (back, gap, split, prop::bool::weighted(0.6), prop::bool::weighted(0.05), any::<bool>())
+        .prop_map(|(back, gap_seconds, split, is_hour, is_other_model, is_prompt)| Ask {
+            back,
+            gap_seconds,
+            split,
+            is_hour,
+            is_other_model,
+            is_prompt,
+        })
+}
+
+/// The session as a transcript.
+fn transcript(asks: &[Ask]) -> String {
+    let mut text = String::new();
+    let mut seconds = 0;
+    for (number, ask) in asks.iter().enumerate() {
+        seconds += ask.gap_seconds;
+        let parent = number
+            .checked_sub(ask.back.min(number.max(1)))
+            .map_or_else(|| "null".to_owned(), |before| format!("\"a{before}\""));
+        let content = if ask.is_prompt {
+            "\"go on\"".to_owned()
+        } else {
+            format!(r#"[{{"type":"tool_result","tool_use_id":"t{number}","content":"x"}}]"#)
+        };
+        let (read, written, input) = ask.split;
+        let (five, hour) = if ask.is_hour { (0, written) } else { (written, 0) };
+        let model = if ask.is_other_model { "claude-haiku-4-5" } else { "claude-opus-5" };
+        let at = |extra| Millis(1_785_747_600_000 + (seconds * 1_000 + extra) as i64);
+        writeln!(
+            text,
+            r#"{{"type":"user","uuid":"u{number}","parentUuid":{parent},"sessionId":"s","timestamp":"{sent}","version":"2.1.200","message":{{"role":"user","content":{content}}}}}
+{{"type":"assistant","uuid":"a{number}","parentUuid":"u{number}","sessionId":"s","timestamp":"{answered}","requestId":"r{number}","version":"2.1.200","message":{{"id":"m{number}","model":"{model}","stop_reason":"end_turn","content":[],"usage":{{"input_tokens":{input},"cache_read_input_tokens":{read},"cache_creation_input_tokens":{written},"cache_creation":{{"ephemeral_5m_input_tokens":{five},"ephemeral_1h_input_tokens":{hour}}},"output_tokens":7}}}}}}"#,
+            sent = at(0),
+            answered = at(900),
+        )
+        .expect("a string takes everything");
+    }
+    text
+}
+
+fn rows_of(asks: &[Ask], arguments: &[&str]) -> Vec<Value> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.jsonl");
+    std::fs::write(&path, transcript(asks)).expect("a file");
+    ledger(&path, arguments)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn tokens_are_conserved(
+        asks in prop::collection::vec(ask(), 1..40),
+        shared in prop::sample::select(vec!["auto", "cold", "warm"]),
+        breaks in prop::sample::select(vec!["keep", "drop"]),
+    ) {
+        let arguments =
+            ["--strategy", ALL_STRATEGIES, "--shared-prefix", shared, "--breaks", breaks];
+        let rows = rows_of(&asks, &arguments);
+        prop_assert_eq!(rows.len(), asks.len() * 6);
+        let mut prompts: BTreeMap<String, u64> = BTreeMap::new();
+        for row in &rows {
+            let prompt = prompt_of(row);
+            prop_assert_eq!(*prompts.entry(row["message_id"].to_string()).or_insert(prompt), prompt);
+        }
+    }
+
+    /// A simulated request does not know its own split: moving tokens between read, written and
+    /// input, the total and the TTL kept, changes nothing in its own row.
+    #[test]
+    fn a_replayed_request_does_not_see_its_own_split(
+        asks in prop::collection::vec(ask(), 2..20),
+        which in any::<prop::sample::Index>(),
+        part in 0_u64..=100,
+    ) {
+        let which = 1 + which.index(asks.len() - 1);
+        let mut moved = asks.clone();
+        let (read, written, input) = moved[which].split;
+        let total = read + written + input;
+        // The TTL shows only in a write, so there has to be one before and after.
+        prop_assume!(written > 0 && total > 1);
+        let write = (total * part / 100).max(1);
+        moved[which].split = ((total - write) / 2, write, total - write - (total - write) / 2);
+        let replayed = |asks: &[Ask]| {
+            let rows = rows_of(asks, &["--strategy", "replay"]);
+            let id = format!("m{which}");
+            rows.into_iter().find(|row| row["message_id"] == id.as_str()).expect("its row")
+        };
+        let same_model = {
+            let before = which - asks[which].back.min(which.max(1));
+            asks[which].is_other_model == asks[before].is_other_model
+        };
+        prop_assume!(same_model);
+        prop_assert_eq!(replayed(&asks), replayed(&moved));
+    }
+
+    #[test]
+    fn the_order_of_lines_changes_nothing(
+        asks in prop::collection::vec(ask(), 1..15),
+        seed in any::<u64>(),
+    ) {
+        let text = transcript(&asks);
+        let mut lines: Vec<&str> = text.lines().collect();
+        let in_order = lines.join("\n");
+        // A fixed shuffle from the seed.
+        let mut state = seed | 1;
+        for index in (1..lines.len()).rev() {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            lines.swap(index, (state >> 33) as usize % (index + 1));
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let figures = |text: &str| {
+            let path = folder.path().join("s.jsonl");
+            std::fs::write(&path, text).expect("a file");
+            let mut rows = ledger(&path, &[]);
+            for row in &mut rows {
+                row["line"] = Value::Null;
+            }
+            rows
+        };
+        prop_assert_eq!(figures(&in_order), figures(&lines.join("\n")));
+    }
+}
+
+/// A random request of a trace: it goes on from an earlier one or starts a tree of its own.
+#[derive(Clone, Debug)]
+struct Leaf {
+    parent: Option<prop::sample::Index>,
+    gap_seconds: i64,
+    growth: u64,
+    ttl: TierTtl,
+    model: usize,
+    session: usize,
+}
+
+fn leaf() -> impl Strategy<Value = Leaf> {
+    let gap = prop_oneof![6 => 0_i64..120, 3 => 290_i64..310, 1 => 3_590_i64..3_610];
+    let ttl = prop::sample::select(vec![
+        TierTtl::uniform(Ttl::FiveMinutes),
+        TierTtl::uniform(Ttl::OneHour),
+        TierTtl::MIXED,
+    ]);
+    let parent = prop::option::weighted(0.95, any::<prop::sample::Index>());
+    (parent, gap, 1_u64..3_000, ttl, 0_usize..2, 0_usize..2).prop_map(
+        |(parent, gap_seconds, growth, ttl, model, session)| Leaf {
+            parent,
+            gap_seconds,
+            growth,
+            ttl,
+            model: usize::from(model == 1 && growth % 5 == 0),
+            session,
+        },
+    )
+}
+
+fn trace_of(leaves: &[Leaf]) -> PromptTrace {
+    let mut symbols = Symbols::default();
+    let names = [symbols.intern("a"), symbols.intern("b")];
+    let mut trace = PromptTrace::default();
+    let mut now = 0;
+    for leaf in leaves {
+        now += leaf.gap_seconds * 1_000;
+        // Most requests go on from a recent one.
+        let parent = leaf.parent.filter(|_| !trace.prompts.is_empty()).map(|index| {
+            let recent = trace.prompts.len().saturating_sub(6);
+            trace.prompts[recent + index.index(trace.prompts.len() - recent)].node
+        });
+        let parent = parent.unwrap_or_else(|| {
+            trace.nodes.push(Node::System);
+            NodeId(trace.nodes.len() - 1)
+        });
+        let before = match trace.nodes[parent.0] {
+            Node::System => Tokens(5_000),
+            Node::Messages { end, .. } => end,
+        };
+        let end = before + Tokens(leaf.growth);
+        let system = trace.system_of(parent);
+        trace.nodes.push(Node::Messages { parent, system, end });
+        trace.prompts.push(Prompt {
+            start: Millis(now),
+            model: names[leaf.model],
+            session: names[leaf.session],
+            total: end + Tokens(2),
+            uncached_tail: Tokens(2),
+            recorded_ttl: Some(leaf.ttl),
+            minimum: Tokens(1_024),
+            node: NodeId(trace.nodes.len() - 1),
+            background: None,
+            opening: None,
+            broken_read: None,
+            system_prefix: Tokens(5_000),
+            shared_prefix: Tokens(1_000),
+        });
+    }
+    trace
+}
+
+/// The same rules without runs: every entry has a clock of its own, and a read walks up its path.
+struct NaiveCache<'a> {
+    trace: &'a PromptTrace,
+    entries: BTreeMap<NodeId, NaiveEntry>,
+    systems: BTreeMap<(NodeId, Symbol), (Ttl, Millis)>,
+}
+
+#[derive(Clone, Copy)]
+struct NaiveEntry {
+    model: Symbol,
+    ttl: Ttl,
+    last_used: Millis,
+}
+
+impl NaiveCache<'_> {
+    fn is_live(&self, node: NodeId, prompt: &Prompt) -> bool {
+        self.entries.get(&node).is_some_and(|entry| {
+            entry.model == prompt.model && prompt.start.0 - entry.last_used.0 < entry.ttl.millis()
+        })
+    }
+
+    fn path(&self, node: NodeId) -> Vec<(NodeId, Tokens)> {
+        let mut path = Vec::new();
+        let mut here = node;
+        while let Node::Messages { parent, .. } = self.trace.nodes[here.0] {
+            if let Node::Messages { end, .. } = self.trace.nodes[parent.0] {
+                path.push((parent, end));
+            }
+            here = parent;
+        }
+        path
+    }
+
+    fn read(&mut self, prompt: &Prompt) -> Tokens {
+        let ttl = prompt.recorded_ttl.expect("every leaf has markers");
+        let path = self.path(prompt.node);
+        let hit = path.iter().take(20).position(|(node, _)| self.is_live(*node, prompt));
+        let key = (self.trace.system_of(prompt.node), prompt.model);
+        let system_is_live = self
+            .systems
+            .get(&key)
+            .is_some_and(|(ttl, used)| prompt.start.0 - used.0 < ttl.millis());
+        let system_ttl = if system_is_live { self.systems[&key].0 } else { ttl.system };
+        self.systems.insert(key, (system_ttl, prompt.start));
+        let read = match hit {
+            Some(hit) => path[hit].1,
+            None if system_is_live => prompt.system_prefix,
+            None => prompt.shared_prefix,
+        };
+        for (node, _) in &path {
+            if self.is_live(*node, prompt) {
+                self.entries.get_mut(node).expect("it is live").last_used = prompt.start;
+            }
+        }
+        let entry = NaiveEntry { model: prompt.model, ttl: ttl.messages, last_used: prompt.start };
+        self.entries.insert(prompt.node, entry);
+        read
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn the_simulator_agrees_with_a_naive_one(leaves in prop::collection::vec(leaf(), 1..60)) {
+        let trace = trace_of(&leaves);
+        let policy =
+            Policy { markers: Markers::AsRecorded, keeps_breaks: false, shares_sessions: true };
+        let outcomes = simulate(&trace, &policy);
+        let mut naive = NaiveCache {
+            trace: &trace,
+            entries: BTreeMap::new(),
+            systems: BTreeMap::new(),
+        };
+        for (prompt, outcome) in trace.prompts.iter().zip(&outcomes) {
+            prop_assert_eq!(outcome.read, naive.read(prompt).min(prompt.total));
+            prop_assert_eq!(outcome.total(), prompt.total);
+        }
+    }
+
+    #[test]
+    fn a_longer_life_never_reads_less(leaves in prop::collection::vec(leaf(), 1..60)) {
+        let trace = trace_of(&leaves);
+        let read = |ttl| {
+            let markers = Markers::Fixed(ttl);
+            let policy = Policy { markers, keeps_breaks: false, shares_sessions: true };
+            simulate(&trace, &policy)
+        };
+        let five = read(TierTtl::uniform(Ttl::FiveMinutes));
+        let mixed = read(TierTtl::MIXED);
+        let hour = read(TierTtl::uniform(Ttl::OneHour));
+        for ((five, mixed), hour) in five.iter().zip(&mixed).zip(&hour) {
+            prop_assert!(five.read <= mixed.read && mixed.read <= hour.read);
+        }
+    }
+}
+
+#[test]
+fn counts_are_read_from_rows() {
+    let asks = [Ask {
+        back: 1,
+        gap_seconds: 1,
+        split: (100, 2_000, 2),
+        is_hour: true,
+        is_other_model: false,
+        is_prompt: true,
+    }];
+    let rows = rows_of(&asks, &["--strategy", "billed"]);
+    assert_eq!(count(&rows[0], "ephemeral_1h_input_tokens"), 2_000);
+}

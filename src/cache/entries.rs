@@ -10,9 +10,10 @@ use crate::id::Symbol;
 use crate::prompt::{NodeId, Ttl};
 use crate::units::Millis;
 
-/// How many runs a path is followed up. A run ends where a conversation branches or changes its
-/// TTL, so real paths have a handful; the limit keeps hostile ones linear.
-const LONGEST_PATH: usize = 1_000;
+/// How many runs a path is followed up. A run ends where a conversation branches, expires or
+/// changes its TTL. Entries that lie further back are long dead in any real session; the limit
+/// keeps hostile ones linear.
+const LONGEST_PATH: usize = 64;
 
 /// Where an entry stands in its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,21 @@ struct Run {
     /// Uses: (position, time), positions falling and times rising. A use of a position is one of
     /// all positions before it, so an earlier use of an earlier position tells nothing.
     uses: Vec<(usize, Millis)>,
+}
+
+impl Run {
+    /// The last position that is alive; all before it are, too.
+    fn live_up_to(&self, now: Millis) -> Option<usize> {
+        let dead = self.uses.partition_point(|(_, used)| !is_alive(*used, self.ttl, now));
+        self.uses.get(dead).map(|(position, _)| *position)
+    }
+
+    fn use_at(&mut self, position: usize, now: Millis) {
+        while self.uses.last().is_some_and(|(earlier, _)| *earlier <= position) {
+            self.uses.pop();
+        }
+        self.uses.push((position, now));
+    }
 }
 
 /// The stored entries.
@@ -85,19 +101,24 @@ impl Entries {
         self.places.get(&node).copied()
     }
 
-    fn is_place_alive(&self, place: Place, now: Millis) -> bool {
-        let run = &self.runs[place.run];
-        let later = run.uses.partition_point(|(position, _)| *position >= place.position);
-        later > 0 && is_alive(run.uses[later - 1].1, run.ttl, now)
+    /// The entry of a model at a node, alive or not.
+    pub(super) fn written_for(&self, node: NodeId, model: Symbol) -> Option<Place> {
+        self.written(node).filter(|place| place.model == model)
     }
 
-    /// Stores an entry that extends `hit`, which was read for it, and refreshes what lies before.
+    fn is_place_alive(&self, place: Place, now: Millis) -> bool {
+        self.runs[place.run].live_up_to(now).is_some_and(|live| place.position <= live)
+    }
+
+    /// Stores an entry behind `before`, the nearest one on its path, and refreshes what is alive
+    /// there.
     ///
     /// With `shares_sessions` false a session does not keep the entries of another one alive.
-    pub(super) fn write(&mut self, write: Write, hit: Option<Place>, shares_sessions: bool) {
-        let parent = hit.filter(|hit| shares_sessions || hit.session == write.session);
+    pub(super) fn write(&mut self, write: Write, before: Option<Place>, shares_sessions: bool) {
+        let parent = before.filter(|before| shares_sessions || before.session == write.session);
+        let is_alive = |place: &Place| self.is_place_alive(*place, write.at);
         let place = match parent {
-            Some(hit) if self.continues(hit, write.ttl) => {
+            Some(hit) if self.continues(hit, write.ttl) && is_alive(&hit) => {
                 self.runs[hit.run].tip += 1;
                 Self::place(hit.run, hit.position + 1, &write)
             }
@@ -119,17 +140,18 @@ impl Entries {
         Place { run, position, model: write.model, session: write.session }
     }
 
-    /// Notes a use of an entry and, with it, of every live entry before it.
-    fn touch(&mut self, place: Place, now: Millis) {
-        let mut next = Some(place);
+    /// Notes the use of an entry that was just written and, with it, of every live entry before
+    /// it.
+    fn touch(&mut self, written: Place, now: Millis) {
+        self.runs[written.run].use_at(written.position, now);
+        let mut next = self.runs[written.run].parent;
         for _ in 0..LONGEST_PATH {
             let Some(place) = next else { break };
             let run = &mut self.runs[place.run];
-            while run.uses.last().is_some_and(|(position, _)| *position <= place.position) {
-                run.uses.pop();
+            if let Some(live) = run.live_up_to(now) {
+                run.use_at(live.min(place.position), now);
             }
-            run.uses.push((place.position, now));
-            next = run.parent.filter(|parent| self.is_place_alive(*parent, now));
+            next = run.parent;
         }
     }
 

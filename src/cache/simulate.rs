@@ -178,7 +178,11 @@ impl Cache<'_> {
 
     fn write(&mut self, prompt: &Prompt, node: NodeId, ttl: Ttl, at: Millis, hit: Option<Place>) {
         let write = Write { node, model: prompt.model, session: prompt.session, ttl, at };
-        self.entries.write(write, hit, self.policy.shares_sessions);
+        let before = hit.or_else(|| {
+            self.nodes_before(node)
+                .find_map(|(node, _)| self.entries.written_for(node, prompt.model))
+        });
+        self.entries.write(write, before, self.policy.shares_sessions);
     }
 
     fn use_system(&mut self, prompt: &Prompt, node: NodeId, ttl: TierTtl, at: Millis) {

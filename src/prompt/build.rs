@@ -62,7 +62,10 @@ fn prefixes(
 ) -> (Tokens, Tokens) {
     let opening = history.request(step.opening).usage.prompt.read;
     match shared {
-        SharedPrefix::Auto => (calibrated.system_prefix, calibrated.shared_prefix),
+        // What is shared is a part of tools and system prompt, or all of it.
+        SharedPrefix::Auto => {
+            (calibrated.system_prefix.max(calibrated.shared_prefix), calibrated.shared_prefix)
+        }
         SharedPrefix::Cold => (opening, Tokens::ZERO),
         SharedPrefix::Warm => (opening, opening),
     }
