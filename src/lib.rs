@@ -1,16 +1,43 @@
-//! Replays coding-agent sessions through the providers' prompt-cache rules.
+//! Replays coding-agent sessions through the providers' prompt-cache rules: what each request
+//! read from cache, wrote to it and cost, and what other policies would have made of it.
+//!
+//! The modules stand in the order of the flow; each uses only those before it. `ARCHITECTURE.md`
+//! has the picture and the invariants.
+//!
+//! ```
+//! use cachesim::conversation::{build, join};
+//! use cachesim::transcript::{Source, load};
+//!
+//! let line = br#"{"type":"assistant","uuid":"a","sessionId":"s","requestId":"r",
+//!     "timestamp":"2026-08-03T10:00:00Z","message":{"id":"m","model":"claude-opus-5",
+//!     "content":[],"usage":{"input_tokens":2,"cache_read_input_tokens":40895,
+//!     "cache_creation_input_tokens":412,"output_tokens":96}}}"#;
+//! let line: Vec<u8> = line.iter().copied().filter(|byte| *byte != b'\n').collect();
+//! let history = join(vec![build(load(&Source::in_memory("session.jsonl", &line)))]);
+//! assert_eq!(history.requests[0].prompt_total().0, 2 + 40_895 + 412);
+//! ```
+
+pub mod basis;
+pub mod id;
+pub mod model;
+pub mod units;
+
+pub mod transcript;
+
+pub mod conversation;
+
+pub mod prompt;
+
+pub mod cache;
+
+pub mod strategy;
+
+pub mod pricing;
+
+pub mod ledger;
 
 pub mod analysis;
-pub mod basis;
-pub mod cache;
-pub mod cli;
-pub mod conversation;
-pub mod id;
-pub mod ledger;
-pub mod model;
-pub mod pricing;
-pub mod prompt;
+
 pub mod report;
-pub mod strategy;
-pub mod transcript;
-pub mod units;
+
+pub mod cli;

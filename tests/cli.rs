@@ -1,1 +1,242 @@
-//! .
+//! The command line: exit codes, errors that say what to do, and input from everywhere.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use crate::common::{cachesim, json, project, run, shared, stdout, text};
+
+const SESSION: &str = "fixtures/tool-loop/session.jsonl";
+
+fn session() -> String {
+    project(SESSION).to_str().expect("a plain path").to_owned()
+}
+
+fn code(arguments: &[&str]) -> i32 {
+    run(arguments).status.code().expect("an exit code")
+}
+
+#[test]
+fn exit_codes_are_those_of_the_contract() {
+    let path = session();
+    let folder = tempfile::tempdir().expect("a folder");
+    let damaged = project("fixtures/damaged");
+    let damaged = damaged.to_str().expect("plain");
+    let unknown = project("fixtures/unknown-model");
+    let unknown = unknown.to_str().expect("plain");
+    assert_eq!(code(&["analyze", &path]), 0);
+    assert_eq!(code(&["analyze", damaged]), 0, "damage is counted, not fatal");
+    assert_eq!(code(&["analyze", &path, "--no-such-option"]), 2);
+    assert_eq!(code(&["analyze", &path, "--strategy", "2h"]), 2);
+    assert_eq!(code(&["analyze", &path, "--since", "yesterday"]), 2);
+    assert_eq!(code(&["analyze", &path, "--jobs", "0"]), 2);
+    assert_eq!(code(&["analyze", &path, "--prices", "no/such/file"]), 2);
+    assert_eq!(code(&["analyze", &path, "-o", "no/such/folder/file"]), 2);
+    assert_eq!(code(&["prices", "show", "no-such-model"]), 2);
+    assert_eq!(code(&["analyze", folder.path().to_str().expect("plain")]), 3);
+    assert_eq!(code(&["analyze", "no/such/file.jsonl"]), 3);
+    assert_eq!(code(&["analyze", &path, "--since", "2030-01-01"]), 3);
+    assert_eq!(code(&["analyze"]), 3, "there is no ~/.claude in the tests");
+    assert_eq!(code(&["analyze", damaged, "--strict"]), 4);
+    assert_eq!(code(&["analyze", &path, "--strict"]), 0);
+    assert_eq!(code(&["analyze", unknown, "--strict-prices"]), 5);
+    assert_eq!(code(&["analyze", unknown]), 0);
+}
+
+#[test]
+fn errors_say_what_is_wrong_and_what_to_do() {
+    let path = session();
+    let stderr = |arguments: &[&str]| text(&run(arguments).stderr);
+    insta::assert_snapshot!(
+        stderr(&["analyze", &path, "--strategy", "2h"]),
+        @"cachesim: --strategy: `2h` is unknown; there are billed, replay, none, 5m, 1h, mixed"
+    );
+    insta::assert_snapshot!(
+        stderr(&["analyze", "no/such/file.jsonl"]),
+        @r"
+    cachesim: file.jsonl: unreadable_file: No such file or directory (os error 2)
+    cachesim: skipped or repaired: 1 unreadable_file
+    cachesim: no request in the input: cachesim reads Claude Code transcripts (*.jsonl)
+    "
+    );
+    let unknown = project("fixtures/unknown-model");
+    insta::assert_snapshot!(
+        stderr(&["analyze", unknown.to_str().expect("plain")]),
+        @"cachesim: no price for glm-4.7 (1 request): its cost is unknown and in no total; --prices FILE gives one"
+    );
+}
+
+#[test]
+fn every_rejected_line_is_named_when_asked() {
+    let damaged = project("fixtures/damaged");
+    let stderr = text(&run(&["analyze", damaged.to_str().expect("plain"), "-v"]).stderr);
+    insta::assert_snapshot!(stderr);
+}
+
+#[test]
+fn quiet_means_silence_on_stderr() {
+    let damaged = project("fixtures/damaged");
+    let output = run(&["analyze", damaged.to_str().expect("plain"), "-q"]);
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[test]
+fn compressed_files_and_standard_input_read_the_same() {
+    let plain = fs::read(project(SESSION)).expect("a session");
+    let folder = tempfile::tempdir().expect("a folder");
+    let gz = folder.path().join("a.jsonl.gz");
+    let mut encoder = flate2::write::GzEncoder::new(
+        fs::File::create(&gz).expect("a file"),
+        flate2::Compression::default(),
+    );
+    encoder.write_all(&plain).expect("written");
+    encoder.finish().expect("finished");
+    let zst = folder.path().join("b.jsonl.zst");
+    fs::write(&zst, zstd::encode_all(plain.as_slice(), 3).expect("encoded")).expect("a file");
+    let totals = |path: &Path| {
+        json(&["analyze", path.to_str().expect("plain"), "--format", "json", "-q"])["totals"]
+            .clone()
+    };
+    let expected = totals(&project(SESSION));
+    assert_eq!(totals(&gz), expected);
+    assert_eq!(totals(&zst), expected);
+    // The same session twice in a folder counts once.
+    assert_eq!(totals(folder.path()), expected);
+    let piped = cachesim()
+        .args(["analyze", "-", "--format", "json", "-q"])
+        .write_stdin(plain)
+        .output()
+        .expect("the program runs");
+    let piped: serde_json::Value = serde_json::from_slice(&piped.stdout).expect("JSON");
+    assert_eq!(piped["totals"], expected);
+}
+
+#[test]
+fn a_damaged_archive_gives_what_is_readable() {
+    let plain = fs::read(project(SESSION)).expect("a session");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.jsonl.zst");
+    let mut bytes = zstd::encode_all(plain.as_slice(), 3).expect("encoded");
+    bytes.truncate(bytes.len() - 4);
+    fs::write(&path, bytes).expect("a file");
+    let output = run(&["analyze", path.to_str().expect("plain"), "--format", "json"]);
+    assert!(text(&output.stderr).contains("unreadable_file"));
+}
+
+#[test]
+fn the_default_place_is_the_clients() {
+    let home = tempfile::tempdir().expect("a folder");
+    let projects = home.path().join(".claude/projects/p");
+    fs::create_dir_all(&projects).expect("folders");
+    fs::copy(project(SESSION), projects.join("a.jsonl")).expect("copied");
+    let requests = |command: &mut assert_cmd::Command| {
+        let output = command.args(["analyze", "--format", "json", "-q"]).output().expect("it runs");
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        report["inputs"]["requests"].clone()
+    };
+    assert_eq!(requests(cachesim().env("HOME", home.path())), 3);
+    let configured = format!("/no/such/folder, {}", home.path().join(".claude").display());
+    assert_eq!(requests(cachesim().env("CLAUDE_CONFIG_DIR", configured)), 3);
+}
+
+#[test]
+fn since_and_until_choose_what_is_reported_not_what_is_simulated() {
+    let path = project("fixtures/first-look/session.jsonl");
+    let path = path.to_str().expect("plain");
+    let all = json(&["analyze", path, "--format", "json", "-q"]);
+    let late =
+        json(&["analyze", path, "--format", "json", "-q", "--since", "2026-08-03T10:20:00Z"]);
+    assert_eq!(all["totals"]["billed"]["requests"], 6);
+    assert_eq!(late["totals"]["billed"]["requests"], 3);
+    // The first of them reads what the requests before the bound had cached.
+    assert_eq!(late["totals"]["replay"]["cache_read_input_tokens"], 27_200 + 28_600 + 16_000);
+    let early =
+        json(&["analyze", path, "--format", "json", "-q", "--until", "2026-08-03T10:20:00Z"]);
+    assert_eq!(early["totals"]["billed"]["requests"], 3);
+}
+
+#[test]
+fn a_price_file_replaces_rows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("mine.toml");
+    let table = r#"
+        schema = "cachesim.prices/v1"
+        id = "contract"
+        as_of = "2026-11-01"
+        [[model]]
+        id = "glm-4.7"
+        [[model.rate]]
+        input = "1"
+        cache_write_5m = "1"
+        cache_write_1h = "2"
+        cache_read = "0.1"
+        output = "3"
+    "#;
+    fs::write(&file, table).expect("a file");
+    let unknown = project("fixtures/unknown-model");
+    let arguments =
+        ["analyze", unknown.to_str().expect("plain"), "--format", "json", "-q", "--strict-prices"];
+    let report = json(&[&arguments[..], &["--prices", file.to_str().expect("plain")]].concat());
+    assert_eq!(report["prices"]["id"], "anthropic-2026-10-24+contract");
+    // 2 × 1 + 5,000 × 2 + 60 × 3 micro-dollars, and the other model's 0.03851.
+    let glm = &report["by_model"]["glm-4.7"]["billed"];
+    assert_eq!(glm["cost_usd"], "0.010182");
+}
+
+#[test]
+fn litellm_prices_agree_with_ours_where_both_have_a_model() {
+    let Some(litellm) = shared("prices/litellm-2026-08-01.json") else { return };
+    let prices = |model: &str, file: &[&str]| {
+        let arguments =
+            [&["prices", "show", model, "--at", "2026-08-01", "--format", "json"], file].concat();
+        let standard = json(&arguments)["models"][0]["rates"]
+            .as_array()
+            .expect("rates")
+            .iter()
+            .find(|rate| rate["speed"] == "standard" && rate["above_tokens"].is_null())
+            .cloned()
+            .expect("a standard rate");
+        ["input", "cache_write_5m", "cache_write_1h", "cache_read", "output"]
+            .map(|class| standard[format!("{class}_usd_per_mtok")].clone())
+    };
+    let file = ["--prices", litellm.to_str().expect("plain")];
+    for model in [
+        "claude-opus-5",
+        "claude-opus-4-8",
+        "claude-opus-4-5-20251101",
+        "claude-sonnet-5",
+        "claude-sonnet-4-6",
+        "claude-sonnet-4-5-20250929",
+        "claude-haiku-4-5-20251001",
+        "claude-fable-5",
+        "claude-opus-4-1-20250805",
+    ] {
+        assert_eq!(prices(model, &file), prices(model, &[]), "{model}");
+    }
+}
+
+#[test]
+fn hostile_names_reach_neither_terminal_nor_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("evil\u{1b}[31m.jsonl");
+    let line = r#"{"type":"assistant","uuid":"a","sessionId":"s\u001b[2J|<script>","timestamp":"2026-08-03T10:00:00Z","requestId":"=1+1","message":{"id":"@m","model":"x\u001b]0;t\u0007","content":[],"usage":{"cache_read_input_tokens":1}}}"#;
+    fs::write(&path, line).expect("a file");
+    let path = path.to_str().expect("plain");
+    for format in ["table", "markdown", "csv"] {
+        let output = run(&["analyze", path, "--format", format, "-v"]);
+        assert!(output.status.success());
+        let printed = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        if format != "csv" {
+            assert!(!printed.contains('\u{1b}') && !printed.contains('\u{7}'), "{printed:?}");
+        }
+        assert!(format != "markdown" || !printed.contains("<script>"), "{printed}");
+        assert!(format != "csv" || printed.contains(",'=1+1,'@m,"), "{printed}");
+    }
+}
+
+#[test]
+fn help_is_complete() {
+    insta::assert_snapshot!("help", stdout(&["--help"]));
+    insta::assert_snapshot!("help_analyze", stdout(&["analyze", "--help"]));
+    insta::assert_snapshot!("help_verify", stdout(&["verify", "--help"]));
+}

@@ -62,7 +62,7 @@ fn compare(place: &str, expected: &Value, found: &Value, failures: &mut Vec<Stri
             }
         }
         value if value != found => {
-            failures.push(format!("{place}: {value} expected, {found} found"))
+            failures.push(format!("{place}: {value} expected, {found} found"));
         }
         _ => {}
     }

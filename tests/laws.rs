@@ -19,7 +19,7 @@ const ALL_STRATEGIES: &str = "billed,replay,none,5m,1h,mixed";
 struct Ask {
     /// How many requests before this one it goes on from, as far as there are so many.
     back: usize,
-    gap_seconds: u64,
+    gap_seconds: i64,
     /// Tokens read, written and sent in full.
     split: (u64, u64, u64),
     is_hour: bool,
@@ -28,7 +28,7 @@ struct Ask {
 }
 
 fn ask() -> impl Strategy<Value = Ask> {
-    let gap = prop_oneof![5 => 1_u64..200, 2 => 250_u64..350, 1 => 3_500_u64..3_700];
+    let gap = prop_oneof![5 => 1_i64..200, 2 => 250_i64..350, 1 => 3_500_i64..3_700];
     let back = prop_oneof![8 => Just(1_usize), 1 => 2_usize..6];
     let split = (0_u64..40_000, 0_u64..20_000, 0_u64..30);
     (back, gap, split, prop::bool::weighted(0.6), prop::bool::weighted(0.05), any::<bool>())
@@ -45,7 +45,7 @@ fn ask() -> impl Strategy<Value = Ask> {
 /// The session as a transcript.
 fn transcript(asks: &[Ask]) -> String {
     let mut text = String::new();
-    let mut seconds = 0;
+    let mut seconds = 0_i64;
     for (number, ask) in asks.iter().enumerate() {
         seconds += ask.gap_seconds;
         let parent = number
@@ -59,7 +59,7 @@ fn transcript(asks: &[Ask]) -> String {
         let (read, written, input) = ask.split;
         let (five, hour) = if ask.is_hour { (0, written) } else { (written, 0) };
         let model = if ask.is_other_model { "claude-haiku-4-5" } else { "claude-opus-5" };
-        let at = |extra| Millis(1_785_747_600_000 + (seconds * 1_000 + extra) as i64);
+        let at = |extra| Millis(1_785_747_600_000 + seconds * 1_000 + extra);
         writeln!(
             text,
             r#"{{"type":"user","uuid":"u{number}","parentUuid":{parent},"sessionId":"s","timestamp":"{sent}","version":"2.1.200","message":{{"role":"user","content":{content}}}}}
@@ -140,7 +140,8 @@ proptest! {
         let mut state = seed | 1;
         for index in (1..lines.len()).rev() {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            lines.swap(index, (state >> 33) as usize % (index + 1));
+            let swapped = usize::try_from(state >> 33).expect("31 bits") % (index + 1);
+            lines.swap(index, swapped);
         }
         let folder = tempfile::tempdir().expect("a folder");
         let figures = |text: &str| {

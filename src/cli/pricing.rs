@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::error::CliError;
 use crate::ledger::Ledger;
 use crate::pricing::PriceTable;
-use crate::report::terminal_safe;
+use crate::report::{counted, terminal_safe};
 
 /// The built-in table with files laid over it, the last on top.
 pub(super) fn price_table(files: &[PathBuf]) -> Result<PriceTable, CliError> {
@@ -27,7 +27,10 @@ pub(super) fn check_prices(ledger: &Ledger<'_>, strict: bool, quiet: bool) -> Re
     }
     let names: Vec<String> = unpriced
         .iter()
-        .map(|(model, requests)| format!("{} ({requests} requests)", terminal_safe(model)))
+        .map(|(model, requests)| {
+            let requests = counted(*requests as u64, "request", "requests");
+            format!("{} ({requests})", terminal_safe(model))
+        })
         .collect();
     let names = names.join(", ");
     if strict {

@@ -109,10 +109,11 @@ pub(super) fn per_million(text: &str) -> Option<Picodollars> {
     whole(decimal(text)? * Decimal::from(PER_DOLLAR_A_MILLION))
 }
 
-/// Dollars for one token or one search → picodollars.
+/// Dollars for one token or one search → picodollars, rounded to whole ones: tables of such
+/// prices are written by programs that compute with floats.
 pub(super) fn per_unit(text: &str) -> Option<Picodollars> {
     let million = Decimal::from(PER_DOLLAR_A_MILLION);
-    whole(decimal(text)?.checked_mul(million)?.checked_mul(million)?)
+    whole(decimal(text)?.checked_mul(million)?.checked_mul(million)?.round())
 }
 
 fn decimal(text: &str) -> Option<Decimal> {
@@ -136,6 +137,7 @@ mod tests {
         assert_eq!(per_million("-5"), None);
         assert_eq!(per_million("cheap"), None);
         assert_eq!(per_unit("6.25e-06"), Some(Picodollars(6_250_000)));
+        assert_eq!(per_unit("2.9999900000000002e-06"), Some(Picodollars(2_999_990)));
         assert_eq!(per_unit("0.01"), Some(Picodollars(10_000_000_000)));
     }
 

@@ -90,7 +90,7 @@ fn figures(document: &mut Document, verification: &Verification) {
     add(
         "  breaks",
         dollar_difference(Some(money.breaks)),
-        format!("{} breaks", grouped(verification.breaks)),
+        counted(verification.breaks, "break", "breaks"),
     );
     add("  unexplained", dollar_difference(Some(money.unexplained())), String::new());
     add(

@@ -26,6 +26,8 @@ pub enum Location {
     File(PathBuf),
     /// Standard input.
     StandardInput,
+    /// Bytes in memory, not compressed.
+    Memory(Arc<[u8]>),
 }
 
 /// How a file's bytes are stored.
@@ -43,13 +45,25 @@ pub(super) fn is_transcript_name(name: &str) -> bool {
 }
 
 impl Source {
+    /// A source whose bytes are at hand.
+    #[must_use]
+    pub fn in_memory(label: &str, bytes: &[u8]) -> Self {
+        Self {
+            label: label.into(),
+            location: Location::Memory(bytes.into()),
+            size: bytes.len() as u64,
+        }
+    }
+
     /// Opens the source.
     ///
     /// # Errors
     /// What the system says.
     pub(super) fn open(&self) -> io::Result<Box<dyn Read + Send>> {
-        let Location::File(path) = &self.location else {
-            return Ok(Box::new(io::stdin()));
+        let path = match &self.location {
+            Location::File(path) => path,
+            Location::StandardInput => return Ok(Box::new(io::stdin())),
+            Location::Memory(bytes) => return Ok(Box::new(io::Cursor::new(Arc::clone(bytes)))),
         };
         let file = File::open(path)?;
         Ok(match compression(path) {

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Times `cachesim analyze` against ccusage on generated trees: 200 MB in 400 sessions, and one file
+# of 200 MB. Needs ../shared, python3, npm and hyperfine. Prints a dated table; keep it in
+# benches/results/.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+generator=../shared/tools/gen_transcripts.py
+[[ -f $generator ]] || { echo "skipped: $generator is not here"; exit 0; }
+work=${BENCH_DIR:-$(mktemp -d)}
+runs=${BENCH_RUNS:-9}
+
+cargo build --release --quiet
+cachesim=$PWD/target/release/cachesim
+if [[ ! -x $work/node_modules/.bin/ccusage ]]; then
+    (cd "$work" && npm install --silent ccusage@20.0.24 >/dev/null)
+fi
+ccusage=$work/node_modules/.bin/ccusage
+[[ -d $work/many ]] || python3 "$generator" --out "$work/many/.claude" --mb 200 --sessions 400 --seed 1 >/dev/null
+[[ -d $work/one ]] || python3 "$generator" --out "$work/one/.claude" --mb 200 --sessions 1 --seed 2 --inline-sidechains >/dev/null
+
+version=$("$cachesim" --version)
+echo "# $(date -u +%F), $version, $(nproc) cores, $runs runs each, page cache warm"
+echo
+echo "| tree | command | median s | min s | max s | of ccusage | peak MiB |"
+echo "| --- | --- | --: | --: | --: | --: | --: |"
+for tree in many one; do
+    export CLAUDE_CONFIG_DIR=$work/$tree/.claude
+    json=$work/$tree.json
+    env -i PATH="$PATH" HOME="$work/$tree" CLAUDE_CONFIG_DIR="$CLAUDE_CONFIG_DIR" TZ=UTC \
+        hyperfine -N -w 2 -r "$runs" --export-json "$json" \
+        "$ccusage --offline claude daily --json" \
+        "$cachesim analyze --format json -q" \
+        "$cachesim analyze --format json -q --jobs 1" >/dev/null 2>&1
+    i=0
+    for command in "$ccusage --offline claude daily --json" "$cachesim analyze --format json -q" "$cachesim analyze --format json -q --jobs 1"; do
+        # shellcheck disable=SC2086
+        peak=$(env -i PATH="$PATH" HOME="$work/$tree" CLAUDE_CONFIG_DIR="$CLAUDE_CONFIG_DIR" TZ=UTC python3 -c '
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024))' $command)
+        python3 - "$json" "$i" "$tree" "$peak" <<'PY'
+import json, sys
+results = json.load(open(sys.argv[1]))["results"]
+one = results[int(sys.argv[2])]
+base = results[0]["median"]
+name = one["command"].rsplit("/", 1)[-1].replace("--offline ", "")
+print(f"| {sys.argv[3]} | `{name}` | {one['median']:.3f} | {one['min']:.3f} | {one['max']:.3f} | {one['median'] / base:.2f} | {sys.argv[4]} |")
+PY
+        i=$((i + 1))
+    done
+done

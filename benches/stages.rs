@@ -1,0 +1,74 @@
+//! How long each stage takes on a synthetic session of a few megabytes. Whole commands on large
+//! trees are timed by `benches/commands.sh`.
+
+use std::fmt::Write as _;
+use std::hint::black_box;
+
+use cachesim::cache::simulate;
+use cachesim::conversation::{History, build, join};
+use cachesim::prompt::{self, SharedPrefix};
+use cachesim::strategy::{Assumptions, Strategy};
+use cachesim::transcript::{Source, load};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+
+const REQUESTS: usize = 4_000;
+
+/// A session of tool calls, with results of a few kilobytes.
+fn session() -> Vec<u8> {
+    let mut text = String::new();
+    let result = "let x = 1; // some tool output\\n".repeat(60);
+    let mut cached = 20_000;
+    for number in 0..REQUESTS {
+        let parent = number
+            .checked_sub(1)
+            .map_or_else(|| "null".to_owned(), |before| format!("\"a{before}\""));
+        let seconds = number * 20;
+        let at = format!(
+            "2026-08-{:02}T{:02}:{:02}:{:02}",
+            3 + seconds / 86_400,
+            seconds / 3_600 % 24,
+            seconds / 60 % 60,
+            seconds % 60
+        );
+        writeln!(
+            text,
+            r#"{{"type":"user","uuid":"u{number}","parentUuid":{parent},"sessionId":"s","timestamp":"{at}.000Z","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{number}","content":"{result}"}}]}},"toolUseResult":{{"stdout":"{result}"}}}}
+{{"type":"assistant","uuid":"a{number}","parentUuid":"u{number}","sessionId":"s","timestamp":"{at}.900Z","requestId":"r{number}","message":{{"id":"m{number}","model":"claude-opus-5","stop_reason":"tool_use","content":[],"usage":{{"input_tokens":2,"cache_read_input_tokens":{cached},"cache_creation_input_tokens":600,"output_tokens":90}}}}}}"#,
+        )
+        .expect("a string takes everything");
+        cached += 600;
+    }
+    text.into_bytes()
+}
+
+fn history(bytes: &[u8]) -> History {
+    join(vec![build(load(&Source::in_memory("s.jsonl", bytes)))])
+}
+
+fn stages(criterion: &mut Criterion) {
+    let bytes = session();
+    let source = Source::in_memory("s.jsonl", &bytes);
+    let mut group = criterion.benchmark_group("stages");
+    group.throughput(Throughput::Bytes(bytes.len() as u64));
+    group.bench_function("load", |bencher| bencher.iter(|| black_box(load(&source))));
+    group.bench_function("chain", |bencher| {
+        bencher.iter_with_setup(|| load(&source), |transcript| black_box(build(transcript)));
+    });
+    group.throughput(Throughput::Elements(REQUESTS as u64));
+    let history = history(&bytes);
+    let shared_prefix = SharedPrefix::Auto;
+    group.bench_function("calibrate", |bencher| {
+        bencher.iter(|| black_box(prompt::build(&history, shared_prefix)));
+    });
+    let trace = prompt::build(&history, shared_prefix);
+    let assumptions = Assumptions { keeps_breaks: true, shared_prefix };
+    let policy = Strategy::by_name("5m").and_then(|strategy| strategy.policy(&assumptions));
+    let policy = policy.expect("a simulated strategy");
+    group.bench_function("simulate", |bencher| {
+        bencher.iter(|| black_box(simulate(&trace, &policy)));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, stages);
+criterion_main!(benches);
