@@ -15,6 +15,8 @@ pub enum Event {
     Compaction,
     /// Old tool results were cleared.
     Microcompaction,
+    /// The thinking of the turn before was dropped.
+    ThinkingDropped,
     /// Messages were taken out or rewritten in another way.
     Rewrite,
     /// The cache had expired: the gap in milliseconds and the TTL it exceeded.
@@ -101,6 +103,9 @@ fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
     } else if step.kind == StepKind::Rewritten {
         events.push(Event::Rewrite);
     }
+    if step.dropped_thinking.is_some() {
+        events.push(Event::ThinkingDropped);
+    }
     if let StepKind::Continued = step.kind {
         events.extend(difference(history, index, step));
     }
@@ -119,6 +124,9 @@ fn difference(history: &History, index: RequestIndex, step: &Step) -> Option<Eve
     let previous = history.predecessor(request)?;
     let read = request.usage.prompt.read;
     let shortfall = recorded_shortfall(request, step);
+    if step.dropped_thinking.is_some() && read >= step.kept_end {
+        return None;
+    }
     if read == previous.usage.prompt.read && shortfall > Tokens::ZERO {
         return Some(Event::OneStepBehind(shortfall));
     }

@@ -16,6 +16,7 @@ use crate::units::{Millis, Tokens};
 pub struct RequestIndex(pub usize);
 
 /// One request to the API, as its transcript recorded it.
+#[allow(clippy::struct_excessive_bools)] // independent facts, not states of one machine
 #[derive(Clone, Debug)]
 pub struct Request {
     /// `message.id` of the answer.
@@ -48,6 +49,8 @@ pub struct Request {
     pub output_is_lower_bound: bool,
     /// Whether the answer ends a turn.
     pub ends_turn: bool,
+    /// Whether the answer holds thinking.
+    pub has_thinking: bool,
     /// The request before it in its chain.
     pub predecessor: Option<RequestIndex>,
     /// What the client added since.
@@ -237,6 +240,7 @@ fn request_of(file: usize, response: &FileResponse) -> Result<Request, (Kind, &'
         usage,
         output_is_lower_bound: lines.output_is_lower_bound(),
         ends_turn: lines.ends_turn(),
+        has_thinking: lines.has_thinking,
         predecessor: None,
         between: response.between,
         recovered_results: response.recovered_results,

@@ -52,6 +52,8 @@ pub struct ResponseLines {
     pub stop: Option<StopReason>,
     /// The tools it calls.
     pub tool_uses: Vec<EntryId>,
+    /// Whether it holds thinking.
+    pub has_thinking: bool,
     /// Its usage: the prompt from the last line that has any, the output the largest of all lines.
     pub usage: Result<Usage, UsageProblem>,
 }
@@ -67,6 +69,7 @@ impl ResponseLines {
             last_timestamp: timestamp,
             stop: line.stop,
             tool_uses: line.tool_uses.clone(),
+            has_thinking: line.has_thinking,
             usage: line.usage.clone(),
         }
     }
@@ -75,6 +78,7 @@ impl ResponseLines {
         self.first_timestamp = earliest(self.first_timestamp, timestamp);
         self.last_timestamp = self.last_timestamp.max(timestamp);
         self.stop = line.stop.or(self.stop);
+        self.has_thinking |= line.has_thinking;
         self.tool_uses.extend(&line.tool_uses);
         self.usage =
             merge_usage(std::mem::replace(&mut self.usage, Err(UsageProblem::Missing)), line);

@@ -23,7 +23,7 @@ const CHANCE_WITHOUT_RECAP: f64 = 0.4;
 const CHANCE_BEFORE: f64 = 0.1;
 
 /// How much an earlier turn weighs against the one after it.
-const FADING: f64 = 0.6;
+const FADING: f64 = 0.8;
 
 /// How much other sessions weigh against one turn of the own session.
 const WEIGHT_OF_OTHERS: f64 = 0.5;
@@ -53,21 +53,26 @@ pub(super) struct ExpectedBackground {
     pub(super) at: Millis,
 }
 
-/// What decides the habit.
+/// What decides the habit: the client's version most of all, and the model within it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Habit {
     client_version: Option<Symbol>,
-    model: Symbol,
+    /// `None` for all models together.
+    model: Option<Symbol>,
     has_recap: bool,
 }
 
 impl Habit {
-    fn of(request: &Request) -> Self {
+    fn of_version(request: &Request) -> Self {
         Self {
             client_version: request.client_version,
-            model: request.model,
+            model: None,
             has_recap: request.between.away_summary.is_some(),
         }
+    }
+
+    fn of_model(request: &Request) -> Self {
+        Self { model: Some(request.model), ..Self::of_version(request) }
     }
 }
 
@@ -127,8 +132,8 @@ fn observation(history: &History, request: &Request, step: &Step) -> Option<bool
     let read = request.usage.prompt.read;
     let is_telling = step.kind == StepKind::Continued
         && ends_turn_before(history, request)
-        && read + NOISE >= step.previous_end;
-    is_telling.then_some(read > step.previous_end)
+        && read + NOISE >= step.kept_end;
+    is_telling.then_some(read > step.kept_end)
 }
 
 fn ends_turn_before(history: &History, request: &Request) -> bool {
@@ -142,9 +147,10 @@ impl BackgroundHabits {
         let mut habits = Self::default();
         for (request, step) in history.requests.iter().zip(steps) {
             if let Some(was_seen) = observation(history, request, step) {
-                let habit = Habit::of(request);
-                habits.all.entry(habit).or_default().add(was_seen);
-                habits.by_session.entry((habit, request.session)).or_default().add(was_seen);
+                for habit in [Habit::of_version(request), Habit::of_model(request)] {
+                    habits.all.entry(habit).or_default().add(was_seen);
+                    habits.by_session.entry((habit, request.session)).or_default().add(was_seen);
+                }
             }
         }
         habits
@@ -175,15 +181,20 @@ impl BackgroundHabits {
     }
 
     fn chance(&self, history: &History, request: &Request, memory: &mut BackgroundMemory) -> f64 {
-        let habit = Habit::of(request);
+        let prior = prior_chance(history, request);
+        let of_version = self.elsewhere(Habit::of_version(request), request.session, prior);
+        let of_model = self.elsewhere(Habit::of_model(request), request.session, of_version);
+        let own = memory.of(request.between.away_summary.is_some());
+        (own.sum + WEIGHT_OF_OTHERS * of_model) / (own.weight + WEIGHT_OF_OTHERS)
+    }
+
+    /// How often other sessions show a background request, starting from a prior chance.
+    fn elsewhere(&self, habit: Habit, session: Symbol, prior: f64) -> f64 {
         let all = self.all.get(&habit).copied().unwrap_or_default();
-        let own = self.by_session.get(&(habit, request.session)).copied().unwrap_or_default();
+        let own = self.by_session.get(&(habit, session)).copied().unwrap_or_default();
         let seen = f64::from(all.seen - own.seen);
         let not_seen = f64::from(all.not_seen - own.not_seen);
-        let prior = prior_chance(history, request);
-        let others = (seen + WEIGHT_OF_PRIOR * prior) / (seen + not_seen + WEIGHT_OF_PRIOR);
-        let own = memory.of(habit.has_recap);
-        (own.sum + WEIGHT_OF_OTHERS * others) / (own.weight + WEIGHT_OF_OTHERS)
+        (seen + WEIGHT_OF_PRIOR * prior) / (seen + not_seen + WEIGHT_OF_PRIOR)
     }
 
     /// Learns from a request, for those after it in its chain.
@@ -214,12 +225,13 @@ fn prior_chance(history: &History, request: &Request) -> f64 {
 /// what `request`'s prompt leaves when the client's new messages are taken off.
 fn written_end(request: &Request, previous: &Request, step: &Step) -> Tokens {
     let tail = previous.usage.prompt.input.min(LARGEST_CONSTANT_TAIL);
-    let end = if previous.output_is_lower_bound || step.is_rewritten {
+    let has_other_messages = step.is_rewritten || step.dropped_thinking.is_some();
+    let end = if previous.output_is_lower_bound || has_other_messages {
         request.prompt_total().saturating_sub(tail + estimated_addition(request))
     } else {
         previous.prompt_total().saturating_sub(tail) + previous.usage.output
     };
-    let least = if step.is_rewritten { Tokens::ZERO } else { step.previous_end };
+    let least = if step.is_rewritten { Tokens::ZERO } else { step.kept_end };
     end.min(request.prompt_total()).max(least)
 }
 

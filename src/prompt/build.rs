@@ -82,7 +82,8 @@ fn add_nodes(
     let mut parent = match step.predecessor {
         None => push(trace, Node::System),
         Some(predecessor) => {
-            let before = trace.prompts[predecessor.0].node;
+            let kept = step.dropped_thinking.unwrap_or(predecessor);
+            let before = trace.prompts[kept.0].node;
             if step.is_rewritten { trace.system_of(before) } else { before }
         }
     };

@@ -9,6 +9,7 @@ mod recorded_break;
 mod shared_prefix;
 mod step;
 mod tail;
+mod thinking;
 mod trace;
 mod ttl;
 mod version;

@@ -1,8 +1,10 @@
 //! How a request follows the one before it: what the record allows to be said without looking at
 //! the request's own split into read, written and input.
 
+use super::thinking::drops_earlier_thinking;
 use super::ttl::{TierTtl, Ttl};
 use crate::conversation::{History, Request, RequestIndex};
+use crate::model::canonical_name;
 use crate::transcript::PromptSplit;
 use crate::units::Tokens;
 
@@ -38,6 +40,14 @@ pub struct Step {
     pub previous_end: Tokens,
     /// Whether the messages were rewritten, alive or expired.
     pub is_rewritten: bool,
+    /// The first answer of the turn before whose thinking this prompt drops: what was cached up to
+    /// that answer is all that is the same.
+    pub dropped_thinking: Option<RequestIndex>,
+    /// The end of the cached prefix that this prompt begins with: the predecessor's, or what
+    /// stands before the thinking that was dropped.
+    pub kept_end: Tokens,
+    /// The first answer with thinking in the turn that this request belongs to.
+    turn_thinking: Option<RequestIndex>,
     /// The first request of its chain, or the first after the last change of model.
     pub opening: RequestIndex,
 }
@@ -52,9 +62,7 @@ pub fn steps(history: &History) -> Vec<Step> {
     for (index, request) in history.requests.iter().enumerate() {
         let step = match request.predecessor {
             None => first_step(index, request),
-            Some(predecessor) => {
-                next_step(index, request, history.request(predecessor), &steps[predecessor.0])
-            }
+            Some(predecessor) => next_step(history, index, request, predecessor, &steps),
         };
         steps.push(step);
     }
@@ -70,17 +78,41 @@ fn first_step(index: usize, request: &Request) -> Step {
         predecessor_ttl: None,
         previous_end: Tokens::ZERO,
         is_rewritten: false,
+        dropped_thinking: None,
+        kept_end: Tokens::ZERO,
+        turn_thinking: request.has_thinking.then_some(RequestIndex(index)),
         opening: RequestIndex(index),
     }
 }
 
-fn next_step(index: usize, request: &Request, previous: &Request, before: &Step) -> Step {
+fn next_step(
+    history: &History,
+    index: usize,
+    request: &Request,
+    predecessor: RequestIndex,
+    steps: &[Step],
+) -> Step {
+    let previous = history.request(predecessor);
+    let before = &steps[predecessor.0];
     let gap = request.start.since(previous.start);
     let previous_end = previous.usage.prompt.cached_end();
     let predecessor_ttl = before.ttl.map(|ttl| ttl.messages);
     let is_expired = predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis());
-    let is_rewritten = request.between.has_compaction
-        || !request.prompt_total().is_at_least_percent_of(REWRITTEN_BELOW_PERCENT, previous_end);
+    let own_thinking = request.has_thinking.then_some(RequestIndex(index));
+    // A prompt that grew by more than the thinking it dropped cannot be told from one that kept it.
+    let shows_a_loss = request.prompt_total() < previous.prompt_total() + previous.usage.output;
+    let dropped_thinking = before.turn_thinking.filter(|_| {
+        request.between.has_prompt
+            && shows_a_loss
+            && request.model == previous.model
+            && !request.between.rewrites_history()
+            && drops_earlier_thinking(canonical_name(history.symbols.text(request.model)))
+    });
+    let is_shrunk =
+        !request.prompt_total().is_at_least_percent_of(REWRITTEN_BELOW_PERCENT, previous_end);
+    let is_rewritten = request.between.has_compaction || (is_shrunk && dropped_thinking.is_none());
+    let kept_end = dropped_thinking
+        .map_or(previous_end, |thinking| history.request(thinking).usage.prompt.cached_end());
     let kind = if request.model != previous.model {
         StepKind::ModelChange
     } else if is_expired {
@@ -98,6 +130,13 @@ fn next_step(index: usize, request: &Request, previous: &Request, before: &Step)
         predecessor_ttl,
         previous_end,
         is_rewritten,
+        dropped_thinking,
+        kept_end,
+        turn_thinking: if request.between.has_prompt {
+            own_thinking
+        } else {
+            before.turn_thinking.or(own_thinking)
+        },
         opening: if kind == StepKind::ModelChange { RequestIndex(index) } else { before.opening },
     }
 }

@@ -60,7 +60,7 @@ fn cached_before(request: &Request, step: &Step) -> Tokens {
         StepKind::Continued | StepKind::Rewritten | StepKind::Expired if step.is_rewritten => {
             Tokens::ZERO
         }
-        StepKind::Continued | StepKind::Rewritten | StepKind::Expired => step.previous_end,
+        StepKind::Continued | StepKind::Rewritten | StepKind::Expired => step.kept_end,
     }
 }
 

@@ -141,6 +141,7 @@ fn what_happened(history: &History, request: &Request, turn: &Turn) -> String {
         Event::ModelChange => format!("now {}", history.symbols.text(request.model)),
         Event::Compaction => "compaction".to_owned(),
         Event::Microcompaction => "old tool results cleared".to_owned(),
+        Event::ThinkingDropped => "earlier thinking dropped".to_owned(),
         Event::Rewrite => "prompt shrank".to_owned(),
         Event::Expired(gap, ttl) => format!("expired ({} > {})", duration(*gap), ttl.name()),
         Event::Break(shortfall) => format!("break: {} not read", tokens(*shortfall)),

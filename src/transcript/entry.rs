@@ -23,8 +23,8 @@ pub struct Entry {
     pub is_forked: bool,
     /// `agentId`.
     pub agent: Option<Symbol>,
-    /// `uuid` as it is written, kept only for the first line of a side conversation without an
-    /// `agentId`, which is known by it.
+    /// `uuid` as it is written, kept only where a side conversation without an `agentId` may begin:
+    /// it is known by its first line.
     pub sidechain_root: Option<Symbol>,
     /// `sessionId`.
     pub session: Option<Symbol>,
@@ -125,6 +125,8 @@ pub struct ResponseLine {
     pub stop: Option<StopReason>,
     /// The tools it calls.
     pub tool_uses: Vec<EntryId>,
+    /// Whether it holds thinking.
+    pub has_thinking: bool,
     /// `message.usage`.
     pub usage: Result<Usage, UsageProblem>,
 }

@@ -166,8 +166,9 @@ impl<'a> LineParser<'a> {
 
     fn entry(&mut self, object: &Line<'_>, line: u64, kind: EntryKind) -> Entry {
         let agent = self.symbol(&object.agent_id);
-        let is_nameless_root =
-            object.is_sidechain.0 && agent.is_none() && object.parent_uuid.as_str().is_none();
+        let may_be_root = object.parent_uuid.as_str().is_none()
+            || matches!(&kind, EntryKind::User(user) if user.tool_results.is_empty());
+        let is_nameless_root = object.is_sidechain.0 && agent.is_none() && may_be_root;
         Entry {
             line,
             id: entry_id(&object.uuid),
@@ -201,14 +202,17 @@ impl<'a> LineParser<'a> {
 
     fn response(&mut self, message: &Message<'_>, request: &Text<'_>) -> Option<ResponseLine> {
         let id = self.symbol(&message.id)?;
-        let tool_uses = match &message.content {
-            Content::Blocks(blocks) => blocks
-                .iter()
-                .filter(|block| block.r#type.is("tool_use"))
-                .filter_map(|block| entry_id(&block.id))
-                .collect(),
-            Content::Absent | Content::Text(_) => Vec::new(),
+        let blocks = match &message.content {
+            Content::Blocks(blocks) => blocks.as_slice(),
+            Content::Absent | Content::Text(_) => &[],
         };
+        let tool_uses = blocks
+            .iter()
+            .filter(|block| block.r#type.is("tool_use"))
+            .filter_map(|block| entry_id(&block.id))
+            .collect();
+        let is_thinking =
+            |block: &Block<'_>| block.r#type.is("thinking") || block.r#type.is("redacted_thinking");
         Some(ResponseLine {
             message: id,
             request: self.symbol(request),
@@ -217,6 +221,7 @@ impl<'a> LineParser<'a> {
                 if reason == "tool_use" { StopReason::ToolUse } else { StopReason::Other }
             }),
             tool_uses,
+            has_thinking: blocks.iter().any(is_thinking),
             usage: usage::read(message.usage.0.as_deref()),
         })
     }
