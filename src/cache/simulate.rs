@@ -117,7 +117,9 @@ impl Cache<'_> {
         let kept = prompt.broken_read.filter(|_| self.policy.keeps_breaks);
         let read = match (prompt.opening, kept) {
             (Some(opening), _) => opening,
-            (None, Some(broken)) => found.read.min(broken),
+            // A break falls back to what is warm in front of the messages, also where the policy
+            // has let the chain itself expire: the recorded read shows that it was.
+            (None, Some(broken)) => broken.min(found.read.max(prompt.system_prefix)),
             (None, None) => found.read,
         };
         read.min(prompt.total)
