@@ -332,6 +332,12 @@ impl History {
 }
 
 impl Request {
+    /// When it is reported to have happened: the time of the answer's first line.
+    #[must_use]
+    pub fn time(&self) -> Millis {
+        self.answered.unwrap_or(self.start)
+    }
+
     /// The whole prompt.
     #[must_use]
     pub fn prompt_total(&self) -> Tokens {

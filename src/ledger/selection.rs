@@ -11,7 +11,7 @@ use crate::units::Millis;
 pub struct Session {
     /// `sessionId`.
     pub id: Symbol,
-    /// Its requests in the order in which they were sent, those of sub-agents among them.
+    /// Its requests in the order of their answers, those of sub-agents among them.
     pub requests: Vec<RequestIndex>,
 }
 
@@ -23,14 +23,14 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The requests sent from `since` on and before `until`.
+    /// The requests answered from `since` on and before `until`.
     #[must_use]
     pub fn new(history: &History, since: Option<Millis>, until: Option<Millis>) -> Self {
         let mut sessions: Vec<Session> = Vec::new();
         let mut by_id: FxHashMap<Symbol, usize> = FxHashMap::default();
         for (index, request) in history.requests.iter().enumerate() {
-            let is_early = since.is_some_and(|since| request.start < since);
-            let is_late = until.is_some_and(|until| request.start >= until);
+            let is_early = since.is_some_and(|since| request.time() < since);
+            let is_late = until.is_some_and(|until| request.time() >= until);
             if is_early || is_late {
                 continue;
             }
@@ -39,6 +39,9 @@ impl Selection {
                 sessions.len() - 1
             });
             sessions[place].requests.push(RequestIndex(index));
+        }
+        for session in &mut sessions {
+            session.requests.sort_by_key(|index| (history.request(*index).time(), *index));
         }
         Self { sessions }
     }
