@@ -11,7 +11,8 @@ pub enum Basis {
     Measured,
     /// It follows from reported figures and the rules alone.
     Derived,
-    /// A calibrated size or a likely but unrecorded event decided it.
+    /// A calibrated size or a likely but unrecorded event decided it. (The few tokens of overhead
+    /// behind the last marker, which repeat from request to request, do not count as one.)
     Estimated,
 }
 

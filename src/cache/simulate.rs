@@ -15,6 +15,10 @@ use crate::units::{Millis, Tokens};
 /// position, so no entry within reach is missed.
 const LOOKBACK: usize = 20;
 
+/// A tail up to this is the constant overhead of a model, which repeats from request to request;
+/// only a larger one is a guess at content.
+const LARGEST_CONSTANT_TAIL: Tokens = Tokens(20);
+
 /// A caching policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -107,22 +111,25 @@ impl Cache<'_> {
         };
         self.send_background(prompt, ttl);
         let found = self.find(prompt);
-        let read = self.read(prompt, &found);
+        let (read, basis) = self.read(prompt, &found);
         self.store(prompt, ttl, found.place);
-        split(prompt, ttl, read, found.basis)
+        split(prompt, ttl, read, basis)
     }
 
     /// What a request reads: the rules' answer, except where the record alone can tell.
-    fn read(&self, prompt: &Prompt, found: &Found) -> Tokens {
+    fn read(&self, prompt: &Prompt, found: &Found) -> (Tokens, Basis) {
         let kept = prompt.broken_read.filter(|_| self.policy.keeps_breaks);
-        let read = match (prompt.opening, kept) {
-            (Some(opening), _) => opening,
-            // A break falls back to what is warm in front of the messages, also where the policy
-            // has let the chain itself expire: the recorded read shows that it was.
-            (None, Some(broken)) => broken.min(found.read.max(prompt.system_prefix)),
-            (None, None) => found.read,
+        let (read, basis) = match (prompt.opening, kept) {
+            (Some(opening), _) => (opening, Basis::Derived),
+            // A break falls to what is warm in front of the messages, also where the policy has
+            // let the chain itself expire: the recorded read shows that it was.
+            (None, Some(broken)) if broken <= found.read.max(prompt.system_prefix) => {
+                (broken, Basis::Derived)
+            }
+            (None, Some(_)) => (found.read.max(prompt.system_prefix), Basis::Estimated),
+            (None, None) => (found.read, found.basis),
         };
-        read.min(prompt.total)
+        (read.min(prompt.total), basis)
     }
 
     /// A background request reads what it finds and stores its own end.
@@ -212,8 +219,14 @@ fn split(prompt: &Prompt, ttl: TierTtl, read: Tokens, basis: Basis) -> Outcome {
     let end = prompt.total.saturating_sub(prompt.uncached_tail).max(read);
     let written = end.saturating_sub(read);
     let written_for_system = prompt.system_prefix.min(end).saturating_sub(read);
-    let mut outcome =
-        Outcome { read, input: prompt.total.saturating_sub(end), basis, ..Outcome::default() };
+    let is_split_by_estimate = ttl.system != ttl.messages && written_for_system > Tokens::ZERO;
+    let is_estimated = is_split_by_estimate || prompt.uncached_tail > LARGEST_CONSTANT_TAIL;
+    let mut outcome = Outcome {
+        read,
+        input: prompt.total.saturating_sub(end),
+        basis: if is_estimated { Basis::Estimated } else { basis },
+        ..Outcome::default()
+    };
     outcome.add_written(ttl.system, written_for_system);
     outcome.add_written(ttl.messages, written.saturating_sub(written_for_system));
     outcome
