@@ -44,7 +44,9 @@ impl Run {
         self.uses.get(dead).map(|(position, _)| *position)
     }
 
+    /// A background request may be noted after a later one of another branch; no clock goes back.
     fn use_at(&mut self, position: usize, now: Millis) {
+        let now = self.uses.last().map_or(now, |(_, used)| now.max(*used));
         while self.uses.last().is_some_and(|(earlier, _)| *earlier <= position) {
             self.uses.pop();
         }
@@ -163,10 +165,12 @@ impl Entries {
     /// Stores or refreshes the entry of a system prompt. An entry keeps the TTL it was written
     /// with as long as it lives.
     pub(super) fn use_system(&mut self, key: SystemKey, ttl: Ttl, now: Millis) {
-        let ttl = match self.systems.get(&key) {
-            Some(entry) if is_alive(entry.last_used, entry.ttl, now) => entry.ttl,
-            _ => ttl,
+        let entry = match self.systems.get(&key) {
+            Some(entry) if is_alive(entry.last_used, entry.ttl, now) => {
+                SystemEntry { ttl: entry.ttl, last_used: now.max(entry.last_used) }
+            }
+            _ => SystemEntry { ttl, last_used: now },
         };
-        self.systems.insert(key, SystemEntry { ttl, last_used: now });
+        self.systems.insert(key, entry);
     }
 }

@@ -51,13 +51,14 @@ impl CliError {
     pub(super) fn exit_code(&self) -> u8 {
         match self {
             Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::DONE,
-            Self::Usage(_) | Self::PriceFile { .. } | Self::Prices(_) | Self::OutputFile { .. } => {
-                exit::USAGE
-            }
+            Self::Usage(_)
+            | Self::PriceFile { .. }
+            | Self::Prices(_)
+            | Self::OutputFile { .. }
+            | Self::Write(_) => exit::USAGE,
             Self::NoInput(_) => exit::NO_INPUT,
             Self::DamagedInput => exit::DAMAGED_INPUT,
             Self::NoPrice(_) => exit::NO_PRICE,
-            Self::Write(_) => exit::BUG,
         }
     }
 }

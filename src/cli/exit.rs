@@ -2,7 +2,7 @@
 
 /// Done. Damage in the input without `--strict`, and a closed pipe, are done, too.
 pub(super) const DONE: u8 = 0;
-/// The command line cannot be understood.
+/// The command line cannot be understood, or what it names cannot be written.
 pub(super) const USAGE: u8 = 2;
 /// There was no usable input.
 pub(super) const NO_INPUT: u8 = 3;

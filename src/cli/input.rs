@@ -1,6 +1,7 @@
 //! The input of a run: which files, read with progress, and what was wrong with them.
 
 use std::env;
+use std::fs;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -10,10 +11,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::args::{InputArgs, OutputArgs};
 use super::error::CliError;
 use super::moment::moment;
+use super::output::say;
 use crate::conversation::{History, read};
 use crate::ledger::Selection;
 use crate::report::{grouped, terminal_safe};
-use crate::transcript::{Discovered, discover};
+use crate::transcript::{Discovered, Location, Source, discover};
 
 /// Runs shorter than this show no progress.
 const QUIET_TIME: Duration = Duration::from_secs(1);
@@ -30,6 +32,7 @@ pub(super) fn read_history(input: &InputArgs, output: &OutputArgs) -> Result<His
             "no *.jsonl file (also .gz, .zst) in the given folders".to_owned(),
         ));
     }
+    refuse_to_overwrite(&discovered, output)?;
     let history = read_with_progress(discovered, output.quiet);
     if !output.quiet {
         name_damage(&history, output.verbose);
@@ -43,6 +46,20 @@ pub(super) fn read_history(input: &InputArgs, output: &OutputArgs) -> Result<His
         ));
     }
     Ok(history)
+}
+
+/// An output that is also an input would be gone before it was of use.
+fn refuse_to_overwrite(discovered: &Discovered, output: &OutputArgs) -> Result<(), CliError> {
+    let Ok(target) = fs::canonicalize(&output.output) else { return Ok(()) };
+    let is_target = |source: &Source| match &source.location {
+        Location::File(path) => fs::canonicalize(path).is_ok_and(|path| path == target),
+        Location::StandardInput | Location::Memory(_) => false,
+    };
+    if discovered.sources.iter().any(is_target) {
+        let path = output.output.display();
+        return Err(CliError::Usage(format!("--output: {path} is an input; give another file")));
+    }
+    Ok(())
 }
 
 /// The requests that are reported.
@@ -115,8 +132,8 @@ fn name_damage(history: &History, verbose: bool) {
         diagnostics.examples().iter().filter(|one| verbose || one.kind.is_damage()).collect();
     let named = if verbose { damage.len() } else { NAMED_LINES.min(damage.len()) };
     for diagnostic in &damage[..named] {
-        anstream::eprintln!("cachesim: {}", terminal_safe(&diagnostic.to_string()));
+        say(&terminal_safe(&diagnostic.to_string()));
     }
     let hint = if named < damage.len() { " (-v names each)" } else { "" };
-    anstream::eprintln!("cachesim: skipped or repaired: {}{hint}", counts.join(", "));
+    say(&format!("skipped or repaired: {}{hint}", counts.join(", ")));
 }

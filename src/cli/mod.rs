@@ -16,6 +16,7 @@ use clap::Parser;
 
 use args::{Cli, Command, SharedPrefixArg};
 use error::CliError;
+use output::say;
 
 use crate::prompt::SharedPrefix;
 use crate::report::terminal_safe;
@@ -30,12 +31,12 @@ pub fn main() -> ExitCode {
         Ok(Err(error)) => {
             let code = error.exit_code();
             if code != exit::DONE {
-                anstream::eprintln!("cachesim: {}", terminal_safe(&error.to_string()));
+                say(&terminal_safe(&error.to_string()));
             }
             ExitCode::from(code)
         }
         Err(_) => {
-            anstream::eprintln!("cachesim: this is a bug; please report it with the lines above");
+            say("this is a bug; please report it with the lines above");
             ExitCode::from(exit::BUG)
         }
     }

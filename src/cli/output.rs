@@ -1,7 +1,7 @@
 //! Where the output goes and how wide it is.
 
 use std::env;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use super::args::{ColorArg, OutputArgs};
@@ -13,6 +13,31 @@ const DEFAULT_WIDTH: u16 = 120;
 
 /// Tables need some room; a narrower terminal wraps them itself.
 const LEAST_WIDTH: u16 = 80;
+
+/// Says something on standard error. Nobody listening is no reason to stop.
+pub(super) fn say(text: &str) {
+    let _ignored = writeln!(anstream::stderr(), "cachesim: {text}");
+}
+
+/// A file whose old content goes with the first write.
+struct Replacing {
+    file: File,
+    is_empty: bool,
+}
+
+impl Write for Replacing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_empty {
+            self.file.set_len(0)?;
+            self.is_empty = true;
+        }
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
 
 /// An open output.
 pub(super) struct Output {
@@ -28,9 +53,14 @@ impl Output {
             Box::new(BufWriter::new(io::stdout().lock()))
         } else {
             let path = &args.output;
-            let file = File::create(path)
+            // Emptied only when there is something to write: what stands there outlives an error.
+            let file = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)
                 .map_err(|source| CliError::OutputFile { path: path.clone(), source })?;
-            Box::new(BufWriter::new(file))
+            Box::new(BufWriter::new(Replacing { file, is_empty: false }))
         };
         let is_terminal = is_standard && io::stdout().is_terminal();
         let style = TextStyle { width: width(is_terminal), bold: bold(args.color, is_terminal) };

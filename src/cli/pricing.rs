@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::error::CliError;
-use crate::ledger::Ledger;
+use super::output::say;
+use crate::ledger::{Ledger, Selection};
 use crate::pricing::PriceTable;
 use crate::report::{counted, terminal_safe};
 
@@ -20,8 +21,13 @@ pub(super) fn price_table(files: &[PathBuf]) -> Result<PriceTable, CliError> {
 }
 
 /// Names the models whose cost is unknown.
-pub(super) fn check_prices(ledger: &Ledger<'_>, strict: bool, quiet: bool) -> Result<(), CliError> {
-    let unpriced = ledger.unpriced_models();
+pub(super) fn check_prices(
+    ledger: &Ledger<'_>,
+    selection: &Selection,
+    strict: bool,
+    quiet: bool,
+) -> Result<(), CliError> {
+    let unpriced = ledger.unpriced_models(selection.requests());
     if unpriced.is_empty() {
         return Ok(());
     }
@@ -37,10 +43,9 @@ pub(super) fn check_prices(ledger: &Ledger<'_>, strict: bool, quiet: bool) -> Re
         return Err(CliError::NoPrice(names));
     }
     if !quiet {
-        anstream::eprintln!(
-            "cachesim: no price for {names}: its cost is unknown and in no total; \
-             --prices FILE gives one"
-        );
+        say(&format!(
+            "no price for {names}: its cost is unknown and in no total; --prices FILE gives one"
+        ));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::between::Between;
 use super::graph::Graph;
@@ -214,8 +214,10 @@ impl<'a> Builder<'a> {
         for &position in &self.graph.order {
             let entry = &self.entries[position];
             let before = self.state_before(position);
-            self.states[position] = if let Some(response) = self.response_of[position] {
+            if let Some(response) = self.response_of[position] {
                 self.place(response, position, &before);
+            }
+            self.states[position] = if let Some(response) = self.request_of(position) {
                 State { response: Some(response), root: before.root, ..State::default() }
             } else {
                 let mut state = before;
@@ -223,6 +225,13 @@ impl<'a> Builder<'a> {
                 state
             };
         }
+    }
+
+    /// The request that an entry is a line of. A response without usage is none: the chain goes
+    /// on over it.
+    fn request_of(&self, position: usize) -> Option<usize> {
+        let response = self.response_of[position]?;
+        self.responses[response].response.lines.usage.is_ok().then_some(response)
     }
 
     fn state_before(&self, position: usize) -> State {
@@ -294,11 +303,13 @@ impl<'a> Builder<'a> {
         {
             return;
         }
-        let on_path = self.step_to(built.first);
+        let step = self.step_to(built.first);
+        let answered: FxHashSet<EntryId> =
+            step.into_iter().flat_map(|entry| self.answered_by(entry)).collect();
         let missing: Vec<usize> = results
             .iter()
             .copied()
-            .filter(|result| !on_path.contains(result))
+            .filter(|result| self.answered_by(*result).all(|tool| !answered.contains(&tool)))
             .filter(|result| is_not_later(self.entries[*result].timestamp, built))
             .collect();
         let built = &mut self.responses[index];
@@ -308,12 +319,21 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// The tool calls that an entry answers.
+    fn answered_by(&self, position: usize) -> impl Iterator<Item = EntryId> + '_ {
+        let results = match &self.entries[position].kind {
+            EntryKind::User(user) => user.tool_results.as_slice(),
+            _ => &[],
+        };
+        results.iter().map(|(tool, _)| *tool)
+    }
+
     /// The entries between a response's first line and its predecessor.
     fn step_to(&self, first: usize) -> Vec<usize> {
         let mut step = Vec::new();
         let mut position = first;
         while let Some(parent) = self.graph.links[position].parent {
-            if self.response_of[parent].is_some() || step.len() >= LONGEST_STEP {
+            if self.request_of(parent).is_some() || step.len() >= LONGEST_STEP {
                 break;
             }
             step.push(parent);

@@ -126,6 +126,7 @@ fn move_symbols(file: &mut FileConversation, symbols: &mut Symbols) {
         response.lines.model = to(response.lines.model);
         response.lines.request = response.lines.request.map(to);
         response.session = Some(response.session.map_or_else(|| symbols.intern(&file.stem), to));
+        response.key = response.key.in_session(response.session);
         response.agent = response.agent.map(to);
         response.client_version = response.client_version.map(to);
         response.project = response.project.map(to);
@@ -197,13 +198,7 @@ impl Placer<'_> {
     fn predecessor(&self, file: usize, response: &FileResponse) -> Option<(usize, usize)> {
         let elsewhere = response.continues.and_then(|entry| self.continued.get(&entry)).copied();
         let here = response.predecessor.map(|predecessor| (file, predecessor));
-        let mut before = elsewhere.or(here)?;
-        // A response without usage is no request; the chain goes on over it.
-        while self.files[before.0].responses[before.1].lines.usage.is_err() {
-            let over = self.files[before.0].responses[before.1].predecessor?;
-            before = (before.0, over);
-        }
-        Some(self.copies.origin_of(before.0, before.1))
+        elsewhere.or(here).map(|(file, index)| self.copies.origin_of(file, index))
     }
 }
 

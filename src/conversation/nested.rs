@@ -56,5 +56,18 @@ pub(super) fn nested_responses(entries: &[Entry]) -> Vec<FileResponse> {
         by_key.insert(key, responses.len() - 1);
         agent.latest = Some(responses.len() - 1);
     }
+    skip_responses_without_usage(&mut responses);
     responses
+}
+
+/// A response without usage is no request: the chain goes on over it.
+fn skip_responses_without_usage(responses: &mut [FileResponse]) {
+    for index in 0..responses.len() {
+        // A predecessor comes earlier, so its own predecessor is right already.
+        if let Some(before) = responses[index].predecessor
+            && responses[before].lines.usage.is_err()
+        {
+            responses[index].predecessor = responses[before].predecessor;
+        }
+    }
 }

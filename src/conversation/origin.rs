@@ -78,33 +78,50 @@ fn drop_nested_copies(files: &[FileConversation], copies: &mut Copies) {
 }
 
 /// A side conversation may repeat answers of the main one under request ids of its own. Some
-/// gateways give every answer the same message id, so this holds within one session only.
+/// gateways give every answer the same message id, so this holds within one session only, and only
+/// where the main conversation has that message once.
 fn drop_replays(
     files: &[FileConversation],
     by_key: &FxHashMap<ResponseKey, Vec<Place>>,
     copies: &mut Copies,
 ) {
-    let mut main: FxHashMap<(Option<Symbol>, Symbol), ResponseKey> = FxHashMap::default();
-    for file in files {
-        for response in file.responses.iter().filter(|response| !response.is_sidechain) {
-            main.insert((response.session, response.lines.message), response.key);
-        }
-    }
+    let main = main_messages(files);
     for (key, places) in by_key {
-        let ResponseKey::Request(message, _) = *key else {
-            continue;
-        };
+        let ResponseKey::Request(message, _) = *key else { continue };
         for &(number, index) in places {
             let response = &files[number].responses[index];
-            let original = main.get(&(response.session, message));
-            if response.is_sidechain && original.is_some_and(|original| original != key) {
+            let original = main.get(&(response.session, message)).copied().flatten();
+            if let Some((original, place)) = original.filter(|_| response.is_sidechain)
+                && original != *key
+            {
                 copies.dropped.insert((number, index));
+                copies.origin.insert((number, index), place);
                 copies.replays.push((number, index));
             }
         }
     }
     copies.replays.sort_unstable();
     copies.duplicates += copies.replays.len() as u64;
+}
+
+/// The messages of the main conversations; `None` where several answers have the same id.
+fn main_messages(
+    files: &[FileConversation],
+) -> FxHashMap<(Option<Symbol>, Symbol), Option<(ResponseKey, Place)>> {
+    let mut main = FxHashMap::default();
+    for (number, file) in files.iter().enumerate() {
+        for (index, response) in file.responses.iter().enumerate() {
+            if response.is_sidechain {
+                continue;
+            }
+            main.entry((response.session, response.lines.message))
+                .and_modify(|known: &mut Option<(ResponseKey, Place)>| {
+                    *known = known.filter(|(key, _)| *key == response.key);
+                })
+                .or_insert(Some((response.key, (number, index))));
+        }
+    }
+    main
 }
 
 fn drop_later_copies(
@@ -117,7 +134,7 @@ fn drop_later_copies(
         let candidates = places.iter().copied().filter(|place| !copies.dropped.contains(place));
         let Some(origin) = candidates.clone().min_by_key(|&(file, index)| {
             let response = &files[file].responses[index];
-            (response.is_forked, first_own[file], file, index)
+            (response.lines.usage.is_err(), response.is_forked, first_own[file], file, index)
         }) else {
             continue;
         };

@@ -22,6 +22,14 @@ impl ResponseKey {
         }
     }
 
+    /// The same key with the name its session got, where its lines give none.
+    pub(super) fn in_session(self, session: Option<Symbol>) -> Self {
+        match self {
+            Self::Session(None, message, model) => Self::Session(session, message, model),
+            known => known,
+        }
+    }
+
     /// The same key in another table of symbols.
     pub(super) fn map(self, to: impl Fn(Symbol) -> Symbol) -> Self {
         match self {
@@ -44,7 +52,7 @@ pub struct ResponseLines {
     pub model: Symbol,
     /// The line where it begins.
     pub first_line: u64,
-    /// The earliest time of its lines.
+    /// The time of its first line that has one.
     pub first_timestamp: Option<Millis>,
     /// The latest time of its lines.
     pub last_timestamp: Option<Millis>,
@@ -75,7 +83,7 @@ impl ResponseLines {
     }
 
     pub(super) fn add(&mut self, line: &ResponseLine, timestamp: Option<Millis>) {
-        self.first_timestamp = earliest(self.first_timestamp, timestamp);
+        self.first_timestamp = self.first_timestamp.or(timestamp);
         self.last_timestamp = self.last_timestamp.max(timestamp);
         self.stop = line.stop.or(self.stop);
         self.has_thinking |= line.has_thinking;
@@ -97,13 +105,6 @@ impl ResponseLines {
             Some(stop) => stop == StopReason::Other,
             None => self.tool_uses.is_empty(),
         }
-    }
-}
-
-fn earliest(left: Option<Millis>, right: Option<Millis>) -> Option<Millis> {
-    match (left, right) {
-        (Some(left), Some(right)) => Some(left.min(right)),
-        (one, None) | (None, one) => one,
     }
 }
 

@@ -1,5 +1,7 @@
 //! The ledger: a history under several strategies, priced.
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -162,13 +164,19 @@ impl<'a> Ledger<'a> {
         totals
     }
 
-    /// The models without a price, each with how many requests it served, in order of their names.
+    /// The models without a price, each with how many of the requests it served, in order of their
+    /// names.
     #[must_use]
-    pub fn unpriced_models(&self) -> Vec<(&'a str, usize)> {
-        let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
-        for (request, rate) in self.history.requests.iter().zip(&self.rate_of) {
-            if rate.is_none() {
-                *counts.entry(self.history.symbols.text(request.model)).or_default() += 1;
+    pub fn unpriced_models(
+        &self,
+        requests: impl IntoIterator<Item = RequestIndex>,
+    ) -> Vec<(&'a str, usize)> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let Some(first) = self.columns.first() else { return Vec::new() };
+        let column = self.column("billed").unwrap_or(first);
+        for index in requests {
+            for row in self.rows(column, index).filter(|row| row.cost.is_none()) {
+                *counts.entry(row.model).or_default() += 1;
             }
         }
         counts.into_iter().collect()

@@ -9,6 +9,10 @@ use crate::units::{Picodollars, Tokens};
 /// Picodollars for a token in a dollar for a million tokens.
 const PER_DOLLAR_A_MILLION: i64 = 1_000_000;
 
+/// No token costs a thousand dollars; the bound keeps products of prices and multipliers exact.
+const LARGEST_PRICE: i64 = 1_000_000_000_000_000;
+const LARGEST_MULTIPLIER: i64 = 1_000;
+
 /// What one token of each class costs, in picodollars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rates {
@@ -88,7 +92,8 @@ impl Multiplier {
     /// Reads a decimal number above zero.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        decimal(text).filter(|value| *value > Decimal::ZERO).map(Self)
+        let largest = Decimal::from(LARGEST_MULTIPLIER);
+        decimal(text).filter(|value| *value > Decimal::ZERO && *value <= largest).map(Self)
     }
 
     /// Both factors together.
@@ -106,7 +111,7 @@ impl Multiplier {
 
 /// Dollars for a million tokens → picodollars for one; `None` for what is no such price.
 pub(super) fn per_million(text: &str) -> Option<Picodollars> {
-    whole(decimal(text)? * Decimal::from(PER_DOLLAR_A_MILLION))
+    whole(decimal(text)?.checked_mul(Decimal::from(PER_DOLLAR_A_MILLION))?)
 }
 
 /// Dollars for one token or one search → picodollars, rounded to whole ones: tables of such
@@ -121,7 +126,8 @@ fn decimal(text: &str) -> Option<Decimal> {
 }
 
 fn whole(value: Decimal) -> Option<Picodollars> {
-    let is_price = value >= Decimal::ZERO && value.fract().is_zero();
+    let is_price =
+        value >= Decimal::ZERO && value <= Decimal::from(LARGEST_PRICE) && value.fract().is_zero();
     is_price.then(|| value.to_i128().map(Picodollars)).flatten()
 }
 
@@ -136,6 +142,8 @@ mod tests {
         assert_eq!(per_million("0.0000001"), None);
         assert_eq!(per_million("-5"), None);
         assert_eq!(per_million("cheap"), None);
+        assert_eq!(per_million("79228162514264337593543950335"), None);
+        assert_eq!(Multiplier::parse("1e27"), None);
         assert_eq!(per_unit("6.25e-06"), Some(Picodollars(6_250_000)));
         assert_eq!(per_unit("2.9999900000000002e-06"), Some(Picodollars(2_999_990)));
         assert_eq!(per_unit("0.01"), Some(Picodollars(10_000_000_000)));

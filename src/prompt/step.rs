@@ -74,7 +74,7 @@ fn first_step(index: usize, request: &Request) -> Step {
         kind: StepKind::Opening,
         predecessor: None,
         gap: None,
-        ttl: recorded_ttl(&request.usage.prompt),
+        ttl: opening_ttl(&request.usage.prompt),
         predecessor_ttl: None,
         previous_end: Tokens::ZERO,
         is_rewritten: false,
@@ -126,7 +126,11 @@ fn next_step(
         kind,
         predecessor: request.predecessor,
         gap: Some(gap),
-        ttl: recorded_ttl(&request.usage.prompt).or(before.ttl),
+        ttl: if kind == StepKind::ModelChange {
+            opening_ttl(&request.usage.prompt).or(before.ttl)
+        } else {
+            recorded_ttl(&request.usage.prompt).or(before.ttl)
+        },
         predecessor_ttl,
         previous_end,
         is_rewritten,
@@ -139,6 +143,13 @@ fn next_step(
         },
         opening: if kind == StepKind::ModelChange { RequestIndex(index) } else { before.opening },
     }
+}
+
+/// The tier of a request whose read is known: one that reads has markers even where it wrote
+/// nothing, of the default lifetime as far as is known.
+fn opening_ttl(prompt: &PromptSplit) -> Option<TierTtl> {
+    let has_read = prompt.read > Tokens::ZERO;
+    recorded_ttl(prompt).or(has_read.then_some(TierTtl::uniform(Ttl::FiveMinutes)))
 }
 
 /// The tier a request wrote with. Which tokens got which TTL is not looked at: where both occur,

@@ -2,6 +2,7 @@
 //! spreadsheet or a page.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
 
 /// Replaces everything a terminal may act on: control characters (escape sequences begin with
 /// one), and marks that change the direction of text or hide it.
@@ -16,6 +17,7 @@ pub fn terminal_safe(text: &str) -> Cow<'_, str> {
 
 fn is_unsafe(c: char) -> bool {
     c.is_control()
+        || c == '\u{61c}'
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
@@ -39,10 +41,39 @@ pub(super) fn markdown_cell(text: &str) -> String {
 
 /// Text for a cell of a CSV file: a spreadsheet must not take it for a formula.
 pub(super) fn csv_cell(text: &str) -> Cow<'_, str> {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        Cow::Owned(format!("'{text}"))
-    } else {
-        Cow::Borrowed(text)
+    let text = terminal_safe(text);
+    if text.starts_with(['=', '+', '-', '@']) { Cow::Owned(format!("'{text}")) } else { text }
+}
+
+/// Escapes, in JSON that is written through it, what a terminal may act on and JSON allows: such
+/// characters occur inside strings only.
+pub(super) struct SafeJson<W>(pub(super) W);
+
+impl<W: Write> Write for SafeJson<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        // The serialiser writes whole characters, and line breaks between values.
+        let is_hostile = |c: &char| is_unsafe(*c) && *c != '\n';
+        match std::str::from_utf8(bytes) {
+            Ok(text) if text.chars().any(|c| is_hostile(&c)) => {
+                for c in text.chars() {
+                    if is_hostile(&c) {
+                        write!(self.0, "\\u{:04x}", u32::from(c))?;
+                    } else {
+                        write!(self.0, "{c}")?;
+                    }
+                }
+                Ok(())
+            }
+            _ => self.0.write_all(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 
@@ -62,5 +93,16 @@ mod tests {
         assert_eq!(markdown_cell("a|b<script>`x`\n"), "a\\|b&lt;script&gt;\\`x\\`\u{fffd}");
         assert_eq!(csv_cell("=1+1"), "'=1+1");
         assert_eq!(csv_cell("a=1"), "a=1");
+        assert_eq!(csv_cell("a\u{1b}[2J"), "a\u{fffd}[2J");
+    }
+
+    #[test]
+    fn json_escapes_what_a_terminal_acts_on() {
+        let mut out = Vec::new();
+        let text = "a\u{1b}\u{9b}2J\u{202e}\u{7f}é\n";
+        serde_json::to_writer(SafeJson(&mut out), text).expect("written");
+        let written = String::from_utf8(out).expect("UTF-8");
+        assert_eq!(written, r#""a\u001b\u009b2J\u202e\u007fé\n""#);
+        assert_eq!(serde_json::from_str::<String>(&written).expect("JSON"), text);
     }
 }

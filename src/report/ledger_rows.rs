@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::escape::csv_cell;
+use super::escape::{SafeJson, csv_cell};
 use crate::basis::Basis;
 use crate::ledger::{Ledger, Row, Selection};
 use crate::units::{Picodollars, Tokens};
@@ -90,7 +90,7 @@ pub fn write_jsonl(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     for_each_row(ledger, selection, |row| {
-        serde_json::to_writer(&mut *out, row)?;
+        serde_json::to_writer(SafeJson(&mut *out), row)?;
         out.write_all(b"\n")
     })
 }

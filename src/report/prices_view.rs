@@ -6,6 +6,7 @@ use jiff::civil::Date;
 use serde::Serialize;
 
 use super::document::{Align, Document, Grid};
+use super::escape::SafeJson;
 use super::number::grouped;
 use crate::pricing::{ModelPrices, PriceTable, Rate, Speed};
 use crate::units::{Picodollars, Tokens};
@@ -160,6 +161,6 @@ pub fn models_json<'a>(
             .map(|model| ModelObject { id: &model.id, source: &model.source, rates: rates(model) })
             .collect(),
     };
-    serde_json::to_writer_pretty(&mut *out, &object)?;
+    serde_json::to_writer_pretty(SafeJson(&mut *out), &object)?;
     out.write_all(b"\n")
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
 
+use super::escape::SafeJson;
 use crate::conversation::{History, RequestIndex};
 use crate::id::Symbol;
 use crate::ledger::{Ledger, Selection, Totals};
@@ -167,6 +168,6 @@ pub fn write_report(
             })
             .collect(),
     };
-    serde_json::to_writer_pretty(&mut *out, &report)?;
+    serde_json::to_writer_pretty(SafeJson(&mut *out), &report)?;
     out.write_all(b"\n")
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::escape::SafeJson;
 use super::number::share;
 use super::report_json::ReportInputs;
 use super::verify_view::kind_name;
@@ -193,6 +194,6 @@ pub fn write_verification(
         by_model: by_name(&verification.by_model),
         worst: verification.worst.iter().map(|one| WorstObject::new(history, one)).collect(),
     };
-    serde_json::to_writer_pretty(&mut *out, &object)?;
+    serde_json::to_writer_pretty(SafeJson(&mut *out), &object)?;
     out.write_all(b"\n")
 }

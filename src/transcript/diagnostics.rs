@@ -41,6 +41,8 @@ pub enum Kind {
     DanglingParent,
     /// Lines that are their own ancestors; the chain starts at the line that closes the circle.
     ParentCycle,
+    /// A response without a message id, by which it could be known.
+    MissingMessageId,
     /// A response none of whose lines carries usage: no request can be accounted for.
     MissingUsage,
     /// A response whose usage has numbers that cannot be token counts.
@@ -55,7 +57,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of the report.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::EmptyLine,
         Self::TornLine,
         Self::NotJson,
@@ -71,6 +73,7 @@ impl Kind {
         Self::DuplicateLine,
         Self::DanglingParent,
         Self::ParentCycle,
+        Self::MissingMessageId,
         Self::MissingUsage,
         Self::InvalidUsage,
         Self::UsageWithoutCacheCounters,
@@ -97,6 +100,7 @@ impl Kind {
             Self::DuplicateLine => "duplicate_line",
             Self::DanglingParent => "dangling_parent",
             Self::ParentCycle => "parent_cycle",
+            Self::MissingMessageId => "missing_message_id",
             Self::MissingUsage => "missing_usage",
             Self::InvalidUsage => "invalid_usage",
             Self::UsageWithoutCacheCounters => "usage_without_cache_counters",
@@ -115,6 +119,7 @@ impl Kind {
                 | Self::JoinedLine
                 | Self::LoneSurrogate
                 | Self::DuplicateLine
+                | Self::DanglingParent
                 | Self::SidechainReplay
                 | Self::SymlinkLoop
         )

@@ -23,8 +23,8 @@ pub struct Entry {
     pub is_forked: bool,
     /// `agentId`.
     pub agent: Option<Symbol>,
-    /// `uuid` as it is written, kept only where a side conversation without an `agentId` may begin:
-    /// it is known by its first line.
+    /// `uuid` as it is written, kept only in side conversations without an `agentId`: they are known
+    /// by their first line.
     pub sidechain_root: Option<Symbol>,
     /// `sessionId`.
     pub session: Option<Symbol>,

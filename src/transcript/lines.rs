@@ -143,7 +143,7 @@ impl<R: Read> Chunks<R> {
         let mut length = bytes.len() as u64;
         loop {
             bytes.clear();
-            let read = self.read_into(bytes)?;
+            let read = self.read_into(bytes).inspect_err(|_| bytes.clear())?;
             if read == 0 {
                 self.is_at_end = true;
                 break;

@@ -76,33 +76,32 @@ impl<'a> LineParser<'a> {
         }
     }
 
-    /// Takes in the objects of a line: nearly always one, sometimes several run together.
+    /// Takes in the values of a line: nearly always one object, sometimes several run together.
     fn objects(&mut self, text: &str, line: u64) {
         let mut rest = text;
-        while !rest.is_empty() {
+        let mut is_first = true;
+        while rest.starts_with('{') {
             let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Line<'_>>();
             match values.next() {
                 Some(Ok(object)) => {
                     let end = values.byte_offset();
                     self.object(&object, line);
-                    rest = rest[end..].trim_start();
-                    if !rest.is_empty() {
+                    if !is_first {
                         self.reject(Kind::JoinedLine, line, "each value of the line is used");
                     }
+                    is_first = false;
+                    rest = rest[end..].trim_start();
                 }
                 Some(Err(error)) => return self.object_with_error(rest, line, &error),
                 None => return,
             }
         }
+        if !rest.is_empty() {
+            self.reject_other_value(rest, line);
+        }
     }
 
     fn object_with_error(&mut self, text: &str, line: u64, error: &serde_json::Error) {
-        if let Some(repaired) = replace_lone_surrogates(text)
-            && let Ok(object) = serde_json::from_str::<Line<'_>>(&repaired)
-        {
-            self.reject(Kind::LoneSurrogate, line, "replaced, and the line is used");
-            return self.object(&object, line);
-        }
         let column = error.column();
         match error.classify() {
             Category::Eof => {
@@ -111,9 +110,15 @@ impl<'a> LineParser<'a> {
             Category::Data => {
                 self.reject(Kind::DuplicateKey, line, format!("at column {column}"));
             }
-            Category::Syntax | Category::Io => {
-                self.reject(Kind::NotJson, line, format!("bad JSON at column {column}"));
-            }
+            Category::Syntax | Category::Io => match replace_lone_surrogates(text) {
+                Some(repaired) => {
+                    self.reject(Kind::LoneSurrogate, line, "replaced, and the line is used");
+                    self.objects(&repaired, line);
+                }
+                None => {
+                    self.reject(Kind::NotJson, line, format!("bad JSON at column {column}"));
+                }
+            },
         }
     }
 
@@ -132,8 +137,9 @@ impl<'a> LineParser<'a> {
     fn object(&mut self, object: &Line<'_>, line: u64) {
         self.parsed.objects += 1;
         let kind = match object.r#type.as_str() {
-            Some("user") => user_message(object),
-            Some("assistant") => self.assistant(object),
+            // A line whose content is unusable is still a link of its chain.
+            Some("user") => Some(user_message(object).unwrap_or(EntryKind::System)),
+            Some("assistant") => Some(self.assistant(object, line).unwrap_or(EntryKind::System)),
             Some("system") => Some(self.system(object)),
             Some("attachment") => Some(EntryKind::Attachment { bytes: object.attachment.0 }),
             Some("progress") => Some(EntryKind::Progress(self.progress(object))),
@@ -159,6 +165,7 @@ impl<'a> LineParser<'a> {
                 | EntryKind::Synthetic { .. }
                 | EntryKind::CompactBoundary
                 | EntryKind::LastPrompt { .. }
+                | EntryKind::Progress(Some(_))
         ));
         let entry = self.entry(object, line, kind);
         self.parsed.entries.push(entry);
@@ -166,9 +173,7 @@ impl<'a> LineParser<'a> {
 
     fn entry(&mut self, object: &Line<'_>, line: u64, kind: EntryKind) -> Entry {
         let agent = self.symbol(&object.agent_id);
-        let may_be_root = object.parent_uuid.as_str().is_none()
-            || matches!(&kind, EntryKind::User(user) if user.tool_results.is_empty());
-        let is_nameless_root = object.is_sidechain.0 && agent.is_none() && may_be_root;
+        let may_be_root = object.is_sidechain.0 && agent.is_none();
         Entry {
             line,
             id: entry_id(&object.uuid),
@@ -178,7 +183,7 @@ impl<'a> LineParser<'a> {
             is_sidechain: object.is_sidechain.0,
             is_forked: object.forked_from.0.is_some(),
             agent,
-            sidechain_root: if is_nameless_root { self.symbol(&object.uuid) } else { None },
+            sidechain_root: if may_be_root { self.symbol(&object.uuid) } else { None },
             session: self.symbol(&object.session_id),
             client_version: self.symbol(&object.version),
             project: self.symbol(&object.cwd),
@@ -191,12 +196,17 @@ impl<'a> LineParser<'a> {
         Some(self.parsed.symbols.intern(text))
     }
 
-    fn assistant(&mut self, object: &Line<'_>) -> Option<EntryKind> {
+    fn assistant(&mut self, object: &Line<'_>, line: u64) -> Option<EntryKind> {
         let message = object.message.0.as_deref()?;
         if message.model.is(SYNTHETIC_MODEL) {
             return Some(EntryKind::Synthetic { message: self.symbol(&message.id) });
         }
-        let response = self.response(message, &object.request_id)?;
+        let Some(response) = self.response(message, &object.request_id) else {
+            if message.usage.0.is_some() {
+                self.reject(Kind::MissingMessageId, line, "the response is left out");
+            }
+            return None;
+        };
         Some(EntryKind::Response(Box::new(response)))
     }
 

@@ -23,7 +23,7 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     };
     let trace = build(&history, assumptions.shared_prefix);
     let ledger = Ledger::new(&history, &trace, &prices, &strategies, &assumptions);
-    check_prices(&ledger, args.simulation.strict_prices, args.output.quiet)?;
+    check_prices(&ledger, &selection, args.simulation.strict_prices, args.output.quiet)?;
     let document = || analyze_document(&ledger, &steps(&history), &trace, &selection);
     match args.format {
         AnalyzeFormat::Table => output.text(&document()),

@@ -24,7 +24,7 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
         Assumptions { keeps_breaks: true, shared_prefix: args.simulation.shared_prefix.into() };
     let trace = build(&history, assumptions.shared_prefix);
     let ledger = Ledger::new(&history, &trace, &prices, &ALL, &assumptions);
-    check_prices(&ledger, args.simulation.strict_prices, args.output.quiet)?;
+    check_prices(&ledger, &selection, args.simulation.strict_prices, args.output.quiet)?;
     let verification = analysis::verify(&ledger, &steps(&history), &selection)
         .expect("all strategies are simulated");
     match args.format {
