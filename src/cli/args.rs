@@ -170,6 +170,9 @@ pub(super) struct SimulationArgs {
     /// Price files to lay over the built-in table: cachesim's TOML or `LiteLLM`'s JSON
     #[arg(long, value_name = "FILE")]
     pub(super) prices: Vec<PathBuf>,
+    /// Where the models were called: regional endpoints of Bedrock and Google Cloud cost more
+    #[arg(long, value_enum, default_value_t = PlatformArg::Auto)]
+    pub(super) platform: PlatformArg,
     /// Exit with 5 where a model has no price
     #[arg(long)]
     pub(super) strict_prices: bool,
@@ -210,6 +213,17 @@ pub(super) enum SharedPrefixArg {
     Cold,
     /// It is always readable
     Warm,
+}
+
+/// `--platform`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum PlatformArg {
+    /// As the names of the models show
+    Auto,
+    /// The Claude API or a global endpoint
+    Global,
+    /// A regional endpoint
+    Regional,
 }
 
 /// `--color`.

@@ -3,15 +3,25 @@
 use std::fs;
 use std::path::PathBuf;
 
+use super::args::PlatformArg;
 use super::error::CliError;
 use super::output::say;
 use crate::ledger::{Ledger, Selection};
+use crate::model::Platform;
 use crate::pricing::PriceTable;
 use crate::report::{counted, terminal_safe};
 
 /// The built-in table with files laid over it, the last on top.
-pub(super) fn price_table(files: &[PathBuf]) -> Result<PriceTable, CliError> {
+pub(super) fn price_table(
+    files: &[PathBuf],
+    platform: PlatformArg,
+) -> Result<PriceTable, CliError> {
     let mut table = PriceTable::built_in();
+    table.platform = match platform {
+        PlatformArg::Auto => None,
+        PlatformArg::Global => Some(Platform::Global),
+        PlatformArg::Regional => Some(Platform::Regional),
+    };
     for path in files {
         let text = fs::read_to_string(path)
             .map_err(|source| CliError::PriceFile { path: path.clone(), source })?;

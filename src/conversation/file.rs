@@ -45,7 +45,7 @@ pub struct FileResponse {
     pub between: Between,
     /// Tool results that were found beside the linear path.
     pub recovered_results: u32,
-    /// Whether it is on the branch that a resumed session would show.
+    /// Whether it is on the branch that the file ends on, across its compactions.
     pub is_live: bool,
     /// Whether it occurs only inside a progress line.
     pub is_nested: bool,

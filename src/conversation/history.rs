@@ -57,7 +57,7 @@ pub struct Request {
     pub between: Between,
     /// Tool results found beside the linear path.
     pub recovered_results: u32,
-    /// Whether it is on the live branch of its file.
+    /// Whether it is on the branch that its file ends on, across its compactions.
     pub is_live: bool,
 }
 

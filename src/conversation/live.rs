@@ -1,4 +1,4 @@
-//! The live branch: what a client that resumes the file would show.
+//! The live branch: the one that a client would resume, followed back across compactions.
 //!
 //! Rewound, edited and retried turns are off it. They were paid all the same, so the ledger keeps
 //! them; this is a second view of the same responses.

@@ -64,7 +64,8 @@ impl PriceTable {
         if context.tier.batch {
             multiplier = multiplier.times(self.batch);
         }
-        if platform(context.model) == Platform::Regional {
+        let platform = self.platform.unwrap_or_else(|| platform(context.model));
+        if platform == Platform::Regional {
             multiplier = multiplier.times(model.regional);
         }
         Some(rates.times(multiplier))
@@ -166,6 +167,16 @@ mod tests {
         let mut batch = context("eu.anthropic.claude-haiku-4-5-v1:0", "2026-08-01", 1);
         batch.tier.batch = true;
         assert_eq!(input_and_read(&batch), (550_000, 55_000));
+    }
+
+    #[test]
+    fn a_region_can_be_told_where_the_name_does_not() {
+        let mut table = PriceTable::built_in();
+        let context = context("claude-opus-4-5@20251101", "2026-08-01", 1);
+        let input = |table: &PriceTable| table.rates(&context).expect("a price").input.0;
+        assert_eq!(input(&table), 5_000_000);
+        table.platform = Some(Platform::Regional);
+        assert_eq!(input(&table), 5_500_000);
     }
 
     #[test]

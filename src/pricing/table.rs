@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::litellm;
 use super::rate::{Multiplier, Rate, Rates, Speed, per_million, per_unit};
+use crate::model::Platform;
 use crate::units::{Picodollars, Tokens};
 
 /// The table compiled in.
@@ -84,6 +85,8 @@ pub struct PriceTable {
     pub web_search: Picodollars,
     /// On batches.
     pub batch: Multiplier,
+    /// Where models are called; `None` where their names are to tell.
+    pub platform: Option<Platform>,
     models: BTreeMap<String, ModelPrices>,
 }
 
@@ -153,6 +156,7 @@ impl PriceTable {
             batch: reader.value(&table.batch, "multiplier", Multiplier::parse)?,
             id: table.id,
             as_of: table.as_of,
+            platform: None,
             models,
         })
     }

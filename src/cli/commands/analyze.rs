@@ -13,7 +13,7 @@ use crate::strategy::{self, Assumptions, Strategy};
 /// The per-turn ledger and the totals.
 pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     let strategies = strategies(&args.strategy)?;
-    let prices = price_table(&args.simulation.prices)?;
+    let prices = price_table(&args.simulation.prices, args.simulation.platform)?;
     let output = Output::open(&args.output)?;
     let history = read_history(&args.input, &args.output)?;
     let selection = select(&args.input, &history)?;

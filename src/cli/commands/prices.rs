@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 
-use crate::cli::args::{DocumentFormat, PricesArgs, PricesCommand, PricesShared};
+use crate::cli::args::{DocumentFormat, PlatformArg, PricesArgs, PricesCommand, PricesShared};
 use crate::cli::error::CliError;
 use crate::cli::moment::day;
 use crate::cli::output::Output;
@@ -19,7 +19,7 @@ pub(in crate::cli) fn prices(args: &PricesArgs) -> Result<(), CliError> {
 }
 
 fn list(at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
-    let table = price_table(&shared.prices)?;
+    let table = price_table(&shared.prices, PlatformArg::Auto)?;
     let at = given_day(at)?.map_or_else(|| day(&table.as_of, "as_of"), Ok)?;
     let output = Output::open(&shared.output)?;
     let document = || models_document(&table, at);
@@ -33,7 +33,7 @@ fn list(at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
 }
 
 fn show(name: &str, at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
-    let table = price_table(&shared.prices)?;
+    let table = price_table(&shared.prices, PlatformArg::Auto)?;
     let at = given_day(at)?;
     let model = table.find(name).ok_or_else(|| unknown_model(&table, name))?;
     let output = Output::open(&shared.output)?;

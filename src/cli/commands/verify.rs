@@ -16,7 +16,7 @@ use crate::strategy::{ALL, Assumptions};
 /// # Panics
 /// Never: every strategy is simulated, so the record and its replay are among them.
 pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
-    let prices = price_table(&args.simulation.prices)?;
+    let prices = price_table(&args.simulation.prices, args.simulation.platform)?;
     let output = Output::open(&args.output)?;
     let history = read_history(&args.input, &args.output)?;
     let selection = select(&args.input, &history)?;
