@@ -15,6 +15,9 @@ use crate::units::Millis;
 /// A response of a file: the file, and its place there.
 type Place = (usize, usize);
 
+/// Session and message → the answer and where it stands.
+type MainMessages = FxHashMap<(Option<Symbol>, Symbol), Option<(ResponseKey, Place)>>;
+
 /// Where each response counts.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
@@ -105,17 +108,15 @@ fn drop_replays(
 }
 
 /// The messages of the main conversations; `None` where several answers have the same id.
-fn main_messages(
-    files: &[FileConversation],
-) -> FxHashMap<(Option<Symbol>, Symbol), Option<(ResponseKey, Place)>> {
-    let mut main = FxHashMap::default();
+fn main_messages(files: &[FileConversation]) -> MainMessages {
+    let mut main = MainMessages::default();
     for (number, file) in files.iter().enumerate() {
         for (index, response) in file.responses.iter().enumerate() {
             if response.is_sidechain {
                 continue;
             }
             main.entry((response.session, response.lines.message))
-                .and_modify(|known: &mut Option<(ResponseKey, Place)>| {
+                .and_modify(|known| {
                     *known = known.filter(|(key, _)| *key == response.key);
                 })
                 .or_insert(Some((response.key, (number, index))));
