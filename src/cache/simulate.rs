@@ -72,6 +72,13 @@ impl Outcome {
     pub fn total(&self) -> Tokens {
         self.read + self.write_5m + self.write_1h + self.input
     }
+
+    fn add_written(&mut self, ttl: Ttl, tokens: Tokens) {
+        match ttl {
+            Ttl::FiveMinutes => self.write_5m += tokens,
+            Ttl::OneHour => self.write_1h += tokens,
+        }
+    }
 }
 
 /// A live entry in front of a prompt.
@@ -230,13 +237,4 @@ fn split(prompt: &Prompt, ttl: TierTtl, read: Tokens, basis: Basis) -> Outcome {
     outcome.add_written(ttl.system, written_for_system);
     outcome.add_written(ttl.messages, written.saturating_sub(written_for_system));
     outcome
-}
-
-impl Outcome {
-    fn add_written(&mut self, ttl: Ttl, tokens: Tokens) {
-        match ttl {
-            Ttl::FiveMinutes => self.write_5m += tokens,
-            Ttl::OneHour => self.write_1h += tokens,
-        }
-    }
 }

@@ -29,7 +29,7 @@ pub fn build(history: &History, shared: SharedPrefix) -> PromptTrace {
     let calibrated = calibrate(history, &steps);
     let mut trace = PromptTrace::default();
     for ((request, step), calibrated) in history.requests.iter().zip(&steps).zip(&calibrated) {
-        let prefixes = prefixes(history, step, calibrated, shared);
+        let (system_prefix, shared_prefix) = prefixes(history, step, calibrated, shared);
         let (node, background) = add_nodes(&mut trace, request, step, calibrated);
         let read = request.usage.prompt.read;
         let is_opening = matches!(step.kind, StepKind::Opening | StepKind::ModelChange);
@@ -46,8 +46,8 @@ pub fn build(history: &History, shared: SharedPrefix) -> PromptTrace {
             background,
             opening: is_opening.then_some(read),
             broken_read: is_kept(history, request, step).then_some(read),
-            system_prefix: prefixes.0.min(request.prompt_total()),
-            shared_prefix: prefixes.1.min(request.prompt_total()),
+            system_prefix: system_prefix.min(request.prompt_total()),
+            shared_prefix: shared_prefix.min(request.prompt_total()),
         });
     }
     trace
