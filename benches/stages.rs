@@ -61,7 +61,7 @@ fn stages(criterion: &mut Criterion) {
         bencher.iter(|| black_box(prompt::build(&history, shared_prefix)));
     });
     let trace = prompt::build(&history, shared_prefix);
-    let assumptions = Assumptions { keeps_breaks: true, shared_prefix };
+    let assumptions = Assumptions { keeps_breaks: true, shared_prefix, ttl_grace: 0 };
     let policy = Strategy::by_name("5m").and_then(|strategy| strategy.policy(&assumptions));
     let policy = policy.expect("a simulated strategy");
     group.bench_function("simulate", |bencher| {

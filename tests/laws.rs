@@ -297,7 +297,7 @@ proptest! {
     fn the_simulator_agrees_with_a_naive_one(leaves in prop::collection::vec(leaf(), 1..60)) {
         let trace = trace_of(&leaves);
         let policy =
-            Policy { markers: Markers::AsRecorded, keeps_breaks: false, shares_sessions: true };
+            Policy { markers: Markers::AsRecorded, keeps_breaks: false, ttl_grace: 0, shares_sessions: true };
         let outcomes = simulate(&trace, &policy);
         let mut naive = NaiveCache {
             trace: &trace,
@@ -315,7 +315,7 @@ proptest! {
         let trace = trace_of(&leaves);
         let read = |ttl| {
             let markers = Markers::Fixed(ttl);
-            let policy = Policy { markers, keeps_breaks: false, shares_sessions: true };
+            let policy = Policy { markers, keeps_breaks: false, ttl_grace: 0, shares_sessions: true };
             simulate(&trace, &policy)
         };
         let five = read(TierTtl::uniform(Ttl::FiveMinutes));

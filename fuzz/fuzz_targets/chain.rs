@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     let shared_prefix = SharedPrefix::Auto;
     let trace = prompt::build(&history, shared_prefix);
     for strategy in ALL {
-        let assumptions = Assumptions { keeps_breaks: true, shared_prefix };
+        let assumptions = Assumptions { keeps_breaks: true, shared_prefix, ttl_grace: 0 };
         let Some(policy) = strategy.policy(&assumptions) else { continue };
         for (request, outcome) in history.requests.iter().zip(simulate(&trace, &policy)) {
             assert_eq!(outcome.total(), request.prompt_total());

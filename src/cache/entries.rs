@@ -28,6 +28,8 @@ pub(super) struct Place {
 #[derive(Debug)]
 struct Run {
     ttl: Ttl,
+    /// The TTL and the grace on top of it, in milliseconds.
+    lifetime: i64,
     /// The position of the last entry.
     tip: usize,
     /// The entry that the first one extends.
@@ -40,7 +42,7 @@ struct Run {
 impl Run {
     /// The last position that is alive; all before it are, too.
     fn live_up_to(&self, now: Millis) -> Option<usize> {
-        let dead = self.uses.partition_point(|(_, used)| !is_alive(*used, self.ttl, now));
+        let dead = self.uses.partition_point(|(_, used)| !is_alive(*used, self.lifetime, now));
         self.uses.get(dead).map(|(position, _)| *position)
     }
 
@@ -57,6 +59,8 @@ impl Run {
 /// The stored entries.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
+    /// How long entries are found beyond their TTL, in milliseconds.
+    grace: i64,
     places: FxHashMap<NodeId, Place>,
     runs: Vec<Run>,
     systems: FxHashMap<SystemKey, SystemEntry>,
@@ -73,7 +77,7 @@ pub(super) struct SystemKey {
 
 #[derive(Clone, Copy, Debug)]
 struct SystemEntry {
-    ttl: Ttl,
+    lifetime: i64,
     last_used: Millis,
 }
 
@@ -87,11 +91,20 @@ pub(super) struct Write {
     pub(super) at: Millis,
 }
 
-fn is_alive(last_used: Millis, ttl: Ttl, now: Millis) -> bool {
-    now.since(last_used) < ttl.millis()
+fn is_alive(last_used: Millis, lifetime: i64, now: Millis) -> bool {
+    now.since(last_used) < lifetime
 }
 
 impl Entries {
+    /// An empty cache whose entries are found for `grace` milliseconds beyond their TTL.
+    pub(super) fn new(grace: i64) -> Self {
+        Self { grace, ..Self::default() }
+    }
+
+    fn lifetime(&self, ttl: Ttl) -> i64 {
+        ttl.millis().saturating_add(self.grace)
+    }
+
     /// The entry at a node, if the model can read one there now.
     pub(super) fn live(&self, node: NodeId, model: Symbol, now: Millis) -> Option<Place> {
         let place = *self.places.get(&node)?;
@@ -125,7 +138,8 @@ impl Entries {
                 Self::place(hit.run, hit.position + 1, &write)
             }
             parent => {
-                self.runs.push(Run { ttl: write.ttl, tip: 0, parent, uses: Vec::new() });
+                let lifetime = self.lifetime(write.ttl);
+                self.runs.push(Run { ttl: write.ttl, lifetime, tip: 0, parent, uses: Vec::new() });
                 Self::place(self.runs.len() - 1, 0, &write)
             }
         };
@@ -159,17 +173,17 @@ impl Entries {
 
     /// Whether a conversation's system prompt is readable now.
     pub(super) fn is_system_live(&self, key: SystemKey, now: Millis) -> bool {
-        self.systems.get(&key).is_some_and(|entry| is_alive(entry.last_used, entry.ttl, now))
+        self.systems.get(&key).is_some_and(|entry| is_alive(entry.last_used, entry.lifetime, now))
     }
 
     /// Stores or refreshes the entry of a system prompt. An entry keeps the TTL it was written
     /// with as long as it lives.
     pub(super) fn use_system(&mut self, key: SystemKey, ttl: Ttl, now: Millis) {
         let entry = match self.systems.get(&key) {
-            Some(entry) if is_alive(entry.last_used, entry.ttl, now) => {
-                SystemEntry { ttl: entry.ttl, last_used: now.max(entry.last_used) }
+            Some(entry) if is_alive(entry.last_used, entry.lifetime, now) => {
+                SystemEntry { lifetime: entry.lifetime, last_used: now.max(entry.last_used) }
             }
-            _ => SystemEntry { ttl, last_used: now },
+            _ => SystemEntry { lifetime: self.lifetime(ttl), last_used: now },
         };
         self.systems.insert(key, entry);
     }

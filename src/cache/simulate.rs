@@ -26,6 +26,9 @@ pub struct Policy {
     pub markers: Markers,
     /// Whether breaks that were recorded inside the TTL happen here, too.
     pub keeps_breaks: bool,
+    /// How long entries are found beyond their TTL, in milliseconds: providers delete them promptly,
+    /// though not immediately, and the starts of requests are known to seconds only.
+    pub ttl_grace: i64,
     /// Whether a session keeps the entries of another one alive that it shares a prefix with.
     pub shares_sessions: bool,
 }
@@ -100,7 +103,7 @@ struct Found {
 /// Applies the rules to every prompt, in order.
 #[must_use]
 pub fn simulate(trace: &PromptTrace, policy: &Policy) -> Vec<Outcome> {
-    let mut cache = Cache { trace, policy, entries: Entries::default() };
+    let mut cache = Cache { trace, policy, entries: Entries::new(policy.ttl_grace) };
     trace.prompts.iter().map(|prompt| cache.request(prompt)).collect()
 }
 

@@ -167,7 +167,10 @@ pub(super) struct SimulationArgs {
     /// What other traffic keeps warm of a chain's first read
     #[arg(long, value_enum, default_value_t = SharedPrefixArg::Auto)]
     pub(super) shared_prefix: SharedPrefixArg,
-    /// Price files to lay over the built-in table: cachesim's TOML or `LiteLLM`'s JSON
+    /// How many seconds entries are still found beyond their TTL
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=3_600))]
+    ttl_grace: u32,
+    /// Price files to lay over the built-in table: cachesim's TOML or LiteLLM's JSON
     #[arg(long, value_name = "FILE")]
     pub(super) prices: Vec<PathBuf>,
     /// Where the models were called: regional endpoints of Bedrock and Google Cloud cost more
@@ -176,6 +179,12 @@ pub(super) struct SimulationArgs {
     /// Exit with 5 where a model has no price
     #[arg(long)]
     pub(super) strict_prices: bool,
+}
+
+impl SimulationArgs {
+    pub(super) fn ttl_grace_millis(&self) -> i64 {
+        i64::from(self.ttl_grace) * 1_000
+    }
 }
 
 /// Where the output goes.

@@ -1,4 +1,4 @@
-//! `LiteLLM`'s `model_prices_and_context_window.json` as a price table.
+//! LiteLLM's `model_prices_and_context_window.json` as a price table.
 //!
 //! It has no dates, so its prices hold for every day. The write price "above 1hr" means the TTL,
 //! not a size; where a model lacks it, Anthropic's rule of twice the input price holds.

@@ -27,7 +27,7 @@ pub enum PriceError {
         /// What is wrong and where.
         source: Box<toml::de::Error>,
     },
-    /// The text is no JSON of `LiteLLM`'s shape.
+    /// The text is no JSON of LiteLLM's shape.
     #[error("{file}: {source}")]
     Json {
         /// The file.
@@ -100,7 +100,7 @@ impl PriceTable {
         Self::parse(BUILT_IN, "built-in prices").expect("the compiled-in prices are well-formed")
     }
 
-    /// Lays the models of a file over this table: our TOML, or `LiteLLM`'s JSON.
+    /// Lays the models of a file over this table: our TOML, or LiteLLM's JSON.
     ///
     /// # Errors
     /// What in the file cannot be used.

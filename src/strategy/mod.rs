@@ -30,6 +30,8 @@ pub struct Assumptions {
     pub keeps_breaks: bool,
     /// What other traffic keeps warm.
     pub shared_prefix: SharedPrefix,
+    /// How long entries are found beyond their TTL, in milliseconds.
+    pub ttl_grace: i64,
 }
 
 const fn recorded(name: &'static str, summary: &'static str, kind: StrategyKind) -> Strategy {
@@ -75,14 +77,17 @@ impl Strategy {
     /// The policy to simulate; `None` for the record itself.
     #[must_use]
     pub fn policy(&self, assumptions: &Assumptions) -> Option<Policy> {
-        let shares_sessions = assumptions.shared_prefix != SharedPrefix::Cold;
+        let policy = |markers, keeps_breaks| Policy {
+            markers,
+            keeps_breaks,
+            ttl_grace: assumptions.ttl_grace,
+            shares_sessions: assumptions.shared_prefix != SharedPrefix::Cold,
+        };
         match self.kind {
             StrategyKind::Recorded => None,
-            StrategyKind::Replay => {
-                Some(Policy { markers: Markers::AsRecorded, keeps_breaks: false, shares_sessions })
-            }
+            StrategyKind::Replay => Some(policy(Markers::AsRecorded, false)),
             StrategyKind::Counterfactual(markers) => {
-                Some(Policy { markers, keeps_breaks: assumptions.keeps_breaks, shares_sessions })
+                Some(policy(markers, assumptions.keeps_breaks))
             }
         }
     }

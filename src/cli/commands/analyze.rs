@@ -20,6 +20,7 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     let assumptions = Assumptions {
         keeps_breaks: args.breaks == BreaksArg::Keep,
         shared_prefix: args.simulation.shared_prefix.into(),
+        ttl_grace: args.simulation.ttl_grace_millis(),
     };
     let trace = build(&history, assumptions.shared_prefix);
     let ledger = Ledger::new(&history, &trace, &prices, &strategies, &assumptions);

@@ -20,8 +20,11 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let history = read_history(&args.input, &args.output)?;
     let selection = select(&args.input, &history)?;
-    let assumptions =
-        Assumptions { keeps_breaks: true, shared_prefix: args.simulation.shared_prefix.into() };
+    let assumptions = Assumptions {
+        keeps_breaks: true,
+        shared_prefix: args.simulation.shared_prefix.into(),
+        ttl_grace: args.simulation.ttl_grace_millis(),
+    };
     let trace = build(&history, assumptions.shared_prefix);
     let ledger = Ledger::new(&history, &trace, &prices, &ALL, &assumptions);
     check_prices(&ledger, &selection, args.simulation.strict_prices, args.output.quiet)?;
