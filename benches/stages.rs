@@ -57,10 +57,11 @@ fn stages(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(REQUESTS as u64));
     let history = history(&bytes);
     let shared_prefix = SharedPrefix::Auto;
+    let steps = prompt::steps(&history);
     group.bench_function("calibrate", |bencher| {
-        bencher.iter(|| black_box(prompt::build(&history, shared_prefix)));
+        bencher.iter(|| black_box(prompt::build(&history, &steps, shared_prefix)));
     });
-    let trace = prompt::build(&history, shared_prefix);
+    let trace = prompt::build(&history, &steps, shared_prefix);
     let assumptions = Assumptions { keeps_breaks: true, shared_prefix, ttl_grace: 0 };
     let policy = Strategy::by_name("5m").and_then(|strategy| strategy.policy(&assumptions));
     let policy = policy.expect("a simulated strategy");

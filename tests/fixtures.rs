@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use cachesim::conversation::{build, join};
+use cachesim::transcript::{Source, load};
 use serde_json::Value;
 
 use crate::common::{json, project};
@@ -39,6 +41,16 @@ fn every_fixture_gives_its_figures() {
         }
     }
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}
+
+/// The result of the first of two parallel calls hangs off the linear path to the next request.
+#[test]
+fn results_beside_the_path_are_recovered() {
+    let bytes = fs::read(project("fixtures/parallel-tools/session.jsonl")).expect("a session");
+    let history = join(vec![build(load(&Source::in_memory("session.jsonl", &bytes)))]);
+    let recovered: Vec<u32> =
+        history.requests.iter().map(|request| request.recovered_results).collect();
+    assert_eq!(recovered, [0, 1]);
 }
 
 fn report(folder: &std::path::Path, expected: &toml::Value) -> Value {

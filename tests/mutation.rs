@@ -123,8 +123,9 @@ fn check(files: &[Vec<u8>]) {
         assert!(request.predecessor.is_none_or(|before| before.0 < index));
         assert!(history.predecessor(request).is_none_or(|before| before.start <= request.start));
     }
+    let steps = prompt::steps(&history);
     for shared_prefix in [SharedPrefix::Auto, SharedPrefix::Cold, SharedPrefix::Warm] {
-        let trace = prompt::build(&history, shared_prefix);
+        let trace = prompt::build(&history, &steps, shared_prefix);
         for strategy in ALL {
             let assumptions = Assumptions { keeps_breaks: true, shared_prefix, ttl_grace: 0 };
             let Some(policy) = strategy.policy(&assumptions) else { continue };

@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(request.predecessor.is_none_or(|before| before.0 < index));
     }
     let shared_prefix = SharedPrefix::Auto;
-    let trace = prompt::build(&history, shared_prefix);
+    let trace = prompt::build(&history, &prompt::steps(&history), shared_prefix);
     for strategy in ALL {
         let assumptions = Assumptions { keeps_breaks: true, shared_prefix, ttl_grace: 0 };
         let Some(policy) = strategy.policy(&assumptions) else { continue };

@@ -1,7 +1,7 @@
 //! What happened at a request, in the words of the record.
 
 use crate::conversation::{History, RequestIndex};
-use crate::prompt::{Step, StepKind, Ttl, is_break, recorded_shortfall};
+use crate::prompt::{LARGEST_CONSTANT_TAIL, Step, StepKind, Ttl, is_break, recorded_shortfall};
 use crate::units::Tokens;
 
 /// Something worth a word.
@@ -46,9 +46,6 @@ pub struct Turn {
     /// What happened, the most important first.
     pub events: Vec<Event>,
 }
-
-/// A tail beyond this is more than generation overhead.
-const LARGEST_CONSTANT_TAIL: Tokens = Tokens(20);
 
 /// Reads that differ by less than this show nothing.
 const NOISE: Tokens = Tokens(50);

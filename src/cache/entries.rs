@@ -27,7 +27,6 @@ pub(super) struct Place {
 
 #[derive(Debug)]
 struct Run {
-    ttl: Ttl,
     /// The TTL and the grace on top of it, in milliseconds.
     lifetime: i64,
     /// The position of the last entry.
@@ -131,15 +130,15 @@ impl Entries {
     /// With `shares_sessions` false a session does not keep the entries of another one alive.
     pub(super) fn write(&mut self, write: Write, before: Option<Place>, shares_sessions: bool) {
         let parent = before.filter(|before| shares_sessions || before.session == write.session);
+        let lifetime = self.lifetime(write.ttl);
         let is_alive = |place: &Place| self.is_place_alive(*place, write.at);
         let place = match parent {
-            Some(hit) if self.continues(hit, write.ttl) && is_alive(&hit) => {
+            Some(hit) if self.continues(hit, lifetime) && is_alive(&hit) => {
                 self.runs[hit.run].tip += 1;
                 Self::place(hit.run, hit.position + 1, &write)
             }
             parent => {
-                let lifetime = self.lifetime(write.ttl);
-                self.runs.push(Run { ttl: write.ttl, lifetime, tip: 0, parent, uses: Vec::new() });
+                self.runs.push(Run { lifetime, tip: 0, parent, uses: Vec::new() });
                 Self::place(self.runs.len() - 1, 0, &write)
             }
         };
@@ -147,9 +146,9 @@ impl Entries {
         self.touch(place, write.at);
     }
 
-    fn continues(&self, hit: Place, ttl: Ttl) -> bool {
+    fn continues(&self, hit: Place, lifetime: i64) -> bool {
         let run = &self.runs[hit.run];
-        run.tip == hit.position && run.ttl == ttl
+        run.tip == hit.position && run.lifetime == lifetime
     }
 
     fn place(run: usize, position: usize, write: &Write) -> Place {

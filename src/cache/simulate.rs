@@ -8,16 +8,12 @@
 
 use super::entries::{Entries, Place, SystemKey, Write};
 use crate::basis::Basis;
-use crate::prompt::{Node, NodeId, Prompt, PromptTrace, TierTtl, Ttl};
+use crate::prompt::{LARGEST_CONSTANT_TAIL, Node, NodeId, Prompt, PromptTrace, TierTtl, Ttl};
 use crate::units::{Millis, Tokens};
 
 /// How many positions a marker looks back for an entry, its own counted. A node is at least one
 /// position, so no entry within reach is missed.
 const LOOKBACK: usize = 20;
-
-/// A tail up to this is the constant overhead of a model, which repeats from request to request;
-/// only a larger one is a guess at content.
-const LARGEST_CONSTANT_TAIL: Tokens = Tokens(20);
 
 /// A caching policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::prompt::SharedPrefix;
+use crate::strategy::Assumptions;
+
 /// Replays coding-agent sessions through the providers' prompt-cache rules.
 ///
 /// Says for every request what was read from cache, written to it and paid, what the rules make of
@@ -166,7 +169,7 @@ pub(super) struct InputArgs {
 pub(super) struct SimulationArgs {
     /// What other traffic keeps warm of a chain's first read
     #[arg(long, value_enum, default_value_t = SharedPrefixArg::Auto)]
-    pub(super) shared_prefix: SharedPrefixArg,
+    shared_prefix: SharedPrefixArg,
     /// How many seconds entries are still found beyond their TTL
     #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=3_600))]
     ttl_grace: u32,
@@ -182,8 +185,17 @@ pub(super) struct SimulationArgs {
 }
 
 impl SimulationArgs {
-    pub(super) fn ttl_grace_millis(&self) -> i64 {
-        i64::from(self.ttl_grace) * 1_000
+    /// What every simulation of the run assumes.
+    pub(super) fn assumptions(&self, keeps_breaks: bool) -> Assumptions {
+        Assumptions {
+            keeps_breaks,
+            shared_prefix: match self.shared_prefix {
+                SharedPrefixArg::Auto => SharedPrefix::Auto,
+                SharedPrefixArg::Cold => SharedPrefix::Cold,
+                SharedPrefixArg::Warm => SharedPrefix::Warm,
+            },
+            ttl_grace: i64::from(self.ttl_grace) * 1_000,
+        }
     }
 }
 

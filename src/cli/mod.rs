@@ -14,11 +14,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Cli, Command, SharedPrefixArg};
+use args::{Cli, Command};
 use error::CliError;
 use output::say;
 
-use crate::prompt::SharedPrefix;
 use crate::report::terminal_safe;
 
 /// Runs the program.
@@ -62,14 +61,4 @@ fn with_threads(
         .build()
         .map_err(|error| CliError::Usage(format!("--jobs: cannot start the threads: {error}")))?;
     pool.install(work)
-}
-
-impl From<SharedPrefixArg> for SharedPrefix {
-    fn from(arg: SharedPrefixArg) -> Self {
-        match arg {
-            SharedPrefixArg::Auto => Self::Auto,
-            SharedPrefixArg::Cold => Self::Cold,
-            SharedPrefixArg::Warm => Self::Warm,
-        }
-    }
 }

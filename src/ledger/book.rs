@@ -105,7 +105,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// The rows of earlier samplings that were billed apart; only the record has them.
-    pub fn earlier_rows(
+    fn earlier_rows(
         &self,
         column: &StrategyColumn,
         index: RequestIndex,

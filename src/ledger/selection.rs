@@ -51,12 +51,6 @@ impl Selection {
         self.sessions.iter().flat_map(|session| session.requests.iter().copied())
     }
 
-    /// How many requests are reported.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.sessions.iter().map(|session| session.requests.len()).sum()
-    }
-
     /// Whether nothing is reported.
     #[must_use]
     pub fn is_empty(&self) -> bool {

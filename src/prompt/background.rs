@@ -5,9 +5,8 @@
 //! Whether a client sends them is a habit of its version, its settings and the session, and of
 //! whether a recap was shown; it is learnt from the turns before and from other sessions.
 
-use rustc_hash::FxHashMap;
-
 use super::step::{Step, StepKind};
+use super::tally::{Tallies, Tally};
 use super::version::ClientVersion;
 use crate::conversation::{History, Request};
 use crate::id::Symbol;
@@ -38,8 +37,8 @@ const TOKENS_AROUND_MESSAGE: u64 = 5;
 const TOKENS_OF_ATTACHMENT: u64 = 60;
 const TOKENS_OF_IMAGE: u64 = 1_500;
 
-/// The largest tail that is generation overhead and not content.
-const LARGEST_CONSTANT_TAIL: Tokens = Tokens(10);
+/// What an answer's prompt has behind its last marker without reminders, at the most.
+const USUAL_TAIL: Tokens = Tokens(10);
 
 /// A read may fall this short of the cached prefix by rendering noise alone.
 const NOISE: Tokens = Tokens(50);
@@ -64,11 +63,7 @@ struct Habit {
 
 impl Habit {
     fn of_version(request: &Request) -> Self {
-        Self {
-            client_version: request.client_version,
-            model: None,
-            has_recap: request.between.away_summary.is_some(),
-        }
+        Self { client_version: request.client_version, model: None, has_recap: has_recap(request) }
     }
 
     fn of_model(request: &Request) -> Self {
@@ -76,36 +71,13 @@ impl Habit {
     }
 }
 
-/// How often a background request was seen, and how often not.
-#[derive(Clone, Copy, Default)]
-struct Tally {
-    seen: u32,
-    not_seen: u32,
-}
-
-impl Tally {
-    fn add(&mut self, was_seen: bool) {
-        if was_seen {
-            self.seen += 1;
-        } else {
-            self.not_seen += 1;
-        }
-    }
-}
-
 /// What all sessions show.
 #[derive(Default)]
-pub(super) struct BackgroundHabits {
-    all: FxHashMap<Habit, Tally>,
-    by_session: FxHashMap<(Habit, Symbol), Tally>,
-}
+pub(super) struct BackgroundHabits(Tallies<Habit>);
 
-/// What one chain showed so far.
+/// What one chain showed so far, without recaps and with them.
 #[derive(Clone, Copy, Default)]
-pub(super) struct BackgroundMemory {
-    with_recap: Fading,
-    without_recap: Fading,
-}
+pub(super) struct BackgroundMemory([Fading; 2]);
 
 /// An average in which the latest value weighs most.
 #[derive(Clone, Copy, Default)]
@@ -121,12 +93,6 @@ impl Fading {
     }
 }
 
-impl BackgroundMemory {
-    fn of(&mut self, has_recap: bool) -> &mut Fading {
-        if has_recap { &mut self.with_recap } else { &mut self.without_recap }
-    }
-}
-
 /// What a request shows of a background request before it; `None` where it shows nothing.
 fn observation(history: &History, request: &Request, step: &Step) -> Option<bool> {
     let read = request.usage.prompt.read;
@@ -134,6 +100,10 @@ fn observation(history: &History, request: &Request, step: &Step) -> Option<bool
         && ends_turn_before(history, request)
         && read + NOISE >= step.kept_end;
     is_telling.then_some(read > step.kept_end)
+}
+
+fn has_recap(request: &Request) -> bool {
+    request.between.away_summary.is_some()
 }
 
 fn ends_turn_before(history: &History, request: &Request) -> bool {
@@ -148,8 +118,7 @@ impl BackgroundHabits {
         for (request, step) in history.requests.iter().zip(steps) {
             if let Some(was_seen) = observation(history, request, step) {
                 for habit in [Habit::of_version(request), Habit::of_model(request)] {
-                    habits.all.entry(habit).or_default().add(was_seen);
-                    habits.by_session.entry((habit, request.session)).or_default().add(was_seen);
+                    habits.0.add(habit, request.session, was_seen);
                 }
             }
         }
@@ -162,7 +131,7 @@ impl BackgroundHabits {
         history: &History,
         request: &Request,
         step: &Step,
-        memory: &mut BackgroundMemory,
+        memory: &BackgroundMemory,
     ) -> Option<ExpectedBackground> {
         let previous = history.predecessor(request)?;
         let is_possible = ends_turn_before(history, request)
@@ -180,20 +149,18 @@ impl BackgroundHabits {
         })
     }
 
-    fn chance(&self, history: &History, request: &Request, memory: &mut BackgroundMemory) -> f64 {
+    fn chance(&self, history: &History, request: &Request, memory: &BackgroundMemory) -> f64 {
         let prior = prior_chance(history, request);
         let of_version = self.elsewhere(Habit::of_version(request), request.session, prior);
         let of_model = self.elsewhere(Habit::of_model(request), request.session, of_version);
-        let own = memory.of(request.between.away_summary.is_some());
+        let own = memory.0[usize::from(has_recap(request))];
         (own.sum + WEIGHT_OF_OTHERS * of_model) / (own.weight + WEIGHT_OF_OTHERS)
     }
 
     /// How often other sessions show a background request, starting from a prior chance.
     fn elsewhere(&self, habit: Habit, session: Symbol, prior: f64) -> f64 {
-        let all = self.all.get(&habit).copied().unwrap_or_default();
-        let own = self.by_session.get(&(habit, session)).copied().unwrap_or_default();
-        let seen = f64::from(all.seen - own.seen);
-        let not_seen = f64::from(all.not_seen - own.not_seen);
+        let Tally { seen, not_seen } = self.0.elsewhere(habit, session);
+        let (seen, not_seen) = (f64::from(seen), f64::from(not_seen));
         (seen + WEIGHT_OF_PRIOR * prior) / (seen + not_seen + WEIGHT_OF_PRIOR)
     }
 
@@ -205,14 +172,14 @@ impl BackgroundHabits {
         memory: &mut BackgroundMemory,
     ) {
         if let Some(was_seen) = observation(history, request, step) {
-            memory.of(request.between.away_summary.is_some()).add(was_seen);
+            memory.0[usize::from(has_recap(request))].add(was_seen);
         }
     }
 }
 
 fn prior_chance(history: &History, request: &Request) -> f64 {
-    let version = ClientVersion::parse(history.text(request.client_version).unwrap_or_default());
-    match (version >= EXTENDING_SINCE, request.between.away_summary.is_some()) {
+    let version = ClientVersion::of(history, request);
+    match (version >= EXTENDING_SINCE, has_recap(request)) {
         (true, true) => CHANCE_WITH_RECAP,
         (true, false) => CHANCE_WITHOUT_RECAP,
         (false, _) => CHANCE_BEFORE,
@@ -224,7 +191,7 @@ fn prior_chance(history: &History, request: &Request) -> f64 {
 /// Where the answer's output is known, it follows its prompt without the constant tail. Else it is
 /// what `request`'s prompt leaves when the client's new messages are taken off.
 fn written_end(request: &Request, previous: &Request, step: &Step) -> Tokens {
-    let tail = previous.usage.prompt.input.min(LARGEST_CONSTANT_TAIL);
+    let tail = previous.usage.prompt.input.min(USUAL_TAIL);
     let has_other_messages = step.is_rewritten || step.dropped_thinking.is_some();
     let end = if previous.output_is_lower_bound || has_other_messages {
         request.prompt_total().saturating_sub(tail + estimated_addition(request))

@@ -3,7 +3,7 @@
 use super::calibrate::{Calibrated, calibrate};
 use super::minimum::minimum_prefix;
 use super::recorded_break::is_kept;
-use super::step::{Step, StepKind, steps};
+use super::step::{Step, StepKind};
 use super::trace::{BackgroundWrite, Node, NodeId, Prompt, PromptTrace};
 use crate::conversation::{History, Request};
 use crate::model::canonical_name;
@@ -22,13 +22,12 @@ pub enum SharedPrefix {
     Warm,
 }
 
-/// Builds the trace of all requests, in the history's order.
+/// Builds the trace of all requests, in the history's order, from their [`steps`](super::steps).
 #[must_use]
-pub fn build(history: &History, shared: SharedPrefix) -> PromptTrace {
-    let steps = steps(history);
-    let calibrated = calibrate(history, &steps);
+pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptTrace {
+    let calibrated = calibrate(history, steps);
     let mut trace = PromptTrace::default();
-    for ((request, step), calibrated) in history.requests.iter().zip(&steps).zip(&calibrated) {
+    for ((request, step), calibrated) in history.requests.iter().zip(steps).zip(&calibrated) {
         let (system_prefix, shared_prefix) = prefixes(history, step, calibrated, shared);
         let (node, background) = add_nodes(&mut trace, request, step, calibrated);
         let read = request.usage.prompt.read;

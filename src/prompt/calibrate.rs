@@ -44,7 +44,7 @@ pub(super) fn calibrate(history: &History, steps: &[Step]) -> Vec<Calibrated> {
             let memory = chains.entry((request.session, request.agent)).or_default();
             let calibrated = Calibrated {
                 uncached_tail: tails.expect(request, step),
-                background: habits.expect(history, request, step, &mut memory.background),
+                background: habits.expect(history, request, step, &memory.background),
                 system_prefix: prefixes.system_prefix(history, request, step, &memory.prefix),
                 shared_prefix: prefixes.shared_prefix(history, request, step, &memory.prefix),
             };

@@ -12,6 +12,7 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashMap;
 
 use super::step::{Step, StepKind};
+use super::tally::{Tallies, Tally};
 use super::version::ClientVersion;
 use crate::conversation::{History, Request};
 use crate::id::Symbol;
@@ -45,30 +46,13 @@ type Kind = (Symbol, bool);
 /// Expiries are comparable for one client, too.
 type ExpiryKind = (Symbol, bool, Option<Symbol>);
 
-/// How often something was still readable after an expiry.
-#[derive(Clone, Copy, Default)]
-struct Survival {
-    something: u32,
-    nothing: u32,
-}
-
-impl Survival {
-    fn add(&mut self, read: Tokens) {
-        if read > Tokens::ZERO {
-            self.something += 1;
-        } else {
-            self.nothing += 1;
-        }
-    }
-}
-
 /// What all sessions show of their prefixes.
 #[derive(Default)]
 pub(super) struct SharedPrefixes {
     rewrites: FxHashMap<Kind, Vec<Observation>>,
     openings: FxHashMap<Kind, Vec<Observation>>,
-    survival: FxHashMap<ExpiryKind, Survival>,
-    survival_by_session: FxHashMap<(ExpiryKind, Symbol), Survival>,
+    /// How often something was still readable after an expiry.
+    survival: Tallies<ExpiryKind>,
 }
 
 /// What one chain showed so far.
@@ -103,7 +87,7 @@ impl SharedPrefixes {
                 session: request.session,
                 project: request.project,
                 client_version: request.client_version,
-                version: client_version(history, request),
+                version: ClientVersion::of(history, request),
                 opening: history.request(step.opening).usage.prompt.read,
                 read,
             };
@@ -115,10 +99,8 @@ impl SharedPrefixes {
                     keep(prefixes.rewrites.entry(kind(request)).or_default(), observed);
                 }
                 StepKind::Expired => {
-                    let kind = expiry_kind(request);
-                    prefixes.survival.entry(kind).or_default().add(read);
-                    let own = (kind, request.session);
-                    prefixes.survival_by_session.entry(own).or_default().add(read);
+                    let has_survived = read > Tokens::ZERO;
+                    prefixes.survival.add(expiry_kind(request), request.session, has_survived);
                 }
                 _ => {}
             }
@@ -181,15 +163,12 @@ impl SharedPrefixes {
     }
 
     fn survives(&self, history: &History, request: &Request) -> bool {
-        let kind = expiry_kind(request);
-        let all = self.survival.get(&kind).copied().unwrap_or_default();
-        let own =
-            self.survival_by_session.get(&(kind, request.session)).copied().unwrap_or_default();
-        let (something, nothing) = (all.something - own.something, all.nothing - own.nothing);
-        if something + nothing > 0 {
-            something > nothing
+        let Tally { seen, not_seen } =
+            self.survival.elsewhere(expiry_kind(request), request.session);
+        if seen + not_seen > 0 {
+            seen > not_seen
         } else {
-            client_version(history, request) >= SHARED_BY_ALL_SINCE
+            ClientVersion::of(history, request) >= SHARED_BY_ALL_SINCE
         }
     }
 
@@ -204,10 +183,6 @@ impl SharedPrefixes {
             StepKind::Opening | StepKind::ModelChange | StepKind::Continued => {}
         }
     }
-}
-
-fn client_version(history: &History, request: &Request) -> ClientVersion {
-    ClientVersion::parse(history.text(request.client_version).unwrap_or_default())
 }
 
 fn keep(observations: &mut Vec<Observation>, observation: Observation) {
@@ -240,7 +215,7 @@ fn nearest_client<'a>(
     history: &History,
     request: &Request,
 ) -> Option<Tokens> {
-    let version = client_version(history, request);
+    let version = ClientVersion::of(history, request);
     observations
         .max_by_key(|one| (one.project == request.project, Reverse(version.distance(one.version))))
         .map(|one| one.read)

@@ -12,6 +12,10 @@ use super::ttl::TierTtl;
 use crate::id::Symbol;
 use crate::units::{Millis, Tokens};
 
+/// A tail up to this is the constant overhead of a model, which repeats from request to request;
+/// only a larger one is content.
+pub const LARGEST_CONSTANT_TAIL: Tokens = Tokens(20);
+
 /// A node of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub usize);

@@ -1,5 +1,7 @@
 //! Client versions, compared as numbers.
 
+use crate::conversation::{History, Request};
+
 /// `major.minor.patch`; missing or other parts count as 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ClientVersion(u32, u32, u32);
@@ -9,7 +11,12 @@ impl ClientVersion {
         Self(major, minor, patch)
     }
 
-    pub(super) fn parse(text: &str) -> Self {
+    /// The version of the client that sent a request.
+    pub(super) fn of(history: &History, request: &Request) -> Self {
+        Self::parse(history.text(request.client_version).unwrap_or_default())
+    }
+
+    fn parse(text: &str) -> Self {
         let mut parts = text.split('.').map(|part| part.parse().unwrap_or(0));
         let mut next = || parts.next().unwrap_or(0);
         Self(next(), next(), next())

@@ -17,6 +17,6 @@ pub use escape::terminal_safe;
 pub use ledger_rows::{write_csv, write_jsonl};
 pub use number::{counted, grouped};
 pub use prices_view::{model_document, models_document, models_json};
-pub use report_json::{ReportInputs, write_report};
+pub use report_json::write_report;
 pub use verify_json::write_verification;
 pub use verify_view::verify_document;

@@ -16,7 +16,7 @@ const SCHEMA: &str = "cachesim.report/v1";
 
 /// The input of a run, as every machine format reports it.
 #[derive(Serialize)]
-pub struct ReportInputs {
+pub(super) struct ReportInputs {
     files: usize,
     bytes: u64,
     lines: u64,
@@ -27,8 +27,7 @@ pub struct ReportInputs {
 
 impl ReportInputs {
     /// The input of a history.
-    #[must_use]
-    pub fn of(history: &History) -> Self {
+    pub(super) fn of(history: &History) -> Self {
         Self {
             files: history.files.len(),
             bytes: history.bytes,

@@ -99,8 +99,6 @@ pub struct UserMessage {
     pub tool_results: Vec<(EntryId, u64)>,
     /// `isMeta`: hidden from the user, sent to the model.
     pub is_meta: bool,
-    /// `isCompactSummary`: stands for everything before a boundary.
-    pub is_compact_summary: bool,
 }
 
 /// How a response ended, as far as one of its lines says.

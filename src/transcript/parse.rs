@@ -285,11 +285,7 @@ fn moment(text: &Text<'_>) -> Option<Millis> {
 
 fn user_message(object: &Line<'_>) -> Option<EntryKind> {
     let message = object.message.0.as_deref()?;
-    let mut user = UserMessage {
-        is_meta: object.is_meta.0,
-        is_compact_summary: object.is_compact_summary.0,
-        ..UserMessage::default()
-    };
+    let mut user = UserMessage { is_meta: object.is_meta.0, ..UserMessage::default() };
     match &message.content {
         Content::Absent => return None,
         Content::Text(bytes) => user.bytes = *bytes,

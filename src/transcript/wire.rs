@@ -34,7 +34,6 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) request_id: Text<'a>,
     pub(super) is_meta: Flag,
-    pub(super) is_compact_summary: Flag,
     pub(super) forked_from: Shape<Presence>,
     #[serde(borrow)]
     pub(super) message: Shape<Message<'a>>,

@@ -8,7 +8,7 @@ use crate::cli::pricing::{check_prices, price_table};
 use crate::ledger::Ledger;
 use crate::prompt::{build, steps};
 use crate::report::{analyze_document, write_csv, write_jsonl, write_report};
-use crate::strategy::{self, Assumptions, Strategy};
+use crate::strategy::{self, Strategy};
 
 /// The per-turn ledger and the totals.
 pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
@@ -17,15 +17,12 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let history = read_history(&args.input, &args.output)?;
     let selection = select(&args.input, &history)?;
-    let assumptions = Assumptions {
-        keeps_breaks: args.breaks == BreaksArg::Keep,
-        shared_prefix: args.simulation.shared_prefix.into(),
-        ttl_grace: args.simulation.ttl_grace_millis(),
-    };
-    let trace = build(&history, assumptions.shared_prefix);
+    let assumptions = args.simulation.assumptions(args.breaks == BreaksArg::Keep);
+    let steps = steps(&history);
+    let trace = build(&history, &steps, assumptions.shared_prefix);
     let ledger = Ledger::new(&history, &trace, &prices, &strategies, &assumptions);
     check_prices(&ledger, &selection, args.simulation.strict_prices, args.output.quiet)?;
-    let document = || analyze_document(&ledger, &steps(&history), &trace, &selection);
+    let document = || analyze_document(&ledger, &steps, &trace, &selection);
     match args.format {
         AnalyzeFormat::Table => output.text(&document()),
         AnalyzeFormat::Markdown => output.markdown(&document()),

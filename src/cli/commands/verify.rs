@@ -9,7 +9,7 @@ use crate::cli::pricing::{check_prices, price_table};
 use crate::ledger::Ledger;
 use crate::prompt::{build, steps};
 use crate::report::{verify_document, write_verification};
-use crate::strategy::{ALL, Assumptions};
+use crate::strategy::ALL;
 
 /// How well the rules reproduce the recorded usage.
 ///
@@ -20,16 +20,13 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let history = read_history(&args.input, &args.output)?;
     let selection = select(&args.input, &history)?;
-    let assumptions = Assumptions {
-        keeps_breaks: true,
-        shared_prefix: args.simulation.shared_prefix.into(),
-        ttl_grace: args.simulation.ttl_grace_millis(),
-    };
-    let trace = build(&history, assumptions.shared_prefix);
+    let assumptions = args.simulation.assumptions(true);
+    let steps = steps(&history);
+    let trace = build(&history, &steps, assumptions.shared_prefix);
     let ledger = Ledger::new(&history, &trace, &prices, &ALL, &assumptions);
     check_prices(&ledger, &selection, args.simulation.strict_prices, args.output.quiet)?;
-    let verification = analysis::verify(&ledger, &steps(&history), &selection)
-        .expect("all strategies are simulated");
+    let verification =
+        analysis::verify(&ledger, &steps, &selection).expect("all strategies are simulated");
     match args.format {
         DocumentFormat::Table => output.text(&verify_document(&history, &verification)),
         DocumentFormat::Markdown => output.markdown(&verify_document(&history, &verification)),
