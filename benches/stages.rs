@@ -6,9 +6,10 @@ use std::hint::black_box;
 
 use cachesim::cache::simulate;
 use cachesim::conversation::{History, build, join};
+use cachesim::input::Source;
 use cachesim::prompt::{self, SharedPrefix};
 use cachesim::strategy::{Assumptions, Strategy};
-use cachesim::transcript::{Source, load};
+use cachesim::transcript::load;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const REQUESTS: usize = 4_000;

@@ -6,7 +6,8 @@
 //!
 //! ```
 //! use cachesim::conversation::{build, join};
-//! use cachesim::transcript::{Source, load};
+//! use cachesim::input::Source;
+//! use cachesim::transcript::load;
 //!
 //! let line = br#"{"type":"assistant","uuid":"a","sessionId":"s","requestId":"r",
 //!     "timestamp":"2026-08-03T10:00:00Z","message":{"id":"m","model":"claude-opus-5",
@@ -21,6 +22,8 @@ pub mod basis;
 pub mod id;
 pub mod model;
 pub mod units;
+
+pub mod input;
 
 pub mod transcript;
 

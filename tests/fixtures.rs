@@ -5,7 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use cachesim::conversation::{build, join};
-use cachesim::transcript::{Source, load};
+use cachesim::input::Source;
+use cachesim::transcript::load;
 use serde_json::Value;
 
 use crate::common::{json, project};

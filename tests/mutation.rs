@@ -9,9 +9,10 @@ use std::path::PathBuf;
 
 use cachesim::cache::simulate;
 use cachesim::conversation::{build, join};
+use cachesim::input::Source;
 use cachesim::prompt::{self, SharedPrefix};
 use cachesim::strategy::{ALL, Assumptions};
-use cachesim::transcript::{Source, load};
+use cachesim::transcript::load;
 
 use crate::common::{project, shared};
 

@@ -5,7 +5,8 @@ use cachesim::cache::simulate;
 use cachesim::conversation::{build, join};
 use cachesim::prompt::{self, SharedPrefix};
 use cachesim::strategy::{ALL, Assumptions};
-use cachesim::transcript::{Source, load};
+use cachesim::input::Source;
+use cachesim::transcript::load;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,7 +1,8 @@
 //! The line parser: any bytes give entries or diagnostics, never a panic.
 #![no_main]
 
-use cachesim::transcript::{Source, load};
+use cachesim::input::Source;
+use cachesim::transcript::load;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

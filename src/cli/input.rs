@@ -13,9 +13,9 @@ use super::error::CliError;
 use super::moment::moment;
 use super::output::say;
 use crate::conversation::{History, read};
+use crate::input::{Discovered, Location, Source, discover};
 use crate::ledger::Selection;
 use crate::report::{grouped, terminal_safe};
-use crate::transcript::{Discovered, Location, Source, discover};
 
 /// Runs shorter than this show no progress.
 const QUIET_TIME: Duration = Duration::from_secs(1);

@@ -10,7 +10,8 @@ use super::live::live_responses;
 use super::nested::nested_responses;
 use super::response::{ResponseKey, ResponseLines};
 use crate::id::{EntryId, Symbol, Symbols};
-use crate::transcript::{Diagnostics, Entry, EntryKind, Transcript};
+use crate::input::Diagnostics;
+use crate::transcript::{Entry, EntryKind, Transcript};
 use crate::units::Millis;
 
 /// How far a result that was given beside the linear path is looked for. Real answers call a few

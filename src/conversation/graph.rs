@@ -6,7 +6,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::id::{EntryId, Symbol};
-use crate::transcript::{Diagnostics, Entry, EntryKind, Kind};
+use crate::input::{Diagnostics, Kind};
+use crate::transcript::{Entry, EntryKind};
 
 /// Where an entry hangs.
 #[derive(Clone, Copy, Debug, Default)]

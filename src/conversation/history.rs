@@ -8,7 +8,7 @@ use super::between::Between;
 use super::file::{FileConversation, FileResponse};
 use super::origin::{Copies, find_copies};
 use crate::id::{EntryId, Symbol, Symbols};
-use crate::transcript::{Diagnostics, Kind, Usage, UsageProblem};
+use crate::input::{Diagnostics, Kind, Usage, UsageProblem};
 use crate::units::{Millis, Tokens};
 
 /// The position of a request in [`History::requests`].

@@ -4,7 +4,8 @@ use rayon::prelude::*;
 
 use super::file::{FileConversation, build};
 use super::history::{History, join};
-use crate::transcript::{Discovered, Source, load};
+use crate::input::{Discovered, Source};
+use crate::transcript::load;
 
 /// Reads every source and joins the conversations.
 ///

@@ -1,7 +1,8 @@
 //! Lines that belong to one response, put together.
 
 use crate::id::{EntryId, Symbol};
-use crate::transcript::{ResponseLine, StopReason, Usage, UsageProblem};
+use crate::input::{Usage, UsageProblem};
+use crate::transcript::{ResponseLine, StopReason};
 use crate::units::{Millis, Tokens};
 
 /// How a response is known: by its message and request, or, where a gateway gives no request ids,

@@ -10,10 +10,10 @@ use super::totals::Totals;
 use crate::basis::Basis;
 use crate::cache::{Outcome, simulate};
 use crate::conversation::{History, Request, RequestIndex};
+use crate::input::PromptSplit;
 use crate::pricing::{Billing, PriceContext, PriceTable, Rates};
 use crate::prompt::PromptTrace;
 use crate::strategy::{Assumptions, Strategy};
-use crate::transcript::PromptSplit;
 use crate::units::Tokens;
 
 /// A strategy's figures.

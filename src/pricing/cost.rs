@@ -4,8 +4,8 @@ use jiff::civil::Date;
 
 use super::rate::{Multiplier, Rates, Speed};
 use super::table::{ModelPrices, PriceTable};
+use crate::input::PriceTier;
 use crate::model::{Platform, platform};
-use crate::transcript::PriceTier;
 use crate::units::{Millis, Picodollars, Tokens};
 
 /// What decides the price of a request besides its tokens.

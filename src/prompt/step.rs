@@ -4,8 +4,8 @@
 use super::thinking::drops_earlier_thinking;
 use super::ttl::{TierTtl, Ttl};
 use crate::conversation::{History, Request, RequestIndex};
+use crate::input::PromptSplit;
 use crate::model::canonical_name;
-use crate::transcript::PromptSplit;
 use crate::units::Tokens;
 
 /// The way a request follows its predecessor.

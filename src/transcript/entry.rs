@@ -1,7 +1,7 @@
 //! What is kept of a transcript line: identities, sizes and usage, never text.
 
-use super::usage::{Usage, UsageProblem};
 use crate::id::{EntryId, Symbol};
+use crate::input::{Usage, UsageProblem};
 use crate::units::Millis;
 
 /// One line of a transcript, without its text.

@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::diagnostics::{Diagnostics, Kind};
 use super::entry::{Entry, remap_symbols};
-use super::lines::{Chunk, Chunks, LONGEST_LINE};
 use super::parse::{LineParser, ParsedLines};
-use super::source::Source;
 use crate::id::Symbols;
+use crate::input::{Chunk, Chunks, Diagnostics, Kind, LONGEST_LINE, Source};
 
 /// The content of one file.
 #[derive(Debug)]

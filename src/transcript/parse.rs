@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use serde_json::error::Category;
 
-use super::diagnostics::{Diagnostics, Kind};
 use super::entry::{Entry, EntryKind, NestedMessage, ResponseLine, StopReason, UserMessage};
-use super::lenient::{Content, Text};
-use super::usage;
 use super::wire::{Block, Line, Message, ProgressData};
 use crate::id::{EntryId, Symbol, Symbols};
+use crate::input::{Content, Diagnostics, Kind, Text, read_usage};
 use crate::units::Millis;
 
 /// The model name of messages that the client made itself.
@@ -232,7 +230,7 @@ impl<'a> LineParser<'a> {
             }),
             tool_uses,
             has_thinking: blocks.iter().any(is_thinking),
-            usage: usage::read(message.usage.0.as_deref()),
+            usage: read_usage(message.usage.0.as_deref()),
         })
     }
 

@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::lenient::{Content, Count, Flag, JsonLength, List, Shape, Text};
+use crate::input::{Content, Flag, JsonLength, List, Shape, Text, UsageObject};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -84,51 +84,6 @@ pub(super) struct Block<'a> {
     pub(super) text: JsonLength,
     pub(super) content: JsonLength,
     pub(super) source: JsonLength,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct UsageObject<'a> {
-    pub(super) input_tokens: Count,
-    pub(super) output_tokens: Count,
-    pub(super) cache_creation_input_tokens: Count,
-    pub(super) cache_read_input_tokens: Count,
-    pub(super) cache_creation: Shape<CacheCreation>,
-    pub(super) server_tool_use: Shape<ServerToolUse>,
-    #[serde(borrow)]
-    pub(super) service_tier: Text<'a>,
-    #[serde(borrow)]
-    pub(super) inference_geo: Text<'a>,
-    #[serde(borrow)]
-    pub(super) speed: Text<'a>,
-    #[serde(borrow)]
-    pub(super) iterations: List<Shape<IterationObject<'a>>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct CacheCreation {
-    pub(super) ephemeral_5m_input_tokens: Count,
-    pub(super) ephemeral_1h_input_tokens: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ServerToolUse {
-    pub(super) web_search_requests: Count,
-}
-
-/// One sampling of a request. It repeats the usage keys, so it must never be mistaken for them.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct IterationObject<'a> {
-    #[serde(borrow)]
-    pub(super) model: Text<'a>,
-    pub(super) input_tokens: Count,
-    pub(super) output_tokens: Count,
-    pub(super) cache_creation_input_tokens: Count,
-    pub(super) cache_read_input_tokens: Count,
-    pub(super) cache_creation: Shape<CacheCreation>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -59,7 +59,7 @@ impl Source {
     ///
     /// # Errors
     /// What the system says.
-    pub(super) fn open(&self) -> io::Result<Box<dyn Read + Send>> {
+    pub(crate) fn open(&self) -> io::Result<Box<dyn Read + Send>> {
         let path = match &self.location {
             Location::File(path) => path,
             Location::StandardInput => return Ok(Box::new(io::stdin())),

@@ -3,14 +3,14 @@
 use std::io::{self, Read};
 
 /// The longest line that is taken in. Images of 20 MB make longer lines than any text does.
-pub(super) const LONGEST_LINE: usize = 64 * 1024 * 1024;
+pub(crate) const LONGEST_LINE: usize = 64 * 1024 * 1024;
 
 /// How much is read at a time.
-pub(super) const CHUNK: usize = 1024 * 1024;
+pub(crate) const CHUNK: usize = 1024 * 1024;
 
 /// Whole lines of a file, and where they stand.
 #[derive(Debug, Default)]
-pub(super) struct Chunk {
+pub(crate) struct Chunk {
     bytes: Vec<u8>,
     /// How many of `bytes` are whole lines; the rest belongs to the next chunk.
     complete: usize,
@@ -20,7 +20,7 @@ pub(super) struct Chunk {
 
 impl Chunk {
     /// The lines with their numbers, without newlines.
-    pub(super) fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let bytes = &self.bytes[..self.complete];
         let body = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let mut start = (!bytes.is_empty()).then_some(0);
@@ -42,13 +42,13 @@ impl Chunk {
 
 /// A line that was skipped because it is longer than [`LONGEST_LINE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LongLine {
-    pub(super) line: u64,
-    pub(super) bytes: u64,
+pub(crate) struct LongLine {
+    pub(crate) line: u64,
+    pub(crate) bytes: u64,
 }
 
 /// Cuts a stream into [`Chunk`]s.
-pub(super) struct Chunks<R> {
+pub(crate) struct Chunks<R> {
     source: R,
     /// The beginning of a line that the last chunk did not end.
     carried: Vec<u8>,
@@ -59,7 +59,7 @@ pub(super) struct Chunks<R> {
 }
 
 impl<R: Read> Chunks<R> {
-    pub(super) fn new(source: R) -> Self {
+    pub(crate) fn new(source: R) -> Self {
         Self {
             source,
             carried: Vec::new(),
@@ -73,7 +73,7 @@ impl<R: Read> Chunks<R> {
     /// Fills `chunk`, reusing its memory; `false` at the end of the stream.
     ///
     /// After an error the stream is over, and what came before it is still given.
-    pub(super) fn fill(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
+    pub(crate) fn fill(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
         chunk.bytes.clear();
         chunk.bytes.append(&mut self.carried);
         chunk.complete = 0;
@@ -117,17 +117,17 @@ impl<R: Read> Chunks<R> {
     }
 
     /// Lines skipped so far.
-    pub(super) fn long_lines(&self) -> &[LongLine] {
+    pub(crate) fn long_lines(&self) -> &[LongLine] {
         &self.long_lines
     }
 
     /// Bytes read so far, after decompression.
-    pub(super) fn bytes_read(&self) -> u64 {
+    pub(crate) fn bytes_read(&self) -> u64 {
         self.bytes_read
     }
 
     /// Lines seen so far.
-    pub(super) fn lines(&self) -> u64 {
+    pub(crate) fn lines(&self) -> u64 {
         self.next_line - 1
     }
 

@@ -5,8 +5,9 @@
 //! while the split was right, so the larger of the two counts. Where only the flat figure exists,
 //! the write was one for five minutes.
 
-use super::lenient::Count;
-use super::wire::{CacheCreation, IterationObject, UsageObject};
+use serde::Deserialize;
+
+use super::lenient::{Count, List, Shape, Text};
 use crate::units::Tokens;
 
 /// No real prompt or answer comes near it; a larger number is damage and would only overflow sums.
@@ -94,7 +95,53 @@ pub enum UsageProblem {
     Invalid,
 }
 
-pub(super) fn read(object: Option<&UsageObject<'_>>) -> Result<Usage, UsageProblem> {
+/// A `usage` object as it is spelled in the file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct UsageObject<'a> {
+    pub(super) input_tokens: Count,
+    pub(super) output_tokens: Count,
+    pub(super) cache_creation_input_tokens: Count,
+    pub(super) cache_read_input_tokens: Count,
+    pub(super) cache_creation: Shape<CacheCreation>,
+    pub(super) server_tool_use: Shape<ServerToolUse>,
+    #[serde(borrow)]
+    pub(super) service_tier: Text<'a>,
+    #[serde(borrow)]
+    pub(super) inference_geo: Text<'a>,
+    #[serde(borrow)]
+    pub(super) speed: Text<'a>,
+    #[serde(borrow)]
+    pub(super) iterations: List<Shape<IterationObject<'a>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CacheCreation {
+    pub(super) ephemeral_5m_input_tokens: Count,
+    pub(super) ephemeral_1h_input_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ServerToolUse {
+    pub(super) web_search_requests: Count,
+}
+
+/// One sampling of a request. It repeats the usage keys, so it must never be mistaken for them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct IterationObject<'a> {
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    pub(super) input_tokens: Count,
+    pub(super) output_tokens: Count,
+    pub(super) cache_creation_input_tokens: Count,
+    pub(super) cache_read_input_tokens: Count,
+    pub(super) cache_creation: Shape<CacheCreation>,
+}
+
+pub(crate) fn read_usage(object: Option<&UsageObject<'_>>) -> Result<Usage, UsageProblem> {
     let object = object.ok_or(UsageProblem::Missing)?;
     if is_all_null(object) {
         return Err(UsageProblem::Missing);
@@ -212,7 +259,7 @@ mod tests {
 
     fn usage(json: &str) -> Result<Usage, UsageProblem> {
         let object: UsageObject<'_> = serde_json::from_str(json).expect("a usage object");
-        read(Some(&object))
+        read_usage(Some(&object))
     }
 
     #[test]

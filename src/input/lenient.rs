@@ -45,14 +45,14 @@ macro_rules! default_for {
 
 /// A string, or nothing where another type stands.
 #[derive(Debug, Default)]
-pub(super) struct Text<'a>(pub(super) Option<Cow<'a, str>>);
+pub(crate) struct Text<'a>(pub(crate) Option<Cow<'a, str>>);
 
 impl Text<'_> {
-    pub(super) fn as_str(&self) -> Option<&str> {
+    pub(crate) fn as_str(&self) -> Option<&str> {
         self.0.as_deref()
     }
 
-    pub(super) fn is(&self, expected: &str) -> bool {
+    pub(crate) fn is(&self, expected: &str) -> bool {
         self.as_str() == Some(expected)
     }
 }
@@ -79,7 +79,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 
 /// A boolean; anything but `true` is `false`.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Flag(pub(super) bool);
+pub(crate) struct Flag(pub(crate) bool);
 
 impl<'de> Deserialize<'de> for Flag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -100,7 +100,7 @@ impl<'de> Deserialize<'de> for Flag {
 
 /// A counter as it stands in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Count {
+pub(crate) enum Count {
     /// The key is not there.
     #[default]
     Missing,
@@ -153,7 +153,7 @@ impl<'de> Deserialize<'de> for Count {
 
 /// An object of a known shape, or nothing where another type stands.
 #[derive(Debug)]
-pub(super) struct Shape<T>(pub(super) Option<Box<T>>);
+pub(crate) struct Shape<T>(pub(crate) Option<Box<T>>);
 
 impl<T> Default for Shape<T> {
     fn default() -> Self {
@@ -181,7 +181,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shape<T> {
 
 /// A list whose elements are themselves lenient; empty where another type stands.
 #[derive(Debug)]
-pub(super) struct List<T>(pub(super) Vec<T>);
+pub(crate) struct List<T>(pub(crate) Vec<T>);
 
 impl<T> Default for List<T> {
     fn default() -> Self {
@@ -212,7 +212,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
 
 /// The length in bytes of a value's JSON text; the value itself is skipped, not decoded.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct JsonLength(pub(super) u64);
+pub(crate) struct JsonLength(pub(crate) u64);
 
 impl<'de> Deserialize<'de> for JsonLength {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -223,7 +223,7 @@ impl<'de> Deserialize<'de> for JsonLength {
 
 /// A message's content: a string, of which only the length matters, or a list of blocks.
 #[derive(Debug, Default)]
-pub(super) enum Content<T> {
+pub(crate) enum Content<T> {
     /// Missing, or of another type.
     #[default]
     Absent,
