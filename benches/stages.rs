@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::hint::black_box;
 
-use cachesim::cache::simulate;
+use cachesim::cache::{Lookback, simulate};
 use cachesim::conversation::{History, build, join};
 use cachesim::input::Source;
 use cachesim::prompt::{self, SharedPrefix};
@@ -63,7 +63,12 @@ fn stages(criterion: &mut Criterion) {
         bencher.iter(|| black_box(prompt::build(&history, &steps, shared_prefix)));
     });
     let trace = prompt::build(&history, &steps, shared_prefix);
-    let assumptions = Assumptions { keeps_breaks: true, shared_prefix, ttl_grace: 0 };
+    let assumptions = Assumptions {
+        keeps_breaks: true,
+        shared_prefix,
+        ttl_grace: 0,
+        lookback: Lookback::Positions,
+    };
     let policy = Strategy::by_name("5m").and_then(|strategy| strategy.policy(&assumptions));
     let policy = policy.expect("a simulated strategy");
     group.bench_function("simulate", |bencher| {

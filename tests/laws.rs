@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use cachesim::cache::{Markers, Policy, simulate};
+use cachesim::basis::Basis;
+use cachesim::cache::{Lookback, Markers, Policy, simulate};
 use cachesim::id::{Symbol, Symbols};
-use cachesim::prompt::{Node, NodeId, Prompt, PromptTrace, TierTtl, Ttl};
+use cachesim::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace, TierTtl, Ttl};
 use cachesim::units::{Millis, Tokens};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -165,7 +166,8 @@ struct Leaf {
     growth: u64,
     ttl: TierTtl,
     model: usize,
-    session: usize,
+    /// From the request to the beginning of its response.
+    delay_seconds: i64,
 }
 
 fn leaf() -> impl Strategy<Value = Leaf> {
@@ -176,16 +178,44 @@ fn leaf() -> impl Strategy<Value = Leaf> {
         TierTtl::MIXED,
     ]);
     let parent = prop::option::weighted(0.95, any::<prop::sample::Index>());
-    (parent, gap, 1_u64..3_000, ttl, 0_usize..2, 0_usize..2).prop_map(
-        |(parent, gap_seconds, growth, ttl, model, session)| Leaf {
+    let delay = prop_oneof![4 => Just(0_i64), 3 => 0_i64..90, 1 => 280_i64..400];
+    (parent, gap, 1_u64..3_000, ttl, 0_usize..2, delay).prop_map(
+        |(parent, gap_seconds, growth, ttl, model, delay_seconds)| Leaf {
             parent,
             gap_seconds,
             growth,
             ttl,
             model: usize::from(model == 1 && growth % 5 == 0),
-            session,
+            delay_seconds,
         },
     )
+}
+
+/// The size of every system prompt.
+const SYSTEM: Tokens = Tokens(5_000);
+
+fn node(parent: Option<NodeId>, end: Tokens, depth: u32, level: Level) -> Node {
+    Node {
+        parent,
+        end,
+        basis: Basis::Derived,
+        positions: depth,
+        blocks: depth,
+        level,
+        session: None,
+    }
+}
+
+fn marker(node: NodeId, end: Tokens, ttl: Ttl) -> Marker {
+    Marker {
+        node,
+        end,
+        basis: Basis::Derived,
+        ttl: Some(ttl),
+        is_global: false,
+        is_automatic: false,
+        is_markable: true,
+    }
 }
 
 fn trace_of(leaves: &[Leaf]) -> PromptTrace {
@@ -201,109 +231,119 @@ fn trace_of(leaves: &[Leaf]) -> PromptTrace {
             trace.prompts[recent + index.index(trace.prompts.len() - recent)].node
         });
         let parent = parent.unwrap_or_else(|| {
-            trace.nodes.push(Node::System);
+            trace.nodes.push(node(None, SYSTEM, 1, Level::System));
             NodeId(trace.nodes.len() - 1)
         });
-        let before = match trace.nodes[parent.0] {
-            Node::System => Tokens(5_000),
-            Node::Messages { end, .. } => end,
-        };
-        let end = before + Tokens(leaf.growth);
-        let system = trace.system_of(parent);
-        trace.nodes.push(Node::Messages { parent, system, end });
+        let before = *trace.node(parent);
+        let end = before.end + Tokens(leaf.growth);
+        trace.nodes.push(node(Some(parent), end, before.blocks + 1, Level::Messages));
+        let own = NodeId(trace.nodes.len() - 1);
+        let system = trace.path(own).last().expect("a root");
+        let first_marker = trace.markers.len();
+        trace.markers.push(marker(system, SYSTEM, leaf.ttl.system));
+        trace.markers.push(marker(own, end, leaf.ttl.messages));
         trace.prompts.push(Prompt {
             start: Millis(now),
+            readable_from: Millis(now + leaf.delay_seconds * 1_000),
             model: names[leaf.model],
-            session: names[leaf.session],
+            scope: None,
+            session: None,
             total: end + Tokens(2),
-            uncached_tail: Tokens(2),
-            recorded_ttl: Some(leaf.ttl),
             minimum: Tokens(1_024),
-            node: NodeId(trace.nodes.len() - 1),
+            node: own,
+            markers: first_marker..first_marker + 2,
             background: None,
             opening: None,
             broken_read: None,
-            system_prefix: Tokens(5_000),
-            shared_prefix: Tokens(1_000),
+            system_prefix: Tokens::ZERO,
+            shared_prefix: Tokens::ZERO,
         });
     }
     trace
 }
 
-/// The same rules without runs: every entry has a clock of its own, and a read walks up its path.
+/// The same rules without shared clocks: every entry has one of its own, and a read walks up its
+/// path.
 struct NaiveCache<'a> {
     trace: &'a PromptTrace,
-    entries: BTreeMap<NodeId, NaiveEntry>,
-    systems: BTreeMap<(NodeId, Symbol), (Ttl, Millis)>,
+    entries: BTreeMap<(NodeId, Symbol), NaiveEntry>,
 }
 
 #[derive(Clone, Copy)]
 struct NaiveEntry {
-    model: Symbol,
     ttl: Ttl,
     last_used: Millis,
+    readable_from: Millis,
 }
 
 impl NaiveCache<'_> {
-    fn is_live(&self, node: NodeId, prompt: &Prompt) -> bool {
-        self.entries.get(&node).is_some_and(|entry| {
-            entry.model == prompt.model && prompt.start.0 - entry.last_used.0 < entry.ttl.millis()
-        })
+    fn is_alive(&self, node: NodeId, prompt: &Prompt) -> bool {
+        self.entries
+            .get(&(node, prompt.model))
+            .is_some_and(|entry| prompt.start.0 - entry.last_used.0 < entry.ttl.millis())
     }
 
-    fn path(&self, node: NodeId) -> Vec<(NodeId, Tokens)> {
-        let mut path = Vec::new();
-        let mut here = node;
-        while let Node::Messages { parent, .. } = self.trace.nodes[here.0] {
-            if let Node::Messages { end, .. } = self.trace.nodes[parent.0] {
-                path.push((parent, end));
-            }
-            here = parent;
-        }
-        path
+    fn is_readable(&self, node: NodeId, prompt: &Prompt) -> bool {
+        self.is_alive(node, prompt)
+            && self.entries[&(node, prompt.model)].readable_from <= prompt.start
     }
 
     fn read(&mut self, prompt: &Prompt) -> Tokens {
-        let ttl = prompt.recorded_ttl.expect("every leaf has markers");
-        let path = self.path(prompt.node);
-        let hit = path.iter().take(20).position(|(node, _)| self.is_live(*node, prompt));
-        let key = (self.trace.system_of(prompt.node), prompt.model);
-        let system_is_live = self
-            .systems
-            .get(&key)
-            .is_some_and(|(ttl, used)| prompt.start.0 - used.0 < ttl.millis());
-        let system_ttl = if system_is_live { self.systems[&key].0 } else { ttl.system };
-        self.systems.insert(key, (system_ttl, prompt.start));
-        let read = match hit {
-            Some(hit) => path[hit].1,
-            None if system_is_live => prompt.system_prefix,
-            None => prompt.shared_prefix,
-        };
-        for (node, _) in &path {
-            if self.is_live(*node, prompt) {
-                self.entries.get_mut(node).expect("it is live").last_used = prompt.start;
+        let found = self.trace.markers_of(prompt).iter().filter_map(|marker| {
+            let path = self.trace.path(marker.node);
+            path.take(20).find(|node| self.is_readable(*node, prompt))
+        });
+        let hit = found.max_by_key(|node| self.trace.node(*node).blocks);
+        if let Some(hit) = hit {
+            for node in self.trace.path(hit) {
+                if self.is_readable(node, prompt) {
+                    let entry = self.entries.get_mut(&(node, prompt.model));
+                    entry.expect("it is readable").last_used = prompt.start;
+                }
             }
         }
-        let entry = NaiveEntry { model: prompt.model, ttl: ttl.messages, last_used: prompt.start };
-        self.entries.insert(prompt.node, entry);
-        read
+        for marker in self.trace.markers_of(prompt) {
+            self.store(marker.node, marker.ttl.expect("every marker has one"), prompt);
+        }
+        hit.map_or(Tokens::ZERO, |node| self.trace.node(node).end)
+    }
+
+    fn store(&mut self, node: NodeId, ttl: Ttl, prompt: &Prompt) {
+        if self.is_readable(node, prompt) {
+            return;
+        }
+        let own = NaiveEntry { ttl, last_used: prompt.start, readable_from: prompt.readable_from };
+        let sibling = self.entries.get(&(node, prompt.model)).copied();
+        let entry = match sibling.filter(|_| self.is_alive(node, prompt)) {
+            None => own,
+            Some(sibling) => NaiveEntry {
+                ttl: own.ttl.max(sibling.ttl),
+                last_used: own.last_used.max(sibling.last_used),
+                readable_from: own.readable_from.min(sibling.readable_from),
+            },
+        };
+        self.entries.insert((node, prompt.model), entry);
+    }
+}
+
+fn policy(markers: Markers) -> Policy {
+    Policy {
+        markers,
+        keeps_breaks: false,
+        ttl_grace: 0,
+        shares_sessions: true,
+        lookback: Lookback::Positions,
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
     fn the_simulator_agrees_with_a_naive_one(leaves in prop::collection::vec(leaf(), 1..60)) {
         let trace = trace_of(&leaves);
-        let policy =
-            Policy { markers: Markers::AsRecorded, keeps_breaks: false, ttl_grace: 0, shares_sessions: true };
-        let outcomes = simulate(&trace, &policy);
-        let mut naive = NaiveCache {
-            trace: &trace,
-            entries: BTreeMap::new(),
-            systems: BTreeMap::new(),
-        };
+        let outcomes = simulate(&trace, &policy(Markers::AsRecorded));
+        let mut naive = NaiveCache { trace: &trace, entries: BTreeMap::new() };
         for (prompt, outcome) in trace.prompts.iter().zip(&outcomes) {
             prop_assert_eq!(outcome.read, naive.read(prompt).min(prompt.total));
             prop_assert_eq!(outcome.total(), prompt.total);
@@ -313,11 +353,7 @@ proptest! {
     #[test]
     fn a_longer_life_never_reads_less(leaves in prop::collection::vec(leaf(), 1..60)) {
         let trace = trace_of(&leaves);
-        let read = |ttl| {
-            let markers = Markers::Fixed(ttl);
-            let policy = Policy { markers, keeps_breaks: false, ttl_grace: 0, shares_sessions: true };
-            simulate(&trace, &policy)
-        };
+        let read = |ttl| simulate(&trace, &policy(Markers::Fixed(ttl)));
         let five = read(TierTtl::uniform(Ttl::FiveMinutes));
         let mixed = read(TierTtl::MIXED);
         let hour = read(TierTtl::uniform(Ttl::OneHour));

@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use cachesim::cache::simulate;
+use cachesim::cache::{Lookback, simulate};
 use cachesim::conversation::{build, join};
 use cachesim::input::Source;
 use cachesim::prompt::{self, SharedPrefix};
@@ -128,7 +128,12 @@ fn check(files: &[Vec<u8>]) {
     for shared_prefix in [SharedPrefix::Auto, SharedPrefix::Cold, SharedPrefix::Warm] {
         let trace = prompt::build(&history, &steps, shared_prefix);
         for strategy in ALL {
-            let assumptions = Assumptions { keeps_breaks: true, shared_prefix, ttl_grace: 0 };
+            let assumptions = Assumptions {
+                keeps_breaks: true,
+                shared_prefix,
+                ttl_grace: 0,
+                lookback: Lookback::Positions,
+            };
             let Some(policy) = strategy.policy(&assumptions) else { continue };
             for (request, outcome) in history.requests.iter().zip(simulate(&trace, &policy)) {
                 assert_eq!(outcome.total(), request.prompt_total(), "{}", strategy.name);

@@ -1,189 +1,211 @@
-//! The cache entries of one organisation: which prefixes are stored, and when each was last used.
+//! The cache entries: which prefixes are stored, and until when each can be read.
 //!
 //! A read refreshes every live entry on its path. Doing that entry by entry would cost a walk to
-//! the root for each request, so entries that are read together share a clock: a *run* is a piece
-//! of a path, written step by step with one TTL, and remembers its uses instead of its entries'.
+//! the root for each request, so entries that were read together share a clock: a piece of a path
+//! remembers its uses ("everything down to depth 40 was read at 10:00") instead of its entries'.
+//! An entry that no read has passed since it was written has a clock of its own.
 
 use rustc_hash::FxHashMap;
 
 use crate::id::Symbol;
-use crate::prompt::{NodeId, Ttl};
+use crate::prompt::{NodeId, Paths, Ttl};
 use crate::units::Millis;
 
-/// How many runs a path is followed up. A run ends where a conversation branches, expires or
-/// changes its TTL. Entries that lie further back are long dead in any real session; the limit
-/// keeps hostile ones linear.
-const LONGEST_PATH: usize = 64;
-
-/// Where an entry stands in its run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    run: usize,
-    position: usize,
-    model: Symbol,
-    /// The session that wrote it.
-    pub(super) session: Symbol,
+/// A cache of its own: entries are found only by requests and markers of the same partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Partition {
+    pub(super) model: Symbol,
+    /// The organisation or workspace; `None` for entries that all of them share.
+    pub(super) scope: Option<Symbol>,
+    /// The session, where sessions are taken apart.
+    pub(super) session: Option<Symbol>,
+    /// Whether all scopes share its entries.
+    pub(super) is_global: bool,
 }
 
-#[derive(Debug)]
-struct Run {
-    /// The TTL and the grace on top of it, in milliseconds.
-    lifetime: i64,
-    /// The position of the last entry.
-    tip: usize,
-    /// The entry that the first one extends.
-    parent: Option<Place>,
-    /// Uses: (position, time), positions falling and times rising. A use of a position is one of
-    /// all positions before it, so an earlier use of an earlier position tells nothing.
-    uses: Vec<(usize, Millis)>,
+/// An entry with a clock of its own.
+#[derive(Clone, Copy, Debug)]
+struct Fresh {
+    ttl: Ttl,
+    /// The start of the request that wrote it.
+    written: Millis,
+    /// When the first response to a request that wrote it began.
+    readable_from: Millis,
 }
 
-impl Run {
-    /// The last position that is alive; all before it are, too.
-    fn live_up_to(&self, now: Millis) -> Option<usize> {
-        let dead = self.uses.partition_point(|(_, used)| !is_alive(*used, self.lifetime, now));
-        self.uses.get(dead).map(|(position, _)| *position)
-    }
+/// The entries of one TTL on a piece of a path that were read together.
+#[derive(Debug, Default)]
+struct Shared {
+    /// Rising; a new entry is nearly always the deepest.
+    depths: Vec<u32>,
+    /// Uses: (depth, time), depths falling and times rising. A use of a depth is one of all depths
+    /// before it, so an earlier use of a smaller depth tells nothing.
+    uses: Vec<(u32, Millis)>,
+}
 
-    /// A background request may be noted after a later one of another branch; no clock goes back.
-    fn use_at(&mut self, position: usize, now: Millis) {
-        let now = self.uses.last().map_or(now, |(_, used)| now.max(*used));
-        while self.uses.last().is_some_and(|(earlier, _)| *earlier <= position) {
-            self.uses.pop();
-        }
-        self.uses.push((position, now));
-    }
+/// The entries of one partition on one path.
+#[derive(Debug, Default)]
+struct Stretch {
+    /// By depth, rising.
+    fresh: Vec<(u32, Fresh)>,
+    five_minutes: Shared,
+    one_hour: Shared,
 }
 
 /// The stored entries.
-#[derive(Debug, Default)]
-pub(super) struct Entries {
-    /// How long entries are found beyond their TTL, in milliseconds.
+#[derive(Debug)]
+pub(super) struct Entries<'a> {
+    paths: &'a Paths,
+    lifetimes: Lifetimes,
+    stretches: FxHashMap<(u32, Partition), Stretch>,
+}
+
+/// How long an entry is found after its last use.
+#[derive(Clone, Copy, Debug)]
+struct Lifetimes {
+    /// How long beyond its TTL, in milliseconds.
     grace: i64,
-    places: FxHashMap<NodeId, Place>,
-    runs: Vec<Run>,
-    systems: FxHashMap<SystemKey, SystemEntry>,
 }
 
-/// The entry at the end of a conversation's system prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct SystemKey {
-    pub(super) node: NodeId,
-    pub(super) model: Symbol,
-    /// The session, where sessions are taken apart.
-    pub(super) session: Option<Symbol>,
+impl Lifetimes {
+    fn is_alive(self, ttl: Ttl, last_used: Millis, now: Millis) -> bool {
+        now.since(last_used) < ttl.millis().saturating_add(self.grace)
+    }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct SystemEntry {
-    lifetime: i64,
-    last_used: Millis,
-}
-
-/// Who writes an entry, and how.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Write {
-    pub(super) node: NodeId,
-    pub(super) model: Symbol,
-    pub(super) session: Symbol,
-    pub(super) ttl: Ttl,
-    pub(super) at: Millis,
-}
-
-fn is_alive(last_used: Millis, lifetime: i64, now: Millis) -> bool {
-    now.since(last_used) < lifetime
-}
-
-impl Entries {
-    /// An empty cache whose entries are found for `grace` milliseconds beyond their TTL.
-    pub(super) fn new(grace: i64) -> Self {
-        Self { grace, ..Self::default() }
+impl Shared {
+    /// Down to which depth entries are alive.
+    fn live_down_to(&self, ttl: Ttl, lifetimes: Lifetimes, now: Millis) -> Option<u32> {
+        let dead = self.uses.partition_point(|(_, used)| !lifetimes.is_alive(ttl, *used, now));
+        self.uses.get(dead).map(|(depth, _)| *depth)
     }
 
-    fn lifetime(&self, ttl: Ttl) -> i64 {
-        ttl.millis().saturating_add(self.grace)
-    }
-
-    /// The entry at a node, if the model can read one there now.
-    pub(super) fn live(&self, node: NodeId, model: Symbol, now: Millis) -> Option<Place> {
-        let place = *self.places.get(&node)?;
-        (place.model == model && self.is_place_alive(place, now)).then_some(place)
-    }
-
-    /// The entry at a node, whoever wrote it and whether it is alive or not.
-    pub(super) fn written(&self, node: NodeId) -> Option<Place> {
-        self.places.get(&node).copied()
-    }
-
-    /// The entry of a model at a node, alive or not.
-    pub(super) fn written_for(&self, node: NodeId, model: Symbol) -> Option<Place> {
-        self.written(node).filter(|place| place.model == model)
-    }
-
-    fn is_place_alive(&self, place: Place, now: Millis) -> bool {
-        self.runs[place.run].live_up_to(now).is_some_and(|live| place.position <= live)
-    }
-
-    /// Stores an entry behind `before`, the nearest one on its path, and refreshes what is alive
-    /// there.
-    ///
-    /// With `shares_sessions` false a session does not keep the entries of another one alive.
-    pub(super) fn write(&mut self, write: Write, before: Option<Place>, shares_sessions: bool) {
-        let parent = before.filter(|before| shares_sessions || before.session == write.session);
-        let lifetime = self.lifetime(write.ttl);
-        let is_alive = |place: &Place| self.is_place_alive(*place, write.at);
-        let place = match parent {
-            Some(hit) if self.continues(hit, lifetime) && is_alive(&hit) => {
-                self.runs[hit.run].tip += 1;
-                Self::place(hit.run, hit.position + 1, &write)
-            }
-            parent => {
-                self.runs.push(Run { lifetime, tip: 0, parent, uses: Vec::new() });
-                Self::place(self.runs.len() - 1, 0, &write)
-            }
-        };
-        self.places.insert(write.node, place);
-        self.touch(place, write.at);
-    }
-
-    fn continues(&self, hit: Place, lifetime: i64) -> bool {
-        let run = &self.runs[hit.run];
-        run.tip == hit.position && run.lifetime == lifetime
-    }
-
-    fn place(run: usize, position: usize, write: &Write) -> Place {
-        Place { run, position, model: write.model, session: write.session }
-    }
-
-    /// Notes the use of an entry that was just written and, with it, of every live entry before
-    /// it.
-    fn touch(&mut self, written: Place, now: Millis) {
-        self.runs[written.run].use_at(written.position, now);
-        let mut next = self.runs[written.run].parent;
-        for _ in 0..LONGEST_PATH {
-            let Some(place) = next else { break };
-            let run = &mut self.runs[place.run];
-            if let Some(live) = run.live_up_to(now) {
-                run.use_at(live.min(place.position), now);
-            }
-            next = run.parent;
+    /// Forgets what has died, so that no later use brings it back.
+    fn forget_dead(&mut self, ttl: Ttl, lifetimes: Lifetimes, now: Millis) {
+        if let Some(live) = self.live_down_to(ttl, lifetimes, now) {
+            let alive = self.depths.partition_point(|depth| *depth <= live);
+            self.depths.truncate(alive);
+        } else {
+            self.depths.clear();
+            self.uses.clear();
         }
     }
 
-    /// Whether a conversation's system prompt is readable now.
-    pub(super) fn is_system_live(&self, key: SystemKey, now: Millis) -> bool {
-        self.systems.get(&key).is_some_and(|entry| is_alive(entry.last_used, entry.lifetime, now))
+    fn insert(&mut self, depth: u32) {
+        if let Err(place) = self.depths.binary_search(&depth) {
+            self.depths.insert(place, depth);
+        }
     }
 
-    /// Stores or refreshes the entry of a system prompt. An entry keeps the TTL it was written
-    /// with as long as it lives.
-    pub(super) fn use_system(&mut self, key: SystemKey, ttl: Ttl, now: Millis) {
-        let entry = match self.systems.get(&key) {
-            Some(entry) if is_alive(entry.last_used, entry.lifetime, now) => {
-                SystemEntry { lifetime: entry.lifetime, last_used: now.max(entry.last_used) }
+    /// Notes a read of everything down to a depth. A background request may be noted after a later
+    /// one of another branch; no clock goes back.
+    fn note_use(&mut self, depth: u32, now: Millis) {
+        if self.depths.first().is_none_or(|first| *first > depth) {
+            return;
+        }
+        let now = self.uses.last().map_or(now, |(_, used)| now.max(*used));
+        while self.uses.last().is_some_and(|(earlier, _)| *earlier <= depth) {
+            self.uses.pop();
+        }
+        self.uses.push((depth, now));
+    }
+}
+
+impl Stretch {
+    fn shared(&self) -> [(Ttl, &Shared); 2] {
+        [(Ttl::FiveMinutes, &self.five_minutes), (Ttl::OneHour, &self.one_hour)]
+    }
+
+    fn shared_mut(&mut self) -> [(Ttl, &mut Shared); 2] {
+        [(Ttl::FiveMinutes, &mut self.five_minutes), (Ttl::OneHour, &mut self.one_hour)]
+    }
+
+    fn fresh_at(&self, depth: u32) -> Option<&Fresh> {
+        let place = self.fresh.binary_search_by_key(&depth, |(depth, _)| *depth).ok()?;
+        Some(&self.fresh[place].1)
+    }
+
+    fn set_fresh(&mut self, depth: u32, entry: Fresh) {
+        match self.fresh.binary_search_by_key(&depth, |(depth, _)| *depth) {
+            Ok(place) => self.fresh[place].1 = entry,
+            Err(place) => self.fresh.insert(place, (depth, entry)),
+        }
+    }
+
+    fn is_readable(&self, depth: u32, lifetimes: Lifetimes, now: Millis) -> bool {
+        let is_fresh = self.fresh_at(depth).is_some_and(|entry| {
+            entry.readable_from <= now && lifetimes.is_alive(entry.ttl, entry.written, now)
+        });
+        is_fresh
+            || self.shared().into_iter().any(|(ttl, shared)| {
+                shared.depths.binary_search(&depth).is_ok()
+                    && shared.live_down_to(ttl, lifetimes, now).is_some_and(|live| depth <= live)
+            })
+    }
+
+    fn refresh(&mut self, depth: u32, lifetimes: Lifetimes, now: Millis) {
+        for (ttl, shared) in self.shared_mut() {
+            shared.forget_dead(ttl, lifetimes, now);
+        }
+        let end = self.fresh.partition_point(|(at, _)| *at <= depth);
+        for (at, entry) in self.fresh.extract_if(..end, |(_, entry)| entry.readable_from <= now) {
+            if lifetimes.is_alive(entry.ttl, entry.written, now) {
+                match entry.ttl {
+                    Ttl::FiveMinutes => self.five_minutes.insert(at),
+                    Ttl::OneHour => self.one_hour.insert(at),
+                }
             }
-            _ => SystemEntry { lifetime: self.lifetime(ttl), last_used: now },
+        }
+        for (_, shared) in self.shared_mut() {
+            shared.note_use(depth, now);
+        }
+    }
+}
+
+impl<'a> Entries<'a> {
+    /// An empty cache whose entries are found for `grace` milliseconds beyond their TTL.
+    pub(super) fn new(paths: &'a Paths, grace: i64) -> Self {
+        Self { paths, lifetimes: Lifetimes { grace }, stretches: FxHashMap::default() }
+    }
+
+    /// Whether there is an entry at a node that can be read now.
+    pub(super) fn is_readable(&self, node: NodeId, partition: Partition, now: Millis) -> bool {
+        let place = self.paths.place(node);
+        self.stretches
+            .get(&(place.path, partition))
+            .is_some_and(|stretch| stretch.is_readable(place.depth, self.lifetimes, now))
+    }
+
+    /// Notes that a prefix was read: every readable entry on its path starts its life anew.
+    pub(super) fn refresh(&mut self, node: NodeId, partition: Partition, now: Millis) {
+        for piece in self.paths.pieces(node) {
+            if let Some(stretch) = self.stretches.get_mut(&(piece.path, partition)) {
+                stretch.refresh(piece.depth, self.lifetimes, now);
+            }
+        }
+    }
+
+    /// Stores an entry where none can be read. Requests that write one prefix before it can be
+    /// read keep the longer TTL, the later start and the earlier moment of readability.
+    pub(super) fn store(
+        &mut self,
+        node: NodeId,
+        partition: Partition,
+        ttl: Ttl,
+        now: Millis,
+        readable_from: Millis,
+    ) {
+        let place = self.paths.place(node);
+        let lifetimes = self.lifetimes;
+        let stretch = self.stretches.entry((place.path, partition)).or_default();
+        let entry = match stretch.fresh_at(place.depth) {
+            Some(sibling) if lifetimes.is_alive(sibling.ttl, sibling.written, now) => Fresh {
+                ttl: ttl.max(sibling.ttl),
+                written: now.max(sibling.written),
+                readable_from: readable_from.min(sibling.readable_from),
+            },
+            _ => Fresh { ttl, written: now, readable_from },
         };
-        self.systems.insert(key, entry);
+        stretch.set_fresh(place.depth, entry);
     }
 }

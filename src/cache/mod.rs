@@ -3,6 +3,12 @@
 //! This layer knows neither JSON nor money, and nothing of where a prompt came from.
 
 mod entries;
+mod outcome;
+mod policy;
+mod refusal;
 mod simulate;
 
-pub use simulate::{Markers, Outcome, Policy, simulate};
+pub use outcome::Outcome;
+pub use policy::{Lookback, Markers, Policy};
+pub use refusal::{MOST_MARKERS, Refusal, refusal};
+pub use simulate::simulate;

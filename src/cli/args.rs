@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::cache::Lookback;
 use crate::prompt::SharedPrefix;
 use crate::strategy::Assumptions;
 
@@ -173,6 +174,9 @@ pub(super) struct SimulationArgs {
     /// How many seconds entries are still found beyond their TTL
     #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=3_600))]
     ttl_grace: u32,
+    /// What a marker counts when it looks back 20 for an entry, where the blocks are known
+    #[arg(long, value_enum, default_value_t = LookbackArg::Positions)]
+    lookback: LookbackArg,
     /// Price files to lay over the built-in table: cachesim's TOML or LiteLLM's JSON
     #[arg(long, value_name = "FILE")]
     pub(super) prices: Vec<PathBuf>,
@@ -195,6 +199,10 @@ impl SimulationArgs {
                 SharedPrefixArg::Warm => SharedPrefix::Warm,
             },
             ttl_grace: i64::from(self.ttl_grace) * 1_000,
+            lookback: match self.lookback {
+                LookbackArg::Positions => Lookback::Positions,
+                LookbackArg::Blocks => Lookback::Blocks,
+            },
         }
     }
 }
@@ -234,6 +242,15 @@ pub(super) enum SharedPrefixArg {
     Cold,
     /// It is always readable
     Warm,
+}
+
+/// `--lookback`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum LookbackArg {
+    /// A run of tool calls is one, and a run of tool results
+    Positions,
+    /// Every block is one
+    Blocks,
 }
 
 /// `--platform`.

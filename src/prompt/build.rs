@@ -4,7 +4,10 @@ use super::calibrate::{Calibrated, calibrate};
 use super::minimum::minimum_prefix;
 use super::recorded_break::is_kept;
 use super::step::{Step, StepKind};
-use super::trace::{BackgroundWrite, Node, NodeId, Prompt, PromptTrace};
+use super::tail::LARGEST_CONSTANT_TAIL;
+use super::trace::{BackgroundWrite, Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use super::ttl::Ttl;
+use crate::basis::Basis;
 use crate::conversation::{History, Request};
 use crate::model::canonical_name;
 use crate::units::Tokens;
@@ -26,30 +29,36 @@ pub enum SharedPrefix {
 #[must_use]
 pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptTrace {
     let calibrated = calibrate(history, steps);
-    let mut trace = PromptTrace::default();
+    let mut tree = Tree::default();
     for ((request, step), calibrated) in history.requests.iter().zip(steps).zip(&calibrated) {
         let (system_prefix, shared_prefix) = prefixes(history, step, calibrated, shared);
-        let (node, background) = add_nodes(&mut trace, request, step, calibrated);
+        let system_prefix = system_prefix.min(request.prompt_total());
+        let (node, background) = tree.add_nodes(request, step, calibrated);
+        let first_marker = tree.trace.markers.len();
+        tree.add_markers(request, step, calibrated, system_prefix);
         let read = request.usage.prompt.read;
         let is_opening = matches!(step.kind, StepKind::Opening | StepKind::ModelChange);
         let model = canonical_name(history.symbols.text(request.model));
-        trace.prompts.push(Prompt {
+        tree.trace.prompts.push(Prompt {
             start: request.start,
+            // When the answer began is known of the first line that was written of it, which is
+            // later than the entry can be read.
+            readable_from: request.start,
             model: request.model,
-            session: request.session,
+            scope: None,
+            session: Some(request.session),
             total: request.prompt_total(),
-            uncached_tail: calibrated.uncached_tail,
-            recorded_ttl: step.ttl,
             minimum: minimum_prefix(model, request.start),
             node,
+            markers: first_marker..tree.trace.markers.len(),
             background,
             opening: is_opening.then_some(read),
             broken_read: is_kept(history, request, step).then_some(read),
-            system_prefix: system_prefix.min(request.prompt_total()),
+            system_prefix,
             shared_prefix: shared_prefix.min(request.prompt_total()),
         });
     }
-    trace
+    tree.trace
 }
 
 /// The sizes of the system prefix and of the shared prefix under an assumption.
@@ -70,42 +79,114 @@ fn prefixes(
     }
 }
 
-/// Adds the end of the request's cached prefix to the tree, and that of a background request in
-/// front of it.
-fn add_nodes(
-    trace: &mut PromptTrace,
-    request: &Request,
-    step: &Step,
-    calibrated: &Calibrated,
-) -> (NodeId, Option<BackgroundWrite>) {
-    let mut parent = match step.predecessor {
-        None => push(trace, Node::System),
-        Some(predecessor) => {
-            let kept = step.dropped_thinking.unwrap_or(predecessor);
-            let before = trace.prompts[kept.0].node;
-            if step.is_rewritten { trace.system_of(before) } else { before }
-        }
-    };
-    let background = calibrated.background.map(|expected| {
-        let node = push_messages(trace, parent, expected.end);
-        parent = node;
-        BackgroundWrite { node, at: expected.at }
-    });
-    let recorded_end = request.usage.prompt.cached_end();
-    let end = if recorded_end > Tokens::ZERO {
-        recorded_end
-    } else {
-        request.prompt_total().saturating_sub(calibrated.uncached_tail)
-    };
-    (push_messages(trace, parent, end), background)
+/// The tree while it grows.
+#[derive(Default)]
+struct Tree {
+    trace: PromptTrace,
+    /// The system prompt in front of each node; of one itself, the node.
+    systems: Vec<NodeId>,
 }
 
-fn push_messages(trace: &mut PromptTrace, parent: NodeId, end: Tokens) -> NodeId {
-    let system = trace.system_of(parent);
-    push(trace, Node::Messages { parent, system, end })
-}
+impl Tree {
+    /// Adds the end of the request's cached prefix, and that of a background request in front of
+    /// it.
+    fn add_nodes(
+        &mut self,
+        request: &Request,
+        step: &Step,
+        calibrated: &Calibrated,
+    ) -> (NodeId, Option<BackgroundWrite>) {
+        let mut parent = match step.predecessor {
+            None => self.add_system(),
+            Some(predecessor) => {
+                let kept = step.dropped_thinking.unwrap_or(predecessor);
+                let before = self.trace.prompts[kept.0].node;
+                if step.is_rewritten { self.systems[before.0] } else { before }
+            }
+        };
+        let background = calibrated.background.map(|expected| {
+            parent = self.add_messages(parent, request, expected.end, Basis::Estimated);
+            BackgroundWrite { node: parent, at: expected.at }
+        });
+        let recorded_end = request.usage.prompt.cached_end();
+        let end = if recorded_end > Tokens::ZERO {
+            recorded_end
+        } else {
+            request.prompt_total().saturating_sub(calibrated.uncached_tail)
+        };
+        (self.add_messages(parent, request, end, Basis::Derived), background)
+    }
 
-fn push(trace: &mut PromptTrace, node: Node) -> NodeId {
-    trace.nodes.push(node);
-    NodeId(trace.nodes.len() - 1)
+    /// Adds the markers of the request that was added last: one behind the system prompt, one at
+    /// its end.
+    fn add_markers(
+        &mut self,
+        request: &Request,
+        step: &Step,
+        calibrated: &Calibrated,
+        system_prefix: Tokens,
+    ) {
+        let node = NodeId(self.trace.nodes.len() - 1);
+        let tail = calibrated.uncached_tail;
+        let end = request.prompt_total().saturating_sub(tail);
+        let is_constant = tail <= LARGEST_CONSTANT_TAIL;
+        let basis = if is_constant { Basis::Derived } else { Basis::Estimated };
+        let ttl = step.ttl;
+        let system = self.systems[node.0];
+        let system_end = system_prefix.min(end);
+        let system_ttl = ttl.map(|ttl| ttl.system);
+        self.add_marker(system, system_end, Basis::Estimated, system_ttl);
+        self.add_marker(node, end, basis, ttl.map(|ttl| ttl.messages));
+    }
+
+    fn add_marker(&mut self, node: NodeId, end: Tokens, basis: Basis, ttl: Option<Ttl>) {
+        self.trace.markers.push(Marker {
+            node,
+            end,
+            basis,
+            ttl,
+            is_global: false,
+            is_automatic: false,
+            is_markable: true,
+        });
+    }
+
+    /// A system prompt whose size each of its requests estimates for itself.
+    fn add_system(&mut self) -> NodeId {
+        let node = NodeId(self.trace.nodes.len());
+        self.systems.push(node);
+        self.trace.nodes.push(Node {
+            parent: None,
+            end: Tokens::ZERO,
+            basis: Basis::Estimated,
+            positions: 1,
+            blocks: 1,
+            level: Level::System,
+            session: None,
+        });
+        node
+    }
+
+    /// A prefix that reaches into the messages. What lies between it and its parent is at least
+    /// one position, so that no entry within reach of a marker is missed.
+    fn add_messages(
+        &mut self,
+        parent: NodeId,
+        request: &Request,
+        end: Tokens,
+        basis: Basis,
+    ) -> NodeId {
+        let before = *self.trace.node(parent);
+        self.systems.push(self.systems[parent.0]);
+        self.trace.nodes.push(Node {
+            parent: Some(parent),
+            end,
+            basis,
+            positions: before.positions + 1,
+            blocks: before.blocks + 1,
+            level: Level::Messages,
+            session: Some(request.session),
+        });
+        NodeId(self.trace.nodes.len() - 1)
+    }
 }

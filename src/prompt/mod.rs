@@ -5,6 +5,7 @@ mod background;
 mod build;
 mod calibrate;
 mod minimum;
+mod paths;
 mod recorded_break;
 mod shared_prefix;
 mod step;
@@ -16,7 +17,9 @@ mod ttl;
 mod version;
 
 pub use build::{SharedPrefix, build};
+pub(crate) use paths::Paths;
 pub use recorded_break::{is_break, recorded_shortfall};
 pub use step::{Step, StepKind, steps};
-pub use trace::{BackgroundWrite, LARGEST_CONSTANT_TAIL, Node, NodeId, Prompt, PromptTrace};
+pub use tail::LARGEST_CONSTANT_TAIL;
+pub use trace::{BackgroundWrite, Level, Marker, Node, NodeId, Prompt, PromptTrace};
 pub use ttl::{TierTtl, Ttl};

@@ -12,6 +12,10 @@ use crate::conversation::Request;
 use crate::id::Symbol;
 use crate::units::Tokens;
 
+/// A tail up to this is the constant overhead of a model, which repeats from request to request;
+/// only a larger one is content.
+pub const LARGEST_CONSTANT_TAIL: Tokens = Tokens(20);
+
 /// Before any request was seen: what most recent models have.
 const COMMON_TAIL: Tokens = Tokens(2);
 

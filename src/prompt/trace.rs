@@ -1,40 +1,73 @@
 //! Prompts as paths through a tree of prefixes.
 //!
-//! A node is the end of a prefix that some request marked for caching. Requests of a conversation
-//! share the nodes before them, and so do sessions that go on from one another; memory grows with
-//! the number of requests, not with requests times history.
+//! A node is the end of a prefix: of a block where the bytes are known, of what a request had cached
+//! where only its usage is. Requests of a conversation share the nodes before them, and so do
+//! forks, and sessions with equal bytes; memory grows with new content, not with requests times
+//! history.
 //!
 //! A [`Prompt`] carries of its own recorded usage only what a simulation may know: the total, the
 //! TTLs of its markers, and, for the first request of a chain or after a change of model, the read
 //! that shows what was already warm. Its split into read, written and input is not here.
 
-use super::ttl::TierTtl;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::paths::Paths;
+use super::ttl::Ttl;
+use crate::basis::Basis;
 use crate::id::Symbol;
 use crate::units::{Millis, Tokens};
-
-/// A tail up to this is the constant overhead of a model, which repeats from request to request;
-/// only a larger one is content.
-pub const LARGEST_CONSTANT_TAIL: Tokens = Tokens(20);
 
 /// A node of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub usize);
 
+/// The part of a prompt that a node belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Tools and system prompt.
+    System,
+    /// The conversation.
+    Messages,
+}
+
 /// The end of a prefix.
 #[derive(Clone, Copy, Debug)]
-pub enum Node {
-    /// The end of tools and system prompt, in front of a conversation. Its size is an estimate
-    /// that each prompt carries.
-    System,
-    /// The end of a prefix that reaches into the messages.
-    Messages {
-        /// The prefix that this one extends.
-        parent: NodeId,
-        /// The system prompt in front of it all.
-        system: NodeId,
-        /// The size of the whole prefix.
-        end: Tokens,
-    },
+pub struct Node {
+    /// The prefix that this one extends; always an earlier node.
+    pub parent: Option<NodeId>,
+    /// The size of the whole prefix. A request whose own marker stands here knows better.
+    pub end: Tokens,
+    /// What the size rests on.
+    pub basis: Basis,
+    /// How many positions the prefix has: every block is one, a run of tool calls or of tool
+    /// results one together.
+    pub positions: u32,
+    /// How many blocks the prefix has.
+    pub blocks: u32,
+    /// Where the prefix ends.
+    pub level: Level,
+    /// The session that wrote it, where sessions may be taken apart.
+    pub session: Option<Symbol>,
+}
+
+/// A marker (`cache_control`), as recorded or where a policy may put one.
+#[derive(Clone, Copy, Debug)]
+pub struct Marker {
+    /// The prefix it marks.
+    pub node: NodeId,
+    /// The size of that prefix as this request knows it.
+    pub end: Tokens,
+    /// What the size rests on.
+    pub basis: Basis,
+    /// Its recorded TTL; `None` where none was recorded.
+    pub ttl: Option<Ttl>,
+    /// Whether it has `scope: global`: its entries are shared by all scopes.
+    pub is_global: bool,
+    /// Whether it is the request's own (automatic caching) and not a block's.
+    pub is_automatic: bool,
+    /// Whether its block may carry a marker.
+    pub is_markable: bool,
 }
 
 /// A request that the client sent without recording it, and that extended the cached prefix.
@@ -47,24 +80,26 @@ pub struct BackgroundWrite {
 }
 
 /// One request, as far as a simulation may know it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Prompt {
     /// When it was sent.
     pub start: Millis,
+    /// When its response began, from which on its writes can be read.
+    pub readable_from: Millis,
     /// The model, of which each has caches of its own.
     pub model: Symbol,
-    /// The session it belongs to.
-    pub session: Symbol,
-    /// The size of the whole prompt; measured.
+    /// The organisation or workspace whose cache it uses.
+    pub scope: Option<Symbol>,
+    /// The session it belongs to, where sessions may be taken apart.
+    pub session: Option<Symbol>,
+    /// The size of the whole prompt.
     pub total: Tokens,
-    /// What stands behind the last marker; calibrated on earlier requests.
-    pub uncached_tail: Tokens,
-    /// The TTLs of its markers as recorded; `None` where nothing was ever cached.
-    pub recorded_ttl: Option<TierTtl>,
     /// The shortest prefix its model caches.
     pub minimum: Tokens,
-    /// Where its own cached prefix ends.
+    /// Where its own prefix ends, or the part of it that is cached.
     pub node: NodeId,
+    /// Its markers in [`PromptTrace::markers`], in the order of the prefix.
+    pub markers: Range<usize>,
     /// A background request since the one before.
     pub background: Option<BackgroundWrite>,
     /// What was warm when its chain began or changed its model; measured.
@@ -77,22 +112,38 @@ pub struct Prompt {
     pub shared_prefix: Tokens,
 }
 
-impl PromptTrace {
-    /// The system prompt in front of a node, or the node itself where it is one.
-    #[must_use]
-    pub fn system_of(&self, node: NodeId) -> NodeId {
-        match self.nodes[node.0] {
-            Node::System => node,
-            Node::Messages { system, .. } => system,
-        }
-    }
-}
-
 /// All requests of a run against one cache, in the order in which they were sent.
 #[derive(Debug, Default)]
 pub struct PromptTrace {
-    /// The tree.
+    /// The tree, parents before their children.
     pub nodes: Vec<Node>,
+    /// The markers of all prompts.
+    pub markers: Vec<Marker>,
     /// The prompts, in the order of the history's requests.
     pub prompts: Vec<Prompt>,
+    paths: OnceLock<Paths>,
+}
+
+impl PromptTrace {
+    /// The node behind an id.
+    #[must_use]
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0]
+    }
+
+    /// The markers of a prompt.
+    #[must_use]
+    pub fn markers_of(&self, prompt: &Prompt) -> &[Marker] {
+        &self.markers[prompt.markers.clone()]
+    }
+
+    /// A node and all before it, from its end to the root.
+    pub fn path(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::successors(Some(node), |node| self.node(*node).parent)
+    }
+
+    /// The tree cut into long paths; made once, when the tree is complete.
+    pub(crate) fn paths(&self) -> &Paths {
+        self.paths.get_or_init(|| Paths::new(&self.nodes))
+    }
 }

@@ -1,6 +1,6 @@
 //! Caching policies by name: what was recorded, what the rules make of it, and other designs.
 
-use crate::cache::{Markers, Policy};
+use crate::cache::{Lookback, Markers, Policy};
 use crate::prompt::{SharedPrefix, TierTtl, Ttl};
 
 /// A strategy that can be asked for by name.
@@ -32,6 +32,8 @@ pub struct Assumptions {
     pub shared_prefix: SharedPrefix,
     /// How long entries are found beyond their TTL, in milliseconds.
     pub ttl_grace: i64,
+    /// What a marker counts when it looks back.
+    pub lookback: Lookback,
 }
 
 const fn recorded(name: &'static str, summary: &'static str, kind: StrategyKind) -> Strategy {
@@ -81,6 +83,7 @@ impl Strategy {
             markers,
             keeps_breaks,
             ttl_grace: assumptions.ttl_grace,
+            lookback: assumptions.lookback,
             shares_sessions: assumptions.shared_prefix != SharedPrefix::Cold,
         };
         match self.kind {

@@ -1,0 +1,38 @@
+//! How one prompt is billed.
+
+use super::refusal::Refusal;
+use crate::basis::Basis;
+use crate::prompt::Ttl;
+use crate::units::Tokens;
+
+/// How one prompt is billed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Read from cache.
+    pub read: Tokens,
+    /// Written for five minutes.
+    pub write_5m: Tokens,
+    /// Written for an hour.
+    pub write_1h: Tokens,
+    /// Sent in full.
+    pub input: Tokens,
+    /// What the split rests on.
+    pub basis: Basis,
+    /// Why the service refuses the request; then all figures are zero.
+    pub refusal: Option<Refusal>,
+}
+
+impl Outcome {
+    /// The whole prompt; nothing for a refused one.
+    #[must_use]
+    pub fn total(&self) -> Tokens {
+        self.read + self.write_5m + self.write_1h + self.input
+    }
+
+    pub(super) fn add_written(&mut self, ttl: Ttl, tokens: Tokens) {
+        match ttl {
+            Ttl::FiveMinutes => self.write_5m += tokens,
+            Ttl::OneHour => self.write_1h += tokens,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What a simulation changes about the recorded requests, and what it assumes of the service.
+
+use crate::prompt::{Level, Marker, TierTtl, Ttl};
+
+/// A caching policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Which markers there are.
+    pub markers: Markers,
+    /// Whether breaks that were recorded inside the TTL happen here, too.
+    pub keeps_breaks: bool,
+    /// How long entries are found beyond their TTL, in milliseconds: providers delete them promptly,
+    /// though not immediately, and the starts of requests are known to seconds only.
+    pub ttl_grace: i64,
+    /// Whether a session keeps the entries of another one alive that it shares a prefix with.
+    pub shares_sessions: bool,
+    /// What a marker counts when it looks back.
+    pub lookback: Lookback,
+}
+
+/// The markers of a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Markers {
+    /// None: everything is sent in full.
+    None,
+    /// Those recorded.
+    AsRecorded,
+    /// Where the recorded ones are, with these TTLs.
+    Fixed(TierTtl),
+}
+
+/// What a marker counts when it looks back for an entry. The documentation spoke of blocks until
+/// August 2026 and speaks of positions since; some platforms still say blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lookback {
+    /// A run of tool calls is one, and a run of tool results.
+    #[default]
+    Positions,
+    /// Every block is one.
+    Blocks,
+}
+
+impl Markers {
+    /// The TTL that a marker has under the policy; `None` where there is no marker.
+    pub(super) fn ttl(self, marker: &Marker, level: Level) -> Option<Ttl> {
+        match (self, level) {
+            (Self::None, _) => None,
+            (Self::AsRecorded, _) => marker.ttl,
+            (Self::Fixed(ttl), Level::System) => Some(ttl.system),
+            (Self::Fixed(ttl), Level::Messages) => Some(ttl.messages),
+        }
+    }
+}

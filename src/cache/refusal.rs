@@ -1,0 +1,58 @@
+//! Requests that the service refuses for their markers.
+//!
+//! A refused request is answered with an error: nothing is read, written or billed. Where several
+//! reasons apply, the first in the order of [`Refusal`] is given.
+
+use crate::prompt::{Marker, Ttl};
+
+/// The most markers a request may have, the automatic one among them.
+pub const MOST_MARKERS: usize = 4;
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Refusal {
+    /// The automatic marker falls on a block that is marked with another TTL.
+    TtlConflict,
+    /// More than four markers.
+    TooManyBreakpoints,
+    /// A marker for five minutes in front of one for an hour.
+    TtlOrder,
+    /// A marker on a block that cannot carry one.
+    UnmarkableBlock,
+}
+
+impl Refusal {
+    /// The name in the ledger.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TtlConflict => "ttl_conflict",
+            Self::TooManyBreakpoints => "too_many_breakpoints",
+            Self::TtlOrder => "ttl_order",
+            Self::UnmarkableBlock => "unmarkable_block",
+        }
+    }
+}
+
+/// Why the markers of a request, with the TTLs they are sent with, are refused, if they are.
+#[must_use]
+pub fn refusal(markers: &[(&Marker, Ttl)]) -> Option<Refusal> {
+    let automatic = markers.iter().find(|(marker, _)| marker.is_automatic);
+    let doubled = automatic.and_then(|(automatic, ttl)| {
+        let is_same_block =
+            |(marker, _): &&(&Marker, Ttl)| !marker.is_automatic && marker.node == automatic.node;
+        markers.iter().find(is_same_block).map(|(_, explicit)| explicit != ttl)
+    });
+    let blocks = markers.len() - usize::from(doubled.is_some());
+    if doubled == Some(true) {
+        Some(Refusal::TtlConflict)
+    } else if blocks > MOST_MARKERS {
+        Some(Refusal::TooManyBreakpoints)
+    } else if markers.windows(2).any(|pair| pair[0].1 < pair[1].1) {
+        Some(Refusal::TtlOrder)
+    } else if markers.iter().any(|(marker, _)| !marker.is_markable) {
+        Some(Refusal::UnmarkableBlock)
+    } else {
+        None
+    }
+}

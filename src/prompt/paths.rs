@@ -1,0 +1,117 @@
+//! The tree of prefixes cut into paths, so that whatever concerns a whole prefix takes a few steps.
+//!
+//! Each node continues the path of its parent if most of the tree behind the parent is behind it
+//! (heavy-path decomposition). From any node to the root there are at most log₂(nodes) paths,
+//! however the conversations branch.
+
+use super::trace::{Node, NodeId};
+
+/// A place in the tree: a path, and how far down from the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The path.
+    pub(crate) path: u32,
+    /// The number of nodes before this one on its way from the root.
+    pub(crate) depth: u32,
+}
+
+/// The paths of a tree.
+#[derive(Debug)]
+pub(crate) struct Paths {
+    places: Vec<Place>,
+    /// For each path, the node in front of its first one.
+    before: Vec<Option<NodeId>>,
+}
+
+impl Paths {
+    /// Cuts a tree whose parents stand before their children.
+    pub(crate) fn new(nodes: &[Node]) -> Self {
+        let heavy = heavy_children(nodes);
+        let mut places: Vec<Place> = Vec::with_capacity(nodes.len());
+        let mut before = Vec::new();
+        for (index, node) in nodes.iter().enumerate() {
+            let depth = node.parent.map_or(0, |parent| places[parent.0].depth + 1);
+            let continued = node.parent.filter(|parent| heavy[parent.0] == Some(NodeId(index)));
+            let path = continued.map_or_else(
+                || {
+                    before.push(node.parent);
+                    u32::try_from(before.len() - 1).expect("fewer than 2^32 nodes")
+                },
+                |parent| places[parent.0].path,
+            );
+            places.push(Place { path, depth });
+        }
+        Self { places, before }
+    }
+
+    /// Where a node stands.
+    pub(crate) fn place(&self, node: NodeId) -> Place {
+        self.places[node.0]
+    }
+
+    /// The pieces of paths from a node to the root: on each, how far down the prefix reaches.
+    pub(crate) fn pieces(&self, node: NodeId) -> impl Iterator<Item = Place> + '_ {
+        std::iter::successors(Some(self.place(node)), |piece| {
+            self.before[piece.path as usize].map(|node| self.place(node))
+        })
+    }
+}
+
+/// For each node the child with the most nodes behind it, the first of several.
+fn heavy_children(nodes: &[Node]) -> Vec<Option<NodeId>> {
+    let mut sizes = vec![1_u32; nodes.len()];
+    let mut heavy: Vec<Option<NodeId>> = vec![None; nodes.len()];
+    for (index, node) in nodes.iter().enumerate().rev() {
+        let Some(parent) = node.parent else { continue };
+        sizes[parent.0] += sizes[index];
+        let is_heaviest = heavy[parent.0].is_none_or(|other| sizes[index] >= sizes[other.0]);
+        if is_heaviest {
+            heavy[parent.0] = Some(NodeId(index));
+        }
+    }
+    heavy
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::basis::Basis;
+    use crate::prompt::Level;
+    use crate::units::Tokens;
+
+    fn tree(parents: &[Option<usize>]) -> Vec<Node> {
+        let node = |parent: &Option<usize>| Node {
+            parent: parent.map(NodeId),
+            end: Tokens::ZERO,
+            basis: Basis::Derived,
+            positions: 0,
+            blocks: 0,
+            level: Level::Messages,
+            session: None,
+        };
+        parents.iter().map(node).collect()
+    }
+
+    #[test]
+    fn a_conversation_with_a_short_branch_is_one_path() {
+        // 0 ─ 1 ─ 2 ─ 4
+        //      └─ 3
+        let paths = Paths::new(&tree(&[None, Some(0), Some(1), Some(1), Some(2)]));
+        let pieces: Vec<_> = paths.pieces(NodeId(4)).collect();
+        assert_eq!(pieces, [Place { path: 0, depth: 3 }]);
+        let pieces: Vec<_> = paths.pieces(NodeId(3)).collect();
+        assert_eq!(pieces, [Place { path: 1, depth: 2 }, Place { path: 0, depth: 1 }]);
+    }
+
+    #[test]
+    fn a_comb_has_few_pieces_to_the_root() {
+        // Every node has a dead end as its first child and goes on with the second.
+        let mut parents = vec![None];
+        for step in 0..500 {
+            parents.push(Some(step * 2));
+            parents.push(Some(step * 2));
+        }
+        let paths = Paths::new(&tree(&parents));
+        assert!(paths.pieces(NodeId(1_000)).count() <= 10);
+    }
+}
