@@ -21,11 +21,16 @@
 pub mod basis;
 pub mod id;
 pub mod model;
+pub mod ttl;
 pub mod units;
 
 pub mod input;
 
 pub mod transcript;
+
+pub mod harness;
+
+pub mod capture;
 
 pub mod conversation;
 

@@ -3,12 +3,14 @@
 
 mod cli;
 mod common;
+mod conformance;
 mod corpus;
 mod fixtures;
 mod generated;
 mod laws;
 mod mutation;
 mod outputs;
+mod placement;
 
 /// A test module that nobody declared above would silently never run.
 #[test]

@@ -1,7 +1,8 @@
 //! What happened at a request, in the words of the record.
 
 use crate::conversation::{History, RequestIndex};
-use crate::prompt::{LARGEST_CONSTANT_TAIL, Step, StepKind, Ttl, is_break, recorded_shortfall};
+use crate::prompt::{LARGEST_CONSTANT_TAIL, Step, StepKind, is_break, recorded_shortfall};
+use crate::ttl::Ttl;
 use crate::units::Tokens;
 
 /// Something worth a word.
@@ -70,13 +71,12 @@ pub fn turns<'a>(
 fn added(history: &History, index: RequestIndex, step: &Step) -> Option<Tokens> {
     let request = history.request(index);
     let previous = history.predecessor(request)?;
+    let (own, before) = (request.usage.as_ref()?, previous.usage.as_ref()?);
     let is_comparable = !previous.output_is_lower_bound
         && !step.is_rewritten
         && request.model == previous.model
         && !request.between.rewrites_history();
-    is_comparable.then(|| {
-        request.prompt_total().saturating_sub(previous.prompt_total() + previous.usage.output)
-    })
+    is_comparable.then(|| own.prompt.total().saturating_sub(before.prompt.total() + before.output))
 }
 
 fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
@@ -106,8 +106,9 @@ fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
     if let StepKind::Continued = step.kind {
         events.extend(difference(history, index, step));
     }
-    if request.usage.prompt.input > LARGEST_CONSTANT_TAIL {
-        events.push(Event::UncachedTail(request.usage.prompt.input));
+    let input = request.usage.as_ref().map_or(Tokens::ZERO, |usage| usage.prompt.input);
+    if input > LARGEST_CONSTANT_TAIL {
+        events.push(Event::UncachedTail(input));
     }
     if !request.is_live {
         events.push(Event::Rewound);
@@ -119,12 +120,13 @@ fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
 fn difference(history: &History, index: RequestIndex, step: &Step) -> Option<Event> {
     let request = history.request(index);
     let previous = history.predecessor(request)?;
-    let read = request.usage.prompt.read;
+    let read = request.usage.as_ref()?.prompt.read;
+    let previous_read = previous.usage.as_ref()?.prompt.read;
     let shortfall = recorded_shortfall(request, step);
     if step.dropped_thinking.is_some() && read >= step.kept_end {
         return None;
     }
-    if read == previous.usage.prompt.read && shortfall > Tokens::ZERO {
+    if read == previous_read && shortfall > Tokens::ZERO {
         return Some(Event::OneStepBehind(shortfall));
     }
     if is_break(request, step) || shortfall > Tokens(2_000) {

@@ -30,6 +30,8 @@ pub struct Coverage {
     pub openings: u64,
     /// First requests after a change of model.
     pub model_changes: u64,
+    /// Captured requests whose usage is unknown, so that there is nothing to compare with.
+    pub without_usage: u64,
 }
 
 /// How far simulated and recorded reads agree over some requests.
@@ -150,7 +152,7 @@ struct Comparison {
 impl Comparison {
     fn of(request: &Request, replay: &Row<'_>) -> Self {
         Self {
-            recorded: request.usage.prompt.read,
+            recorded: request.recorded().prompt.read,
             simulated: replay.billing.read,
             prompt: request.prompt_total(),
         }
@@ -173,8 +175,12 @@ pub fn verify(ledger: &Ledger<'_>, steps: &[Step], selection: &Selection) -> Opt
     let mut verification = Verification::default();
     for index in selection.requests() {
         verification.count_conservation(ledger, index);
-        let row = ledger.row(replay, index);
-        verification.add_money(&ledger.row(billed, index), &row, ledger, &steps[index.0]);
+        let (Some(recorded), Some(row)) = (ledger.row(billed, index), ledger.row(replay, index))
+        else {
+            verification.coverage.without_usage += 1;
+            continue;
+        };
+        verification.add_money(&recorded, &row, ledger, &steps[index.0]);
         verification.compare(ledger, &row, &steps[index.0]);
         verification.add_expiry(ledger, replay, index, &steps[index.0]);
     }
@@ -190,9 +196,10 @@ pub fn verify(ledger: &Ledger<'_>, steps: &[Step], selection: &Selection) -> Opt
 
 impl Verification {
     fn count_conservation(&mut self, ledger: &Ledger<'_>, index: RequestIndex) {
-        let prompt = ledger.history.request(index).prompt_total();
-        for column in &ledger.columns {
-            let billing = ledger.row(column, index).billing;
+        let prompt = ledger.prompt_total(index);
+        let rows = ledger.columns.iter().filter_map(|column| ledger.row(column, index));
+        for row in rows.filter(|row| row.refusal.is_none()) {
+            let billing = row.billing;
             let parts = billing.read + billing.write_5m + billing.write_1h + billing.input;
             self.conserved_rows += 1;
             self.violations += u64::from(parts != prompt);
@@ -263,8 +270,11 @@ impl Verification {
             return;
         }
         let is_expired = |read: Tokens| read.0 * 2 < step.previous_end.0;
-        let recorded = is_expired(ledger.history.request(index).usage.prompt.read);
-        let simulated = is_expired(ledger.row(replay, index).billing.read);
+        let recorded = is_expired(ledger.history.request(index).recorded().prompt.read);
+        let Some(simulated) = ledger.row(replay, index).map(|row| is_expired(row.billing.read))
+        else {
+            return;
+        };
         self.expiries.pairs += 1;
         self.expiries.recorded += u64::from(recorded);
         self.expiries.simulated += u64::from(simulated);

@@ -8,7 +8,8 @@
 use rustc_hash::FxHashMap;
 
 use crate::id::Symbol;
-use crate::prompt::{NodeId, Paths, Ttl};
+use crate::prompt::{NodeId, Paths};
+use crate::ttl::Ttl;
 use crate::units::Millis;
 
 /// A cache of its own: entries are found only by requests and markers of the same partition.

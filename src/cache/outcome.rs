@@ -2,7 +2,7 @@
 
 use super::refusal::Refusal;
 use crate::basis::Basis;
-use crate::prompt::Ttl;
+use crate::ttl::Ttl;
 use crate::units::Tokens;
 
 /// How one prompt is billed.

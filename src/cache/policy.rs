@@ -1,6 +1,7 @@
 //! What a simulation changes about the recorded requests, and what it assumes of the service.
 
-use crate::prompt::{Level, Marker, TierTtl, Ttl};
+use crate::prompt::{Level, Marker};
+use crate::ttl::{TierTtl, Ttl};
 
 /// A caching policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

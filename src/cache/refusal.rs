@@ -3,7 +3,8 @@
 //! A refused request is answered with an error: nothing is read, written or billed. Where several
 //! reasons apply, the first in the order of [`Refusal`] is given.
 
-use crate::prompt::{Marker, Ttl};
+use crate::prompt::Marker;
+use crate::ttl::Ttl;
 
 /// The most markers a request may have, the automatic one among them.
 pub const MOST_MARKERS: usize = 4;

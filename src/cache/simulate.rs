@@ -13,7 +13,8 @@ use super::outcome::Outcome;
 use super::policy::{Lookback, Policy};
 use super::refusal::refusal;
 use crate::basis::Basis;
-use crate::prompt::{Level, Marker, NodeId, Prompt, PromptTrace, Ttl};
+use crate::prompt::{Level, Marker, NodeId, Prompt, PromptTrace};
+use crate::ttl::Ttl;
 use crate::units::{Millis, Tokens};
 
 /// How many positions a marker looks back for an entry, its own counted.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cache::Lookback;
+use crate::capture::TokenCounting;
+use crate::conversation::ReadOptions;
 use crate::prompt::SharedPrefix;
 use crate::strategy::Assumptions;
 
@@ -67,6 +69,9 @@ pub(super) struct AnalyzeArgs {
     /// Whether counterfactuals keep the recorded breaks inside the TTL
     #[arg(long, value_enum, default_value_t = BreaksArg::Keep)]
     pub(super) breaks: BreaksArg,
+    /// How captured prompts are measured.
+    #[command(flatten)]
+    pub(super) tokens: TokensArgs,
     /// The simulation.
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
@@ -204,6 +209,30 @@ impl SimulationArgs {
                 LookbackArg::Blocks => Lookback::Blocks,
             },
         }
+    }
+}
+
+/// How the tokens of captured prompts are counted.
+#[derive(Debug, Args)]
+pub(super) struct TokensArgs {
+    /// How captured prompts are measured: auto (estimated, and corrected by recorded usage), or
+    /// bytes:N (N bytes are a token; bytes:1 is exact)
+    #[arg(long, value_name = "COUNTING", default_value = "auto", value_parser = token_counting)]
+    tokens: TokenCounting,
+}
+
+impl TokensArgs {
+    /// How captures are read.
+    pub(super) fn read_options(&self) -> ReadOptions {
+        ReadOptions { counting: self.tokens, keeps_bytes: false }
+    }
+}
+
+fn token_counting(text: &str) -> Result<TokenCounting, String> {
+    match text.strip_prefix("bytes:").map(str::parse) {
+        None if text == "auto" => Ok(TokenCounting::Estimated),
+        Some(Ok(bytes)) => Ok(TokenCounting::Bytes(bytes)),
+        _ => Err("expected auto, or bytes:N with N from 1 on".to_owned()),
     }
 }
 

@@ -12,7 +12,7 @@ use super::args::{InputArgs, OutputArgs};
 use super::error::CliError;
 use super::moment::moment;
 use super::output::say;
-use crate::conversation::{History, read};
+use crate::conversation::{History, ReadOptions, read};
 use crate::input::{Discovered, Location, Source, discover};
 use crate::ledger::Selection;
 use crate::report::{grouped, terminal_safe};
@@ -24,7 +24,11 @@ const QUIET_TIME: Duration = Duration::from_secs(1);
 const NAMED_LINES: usize = 5;
 
 /// Reads everything the arguments name.
-pub(super) fn read_history(input: &InputArgs, output: &OutputArgs) -> Result<History, CliError> {
+pub(super) fn read_history(
+    input: &InputArgs,
+    output: &OutputArgs,
+    options: ReadOptions,
+) -> Result<History, CliError> {
     let paths = if input.paths.is_empty() { default_paths()? } else { input.paths.clone() };
     let discovered = discover(&paths);
     if discovered.sources.is_empty() && discovered.diagnostics.counts().next().is_none() {
@@ -33,7 +37,7 @@ pub(super) fn read_history(input: &InputArgs, output: &OutputArgs) -> Result<His
         ));
     }
     refuse_to_overwrite(&discovered, output)?;
-    let history = read_with_progress(discovered, output.quiet);
+    let history = read_with_progress(discovered, options, output.quiet);
     if !output.quiet {
         name_damage(&history, output.verbose);
     }
@@ -42,7 +46,9 @@ pub(super) fn read_history(input: &InputArgs, output: &OutputArgs) -> Result<His
     }
     if history.requests.is_empty() {
         return Err(CliError::NoInput(
-            "no request in the input: cachesim reads Claude Code transcripts (*.jsonl)".to_owned(),
+            "no request in the input: cachesim reads Claude Code transcripts, captured requests, \
+             bundles and claude-trace logs (*.jsonl)"
+                .to_owned(),
         ));
     }
     Ok(history)
@@ -98,9 +104,9 @@ fn default_paths() -> Result<Vec<PathBuf>, CliError> {
     Ok(folders)
 }
 
-fn read_with_progress(discovered: Discovered, quiet: bool) -> History {
+fn read_with_progress(discovered: Discovered, options: ReadOptions, quiet: bool) -> History {
     if quiet || !std::io::stderr().is_terminal() || env::var_os("CI").is_some() {
-        return read(discovered, |_| {});
+        return read(discovered, options, |_| {});
     }
     let total = discovered.sources.iter().map(|source| source.size).sum();
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
@@ -108,7 +114,7 @@ fn read_with_progress(discovered: Discovered, quiet: bool) -> History {
         bar.set_style(style);
     }
     let began = Instant::now();
-    let history = read(discovered, |bytes| {
+    let history = read(discovered, options, |bytes| {
         bar.inc(bytes);
         if bar.is_hidden() && began.elapsed() > QUIET_TIME {
             bar.set_draw_target(ProgressDrawTarget::stderr());

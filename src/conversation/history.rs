@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::between::Between;
+use super::captured::CapturedPrompts;
 use super::file::{FileConversation, FileResponse};
 use super::origin::{Copies, find_copies};
 use crate::id::{EntryId, Symbol, Symbols};
@@ -19,8 +20,8 @@ pub struct RequestIndex(pub usize);
 #[allow(clippy::struct_excessive_bools)] // independent facts, not states of one machine
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// `message.id` of the answer.
-    pub message: Symbol,
+    /// `message.id` of the answer; captures need not know it.
+    pub message: Option<Symbol>,
     /// `requestId`.
     pub request: Option<Symbol>,
     /// `message.model`.
@@ -43,8 +44,8 @@ pub struct Request {
     pub answered: Option<Millis>,
     /// The time of the answer's last line.
     pub finished: Millis,
-    /// What the answer reports.
-    pub usage: Usage,
+    /// What the answer reports; captures need not know it, transcripts do.
+    pub usage: Option<Usage>,
     /// Whether the recorded output may be less than the real one.
     pub output_is_lower_bound: bool,
     /// Whether the answer ends a turn.
@@ -68,11 +69,15 @@ pub struct InputFile {
     pub label: Arc<str>,
 }
 
-/// Every request of the input, once, in the order in which they were sent.
+/// Every request of the input, once: those of transcripts in the order in which they were sent, then
+/// the captured ones in theirs. (The bytes of a transcript's prompt are not known, so the two can
+/// share no prefix.)
 #[derive(Debug, Default)]
 pub struct History {
     /// Requests by start, then by answer, file and line. A predecessor always comes first.
     pub requests: Vec<Request>,
+    /// The prompts of the captured ones.
+    pub captured: CapturedPrompts,
     /// The files read, in input order.
     pub files: Vec<InputFile>,
     /// The strings of the requests.
@@ -220,7 +225,7 @@ fn request_of(file: usize, response: &FileResponse) -> Result<Request, (Kind, &'
     let start = sent.ok_or((Kind::MissingTimestamp, "no line of it has a time; it is left out"))?;
     let session = response.session.expect("`move_symbols` names every session");
     Ok(Request {
-        message: lines.message,
+        message: Some(lines.message),
         request: lines.request,
         model: lines.model,
         session,
@@ -232,7 +237,7 @@ fn request_of(file: usize, response: &FileResponse) -> Result<Request, (Kind, &'
         start,
         answered,
         finished: lines.last_timestamp.unwrap_or(start).max(start),
-        usage,
+        usage: Some(usage),
         output_is_lower_bound: lines.output_is_lower_bound(),
         ends_turn: lines.ends_turn(),
         has_thinking: lines.has_thinking,
@@ -307,6 +312,20 @@ fn move_starts_up(placed: &mut [Placed], predecessors: &[Option<usize>]) -> Vec<
 }
 
 impl History {
+    /// Those whose prompts are not known, only their usage.
+    #[must_use]
+    pub fn of_transcripts(&self) -> &[Request] {
+        let captured = self.captured.requests.len();
+        &self.requests[..self.requests.len() - captured]
+    }
+
+    /// Whether a captured request asks for `speed: fast`.
+    #[must_use]
+    pub fn is_sent_fast(&self, index: RequestIndex) -> bool {
+        let captured = index.0.checked_sub(self.of_transcripts().len());
+        captured.is_some_and(|captured| self.captured.requests[captured].is_fast)
+    }
+
     /// The request at `index`.
     #[must_use]
     pub fn request(&self, index: RequestIndex) -> &Request {
@@ -333,9 +352,18 @@ impl Request {
         self.answered.unwrap_or(self.start)
     }
 
-    /// The whole prompt.
+    /// The recorded usage of a request of a transcript.
+    ///
+    /// # Panics
+    /// Never for a transcript: its requests without usage are left out when it is joined.
+    #[must_use]
+    pub fn recorded(&self) -> &Usage {
+        self.usage.as_ref().expect("a request of a transcript has usage")
+    }
+
+    /// The whole prompt of a request of a transcript.
     #[must_use]
     pub fn prompt_total(&self) -> Tokens {
-        self.usage.prompt.total()
+        self.recorded().prompt.total()
     }
 }

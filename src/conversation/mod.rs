@@ -2,6 +2,7 @@
 //! client added between them.
 
 mod between;
+mod captured;
 mod file;
 mod graph;
 mod history;
@@ -12,7 +13,8 @@ mod read;
 mod response;
 
 pub use between::Between;
+pub use captured::CapturedPrompts;
 pub use file::{FileConversation, FileResponse, build};
 pub use history::{History, InputFile, Request, RequestIndex, join};
-pub use read::read;
+pub use read::{ReadOptions, read};
 pub use response::{ResponseKey, ResponseLines};

@@ -4,38 +4,70 @@ use rayon::prelude::*;
 
 use super::file::{FileConversation, build};
 use super::history::{History, join};
-use crate::input::{Discovered, Source};
-use crate::transcript::load;
+use crate::capture::{CaptureOptions, Captures, load_bundles, load_captures};
+use crate::input::{Discovered, Format, OpenSource, Source};
+use crate::transcript::{load, load_open};
 
-/// Reads every source and joins the conversations.
+/// How sources are read.
+pub type ReadOptions = CaptureOptions;
+
+/// What a file holds.
+enum Content {
+    Transcript(FileConversation),
+    Captures(Captures),
+}
+
+/// Reads every source and joins what they hold.
 ///
 /// Large files are read one after another, each by all threads; small ones side by side. Either
 /// way the result is that of reading them in order. `on_file` is called with the size of each file
 /// that is done.
-pub fn read(discovered: Discovered, on_file: impl Fn(u64) + Sync) -> History {
+pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) + Sync) -> History {
     let read_one = |source: &Source| {
-        let conversation = build(load(source));
+        let content = read_source(source, options);
         on_file(source.size);
-        conversation
+        content
     };
     let sources = &discovered.sources;
-    let mut large: Vec<(usize, FileConversation)> = sources
+    let mut large: Vec<(usize, Content)> = sources
         .iter()
         .enumerate()
         .filter(|(_, source)| source.is_large())
         .map(|(index, source)| (index, read_one(source)))
         .collect();
-    let mut conversations: Vec<(usize, FileConversation)> = sources
+    let mut contents: Vec<(usize, Content)> = sources
         .par_iter()
         .enumerate()
         .filter(|(_, source)| !source.is_large())
         .map(|(index, source)| (index, read_one(source)))
         .collect();
-    conversations.append(&mut large);
-    conversations.sort_by_key(|(index, _)| *index);
-    let mut history = join(conversations.into_iter().map(|(_, one)| one).collect());
+    contents.append(&mut large);
+    contents.sort_by_key(|(index, _)| *index);
+    let mut conversations = Vec::new();
+    let mut captures = Vec::new();
+    for (_, content) in contents {
+        match content {
+            Content::Transcript(conversation) => conversations.push(conversation),
+            Content::Captures(file) => captures.push(file),
+        }
+    }
+    let mut history = join(conversations);
+    history.captured.counting = options.counting;
+    history.add_captures(captures);
     let mut diagnostics = discovered.diagnostics;
     diagnostics.absorb(std::mem::take(&mut history.diagnostics));
     history.diagnostics = diagnostics;
     history
+}
+
+fn read_source(source: &Source, options: ReadOptions) -> Content {
+    match OpenSource::open(source) {
+        Ok(open) => match open.format {
+            Format::Transcript => Content::Transcript(build(load_open(open))),
+            Format::Capture => Content::Captures(load_captures(open, options)),
+            Format::Bundle => Content::Captures(load_bundles(open, options)),
+        },
+        // Names the file and what the system says.
+        Err(_) => Content::Transcript(build(load(source))),
+    }
 }

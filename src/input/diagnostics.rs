@@ -53,11 +53,25 @@ pub enum Kind {
     SidechainReplay,
     /// A request without any usable time: left out of the simulation.
     MissingTimestamp,
+    /// A captured body that is no request to the Messages API.
+    NotAMessagesRequest,
+    /// JSON nested more deeply than any request is.
+    TooDeep,
+    /// Another request of the file has the same id; both count.
+    DuplicateRequestId,
+    /// A logged exchange with another endpoint.
+    OtherEndpoint,
+    /// A logged request that was answered with an error.
+    FailedRequest,
+    /// A record of prompt parts that cannot be placed.
+    NotABundle,
+    /// A section of a bundle that is declared volatile without saying why.
+    VolatileWithoutReason,
 }
 
 impl Kind {
     /// Every kind, in the order of the report.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 28] = [
         Self::EmptyLine,
         Self::TornLine,
         Self::NotJson,
@@ -79,6 +93,13 @@ impl Kind {
         Self::UsageWithoutCacheCounters,
         Self::SidechainReplay,
         Self::MissingTimestamp,
+        Self::NotAMessagesRequest,
+        Self::TooDeep,
+        Self::DuplicateRequestId,
+        Self::OtherEndpoint,
+        Self::FailedRequest,
+        Self::NotABundle,
+        Self::VolatileWithoutReason,
     ];
 
     /// The key in the report's `skipped` object.
@@ -106,6 +127,13 @@ impl Kind {
             Self::UsageWithoutCacheCounters => "usage_without_cache_counters",
             Self::SidechainReplay => "sidechain_replay",
             Self::MissingTimestamp => "missing_timestamp",
+            Self::NotAMessagesRequest => "not_a_messages_request",
+            Self::TooDeep => "too_deep",
+            Self::DuplicateRequestId => "duplicate_request_id",
+            Self::OtherEndpoint => "other_endpoint",
+            Self::FailedRequest => "failed_request",
+            Self::NotABundle => "not_a_bundle",
+            Self::VolatileWithoutReason => "volatile_without_reason",
         }
     }
 
@@ -122,6 +150,9 @@ impl Kind {
                 | Self::DanglingParent
                 | Self::SidechainReplay
                 | Self::SymlinkLoop
+                | Self::DuplicateRequestId
+                | Self::OtherEndpoint
+                | Self::FailedRequest
         )
     }
 }

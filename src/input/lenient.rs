@@ -44,7 +44,7 @@ macro_rules! default_for {
 }
 
 /// A string, or nothing where another type stands.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Text<'a>(pub(crate) Option<Cow<'a, str>>);
 
 impl Text<'_> {
@@ -191,22 +191,75 @@ impl<T> Default for List<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ListVisitor<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
-            type Value = List<T>;
+        Ok(Self(Listed::deserialize(deserializer)?.0.unwrap_or_default()))
+    }
+}
+
+/// A list whose elements are themselves lenient; `None` where it is missing or another type stands.
+#[derive(Debug)]
+pub(crate) struct Listed<T>(pub(crate) Option<Vec<T>>);
+
+impl<T> Default for Listed<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Listed<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ListedVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ListedVisitor<T> {
+            type Value = Listed<T>;
+
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("any value")
             }
+
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
                 let mut elements = Vec::new();
                 while let Some(element) = list.next_element()? {
                     elements.push(element);
                 }
-                Ok(List(elements))
+                Ok(Listed(Some(elements)))
             }
+
             default_for!(bool number text null object);
         }
-        deserializer.deserialize_any(ListVisitor(PhantomData))
+        deserializer.deserialize_any(ListedVisitor(PhantomData))
+    }
+}
+
+/// A number, or nothing where another type stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Number(pub(crate) Option<f64>);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NumberVisitor;
+        impl<'de> Visitor<'de> for NumberVisitor {
+            type Value = Number;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any value")
+            }
+
+            #[allow(clippy::cast_precision_loss)] // moments and codes are small
+            fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+                Ok(Number(Some(value as f64)))
+            }
+
+            #[allow(clippy::cast_precision_loss)] // moments and codes are small
+            fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+                Ok(Number(Some(value as f64)))
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+                Ok(Number(Some(value)))
+            }
+
+            default_for!(bool text null list object);
+        }
+        deserializer.deserialize_any(NumberVisitor)
     }
 }
 

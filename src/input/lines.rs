@@ -56,6 +56,8 @@ pub(crate) struct Chunks<R> {
     bytes_read: u64,
     long_lines: Vec<LongLine>,
     is_at_end: bool,
+    /// A chunk that was looked at and not taken yet, with what was said of it.
+    peeked: Option<(Chunk, io::Result<bool>)>,
 }
 
 impl<R: Read> Chunks<R> {
@@ -67,6 +69,7 @@ impl<R: Read> Chunks<R> {
             bytes_read: 0,
             long_lines: Vec::new(),
             is_at_end: false,
+            peeked: None,
         }
     }
 
@@ -74,6 +77,24 @@ impl<R: Read> Chunks<R> {
     ///
     /// After an error the stream is over, and what came before it is still given.
     pub(crate) fn fill(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
+        if let Some((peeked, result)) = self.peeked.take() {
+            *chunk = peeked;
+            return result;
+        }
+        self.fill_next(chunk)
+    }
+
+    /// The chunk that is filled next.
+    pub(crate) fn peek(&mut self) -> &Chunk {
+        if self.peeked.is_none() {
+            let mut chunk = Chunk::default();
+            let result = self.fill_next(&mut chunk);
+            self.peeked = Some((chunk, result));
+        }
+        &self.peeked.as_ref().expect("it was just filled").0
+    }
+
+    fn fill_next(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
         chunk.bytes.clear();
         chunk.bytes.append(&mut self.carried);
         chunk.complete = 0;

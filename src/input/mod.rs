@@ -3,15 +3,20 @@
 
 mod diagnostics;
 mod discover;
+mod format;
 mod lenient;
 mod lines;
+mod moment;
 mod source;
+mod stretches;
 mod usage;
 
 pub use diagnostics::{Diagnostic, Diagnostics, Kind};
 pub use discover::{Discovered, discover};
-pub(crate) use lenient::{Content, Flag, JsonLength, List, Shape, Text};
-pub(crate) use lines::{Chunk, Chunks, LONGEST_LINE};
+pub(crate) use format::Format;
+pub(crate) use lenient::{Content, Count, Flag, JsonLength, List, Listed, Number, Shape, Text};
+pub(crate) use moment::moment;
 pub use source::{Location, Source};
+pub(crate) use stretches::{Extent, OpenSource, Stretch};
 pub use usage::{Iteration, PriceTier, PromptSplit, Usage, UsageProblem};
 pub(crate) use usage::{UsageObject, read_usage};

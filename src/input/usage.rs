@@ -100,7 +100,7 @@ pub enum UsageProblem {
 #[serde(default)]
 pub(crate) struct UsageObject<'a> {
     pub(super) input_tokens: Count,
-    pub(super) output_tokens: Count,
+    pub(crate) output_tokens: Count,
     pub(super) cache_creation_input_tokens: Count,
     pub(super) cache_read_input_tokens: Count,
     pub(super) cache_creation: Shape<CacheCreation>,

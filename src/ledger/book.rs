@@ -9,8 +9,8 @@ use super::row::Row;
 use super::totals::Totals;
 use crate::basis::Basis;
 use crate::cache::{Outcome, simulate};
-use crate::conversation::{History, Request, RequestIndex};
-use crate::input::PromptSplit;
+use crate::conversation::{History, RequestIndex};
+use crate::input::{PriceTier, PromptSplit, Usage};
 use crate::pricing::{Billing, PriceContext, PriceTable, Rates};
 use crate::prompt::PromptTrace;
 use crate::strategy::{Assumptions, Strategy};
@@ -34,6 +34,8 @@ pub struct Ledger<'a> {
     pub prices: &'a PriceTable,
     /// The strategies, in output order.
     pub columns: Vec<StrategyColumn>,
+    /// The whole prompt of each request.
+    totals: Vec<Tokens>,
     rates: Vec<Rates>,
     rate_of: Vec<Option<u32>>,
 }
@@ -55,7 +57,9 @@ impl<'a> Ledger<'a> {
                 outcomes: strategy.policy(assumptions).map(|policy| simulate(trace, &policy)),
             })
             .collect();
-        let mut ledger = Self { history, prices, columns, rates: Vec::new(), rate_of: Vec::new() };
+        let totals = trace.prompts.iter().map(|prompt| prompt.total).collect();
+        let (rates, rate_of) = (Vec::new(), Vec::new());
+        let mut ledger = Self { history, prices, columns, totals, rates, rate_of };
         ledger.look_rates_up();
         ledger
     }
@@ -63,8 +67,8 @@ impl<'a> Ledger<'a> {
     /// Requests of a model and day mostly share their rates, which are kept once.
     fn look_rates_up(&mut self) {
         let mut known: FxHashMap<Rates, u32> = FxHashMap::default();
-        for request in &self.history.requests {
-            let rates = self.prices.rates(&price_context(self.history, request));
+        for index in (0..self.history.requests.len()).map(RequestIndex) {
+            let rates = self.prices.rates(&self.price_context(index));
             let index = rates.map(|rates| {
                 *known.entry(rates).or_insert_with(|| {
                     self.rates.push(rates);
@@ -81,27 +85,38 @@ impl<'a> Ledger<'a> {
         self.columns.iter().find(|column| column.strategy.name == name)
     }
 
-    /// The row of a request under a strategy.
+    /// The whole prompt of a request.
     #[must_use]
-    pub fn row(&self, column: &StrategyColumn, index: RequestIndex) -> Row<'a> {
+    pub fn prompt_total(&self, index: RequestIndex) -> Tokens {
+        self.totals[index.0]
+    }
+
+    /// The row of a request under a strategy; the record has none where its usage is unknown.
+    #[must_use]
+    pub fn row(&self, column: &StrategyColumn, index: RequestIndex) -> Option<Row<'a>> {
         let history = self.history;
         let request = history.request(index);
-        let (billing, basis) = match &column.outcomes {
-            None => (recorded_billing(request), Basis::Measured),
+        let usage = request.usage.as_ref();
+        let (billing, basis, refusal) = match &column.outcomes {
+            None => (billing_of(&usage?.prompt, usage?.output), Basis::Measured, None),
             Some(outcomes) => {
-                (simulated_billing(request, &outcomes[index.0]), outcomes[index.0].basis)
+                let outcome = &outcomes[index.0];
+                (simulated_billing(usage, outcome), outcome.basis, outcome.refusal)
             }
         };
-        let fee = self.prices.web_searches(request.usage.web_searches);
-        Row {
+        let searches = usage.filter(|_| refusal.is_none()).map_or(0, |usage| usage.web_searches);
+        let fee = self.prices.web_searches(searches);
+        Some(Row {
             strategy: column.strategy.name,
             request: index,
             model: history.symbols.text(request.model),
             billing,
+            is_output_known: usage.is_some() || refusal.is_some(),
             basis,
+            refusal,
             iteration: None,
             cost: self.rates_of(index).map(|rates| billing.cost(rates) + fee),
-        }
+        })
     }
 
     /// The rows of earlier samplings that were billed apart; only the record has them.
@@ -112,10 +127,8 @@ impl<'a> Ledger<'a> {
     ) -> impl Iterator<Item = Row<'a>> + use<'a, '_> {
         let history = self.history;
         let request = history.request(index);
-        let iterations = match column.outcomes {
-            None => request.usage.earlier_iterations.as_slice(),
-            Some(_) => &[],
-        };
+        let recorded = request.usage.as_ref().filter(|_| column.outcomes.is_none());
+        let iterations = recorded.map_or(&[][..], |usage| usage.earlier_iterations.as_slice());
         let strategy = column.strategy.name;
         iterations.iter().enumerate().map(move |(number, iteration)| {
             let refused = request.request.and_then(|id| history.refusals.get(&id).copied());
@@ -128,14 +141,16 @@ impl<'a> Ledger<'a> {
             let context = PriceContext {
                 model,
                 prompt: iteration.prompt.total(),
-                ..price_context(history, request)
+                ..self.price_context(index)
             };
             Row {
                 strategy,
                 request: index,
                 model,
                 billing,
+                is_output_known: true,
                 basis: Basis::Measured,
+                refusal: None,
                 iteration: Some(number),
                 cost: self.prices.rates(&context).map(|rates| billing.cost(&rates)),
             }
@@ -148,7 +163,7 @@ impl<'a> Ledger<'a> {
         column: &'s StrategyColumn,
         index: RequestIndex,
     ) -> impl Iterator<Item = Row<'a>> + use<'a, 's> {
-        self.earlier_rows(column, index).chain(std::iter::once(self.row(column, index)))
+        self.earlier_rows(column, index).chain(self.row(column, index))
     }
 
     /// The sum over requests.
@@ -182,22 +197,20 @@ impl<'a> Ledger<'a> {
         counts.into_iter().collect()
     }
 
+    fn price_context(&self, index: RequestIndex) -> PriceContext<'a> {
+        let request = self.history.request(index);
+        let fast = PriceTier { fast: self.history.is_sent_fast(index), ..PriceTier::default() };
+        PriceContext {
+            model: self.history.symbols.text(request.model),
+            at: request.start,
+            prompt: self.prompt_total(index),
+            tier: request.usage.as_ref().map_or(fast, |usage| usage.tier),
+        }
+    }
+
     fn rates_of(&self, index: RequestIndex) -> Option<&Rates> {
         self.rate_of[index.0].map(|rate| &self.rates[rate as usize])
     }
-}
-
-fn price_context<'a>(history: &'a History, request: &Request) -> PriceContext<'a> {
-    PriceContext {
-        model: history.symbols.text(request.model),
-        at: request.start,
-        prompt: request.prompt_total(),
-        tier: request.usage.tier,
-    }
-}
-
-fn recorded_billing(request: &Request) -> Billing {
-    billing_of(&request.usage.prompt, request.usage.output)
 }
 
 fn billing_of(prompt: &PromptSplit, output: Tokens) -> Billing {
@@ -210,12 +223,13 @@ fn billing_of(prompt: &PromptSplit, output: Tokens) -> Billing {
     }
 }
 
-fn simulated_billing(request: &Request, outcome: &Outcome) -> Billing {
+fn simulated_billing(usage: Option<&Usage>, outcome: &Outcome) -> Billing {
+    let output = usage.filter(|_| outcome.refusal.is_none()).map(|usage| usage.output);
     Billing {
         input: outcome.input,
         read: outcome.read,
         write_5m: outcome.write_5m,
         write_1h: outcome.write_1h,
-        output: request.usage.output,
+        output: output.unwrap_or_default(),
     }
 }

@@ -1,6 +1,7 @@
 //! A row of the ledger.
 
 use crate::basis::Basis;
+use crate::cache::Refusal;
 use crate::conversation::RequestIndex;
 use crate::pricing::Billing;
 use crate::units::Picodollars;
@@ -16,6 +17,10 @@ pub struct Row<'a> {
     pub model: &'a str,
     /// The tokens of each class.
     pub billing: Billing,
+    /// Whether the output is known; where it is not, it is in neither the tokens nor the cost.
+    pub is_output_known: bool,
+    /// Why the service refuses the request, for a simulated row; all its figures are zero.
+    pub refusal: Option<Refusal>,
     /// What the prompt's split rests on.
     pub basis: Basis,
     /// Which earlier sampling this is, for one that was billed apart; `None` for the request.

@@ -22,6 +22,10 @@ pub struct Totals {
     rows: u64,
     /// Rows whose model has no price.
     pub unpriced: u64,
+    /// Requests whose output is unknown, so that it is in no sum.
+    pub without_output: u64,
+    /// Requests that the service refuses.
+    pub refused: u64,
 }
 
 impl Totals {
@@ -33,6 +37,8 @@ impl Totals {
         self.write_5m += row.billing.write_5m;
         self.write_1h += row.billing.write_1h;
         self.output += row.billing.output;
+        self.without_output += u64::from(!row.is_output_known);
+        self.refused += u64::from(row.refusal.is_some());
         self.rows += 1;
         match row.cost {
             Some(cost) => self.priced += cost,

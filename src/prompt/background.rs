@@ -95,7 +95,7 @@ impl Fading {
 
 /// What a request shows of a background request before it; `None` where it shows nothing.
 fn observation(history: &History, request: &Request, step: &Step) -> Option<bool> {
-    let read = request.usage.prompt.read;
+    let read = request.recorded().prompt.read;
     let is_telling = step.kind == StepKind::Continued
         && ends_turn_before(history, request)
         && read + NOISE >= step.kept_end;
@@ -115,7 +115,7 @@ impl BackgroundHabits {
     /// Collects what every session shows.
     pub(super) fn collect(history: &History, steps: &[Step]) -> Self {
         let mut habits = Self::default();
-        for (request, step) in history.requests.iter().zip(steps) {
+        for (request, step) in history.of_transcripts().iter().zip(steps) {
             if let Some(was_seen) = observation(history, request, step) {
                 for habit in [Habit::of_version(request), Habit::of_model(request)] {
                     habits.0.add(habit, request.session, was_seen);
@@ -191,12 +191,12 @@ fn prior_chance(history: &History, request: &Request) -> f64 {
 /// Where the answer's output is known, it follows its prompt without the constant tail. Else it is
 /// what `request`'s prompt leaves when the client's new messages are taken off.
 fn written_end(request: &Request, previous: &Request, step: &Step) -> Tokens {
-    let tail = previous.usage.prompt.input.min(USUAL_TAIL);
+    let tail = previous.recorded().prompt.input.min(USUAL_TAIL);
     let has_other_messages = step.is_rewritten || step.dropped_thinking.is_some();
     let end = if previous.output_is_lower_bound || has_other_messages {
         request.prompt_total().saturating_sub(tail + estimated_addition(request))
     } else {
-        previous.prompt_total().saturating_sub(tail) + previous.usage.output
+        previous.prompt_total().saturating_sub(tail) + previous.recorded().output
     };
     let least = if step.is_rewritten { Tokens::ZERO } else { step.kept_end };
     end.min(request.prompt_total()).max(least)

@@ -1,15 +1,16 @@
 //! A history → its prompt trace.
 
 use super::calibrate::{Calibrated, calibrate};
+use super::captured::add_captured;
 use super::minimum::minimum_prefix;
 use super::recorded_break::is_kept;
 use super::step::{Step, StepKind};
 use super::tail::LARGEST_CONSTANT_TAIL;
 use super::trace::{BackgroundWrite, Level, Marker, Node, NodeId, Prompt, PromptTrace};
-use super::ttl::Ttl;
 use crate::basis::Basis;
 use crate::conversation::{History, Request};
 use crate::model::canonical_name;
+use crate::ttl::Ttl;
 use crate::units::Tokens;
 
 /// What is assumed of the prefix that other traffic keeps warm.
@@ -30,13 +31,14 @@ pub enum SharedPrefix {
 pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptTrace {
     let calibrated = calibrate(history, steps);
     let mut tree = Tree::default();
-    for ((request, step), calibrated) in history.requests.iter().zip(steps).zip(&calibrated) {
+    for ((request, step), calibrated) in history.of_transcripts().iter().zip(steps).zip(&calibrated)
+    {
         let (system_prefix, shared_prefix) = prefixes(history, step, calibrated, shared);
         let system_prefix = system_prefix.min(request.prompt_total());
         let (node, background) = tree.add_nodes(request, step, calibrated);
         let first_marker = tree.trace.markers.len();
         tree.add_markers(request, step, calibrated, system_prefix);
-        let read = request.usage.prompt.read;
+        let read = request.recorded().prompt.read;
         let is_opening = matches!(step.kind, StepKind::Opening | StepKind::ModelChange);
         let model = canonical_name(history.symbols.text(request.model));
         tree.trace.prompts.push(Prompt {
@@ -58,6 +60,7 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
             shared_prefix: shared_prefix.min(request.prompt_total()),
         });
     }
+    add_captured(&mut tree.trace, history, steps, shared);
     tree.trace
 }
 
@@ -68,7 +71,7 @@ fn prefixes(
     calibrated: &Calibrated,
     shared: SharedPrefix,
 ) -> (Tokens, Tokens) {
-    let opening = history.request(step.opening).usage.prompt.read;
+    let opening = history.request(step.opening).recorded().prompt.read;
     match shared {
         // What is shared is a part of tools and system prompt, or all of it.
         SharedPrefix::Auto => {
@@ -108,7 +111,7 @@ impl Tree {
             parent = self.add_messages(parent, request, expected.end, Basis::Estimated);
             BackgroundWrite { node: parent, at: expected.at }
         });
-        let recorded_end = request.usage.prompt.cached_end();
+        let recorded_end = request.recorded().prompt.cached_end();
         let end = if recorded_end > Tokens::ZERO {
             recorded_end
         } else {

@@ -37,7 +37,7 @@ pub(super) fn calibrate(history: &History, steps: &[Step]) -> Vec<Calibrated> {
     let mut tails = Tails::default();
     let mut chains: FxHashMap<(Symbol, Option<Symbol>), ChainMemory> = FxHashMap::default();
     history
-        .requests
+        .of_transcripts()
         .iter()
         .zip(steps)
         .map(|(request, step)| {

@@ -4,6 +4,7 @@
 mod background;
 mod build;
 mod calibrate;
+mod captured;
 mod minimum;
 mod paths;
 mod recorded_break;
@@ -13,7 +14,6 @@ mod tail;
 mod tally;
 mod thinking;
 mod trace;
-mod ttl;
 mod version;
 
 pub use build::{SharedPrefix, build};
@@ -22,4 +22,3 @@ pub use recorded_break::{is_break, recorded_shortfall};
 pub use step::{Step, StepKind, steps};
 pub use tail::LARGEST_CONSTANT_TAIL;
 pub use trace::{BackgroundWrite, Level, Marker, Node, NodeId, Prompt, PromptTrace};
-pub use ttl::{TierTtl, Ttl};

@@ -7,7 +7,7 @@ use crate::units::Tokens;
 /// What a request fell short of the end of its predecessor's cached prefix.
 #[must_use]
 pub fn recorded_shortfall(request: &Request, step: &Step) -> Tokens {
-    step.previous_end.saturating_sub(request.usage.prompt.read)
+    step.previous_end.saturating_sub(request.recorded().prompt.read)
 }
 
 /// Whether a request is a break: inside the TTL, on the same model, with a prompt of at least 97 %
@@ -28,10 +28,10 @@ pub fn is_break(request: &Request, step: &Step) -> bool {
 /// too small to be called a break, but it is one in kind.
 #[must_use]
 pub(super) fn is_kept(history: &History, request: &Request, step: &Step) -> bool {
-    let opening = history.request(step.opening).usage.prompt.read;
+    let opening = history.request(step.opening).recorded().prompt.read;
     let fell_to_opening = step.kind == StepKind::Continued
         && opening > Tokens::ZERO
-        && request.usage.prompt.read == opening
+        && request.recorded().prompt.read == opening
         && opening < step.previous_end;
     fell_to_opening || is_break(request, step)
 }

@@ -73,7 +73,7 @@ fn expiry_kind(request: &Request) -> ExpiryKind {
 /// Whether a read shows the prefix alone, and not a conversation that something had kept.
 fn is_telling(request: &Request, step: &Step) -> bool {
     let cached = request.prompt_total().min(step.previous_end);
-    u128::from(request.usage.prompt.read.0) * 100
+    u128::from(request.recorded().prompt.read.0) * 100
         <= u128::from(cached.0) * u128::from(TELLING_BELOW_PERCENT)
 }
 
@@ -81,14 +81,14 @@ impl SharedPrefixes {
     /// Collects what every session shows.
     pub(super) fn collect(history: &History, steps: &[Step]) -> Self {
         let mut prefixes = Self::default();
-        for (request, step) in history.requests.iter().zip(steps) {
-            let read = request.usage.prompt.read;
+        for (request, step) in history.of_transcripts().iter().zip(steps) {
+            let read = request.recorded().prompt.read;
             let observed = Observation {
                 session: request.session,
                 project: request.project,
                 client_version: request.client_version,
                 version: ClientVersion::of(history, request),
-                opening: history.request(step.opening).usage.prompt.read,
+                opening: history.request(step.opening).recorded().prompt.read,
                 read,
             };
             match step.kind {
@@ -132,7 +132,7 @@ impl SharedPrefixes {
         let openings = others(&self.openings, request);
         let same_client = |one: &&Observation| one.client_version == request.client_version;
         let same_project = |one: &&Observation| one.project == request.project;
-        let opening = history.request(step.opening).usage.prompt.read;
+        let opening = history.request(step.opening).recorded().prompt.read;
         // Chains that found the same prefix warm when they began have the same tools.
         let same_opening = |one: &&Observation| one.opening == opening && opening > Tokens::ZERO;
         median(rewrites.clone().filter(same_client).filter(same_project))
@@ -158,7 +158,7 @@ impl SharedPrefixes {
         if !self.survives(history, request) {
             return Tokens::ZERO;
         }
-        let opening = history.request(step.opening).usage.prompt.read;
+        let opening = history.request(step.opening).recorded().prompt.read;
         if opening > Tokens::ZERO { opening } else { memory.rewrite.unwrap_or(Tokens::ZERO) }
     }
 
@@ -178,8 +178,8 @@ impl SharedPrefixes {
             return;
         }
         match step.kind {
-            StepKind::Rewritten => memory.rewrite = Some(request.usage.prompt.read),
-            StepKind::Expired => memory.expiry = Some(request.usage.prompt.read),
+            StepKind::Rewritten => memory.rewrite = Some(request.recorded().prompt.read),
+            StepKind::Expired => memory.expiry = Some(request.recorded().prompt.read),
             StepKind::Opening | StepKind::ModelChange | StepKind::Continued => {}
         }
     }

@@ -2,10 +2,11 @@
 //! the request's own split into read, written and input.
 
 use super::thinking::drops_earlier_thinking;
-use super::ttl::{TierTtl, Ttl};
+use crate::capture::WireRequest;
 use crate::conversation::{History, Request, RequestIndex};
 use crate::input::PromptSplit;
 use crate::model::canonical_name;
+use crate::ttl::{TierTtl, Ttl};
 use crate::units::Tokens;
 
 /// The way a request follows its predecessor.
@@ -59,14 +60,66 @@ const REWRITTEN_BELOW_PERCENT: u64 = 97;
 #[must_use]
 pub fn steps(history: &History) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::with_capacity(history.requests.len());
-    for (index, request) in history.requests.iter().enumerate() {
+    for (index, request) in history.of_transcripts().iter().enumerate() {
         let step = match request.predecessor {
             None => first_step(index, request),
             Some(predecessor) => next_step(history, index, request, predecessor, &steps),
         };
         steps.push(step);
     }
+    for captured in &history.captured.requests {
+        steps.push(captured_step(history, captured, &steps));
+    }
     steps
+}
+
+/// A captured request: its bytes, not its step, say what it has in common with the one before.
+fn captured_step(history: &History, captured: &WireRequest, steps: &[Step]) -> Step {
+    let own = RequestIndex(steps.len());
+    let request = history.request(own);
+    let ttl = captured_ttl(captured);
+    let opening = Step {
+        kind: StepKind::Opening,
+        predecessor: request.predecessor,
+        gap: None,
+        ttl,
+        predecessor_ttl: None,
+        previous_end: Tokens::ZERO,
+        is_rewritten: false,
+        dropped_thinking: None,
+        kept_end: Tokens::ZERO,
+        turn_thinking: None,
+        opening: own,
+    };
+    let Some(predecessor) = request.predecessor else { return opening };
+    let (previous, before) = (history.request(predecessor), &steps[predecessor.0]);
+    let gap = request.start.since(previous.start);
+    let predecessor_ttl = before.ttl.map(|ttl| ttl.messages);
+    let is_expired = predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis());
+    let previous_end =
+        previous.usage.as_ref().map_or(Tokens::ZERO, |usage| usage.prompt.cached_end());
+    let (kind, opening_index) = if request.model != previous.model {
+        (StepKind::ModelChange, own)
+    } else if is_expired {
+        (StepKind::Expired, before.opening)
+    } else {
+        (StepKind::Continued, before.opening)
+    };
+    Step {
+        kind,
+        gap: Some(gap),
+        predecessor_ttl,
+        previous_end,
+        kept_end: previous_end,
+        opening: opening_index,
+        ..opening
+    }
+}
+
+/// The TTLs of a captured request's first and last marker.
+fn captured_ttl(captured: &WireRequest) -> Option<TierTtl> {
+    let (first, last) = (captured.markers.first()?, captured.markers.last()?);
+    Some(TierTtl { system: first.ttl, messages: last.ttl })
 }
 
 fn first_step(index: usize, request: &Request) -> Step {
@@ -74,7 +127,7 @@ fn first_step(index: usize, request: &Request) -> Step {
         kind: StepKind::Opening,
         predecessor: None,
         gap: None,
-        ttl: opening_ttl(&request.usage.prompt),
+        ttl: opening_ttl(&request.recorded().prompt),
         predecessor_ttl: None,
         previous_end: Tokens::ZERO,
         is_rewritten: false,
@@ -95,12 +148,13 @@ fn next_step(
     let previous = history.request(predecessor);
     let before = &steps[predecessor.0];
     let gap = request.start.since(previous.start);
-    let previous_end = previous.usage.prompt.cached_end();
+    let previous_end = previous.recorded().prompt.cached_end();
     let predecessor_ttl = before.ttl.map(|ttl| ttl.messages);
     let is_expired = predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis());
     let own_thinking = request.has_thinking.then_some(RequestIndex(index));
     // A prompt that grew by more than the thinking it dropped cannot be told from one that kept it.
-    let shows_a_loss = request.prompt_total() < previous.prompt_total() + previous.usage.output;
+    let shows_a_loss =
+        request.prompt_total() < previous.prompt_total() + previous.recorded().output;
     let dropped_thinking = before.turn_thinking.filter(|_| {
         request.between.has_prompt
             && shows_a_loss
@@ -112,7 +166,7 @@ fn next_step(
         !request.prompt_total().is_at_least_percent_of(REWRITTEN_BELOW_PERCENT, previous_end);
     let is_rewritten = request.between.has_compaction || (is_shrunk && dropped_thinking.is_none());
     let kept_end = dropped_thinking
-        .map_or(previous_end, |thinking| history.request(thinking).usage.prompt.cached_end());
+        .map_or(previous_end, |thinking| history.request(thinking).recorded().prompt.cached_end());
     let kind = if request.model != previous.model {
         StepKind::ModelChange
     } else if is_expired {
@@ -127,9 +181,9 @@ fn next_step(
         predecessor: request.predecessor,
         gap: Some(gap),
         ttl: if kind == StepKind::ModelChange {
-            opening_ttl(&request.usage.prompt).or(before.ttl)
+            opening_ttl(&request.recorded().prompt).or(before.ttl)
         } else {
-            recorded_ttl(&request.usage.prompt).or(before.ttl)
+            recorded_ttl(&request.recorded().prompt).or(before.ttl)
         },
         predecessor_ttl,
         previous_end,

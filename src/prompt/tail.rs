@@ -17,7 +17,7 @@ use crate::units::Tokens;
 pub const LARGEST_CONSTANT_TAIL: Tokens = Tokens(20);
 
 /// Before any request was seen: what most recent models have.
-const COMMON_TAIL: Tokens = Tokens(2);
+pub(super) const COMMON_TAIL: Tokens = Tokens(2);
 
 /// What a tail depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,7 +49,7 @@ impl Tails {
 
     /// Learns from a request, for those that come after it.
     pub(super) fn learn(&mut self, request: &Request, step: &Step) {
-        let prompt = &request.usage.prompt;
+        let prompt = &request.recorded().prompt;
         if prompt.cached_end() > Tokens::ZERO {
             self.latest.insert(TailKind::of(request, step), prompt.input);
             self.latest_of_model.insert(request.model, prompt.input);
@@ -60,7 +60,7 @@ impl Tails {
 /// What was surely cached of a prompt when it was sent: no tail reaches into it.
 fn cached_before(request: &Request, step: &Step) -> Tokens {
     match step.kind {
-        StepKind::Opening | StepKind::ModelChange => request.usage.prompt.read,
+        StepKind::Opening | StepKind::ModelChange => request.recorded().prompt.read,
         StepKind::Continued | StepKind::Rewritten | StepKind::Expired if step.is_rewritten => {
             Tokens::ZERO
         }

@@ -13,9 +13,9 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::paths::Paths;
-use super::ttl::Ttl;
 use crate::basis::Basis;
 use crate::id::Symbol;
+use crate::ttl::Ttl;
 use crate::units::{Millis, Tokens};
 
 /// A node of the tree.

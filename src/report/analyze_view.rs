@@ -8,7 +8,7 @@ use super::number::{
 };
 use crate::analysis::{Event, Turn, turns};
 use crate::conversation::{History, Request, RequestIndex};
-use crate::ledger::{Ledger, Selection, Session, Totals};
+use crate::ledger::{Ledger, Row, Selection, Session, StrategyColumn, Totals};
 use crate::prompt::{PromptTrace, Step};
 use crate::units::{Picodollars, Tokens};
 
@@ -43,7 +43,7 @@ fn short(id: &str) -> String {
 fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], session: &Session) {
     let history = ledger.history;
     document.heading(format!("Session {}", history.symbols.text(session.id)));
-    let Some(column) = ledger.column("billed").or(ledger.columns.first()) else {
+    let Some(column) = shown_column(ledger, session) else {
         return;
     };
     let has_agents = session.requests.iter().any(|index| history.request(*index).agent.is_some());
@@ -65,7 +65,7 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], ses
     let mut grid = Grid::new(&header);
     for (number, turn) in turns(history, steps, &session.requests).enumerate() {
         let request = history.request(turn.request);
-        let row = ledger.row(column, turn.request);
+        let Some(row) = ledger.row(column, turn.request) else { continue };
         let split = &row.billing;
         let written = split.write_5m + split.write_1h;
         let mut totals = Totals::default();
@@ -80,18 +80,27 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], ses
         }
         cells.extend([
             turn.gap.map(duration).unwrap_or_default(),
-            tokens(request.prompt_total()),
+            tokens(ledger.prompt_total(turn.request)),
             tokens(split.read),
             format!("{}{}", tokens(written), ttl_suffix(split.write_5m, split.write_1h)),
             tokens(split.input),
-            output(request),
+            output(request, &row),
             whole_percent(totals.hit_rate()),
             dollars(row.cost),
-            what_happened(history, request, &turn),
+            what_happened(history, request, &turn, &row),
         ]);
         grid.add(cells);
     }
     document.grid(grid);
+}
+
+/// The column that a session's turns are shown with: what was billed, where that is known of all of
+/// them, else the first simulation.
+fn shown_column<'l>(ledger: &'l Ledger<'_>, session: &Session) -> Option<&'l StrategyColumn> {
+    let is_complete = |column: &&StrategyColumn| {
+        session.requests.iter().all(|index| ledger.row(column, *index).is_some())
+    };
+    ledger.column("billed").filter(is_complete).or_else(|| ledger.columns.iter().find(is_complete))
 }
 
 /// Where the session's prompts came from, each part with what it is known by.
@@ -108,8 +117,8 @@ fn sizes(
     };
     let added: Vec<Tokens> =
         turns(history, steps, &session.requests).filter_map(|turn| turn.added).collect();
-    let answers: Tokens =
-        session.requests.iter().map(|index| history.request(*index).usage.output).sum();
+    let usages = session.requests.iter().filter_map(|index| history.request(*index).usage.as_ref());
+    let answers: Tokens = usages.map(|usage| usage.output).sum();
     document.text(format!(
         "Sizes: tools and system prompt about {} tokens (estimated); the client added {} tokens in \
          {} (derived; in others it cannot be told); the answers have {} tokens (measured).",
@@ -130,12 +139,16 @@ fn ttl_suffix(write_5m: Tokens, write_1h: Tokens) -> &'static str {
 }
 
 /// An output that may be only the beginning of the real one says so.
-fn output(request: &Request) -> String {
+fn output(request: &Request, row: &Row<'_>) -> String {
+    if !row.is_output_known {
+        return "unknown".to_owned();
+    }
     let mark = if request.output_is_lower_bound { "≥ " } else { "" };
-    format!("{mark}{}", tokens(request.usage.output))
+    format!("{mark}{}", tokens(row.billing.output))
 }
 
-fn what_happened(history: &History, request: &Request, turn: &Turn) -> String {
+fn what_happened(history: &History, request: &Request, turn: &Turn, row: &Row<'_>) -> String {
+    let refused = row.refusal.map(|refusal| format!("refused: {}", refusal.name()));
     let words = turn.events.iter().map(|event| match event {
         Event::Opening => "first of its chain".to_owned(),
         Event::ModelChange => format!("now {}", history.symbols.text(request.model)),
@@ -150,7 +163,7 @@ fn what_happened(history: &History, request: &Request, turn: &Turn) -> String {
         Event::UncachedTail(tail) => format!("{} behind the marker", tokens(*tail)),
         Event::Rewound => "later rewound".to_owned(),
     });
-    words.collect::<Vec<_>>().join("; ")
+    refused.into_iter().chain(words).collect::<Vec<_>>().join("; ")
 }
 
 fn many_sessions(document: &mut Document, ledger: &Ledger<'_>, sessions: &[Session]) {

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::escape::{SafeJson, csv_cell};
 use crate::basis::Basis;
+use crate::cache::Refusal;
 use crate::ledger::{Ledger, Row, Selection};
 use crate::units::{Picodollars, Tokens};
 
@@ -18,7 +19,7 @@ struct LedgerRow<'a> {
     session_id: &'a str,
     agent_id: Option<&'a str>,
     request_id: Option<&'a str>,
-    message_id: &'a str,
+    message_id: Option<&'a str>,
     timestamp: Option<String>,
     model: &'a str,
     file: &'a str,
@@ -27,7 +28,7 @@ struct LedgerRow<'a> {
     cache_read_input_tokens: Tokens,
     ephemeral_5m_input_tokens: Tokens,
     ephemeral_1h_input_tokens: Tokens,
-    output_tokens: Tokens,
+    output_tokens: Option<Tokens>,
     output_is_lower_bound: bool,
     basis: Basis,
     iteration: Option<usize>,
@@ -45,7 +46,7 @@ impl<'a> LedgerRow<'a> {
             session_id: history.symbols.text(request.session),
             agent_id: history.text(request.agent),
             request_id: history.text(request.request),
-            message_id: history.symbols.text(request.message),
+            message_id: history.text(request.message),
             timestamp: request.answered.map(|at| at.to_string()),
             model: row.model,
             file: &history.files[request.file].label,
@@ -54,13 +55,12 @@ impl<'a> LedgerRow<'a> {
             cache_read_input_tokens: row.billing.read,
             ephemeral_5m_input_tokens: row.billing.write_5m,
             ephemeral_1h_input_tokens: row.billing.write_1h,
-            output_tokens: row.billing.output,
+            output_tokens: row.is_output_known.then_some(row.billing.output),
             output_is_lower_bound: request.output_is_lower_bound,
             basis: row.basis,
             iteration: row.iteration,
             cost_usd: row.cost,
-            // The service accepted every request of a transcript.
-            invalid: None,
+            invalid: row.refusal.map(Refusal::name),
         }
     }
 }
@@ -149,7 +149,7 @@ fn cells(row: &LedgerRow<'_>) -> [String; 20] {
         text(row.session_id),
         optional(row.agent_id),
         optional(row.request_id),
-        text(row.message_id),
+        optional(row.message_id),
         row.timestamp.clone().unwrap_or_default(),
         text(row.model),
         text(row.file),
@@ -158,7 +158,7 @@ fn cells(row: &LedgerRow<'_>) -> [String; 20] {
         row.cache_read_input_tokens.0.to_string(),
         row.ephemeral_5m_input_tokens.0.to_string(),
         row.ephemeral_1h_input_tokens.0.to_string(),
-        row.output_tokens.0.to_string(),
+        row.output_tokens.map(|tokens| tokens.0.to_string()).unwrap_or_default(),
         row.output_is_lower_bound.to_string(),
         row.basis.name().to_owned(),
         row.iteration.map(|number| number.to_string()).unwrap_or_default(),

@@ -92,6 +92,10 @@ struct TotalsObject {
     cost_usd: Option<Picodollars>,
     #[serde(skip_serializing_if = "is_zero")]
     unpriced_requests: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    requests_without_output: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    invalid_requests: u64,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
@@ -110,6 +114,8 @@ impl From<Totals> for TotalsObject {
             output_tokens: totals.output,
             cost_usd: totals.cost(),
             unpriced_requests: totals.unpriced,
+            requests_without_output: totals.without_output,
+            invalid_requests: totals.refused,
         }
     }
 }

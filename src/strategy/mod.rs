@@ -1,7 +1,8 @@
 //! Caching policies by name: what was recorded, what the rules make of it, and other designs.
 
 use crate::cache::{Lookback, Markers, Policy};
-use crate::prompt::{SharedPrefix, TierTtl, Ttl};
+use crate::prompt::SharedPrefix;
+use crate::ttl::{TierTtl, Ttl};
 
 /// A strategy that can be asked for by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,4 +9,5 @@ mod parse;
 mod wire;
 
 pub use entry::{Entry, EntryKind, NestedMessage, ResponseLine, StopReason, UserMessage};
+pub(crate) use load::load_open;
 pub use load::{Transcript, load};

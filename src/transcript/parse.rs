@@ -8,8 +8,7 @@ use serde_json::error::Category;
 use super::entry::{Entry, EntryKind, NestedMessage, ResponseLine, StopReason, UserMessage};
 use super::wire::{Block, Line, Message, ProgressData};
 use crate::id::{EntryId, Symbol, Symbols};
-use crate::input::{Content, Diagnostics, Kind, Text, read_usage};
-use crate::units::Millis;
+use crate::input::{Content, Diagnostics, Kind, Text, moment, read_usage};
 
 /// The model name of messages that the client made itself.
 const SYNTHETIC_MODEL: &str = "<synthetic>";
@@ -276,11 +275,6 @@ fn entry_id(text: &Text<'_>) -> Option<EntryId> {
     text.as_str().map(EntryId::of)
 }
 
-fn moment(text: &Text<'_>) -> Option<Millis> {
-    let timestamp: jiff::Timestamp = text.as_str()?.parse().ok()?;
-    Some(Millis(timestamp.as_millisecond()))
-}
-
 fn user_message(object: &Line<'_>) -> Option<EntryKind> {
     let message = object.message.0.as_deref()?;
     let mut user = UserMessage { is_meta: object.is_meta.0, ..UserMessage::default() };
@@ -371,7 +365,7 @@ fn surrogate_at(bytes: &[u8], position: usize) -> Option<Surrogate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Tokens;
+    use crate::units::{Millis, Tokens};
 
     fn parse(lines: &[&[u8]]) -> ParsedLines {
         let file: Arc<str> = "test.jsonl".into();

@@ -6,6 +6,7 @@ use crate::cli::error::CliError;
 use crate::cli::input::{read_history, select};
 use crate::cli::output::Output;
 use crate::cli::pricing::{check_prices, price_table};
+use crate::conversation::ReadOptions;
 use crate::ledger::Ledger;
 use crate::prompt::{build, steps};
 use crate::report::{verify_document, write_verification};
@@ -18,7 +19,7 @@ use crate::strategy::ALL;
 pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let prices = price_table(&args.simulation.prices, args.simulation.platform)?;
     let output = Output::open(&args.output)?;
-    let history = read_history(&args.input, &args.output)?;
+    let history = read_history(&args.input, &args.output, ReadOptions::default())?;
     let selection = select(&args.input, &history)?;
     let assumptions = args.simulation.assumptions(true);
     let steps = steps(&history);

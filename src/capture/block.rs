@@ -1,0 +1,159 @@
+//! One block of a prompt: what kind it is, how it is marked, and what its size rests on.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::image_size::{document_tokens, image_tokens};
+use super::record::CacheControl;
+use super::text_size::{TokenizerFamily, text_tokens};
+use crate::input::{Flag, List, Shape, Text};
+
+/// What a message carries around each block.
+const BLOCK_OVERHEAD: u64 = 3;
+
+/// Thinking is sent back encrypted: bytes of a signature for a token of the thinking behind it.
+const SIGNATURE_BYTES_PER_TOKEN: u64 = 4;
+
+/// The kind of a block, as far as the rules tell kinds apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BlockKind {
+    /// A tool's definition.
+    Tool,
+    /// A call; a run of them is one position.
+    ToolUse,
+    /// A result; a run of them is one position.
+    ToolResult,
+    /// Thinking, open or redacted, which cannot be marked.
+    Thinking,
+    /// Anything else, unknown types among it.
+    #[default]
+    Other,
+}
+
+impl BlockKind {
+    /// Whether this block, behind one of kind `before`, is at the same position.
+    #[must_use]
+    pub fn continues_run(self, before: Self) -> bool {
+        matches!(self, Self::ToolUse | Self::ToolResult) && self == before
+    }
+}
+
+/// The fields of a block that matter.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Block<'a> {
+    #[serde(borrow)]
+    r#type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    cache_control: Shape<CacheControl<'a>>,
+    pub(super) defer_loading: Flag,
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow)]
+    thinking: Option<&'a RawValue>,
+    #[serde(borrow)]
+    signature: Option<&'a RawValue>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    source: Shape<Source<'a>>,
+    citations: Shape<Citations>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Source<'a> {
+    #[serde(borrow)]
+    data: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Citations {
+    enabled: Flag,
+}
+
+impl<'a> Block<'a> {
+    /// The blocks inside a tool result.
+    fn inner(&self) -> Vec<Shape<Block<'a>>> {
+        let list = self.content.filter(|content| content.get().starts_with('['));
+        list.and_then(|list| serde_json::from_str::<List<Shape<Block<'a>>>>(list.get()).ok())
+            .map(|list| list.0)
+            .unwrap_or_default()
+    }
+
+    /// The kind of a block of the system prompt or of a message.
+    pub(super) fn kind(&self) -> BlockKind {
+        match self.r#type.as_str() {
+            Some("tool_use") => BlockKind::ToolUse,
+            Some("tool_result") => BlockKind::ToolResult,
+            Some("thinking" | "redacted_thinking") => BlockKind::Thinking,
+            _ => BlockKind::Other,
+        }
+    }
+
+    /// Its marker. One on the last block inside a tool result counts for the result.
+    pub(super) fn marker(&self) -> Option<CacheControl<'a>> {
+        if let Some(own) = &self.cache_control.0 {
+            return Some(CacheControl::clone(own));
+        }
+        let is_result = self.kind() == BlockKind::ToolResult;
+        let inner = is_result.then(|| self.inner().pop()).flatten()?;
+        inner.0?.cache_control.0.map(|marker| *marker)
+    }
+
+    /// Whether it is an image or a result that holds one.
+    pub(super) fn has_image(&self) -> bool {
+        let is_image = |block: &Block<'_>| block.r#type.is("image");
+        is_image(self)
+            || (self.kind() == BlockKind::ToolResult
+                && self.inner().iter().any(|inner| inner.0.as_deref().is_some_and(is_image)))
+    }
+
+    /// Whether it asks for citations, which the service writes into the system prompt.
+    pub(super) fn has_citations(&self) -> bool {
+        self.citations.0.as_ref().is_some_and(|citations| citations.enabled.0)
+    }
+
+    /// Its tokens, estimated; `canonical` are its canonical bytes.
+    pub(super) fn estimated_tokens(&self, canonical: &str, family: TokenizerFamily) -> u64 {
+        BLOCK_OVERHEAD + self.content_tokens(canonical, family)
+    }
+
+    fn content_tokens(&self, canonical: &str, family: TokenizerFamily) -> u64 {
+        let text = |raw: Option<&RawValue>| raw.map_or(0, |raw| text_tokens(raw.get(), family));
+        match self.r#type.as_str() {
+            Some("text") => text(self.text),
+            Some("thinking") => text(self.thinking).max(self.hidden_thinking()),
+            Some("tool_use" | "server_tool_use" | "mcp_tool_use") => {
+                text_tokens(self.name.as_str().unwrap_or_default(), family) + text(self.input)
+            }
+            Some("tool_result") => self.result_tokens(family),
+            Some("image") => image_tokens(self.source_data(), family),
+            Some("document") => document_tokens(self.source_data()),
+            _ => text_tokens(canonical, family),
+        }
+    }
+
+    fn source_data(&self) -> &str {
+        self.source.0.as_ref().and_then(|source| source.data.as_str()).unwrap_or_default()
+    }
+
+    fn hidden_thinking(&self) -> u64 {
+        let bytes = self.signature.map_or(0, |signature| signature.get().len() as u64);
+        bytes / SIGNATURE_BYTES_PER_TOKEN
+    }
+
+    fn result_tokens(&self, family: TokenizerFamily) -> u64 {
+        let inner = self.inner();
+        if inner.is_empty() {
+            return self.content.map_or(0, |content| text_tokens(content.get(), family));
+        }
+        let tokens = |block: &Block<'_>| block.content_tokens("", family);
+        inner.iter().filter_map(|inner| inner.0.as_deref()).map(tokens).sum()
+    }
+}

@@ -1,0 +1,335 @@
+//! The body of a request → its path through the tree, and its markers.
+
+use serde_json::value::RawValue;
+
+use super::block::{Block, BlockKind};
+use super::canonical::{TooDeep, write_canonical, write_text_block};
+use super::load::CaptureOptions;
+use super::prefix::PrefixHash;
+use super::record::{CacheControl, Message, OutputConfig, Request};
+use super::size::Sizes;
+use super::tree::{Part, WireNode, WireNodeId, WireTree};
+use crate::input::Shape;
+use crate::ttl::Ttl;
+
+/// A marker of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WireMarker {
+    /// The prefix it marks.
+    pub node: WireNodeId,
+    /// Its TTL.
+    pub ttl: Ttl,
+    /// Whether its scope is `global`.
+    pub is_global: bool,
+    /// Whether it is the request's own and not a block's (automatic caching).
+    pub is_automatic: bool,
+}
+
+impl WireMarker {
+    fn new(node: WireNodeId, control: &CacheControl<'_>) -> Self {
+        let ttl = if control.ttl.is("1h") { Ttl::OneHour } else { Ttl::FiveMinutes };
+        Self { node, ttl, is_global: control.scope.is("global"), is_automatic: false }
+    }
+}
+
+/// A prompt as a path.
+#[derive(Clone, Debug)]
+pub(super) struct WirePath {
+    pub(super) leaf: WireNodeId,
+    /// In the order of the prefix.
+    pub(super) markers: Vec<WireMarker>,
+}
+
+/// Why a body is no prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyError {
+    /// A field that every Messages API request has is missing or of another type.
+    NotMessages(&'static str),
+    /// Nested too deeply.
+    TooDeep,
+    /// A block names one of its keys twice.
+    DuplicateKey,
+}
+
+impl From<TooDeep> for BodyError {
+    fn from(_: TooDeep) -> Self {
+        Self::TooDeep
+    }
+}
+
+/// Adds the prompt of a body to the tree.
+///
+/// # Errors
+/// [`BodyError`]; nodes that were added by then stay, and do no harm.
+pub(super) fn add_prompt(
+    body: &Request<'_>,
+    tree: &mut WireTree,
+    options: CaptureOptions,
+) -> Result<WirePath, BodyError> {
+    let model = body.model.as_str().ok_or(BodyError::NotMessages("it names no model"))?;
+    let messages = body.messages.0.as_ref().ok_or(BodyError::NotMessages("it has no messages"))?;
+    let sizes = Sizes::new(options.counting, model);
+    let mut walk = Walk::begin(tree, options.keeps_bytes, sizes, model);
+    for tool in body.tools.0.iter().flatten() {
+        walk.tool(tool)?;
+    }
+    let messages = Messages::read(messages)?;
+    walk.system_settings(body, &messages);
+    walk.system(body.system)?;
+    walk.message_settings(body, &messages)?;
+    for message in &messages.0 {
+        walk.message(message)?;
+    }
+    if let Some(control) = &body.cache_control.0 {
+        walk.automatic(control);
+    }
+    Ok(WirePath { leaf: walk.here, markers: walk.markers })
+}
+
+/// A message with its blocks apart.
+struct MessageBlocks<'a> {
+    role: Option<&'a RawValue>,
+    content: Content<'a>,
+}
+
+enum Content<'a> {
+    /// A string, which is one text block.
+    Text(&'a RawValue),
+    Blocks(Vec<(&'a RawValue, Block<'a>)>),
+}
+
+struct Messages<'a>(Vec<MessageBlocks<'a>>);
+
+impl<'a> Messages<'a> {
+    fn read(messages: &[Shape<Message<'a>>]) -> Result<Self, BodyError> {
+        let read = |message: &Shape<Message<'a>>| {
+            let message =
+                message.0.as_deref().ok_or(BodyError::NotMessages("a message is no object"))?;
+            Ok(MessageBlocks { role: message.role, content: content(message.content)? })
+        };
+        messages.iter().map(read).collect::<Result<_, _>>().map(Self)
+    }
+
+    fn any(&self, has: impl Fn(&Block<'a>) -> bool) -> bool {
+        self.0.iter().any(|message| match &message.content {
+            Content::Text(_) => false,
+            Content::Blocks(blocks) => blocks.iter().any(|(_, block)| has(block)),
+        })
+    }
+}
+
+fn content(content: Option<&RawValue>) -> Result<Content<'_>, BodyError> {
+    let Some(raw) = content else { return Ok(Content::Blocks(Vec::new())) };
+    match raw.get().as_bytes().first() {
+        Some(b'"') => Ok(Content::Text(raw)),
+        Some(b'[') => {
+            let list: Vec<&RawValue> = serde_json::from_str(raw.get())
+                .map_err(|_| BodyError::NotMessages("its content is no list"))?;
+            let blocks = list.into_iter().map(|raw| Ok((raw, block(raw)?)));
+            blocks.collect::<Result<_, _>>().map(Content::Blocks)
+        }
+        _ => Ok(Content::Blocks(Vec::new())),
+    }
+}
+
+/// The fields of a block; anything but an object is a block of an unknown type.
+fn block(raw: &RawValue) -> Result<Block<'_>, BodyError> {
+    let shape: Shape<Block<'_>> =
+        serde_json::from_str(raw.get()).map_err(|_| BodyError::DuplicateKey)?;
+    Ok(shape.0.map(|block| *block).unwrap_or_default())
+}
+
+/// The way through the tree.
+struct Walk<'t, 'a> {
+    tree: &'t mut WireTree,
+    keeps_bytes: bool,
+    sizes: Sizes<'a>,
+    here: WireNodeId,
+    hash: PrefixHash,
+    has_tools: bool,
+    markers: Vec<WireMarker>,
+    last_markable: Option<WireNodeId>,
+    canonical: Vec<u8>,
+    label: String,
+}
+
+impl<'t, 'a> Walk<'t, 'a> {
+    fn begin(tree: &'t mut WireTree, keeps_bytes: bool, sizes: Sizes<'a>, model: &str) -> Self {
+        let mut walk = Self {
+            tree,
+            keeps_bytes,
+            sizes,
+            here: WireNodeId(0),
+            hash: PrefixHash::NOTHING,
+            has_tools: false,
+            markers: Vec::new(),
+            last_markable: None,
+            canonical: Vec::new(),
+            label: "model".to_owned(),
+        };
+        walk.canonical.extend_from_slice(model.as_bytes());
+        walk.extend(None, Part::Model, BlockKind::Other, |sizes, _| sizes.frame());
+        walk
+    }
+
+    /// Goes on to the node that adds `self.canonical` under `self.label`.
+    fn extend(
+        &mut self,
+        parent: Option<WireNodeId>,
+        part: Part,
+        kind: BlockKind,
+        tokens: impl FnOnce(&Sizes<'_>, &[u8]) -> u64,
+    ) {
+        let hash = self.hash.extend(&self.label, &self.canonical);
+        self.here = self.tree.find(hash).unwrap_or_else(|| {
+            let tokens = tokens(&self.sizes, &self.canonical);
+            let bytes = self.keeps_bytes.then(|| self.canonical.as_slice().into());
+            self.tree.add(WireNode { hash, parent, part, kind, tokens, bytes })
+        });
+        self.hash = hash;
+        self.canonical.clear();
+        self.label.clear();
+    }
+
+    /// Goes on to a block whose canonical bytes and label are set.
+    fn add_block(&mut self, part: Part, kind: BlockKind, block: &Block<'_>) {
+        self.extend(Some(self.here), part, kind, |sizes, bytes| sizes.block(block, bytes));
+        if kind != BlockKind::Thinking {
+            self.last_markable = Some(self.here);
+        }
+        if let Some(control) = block.marker() {
+            self.markers.push(WireMarker::new(self.here, &control));
+        }
+    }
+
+    fn tool(&mut self, raw: &RawValue) -> Result<(), BodyError> {
+        let block = block(raw)?;
+        // A deferred tool is no part of the prompt before it is asked for.
+        if block.defer_loading.0 {
+            return Ok(());
+        }
+        self.has_tools = true;
+        write_canonical(raw.get(), &mut self.canonical)?;
+        self.label.push_str("tool");
+        self.add_block(Part::Tool, BlockKind::Tool, &block);
+        Ok(())
+    }
+
+    /// What is in front of the system prompt.
+    fn system_settings(&mut self, body: &Request<'_>, messages: &Messages<'_>) {
+        let speed = body.speed.as_str().unwrap_or("standard");
+        let citations = messages.any(Block::has_citations);
+        let speed = serde_json::Value::from(speed);
+        let settings = format!("{{\"citations\":{citations},\"speed\":{speed}}}");
+        self.canonical.extend_from_slice(settings.as_bytes());
+        self.label.push_str("system-settings");
+        let has_tools = self.has_tools;
+        self.extend(Some(self.here), Part::SystemSettings, BlockKind::Other, |sizes, _| {
+            if has_tools { sizes.tool_overhead() } else { 0 }
+        });
+    }
+
+    fn system(&mut self, system: Option<&RawValue>) -> Result<(), BodyError> {
+        match content(system)? {
+            Content::Text(raw) => self.text_block(Part::System, "system", raw),
+            Content::Blocks(blocks) => {
+                for (raw, block) in &blocks {
+                    write_canonical(raw.get(), &mut self.canonical)?;
+                    self.label.push_str("system");
+                    self.add_block(Part::System, block.kind(), block);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn text_block(&mut self, part: Part, label: &str, raw: &RawValue) {
+        write_text_block(raw.get(), &mut self.canonical);
+        self.label.push_str(label);
+        // Valid: it was just written from a JSON string.
+        let text = String::from_utf8_lossy(&self.canonical).into_owned();
+        let block = serde_json::from_str(&text).unwrap_or_default();
+        self.add_block(part, BlockKind::Other, &block);
+    }
+
+    /// What is in front of the messages. That a setting is not given differs from any value.
+    fn message_settings(
+        &mut self,
+        body: &Request<'_>,
+        messages: &Messages<'_>,
+    ) -> Result<(), BodyError> {
+        let none = OutputConfig::default();
+        let output = body.output_config.0.as_deref().unwrap_or(&none);
+        let settings = [
+            ("thinking", body.thinking),
+            ("tool_choice", body.tool_choice),
+            ("effort", output.effort),
+            ("format", output.format),
+        ];
+        self.canonical.push(b'{');
+        for (name, value) in settings {
+            self.canonical.extend_from_slice(format!("\"{name}\":").as_bytes());
+            write_canonical(value.map_or("null", RawValue::get), &mut self.canonical)?;
+            self.canonical.push(b',');
+        }
+        let images = messages.any(Block::has_image);
+        self.canonical.extend_from_slice(format!("\"images\":{images}}}").as_bytes());
+        self.label.push_str("message-settings");
+        self.extend(Some(self.here), Part::MessageSettings, BlockKind::Other, |_, _| 0);
+        Ok(())
+    }
+
+    fn message(&mut self, message: &MessageBlocks<'_>) -> Result<(), BodyError> {
+        let mut role = Vec::new();
+        write_canonical(message.role.map_or("null", RawValue::get), &mut role)?;
+        let first = format!("message {}", String::from_utf8_lossy(&role));
+        match &message.content {
+            Content::Text(raw) => self.text_block(Part::MessageStart, &first, raw),
+            Content::Blocks(blocks) => {
+                let mut part = Part::MessageStart;
+                for (raw, block) in blocks {
+                    write_canonical(raw.get(), &mut self.canonical)?;
+                    let label = if part == Part::MessageStart { &first } else { "block" };
+                    self.label.push_str(label);
+                    self.add_block(part, block.kind(), block);
+                    part = Part::Block;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The request's own marker falls on the last block that can carry one.
+    fn automatic(&mut self, control: &CacheControl<'_>) {
+        let Some(node) = self.last_markable else { return };
+        let automatic = WireMarker { is_automatic: true, ..WireMarker::new(node, control) };
+        // Behind an explicit marker of the same block, in front of those of later ones.
+        let place = self.markers.iter().position(|marker| marker.node > node);
+        self.markers.insert(place.unwrap_or(self.markers.len()), automatic);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Computed with Python's `hashlib.blake2b(…, digest_size=32)` over the byte contract.
+    #[test]
+    fn a_request_has_the_hashes_of_the_contract() {
+        let body = r#"{"model":"claude-opus-5","tool_choice":{"type": "auto"},
+            "tools":[{"name":"Read", "input_schema":{"type":"object"}},{"defer_loading":true}],
+            "system":"Gr\u00fc\u00dfe \ud83d\ude00\n","output_config":{"effort":"high"},
+            "messages":[{"role":"user","content":[{"type":"text","text":"hello"},
+                {"type":"text","text":"there","cache_control":{"type":"ephemeral"}}]}]}"#;
+        let body: Request<'_> = serde_json::from_str(body).expect("a body");
+        let mut tree = WireTree::default();
+        let path = add_prompt(&body, &mut tree, CaptureOptions::default()).expect("a prompt");
+        let hashes: Vec<String> =
+            tree.path(path.leaf).map(|id| tree.node(id).hash.to_string()).collect();
+        assert_eq!(hashes.len(), 7);
+        assert_eq!(hashes[0], "a13fd93edc3393501398698014dfb1b15479294a88d7d411c79d7436f6b68d2b");
+        assert_eq!(hashes[3], "6a0f908963226060ab50ba0686608ecb4fa92f1faf77b97ff18b670e5bb446d8");
+        assert_eq!(path.markers.len(), 1);
+        assert_eq!(path.markers[0].node, path.leaf);
+    }
+}

@@ -1,0 +1,288 @@
+//! The canonical bytes of a block, of which prefix identity and `--tokens bytes:N` are made.
+//!
+//! They are the block's JSON without white space outside of strings, keys in the order received,
+//! numbers as written, and strings as UTF-8 in which only `"`, `\` and control characters are
+//! escaped (`\b \f \n \r \t`, else `\u00xx` in lower case). A `cache_control` of the block itself
+//! is left out: a marker is no content. Half a surrogate pair, which UTF-8 cannot hold, keeps its
+//! escape.
+
+/// How deep JSON may be nested. No API request comes near it.
+pub(super) const DEEPEST_NESTING: usize = 128;
+
+/// The member of a block that is no content.
+const MARKER_KEY: &[u8] = b"\"cache_control\"";
+
+/// A value is nested more deeply than [`DEEPEST_NESTING`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooDeep;
+
+/// Appends the canonical bytes of a JSON value, which has to be valid, to `out`.
+///
+/// # Errors
+/// [`TooDeep`]; `out` is then of no use.
+pub(super) fn write_canonical(json: &str, out: &mut Vec<u8>) -> Result<(), TooDeep> {
+    Writer { json: json.as_bytes(), position: 0, out, open: Vec::new(), dropped: None }.run()
+}
+
+/// Appends the canonical bytes of a string value as one text block.
+pub(super) fn write_text_block(json_string: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(br#"{"type":"text","text":"#);
+    let text = json_string.trim().as_bytes();
+    write_string(text, out);
+    out.push(b'}');
+}
+
+/// An object or array that has begun.
+#[derive(Clone, Copy)]
+struct Open {
+    is_object: bool,
+    is_empty: bool,
+    /// Whether the next string is a key.
+    awaits_key: bool,
+}
+
+struct Writer<'a> {
+    json: &'a [u8],
+    position: usize,
+    out: &'a mut Vec<u8>,
+    open: Vec<Open>,
+    /// Where the output ended before a member that is left out, and whether it was the first.
+    dropped: Option<(usize, bool)>,
+}
+
+impl Writer<'_> {
+    fn run(mut self) -> Result<(), TooDeep> {
+        while let Some(byte) = self.json.get(self.position).copied() {
+            match byte {
+                b' ' | b'\t' | b'\n' | b'\r' => self.position += 1,
+                b'{' | b'[' => self.begin(byte)?,
+                b'}' | b']' => self.end(byte),
+                b',' => {
+                    self.position += 1;
+                    if let Some(open) = self.open.last_mut() {
+                        open.awaits_key = open.is_object;
+                    }
+                }
+                b':' => {
+                    self.position += 1;
+                    self.out.push(b':');
+                }
+                b'"' => self.string(),
+                _ => self.scalar(),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the comma in front of a member or an element that is not the first.
+    fn separate(&mut self) {
+        if let Some(open) = self.open.last_mut() {
+            if !open.is_empty {
+                self.out.push(b',');
+            }
+            open.is_empty = false;
+        }
+    }
+
+    fn begin_value(&mut self) {
+        if self.open.last().is_some_and(|open| !open.is_object) {
+            self.separate();
+        }
+    }
+
+    fn end_value(&mut self) {
+        if self.open.len() != 1 {
+            return;
+        }
+        if let Some((end, is_first)) = self.dropped.take() {
+            self.out.truncate(end);
+            self.open[0].is_empty = is_first;
+        }
+    }
+
+    fn begin(&mut self, byte: u8) -> Result<(), TooDeep> {
+        if self.open.len() == DEEPEST_NESTING {
+            return Err(TooDeep);
+        }
+        self.begin_value();
+        let is_object = byte == b'{';
+        self.open.push(Open { is_object, is_empty: true, awaits_key: is_object });
+        self.out.push(byte);
+        self.position += 1;
+        Ok(())
+    }
+
+    fn end(&mut self, byte: u8) {
+        self.open.pop();
+        self.out.push(byte);
+        self.position += 1;
+        self.end_value();
+    }
+
+    fn string(&mut self) {
+        let is_key = self.open.last().is_some_and(|open| open.awaits_key);
+        if is_key {
+            self.key();
+        } else {
+            self.begin_value();
+            self.position += write_string(&self.json[self.position..], self.out);
+            self.end_value();
+        }
+    }
+
+    fn key(&mut self) {
+        let before = (self.out.len(), self.open.last().is_some_and(|open| open.is_empty));
+        self.separate();
+        let start = self.out.len();
+        self.position += write_string(&self.json[self.position..], self.out);
+        if self.open.len() == 1 && self.out[start..] == *MARKER_KEY {
+            self.dropped = Some(before);
+        }
+        if let Some(open) = self.open.last_mut() {
+            open.awaits_key = false;
+        }
+    }
+
+    fn scalar(&mut self) {
+        self.begin_value();
+        let rest = &self.json[self.position..];
+        let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
+        let length = rest.iter().position(is_end).unwrap_or(rest.len());
+        self.out.extend_from_slice(&rest[..length]);
+        self.position += length;
+        self.end_value();
+    }
+}
+
+/// Writes the string that `json` begins with, quotes included, and says how long it was there.
+fn write_string(json: &[u8], out: &mut Vec<u8>) -> usize {
+    out.push(b'"');
+    let mut position = 1;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', &json[position..]) {
+        out.extend_from_slice(&json[position..position + found]);
+        position += found;
+        if json[position] == b'"' {
+            out.push(b'"');
+            return position + 1;
+        }
+        position += write_escape(&json[position..], out);
+    }
+    // Only invalid JSON has no closing quote.
+    json.len()
+}
+
+/// Writes what an escape sequence stands for and says how long the sequence is.
+fn write_escape(json: &[u8], out: &mut Vec<u8>) -> usize {
+    match json.get(1) {
+        Some(b'/') => out.push(b'/'),
+        Some(b'u') => return write_unicode_escape(json, out),
+        Some(short) => out.extend_from_slice(&[b'\\', *short]),
+        None => {}
+    }
+    2.min(json.len())
+}
+
+fn write_unicode_escape(json: &[u8], out: &mut Vec<u8>) -> usize {
+    let Some(first) = code_unit(json) else { return json.len().min(6) };
+    if let Some(character) = char::from_u32(first) {
+        write_character(character, out);
+        return 6;
+    }
+    let pair = code_unit(&json[6..]).filter(|_| json.get(6..8) == Some(br"\u".as_slice()));
+    let joined = pair.and_then(|second| {
+        let units = [u16::try_from(first).ok()?, u16::try_from(second).ok()?];
+        char::decode_utf16(units).next()?.ok()
+    });
+    if let Some(character) = joined {
+        write_character(character, out);
+        return 12;
+    }
+    write_escaped(first, out);
+    6
+}
+
+/// The four hexadecimal digits of `\uXXXX`.
+fn code_unit(escape: &[u8]) -> Option<u32> {
+    let digits = std::str::from_utf8(escape.get(2..6)?).ok()?;
+    u32::from_str_radix(digits, 16).ok()
+}
+
+fn write_character(character: char, out: &mut Vec<u8>) {
+    match character {
+        '"' => out.extend_from_slice(br#"\""#),
+        '\\' => out.extend_from_slice(br"\\"),
+        '\u{8}' => out.extend_from_slice(br"\b"),
+        '\u{c}' => out.extend_from_slice(br"\f"),
+        '\n' => out.extend_from_slice(br"\n"),
+        '\r' => out.extend_from_slice(br"\r"),
+        '\t' => out.extend_from_slice(br"\t"),
+        '\0'..='\u{1f}' => write_escaped(u32::from(character), out),
+        _ => {
+            let mut buffer = [0; 4];
+            out.extend_from_slice(character.encode_utf8(&mut buffer).as_bytes());
+        }
+    }
+}
+
+fn write_escaped(code: u32, out: &mut Vec<u8>) {
+    out.extend_from_slice(format!("\\u{code:04x}").as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canonical(json: &str) -> String {
+        let mut out = Vec::new();
+        write_canonical(json, &mut out).expect("not too deep");
+        String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn white_space_goes_and_order_and_numbers_stay() {
+        let json = " { \"b\" : [ 1.50 , -0e1 , true , null , { } , [ ] ] ,\n\t\"a\" : \"x y\" } ";
+        assert_eq!(canonical(json), r#"{"b":[1.50,-0e1,true,null,{},[]],"a":"x y"}"#);
+    }
+
+    #[test]
+    fn only_what_must_be_escaped_is() {
+        let json = r#""\u0041\/\u00e9\ud83d\ude00\u0022\u005c\u0008\u000C\u000a\u001F\u007f\t""#;
+        assert_eq!(canonical(json), "\"A/é😀\\\"\\\\\\b\\f\\n\\u001f\u{7f}\\t\"");
+    }
+
+    #[test]
+    fn half_a_pair_keeps_its_escape() {
+        assert_eq!(canonical(r#""\uD83D x \uDE00\uD83D\u0041""#), r#""\ud83d x \ude00\ud83dA""#);
+    }
+
+    #[test]
+    fn the_blocks_own_marker_is_left_out_wherever_it_stands() {
+        let marker = r#""cache_control":{"type":"ephemeral","x":[{}]}"#;
+        for (json, expected) in [
+            (format!(r#"{{{marker},"a":1}}"#), r#"{"a":1}"#),
+            (format!(r#"{{"a":1,{marker}}}"#), r#"{"a":1}"#),
+            (format!(r#"{{"a":1,{marker},"b":2}}"#), r#"{"a":1,"b":2}"#),
+            (format!("{{{marker}}}"), "{}"),
+            (r#"{"cache\u005fcontrol":null,"a":1}"#.to_owned(), r#"{"a":1}"#),
+            (r#"{"a":{"cache_control":1}}"#.to_owned(), r#"{"a":{"cache_control":1}}"#),
+            (r#"["cache_control",1]"#.to_owned(), r#"["cache_control",1]"#),
+        ] {
+            assert_eq!(canonical(&json), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn a_string_is_one_text_block() {
+        let mut out = Vec::new();
+        write_text_block(r#""a\u000ab""#, &mut out);
+        assert_eq!(out, br#"{"type":"text","text":"a\nb"}"#);
+    }
+
+    #[test]
+    fn deep_nesting_is_refused() {
+        let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        let mut out = Vec::new();
+        assert_eq!(write_canonical(&nested(128), &mut out), Ok(()));
+        assert_eq!(write_canonical(&nested(129), &mut out), Err(TooDeep));
+    }
+}

@@ -1,0 +1,115 @@
+//! How many tokens an image has: one for each 28 × 28 pixels, after the service has scaled it down
+//! to its limits (1,568 pixels on the long edge and 1,568 tokens for models before Opus 4.7, 2,576
+//! and 4,784 since). Documents are taken to have a page for each page object, of 2,250 tokens.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+
+use super::text_size::TokenizerFamily;
+
+/// Pixels along the edge of a token's square.
+const TOKEN_EDGE: u64 = 28;
+
+/// Where the size cannot be read: a screenshot's.
+const USUAL_IMAGE: u64 = 1_560;
+
+/// The middle of the documented 1,500 to 3,000.
+const TOKENS_A_PAGE: u64 = 2_250;
+
+/// The sizes of images stand near their beginning.
+const READ_BYTES: usize = 256 * 1024;
+
+struct Limits {
+    edge: u64,
+    tokens: u64,
+}
+
+fn limits(family: TokenizerFamily) -> Limits {
+    match family {
+        TokenizerFamily::Third => Limits { edge: 1_568, tokens: 1_568 },
+        TokenizerFamily::Later => Limits { edge: 2_576, tokens: 4_784 },
+    }
+}
+
+/// The tokens of an image given as base64.
+pub(super) fn image_tokens(data: &str, family: TokenizerFamily) -> u64 {
+    let begin = &data.as_bytes()[..data.len().min(READ_BYTES * 4 / 3) / 4 * 4];
+    let bytes = decode(begin);
+    imagesize::blob_size(&bytes)
+        .map_or(USUAL_IMAGE, |size| pixel_tokens(size.width as u64, size.height as u64, family))
+}
+
+/// The tokens of an image of so many pixels.
+fn pixel_tokens(width: u64, height: u64, family: TokenizerFamily) -> u64 {
+    let limits = limits(family);
+    let (width, height) = (width.clamp(1, 1 << 20), height.clamp(1, 1 << 20));
+    let long = width.max(height);
+    // The edge shrinks square by square until the image fits.
+    let mut edge = long.min(limits.edge);
+    loop {
+        let squares = |side: u64| (side * edge / long).max(1).div_ceil(TOKEN_EDGE);
+        let tokens = squares(width) * squares(height);
+        if tokens <= limits.tokens {
+            return tokens;
+        }
+        edge = edge.saturating_sub(TOKEN_EDGE);
+    }
+}
+
+/// The tokens of a document given as base64.
+pub(super) fn document_tokens(data: &str) -> u64 {
+    let bytes = decode(data.as_bytes());
+    let pages = memchr::memmem::find_iter(&bytes, b"/Type /Page")
+        .chain(memchr::memmem::find_iter(&bytes, b"/Type/Page"))
+        .filter(|at| {
+            !bytes[*at..].starts_with(b"/Type /Pages") && !bytes[*at..].starts_with(b"/Type/Pages")
+        })
+        .count();
+    (pages.max(1) as u64) * TOKENS_A_PAGE
+}
+
+/// The bytes as far as they are base64.
+fn decode(text: &[u8]) -> Vec<u8> {
+    let end = text.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
+    STANDARD_NO_PAD.decode(&text[..end]).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documented_examples() {
+        // 1000 × 1000, 1920 × 1080 and 3840 × 2160 in the service's documentation.
+        let tokens = |width, height| {
+            (
+                pixel_tokens(width, height, TokenizerFamily::Third),
+                pixel_tokens(width, height, TokenizerFamily::Later),
+            )
+        };
+        assert_eq!(tokens(1_000, 1_000), (1_296, 1_296));
+        assert_eq!(tokens(1_920, 1_080), (1_560, 2_691));
+        assert_eq!(tokens(3_840, 2_160), (1_560, 4_784));
+        assert_eq!(tokens(1, 1), (1, 1));
+    }
+
+    #[test]
+    fn the_size_is_read_from_the_image() {
+        // The first 26 bytes of a PNG of 56 × 29 pixels.
+        let header = [
+            0x89, b'P', b'N', b'G', 13, 10, 26, 10, 0, 0, 0, 13, b'I', b'H', b'D', b'R', 0, 0, 0,
+            56, 0, 0, 0, 29, 8, 6,
+        ];
+        let data = base64::engine::general_purpose::STANDARD.encode(header);
+        assert_eq!(image_tokens(&data, TokenizerFamily::Later), 4);
+        assert_eq!(image_tokens("no image", TokenizerFamily::Later), USUAL_IMAGE);
+    }
+
+    #[test]
+    fn pages_are_counted() {
+        let document = "<< /Type /Pages >> << /Type /Page >> << /Type/Page >>";
+        let data = base64::engine::general_purpose::STANDARD.encode(document);
+        assert_eq!(document_tokens(&data), 2 * TOKENS_A_PAGE);
+        assert_eq!(document_tokens("%"), TOKENS_A_PAGE);
+    }
+}

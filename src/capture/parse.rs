@@ -1,0 +1,296 @@
+//! One line of bytes → a captured request in the tree, and diagnostics.
+
+use std::sync::Arc;
+
+use serde_json::error::Category;
+
+use super::answer::read_answer;
+use super::body::{BodyError, WireMarker, WirePath, add_prompt};
+use super::load::CaptureOptions;
+use super::record::{Record, Request};
+use super::seconds::seconds;
+use super::tree::{WireNodeId, WireTree};
+use crate::id::{Symbol, Symbols};
+use crate::input::{Diagnostics, Kind, Stretch, Text, Usage, UsageProblem, moment, read_usage};
+use crate::units::Millis;
+
+/// The scope of records that name none.
+const DEFAULT_SCOPE: &str = "default";
+
+/// The status codes of an answer that was given.
+const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
+
+/// A captured request.
+#[derive(Clone, Debug)]
+pub struct WireRequest {
+    /// The line it stands on.
+    pub line: u64,
+    /// When it was sent.
+    pub start: Millis,
+    /// When its response began.
+    pub response_started: Option<Millis>,
+    /// `request_id`.
+    pub request: Option<Symbol>,
+    /// The answer's message id.
+    pub message: Option<Symbol>,
+    /// `session_id`.
+    pub session: Option<Symbol>,
+    /// `agent_id`.
+    pub agent: Option<Symbol>,
+    /// The workspace whose cache it uses.
+    pub scope: Symbol,
+    /// The model asked.
+    pub model: Symbol,
+    /// Where its prompt ends in the tree.
+    pub leaf: WireNodeId,
+    /// Its markers, in the order of the prefix.
+    pub markers: Vec<WireMarker>,
+    /// Whether it asks for `speed: fast`.
+    pub is_fast: bool,
+    /// What the answer reports, where it is known.
+    pub usage: Option<Usage>,
+}
+
+/// What a stretch of lines holds.
+#[derive(Debug, Default)]
+pub(super) struct ParsedRequests {
+    pub(super) requests: Vec<WireRequest>,
+    pub(super) tree: WireTree,
+    pub(super) symbols: Symbols,
+    pub(super) diagnostics: Diagnostics,
+}
+
+impl Stretch for ParsedRequests {
+    fn diagnostics_mut(&mut self) -> &mut Diagnostics {
+        &mut self.diagnostics
+    }
+
+    fn append(&mut self, later: Self) {
+        let nodes = self.tree.absorb(later.tree);
+        let symbols = self.symbols.absorb(&later.symbols);
+        self.diagnostics.absorb(later.diagnostics);
+        self.requests.extend(later.requests.into_iter().map(|mut request| {
+            request.move_to(&nodes, &symbols);
+            request
+        }));
+    }
+}
+
+impl WireRequest {
+    /// Replaces nodes and symbols by those that other tables have for them.
+    pub(crate) fn move_to(&mut self, nodes: &[WireNodeId], symbols: &[Symbol]) {
+        let node = |id: WireNodeId| nodes[id.0 as usize];
+        let move_marker = |marker: &mut WireMarker| marker.node = node(marker.node);
+        self.leaf = node(self.leaf);
+        self.markers.iter_mut().for_each(move_marker);
+        let symbol = |symbol: Symbol| symbols[symbol.index()];
+        for optional in [&mut self.request, &mut self.message, &mut self.session, &mut self.agent] {
+            *optional = optional.map(symbol);
+        }
+        self.scope = symbol(self.scope);
+        self.model = symbol(self.model);
+    }
+}
+
+/// When and by what names a request is known, whatever the format.
+struct Envelope<'a> {
+    start: Option<Millis>,
+    response_started: Option<Millis>,
+    message: Option<String>,
+    usage: Result<Usage, UsageProblem>,
+    session: Option<&'a str>,
+}
+
+/// Parses lines into [`ParsedRequests`].
+pub(super) struct RequestParser<'a> {
+    file: &'a Arc<str>,
+    options: CaptureOptions,
+    parsed: ParsedRequests,
+}
+
+impl<'a> RequestParser<'a> {
+    pub(super) fn new(file: &'a Arc<str>, options: CaptureOptions) -> Self {
+        Self { file, options, parsed: ParsedRequests::default() }
+    }
+
+    pub(super) fn finish(self) -> ParsedRequests {
+        self.parsed
+    }
+
+    /// Takes in the line that is number `line` of its file, without its newline.
+    pub(super) fn line(&mut self, bytes: &[u8], line: u64) {
+        match simdutf8::basic::from_utf8(bytes) {
+            Ok(text) => self.text(text.trim_start_matches('\u{feff}').trim(), line),
+            Err(_) => self.reject(Kind::NotUtf8, line, "the line is skipped"),
+        }
+    }
+
+    /// Takes in a record.
+    pub(super) fn text(&mut self, text: &str, line: u64) {
+        match text.as_bytes().first() {
+            None => self.reject(Kind::EmptyLine, line, ""),
+            Some(b'{') => match serde_json::from_str::<Record<'_>>(text) {
+                Ok(record) => self.record(&record, line),
+                Err(error) => self.reject_broken(&error, line),
+            },
+            Some(_) => self.reject(Kind::NotAnObject, line, "a capture has one object a line"),
+        }
+    }
+
+    fn reject_broken(&mut self, error: &serde_json::Error, line: u64) {
+        let column = error.column();
+        let (kind, detail) = match error.classify() {
+            Category::Eof => (Kind::TornLine, format!("the JSON ends at column {column}")),
+            Category::Data => (Kind::DuplicateKey, format!("at column {column}")),
+            Category::Syntax | Category::Io => {
+                (Kind::NotJson, format!("bad JSON at column {column}"))
+            }
+        };
+        self.reject(kind, line, detail);
+    }
+
+    pub(super) fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
+        self.parsed.diagnostics.add(kind, self.file, line, detail);
+    }
+
+    fn record(&mut self, record: &Record<'_>, line: u64) {
+        let Some(request) = record.request.0.as_deref() else {
+            let detail = "no object `request`; a capture has the body as sent there";
+            return self.reject(Kind::NotAMessagesRequest, line, detail);
+        };
+        if let Some(body) = request.body.0.as_deref() {
+            return self.logged(record, request, body, line);
+        }
+        let envelope = Envelope {
+            start: moment(&record.timestamp),
+            response_started: moment(&record.response_started_at),
+            message: record.message_id.as_str().map(str::to_owned),
+            usage: read_usage(record.usage.0.as_deref()),
+            session: record.session_id.as_str(),
+        };
+        self.request(record, request, envelope, line);
+    }
+
+    /// An exchange of a claude-trace log. Other endpoints than messages, and requests that were
+    /// not answered, are no requests that could read or write a cache.
+    fn logged(&mut self, record: &Record<'_>, sent: &Request<'_>, body: &Request<'_>, line: u64) {
+        if sent.url.as_str().is_some_and(|url| !is_messages_endpoint(url)) {
+            return self.reject(Kind::OtherEndpoint, line, "not /v1/messages");
+        }
+        let response = record.response.0.as_deref();
+        let status = response.and_then(|response| response.status_code.0);
+        if status.is_some_and(|status| !ANSWERED.contains(&status)) {
+            return self.reject(Kind::FailedRequest, line, "it was answered with an error");
+        }
+        let answered = response.map(read_answer);
+        let user = body.metadata.0.as_deref().and_then(|metadata| metadata.user_id.as_str());
+        let envelope = Envelope {
+            start: seconds(sent.timestamp).or_else(|| moment(&record.timestamp)),
+            response_started: response.and_then(|response| seconds(response.timestamp)),
+            message: answered.as_ref().and_then(|answered| answered.message.clone()),
+            usage: answered.map_or(Err(UsageProblem::Missing), |answered| answered.usage),
+            session: record.session_id.as_str().or_else(|| user.and_then(session_of_user)),
+        };
+        self.request(record, body, envelope, line);
+    }
+
+    fn request(
+        &mut self,
+        record: &Record<'_>,
+        body: &Request<'_>,
+        envelope: Envelope<'_>,
+        line: u64,
+    ) {
+        let Some(start) = envelope.start else {
+            let detail = "no usable `timestamp`, the start of the request; it is left out";
+            return self.reject(Kind::MissingTimestamp, line, detail);
+        };
+        let path = match add_prompt(body, &mut self.parsed.tree, self.options) {
+            Ok(path) => path,
+            Err(error) => return self.reject_body(error, line),
+        };
+        let usage = self.usage(envelope.usage, line);
+        let WirePath { leaf, markers } = path;
+        let symbols = &mut self.parsed.symbols;
+        let mut symbol = |text: Option<&str>| {
+            text.filter(|text| !text.is_empty()).map(|text| symbols.intern(text))
+        };
+        let request = WireRequest {
+            line,
+            start,
+            response_started: envelope.response_started,
+            request: symbol(record.request_id.as_str()),
+            message: symbol(envelope.message.as_deref()),
+            session: symbol(envelope.session),
+            agent: symbol(record.agent_id.as_str()),
+            scope: symbols.intern(name_or(&record.scope, DEFAULT_SCOPE)),
+            model: symbols.intern(name_or(&body.model, "unknown")),
+            leaf,
+            markers,
+            is_fast: body.speed.is("fast"),
+            usage,
+        };
+        self.parsed.requests.push(request);
+    }
+
+    fn reject_body(&mut self, error: BodyError, line: u64) {
+        let (kind, detail) = match error {
+            BodyError::NotMessages(what) => (Kind::NotAMessagesRequest, what),
+            BodyError::TooDeep => (Kind::TooDeep, "nested more than 128 levels; it is left out"),
+            BodyError::DuplicateKey => (Kind::DuplicateKey, "in a block; the request is left out"),
+        };
+        self.reject(kind, line, detail);
+    }
+
+    /// A request without usage is simulated all the same; what it was billed stays unknown.
+    fn usage(&mut self, usage: Result<Usage, UsageProblem>, line: u64) -> Option<Usage> {
+        let kind = match usage {
+            Ok(usage) => return Some(usage),
+            Err(UsageProblem::Missing) => return None,
+            Err(UsageProblem::Invalid) => Kind::InvalidUsage,
+            Err(UsageProblem::WithoutCacheCounters) => Kind::UsageWithoutCacheCounters,
+        };
+        self.reject(kind, line, "the usage is not used");
+        None
+    }
+}
+
+fn name_or<'t>(text: &'t Text<'_>, default: &'t str) -> &'t str {
+    text.as_str().filter(|text| !text.is_empty()).unwrap_or(default)
+}
+
+fn is_messages_endpoint(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/');
+    // Bedrock and Google Cloud name the operation at the end.
+    path.ends_with("/messages")
+        || [":rawPredict", ":streamRawPredict", "/invoke", "/invoke-with-response-stream"]
+            .iter()
+            .any(|end| path.ends_with(end))
+}
+
+/// Claude Code names the session at the end of `metadata.user_id`, or in a JSON object there.
+fn session_of_user(user: &str) -> Option<&str> {
+    let (_, session) = user.rsplit_once("session_")?;
+    let session = session.strip_prefix("id\":\"").unwrap_or(session);
+    session.split(['"', ',', '}']).next().filter(|session| !session.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_session_stands_in_the_user_id() {
+        assert_eq!(session_of_user("user_ab_account__session_6fe4-1"), Some("6fe4-1"));
+        assert_eq!(session_of_user(r#"{"device_id":"x","session_id":"6fe4-1"}"#), Some("6fe4-1"));
+        assert_eq!(session_of_user("user"), None);
+    }
+
+    #[test]
+    fn only_messages_are_requests() {
+        let base = "https://api.example";
+        assert!(is_messages_endpoint(&format!("{base}/v1/messages?beta=true")));
+        assert!(!is_messages_endpoint(&format!("{base}/v1/messages/count_tokens?beta=true")));
+        assert!(is_messages_endpoint(&format!("{base}/model/x/invoke-with-response-stream")));
+    }
+}

@@ -1,0 +1,130 @@
+//! The fields of a captured request that matter, as they are spelled in the file: capture records,
+//! and the lines of claude-trace logs.
+//!
+//! Only this module and `block.rs` know the JSON names. Everything not named here is skipped.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::input::{Listed, Number, Shape, Text, UsageObject};
+
+/// A line: a capture record, or an exchange in a claude-trace log.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Record<'a> {
+    #[serde(borrow)]
+    pub(super) timestamp: Text<'a>,
+    #[serde(borrow)]
+    pub(super) response_started_at: Text<'a>,
+    #[serde(borrow)]
+    pub(super) request_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) message_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) session_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) agent_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) scope: Text<'a>,
+    #[serde(borrow)]
+    pub(super) request: Shape<Request<'a>>,
+    #[serde(borrow)]
+    pub(super) usage: Shape<UsageObject<'a>>,
+    #[serde(borrow)]
+    pub(super) response: Shape<LoggedResponse<'a>>,
+}
+
+/// A request's body as sent; in a log, what wraps it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Request<'a> {
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow)]
+    pub(super) tools: Listed<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) system: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) messages: Listed<Shape<Message<'a>>>,
+    #[serde(borrow)]
+    pub(super) thinking: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) tool_choice: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) output_config: Shape<OutputConfig<'a>>,
+    #[serde(borrow)]
+    pub(super) speed: Text<'a>,
+    #[serde(borrow)]
+    pub(super) cache_control: Shape<CacheControl<'a>>,
+    #[serde(borrow)]
+    pub(super) metadata: Shape<Metadata<'a>>,
+    /// In a log: when the request was sent, in seconds.
+    pub(super) timestamp: Number,
+    /// In a log: where it was sent.
+    #[serde(borrow)]
+    pub(super) url: Text<'a>,
+    /// In a log: the body.
+    #[serde(borrow)]
+    pub(super) body: Shape<Request<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Message<'a> {
+    #[serde(borrow)]
+    pub(super) role: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct OutputConfig<'a> {
+    #[serde(borrow)]
+    pub(super) effort: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) format: Option<&'a RawValue>,
+}
+
+/// A marker.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CacheControl<'a> {
+    #[serde(borrow)]
+    pub(super) ttl: Text<'a>,
+    #[serde(borrow)]
+    pub(super) scope: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Metadata<'a> {
+    #[serde(borrow)]
+    pub(super) user_id: Text<'a>,
+}
+
+/// The answer in a log.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct LoggedResponse<'a> {
+    pub(super) timestamp: Number,
+    pub(super) status_code: Number,
+    #[serde(borrow)]
+    pub(super) body: Shape<Answer<'a>>,
+    /// The event stream of a streamed answer.
+    #[serde(borrow)]
+    pub(super) body_raw: Text<'a>,
+}
+
+/// An answer's message, or an event of a stream.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Answer<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) usage: Shape<UsageObject<'a>>,
+    /// In a `message_start` event: the message.
+    #[serde(borrow)]
+    pub(super) message: Shape<Answer<'a>>,
+}

@@ -1,0 +1,108 @@
+//! Prompts with known bytes as paths through one tree, in which equal prefixes are one node.
+//!
+//! A node is known by its [`PrefixHash`], so it does not matter in which order, by which thread or
+//! from which file the prompts come.
+
+use rustc_hash::FxHashMap;
+
+use super::block::BlockKind;
+use super::prefix::PrefixHash;
+
+/// A node, as a position in [`WireTree::nodes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WireNodeId(pub u32);
+
+/// What a node adds to the prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// The model, of which each has caches of its own.
+    Model,
+    /// A tool.
+    Tool,
+    /// Speed and citations, which are in front of the system prompt.
+    SystemSettings,
+    /// A block of the system prompt.
+    System,
+    /// Thinking, tool choice, effort, format and the presence of images.
+    MessageSettings,
+    /// The first block of a message.
+    MessageStart,
+    /// Another block of a message.
+    Block,
+}
+
+impl Part {
+    /// Whether it is content, which has a position, and no setting.
+    #[must_use]
+    pub fn is_block(self) -> bool {
+        !matches!(self, Self::Model | Self::SystemSettings | Self::MessageSettings)
+    }
+}
+
+/// The end of a prefix.
+#[derive(Clone, Debug)]
+pub struct WireNode {
+    /// What the whole prefix is known by.
+    pub hash: PrefixHash,
+    /// The prefix in front; always an earlier node.
+    pub parent: Option<WireNodeId>,
+    /// What this node adds.
+    pub part: Part,
+    /// The kind of its block.
+    pub kind: BlockKind,
+    /// Its own tokens, as counted.
+    pub tokens: u64,
+    /// Its canonical bytes, where they are kept.
+    pub bytes: Option<Box<[u8]>>,
+}
+
+/// The tree.
+#[derive(Debug, Default)]
+pub struct WireTree {
+    /// The nodes, parents before their children.
+    pub nodes: Vec<WireNode>,
+    by_hash: FxHashMap<PrefixHash, WireNodeId>,
+}
+
+impl WireTree {
+    /// The node behind an id.
+    #[must_use]
+    pub fn node(&self, id: WireNodeId) -> &WireNode {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// A node and all before it, from its end to the root.
+    pub fn path(&self, id: WireNodeId) -> impl Iterator<Item = WireNodeId> + '_ {
+        std::iter::successors(Some(id), |id| self.node(*id).parent)
+    }
+
+    /// The node with a hash.
+    #[must_use]
+    pub fn find(&self, hash: PrefixHash) -> Option<WireNodeId> {
+        self.by_hash.get(&hash).copied()
+    }
+
+    /// Adds a node that is not there yet.
+    ///
+    /// # Panics
+    /// Never in practice: a tree would need 2³² nodes.
+    pub(super) fn add(&mut self, node: WireNode) -> WireNodeId {
+        let id = WireNodeId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 nodes"));
+        self.by_hash.insert(node.hash, id);
+        self.nodes.push(node);
+        id
+    }
+
+    /// Takes every node of `other` over and says which each is here.
+    pub fn absorb(&mut self, other: Self) -> Vec<WireNodeId> {
+        let mut moved: Vec<WireNodeId> = Vec::with_capacity(other.nodes.len());
+        for mut node in other.nodes {
+            let here = self.find(node.hash).unwrap_or_else(|| {
+                node.parent = node.parent.map(|parent| moved[parent.0 as usize]);
+                self.add(node)
+            });
+            moved.push(here);
+        }
+        moved
+    }
+}

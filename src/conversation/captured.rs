@@ -1,0 +1,123 @@
+//! Captured requests → requests of a history, each once, in the order in which they were sent.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::between::Between;
+use super::history::{History, InputFile, Request, RequestIndex};
+use crate::capture::{Captures, TokenCounting, WireNodeId, WireRequest, WireTree};
+use crate::id::Symbol;
+use crate::input::Kind;
+use crate::units::Millis;
+
+/// The prompts of captured requests, whose bytes are known.
+#[derive(Debug, Default)]
+pub struct CapturedPrompts {
+    /// How the tokens of the tree were counted.
+    pub counting: TokenCounting,
+    /// Every prefix.
+    pub tree: WireTree,
+    /// The captured requests, in the order of the history's.
+    pub requests: Vec<WireRequest>,
+}
+
+/// What is the same where a request was captured twice.
+type Identity = (Option<Symbol>, Symbol, Option<Symbol>, Symbol, Millis, WireNodeId);
+
+/// A request, and where it stands.
+struct Placed {
+    file: usize,
+    session: Symbol,
+    request: WireRequest,
+}
+
+impl History {
+    /// Adds the requests of files with known bytes behind those of transcripts.
+    pub fn add_captures(&mut self, files: Vec<Captures>) {
+        let mut placed: Vec<Placed> = Vec::new();
+        for file in files {
+            placed.extend(self.take_over(file));
+        }
+        placed.sort_by(|one, other| {
+            let key = |placed: &Placed| (placed.request.start, placed.file, placed.request.line);
+            key(one).cmp(&key(other))
+        });
+        let mut known: FxHashSet<Identity> = FxHashSet::default();
+        let mut latest: FxHashMap<(Symbol, Option<Symbol>), RequestIndex> = FxHashMap::default();
+        for one in placed {
+            let (session, start) = (one.session, one.request.start);
+            let request = &one.request;
+            let identity =
+                (request.request, session, request.agent, request.scope, start, request.leaf);
+            if request.request.is_some() && !known.insert(identity) {
+                self.duplicates += 1;
+                continue;
+            }
+            let index = RequestIndex(self.requests.len());
+            let predecessor = latest.insert((session, request.agent), index);
+            self.requests.push(request_of(&one, predecessor));
+            self.captured.requests.push(one.request);
+        }
+    }
+
+    /// Moves a file's nodes and strings over to those of the history.
+    fn take_over(&mut self, file: Captures) -> Vec<Placed> {
+        let nodes = self.captured.tree.absorb(file.tree);
+        let symbols = self.symbols.absorb(&file.symbols);
+        let stem = self.symbols.intern(&file.stem);
+        self.bytes += file.bytes;
+        self.lines += file.lines;
+        self.diagnostics.absorb(file.diagnostics);
+        self.files.push(InputFile { label: Arc::clone(&file.label) });
+        let number = self.files.len() - 1;
+        self.note_repeated_ids(&file.label, &file.requests);
+        let move_over = |mut request: WireRequest| {
+            request.move_to(&nodes, &symbols);
+            Placed { file: number, session: request.session.unwrap_or(stem), request }
+        };
+        file.requests.into_iter().map(move_over).collect()
+    }
+
+    /// Names requests of one file and session that share an id and are different.
+    fn note_repeated_ids(&mut self, label: &Arc<str>, requests: &[WireRequest]) {
+        let mut known: FxHashMap<(Symbol, Option<Symbol>), (WireNodeId, Millis)> =
+            FxHashMap::default();
+        for request in requests {
+            let Some(id) = request.request else { continue };
+            let own = (request.leaf, request.start);
+            let first = known.entry((id, request.session)).or_insert(own);
+            if *first != own {
+                let detail = "an earlier request of the file has the same id; both count";
+                self.diagnostics.add(Kind::DuplicateRequestId, label, request.line, detail);
+            }
+        }
+    }
+}
+
+fn request_of(placed: &Placed, predecessor: Option<RequestIndex>) -> Request {
+    let captured = &placed.request;
+    let answered = captured.response_started.unwrap_or(captured.start).max(captured.start);
+    Request {
+        message: captured.message,
+        request: captured.request,
+        model: captured.model,
+        session: placed.session,
+        agent: captured.agent,
+        client_version: None,
+        project: None,
+        file: placed.file,
+        line: captured.line,
+        start: captured.start,
+        answered: Some(answered),
+        finished: answered,
+        usage: captured.usage.clone(),
+        output_is_lower_bound: false,
+        ends_turn: false,
+        has_thinking: false,
+        predecessor,
+        between: Between::default(),
+        recovered_results: 0,
+        is_live: true,
+    }
+}

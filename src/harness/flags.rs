@@ -1,0 +1,163 @@
+//! The flags of a bundle record: what the client knows and has been told when it sends a request.
+//! They are kept by who asks for them.
+
+use std::borrow::Cow;
+
+use super::error::BundleError;
+use super::raw::Object;
+
+/// What a client says it is where the record does not replace it.
+const IDENTITIES: [&str; 3] = [
+    "You are Claude Code, Anthropic's official CLI for Claude.",
+    "You are Claude Code, Anthropic's official CLI for Claude, running within the Claude Agent SDK.",
+    "You are a Claude agent, built on Anthropic's Claude Agent SDK.",
+];
+
+const DEFAULT_PROVIDER: &str = "first_party";
+const BEDROCK: &str = "bedrock";
+const DEFAULT_QUERY_SOURCE: &str = "repl_main_thread";
+const DEFAULT_ALLOW_LIST: [&str; 2] = ["repl_main_thread*", "sdk"];
+
+/// All flags of a record.
+#[derive(Debug)]
+pub(super) struct Flags<'a> {
+    /// The conversation was cleared or compacted: the session starts afresh with this record.
+    pub(super) is_cleared: bool,
+    pub(super) has_caching: bool,
+    /// The request is a side branch, whose own tail nobody will read.
+    pub(super) skips_cache_write: bool,
+    pub(super) system: SystemFlags<'a>,
+    pub(super) ttl: TtlFlags<'a>,
+}
+
+/// What decides the blocks of the system prompt.
+#[derive(Debug)]
+pub(super) struct SystemFlags<'a> {
+    /// The static part may be cached for everyone.
+    pub(super) allows_global_scope: bool,
+    pub(super) identities: Vec<Cow<'a, str>>,
+}
+
+/// What decides the TTL of a marker.
+#[derive(Debug)]
+pub(super) struct TtlFlags<'a> {
+    /// Bedrock, with an hour switched on.
+    pub(super) has_bedrock_hour: bool,
+    /// A subscriber who is not over the limit.
+    pub(super) is_eligible: bool,
+    pub(super) allow_list: Vec<Cow<'a, str>>,
+    /// What in the client sends the request; `None` is on no list.
+    pub(super) query_source: Option<Cow<'a, str>>,
+}
+
+impl<'a> Flags<'a> {
+    pub(super) fn read(flags: &Object<'a>) -> Result<Self, BundleError> {
+        let provider = flags.string("provider")?.unwrap_or(Cow::Borrowed(DEFAULT_PROVIDER));
+        Ok(Self {
+            is_cleared: is_set(flags, "cleared")?,
+            has_caching: is_not_off(flags, "caching")?,
+            skips_cache_write: is_set(flags, "skip_cache_write")?,
+            system: SystemFlags::read(flags, &provider)?,
+            ttl: TtlFlags::read(flags, &provider)?,
+        })
+    }
+}
+
+impl<'a> SystemFlags<'a> {
+    fn read(flags: &Object<'a>, provider: &str) -> Result<Self, BundleError> {
+        let has_global_scope = is_not_off(flags, "global_scope")?;
+        // They stand in front of the system prompt and differ from one installation to the next.
+        let has_user_tools = is_set(flags, "upfront_mcp_tools")?;
+        Ok(Self {
+            allows_global_scope: has_global_scope
+                && !has_user_tools
+                && provider == DEFAULT_PROVIDER,
+            identities: strings_or(flags, "identity_prefixes", &IDENTITIES)?,
+        })
+    }
+}
+
+impl<'a> TtlFlags<'a> {
+    fn read(flags: &Object<'a>, provider: &str) -> Result<Self, BundleError> {
+        let has_hour_switch = is_set(flags, "bedrock_1h")?;
+        let is_subscriber = is_not_off(flags, "subscriber")?;
+        let is_over_limit = is_set(flags, "overage")?;
+        Ok(Self {
+            has_bedrock_hour: has_hour_switch && provider == BEDROCK,
+            is_eligible: is_subscriber && !is_over_limit,
+            allow_list: strings_or(flags, "ttl_1h_allowlist", &DEFAULT_ALLOW_LIST)?,
+            query_source: query_source(flags)?,
+        })
+    }
+}
+
+fn is_set(flags: &Object<'_>, name: &str) -> Result<bool, BundleError> {
+    Ok(flags.boolean(name)?.unwrap_or(false))
+}
+
+fn is_not_off(flags: &Object<'_>, name: &str) -> Result<bool, BundleError> {
+    Ok(flags.boolean(name)?.unwrap_or(true))
+}
+
+fn strings_or<'a>(
+    flags: &Object<'a>,
+    name: &str,
+    default: &[&'static str],
+) -> Result<Vec<Cow<'a, str>>, BundleError> {
+    let given = flags.strings(name)?;
+    Ok(given.unwrap_or_else(|| default.iter().copied().map(Cow::Borrowed).collect()))
+}
+
+/// Here a null is not as good as absent: it says that there is no source.
+fn query_source<'a>(flags: &Object<'a>) -> Result<Option<Cow<'a, str>>, BundleError> {
+    match flags.get("query_source") {
+        Some(_) => flags.string("query_source"),
+        None => Ok(Some(Cow::Borrowed(DEFAULT_QUERY_SOURCE))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(flags: &str) -> Result<Flags<'_>, BundleError> {
+        let raw = serde_json::from_str(flags).expect("JSON");
+        Flags::read(&Object::read(raw, "flags").expect("an object"))
+    }
+
+    #[test]
+    fn a_null_is_the_default_except_for_the_source() {
+        let flags = read(
+            r#"{"caching":null,"subscriber":null,"ttl_1h_allowlist":null,"provider":null,
+                "identity_prefixes":null,"query_source":null,"unknown":{}}"#,
+        )
+        .expect("flags");
+        assert!(flags.has_caching && flags.ttl.is_eligible && flags.system.allows_global_scope);
+        assert_eq!(flags.ttl.allow_list, DEFAULT_ALLOW_LIST);
+        assert_eq!(flags.system.identities, IDENTITIES);
+        assert_eq!(flags.ttl.query_source, None);
+        assert!(read("{}").expect("flags").ttl.query_source.is_some());
+    }
+
+    #[test]
+    fn switches_hold_for_their_provider_only() {
+        assert!(!read(r#"{"bedrock_1h":true}"#).expect("flags").ttl.has_bedrock_hour);
+        let bedrock = read(r#"{"bedrock_1h":true,"provider":"bedrock"}"#).expect("flags");
+        assert!(bedrock.ttl.has_bedrock_hour);
+        assert!(!bedrock.system.allows_global_scope);
+    }
+
+    #[test]
+    fn a_flag_of_another_type_is_an_error() {
+        for flags in [
+            r#"{"caching":"no"}"#,
+            r#"{"cleared":1}"#,
+            r#"{"provider":[]}"#,
+            r#"{"ttl_1h_allowlist":"sdk"}"#,
+            r#"{"ttl_1h_allowlist":[1]}"#,
+            r#"{"query_source":{}}"#,
+        ] {
+            assert!(read(flags).is_err(), "{flags}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The order of tools: built-in ones by name, then those of MCP servers by name, so that a server
+//! that connects does not move the built-in ones. Tools carry no marker. (Claude Code 2.1.88, as
+//! documented.)
+
+use serde_json::value::RawValue;
+
+use super::block::Block;
+use super::error::BundleError;
+use super::raw::unexpected;
+use super::writer::write_list;
+
+/// What the names of tools begin with that come from an MCP server.
+const MCP_PREFIX: &str = "mcp__";
+
+/// Where a tool stands, for errors.
+const PATH: &str = "prompt.tools[…]";
+
+/// The tools in the order in which they are sent. One without a name counts as one of the empty
+/// name.
+pub(super) fn sorted(tools: Vec<&RawValue>) -> Result<Vec<Block<'_>>, BundleError> {
+    let mut blocks = Vec::with_capacity(tools.len());
+    for tool in tools {
+        let block = Block::read(tool, PATH);
+        let object = block.object().ok_or_else(|| unexpected(PATH, Some(tool), "an object"))?;
+        let name = object.string("name")?.unwrap_or_default();
+        blocks.push((name.starts_with(MCP_PREFIX), name, block));
+    }
+    blocks.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+    Ok(blocks.into_iter().map(|(_, _, block)| block).collect())
+}
+
+pub(super) fn write(text: &mut String, tools: &[Block<'_>]) {
+    write_list(text, tools, |text, tool| tool.write(text, None));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_order(tools: &str) -> Result<String, BundleError> {
+        let tools: Vec<&RawValue> = serde_json::from_str(tools).expect("a list");
+        let mut text = String::new();
+        write(&mut text, &sorted(tools)?);
+        Ok(text)
+    }
+
+    #[test]
+    fn tools_of_the_same_name_keep_their_order() {
+        let tools = r#"[{"name":"mcp__a","n":1},{"name":"b","n":2.0},{"name":"mcp__a","n":3},
+            {"name":"b","n":4},{"n":5,"cache_control":{}},{"name":"B"},{"name":"mcp_"}]"#;
+        assert_eq!(
+            in_order(tools).expect("tools"),
+            concat!(
+                r#"[{"n":5},{"name":"B"},{"name":"b","n":2.0},{"name":"b","n":4},{"name":"mcp_"},"#,
+                r#"{"name":"mcp__a","n":1},{"name":"mcp__a","n":3}]"#
+            )
+        );
+    }
+
+    #[test]
+    fn a_tool_is_an_object_with_a_name_that_is_text() {
+        for tools in ["[7]", r#"[{"name":7}]"#] {
+            assert!(in_order(tools).is_err(), "{tools}");
+        }
+    }
+}

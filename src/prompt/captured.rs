@@ -1,0 +1,268 @@
+//! Captured requests → prompts: the tree of known bytes with its sizes.
+//!
+//! Where tokens are counted as bytes the sizes are exact. Else they are estimates, and usage corrects
+//! them in the order in which requests were sent: a request's total is exact, what it adds to the
+//! tree shares in it by the estimates, and where it said that its cached prefix ends (read + written)
+//! is known to the requests after it. A request's own split changes nothing in its own simulation.
+
+use rustc_hash::FxHashMap;
+
+use super::minimum::minimum_prefix;
+use super::recorded_break::is_break;
+use super::step::{Step, StepKind};
+use super::tail::COMMON_TAIL;
+use super::trace::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use crate::basis::Basis;
+use crate::capture::{
+    BlockKind, Part, TokenCounting, WireMarker, WireNodeId, WireRequest, WireTree,
+};
+use crate::conversation::{History, Request, RequestIndex};
+use crate::id::Symbol;
+use crate::input::PromptSplit;
+use crate::model::canonical_name;
+use crate::prompt::SharedPrefix;
+use crate::units::Tokens;
+
+/// Adds the captured requests of a history behind those of its transcripts.
+pub(super) fn add_captured(
+    trace: &mut PromptTrace,
+    history: &History,
+    steps: &[Step],
+    shared: SharedPrefix,
+) {
+    let captured = &history.captured;
+    let first_node = trace.nodes.len();
+    add_nodes(trace, &captured.tree);
+    let mut sizing = Sizing {
+        tree: &captured.tree,
+        nodes: &mut trace.nodes[first_node..],
+        sized: vec![false; captured.tree.nodes.len()],
+        counting: captured.counting,
+        models: FxHashMap::default(),
+    };
+    let first = history.of_transcripts().len();
+    for (number, wire) in captured.requests.iter().enumerate() {
+        let index = RequestIndex(first + number);
+        let request = history.request(index);
+        let split = request.usage.as_ref().map(|usage| usage.prompt);
+        let total = sizing.size(wire, split);
+        let first_marker = trace.markers.len();
+        let markers = wire.markers.iter().map(|marker| sizing.marker(*marker, first_node, &total));
+        trace.markers.extend(markers);
+        sizing.learn(wire, &total, split);
+        trace.prompts.push(Prompt {
+            start: request.start,
+            readable_from: wire.response_started.map_or(request.start, |at| at.max(request.start)),
+            model: request.model,
+            scope: Some(wire.scope),
+            session: None,
+            total: total.tokens,
+            minimum: minimum_prefix(
+                canonical_name(history.symbols.text(request.model)),
+                request.start,
+            ),
+            node: NodeId(first_node + wire.leaf.0 as usize),
+            markers: first_marker..trace.markers.len(),
+            background: None,
+            opening: None,
+            broken_read: broken_read(request, &steps[index.0]),
+            system_prefix: Tokens::ZERO,
+            shared_prefix: shared_prefix(history, &steps[index.0], shared),
+        });
+    }
+}
+
+/// What was warm before the first request of a chain, as its usage shows.
+fn shared_prefix(history: &History, step: &Step, shared: SharedPrefix) -> Tokens {
+    let is_opening = matches!(step.kind, StepKind::Opening | StepKind::ModelChange);
+    let is_known = is_opening || shared == SharedPrefix::Warm;
+    let opening = history.request(step.opening).usage.as_ref().filter(|_| is_known);
+    opening.map_or(Tokens::ZERO, |usage| usage.prompt.read)
+}
+
+fn broken_read(request: &Request, step: &Step) -> Option<Tokens> {
+    let usage = request.usage.as_ref()?;
+    is_break(request, step).then_some(usage.prompt.read)
+}
+
+/// Adds the tree's nodes, still without sizes.
+fn add_nodes(trace: &mut PromptTrace, tree: &WireTree) {
+    let first = trace.nodes.len();
+    for wire in &tree.nodes {
+        let parent = wire.parent.map(|parent| NodeId(first + parent.0 as usize));
+        let before = parent.map(|parent| *trace.node(parent));
+        let (positions, blocks) = before.map_or((0, 0), |node| (node.positions, node.blocks));
+        let kind_before = wire.parent.map(|parent| tree.node(parent).kind);
+        let is_block = u32::from(wire.part.is_block());
+        let continues = kind_before.is_some_and(|before| wire.kind.continues_run(before));
+        trace.nodes.push(Node {
+            parent,
+            end: Tokens::ZERO,
+            basis: Basis::Estimated,
+            positions: positions + if continues { 0 } else { is_block },
+            blocks: blocks + is_block,
+            level: level(wire.part),
+            session: None,
+        });
+    }
+}
+
+fn level(part: Part) -> Level {
+    match part {
+        Part::Model | Part::Tool | Part::SystemSettings | Part::System => Level::System,
+        Part::MessageSettings | Part::MessageStart | Part::Block => Level::Messages,
+    }
+}
+
+/// A prompt's size.
+struct Total {
+    /// What the request adds to the tree.
+    new: Vec<WireNodeId>,
+    tokens: Tokens,
+    /// Where its last block ends.
+    end: Tokens,
+    leaf: WireNodeId,
+    basis: Basis,
+}
+
+/// What the usage of a model's requests has shown.
+#[derive(Clone, Copy, Default)]
+struct ModelSizes {
+    /// What stands behind the last block.
+    tail: Option<Tokens>,
+    /// Estimated and recorded tokens of the same content.
+    estimated: u64,
+    recorded: u64,
+}
+
+/// Gives nodes their sizes, in the order in which requests were sent.
+struct Sizing<'a> {
+    tree: &'a WireTree,
+    nodes: &'a mut [Node],
+    sized: Vec<bool>,
+    counting: TokenCounting,
+    models: FxHashMap<Symbol, ModelSizes>,
+}
+
+impl Sizing<'_> {
+    /// Sizes what a request adds to the tree, and says how large its prompt is.
+    fn size(&mut self, wire: &WireRequest, split: Option<PromptSplit>) -> Total {
+        let split = split.filter(|_| self.counting == TokenCounting::Estimated);
+        let model = self.models.get(&wire.model).copied().unwrap_or_default();
+        let new = self.new_nodes(wire.leaf);
+        let base = self.end_before(&new, wire.leaf);
+        let estimated: u64 = new.iter().map(|id| self.tree.node(*id).tokens).sum();
+        let total = split.map(|split| split.total());
+        let end = match total {
+            Some(total) => total.saturating_sub(model.tail.unwrap_or(COMMON_TAIL)).max(base),
+            None => base + model.correct(estimated),
+        };
+        let basis = match (self.counting, total) {
+            (TokenCounting::Estimated, None) => Basis::Estimated,
+            _ => Basis::Derived,
+        };
+        self.share(&new, base, end, basis);
+        if total.is_some() && !new.is_empty() {
+            let model = self.models.entry(wire.model).or_default();
+            model.estimated += estimated;
+            model.recorded += end.saturating_sub(base).0;
+        }
+        let end = self.end(wire.leaf);
+        let tokens = total.unwrap_or(end);
+        Total { new, tokens, end: end.min(tokens), leaf: wire.leaf, basis }
+    }
+
+    /// The nodes of a path that no earlier request has, from the root on.
+    fn new_nodes(&self, leaf: WireNodeId) -> Vec<WireNodeId> {
+        let is_new = |id: &WireNodeId| !self.sized[id.0 as usize];
+        let mut new: Vec<WireNodeId> = self.tree.path(leaf).take_while(is_new).collect();
+        new.reverse();
+        new
+    }
+
+    /// Where the known part of a path ends.
+    fn end_before(&self, new: &[WireNodeId], leaf: WireNodeId) -> Tokens {
+        match new.first() {
+            None => self.end(leaf),
+            Some(first) => {
+                let parent = self.tree.node(*first).parent;
+                parent.map_or(Tokens::ZERO, |parent| self.end(parent))
+            }
+        }
+    }
+
+    fn end(&self, id: WireNodeId) -> Tokens {
+        self.nodes[id.0 as usize].end
+    }
+
+    /// Shares the tokens from `base` to `end` among consecutive nodes, by their counted sizes.
+    fn share(&mut self, nodes: &[WireNodeId], base: Tokens, end: Tokens, basis: Basis) {
+        let counted = |id: &WireNodeId| u128::from(self.tree.node(*id).tokens);
+        let all: u128 = nodes.iter().map(counted).sum();
+        let tokens = u128::from(end.saturating_sub(base).0);
+        let is_exact = all == tokens && self.counting != TokenCounting::Estimated;
+        let mut before = 0;
+        for (number, id) in nodes.iter().enumerate() {
+            before += counted(id);
+            let is_last = number + 1 == nodes.len();
+            let part =
+                if is_last { tokens } else { (tokens * before).checked_div(all).unwrap_or(0) };
+            // No more than `tokens`, which were 64 bits.
+            let part = u64::try_from(part).unwrap_or(u64::MAX);
+            let node = &mut self.nodes[id.0 as usize];
+            node.end = base + Tokens(part);
+            node.basis = if is_last || is_exact { basis } else { Basis::Estimated };
+            self.sized[id.0 as usize] = true;
+        }
+    }
+
+    /// A marker as its request knows it.
+    fn marker(&self, marker: WireMarker, first_node: usize, total: &Total) -> Marker {
+        let node = &self.nodes[marker.node.0 as usize];
+        let is_leaf = marker.node == total.leaf;
+        Marker {
+            node: NodeId(first_node + marker.node.0 as usize),
+            end: if is_leaf { total.end } else { node.end.min(total.end) },
+            basis: if is_leaf { total.basis } else { node.basis },
+            ttl: Some(marker.ttl),
+            is_global: marker.is_global,
+            is_automatic: marker.is_automatic,
+            is_markable: self.tree.node(marker.node).kind != BlockKind::Thinking,
+        }
+    }
+
+    /// Learns from a request's split, for the requests after it, where its cached prefix ends and
+    /// what stands behind its last block. Only what the request added to the tree is sized anew:
+    /// the rest may be what it reads itself.
+    fn learn(&mut self, wire: &WireRequest, total: &Total, split: Option<PromptSplit>) {
+        let split = split.filter(|_| self.counting == TokenCounting::Estimated);
+        let (Some(split), Some(last)) = (split, wire.markers.last()) else { return };
+        let cached = split.cached_end();
+        if cached == Tokens::ZERO {
+            return;
+        }
+        if last.node == wire.leaf {
+            self.models.entry(wire.model).or_default().tail = Some(split.input);
+        }
+        let Some(marked) = total.new.iter().position(|id| *id == last.node) else { return };
+        let (cached_nodes, rest) = total.new.split_at(marked + 1);
+        let base = self.end_before(cached_nodes, last.node);
+        if cached >= base {
+            let end = self.end(wire.leaf).max(cached);
+            self.share(cached_nodes, base, cached, Basis::Derived);
+            self.share(rest, cached, end, total.basis);
+        }
+    }
+}
+
+impl ModelSizes {
+    /// An estimate, corrected by what usage has shown of the model.
+    fn correct(self, estimated: u64) -> Tokens {
+        if self.estimated == 0 {
+            return Tokens(estimated);
+        }
+        let corrected =
+            u128::from(estimated) * u128::from(self.recorded) / u128::from(self.estimated);
+        Tokens(u64::try_from(corrected).unwrap_or(u64::MAX))
+    }
+}

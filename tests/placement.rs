@@ -1,0 +1,72 @@
+//! The harness on bundles whose requests are known; they are read in place.
+
+use std::fs;
+
+use cachesim::harness::{Harness, Placed};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::common::shared;
+
+/// Bundle records, and what each becomes: a request, or an object with an `error`.
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    records: Vec<Box<RawValue>>,
+    expect: Vec<Box<RawValue>>,
+}
+
+fn value(json: &str) -> Value {
+    serde_json::from_str(json).expect("JSON")
+}
+
+/// The markers in their order, each as it is written but for white space.
+fn markers(json: &str) -> Vec<String> {
+    json.split("\"cache_control\":")
+        .skip(1)
+        .map(|marker| marker.split_inclusive('}').next().unwrap_or_default())
+        .map(|marker| marker.split_whitespace().collect())
+        .collect()
+}
+
+fn check_request(placed: &str, bundle: &Value, expected: &RawValue, context: &str) {
+    let capture = value(placed);
+    assert_eq!(capture["request"], value(expected.get()), "{context}");
+    assert_eq!(markers(placed), markers(expected.get()), "markers of {context}");
+    for key in ["timestamp", "request_id", "session_id"] {
+        assert_eq!(capture[key], bundle[key], "{key} of {context}");
+    }
+}
+
+#[test]
+fn every_case_gives_its_requests() {
+    let Some(folder) = shared("placement") else { return };
+    let mut cases = 0;
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a case");
+        let case: Case = serde_json::from_str(&text).expect("a case");
+        assert_eq!(case.records.len(), case.expect.len(), "{}", case.name);
+        let mut harness = Harness::new();
+        for (record, expected) in case.records.iter().zip(&case.expect) {
+            let bundle = value(record.get());
+            let context = format!("{} in {}", bundle["request_id"], case.name);
+            let placed = harness.place(record.get()).expect(&context);
+            assert!(!placed.text().contains('\n'), "{context}");
+            match &placed {
+                Placed::Request(text) => check_request(text, &bundle, expected, &context),
+                Placed::Refused(text) => {
+                    let mut refusal = value(expected.get());
+                    refusal["request_id"] = bundle["request_id"].clone();
+                    assert_eq!(value(text), refusal, "{context}");
+                }
+            }
+        }
+        cases += 1;
+    }
+    assert_eq!(cases, 31);
+}
