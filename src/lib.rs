@@ -44,6 +44,8 @@ pub mod pricing;
 
 pub mod ledger;
 
+pub mod lint;
+
 pub mod analysis;
 
 pub mod report;

@@ -94,6 +94,12 @@ impl Picodollars {
         Self(self.0 - other.0)
     }
 
+    /// So much for each of several tokens.
+    #[must_use]
+    pub fn times(self, tokens: Tokens) -> Self {
+        Self(self.0 * i128::from(tokens.0))
+    }
+
     /// Dollars as a float, for percentages and columns that are rounded anyway.
     #[must_use]
     #[allow(clippy::cast_precision_loss)] // only for display

@@ -2,6 +2,7 @@
 
 use super::refusal::Refusal;
 use crate::basis::Basis;
+use crate::prompt::NodeId;
 use crate::ttl::Ttl;
 use crate::units::Tokens;
 
@@ -18,6 +19,8 @@ pub struct Outcome {
     pub input: Tokens,
     /// What the split rests on.
     pub basis: Basis,
+    /// The prefix that was found in the cache.
+    pub found: Option<NodeId>,
     /// Why the service refuses the request; then all figures are zero.
     pub refusal: Option<Refusal>,
 }

@@ -39,6 +39,8 @@ pub enum Lookback {
     Positions,
     /// Every block is one.
     Blocks,
+    /// Nothing: it finds whatever lies before it. No service does; it shows what the limit costs.
+    Unlimited,
 }
 
 impl Markers {

@@ -61,7 +61,7 @@ impl<'a> Cache<'a> {
         let hit = self.find(prompt, &effective, prompt.start);
         self.use_entries(prompt, &effective, hit, prompt.start, prompt.readable_from);
         let (read, basis) = self.read(prompt, hit);
-        split(prompt, &effective, read, basis)
+        Outcome { found: hit.map(|hit| hit.node), ..split(prompt, &effective, read, basis) }
     }
 
     fn sent(&self, prompt: &Prompt) -> Vec<Sent<'a>> {
@@ -136,6 +136,7 @@ impl<'a> Cache<'a> {
         match self.policy.lookback {
             Lookback::Positions => self.trace.node(node).positions,
             Lookback::Blocks => self.trace.node(node).blocks,
+            Lookback::Unlimited => 0,
         }
     }
 

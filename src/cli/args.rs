@@ -13,8 +13,8 @@ use crate::strategy::Assumptions;
 /// Replays coding-agent sessions through the providers' prompt-cache rules.
 ///
 /// Says for every request what was read from cache, written to it and paid, what the rules make of
-/// it, and what other cache lifetimes would have cost. Reads Claude Code transcripts; needs no
-/// network.
+/// it, and what other cache lifetimes would have cost. Reads Claude Code transcripts, captured API
+/// requests, bundles of prompt parts and claude-trace logs; needs no network.
 #[derive(Debug, Parser)]
 #[command(name = "cachesim", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(super) struct Cli {
@@ -41,6 +41,12 @@ pub(super) enum Command {
     /// How well the rules reproduce the recorded usage
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
+    /// A harness's prompt parts → wire requests with the cache markers placed
+    #[command(after_help = PLACE_EXAMPLES)]
+    Place(PlaceArgs),
+    /// What in captured prompts makes prefixes unstable, where to the byte, and its price
+    #[command(after_help = LINT_EXAMPLES)]
+    Lint(LintArgs),
     /// The prices in use
     Prices(PricesArgs),
 }
@@ -51,6 +57,22 @@ Examples:
   cachesim analyze ~/.claude/projects --since 2026-07-01 --strategy billed,5m,1h,mixed
   cachesim analyze session.jsonl --format jsonl -o ledger.jsonl
   zstdcat old.jsonl.zst | cachesim analyze - --format json";
+
+const PLACE_EXAMPLES: &str = "\
+Examples:
+  cachesim place bundle.jsonl -o capture.jsonl
+  my-harness --print-bundle | cachesim place - | cachesim analyze -
+
+A record that cannot be placed is named on stderr; a section that is volatile without a reason is
+also printed, as {\"request_id\": …, \"error\": \"volatile_without_reason\"}.";
+
+const LINT_EXAMPLES: &str = "\
+Examples:
+  cachesim lint capture.jsonl
+  cachesim lint bundle.jsonl --format sarif -o lint.sarif
+  cachesim lint captures/ --hide-text --format json
+
+Reads captures, bundles and claude-trace logs; a transcript does not hold the prompts.";
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
@@ -97,6 +119,43 @@ pub(super) struct VerifyArgs {
     /// The output format
     #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
     pub(super) format: DocumentFormat,
+    /// The output.
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+/// `place`.
+#[derive(Debug, Args)]
+pub(super) struct PlaceArgs {
+    /// Bundles: files, folders (walked for *.jsonl, also .gz and .zst), or - for standard input
+    #[arg(value_name = "BUNDLE", required = true)]
+    pub(super) bundles: Vec<PathBuf>,
+    /// Exit with 4 where a record cannot be placed
+    #[arg(long)]
+    pub(super) strict: bool,
+    /// The output.
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+/// `lint`.
+#[derive(Debug, Args)]
+pub(super) struct LintArgs {
+    /// The input.
+    #[command(flatten)]
+    pub(super) input: InputArgs,
+    /// Show positions only, and nothing of the prompts' text
+    #[arg(long)]
+    pub(super) hide_text: bool,
+    /// How captured prompts are measured.
+    #[command(flatten)]
+    pub(super) tokens: TokensArgs,
+    /// The simulation.
+    #[command(flatten)]
+    pub(super) simulation: SimulationArgs,
+    /// The output format
+    #[arg(long, value_enum, default_value_t = LintFormat::Text)]
+    pub(super) format: LintFormat,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -223,8 +282,8 @@ pub(super) struct TokensArgs {
 
 impl TokensArgs {
     /// How captures are read.
-    pub(super) fn read_options(&self) -> ReadOptions {
-        ReadOptions { counting: self.tokens, keeps_bytes: false }
+    pub(super) fn read_options(&self, keeps_bytes: bool) -> ReadOptions {
+        ReadOptions { counting: self.tokens, keeps_bytes }
     }
 }
 
@@ -316,6 +375,19 @@ pub(super) enum AnalyzeFormat {
     /// The same lines as CSV
     Csv,
     /// Tables for a comment or a page
+    Markdown,
+}
+
+/// The formats of `lint`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum LintFormat {
+    /// For people
+    Text,
+    /// For programs, as cachesim.lint/v1
+    Json,
+    /// SARIF 2.1.0, for code hosts
+    Sarif,
+    /// For a comment or a page
     Markdown,
 }
 

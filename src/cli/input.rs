@@ -13,7 +13,7 @@ use super::error::CliError;
 use super::moment::moment;
 use super::output::say;
 use crate::conversation::{History, ReadOptions, read};
-use crate::input::{Discovered, Location, Source, discover};
+use crate::input::{Diagnostics, Discovered, Location, Source, discover};
 use crate::ledger::Selection;
 use crate::report::{grouped, terminal_safe};
 
@@ -30,16 +30,10 @@ pub(super) fn read_history(
     options: ReadOptions,
 ) -> Result<History, CliError> {
     let paths = if input.paths.is_empty() { default_paths()? } else { input.paths.clone() };
-    let discovered = discover(&paths);
-    if discovered.sources.is_empty() && discovered.diagnostics.counts().next().is_none() {
-        return Err(CliError::NoInput(
-            "no *.jsonl file (also .gz, .zst) in the given folders".to_owned(),
-        ));
-    }
-    refuse_to_overwrite(&discovered, output)?;
+    let discovered = sources(&paths, output)?;
     let history = read_with_progress(discovered, options, output.quiet);
     if !output.quiet {
-        name_damage(&history, output.verbose);
+        name_damage(&history.diagnostics, output.verbose);
     }
     if input.strict && history.diagnostics.has_damage() {
         return Err(CliError::DamagedInput);
@@ -52,6 +46,30 @@ pub(super) fn read_history(
         ));
     }
     Ok(history)
+}
+
+/// The files behind paths, none of which is the output.
+pub(super) fn sources(paths: &[PathBuf], output: &OutputArgs) -> Result<Discovered, CliError> {
+    let discovered = discover(paths);
+    if discovered.sources.is_empty() && discovered.diagnostics.counts().next().is_none() {
+        return Err(CliError::NoInput(
+            "no *.jsonl file (also .gz, .zst) in the given folders".to_owned(),
+        ));
+    }
+    refuse_to_overwrite(&discovered, output)?;
+    Ok(discovered)
+}
+
+/// Prompts are looked at: a run over transcripts alone has none.
+pub(super) fn refuse_transcripts(history: &History) -> Result<(), CliError> {
+    if history.captured.requests.is_empty() {
+        return Err(CliError::NoInput(
+            "no captured prompt in the input: a transcript does not hold the system prompt and \
+             the tools; give a capture, a bundle or a claude-trace log"
+                .to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 /// An output that is also an input would be gone before it was of use.
@@ -125,8 +143,7 @@ fn read_with_progress(discovered: Discovered, options: ReadOptions, quiet: bool)
 }
 
 /// Says on stderr what was rejected or repaired.
-fn name_damage(history: &History, verbose: bool) {
-    let diagnostics = &history.diagnostics;
+pub(super) fn name_damage(diagnostics: &Diagnostics, verbose: bool) {
     let counts: Vec<String> = diagnostics
         .counts()
         .map(|(kind, count)| format!("{} {}", grouped(count), kind.name()))

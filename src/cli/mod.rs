@@ -45,6 +45,8 @@ fn run(cli: &Cli) -> Result<(), CliError> {
     match &cli.command {
         Command::Analyze(args) => with_threads(args.input.jobs, || commands::analyze(args)),
         Command::Verify(args) => with_threads(args.input.jobs, || commands::verify(args)),
+        Command::Place(args) => commands::place(args),
+        Command::Lint(args) => with_threads(args.input.jobs, || commands::lint(args)),
         Command::Prices(args) => commands::prices(args),
     }
 }

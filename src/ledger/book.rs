@@ -208,7 +208,9 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    fn rates_of(&self, index: RequestIndex) -> Option<&Rates> {
+    /// What the tokens of a request cost; `None` where its model has no price.
+    #[must_use]
+    pub fn rates_of(&self, index: RequestIndex) -> Option<&Rates> {
         self.rate_of[index.0].map(|rate| &self.rates[rate as usize])
     }
 }

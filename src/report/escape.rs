@@ -77,6 +77,15 @@ impl<W: Write> Write for SafeJson<W> {
     }
 }
 
+/// Writes a JSON record as a line.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_record(json: &str, out: &mut dyn Write) -> io::Result<()> {
+    SafeJson(&mut *out).write_all(json.as_bytes())?;
+    out.write_all(b"\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,22 +1,29 @@
 //! The ledger and its analyses → bytes. Nothing is computed here beyond formatting, and no text of
-//! a transcript is shown but ids, names of models and of files, all of them escaped.
+//! a transcript is shown but ids, names of models, tools and files, and what `lint` quotes, all of
+//! them escaped.
 
 mod analyze_view;
 mod document;
 mod escape;
 mod ledger_rows;
+mod lint_json;
+mod lint_view;
 mod number;
 mod prices_view;
 mod report_json;
+mod sarif;
 mod verify_json;
 mod verify_view;
 
 pub use analyze_view::analyze_document;
 pub use document::{Document, TextStyle};
-pub use escape::terminal_safe;
+pub use escape::{terminal_safe, write_record};
 pub use ledger_rows::{write_csv, write_jsonl};
+pub use lint_json::write_lint;
+pub use lint_view::lint_document;
 pub use number::{counted, grouped};
 pub use prices_view::{model_document, models_document, models_json};
 pub use report_json::write_report;
+pub use sarif::write_sarif;
 pub use verify_json::write_verification;
 pub use verify_view::verify_document;

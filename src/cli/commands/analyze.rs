@@ -15,7 +15,7 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     let strategies = strategies(&args.strategy)?;
     let prices = price_table(&args.simulation.prices, args.simulation.platform)?;
     let output = Output::open(&args.output)?;
-    let history = read_history(&args.input, &args.output, args.tokens.read_options())?;
+    let history = read_history(&args.input, &args.output, args.tokens.read_options(false))?;
     let selection = select(&args.input, &history)?;
     let assumptions = args.simulation.assumptions(args.breaks == BreaksArg::Keep);
     let steps = steps(&history);

@@ -1,9 +1,13 @@
 //! One file for each command.
 
 mod analyze;
+mod lint;
+mod place;
 mod prices;
 mod verify;
 
 pub(super) use analyze::analyze;
+pub(super) use lint::lint;
+pub(super) use place::place;
 pub(super) use prices::prices;
 pub(super) use verify::verify;

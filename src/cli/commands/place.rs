@@ -1,0 +1,81 @@
+//! `cachesim place`.
+
+use std::io::{self, Write};
+
+use crate::cli::args::PlaceArgs;
+use crate::cli::error::CliError;
+use crate::cli::input::{name_damage, sources};
+use crate::cli::output::Output;
+use crate::harness::{Harness, Placed};
+use crate::input::{Diagnostics, Kind, OpenSource, Source};
+use crate::report::write_record;
+
+/// Bundles → capture records with the markers placed, each printed as soon as it is read.
+pub(in crate::cli) fn place(args: &PlaceArgs) -> Result<(), CliError> {
+    let discovered = sources(&args.bundles, &args.output)?;
+    let output = Output::open(&args.output)?;
+    let mut diagnostics = discovered.diagnostics;
+    let mut harness = Harness::new();
+    let mut placed = 0;
+    output.write(|out| {
+        for source in &discovered.sources {
+            placed += place_source(source, &mut harness, &mut diagnostics, out)?;
+        }
+        Ok(())
+    })?;
+    if !args.output.quiet {
+        name_damage(&diagnostics, args.output.verbose);
+    }
+    if args.strict && diagnostics.has_damage() {
+        return Err(CliError::DamagedInput);
+    }
+    if placed == 0 {
+        let message = "no bundle in the input: a bundle is an object with a `prompt`, one a line";
+        return Err(CliError::NoInput(message.to_owned()));
+    }
+    Ok(())
+}
+
+/// Prints the records of one source, and says how many there were.
+fn place_source(
+    source: &Source,
+    harness: &mut Harness,
+    diagnostics: &mut Diagnostics,
+    out: &mut dyn Write,
+) -> io::Result<u64> {
+    let mut open = match OpenSource::open(source) {
+        Ok(open) => open,
+        Err(error) => {
+            diagnostics.add(Kind::UnreadableFile, &source.label, 0, error.to_string());
+            return Ok(0);
+        }
+    };
+    let mut placed = 0;
+    let mut written = Ok(());
+    let mut rejected = Diagnostics::default();
+    open.read_in_order(diagnostics, |number, line| {
+        let Ok(text) = str::from_utf8(line) else {
+            return rejected.add(Kind::NotUtf8, &source.label, number, "the line is skipped");
+        };
+        match text.trim() {
+            "" => rejected.add(Kind::EmptyLine, &source.label, number, ""),
+            text => match harness.place(text) {
+                Ok(record) => {
+                    placed += 1;
+                    if let Placed::Refused(_) = record {
+                        let detail = "give the section a `reason`, or leave `volatile` out";
+                        rejected.add(Kind::VolatileWithoutReason, &source.label, number, detail);
+                    }
+                    if written.is_ok() {
+                        written = write_record(record.text(), out);
+                    }
+                }
+                Err(error) => {
+                    rejected.add(Kind::NotABundle, &source.label, number, error.to_string());
+                }
+            },
+        }
+    });
+    diagnostics.absorb(rejected);
+    written.map(|()| placed)
+}

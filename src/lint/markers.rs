@@ -1,0 +1,157 @@
+//! Markers that the service refuses, or that are of no use.
+
+use rustc_hash::FxHashMap;
+
+use super::finding::Finding;
+use super::rule::Rule;
+use super::trace::Trace;
+use super::view::PromptView;
+use crate::cache::Refusal;
+use crate::capture::{Part, WireNodeId};
+use crate::conversation::RequestIndex;
+use crate::prompt::NodeId;
+use crate::units::Tokens;
+
+/// Fewer requests with a marker show no habit.
+const FEWEST_REQUESTS: u64 = 3;
+
+/// The findings of one request alone.
+pub(super) fn request_markers(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
+    let outcome = trace.outcome(index);
+    let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
+    if let Some(refusal) = outcome.refusal {
+        let rule = match refusal {
+            Refusal::TtlConflict => Rule::TtlConflict,
+            Refusal::TooManyBreakpoints => Rule::TooManyMarkers,
+            Refusal::TtlOrder => Rule::TtlOrder,
+            Refusal::UnmarkableBlock => Rule::UnmarkableBlock,
+        };
+        let markers = &trace.wire(index).markers;
+        let places: Vec<String> = markers.iter().map(|marker| view.place(marker.node)).collect();
+        let detail = format!("markers on {}", places.join(", "));
+        let place = if rule == Rule::TooManyMarkers { "markers" } else { "cache_control" };
+        return vec![Finding::new(rule, place.to_owned(), detail, index)];
+    }
+    beyond_lookback(trace, index, &view).into_iter().collect()
+}
+
+/// What a marker without a limit would have read.
+fn beyond_lookback(
+    trace: &Trace<'_>,
+    index: RequestIndex,
+    view: &PromptView<'_>,
+) -> Option<Finding> {
+    let (found, reachable) = (trace.outcome(index), trace.unlimited(index));
+    let lost = reachable.read.saturating_sub(found.read);
+    if lost == Tokens::ZERO {
+        return None;
+    }
+    let entry = trace.wire_node(reachable.found?);
+    let last = trace.wire(index).markers.last()?;
+    let positions = trace.positions_between(entry, last.node);
+    let detail = format!(
+        "the entry at {} lies {positions} positions before the marker at {}",
+        view.place(entry),
+        view.place(last.node),
+    );
+    let mut finding = Finding::new(Rule::BeyondLookback, "messages".to_owned(), detail, index);
+    finding.tokens = lost;
+    finding.cost = trace.rewrite_cost(index, lost);
+    Some(finding)
+}
+
+/// What one place's marker did over the trace.
+#[derive(Default)]
+struct Slot {
+    first: Option<RequestIndex>,
+    requests: u64,
+    below_minimum: u64,
+    largest: Tokens,
+    /// The marked prefixes, and how many requests wrote each.
+    prefixes: FxHashMap<NodeId, u64>,
+    premium: Vec<(RequestIndex, Tokens)>,
+}
+
+/// The findings that need the whole trace.
+pub(super) fn trace_markers(trace: &Trace<'_>) -> Vec<Finding> {
+    let found: rustc_hash::FxHashSet<NodeId> =
+        trace.indices().filter_map(|index| trace.outcome(index).found).collect();
+    let mut findings = Vec::new();
+    for (place, slot) in slots(trace) {
+        let Some(first) = slot.first else { continue };
+        if slot.below_minimum == slot.requests {
+            let minimum = trace.prompt(first).minimum;
+            let detail = format!(
+                "never more than {} tokens in front of it; {} are needed",
+                slot.largest.0, minimum.0
+            );
+            let mut finding = Finding::new(Rule::BelowMinimum, place, detail, first);
+            finding.requests = slot.requests;
+            findings.push(finding);
+        } else if slot.requests >= FEWEST_REQUESTS
+            && slot.prefixes.len() as u64 == slot.requests
+            && !slot.prefixes.keys().any(|node| found.contains(node))
+        {
+            findings.push(never_read(trace, place, &slot, first));
+        }
+    }
+    findings
+}
+
+fn never_read(trace: &Trace<'_>, place: String, slot: &Slot, first: RequestIndex) -> Finding {
+    let detail = format!("{} requests wrote {} prefixes", slot.requests, slot.prefixes.len());
+    let mut finding = Finding::new(Rule::NeverRead, place, detail, first);
+    finding.requests = slot.requests;
+    finding.tokens = slot.premium.iter().map(|(_, tokens)| *tokens).sum();
+    finding.cost = slot
+        .premium
+        .iter()
+        .map(|(index, tokens)| trace.premium_cost(*index, *tokens))
+        .sum::<Option<_>>();
+    finding
+}
+
+/// Markers by the place a person would name: a tool, a block of the system prompt, the messages.
+fn slots(trace: &Trace<'_>) -> std::collections::BTreeMap<String, Slot> {
+    let mut slots: std::collections::BTreeMap<String, Slot> = std::collections::BTreeMap::new();
+    for index in trace.indices() {
+        if trace.outcome(index).refusal.is_some() {
+            continue;
+        }
+        let prompt = trace.prompt(index);
+        let read = trace.outcome(index).read;
+        let mut before = read;
+        let wire = trace.wire(index);
+        let view = PromptView::new(trace.tree(), wire.leaf);
+        for (marker, wire_marker) in trace.markers(index).iter().zip(&wire.markers) {
+            let slot = slots.entry(slot_name(trace, &view, wire_marker.node)).or_default();
+            slot.first.get_or_insert(index);
+            slot.requests += 1;
+            slot.below_minimum += u64::from(marker.end < prompt.minimum);
+            slot.largest = slot.largest.max(marker.end);
+            *slot.prefixes.entry(marker.node).or_default() += 1;
+            slot.premium.push((index, marker.end.saturating_sub(before)));
+            before = before.max(marker.end);
+        }
+    }
+    slots
+}
+
+fn slot_name(trace: &Trace<'_>, view: &PromptView<'_>, node: WireNodeId) -> String {
+    match trace.tree().node(node).part {
+        Part::MessageStart | Part::Block => "messages".to_owned(),
+        _ => view.place(node),
+    }
+}
+
+/// How many blocks of the system prompt stand in front of its last marker or under it.
+pub(super) fn marked_system_blocks(trace: &Trace<'_>, index: RequestIndex) -> usize {
+    let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
+    let last = trace
+        .wire(index)
+        .markers
+        .iter()
+        .rfind(|marker| trace.tree().node(marker.node).part == Part::System);
+    last.and_then(|marker| view.system.iter().position(|id| *id == marker.node))
+        .map_or(0, |position| position + 1)
+}

@@ -1,0 +1,16 @@
+//! What makes the prefixes of captured prompts unstable, where to the byte, and what it costs.
+
+mod finding;
+mod markers;
+mod rule;
+mod run;
+mod stability;
+mod tools;
+mod trace;
+mod variants;
+mod view;
+mod volatile_text;
+
+pub use finding::{Difference, Finding};
+pub use rule::{Rule, Severity};
+pub use run::lint;

@@ -1,0 +1,257 @@
+//! The rules of `lint`: what makes a prefix unstable, or keeps a marker from being of use.
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The service refuses the request.
+    Error,
+    /// It costs tokens in this trace, or would in any longer one.
+    Warning,
+    /// It may cost tokens elsewhere.
+    Note,
+}
+
+impl Severity {
+    /// The word in every output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// A rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rule {
+    /// More than four markers.
+    TooManyMarkers,
+    /// Five minutes in front of an hour.
+    TtlOrder,
+    /// The automatic marker contradicts that of the block it falls on.
+    TtlConflict,
+    /// A marker on thinking.
+    UnmarkableBlock,
+    /// The same tools in another order.
+    ToolOrder,
+    /// A tool with another definition.
+    ToolSchema,
+    /// Tools come or go.
+    ToolSet,
+    /// The same JSON with its keys in another order.
+    KeyOrder,
+    /// The client's attribution line differs from request to request.
+    AttributionChanges,
+    /// A moment in front of stable text.
+    Timestamp,
+    /// A number that counts in front of stable text.
+    Counter,
+    /// A random id in front of stable text.
+    RandomId,
+    /// A hash in front of stable text.
+    Hash,
+    /// Text that changes in front of a marker which stable text could have.
+    DynamicBeforeBoundary,
+    /// The system prompt changes.
+    SystemChanged,
+    /// A message that was sent before is sent differently.
+    HistoryRewritten,
+    /// A setting that is in front of what is cached changes.
+    SettingChanged,
+    /// Another model.
+    ModelChanged,
+    /// Conditionals multiply the prefixes.
+    PrefixVariants,
+    /// A marker over a prefix that is too short to be cached.
+    BelowMinimum,
+    /// An entry lies too far before the marker to be found.
+    BeyondLookback,
+    /// What a marker writes is never read, for it changes every time.
+    NeverRead,
+    /// Text that looks as if it would change, although it did not here.
+    LooksVolatile,
+}
+
+impl Rule {
+    /// Every rule.
+    pub const ALL: [Self; 23] = [
+        Self::TooManyMarkers,
+        Self::TtlOrder,
+        Self::TtlConflict,
+        Self::UnmarkableBlock,
+        Self::ToolOrder,
+        Self::ToolSchema,
+        Self::ToolSet,
+        Self::KeyOrder,
+        Self::AttributionChanges,
+        Self::Timestamp,
+        Self::Counter,
+        Self::RandomId,
+        Self::Hash,
+        Self::DynamicBeforeBoundary,
+        Self::SystemChanged,
+        Self::HistoryRewritten,
+        Self::SettingChanged,
+        Self::ModelChanged,
+        Self::PrefixVariants,
+        Self::BelowMinimum,
+        Self::BeyondLookback,
+        Self::NeverRead,
+        Self::LooksVolatile,
+    ];
+
+    /// The name in every output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TooManyMarkers => "too-many-markers",
+            Self::TtlOrder => "ttl-order",
+            Self::TtlConflict => "ttl-conflict",
+            Self::UnmarkableBlock => "unmarkable-block",
+            Self::ToolOrder => "tool-order",
+            Self::ToolSchema => "tool-schema",
+            Self::ToolSet => "tool-set",
+            Self::KeyOrder => "key-order",
+            Self::AttributionChanges => "attribution-changes",
+            Self::Timestamp => "timestamp",
+            Self::Counter => "counter",
+            Self::RandomId => "random-id",
+            Self::Hash => "hash",
+            Self::DynamicBeforeBoundary => "dynamic-before-boundary",
+            Self::SystemChanged => "system-changed",
+            Self::HistoryRewritten => "history-rewritten",
+            Self::SettingChanged => "setting-changed",
+            Self::ModelChanged => "model-changed",
+            Self::PrefixVariants => "prefix-variants",
+            Self::BelowMinimum => "below-minimum",
+            Self::BeyondLookback => "beyond-lookback",
+            Self::NeverRead => "never-read",
+            Self::LooksVolatile => "looks-volatile",
+        }
+    }
+
+    /// How much a finding of the rule matters.
+    #[must_use]
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::TooManyMarkers | Self::TtlOrder | Self::TtlConflict | Self::UnmarkableBlock => {
+                Severity::Error
+            }
+            Self::ModelChanged | Self::LooksVolatile => Severity::Note,
+            _ => Severity::Warning,
+        }
+    }
+
+    /// Why it matters and what to do.
+    #[must_use]
+    pub fn explanation(self) -> &'static str {
+        match self {
+            Self::TooManyMarkers => {
+                "The service refuses a request with more than four markers, the automatic one \
+                 among them. Remove those that the last ones make superfluous."
+            }
+            Self::TtlOrder => {
+                "The service refuses a marker for five minutes in front of one for an hour. Put \
+                 the longer TTL first."
+            }
+            Self::TtlConflict => {
+                "The request's own cache_control falls on a block that is marked with another \
+                 TTL; the service refuses it. Give both the same TTL, or keep one."
+            }
+            Self::UnmarkableBlock => {
+                "The service refuses a marker on a thinking block. Mark the block before it."
+            }
+            Self::ToolOrder => {
+                "Tools stand in front of everything, so another order loses every entry. Sort \
+                 them by name."
+            }
+            Self::ToolSchema => {
+                "A tool's definition changed, which loses every entry behind it. Freeze the \
+                 definitions for the session, and keep what varies out of descriptions."
+            }
+            Self::ToolSet => {
+                "Tools came or went, which loses every entry behind the first of them. Keep the \
+                 list for the session; load rare tools on demand (defer_loading), behind it."
+            }
+            Self::KeyOrder => {
+                "The JSON says the same with its keys in another order, which is another prefix. \
+                 Serialise with a fixed order."
+            }
+            Self::AttributionChanges => {
+                "The attribution line at the head of the system prompt differs from request to \
+                 request. Where the service does not take it out, nothing is ever read. Keep it \
+                 the same for a session, or leave it out behind a gateway."
+            }
+            Self::Timestamp => {
+                "A moment changes in front of text that does not. Send it in the latest user \
+                 message, or only the day."
+            }
+            Self::Counter => {
+                "A number counts in front of text that does not change. Send it behind the \
+                 stable text."
+            }
+            Self::RandomId => {
+                "An id is made anew in front of text that does not change. Keep it for the \
+                 session, or send it behind the stable text."
+            }
+            Self::Hash => {
+                "A hash changes in front of text that does not. Send it behind the stable text."
+            }
+            Self::DynamicBeforeBoundary => {
+                "Text that changes stands in front of a marker together with text that does not. \
+                 Move it behind the boundary, so that the stable part is read."
+            }
+            Self::SystemChanged => {
+                "The system prompt changed, which loses everything from there on. Announce what \
+                 is new in the conversation instead."
+            }
+            Self::HistoryRewritten => {
+                "A message that was sent before came back with other bytes, which loses \
+                 everything from there on. Append instead of editing."
+            }
+            Self::SettingChanged => {
+                "A setting that is part of the cache key changed, which loses the system prompt \
+                 (speed, citations) or the messages (thinking, tool choice, effort, format, the \
+                 first image). Keep it for the session."
+            }
+            Self::ModelChanged => {
+                "Every model has caches of its own: after a change everything is written anew."
+            }
+            Self::PrefixVariants => {
+                "Each conditional in front of the conversation doubles the number of prefixes, \
+                 and each of them has to be written before it can be read. Move conditionals \
+                 behind the boundary, or decide them once."
+            }
+            Self::BelowMinimum => {
+                "The prefix under the marker is shorter than the model caches: it is neither \
+                 written nor read. Move the marker back, or save it."
+            }
+            Self::BeyondLookback => {
+                "A marker looks back over 20 positions. The last entry lay further back, so it \
+                 was written again. Set a second marker in between, or mark more often."
+            }
+            Self::NeverRead => {
+                "The marked block is different in every request, so what is written there is \
+                 never read. Move the marker to the last block that stays the same."
+            }
+            Self::LooksVolatile => {
+                "The text looks like a moment or a random id. It was the same in this trace; if \
+                 it changes between sessions, nothing behind it is shared by them."
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let names: std::collections::BTreeSet<_> =
+            Rule::ALL.iter().map(|rule| rule.name()).collect();
+        assert_eq!(names.len(), Rule::ALL.len());
+    }
+}

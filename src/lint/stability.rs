@@ -1,0 +1,179 @@
+//! What differs between two consecutive requests of a chain in front of what was cached.
+
+use super::finding::{Difference, Finding};
+use super::rule::Rule;
+use super::tools::{says_the_same, tool_changes};
+use super::view::PromptView;
+use super::volatile_text::{changing_word, context, first_difference};
+use crate::capture::WireNodeId;
+use crate::conversation::RequestIndex;
+
+/// How the attribution line of Claude Code begins.
+const ATTRIBUTION: &str = "x-anthropic-billing-header";
+
+/// The names of the settings in front of the messages, in the order of their JSON.
+const MESSAGE_SETTINGS: [&str; 5] = ["thinking", "tool_choice", "effort", "format", "images"];
+
+/// The names of those in front of the system prompt.
+const SYSTEM_SETTINGS: [&str; 2] = ["citations", "speed"];
+
+/// Two requests, the earlier of which left something in the cache.
+pub(super) struct Pair<'a> {
+    pub(super) before: &'a PromptView<'a>,
+    pub(super) after: &'a PromptView<'a>,
+    /// How many blocks of the earlier one's messages were cached.
+    pub(super) cached_blocks: usize,
+    /// How many blocks of the later one's system prompt stand in front of its last marker there.
+    pub(super) marked_system: usize,
+    /// The later request.
+    pub(super) request: RequestIndex,
+}
+
+impl Pair<'_> {
+    /// All differences, in the order of the prefix: only the first one can have cost anything.
+    pub(super) fn differences(&self) -> Vec<Finding> {
+        if self.before.model != self.after.model {
+            let detail = "another model answered this request".to_owned();
+            return vec![self.finding(Rule::ModelChanged, "model".to_owned(), detail)];
+        }
+        let mut findings = self.tools();
+        findings.extend(self.settings(
+            self.before.system_settings,
+            self.after.system_settings,
+            &SYSTEM_SETTINGS,
+        ));
+        findings.extend(self.system());
+        findings.extend(self.settings(
+            self.before.message_settings,
+            self.after.message_settings,
+            &MESSAGE_SETTINGS,
+        ));
+        findings.extend(self.messages());
+        findings
+    }
+
+    fn finding(&self, rule: Rule, place: String, detail: String) -> Finding {
+        Finding::new(rule, place, detail, self.request)
+    }
+
+    fn tools(&self) -> Vec<Finding> {
+        let before = self.before.texts(&self.before.tools);
+        let after = self.after.texts(&self.after.tools);
+        let finding = |change: super::tools::ToolChange| {
+            let place = match change.rule {
+                Rule::ToolOrder | Rule::ToolSet => "tools".to_owned(),
+                _ => format!("tools[{}]", change.position),
+            };
+            let mut finding = self.finding(change.rule, place, change.detail);
+            let position = change.position;
+            if let (Some(before), Some(after)) = (before.get(position), after.get(position)) {
+                finding.difference = Some(difference(before, after));
+            }
+            finding
+        };
+        tool_changes(&before, &after).into_iter().map(finding).collect()
+    }
+
+    /// Which of the settings differ.
+    fn settings(
+        &self,
+        before: Option<WireNodeId>,
+        after: Option<WireNodeId>,
+        names: &[&str],
+    ) -> Option<Finding> {
+        let (before, after) = (self.before.text(before?), self.after.text(after?));
+        if before == after {
+            return None;
+        }
+        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+        let (old, new) = (value(before)?, value(after)?);
+        let changed: Vec<&str> =
+            names.iter().copied().filter(|name| old[name] != new[name]).collect();
+        let detail = format!("{} changed", changed.join(", "));
+        let mut finding = self.finding(Rule::SettingChanged, changed.join(", "), detail);
+        finding.difference = Some(difference(before, after));
+        Some(finding)
+    }
+
+    fn system(&self) -> Vec<Finding> {
+        let before = self.before.texts(&self.before.system);
+        let after = self.after.texts(&self.after.system);
+        let same = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
+        let most = before.len().min(after.len()) - same;
+        let backwards = before.iter().rev().zip(after.iter().rev());
+        let end = backwards.take(most).take_while(|(one, other)| one == other).count();
+        let (old, new) = (&before[same..before.len() - end], &after[same..after.len() - end]);
+        if old.len() == new.len() {
+            let changed = old.iter().zip(new).enumerate().filter(|(_, (old, new))| old != new);
+            return changed
+                .map(|(place, (old, new))| self.system_block(same + place, old, new))
+                .collect();
+        }
+        let words = if new.is_empty() { "blocks are gone" } else { "blocks came, went or changed" };
+        let detail = format!("{words}: {} before, {} now", before.len(), after.len());
+        vec![self.finding(self.system_rule(same), format!("system[{same}]"), detail)]
+    }
+
+    fn system_block(&self, position: usize, before: &str, after: &str) -> Finding {
+        let is_attribution = |text: &str| text.contains(ATTRIBUTION);
+        let (rule, detail) = if is_attribution(before) && is_attribution(after) {
+            (Rule::AttributionChanges, "the attribution line differs")
+        } else if says_the_same(before, after) {
+            (Rule::KeyOrder, "the same keys in another order")
+        } else {
+            let at = first_difference(before, after);
+            match changing_word(before, after, at) {
+                Some(Rule::Timestamp) => (Rule::Timestamp, "a moment differs"),
+                Some(Rule::Counter) => (Rule::Counter, "a number differs"),
+                Some(Rule::Hash) => (Rule::Hash, "a hash differs"),
+                Some(rule) => (rule, "an id differs"),
+                None => (self.system_rule(position), "the text differs"),
+            }
+        };
+        let mut finding = self.finding(rule, format!("system[{position}]"), detail.to_owned());
+        finding.difference = Some(difference(before, after));
+        finding
+    }
+
+    /// A change in front of the last marker of the system prompt takes stable text with it.
+    fn system_rule(&self, position: usize) -> Rule {
+        if position < self.marked_system {
+            Rule::DynamicBeforeBoundary
+        } else {
+            Rule::SystemChanged
+        }
+    }
+
+    /// The first block of what was cached that came back with other bytes.
+    fn messages(&self) -> Option<Finding> {
+        let before = &self.before.blocks[..self.cached_blocks.min(self.before.blocks.len())];
+        let before = self.before.texts(before);
+        let after = self.after.texts(&self.after.blocks);
+        let position = before.iter().zip(&after).position(|(one, other)| one != other)?;
+        let (old, new) = (before[position], after[position]);
+        let at = first_difference(old, new);
+        let (rule, detail) = if says_the_same(old, new) {
+            (Rule::KeyOrder, "the same keys in another order")
+        } else {
+            let kind = changing_word(old, new, at).filter(|_| is_one_word_apart(old, new, at));
+            (kind.unwrap_or(Rule::HistoryRewritten), "the block differs from what was sent before")
+        };
+        let place = self.after.place(self.after.blocks[position]);
+        let mut finding = self.finding(rule, place, detail.to_owned());
+        finding.difference = Some(difference(old, new));
+        Some(finding)
+    }
+}
+
+/// Whether two texts are the same again soon behind their first difference.
+fn is_one_word_apart(before: &str, after: &str, at: usize) -> bool {
+    let rest = |text: &str| text.as_bytes()[at..].iter().rev().copied().collect::<Vec<u8>>();
+    let (old, new) = (rest(before), rest(after));
+    let same = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
+    old.len().max(new.len()) - same <= 64
+}
+
+fn difference(before: &str, after: &str) -> Difference {
+    let byte = first_difference(before, after);
+    Difference { byte, before: context(before, byte), after: context(after, byte) }
+}

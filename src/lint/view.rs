@@ -1,0 +1,81 @@
+//! A prompt taken apart into the parts that a person would name.
+
+use crate::capture::{Part, WireNodeId, WireTree};
+
+/// The blocks of a prompt by part.
+#[derive(Debug)]
+pub(super) struct PromptView<'a> {
+    tree: &'a WireTree,
+    pub(super) model: WireNodeId,
+    pub(super) tools: Vec<WireNodeId>,
+    pub(super) system_settings: Option<WireNodeId>,
+    pub(super) system: Vec<WireNodeId>,
+    pub(super) message_settings: Option<WireNodeId>,
+    /// Every block of every message.
+    pub(super) blocks: Vec<WireNodeId>,
+}
+
+impl<'a> PromptView<'a> {
+    /// The view of the prompt that ends at `leaf`.
+    pub(super) fn new(tree: &'a WireTree, leaf: WireNodeId) -> Self {
+        let mut path: Vec<WireNodeId> = tree.path(leaf).collect();
+        path.reverse();
+        let mut view = Self {
+            tree,
+            model: path[0],
+            tools: Vec::new(),
+            system_settings: None,
+            system: Vec::new(),
+            message_settings: None,
+            blocks: Vec::new(),
+        };
+        for id in path {
+            match tree.node(id).part {
+                Part::Model => view.model = id,
+                Part::Tool => view.tools.push(id),
+                Part::SystemSettings => view.system_settings = Some(id),
+                Part::System => view.system.push(id),
+                Part::MessageSettings => view.message_settings = Some(id),
+                Part::MessageStart | Part::Block => view.blocks.push(id),
+            }
+        }
+        view
+    }
+
+    /// The canonical bytes of a node.
+    pub(super) fn text(&self, id: WireNodeId) -> &'a str {
+        let bytes = self.tree.node(id).bytes.as_deref().unwrap_or_default();
+        // Canonical bytes are made from text.
+        std::str::from_utf8(bytes).unwrap_or_default()
+    }
+
+    /// The texts of several nodes.
+    pub(super) fn texts(&self, ids: &[WireNodeId]) -> Vec<&'a str> {
+        ids.iter().map(|id| self.text(*id)).collect()
+    }
+
+    /// How a person would name a node's place in the prompt.
+    pub(super) fn place(&self, id: WireNodeId) -> String {
+        let position = |ids: &[WireNodeId]| ids.iter().position(|other| *other == id);
+        if let Some(tool) = position(&self.tools) {
+            return format!("tools[{tool}]");
+        }
+        if let Some(block) = position(&self.system) {
+            return format!("system[{block}]");
+        }
+        if let Some(block) = position(&self.blocks) {
+            let (message, inside) = self.message_of(block);
+            return format!("messages[{message}].content[{inside}]");
+        }
+        "the settings".to_owned()
+    }
+
+    /// The message that a block is in, and its place there.
+    fn message_of(&self, block: usize) -> (usize, usize) {
+        let is_start = |id: &WireNodeId| self.tree.node(*id).part == Part::MessageStart;
+        let upto = &self.blocks[..=block];
+        let messages = upto.iter().filter(|id| is_start(id)).count();
+        let start = upto.iter().rposition(is_start).unwrap_or(0);
+        (messages.saturating_sub(1), block - start)
+    }
+}

@@ -1,0 +1,77 @@
+//! The findings of `lint` for people.
+
+use super::document::Document;
+use super::number::{counted, dollars, grouped, tokens};
+use crate::conversation::History;
+use crate::lint::{Difference, Finding, Rule, Severity};
+
+/// The findings, one after the other, the dearest of each severity first.
+#[must_use]
+pub fn lint_document(history: &History, findings: &[Finding], shows_text: bool) -> Document {
+    let mut document = Document::default();
+    for finding in findings {
+        document.heading(format!(
+            "{}: {} at {}",
+            finding.rule.severity().name(),
+            finding.rule.name(),
+            finding.place
+        ));
+        let bytes = finding.difference.as_ref().map(|difference| bytes(difference, shows_text));
+        document.text(format!(
+            "{}: {}{}",
+            location(history, finding),
+            finding.detail,
+            bytes.unwrap_or_default()
+        ));
+        document.text(format!("{}. {}", price(finding), finding.rule.explanation()));
+    }
+    document.heading(summary(findings));
+    document
+}
+
+/// Where a finding was first seen.
+fn location(history: &History, finding: &Finding) -> String {
+    let request = history.request(finding.request);
+    let id = history.text(request.request).map(|id| format!(" ({id})")).unwrap_or_default();
+    format!("{}:{}{id}", history.files[request.file].label, request.line)
+}
+
+/// The first differing byte and, where text may be shown, what stands around it.
+fn bytes(difference: &Difference, shows_text: bool) -> String {
+    let byte = grouped(difference.byte as u64);
+    let (before, after) = (&difference.before, &difference.after);
+    match (shows_text, before.is_empty()) {
+        (false, _) => format!("; byte {byte}"),
+        (true, true) => format!("; byte {byte}: “{after}”"),
+        (true, false) => format!("; byte {byte}: “{before}” became “{after}”"),
+    }
+}
+
+fn price(finding: &Finding) -> String {
+    let requests = counted(finding.requests, "request", "requests");
+    if finding.tokens.0 == 0 {
+        return format!("{requests}; nothing was lost here");
+    }
+    let what = match finding.rule {
+        Rule::NeverRead => "written in vain",
+        Rule::PrefixVariants => "written for further variants",
+        _ => "not read",
+    };
+    let cost = finding.cost.map_or_else(|| "price unknown".to_owned(), |cost| dollars(Some(cost)));
+    format!("{requests}; {} tokens {what}, {cost}", tokens(finding.tokens))
+}
+
+fn summary(findings: &[Finding]) -> String {
+    let count = |severity: Severity| {
+        findings.iter().filter(|finding| finding.rule.severity() == severity).count() as u64
+    };
+    if findings.is_empty() {
+        return "Nothing found".to_owned();
+    }
+    format!(
+        "{}, {}, {}",
+        counted(count(Severity::Error), "error", "errors"),
+        counted(count(Severity::Warning), "warning", "warnings"),
+        counted(count(Severity::Note), "note", "notes"),
+    )
+}

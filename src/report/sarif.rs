@@ -1,0 +1,181 @@
+//! The findings of `lint` as SARIF 2.1.0, which code hosts show beside the lines.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::escape::SafeJson;
+use super::number::dollars;
+use crate::conversation::History;
+use crate::lint::{Finding, Rule};
+use crate::units::{Picodollars, Tokens};
+
+const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+
+#[derive(Serialize)]
+struct Log<'a> {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    version: &'static str,
+    runs: [Run<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct Run<'a> {
+    tool: Tool,
+    #[serde(rename = "columnKind")]
+    column_kind: &'static str,
+    results: Vec<SarifResult<'a>>,
+}
+
+#[derive(Serialize)]
+struct Tool {
+    driver: Driver,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Driver {
+    name: &'static str,
+    semantic_version: &'static str,
+    rules: Vec<ReportingDescriptor>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReportingDescriptor {
+    id: &'static str,
+    short_description: Message,
+    full_description: Message,
+    default_configuration: Configuration,
+}
+
+#[derive(Serialize)]
+struct Configuration {
+    level: &'static str,
+}
+
+#[derive(Serialize)]
+struct Message {
+    text: String,
+}
+
+impl Message {
+    fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into() }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SarifResult<'a> {
+    rule_id: &'static str,
+    rule_index: usize,
+    level: &'static str,
+    message: Message,
+    locations: [Location<'a>; 1],
+    properties: Properties<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Location<'a> {
+    physical_location: PhysicalLocation<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PhysicalLocation<'a> {
+    artifact_location: ArtifactLocation<'a>,
+    region: Region,
+}
+
+#[derive(Serialize)]
+struct ArtifactLocation<'a> {
+    uri: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Region {
+    start_line: u64,
+}
+
+#[derive(Serialize)]
+struct Properties<'a> {
+    place: &'a str,
+    requests: u64,
+    tokens: Tokens,
+    cost_usd: Option<Picodollars>,
+}
+
+/// Writes the findings.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_sarif(history: &History, findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
+    let log = Log {
+        schema: SCHEMA,
+        version: "2.1.0",
+        runs: [Run {
+            tool: Tool {
+                driver: Driver {
+                    name: "cachesim",
+                    semantic_version: env!("CARGO_PKG_VERSION"),
+                    rules: Rule::ALL.iter().map(|rule| descriptor(*rule)).collect(),
+                },
+            },
+            column_kind: "unicodeCodePoints",
+            results: findings.iter().map(|finding| result(history, finding)).collect(),
+        }],
+    };
+    serde_json::to_writer_pretty(SafeJson(&mut *out), &log)?;
+    out.write_all(b"\n")
+}
+
+fn descriptor(rule: Rule) -> ReportingDescriptor {
+    ReportingDescriptor {
+        id: rule.name(),
+        short_description: Message::new(rule.name().replace('-', " ")),
+        full_description: Message::new(rule.explanation()),
+        default_configuration: Configuration { level: rule.severity().name() },
+    }
+}
+
+fn result<'a>(history: &'a History, finding: &'a Finding) -> SarifResult<'a> {
+    let request = history.request(finding.request);
+    let lost = match finding.tokens {
+        Tokens::ZERO => String::new(),
+        tokens => format!(
+            " {} tokens were not read, {}.",
+            tokens.0,
+            finding.cost.map_or_else(|| "price unknown".to_owned(), |cost| dollars(Some(cost)))
+        ),
+    };
+    let byte = finding.difference.as_ref().map(|difference| format!(" (byte {})", difference.byte));
+    let text = format!(
+        "{}{}: {}.{lost} {}",
+        finding.place,
+        byte.unwrap_or_default(),
+        finding.detail,
+        finding.rule.explanation()
+    );
+    SarifResult {
+        rule_id: finding.rule.name(),
+        rule_index: Rule::ALL.iter().position(|rule| *rule == finding.rule).unwrap_or(0),
+        level: finding.rule.severity().name(),
+        message: Message::new(text),
+        locations: [Location {
+            physical_location: PhysicalLocation {
+                artifact_location: ArtifactLocation { uri: &history.files[request.file].label },
+                region: Region { start_line: request.line },
+            },
+        }],
+        properties: Properties {
+            place: &finding.place,
+            requests: finding.requests,
+            tokens: finding.tokens,
+            cost_usd: finding.cost,
+        },
+    }
+}
