@@ -193,7 +193,10 @@ impl<'t, 'a> Walk<'t, 'a> {
 
     /// Goes on to a block whose canonical bytes and label are set.
     fn add_block(&mut self, part: Part, kind: BlockKind, block: &Block<'_>) {
-        self.extend(Some(self.here), part, kind, |sizes, bytes| sizes.block(block, bytes));
+        self.extend(Some(self.here), part, kind, |sizes, bytes| match part {
+            Part::Tool => sizes.tool(block, bytes),
+            _ => sizes.block(block, bytes),
+        });
         if kind != BlockKind::Thinking {
             self.last_markable = Some(self.here);
         }

@@ -50,6 +50,15 @@ impl<'a> Sizes<'a> {
         Self { counting, model: canonical_name(model), family: TokenizerFamily::of(model) }
     }
 
+    /// A tool's tokens.
+    pub(super) fn tool(&self, tool: &Block<'_>, canonical: &[u8]) -> u64 {
+        let service = match self.counting {
+            TokenCounting::Bytes(_) => None,
+            TokenCounting::Estimated => tool.service_tool(),
+        };
+        service.unwrap_or_else(|| self.block(tool, canonical))
+    }
+
     /// A block's tokens.
     pub(super) fn block(&self, block: &Block<'_>, canonical: &[u8]) -> u64 {
         match self.counting {

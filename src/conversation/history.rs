@@ -332,6 +332,12 @@ impl History {
         &self.requests[index.0]
     }
 
+    /// The model of a request.
+    #[must_use]
+    pub fn model(&self, index: RequestIndex) -> &str {
+        self.symbols.text(self.request(index).model)
+    }
+
     /// The request before `request` in its chain.
     #[must_use]
     pub fn predecessor(&self, request: &Request) -> Option<&Request> {

@@ -175,6 +175,7 @@ impl<'a> Ledger<'a> {
         let mut totals = Totals::default();
         for index in requests {
             self.rows(column, index).for_each(|row| totals.add(&row));
+            totals.unrecorded += u64::from(self.row(column, index).is_none());
         }
         totals
     }

@@ -26,6 +26,8 @@ pub struct Totals {
     pub without_output: u64,
     /// Requests that the service refuses.
     pub refused: u64,
+    /// Requests whose record is unknown, so that they are in no sum of it.
+    pub unrecorded: u64,
 }
 
 impl Totals {
@@ -46,10 +48,12 @@ impl Totals {
         }
     }
 
-    /// The cost of the rows that have one; `None` where none of several has.
+    /// The cost of the rows that have one; `None` where none of several has, or all are unknown.
     #[must_use]
     pub fn cost(&self) -> Option<Picodollars> {
-        (self.rows == 0 || self.unpriced < self.rows).then_some(self.priced)
+        let is_known =
+            if self.rows == 0 { self.unrecorded == 0 } else { self.unpriced < self.rows };
+        is_known.then_some(self.priced)
     }
 
     /// The whole prompts.

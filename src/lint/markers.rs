@@ -73,7 +73,7 @@ struct Slot {
 }
 
 /// The findings that need the whole trace.
-pub(super) fn trace_markers(trace: &Trace<'_>) -> Vec<Finding> {
+pub(super) fn trace_markers(trace: &Trace<'_>, changes: &[Finding]) -> Vec<Finding> {
     let found: rustc_hash::FxHashSet<NodeId> =
         trace.indices().filter_map(|index| trace.outcome(index).found).collect();
     let mut findings = Vec::new();
@@ -91,11 +91,29 @@ pub(super) fn trace_markers(trace: &Trace<'_>) -> Vec<Finding> {
         } else if slot.requests >= FEWEST_REQUESTS
             && slot.prefixes.len() as u64 == slot.requests
             && !slot.prefixes.keys().any(|node| found.contains(node))
+            && !is_explained(&place, changes)
         {
             findings.push(never_read(trace, place, &slot, first));
         }
     }
     findings
+}
+
+/// Whether something in front of a place, or there, changed and has its price already.
+fn is_explained(place: &str, changes: &[Finding]) -> bool {
+    let is_priced = |change: &&Finding| change.tokens > Tokens::ZERO;
+    changes.iter().filter(is_priced).any(|change| rank(&change.place) <= rank(place))
+}
+
+/// Where a place stands in the prefix.
+fn rank(place: &str) -> (u8, usize) {
+    let part = match place.split('[').next() {
+        Some("tools") => 0,
+        Some("system") => 1,
+        _ => 2,
+    };
+    let number = place.split(['[', ']']).nth(1).and_then(|number| number.parse().ok());
+    (part, if part == 1 { number.unwrap_or(0) } else { 0 })
 }
 
 fn never_read(trace: &Trace<'_>, place: String, slot: &Slot, first: RequestIndex) -> Finding {

@@ -25,7 +25,7 @@ pub fn lint(ledger: &Ledger<'_>, trace: &PromptTrace, lookback: Lookback) -> Vec
         findings.extend(request_markers(&trace, index));
         findings.extend(changes(&trace, index));
     }
-    findings.extend(trace_markers(&trace));
+    findings.extend(trace_markers(&trace, &findings));
     findings.extend(prefix_variants(&trace));
     findings.extend(volatile_texts(&trace, &findings));
     join(findings)

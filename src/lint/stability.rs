@@ -155,7 +155,11 @@ impl Pair<'_> {
         let (rule, detail) = if says_the_same(old, new) {
             (Rule::KeyOrder, "the same keys in another order")
         } else {
-            let kind = changing_word(old, new, at).filter(|_| is_one_word_apart(old, new, at));
+            let is_close = is_one_word_apart(old, new, at);
+            if !is_close && is_another_question(&before, &after, position) {
+                return None;
+            }
+            let kind = changing_word(old, new, at).filter(|_| is_close);
             (kind.unwrap_or(Rule::HistoryRewritten), "the block differs from what was sent before")
         };
         let place = self.after.place(self.after.blocks[position]);
@@ -163,6 +167,14 @@ impl Pair<'_> {
         finding.difference = Some(difference(old, new));
         Some(finding)
     }
+}
+
+/// Whether a request asks something else instead of going on: nothing that the earlier one had from
+/// the first difference on comes back.
+fn is_another_question(before: &[&str], after: &[&str], position: usize) -> bool {
+    let rest = before[position..].iter().zip(&after[position..]);
+    let comes_back = rest.clone().any(|(one, other)| one == other);
+    !comes_back && (position == 0 || (position + 1 == before.len() && before.len() == after.len()))
 }
 
 /// Whether two texts are the same again soon behind their first difference.

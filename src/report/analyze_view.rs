@@ -9,7 +9,7 @@ use super::number::{
 use crate::analysis::{Event, Turn, turns};
 use crate::conversation::{History, Request, RequestIndex};
 use crate::ledger::{Ledger, Row, Selection, Session, StrategyColumn, Totals};
-use crate::prompt::{PromptTrace, Step};
+use crate::prompt::{Level, PromptTrace, Step};
 use crate::units::{Picodollars, Tokens};
 
 /// Ids are shown this short where they need only be told apart.
@@ -42,10 +42,14 @@ fn short(id: &str) -> String {
 
 fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], session: &Session) {
     let history = ledger.history;
-    document.heading(format!("Session {}", history.symbols.text(session.id)));
     let Some(column) = shown_column(ledger, session) else {
         return;
     };
+    let shown = match column.strategy.name {
+        "billed" => String::new(),
+        name => format!(" under `{name}`"),
+    };
+    document.heading(format!("Session {}{shown}", history.symbols.text(session.id)));
     let has_agents = session.requests.iter().any(|index| history.request(*index).agent.is_some());
     let mut header = vec![("#", Align::Right), ("sent (UTC)", Align::Left)];
     if has_agents {
@@ -115,6 +119,9 @@ fn sizes(
     let Some(last) = session.requests.iter().rev().find(main) else {
         return;
     };
+    if last.0 >= history.of_transcripts().len() {
+        return captured_sizes(document, trace, *last);
+    }
     let added: Vec<Tokens> =
         turns(history, steps, &session.requests).filter_map(|turn| turn.added).collect();
     let usages = session.requests.iter().filter_map(|index| history.request(*index).usage.as_ref());
@@ -126,6 +133,19 @@ fn sizes(
         tokens(added.iter().copied().sum()),
         counted(added.len() as u64, "step", "steps"),
         tokens(answers),
+    ));
+}
+
+/// The parts of a captured prompt.
+fn captured_sizes(document: &mut Document, trace: &PromptTrace, last: RequestIndex) {
+    let prompt = &trace.prompts[last.0];
+    let system = trace.path(prompt.node).find(|node| trace.node(*node).level == Level::System);
+    let system = system.map_or(Tokens::ZERO, |node| trace.node(node).end.min(prompt.total));
+    document.text(format!(
+        "Sizes of the last prompt: tools and system prompt {} tokens, messages {} ({}).",
+        tokens(system),
+        tokens(prompt.total.saturating_sub(system)),
+        trace.node(prompt.node).basis.name(),
     ));
 }
 
@@ -180,7 +200,8 @@ fn many_sessions(document: &mut Document, ledger: &Ledger<'_>, sessions: &[Sessi
     let mut grid = Grid::new(&header);
     for session in sessions {
         let by_strategy: Vec<Totals> = strategy_totals(ledger, &session.requests);
-        let Some(first) = by_strategy.first() else {
+        let complete = by_strategy.iter().find(|totals| totals.unrecorded == 0);
+        let Some(first) = complete.or(by_strategy.first()) else {
             continue;
         };
         let began = session.requests.first().map(|index| moment(history.request(*index).start));
@@ -217,11 +238,14 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
     ]);
     let all: Vec<RequestIndex> = selection.requests().collect();
     let by_strategy = strategy_totals(ledger, &all);
-    let base = by_strategy.first().and_then(Totals::cost);
+    // The first strategy that all requests have a row of.
+    let first = by_strategy.iter().position(|totals| totals.unrecorded == 0);
+    let base = first.and_then(|first| by_strategy[first].cost());
     for (number, (column, totals)) in ledger.columns.iter().zip(&by_strategy).enumerate() {
         let cost = totals.cost();
-        let difference = (number > 0).then(|| difference_to(base, cost));
-        let share = (number > 0).then(|| percent_difference(relative(cost, base)));
+        let is_compared = Some(number) != first && totals.unrecorded == 0;
+        let difference = is_compared.then(|| difference_to(base, cost));
+        let share = is_compared.then(|| percent_difference(relative(cost, base)));
         grid.add(vec![
             column.strategy.name.to_owned(),
             tokens(totals.read),
@@ -257,6 +281,15 @@ fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
         prices.id,
         prices.as_of,
     ));
+    let unknown = selection.requests().filter(|index| history.request(*index).usage.is_none());
+    let unknown = unknown.count() as u64;
+    if unknown > 0 {
+        document.text(format!(
+            "The usage of {} was not recorded: what was billed is unknown, and the costs are those \
+             of the prompts alone, without output.",
+            counted(unknown, "request", "requests")
+        ));
+    }
     if bounds > 0 {
         document.text(format!(
             "The output of {} is a snapshot in mid-stream: it and its cost are lower bounds.",

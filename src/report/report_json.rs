@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use super::escape::SafeJson;
 use crate::conversation::{History, RequestIndex};
 use crate::id::Symbol;
-use crate::ledger::{Ledger, Selection, Totals};
+use crate::ledger::{Ledger, Row, Selection, Totals};
 use crate::pricing::PriceTable;
 use crate::units::{Picodollars, Tokens};
 
@@ -96,6 +96,8 @@ struct TotalsObject {
     requests_without_output: u64,
     #[serde(skip_serializing_if = "is_zero")]
     invalid_requests: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    unrecorded_requests: u64,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
@@ -116,6 +118,7 @@ impl From<Totals> for TotalsObject {
             unpriced_requests: totals.unpriced,
             requests_without_output: totals.without_output,
             invalid_requests: totals.refused,
+            unrecorded_requests: totals.unrecorded,
         }
     }
 }
@@ -132,9 +135,14 @@ fn by_model<'a>(ledger: &Ledger<'a>, selection: &Selection) -> BTreeMap<&'a str,
     let columns = ledger.columns.len();
     for (number, column) in ledger.columns.iter().enumerate() {
         for index in selection.requests() {
-            for row in ledger.rows(column, index) {
+            let rows: Vec<Row<'a>> = ledger.rows(column, index).collect();
+            for row in &rows {
                 let model = totals.entry(row.model);
-                model.or_insert_with(|| vec![Totals::default(); columns])[number].add(&row);
+                model.or_insert_with(|| vec![Totals::default(); columns])[number].add(row);
+            }
+            if rows.is_empty() {
+                let model = totals.entry(ledger.history.model(index));
+                model.or_insert_with(|| vec![Totals::default(); columns])[number].unrecorded += 1;
             }
         }
     }
