@@ -9,6 +9,7 @@ mod corpus;
 mod fixtures;
 mod generated;
 mod laws;
+mod lint;
 mod mutation;
 mod outputs;
 mod placement;

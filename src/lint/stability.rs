@@ -156,10 +156,10 @@ impl Pair<'_> {
             (Rule::KeyOrder, "the same keys in another order")
         } else {
             let is_close = is_one_word_apart(old, new, at);
-            if !is_close && is_another_question(&before, &after, position) {
+            let kind = changing_word(old, new, at).filter(|_| is_close);
+            if kind.is_none() && is_another_question(&before, &after, position) {
                 return None;
             }
-            let kind = changing_word(old, new, at).filter(|_| is_close);
             (kind.unwrap_or(Rule::HistoryRewritten), "the block differs from what was sent before")
         };
         let place = self.after.place(self.after.blocks[position]);

@@ -1,0 +1,312 @@
+//! `lint`: each rule on a capture made for it, with prices worked out by hand.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::common::{project, run, stdout, text};
+
+/// Text that is long enough to be cached by Claude Opus 5 (512 tokens, here of one byte).
+fn stable() -> String {
+    "Keep the build green. ".repeat(100)
+}
+
+fn marked(text: &str) -> Value {
+    json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}})
+}
+
+fn plain(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+fn tool(name: &str, description: &str) -> Value {
+    json!({"name": name, "description": description, "input_schema": {"type": "object"}})
+}
+
+/// A request body with one question.
+fn body(tools: &[Value], system: &[Value], question: &Value) -> Value {
+    json!({
+        "model": "claude-opus-5",
+        "tools": tools,
+        "system": system,
+        "messages": [{"role": "user", "content": [question]}],
+    })
+}
+
+fn ask(system: &[Value]) -> Value {
+    body(&[], system, &plain("Go on."))
+}
+
+/// The requests of one session, half a minute apart.
+fn records(bodies: &[Value]) -> String {
+    let record = |(number, body): (usize, &Value)| {
+        let (minute, second) = (number / 2, number % 2 * 30);
+        let record = json!({
+            "timestamp": format!("2026-09-01T10:{minute:02}:{second:02}.000Z"),
+            "request_id": format!("r{}", number + 1),
+            "request": body,
+        });
+        record.to_string()
+    };
+    bodies.iter().enumerate().map(record).collect::<Vec<_>>().join("\n")
+}
+
+fn lint(capture: &str, arguments: &[&str]) -> Value {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("capture.jsonl");
+    fs::write(&path, capture).expect("a file");
+    let path = path.to_str().expect("plain");
+    let all =
+        [&["lint", path, "-q", "--format", "json", "--tokens", "bytes:1"], arguments].concat();
+    serde_json::from_str(&stdout(&all)).expect("JSON")
+}
+
+fn findings(bodies: &[Value]) -> Vec<Value> {
+    lint(&records(bodies), &[])["findings"].as_array().expect("findings").clone()
+}
+
+/// Rules and places, in the order given.
+fn found(bodies: &[Value]) -> Vec<(String, String)> {
+    let text = |finding: &Value, key: &str| finding[key].as_str().expect("a string").to_owned();
+    findings(bodies).iter().map(|one| (text(one, "rule"), text(one, "place"))).collect()
+}
+
+fn only(bodies: &[Value]) -> Value {
+    let all = findings(bodies);
+    assert_eq!(all.len(), 1, "{all:#?}");
+    all.into_iter().next().expect("one")
+}
+
+#[test]
+fn a_growing_conversation_is_clean() {
+    let step = |number: usize| {
+        let mut messages = vec![json!({"role": "user", "content": "Fix module 3."})];
+        for turn in 0..number {
+            let call = json!({"type": "tool_use", "id": format!("toolu_{turn}"), "name": "Read", "input": {"n": turn}});
+            messages.push(json!({"role": "assistant", "content": [call]}));
+            let result = json!({"type": "tool_result", "tool_use_id": format!("toolu_{turn}"), "content": "text"});
+            messages.push(json!({"role": "user", "content": [result]}));
+        }
+        json!({
+            "model": "claude-opus-5",
+            "tools": [tool("Read", "Reads a file.")],
+            "system": [marked(&stable())],
+            "messages": messages,
+            "cache_control": {"type": "ephemeral"},
+        })
+    };
+    assert!(findings(&[step(0), step(1), step(2), step(3)]).is_empty());
+}
+
+#[test]
+fn tools_in_another_order_lose_everything() {
+    let (read, write) = (tool("Read", "Reads."), tool("Write", "Writes."));
+    let system = [marked(&stable())];
+    let question = plain("Go on.");
+    let finding = only(&[
+        body(&[read.clone(), write.clone()], &system, &question),
+        body(&[write.clone(), read.clone()], &system, &question),
+    ]);
+    assert_eq!(finding["rule"], "tool-order");
+    assert_eq!(finding["detail"], "`Write` stands where `Read` stood");
+    // What was cached: both tools and the system prompt, at $6.25 - $0.50 a million tokens.
+    let block = plain(&stable()).to_string().len();
+    let tokens = (read.to_string().len() + write.to_string().len() + block) as u64;
+    assert_eq!(finding["tokens"], tokens);
+    let micro = tokens * 575;
+    assert_eq!(finding["cost_usd"], format!("0.0{micro:07}").trim_end_matches('0'));
+}
+
+#[test]
+fn a_changed_schema_names_the_tool_and_the_field() {
+    let system = [marked(&stable())];
+    let other = json!({"name": "Read", "description": "Reads.", "input_schema": {"type": "object", "required": ["path"]}});
+    let finding = only(&[
+        body(&[tool("Read", "Reads.")], &system, &plain("Go on.")),
+        body(&[other], &system, &plain("Go on.")),
+    ]);
+    assert_eq!(finding["rule"], "tool-schema");
+    assert_eq!(finding["place"], "tools[0]");
+    assert_eq!(finding["detail"], "`Read`: input_schema.required changed");
+}
+
+#[test]
+fn words_that_change_in_front_of_stable_text_are_named() {
+    for (before, after, rule) in [
+        ("Now 2026-09-01T10:00:00Z.", "Now 2026-09-01T10:00:30Z.", "timestamp"),
+        ("Turn 1 of many.", "Turn 2 of many.", "counter"),
+        ("Run 7f3c9a21b4 begins.", "Run e02b77d915 begins.", "random-id"),
+        (
+            "Tree d41d8cd98f00b204e9800998ecf8427e.",
+            "Tree 0cc175b9c0f1b6a831c399e269772661.",
+            "hash",
+        ),
+        ("Be brief.", "Be thorough.", "dynamic-before-boundary"),
+        (
+            "x-anthropic-billing-header: cch=a1b2c;",
+            "x-anthropic-billing-header: cch=d3e4f;",
+            "attribution-changes",
+        ),
+    ] {
+        let with = |head: &str| ask(&[plain(head), marked(&stable())]);
+        let finding = only(&[with(before), with(after)]);
+        assert_eq!(finding["rule"], rule);
+        assert_eq!(finding["place"], "system[0]");
+        let same = before.bytes().zip(after.bytes()).take_while(|(one, other)| one == other);
+        let same = same.count();
+        // `serde_json` writes the keys in alphabetical order, so the text comes first.
+        assert_eq!(finding["byte"], (r#"{"text":""#.len() + same) as u64, "{rule}");
+        let shown = finding["after"].as_str().expect("shown");
+        assert!(shown.contains(&after[..same + 2]), "{shown}");
+    }
+}
+
+#[test]
+fn a_change_behind_the_last_marker_is_another_matter() {
+    let with = |tail: &str| ask(&[marked(&stable()), plain(tail)]);
+    let finding = only(&[with("Be brief."), with("Be thorough.")]);
+    assert_eq!(finding["rule"], "system-changed");
+    assert_eq!(finding["tokens"], 0, "the marked part was read");
+}
+
+#[test]
+fn keys_in_another_order_are_named() {
+    let one = records(&[ask(&[marked(&stable())])]);
+    let text = stable();
+    let turned = format!(
+        r#"{{"timestamp":"2026-09-01T10:00:30.000Z","request_id":"r2","request":{{"model":"claude-opus-5","tools":[],"system":[{{"type":"text","text":"{text}","cache_control":{{"type":"ephemeral"}}}}],"messages":[{{"role":"user","content":[{{"text":"Go on.","type":"text"}}]}}]}}}}"#
+    );
+    let found = lint(&format!("{one}\n{turned}"), &[]);
+    assert_eq!(found["findings"][0]["rule"], "key-order");
+    assert_eq!(found["findings"][0]["place"], "system[0]");
+}
+
+#[test]
+fn a_rewritten_message_and_a_changed_setting_are_named() {
+    let turn = |first: &str, effort: &str| {
+        json!({
+            "model": "claude-opus-5",
+            "system": [marked(&stable())],
+            "messages": [
+                {"role": "user", "content": [plain(first)]},
+                {"role": "assistant", "content": "Done."},
+                {"role": "user", "content": [marked("And now?")]},
+            ],
+            "output_config": {"effort": effort},
+        })
+    };
+    let rules =
+        found(&[turn("Fix it all, and say how.", "low"), turn("Old text was cleared here", "low")]);
+    assert_eq!(rules, [("history-rewritten".to_owned(), "messages[0].content[0]".to_owned())]);
+    let rules = found(&[turn("Fix it.", "low"), turn("Fix it.", "high")]);
+    assert_eq!(rules, [("setting-changed".to_owned(), "effort".to_owned())]);
+}
+
+#[test]
+fn markers_of_no_use_are_named() {
+    let short = ask(&[marked("Be brief.")]);
+    let finding = only(&[short]);
+    assert_eq!(finding["rule"], "below-minimum");
+    assert_eq!(finding["place"], "system[0]");
+    // Each question is another one, and marked: what it writes is never read.
+    let questions = ["cats and dogs", "the weather", "prime numbers", "tea"];
+    let bodies: Vec<Value> = questions
+        .iter()
+        .map(|subject| body(&[], &[marked(&stable())], &marked(&format!("Tell me of {subject}."))))
+        .collect();
+    assert_eq!(found(&bodies), [("never-read".to_owned(), "messages".to_owned())]);
+}
+
+#[test]
+fn an_entry_out_of_reach_is_named() {
+    let turns = |count: usize| {
+        let mut messages = vec![json!({"role": "user", "content": [plain(&stable())]})];
+        for turn in 0..count {
+            let role = if turn % 2 == 0 { "assistant" } else { "user" };
+            messages.push(json!({"role": role, "content": [plain(&format!("Line {turn}."))]}));
+        }
+        json!({"model": "claude-opus-5", "messages": messages, "cache_control": {"type": "ephemeral"}})
+    };
+    assert!(findings(&[turns(0), turns(19)]).is_empty(), "19 positions back is in reach");
+    let finding = only(&[turns(0), turns(20)]);
+    assert_eq!(finding["rule"], "beyond-lookback");
+    assert_eq!(finding["tokens"], plain(&stable()).to_string().len() as u64);
+}
+
+#[test]
+fn refused_requests_are_errors() {
+    let five = ask(&[marked("a"), marked("b"), marked("c"), marked("d"), marked(&stable())]);
+    let hour = json!({"type": "text", "text": stable(), "cache_control": {"type": "ephemeral", "ttl": "1h"}});
+    let order = ask(&[marked("a"), hour]);
+    let errors: Vec<(String, String)> = found(&[five, order]).into_iter().take(2).collect();
+    assert_eq!(errors[0].0, "too-many-markers");
+    assert_eq!(errors[1].0, "ttl-order");
+}
+
+#[test]
+fn conditionals_multiply_the_prefixes() {
+    let variant = |web: bool, memory: bool| {
+        let mut system = vec![plain("You are an agent.")];
+        if memory {
+            system.push(plain("Memory is on."));
+        }
+        system.push(marked(&stable()));
+        let mut tools = vec![tool("Read", "Reads.")];
+        if web {
+            tools.push(tool("Web", "Searches."));
+        }
+        body(&tools, &system, &plain("Go on."))
+    };
+    let all = findings(&[variant(true, true), variant(false, true), variant(true, false)]);
+    let finding = all.iter().find(|one| one["rule"] == "prefix-variants").expect("the rule");
+    let detail = finding["detail"].as_str().expect("a string");
+    assert!(detail.starts_with("3 prefixes of claude-opus-5 seen, 2^2 = 4 possible"), "{detail}");
+    assert!(detail.contains("tool `Web`") && detail.contains("system[1]"), "{detail}");
+}
+
+#[test]
+fn text_that_looks_volatile_is_a_note() {
+    let system = [plain("Session 6fe4e511-70ab-4c00-8000-00000000000a."), marked(&stable())];
+    let finding = only(&[ask(&system), ask(&system)]);
+    assert_eq!(
+        (&finding["rule"], &finding["severity"]),
+        (&json!("looks-volatile"), &json!("note"))
+    );
+}
+
+#[test]
+fn text_is_hidden_where_it_is_asked_for() {
+    let secret = |number: usize| ask(&[plain(&format!("Swordfish-{number}")), marked(&stable())]);
+    let capture = records(&[secret(1), secret(2)]);
+    let shown = lint(&capture, &[]).to_string();
+    assert!(shown.contains("Swordfish"));
+    let hidden = lint(&capture, &["--hide-text"]);
+    assert!(!hidden.to_string().contains("wordfish"));
+    assert_eq!(hidden["findings"][0]["before"], Value::Null);
+    assert!(hidden["findings"][0]["byte"].is_number());
+}
+
+#[test]
+fn sarif_points_at_the_line() {
+    let path = project("fixtures/captured-clock");
+    let sarif = stdout(&["lint", path.to_str().expect("plain"), "--format", "sarif"]);
+    let sarif: Value = serde_json::from_str(&sarif).expect("JSON");
+    assert_eq!(sarif["version"], "2.1.0");
+    let run = &sarif["runs"][0];
+    let result = &run["results"][0];
+    assert_eq!(result["ruleId"], "timestamp");
+    assert_eq!(result["level"], "warning");
+    let index = usize::try_from(result["ruleIndex"].as_u64().expect("an index")).expect("small");
+    assert_eq!(run["tool"]["driver"]["rules"][index]["id"], "timestamp");
+    let location = &result["locations"][0]["physicalLocation"];
+    assert_eq!(location["artifactLocation"]["uri"], "session.jsonl");
+    assert_eq!(location["region"]["startLine"], 2);
+}
+
+#[test]
+fn a_transcript_has_nothing_to_lint() {
+    let path = project("fixtures/tool-loop");
+    let output = run(&["lint", path.to_str().expect("plain")]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("no captured prompt in the input"));
+}
