@@ -122,4 +122,7 @@ fn the_readme_shows_real_output() {
     let folder = project("fixtures/first-look");
     let output = stdout(&["analyze", folder.to_str().expect("plain")]);
     assert!(readme.contains(output.trim_end()), "the README's example is not what is printed");
+    let folder = project("fixtures/captured-clock");
+    let output = stdout(&["lint", folder.to_str().expect("plain")]);
+    assert!(readme.contains(output.trim_end()), "the README's findings are not what is printed");
 }
