@@ -68,6 +68,7 @@ fn conversation(turns: usize, requests: usize) -> PromptTrace {
             scope: None,
             session: None,
             total: trace.node(here).end,
+            basis: Basis::Derived,
             minimum: Tokens(512),
             node: here,
             markers: first..first + 2,

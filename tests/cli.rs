@@ -56,7 +56,7 @@ fn errors_say_what_is_wrong_and_what_to_do() {
         @r"
     cachesim: file.jsonl: unreadable_file: No such file or directory (os error 2)
     cachesim: skipped or repaired: 1 unreadable_file
-    cachesim: no request in the input: cachesim reads Claude Code transcripts (*.jsonl)
+    cachesim: no request in the input: cachesim reads Claude Code transcripts, captured requests, bundles and claude-trace logs (*.jsonl)
     "
     );
     let unknown = project("fixtures/unknown-model");
@@ -239,4 +239,6 @@ fn help_is_complete() {
     insta::assert_snapshot!("help", stdout(&["--help"]));
     insta::assert_snapshot!("help_analyze", stdout(&["analyze", "--help"]));
     insta::assert_snapshot!("help_verify", stdout(&["verify", "--help"]));
+    insta::assert_snapshot!("help_place", stdout(&["place", "--help"]));
+    insta::assert_snapshot!("help_lint", stdout(&["lint", "--help"]));
 }

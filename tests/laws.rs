@@ -250,6 +250,7 @@ fn trace_of(leaves: &[Leaf]) -> PromptTrace {
             scope: None,
             session: None,
             total: end + Tokens(2),
+            basis: Basis::Derived,
             minimum: Tokens(1_024),
             node: own,
             markers: first_marker..first_marker + 2,

@@ -11,8 +11,10 @@ mod generated;
 mod laws;
 mod lint;
 mod mutation;
+mod naive;
 mod outputs;
 mod placement;
+mod random_captures;
 
 /// A test module that nobody declared above would silently never run.
 #[test]

@@ -52,10 +52,9 @@ impl<'a> Cache<'a> {
             let basis = Basis::Derived;
             return Outcome { refusal: Some(refusal), basis, ..Outcome::default() };
         }
-        let effective: Vec<Sent<'a>> =
-            sent.into_iter().filter(|(marker, _)| marker.end >= prompt.minimum).collect();
+        let effective = effective(sent, prompt.minimum);
         if effective.is_empty() {
-            return Outcome { input: prompt.total, basis: Basis::Derived, ..Outcome::default() };
+            return Outcome { input: prompt.total, basis: prompt.basis, ..Outcome::default() };
         }
         self.send_background(prompt, &effective);
         let hit = self.find(prompt, &effective, prompt.start);
@@ -192,6 +191,21 @@ impl<'a> Cache<'a> {
         };
         Partition { session: writer.or(own.session), ..own }
     }
+}
+
+/// The markers that take effect: those over a prefix that is long enough, and of the automatic one
+/// and an explicit one on the same block the explicit one.
+fn effective(mut sent: Vec<Sent<'_>>, minimum: Tokens) -> Vec<Sent<'_>> {
+    let explicit: Vec<NodeId> = sent
+        .iter()
+        .filter(|(marker, _)| !marker.is_automatic)
+        .map(|(marker, _)| marker.node)
+        .collect();
+    sent.retain(|(marker, _)| {
+        let is_doubled = marker.is_automatic && explicit.contains(&marker.node);
+        marker.end >= minimum && !is_doubled
+    });
+    sent
 }
 
 /// Bills a prompt: read, then what is written behind it up to the last marker, then input. What

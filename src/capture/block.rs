@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::image_size::{document_tokens, image_tokens};
 use super::record::CacheControl;
 use super::text_size::{TokenizerFamily, text_tokens};
-use crate::input::{Flag, List, Shape, Text};
+use crate::input::{Flag, Shape, Text};
 
 /// What frames each block. The overheads were measured on real exchanges.
 const BLOCK_OVERHEAD: u64 = 3;
@@ -82,7 +82,11 @@ pub(super) struct Block<'a> {
 #[serde(default)]
 struct Source<'a> {
     #[serde(borrow)]
+    r#type: Text<'a>,
+    #[serde(borrow)]
     data: Text<'a>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -92,12 +96,15 @@ struct Citations {
 }
 
 impl<'a> Block<'a> {
-    /// The blocks inside a tool result.
-    fn inner(&self) -> Vec<Shape<Block<'a>>> {
+    /// The blocks inside a tool result, with their JSON.
+    fn inner(&self) -> Vec<(&'a str, Block<'a>)> {
         let list = self.content.filter(|content| content.get().starts_with('['));
-        list.and_then(|list| serde_json::from_str::<List<Shape<Block<'a>>>>(list.get()).ok())
-            .map(|list| list.0)
-            .unwrap_or_default()
+        let list = list.and_then(|list| serde_json::from_str::<Vec<&RawValue>>(list.get()).ok());
+        let block = |raw: &'a RawValue| {
+            let shape: Shape<Block<'a>> = serde_json::from_str(raw.get()).unwrap_or_default();
+            (raw.get(), shape.0.map(|block| *block).unwrap_or_default())
+        };
+        list.unwrap_or_default().into_iter().map(block).collect()
     }
 
     /// The kind of a block of the system prompt or of a message.
@@ -117,7 +124,7 @@ impl<'a> Block<'a> {
         }
         let is_result = self.kind() == BlockKind::ToolResult;
         let inner = is_result.then(|| self.inner().pop()).flatten()?;
-        inner.0?.cache_control.0.map(|marker| *marker)
+        inner.1.cache_control.0.map(|marker| *marker)
     }
 
     /// Whether it is an image or a result that holds one.
@@ -125,12 +132,17 @@ impl<'a> Block<'a> {
         let is_image = |block: &Block<'_>| block.r#type.is("image");
         is_image(self)
             || (self.kind() == BlockKind::ToolResult
-                && self.inner().iter().any(|inner| inner.0.as_deref().is_some_and(is_image)))
+                && self.inner().iter().any(|(_, inner)| is_image(inner)))
     }
 
     /// Whether it asks for citations, which the service writes into the system prompt.
     pub(super) fn has_citations(&self) -> bool {
-        self.citations.0.as_ref().is_some_and(|citations| citations.enabled.0)
+        let asks = |block: &Block<'_>| {
+            block.citations.0.as_ref().is_some_and(|citations| citations.enabled.0)
+        };
+        asks(self)
+            || (self.kind() == BlockKind::ToolResult
+                && self.inner().iter().any(|(_, inner)| asks(inner)))
     }
 
     /// The tokens of a tool that the service defines by its type; `None` for any other block.
@@ -157,13 +169,24 @@ impl<'a> Block<'a> {
             Some("tool_result") => RESULT_OVERHEAD + self.result_tokens(family),
             Some("tool_reference") => REFERENCED_TOOL,
             Some("image") => image_tokens(self.source_data(), family),
-            Some("document") => document_tokens(self.source_data()),
+            Some("document") => self.document_tokens(family),
             _ => text_tokens(canonical, family),
         }
     }
 
     fn source_data(&self) -> &str {
         self.source.0.as_ref().and_then(|source| source.data.as_str()).unwrap_or_default()
+    }
+
+    /// Of a PDF its pages; of a text, or of blocks, what is written there.
+    fn document_tokens(&self, family: TokenizerFamily) -> u64 {
+        let Some(source) = &self.source.0 else { return 0 };
+        let data = source.data.as_str().unwrap_or_default();
+        match (source.r#type.as_str(), source.content) {
+            (Some("text"), _) => text_tokens(data, family),
+            (_, Some(content)) => text_tokens(content.get(), family),
+            _ => document_tokens(data),
+        }
     }
 
     fn hidden_thinking(&self) -> u64 {
@@ -176,7 +199,6 @@ impl<'a> Block<'a> {
         if inner.is_empty() {
             return self.content.map_or(0, |content| text_tokens(content.get(), family));
         }
-        let tokens = |block: &Block<'_>| block.content_tokens("", family);
-        inner.iter().filter_map(|inner| inner.0.as_deref()).map(tokens).sum()
+        inner.iter().map(|(json, block)| block.content_tokens(json, family)).sum()
     }
 }

@@ -1,5 +1,8 @@
 //! The body of a request → its path through the tree, and its markers.
 
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
 use serde_json::value::RawValue;
 
 use super::block::{Block, BlockKind};
@@ -38,6 +41,40 @@ pub(super) struct WirePath {
     pub(super) leaf: WireNodeId,
     /// In the order of the prefix.
     pub(super) markers: Vec<WireMarker>,
+    pub(super) likeness: Likeness,
+}
+
+/// What requests of one conversation have in common, whatever became of the bytes in front.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Likeness {
+    /// A hash of the first block of the messages.
+    pub opening: u64,
+    /// A hash of tools and system prompt.
+    pub head: u64,
+    /// How many tools there are.
+    pub tools: u32,
+    /// How many blocks the system prompt has.
+    pub system: u32,
+}
+
+impl Likeness {
+    fn add(&mut self, part: Part, bytes: &[u8]) {
+        let mut hasher = FxHasher::default();
+        match part {
+            Part::Tool | Part::System => {
+                self.tools += u32::from(part == Part::Tool);
+                self.system += u32::from(part == Part::System);
+                self.head.hash(&mut hasher);
+                bytes.hash(&mut hasher);
+                self.head = hasher.finish();
+            }
+            Part::MessageStart if self.opening == 0 => {
+                bytes.hash(&mut hasher);
+                self.opening = hasher.finish();
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Why a body is no prompt.
@@ -83,7 +120,7 @@ pub(super) fn add_prompt(
     if let Some(control) = &body.cache_control.0 {
         walk.automatic(control);
     }
-    Ok(WirePath { leaf: walk.here, markers: walk.markers })
+    Ok(WirePath { leaf: walk.here, markers: walk.markers, likeness: walk.likeness })
 }
 
 /// A message with its blocks apart.
@@ -128,15 +165,18 @@ fn content(content: Option<&RawValue>) -> Result<Content<'_>, BodyError> {
             let blocks = list.into_iter().map(|raw| Ok((raw, block(raw)?)));
             blocks.collect::<Result<_, _>>().map(Content::Blocks)
         }
-        _ => Ok(Content::Blocks(Vec::new())),
+        _ => Err(BodyError::NotMessages("a content is neither a string nor a list")),
     }
 }
 
-/// The fields of a block; anything but an object is a block of an unknown type.
+/// The fields of a block; anything but an object is a block of an unknown type, and so is one whose
+/// strings cannot be decoded.
 fn block(raw: &RawValue) -> Result<Block<'_>, BodyError> {
-    let shape: Shape<Block<'_>> =
-        serde_json::from_str(raw.get()).map_err(|_| BodyError::DuplicateKey)?;
-    Ok(shape.0.map(|block| *block).unwrap_or_default())
+    match serde_json::from_str::<Shape<Block<'_>>>(raw.get()) {
+        Ok(shape) => Ok(shape.0.map(|block| *block).unwrap_or_default()),
+        Err(error) if error.is_data() => Err(BodyError::DuplicateKey),
+        Err(_) => Ok(Block::default()),
+    }
 }
 
 /// The way through the tree.
@@ -149,6 +189,7 @@ struct Walk<'t, 'a> {
     has_tools: bool,
     markers: Vec<WireMarker>,
     last_markable: Option<WireNodeId>,
+    likeness: Likeness,
     canonical: Vec<u8>,
     label: String,
 }
@@ -164,6 +205,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             has_tools: false,
             markers: Vec::new(),
             last_markable: None,
+            likeness: Likeness::default(),
             canonical: Vec::new(),
             label: "model".to_owned(),
         };
@@ -193,10 +235,8 @@ impl<'t, 'a> Walk<'t, 'a> {
 
     /// Goes on to a block whose canonical bytes and label are set.
     fn add_block(&mut self, part: Part, kind: BlockKind, block: &Block<'_>) {
-        self.extend(Some(self.here), part, kind, |sizes, bytes| match part {
-            Part::Tool => sizes.tool(block, bytes),
-            _ => sizes.block(block, bytes),
-        });
+        self.likeness.add(part, &self.canonical);
+        self.extend(Some(self.here), part, kind, |sizes, bytes| sizes.block(part, bytes));
         if kind != BlockKind::Thinking {
             self.last_markable = Some(self.here);
         }
@@ -249,10 +289,7 @@ impl<'t, 'a> Walk<'t, 'a> {
     fn text_block(&mut self, part: Part, label: &str, raw: &RawValue) {
         write_text_block(raw.get(), &mut self.canonical);
         self.label.push_str(label);
-        // Valid: it was just written from a JSON string.
-        let text = String::from_utf8_lossy(&self.canonical).into_owned();
-        let block = serde_json::from_str(&text).unwrap_or_default();
-        self.add_block(part, BlockKind::Other, &block);
+        self.add_block(part, BlockKind::Other, &Block::default());
     }
 
     /// What is in front of the messages. That a setting is not given differs from any value.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::parse::{ParsedRequests, RequestParser, WireRequest};
 use super::size::TokenCounting;
 use super::tree::WireTree;
-use crate::harness::{Harness, Placed};
+use crate::harness::{Harness, Placed, place_lines};
 use crate::id::Symbols;
-use crate::input::{Diagnostics, Extent, Kind, OpenSource};
+use crate::input::{Diagnostics, Extent, OpenSource};
 
 /// How captures are read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,25 +54,17 @@ pub(crate) fn load_captures(mut open: OpenSource, options: CaptureOptions) -> Ca
 }
 
 /// Reads an open source of bundles: each record is placed, and then read as a capture.
-pub(crate) fn load_bundles(mut open: OpenSource, options: CaptureOptions) -> Captures {
+pub(crate) fn load_bundles(
+    mut open: OpenSource,
+    harness: &mut Harness,
+    options: CaptureOptions,
+) -> Captures {
     let label = Arc::clone(&open.label);
-    let mut harness = Harness::new();
     let mut parser = RequestParser::new(&label, options);
     let mut diagnostics = Diagnostics::default();
-    let extent = open.read_in_order(&mut diagnostics, |number, line| {
-        let Ok(text) = str::from_utf8(line) else {
-            return parser.reject(Kind::NotUtf8, number, "the line is skipped");
-        };
-        match text.trim() {
-            "" => parser.reject(Kind::EmptyLine, number, ""),
-            text => match harness.place(text) {
-                Ok(Placed::Request(record)) => parser.text(&record, number),
-                Ok(Placed::Refused(_)) => {
-                    let detail = "give the section a `reason`, or leave `volatile` out";
-                    parser.reject(Kind::VolatileWithoutReason, number, detail);
-                }
-                Err(error) => parser.reject(Kind::NotABundle, number, error.to_string()),
-            },
+    let extent = place_lines(&mut open, harness, &mut diagnostics, |number, placed| {
+        if let Placed::Request(record) = placed {
+            parser.text(&record, number);
         }
     });
     let mut joined = parser.finish();

@@ -18,7 +18,7 @@ mod text_size;
 mod tree;
 
 pub use block::BlockKind;
-pub use body::WireMarker;
+pub use body::{Likeness, WireMarker};
 pub use load::{CaptureOptions, Captures};
 pub(crate) use load::{load_bundles, load_captures};
 pub use parse::WireRequest;

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use serde_json::error::Category;
 
 use super::answer::read_answer;
-use super::body::{BodyError, WireMarker, WirePath, add_prompt};
+use super::body::{BodyError, Likeness, WireMarker, WirePath, add_prompt};
 use super::load::CaptureOptions;
 use super::record::{Record, Request};
 use super::seconds::seconds;
 use super::tree::{WireNodeId, WireTree};
 use crate::id::{Symbol, Symbols};
-use crate::input::{Diagnostics, Kind, Stretch, Text, Usage, UsageProblem, moment, read_usage};
+use crate::input::{
+    Diagnostics, Kind, Stretch, Text, Usage, UsageProblem, moment, read_usage,
+    replace_lone_surrogates,
+};
 use crate::units::Millis;
 
 /// The scope of records that name none.
@@ -45,6 +48,8 @@ pub struct WireRequest {
     pub leaf: WireNodeId,
     /// Its markers, in the order of the prefix.
     pub markers: Vec<WireMarker>,
+    /// By what requests of its conversation are known.
+    pub likeness: Likeness,
     /// Whether it asks for `speed: fast`.
     pub is_fast: bool,
     /// What the answer reports, where it is known.
@@ -125,24 +130,41 @@ impl<'a> RequestParser<'a> {
         }
     }
 
-    /// Takes in a record.
+    /// Takes in the text of a line: nearly always one record, sometimes several run together.
     pub(super) fn text(&mut self, text: &str, line: u64) {
         match text.as_bytes().first() {
             None => self.reject(Kind::EmptyLine, line, ""),
-            Some(b'{') => match serde_json::from_str::<Record<'_>>(text) {
-                Ok(record) => self.record(&record, line),
-                Err(error) => self.reject_broken(&error, line),
-            },
+            Some(b'{') => self.records(text, line),
             Some(_) => self.reject(Kind::NotAnObject, line, "a capture has one object a line"),
         }
     }
 
-    fn reject_broken(&mut self, error: &serde_json::Error, line: u64) {
+    fn records(&mut self, text: &str, line: u64) {
+        let records = serde_json::Deserializer::from_str(text).into_iter::<Record<'_>>();
+        let mut is_first = true;
+        for record in records {
+            match record {
+                Ok(record) => self.record(&record, line),
+                Err(error) => return self.broken(text, line, &error, is_first),
+            }
+            if !is_first {
+                self.reject(Kind::JoinedLine, line, "each value of the line is used");
+            }
+            is_first = false;
+        }
+    }
+
+    fn broken(&mut self, text: &str, line: u64, error: &serde_json::Error, is_first: bool) {
         let column = error.column();
         let (kind, detail) = match error.classify() {
             Category::Eof => (Kind::TornLine, format!("the JSON ends at column {column}")),
             Category::Data => (Kind::DuplicateKey, format!("at column {column}")),
             Category::Syntax | Category::Io => {
+                let repaired = replace_lone_surrogates(text).filter(|_| is_first);
+                if let Some(repaired) = repaired {
+                    self.reject(Kind::LoneSurrogate, line, "replaced, and the line is used");
+                    return self.records(&repaired, line);
+                }
                 (Kind::NotJson, format!("bad JSON at column {column}"))
             }
         };
@@ -158,6 +180,9 @@ impl<'a> RequestParser<'a> {
             let detail = "no object `request`; a capture has the body as sent there";
             return self.reject(Kind::NotAMessagesRequest, line, detail);
         };
+        if request.url.as_str().is_some_and(|url| !is_messages_endpoint(url)) {
+            return self.reject(Kind::OtherEndpoint, line, "not /v1/messages");
+        }
         if let Some(body) = request.body.0.as_deref() {
             return self.logged(record, request, body, line);
         }
@@ -171,24 +196,24 @@ impl<'a> RequestParser<'a> {
         self.request(record, request, envelope, line);
     }
 
-    /// An exchange of a claude-trace log. Other endpoints than messages, and requests that were
-    /// not answered, are no requests that could read or write a cache.
+    /// An exchange of a claude-trace log. Requests that were not answered, or with an error, are left
+    /// out: what became of them is not known.
     fn logged(&mut self, record: &Record<'_>, sent: &Request<'_>, body: &Request<'_>, line: u64) {
-        if sent.url.as_str().is_some_and(|url| !is_messages_endpoint(url)) {
-            return self.reject(Kind::OtherEndpoint, line, "not /v1/messages");
-        }
-        let response = record.response.0.as_deref();
-        let status = response.and_then(|response| response.status_code.0);
-        if status.is_some_and(|status| !ANSWERED.contains(&status)) {
+        let Some(response) = record.response.0.as_deref() else {
+            return self.reject(Kind::FailedRequest, line, "it was not answered");
+        };
+        let answered = read_answer(response);
+        let is_error = response.status_code.0.is_some_and(|status| !ANSWERED.contains(&status));
+        let is_empty = answered.message.is_none() && answered.usage == Err(UsageProblem::Missing);
+        if is_error || is_empty {
             return self.reject(Kind::FailedRequest, line, "it was answered with an error");
         }
-        let answered = response.map(read_answer);
         let user = body.metadata.0.as_deref().and_then(|metadata| metadata.user_id.as_str());
         let envelope = Envelope {
             start: seconds(sent.timestamp).or_else(|| moment(&record.timestamp)),
-            response_started: response.and_then(|response| seconds(response.timestamp)),
-            message: answered.as_ref().and_then(|answered| answered.message.clone()),
-            usage: answered.map_or(Err(UsageProblem::Missing), |answered| answered.usage),
+            response_started: seconds(response.timestamp),
+            message: answered.message,
+            usage: answered.usage,
             session: record.session_id.as_str().or_else(|| user.and_then(session_of_user)),
         };
         self.request(record, body, envelope, line);
@@ -210,7 +235,7 @@ impl<'a> RequestParser<'a> {
             Err(error) => return self.reject_body(error, line),
         };
         let usage = self.usage(envelope.usage, line);
-        let WirePath { leaf, markers } = path;
+        let WirePath { leaf, markers, likeness } = path;
         let symbols = &mut self.parsed.symbols;
         let mut symbol = |text: Option<&str>| {
             text.filter(|text| !text.is_empty()).map(|text| symbols.intern(text))
@@ -227,6 +252,7 @@ impl<'a> RequestParser<'a> {
             model: symbols.intern(name_or(&body.model, "unknown")),
             leaf,
             markers,
+            likeness,
             is_fast: body.speed.is("fast"),
             usage,
         };
@@ -270,9 +296,15 @@ fn is_messages_endpoint(url: &str) -> bool {
 
 /// Claude Code names the session at the end of `metadata.user_id`, or in a JSON object there.
 fn session_of_user(user: &str) -> Option<&str> {
-    let (_, session) = user.rsplit_once("session_")?;
-    let session = session.strip_prefix("id\":\"").unwrap_or(session);
-    session.split(['"', ',', '}']).next().filter(|session| !session.is_empty())
+    #[derive(serde::Deserialize)]
+    struct User<'a> {
+        session_id: Option<&'a str>,
+    }
+    let session = match serde_json::from_str::<User<'_>>(user) {
+        Ok(user) => user.session_id,
+        Err(_) => user.rsplit_once("session_").map(|(_, session)| session),
+    };
+    session.filter(|session| !session.is_empty())
 }
 
 #[cfg(test)]
@@ -282,7 +314,8 @@ mod tests {
     #[test]
     fn the_session_stands_in_the_user_id() {
         assert_eq!(session_of_user("user_ab_account__session_6fe4-1"), Some("6fe4-1"));
-        assert_eq!(session_of_user(r#"{"device_id":"x","session_id":"6fe4-1"}"#), Some("6fe4-1"));
+        let object = r#"{"device_id": "x", "session_id": "6fe4-1"}"#;
+        assert_eq!(session_of_user(object), Some("6fe4-1"));
         assert_eq!(session_of_user("user"), None);
     }
 

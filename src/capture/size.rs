@@ -4,6 +4,8 @@ use std::num::NonZeroU64;
 
 use super::block::Block;
 use super::text_size::TokenizerFamily;
+use super::tree::Part;
+use crate::input::Shape;
 use crate::model::canonical_name;
 
 /// How tokens are counted (`--tokens`).
@@ -50,22 +52,17 @@ impl<'a> Sizes<'a> {
         Self { counting, model: canonical_name(model), family: TokenizerFamily::of(model) }
     }
 
-    /// A tool's tokens.
-    pub(super) fn tool(&self, tool: &Block<'_>, canonical: &[u8]) -> u64 {
-        let service = match self.counting {
-            TokenCounting::Bytes(_) => None,
-            TokenCounting::Estimated => tool.service_tool(),
-        };
-        service.unwrap_or_else(|| self.block(tool, canonical))
-    }
-
-    /// A block's tokens.
-    pub(super) fn block(&self, block: &Block<'_>, canonical: &[u8]) -> u64 {
+    /// The tokens of a block, given by its canonical bytes: how it was escaped on its way does not
+    /// matter.
+    pub(super) fn block(&self, part: Part, canonical: &[u8]) -> u64 {
         match self.counting {
             TokenCounting::Bytes(bytes) => (canonical.len() as u64).div_ceil(bytes.get()),
             TokenCounting::Estimated => {
                 let text = std::str::from_utf8(canonical).unwrap_or_default();
-                block.estimated_tokens(text, self.family)
+                let block: Shape<Block<'_>> = serde_json::from_str(text).unwrap_or_default();
+                let block = block.0.unwrap_or_default();
+                let service = if part == Part::Tool { block.service_tool() } else { None };
+                service.unwrap_or_else(|| block.estimated_tokens(text, self.family))
             }
         }
     }

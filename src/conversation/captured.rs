@@ -1,5 +1,6 @@
 //! Captured requests → requests of a history, each once, in the order in which they were sent.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -25,6 +26,51 @@ pub struct CapturedPrompts {
 /// What is the same where a request was captured twice.
 type Identity = (Option<Symbol>, Symbol, Option<Symbol>, Symbol, Millis, WireNodeId);
 
+/// The latest request of each conversation, by what its requests have in common.
+///
+/// A log does not say which request goes on from which, and agents talk to several models and start
+/// others in between. A request goes on from the latest one of its session and agent that began with
+/// the same message, of its own model if there is one; else from the latest of its model with the
+/// same tools and system prompt, or with as many of both.
+#[derive(Default)]
+struct Chains {
+    by_likeness: FxHashMap<(Symbol, Option<Symbol>, Kinship), RequestIndex>,
+}
+
+/// What two requests may have in common, the strongest first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kinship {
+    Conversation(Symbol, u64),
+    OtherModel(u64),
+    Head(Symbol, u64),
+    Shape(Symbol, u32, u32),
+}
+
+impl Chains {
+    /// The request that this one goes on from; it is then the latest of its conversation itself.
+    fn go_on(
+        &mut self,
+        session: Symbol,
+        request: &WireRequest,
+        index: RequestIndex,
+    ) -> Option<RequestIndex> {
+        let (like, model) = (request.likeness, request.model);
+        let kinships = [
+            Kinship::Conversation(model, like.opening),
+            Kinship::OtherModel(like.opening),
+            Kinship::Head(model, like.head),
+            Kinship::Shape(model, like.tools, like.system),
+        ];
+        let key = |kinship| (session, request.agent, kinship);
+        let predecessor =
+            kinships.iter().find_map(|kinship| self.by_likeness.get(&key(*kinship)).copied());
+        for kinship in kinships {
+            self.by_likeness.insert(key(kinship), index);
+        }
+        predecessor
+    }
+}
+
 /// A request, and where it stands.
 struct Placed {
     file: usize,
@@ -36,15 +82,18 @@ impl History {
     /// Adds the requests of files with known bytes behind those of transcripts.
     pub fn add_captures(&mut self, files: Vec<Captures>) {
         let mut placed: Vec<Placed> = Vec::new();
+        let mut own_sessions = BTreeSet::new();
         for file in files {
-            placed.extend(self.take_over(file));
+            let own_session = own_session(&file, &own_sessions);
+            placed.extend(self.take_over(file, &own_session));
+            own_sessions.insert(own_session);
         }
         placed.sort_by(|one, other| {
             let key = |placed: &Placed| (placed.request.start, placed.file, placed.request.line);
             key(one).cmp(&key(other))
         });
         let mut known: FxHashSet<Identity> = FxHashSet::default();
-        let mut latest: FxHashMap<(Symbol, Option<Symbol>), RequestIndex> = FxHashMap::default();
+        let mut chains = Chains::default();
         for one in placed {
             let (session, start) = (one.session, one.request.start);
             let request = &one.request;
@@ -55,17 +104,17 @@ impl History {
                 continue;
             }
             let index = RequestIndex(self.requests.len());
-            let predecessor = latest.insert((session, request.agent), index);
+            let predecessor = chains.go_on(session, request, index);
             self.requests.push(request_of(&one, predecessor));
             self.captured.requests.push(one.request);
         }
     }
 
     /// Moves a file's nodes and strings over to those of the history.
-    fn take_over(&mut self, file: Captures) -> Vec<Placed> {
+    fn take_over(&mut self, file: Captures, own_session: &str) -> Vec<Placed> {
         let nodes = self.captured.tree.absorb(file.tree);
         let symbols = self.symbols.absorb(&file.symbols);
-        let stem = self.symbols.intern(&file.stem);
+        let own_session = self.symbols.intern(own_session);
         self.bytes += file.bytes;
         self.lines += file.lines;
         self.diagnostics.absorb(file.diagnostics);
@@ -74,7 +123,7 @@ impl History {
         self.note_repeated_ids(&file.label, &file.requests);
         let move_over = |mut request: WireRequest| {
             request.move_to(&nodes, &symbols);
-            Placed { file: number, session: request.session.unwrap_or(stem), request }
+            Placed { file: number, session: request.session.unwrap_or(own_session), request }
         };
         file.requests.into_iter().map(move_over).collect()
     }
@@ -93,6 +142,16 @@ impl History {
             }
         }
     }
+}
+
+/// The session of a file's requests that name none: the file itself.
+fn own_session(file: &Captures, taken: &BTreeSet<String>) -> String {
+    let numbered = (2..).map(|number| format!("{} ({number})", file.label));
+    [file.stem.clone(), file.label.to_string()]
+        .into_iter()
+        .chain(numbered)
+        .find(|name| !taken.contains(name))
+        .unwrap_or_default()
 }
 
 fn request_of(placed: &Placed, predecessor: Option<RequestIndex>) -> Request {

@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use super::file::{FileConversation, build};
 use super::history::{History, join};
 use crate::capture::{CaptureOptions, Captures, load_bundles, load_captures};
-use crate::input::{Discovered, Format, OpenSource, Source};
+use crate::harness::Harness;
+use crate::input::{Discovered, Format, Location, OpenSource, Source};
 use crate::transcript::{load, load_open};
 
 /// How sources are read.
@@ -15,6 +16,9 @@ pub type ReadOptions = CaptureOptions;
 enum Content {
     Transcript(FileConversation),
     Captures(Captures),
+    /// Bundles, not read yet: their sessions may go on from one file to the next. Standard input
+    /// stays open; of thousands of files each is opened anew.
+    Bundles(Option<Box<OpenSource>>),
 }
 
 /// Reads every source and joins what they hold.
@@ -45,10 +49,17 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
     contents.sort_by_key(|(index, _)| *index);
     let mut conversations = Vec::new();
     let mut captures = Vec::new();
-    for (_, content) in contents {
+    let mut harness = Harness::new();
+    for (index, content) in contents {
         match content {
             Content::Transcript(conversation) => conversations.push(conversation),
             Content::Captures(file) => captures.push(file),
+            Content::Bundles(open) => {
+                let reopened = || OpenSource::open(&discovered.sources[index]).ok();
+                if let Some(open) = open.map(|open| *open).or_else(reopened) {
+                    captures.push(load_bundles(open, &mut harness, options));
+                }
+            }
         }
     }
     let mut history = join(conversations);
@@ -65,7 +76,10 @@ fn read_source(source: &Source, options: ReadOptions) -> Content {
         Ok(open) => match open.format {
             Format::Transcript => Content::Transcript(build(load_open(open))),
             Format::Capture => Content::Captures(load_captures(open, options)),
-            Format::Bundle => Content::Captures(load_bundles(open, options)),
+            Format::Bundle => {
+                let is_file = matches!(source.location, Location::File(_));
+                Content::Bundles((!is_file).then(|| Box::new(open)))
+            }
         },
         // Names the file and what the system says.
         Err(_) => Content::Transcript(build(load(source))),

@@ -10,6 +10,7 @@ mod block;
 mod bundle;
 mod error;
 mod flags;
+mod lines;
 mod marker;
 mod message;
 mod place;
@@ -21,4 +22,5 @@ mod ttl;
 mod writer;
 
 pub use error::BundleError;
+pub(crate) use lines::place_lines;
 pub use place::{Harness, Placed};

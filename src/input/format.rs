@@ -16,6 +16,9 @@ pub(crate) enum Format {
     Bundle,
 }
 
+/// What some editors put in front of a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The keys that tell formats apart.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -37,7 +40,10 @@ impl Format {
     }
 
     fn of_line(line: &[u8]) -> Option<Self> {
-        let probe: Probe<'_> = serde_json::from_slice(line.trim_ascii()).ok()?;
+        let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+        // The first of several values run together.
+        let mut values = serde_json::Deserializer::from_slice(line).into_iter::<Probe<'_>>();
+        let probe = values.next()?.ok()?;
         if probe.request.0.is_some() {
             Some(Self::Capture)
         } else if probe.prompt.0.is_some() {

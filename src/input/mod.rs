@@ -9,6 +9,7 @@ mod lines;
 mod moment;
 mod source;
 mod stretches;
+mod surrogates;
 mod usage;
 
 pub use diagnostics::{Diagnostic, Diagnostics, Kind};
@@ -18,5 +19,6 @@ pub(crate) use lenient::{Content, Count, Flag, JsonLength, List, Listed, Number,
 pub(crate) use moment::moment;
 pub use source::{Location, Source};
 pub(crate) use stretches::{Extent, OpenSource, Stretch};
+pub(crate) use surrogates::replace_lone_surrogates;
 pub use usage::{Iteration, PriceTier, PromptSplit, Usage, UsageProblem};
 pub(crate) use usage::{UsageObject, read_usage};

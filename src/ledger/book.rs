@@ -188,10 +188,13 @@ impl<'a> Ledger<'a> {
         requests: impl IntoIterator<Item = RequestIndex>,
     ) -> Vec<(&'a str, usize)> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        let Some(first) = self.columns.first() else { return Vec::new() };
-        let column = self.column("billed").unwrap_or(first);
         for index in requests {
-            for row in self.rows(column, index).filter(|row| row.cost.is_none()) {
+            // The record has the most rows of a request; where it has none, any simulation will do.
+            let billed = self.column("billed").into_iter();
+            let rows = billed.chain(&self.columns).map(|column| self.rows(column, index).collect());
+            let rows: Vec<Row<'a>> =
+                rows.into_iter().find(|rows: &Vec<_>| !rows.is_empty()).unwrap_or_default();
+            for row in rows.iter().filter(|row| row.cost.is_none()) {
                 *counts.entry(row.model).or_default() += 1;
             }
         }

@@ -1,5 +1,10 @@
 //! What `lint` found, where, and what it costs over the trace.
 
+use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
+
 use super::rule::Rule;
 use crate::conversation::RequestIndex;
 use crate::units::{Picodollars, Tokens};
@@ -24,6 +29,8 @@ pub struct Finding {
     pub place: String,
     /// What was found there, in a few words; may name tools and fields.
     pub detail: String,
+    /// The same without any word of the prompt, where that makes a difference.
+    pub plain_detail: Option<String>,
     /// The first request that shows it.
     pub request: RequestIndex,
     /// The first differing bytes, at that request.
@@ -43,6 +50,7 @@ impl Finding {
             rule,
             place,
             detail,
+            plain_detail: None,
             request,
             difference: None,
             requests: 1,
@@ -51,9 +59,21 @@ impl Finding {
         }
     }
 
-    /// Whether another finding is the same one at a further request.
-    fn is_repeated_by(&self, other: &Self) -> bool {
-        self.rule == other.rule && self.place == other.place
+    /// What was found, with words of the prompt or without.
+    #[must_use]
+    pub fn shown_detail(&self, shows_text: bool) -> &str {
+        let plain = self.plain_detail.as_deref().filter(|_| !shows_text);
+        plain.unwrap_or(&self.detail)
+    }
+
+    /// What the tokens of a finding of the rule are.
+    #[must_use]
+    pub fn lost_as(&self) -> &'static str {
+        match self.rule {
+            Rule::NeverRead => "written in vain",
+            Rule::PrefixVariants => "written for further variants",
+            _ => "not read",
+        }
     }
 
     fn absorb(&mut self, other: &Self) {
@@ -63,21 +83,25 @@ impl Finding {
     }
 }
 
-/// Joins findings of one rule and place, and puts the dearest first.
+/// Joins findings of one rule and place, and puts the dearest of each severity first.
 pub(super) fn join(findings: Vec<Finding>) -> Vec<Finding> {
     let mut joined: Vec<Finding> = Vec::new();
+    let mut places: FxHashMap<(Rule, String), usize> = FxHashMap::default();
     for finding in findings {
-        match joined.iter_mut().find(|known| known.is_repeated_by(&finding)) {
-            Some(known) => known.absorb(&finding),
-            None => joined.push(finding),
+        match places.entry((finding.rule, finding.place.clone())) {
+            Entry::Occupied(known) => joined[*known.get()].absorb(&finding),
+            Entry::Vacant(new) => {
+                new.insert(joined.len());
+                joined.push(finding);
+            }
         }
     }
     joined.sort_by_key(|finding| {
         let cost = finding.cost.unwrap_or_default();
         (
             finding.rule.severity(),
-            std::cmp::Reverse(cost),
-            std::cmp::Reverse(finding.tokens),
+            Reverse(cost),
+            Reverse(finding.tokens),
             finding.rule,
             finding.request,
         )

@@ -1,6 +1,8 @@
 //! Markers that the service refuses, or that are of no use.
 
-use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
 
 use super::finding::Finding;
 use super::rule::Rule;
@@ -9,8 +11,8 @@ use super::view::PromptView;
 use crate::cache::Refusal;
 use crate::capture::{Part, WireNodeId};
 use crate::conversation::RequestIndex;
-use crate::prompt::NodeId;
-use crate::units::Tokens;
+use crate::prompt::{Marker, NodeId};
+use crate::units::{Picodollars, Tokens};
 
 /// Fewer requests with a marker show no habit.
 const FEWEST_REQUESTS: u64 = 3;
@@ -56,25 +58,29 @@ fn beyond_lookback(
     );
     let mut finding = Finding::new(Rule::BeyondLookback, "messages".to_owned(), detail, index);
     finding.tokens = lost;
-    finding.cost = trace.rewrite_cost(index, lost);
+    finding.cost = trace.rewrite_cost(index, found.read, reachable.read);
     Some(finding)
 }
 
 /// What one place's marker did over the trace.
-#[derive(Default)]
 struct Slot {
     first: Option<RequestIndex>,
     requests: u64,
     below_minimum: u64,
     largest: Tokens,
-    /// The marked prefixes, and how many requests wrote each.
-    prefixes: FxHashMap<NodeId, u64>,
-    premium: Vec<(RequestIndex, Tokens)>,
+    /// The marked prefixes of all requests.
+    prefixes: FxHashSet<NodeId>,
+    /// The prefix marked last.
+    latest: Option<WireNodeId>,
+    /// Whether a request went on from what the one before it had marked here.
+    is_extended: bool,
+    tokens: Tokens,
+    cost: Option<Picodollars>,
 }
 
 /// The findings that need the whole trace.
 pub(super) fn trace_markers(trace: &Trace<'_>, changes: &[Finding]) -> Vec<Finding> {
-    let found: rustc_hash::FxHashSet<NodeId> =
+    let found: FxHashSet<NodeId> =
         trace.indices().filter_map(|index| trace.outcome(index).found).collect();
     let mut findings = Vec::new();
     for (place, slot) in slots(trace) {
@@ -90,10 +96,11 @@ pub(super) fn trace_markers(trace: &Trace<'_>, changes: &[Finding]) -> Vec<Findi
             findings.push(finding);
         } else if slot.requests >= FEWEST_REQUESTS
             && slot.prefixes.len() as u64 == slot.requests
-            && !slot.prefixes.keys().any(|node| found.contains(node))
+            && !slot.is_extended
+            && !slot.prefixes.iter().any(|node| found.contains(node))
             && !is_explained(&place, changes)
         {
-            findings.push(never_read(trace, place, &slot, first));
+            findings.push(never_read(place, &slot, first));
         }
     }
     findings
@@ -116,39 +123,57 @@ fn rank(place: &str) -> (u8, usize) {
     (part, if part == 1 { number.unwrap_or(0) } else { 0 })
 }
 
-fn never_read(trace: &Trace<'_>, place: String, slot: &Slot, first: RequestIndex) -> Finding {
-    let detail = format!("{} requests wrote {} prefixes", slot.requests, slot.prefixes.len());
+fn never_read(place: String, slot: &Slot, first: RequestIndex) -> Finding {
+    let detail = format!("{} requests marked {} prefixes", slot.requests, slot.prefixes.len());
     let mut finding = Finding::new(Rule::NeverRead, place, detail, first);
     finding.requests = slot.requests;
-    finding.tokens = slot.premium.iter().map(|(_, tokens)| *tokens).sum();
-    finding.cost = slot
-        .premium
-        .iter()
-        .map(|(index, tokens)| trace.premium_cost(*index, *tokens))
-        .sum::<Option<_>>();
+    finding.tokens = slot.tokens;
+    finding.cost = slot.cost;
     finding
 }
 
-/// Markers by the place a person would name: a tool, a block of the system prompt, the messages.
-fn slots(trace: &Trace<'_>) -> std::collections::BTreeMap<String, Slot> {
-    let mut slots: std::collections::BTreeMap<String, Slot> = std::collections::BTreeMap::new();
-    for index in trace.indices() {
-        if trace.outcome(index).refusal.is_some() {
-            continue;
+impl Slot {
+    fn new() -> Self {
+        Self {
+            first: None,
+            requests: 0,
+            below_minimum: 0,
+            largest: Tokens::ZERO,
+            prefixes: FxHashSet::default(),
+            latest: None,
+            is_extended: false,
+            tokens: Tokens::ZERO,
+            cost: Some(Picodollars::ZERO),
         }
-        let prompt = trace.prompt(index);
-        let read = trace.outcome(index).read;
-        let mut before = read;
-        let wire = trace.wire(index);
-        let view = PromptView::new(trace.tree(), wire.leaf);
-        for (marker, wire_marker) in trace.markers(index).iter().zip(&wire.markers) {
-            let slot = slots.entry(slot_name(trace, &view, wire_marker.node)).or_default();
-            slot.first.get_or_insert(index);
-            slot.requests += 1;
-            slot.below_minimum += u64::from(marker.end < prompt.minimum);
-            slot.largest = slot.largest.max(marker.end);
-            *slot.prefixes.entry(marker.node).or_default() += 1;
-            slot.premium.push((index, marker.end.saturating_sub(before)));
+    }
+
+    /// Notes a marker of a request that reads and writes up to `before` in front of it.
+    fn add(&mut self, trace: &Trace<'_>, index: RequestIndex, marker: &Marker, before: Tokens) {
+        let node = trace.wire_node(marker.node);
+        let mut path = trace.tree().path(trace.wire(index).leaf);
+        self.is_extended |= self.latest.is_some_and(|latest| path.any(|id| id == latest));
+        self.latest = Some(node);
+        self.first.get_or_insert(index);
+        self.requests += 1;
+        self.below_minimum += u64::from(marker.end < trace.prompt(index).minimum);
+        self.largest = self.largest.max(marker.end);
+        self.prefixes.insert(marker.node);
+        let written = marker.end.saturating_sub(before);
+        self.tokens += written;
+        let premium = trace.premium_cost(index, marker, written);
+        self.cost = self.cost.zip(premium).map(|(one, other)| one + other);
+    }
+}
+
+/// Markers by the place a person would name: a tool, a block of the system prompt, the messages.
+fn slots(trace: &Trace<'_>) -> BTreeMap<String, Slot> {
+    let mut slots: BTreeMap<String, Slot> = BTreeMap::new();
+    for index in trace.indices().filter(|index| !trace.is_refused(*index)) {
+        let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
+        let mut before = trace.outcome(index).read;
+        for marker in trace.markers(index) {
+            let name = slot_name(trace, &view, trace.wire_node(marker.node));
+            slots.entry(name).or_insert_with(Slot::new).add(trace, index, marker, before);
             before = before.max(marker.end);
         }
     }
@@ -160,16 +185,4 @@ fn slot_name(trace: &Trace<'_>, view: &PromptView<'_>, node: WireNodeId) -> Stri
         Part::MessageStart | Part::Block => "messages".to_owned(),
         _ => view.place(node),
     }
-}
-
-/// How many blocks of the system prompt stand in front of its last marker or under it.
-pub(super) fn marked_system_blocks(trace: &Trace<'_>, index: RequestIndex) -> usize {
-    let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
-    let last = trace
-        .wire(index)
-        .markers
-        .iter()
-        .rfind(|marker| trace.tree().node(marker.node).part == Part::System);
-    last.and_then(|marker| view.system.iter().position(|id| *id == marker.node))
-        .map_or(0, |position| position + 1)
 }

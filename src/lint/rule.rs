@@ -40,7 +40,7 @@ pub enum Rule {
     ToolSchema,
     /// Tools come or go.
     ToolSet,
-    /// The same JSON with its keys in another order.
+    /// The same JSON with its keys in another order, or numbers in another spelling.
     KeyOrder,
     /// The client's attribution line differs from request to request.
     AttributionChanges,
@@ -70,13 +70,15 @@ pub enum Rule {
     BeyondLookback,
     /// What a marker writes is never read, for it changes every time.
     NeverRead,
+    /// A request without a marker, though there was something to read.
+    MarkerMissing,
     /// Text that looks as if it would change, although it did not here.
     LooksVolatile,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::TooManyMarkers,
         Self::TtlOrder,
         Self::TtlConflict,
@@ -99,6 +101,7 @@ impl Rule {
         Self::BelowMinimum,
         Self::BeyondLookback,
         Self::NeverRead,
+        Self::MarkerMissing,
         Self::LooksVolatile,
     ];
 
@@ -128,6 +131,7 @@ impl Rule {
             Self::BelowMinimum => "below-minimum",
             Self::BeyondLookback => "beyond-lookback",
             Self::NeverRead => "never-read",
+            Self::MarkerMissing => "marker-missing",
             Self::LooksVolatile => "looks-volatile",
         }
     }
@@ -176,8 +180,8 @@ impl Rule {
                  list for the session; load rare tools on demand (defer_loading), behind it."
             }
             Self::KeyOrder => {
-                "The JSON says the same with its keys in another order, which is another prefix. \
-                 Serialise with a fixed order."
+                "The JSON says the same in other bytes, its keys in another order or its numbers in \
+                 another spelling, which is another prefix. Serialise in a fixed way."
             }
             Self::AttributionChanges => {
                 "The attribution line at the head of the system prompt differs from request to \
@@ -235,6 +239,10 @@ impl Rule {
             Self::NeverRead => {
                 "The marked block is different in every request, so what is written there is \
                  never read. Move the marker to the last block that stays the same."
+            }
+            Self::MarkerMissing => {
+                "The request has no marker that takes effect, so it reads nothing of what the one \
+                 before it had cached. Mark its last block."
             }
             Self::LooksVolatile => {
                 "The text looks like a moment or a random id. It was the same in this trace; if \

@@ -1,25 +1,34 @@
 //! All rules over all captured requests.
 
+use rustc_hash::FxHashSet;
+
 use super::finding::{Difference, Finding, join};
-use super::markers::{marked_system_blocks, request_markers, trace_markers};
+use super::markers::{request_markers, trace_markers};
 use super::rule::Rule;
 use super::stability::Pair;
 use super::trace::Trace;
 use super::variants::prefix_variants;
 use super::view::PromptView;
 use super::volatile_text::{context, volatile_word};
-use crate::cache::Lookback;
+use crate::cache::Policy;
 use crate::conversation::RequestIndex;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Selection};
 use crate::prompt::PromptTrace;
 use crate::units::Tokens;
 
-/// Finds what makes the prefixes of captured requests unstable, the dearest first.
+/// Finds what makes the prefixes of captured requests unstable, the dearest first. Only the requests
+/// of the selection are reported; the cache is simulated over all.
 ///
 /// The captures have to be read with their bytes kept.
 #[must_use]
-pub fn lint(ledger: &Ledger<'_>, trace: &PromptTrace, lookback: Lookback) -> Vec<Finding> {
-    let trace = Trace::new(ledger, trace, lookback);
+pub fn lint(
+    ledger: &Ledger<'_>,
+    prompts: &PromptTrace,
+    policy: &Policy,
+    selection: &Selection,
+) -> Vec<Finding> {
+    let trace = Trace::new(ledger, prompts, policy);
+    let selected: FxHashSet<RequestIndex> = selection.requests().collect();
     let mut findings = Vec::new();
     for index in trace.indices() {
         findings.extend(request_markers(&trace, index));
@@ -28,53 +37,62 @@ pub fn lint(ledger: &Ledger<'_>, trace: &PromptTrace, lookback: Lookback) -> Vec
     findings.extend(trace_markers(&trace, &findings));
     findings.extend(prefix_variants(&trace));
     findings.extend(volatile_texts(&trace, &findings));
+    findings.retain(|finding| selected.contains(&finding.request));
     join(findings)
 }
 
 /// What differs from the request before it in its chain.
 fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
     let Some(predecessor) = trace.history.request(index).predecessor else { return Vec::new() };
+    // Neither stores nor reads anything.
+    if trace.is_refused(predecessor) || trace.is_refused(index) {
+        return Vec::new();
+    }
     let (before, after) = (trace.wire(predecessor), trace.wire(index));
     let views = [before, after].map(|wire| PromptView::new(trace.tree(), wire.leaf));
+    let last = trace.last_marker(predecessor);
     let pair = Pair {
         before: &views[0],
         after: &views[1],
-        cached_blocks: trace.cached_blocks(predecessor),
-        marked_system: marked_system_blocks(trace, index),
+        cached_until: last.map(|marker| trace.wire_node(marker.node)),
+        marked_system: trace.marked_system_blocks(index),
         request: index,
     };
     let mut findings = pair.differences();
+    let (from, to) = lost(trace, predecessor, index);
+    if findings.is_empty() && from < to && trace.effective(index).is_empty() {
+        let detail = "nothing is marked, or too little".to_owned();
+        findings.push(Finding::new(Rule::MarkerMissing, "markers".to_owned(), detail, index));
+    }
     if let Some(first) = findings.first_mut() {
-        first.tokens = lost(trace, predecessor, index);
-        first.cost = trace.rewrite_cost(index, first.tokens);
+        first.tokens = to.saturating_sub(from);
+        first.cost = trace.rewrite_cost(index, from, from.max(to));
     }
     findings
 }
 
-/// What the predecessor had cached, was still alive, and was not read.
-fn lost(trace: &Trace<'_>, predecessor: RequestIndex, index: RequestIndex) -> Tokens {
-    let Some(marker) = trace.last_marker(predecessor) else { return Tokens::ZERO };
-    let (before, after) = (trace.prompt(predecessor), trace.prompt(index));
-    let is_alive = marker.ttl.is_some_and(|ttl| after.start.since(before.start) < ttl.millis());
-    let is_model_kept = before.model == after.model;
-    if !is_alive || !is_model_kept || before.readable_from > after.start {
-        return Tokens::ZERO;
+/// The stretch that the predecessor had cached, that was still alive, and that was not read,
+/// although a marker could have looked back as far.
+fn lost(trace: &Trace<'_>, predecessor: RequestIndex, index: RequestIndex) -> (Tokens, Tokens) {
+    let Some(marker) = trace.last_marker(predecessor) else { return (Tokens::ZERO, Tokens::ZERO) };
+    if !trace.is_readable_from(predecessor, index) {
+        return (Tokens::ZERO, Tokens::ZERO);
     }
-    let readable = marker.end.min(after.total);
-    readable.saturating_sub(trace.outcome(index).read)
+    let read = trace.outcome(index).read.max(trace.unlimited(index).read);
+    (read, marker.end.min(trace.prompt(index).total))
 }
 
 /// Words of the system prompts that look as if they would change, where nothing was seen to.
 fn volatile_texts(trace: &Trace<'_>, known: &[Finding]) -> Vec<Finding> {
+    let places: FxHashSet<&str> = known.iter().map(|finding| finding.place.as_str()).collect();
     let mut findings: Vec<Finding> = Vec::new();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen: FxHashSet<&str> = FxHashSet::default();
     for index in trace.indices() {
         let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
         for id in &view.system {
             let text = view.text(*id);
             let place = view.place(*id);
-            let is_known = known.iter().any(|finding| finding.place == place);
-            if is_known || !seen.insert(text) {
+            if places.contains(place.as_str()) || !seen.insert(text) {
                 continue;
             }
             let Some((byte, rule)) = volatile_word(text) else { continue };

@@ -2,7 +2,7 @@
 
 use super::finding::{Difference, Finding};
 use super::rule::Rule;
-use super::tools::{says_the_same, tool_changes};
+use super::tools::{ToolChange, says_the_same, tool_changes};
 use super::view::PromptView;
 use super::volatile_text::{changing_word, context, first_difference};
 use crate::capture::WireNodeId;
@@ -21,8 +21,8 @@ const SYSTEM_SETTINGS: [&str; 2] = ["citations", "speed"];
 pub(super) struct Pair<'a> {
     pub(super) before: &'a PromptView<'a>,
     pub(super) after: &'a PromptView<'a>,
-    /// How many blocks of the earlier one's messages were cached.
-    pub(super) cached_blocks: usize,
+    /// Where the cached part of the earlier one ended, if any of it was cached.
+    pub(super) cached_until: Option<WireNodeId>,
     /// How many blocks of the later one's system prompt stand in front of its last marker there.
     pub(super) marked_system: usize,
     /// The later request.
@@ -52,6 +52,17 @@ impl Pair<'_> {
         findings
     }
 
+    /// Whether a part of the earlier prompt was cached. Where nothing was, everything is looked at:
+    /// it would matter as soon as something is.
+    fn was_cached(&self, id: Option<WireNodeId>) -> bool {
+        // On a path, ids rise.
+        match (self.cached_until, id) {
+            (Some(until), Some(id)) => id <= until,
+            (None, _) => true,
+            (Some(_), None) => false,
+        }
+    }
+
     fn finding(&self, rule: Rule, place: String, detail: String) -> Finding {
         Finding::new(rule, place, detail, self.request)
     }
@@ -59,19 +70,24 @@ impl Pair<'_> {
     fn tools(&self) -> Vec<Finding> {
         let before = self.before.texts(&self.before.tools);
         let after = self.after.texts(&self.after.tools);
-        let finding = |change: super::tools::ToolChange| {
+        let finding = |change: ToolChange| {
             let place = match change.rule {
                 Rule::ToolOrder | Rule::ToolSet => "tools".to_owned(),
                 _ => format!("tools[{}]", change.position),
             };
             let mut finding = self.finding(change.rule, place, change.detail);
+            finding.plain_detail = Some(change.plain_detail.to_owned());
             let position = change.position;
             if let (Some(before), Some(after)) = (before.get(position), after.get(position)) {
                 finding.difference = Some(difference(before, after));
             }
             finding
         };
-        tool_changes(&before, &after).into_iter().map(finding).collect()
+        let is_felt = |change: &ToolChange| {
+            let id = self.before.tools.get(change.position).copied();
+            self.was_cached(id.or(self.before.system_settings))
+        };
+        tool_changes(&before, &after).into_iter().filter(is_felt).map(finding).collect()
     }
 
     /// Which of the settings differ.
@@ -81,8 +97,9 @@ impl Pair<'_> {
         after: Option<WireNodeId>,
         names: &[&str],
     ) -> Option<Finding> {
-        let (before, after) = (self.before.text(before?), self.after.text(after?));
-        if before == after {
+        let id = before?;
+        let (before, after) = (self.before.text(id), self.after.text(after?));
+        if before == after || !self.was_cached(Some(id)) {
             return None;
         }
         let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
@@ -103,6 +120,10 @@ impl Pair<'_> {
         let backwards = before.iter().rev().zip(after.iter().rev());
         let end = backwards.take(most).take_while(|(one, other)| one == other).count();
         let (old, new) = (&before[same..before.len() - end], &after[same..after.len() - end]);
+        let first = self.before.system.get(same).copied().or(self.before.message_settings);
+        if (old.is_empty() && new.is_empty()) || !self.was_cached(first) {
+            return Vec::new();
+        }
         if old.len() == new.len() {
             let changed = old.iter().zip(new).enumerate().filter(|(_, (old, new))| old != new);
             return changed
@@ -119,7 +140,7 @@ impl Pair<'_> {
         let (rule, detail) = if is_attribution(before) && is_attribution(after) {
             (Rule::AttributionChanges, "the attribution line differs")
         } else if says_the_same(before, after) {
-            (Rule::KeyOrder, "the same keys in another order")
+            (Rule::KeyOrder, "the same in other bytes")
         } else {
             let at = first_difference(before, after);
             match changing_word(before, after, at) {
@@ -146,14 +167,17 @@ impl Pair<'_> {
 
     /// The first block of what was cached that came back with other bytes.
     fn messages(&self) -> Option<Finding> {
-        let before = &self.before.blocks[..self.cached_blocks.min(self.before.blocks.len())];
-        let before = self.before.texts(before);
+        let blocks = &self.before.blocks;
+        let cached = blocks.iter().take_while(|id| self.was_cached(Some(**id))).count();
+        let before = self.before.texts(&blocks[..cached]);
         let after = self.after.texts(&self.after.blocks);
-        let position = before.iter().zip(&after).position(|(one, other)| one != other)?;
+        let Some(position) = before.iter().zip(&after).position(|(one, other)| one != other) else {
+            return self.borders(&blocks[..cached]);
+        };
         let (old, new) = (before[position], after[position]);
         let at = first_difference(old, new);
         let (rule, detail) = if says_the_same(old, new) {
-            (Rule::KeyOrder, "the same keys in another order")
+            (Rule::KeyOrder, "the same in other bytes")
         } else {
             let is_close = is_one_word_apart(old, new, at);
             let kind = changing_word(old, new, at).filter(|_| is_close);
@@ -166,6 +190,21 @@ impl Pair<'_> {
         let mut finding = self.finding(rule, place, detail.to_owned());
         finding.difference = Some(difference(old, new));
         Some(finding)
+    }
+}
+
+impl Pair<'_> {
+    /// The same bytes in messages with other roles or borders.
+    fn borders(&self, cached: &[WireNodeId]) -> Option<Finding> {
+        // Behind a difference in front of the messages every node is another one.
+        if self.before.message_settings != self.after.message_settings {
+            return None;
+        }
+        let mut pairs = cached.iter().zip(&self.after.blocks);
+        let (_, moved) = pairs.find(|(before, after)| before != after)?;
+        let place = self.after.place(*moved);
+        let detail = "the same bytes in a message with another role or other borders".to_owned();
+        Some(self.finding(Rule::HistoryRewritten, place, detail))
     }
 }
 

@@ -11,6 +11,8 @@ pub(super) struct ToolChange {
     /// The position in the later list.
     pub(super) position: usize,
     pub(super) detail: String,
+    /// The same without names.
+    pub(super) plain_detail: &'static str,
 }
 
 /// The differences between the tools of two requests, given by their canonical bytes.
@@ -29,9 +31,11 @@ pub(super) fn tool_changes(before: &[&str], after: &[&str]) -> Vec<ToolChange> {
     if let Some((old, name)) = moved {
         let position = new.iter().position(|tool| tool.name == *name).unwrap_or(0);
         let detail = format!("`{name}` stands where `{old}` stood");
-        changes.push(ToolChange { rule: Rule::ToolOrder, position, detail });
+        let plain_detail = "a tool stands where another one stood";
+        changes.push(ToolChange { rule: Rule::ToolOrder, position, detail, plain_detail });
     }
     changes.extend(definition_changes(&old, &new));
+    changes.sort_by_key(|change| change.position);
     changes
 }
 
@@ -61,7 +65,8 @@ fn set_changes(old: &[Tool<'_>], new: &[Tool<'_>]) -> Vec<ToolChange> {
         return Vec::new();
     }
     let same = old.iter().zip(new).take_while(|(old, new)| old.name == new.name).count();
-    vec![ToolChange { rule: Rule::ToolSet, position: same, detail: words.join(", ") }]
+    let plain_detail = "tools came or went";
+    vec![ToolChange { rule: Rule::ToolSet, position: same, detail: words.join(", "), plain_detail }]
 }
 
 fn definition_changes(old: &[Tool<'_>], new: &[Tool<'_>]) -> Vec<ToolChange> {
@@ -76,11 +81,13 @@ fn definition_changes(old: &[Tool<'_>], new: &[Tool<'_>]) -> Vec<ToolChange> {
                 rule: Rule::ToolSchema,
                 position,
                 detail: format!("`{}`: {field} changed", tool.name),
+                plain_detail: "a field changed",
             },
             None => ToolChange {
                 rule: Rule::KeyOrder,
                 position,
-                detail: format!("`{}`: the same keys in another order", tool.name),
+                detail: format!("`{}`: the same in other bytes", tool.name),
+                plain_detail: "the same in other bytes",
             },
         });
     }
@@ -99,6 +106,8 @@ fn changed_field(before: &Value, after: &Value, path: String) -> Option<String> 
     let below =
         |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     match (before, after) {
+        // What could not be taken apart may differ anywhere.
+        (Value::Null, Value::Null) if path.is_empty() => Some("the definition".to_owned()),
         (Value::Object(old), Value::Object(new)) => {
             let names = old.keys().chain(new.keys().filter(|name| !old.contains_key(*name)));
             for name in names {
@@ -114,7 +123,7 @@ fn changed_field(before: &Value, after: &Value, path: String) -> Option<String> 
             None
         }
         (before, after) if before == after => None,
-        _ => Some(if path.is_empty() { "all".to_owned() } else { path }),
+        _ => Some(if path.is_empty() { "the definition".to_owned() } else { path }),
     }
 }
 

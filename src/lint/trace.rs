@@ -1,10 +1,11 @@
 //! A simulated trace of captured requests, as the rules look at it.
 
-use crate::cache::{Lookback, Markers, Outcome, Policy, simulate};
+use crate::cache::{Lookback, Outcome, Policy, simulate};
 use crate::capture::{Part, WireNodeId, WireRequest, WireTree};
 use crate::conversation::{History, RequestIndex};
 use crate::ledger::Ledger;
 use crate::prompt::{Marker, NodeId, Prompt, PromptTrace};
+use crate::ttl::Ttl;
 use crate::units::{Picodollars, Tokens};
 
 /// The captured requests with what the rules make of them.
@@ -15,24 +16,21 @@ pub(super) struct Trace<'a> {
     outcomes: Vec<Outcome>,
     unlimited: Vec<Outcome>,
     first: usize,
+    first_node: usize,
 }
 
 impl<'a> Trace<'a> {
-    pub(super) fn new(ledger: &'a Ledger<'a>, trace: &'a PromptTrace, lookback: Lookback) -> Self {
-        let policy = |lookback| Policy {
-            markers: Markers::AsRecorded,
-            keeps_breaks: false,
-            ttl_grace: 0,
-            shares_sessions: true,
-            lookback,
-        };
+    /// Simulates the requests as they are, and with markers that look back without a limit.
+    pub(super) fn new(ledger: &'a Ledger<'a>, prompts: &'a PromptTrace, policy: &Policy) -> Self {
+        let history = ledger.history;
         Self {
-            history: ledger.history,
-            prompts: trace,
+            history,
+            prompts,
             ledger,
-            outcomes: simulate(trace, &policy(lookback)),
-            unlimited: simulate(trace, &policy(Lookback::Unlimited)),
-            first: ledger.history.of_transcripts().len(),
+            outcomes: simulate(prompts, policy),
+            unlimited: simulate(prompts, &Policy { lookback: Lookback::Unlimited, ..*policy }),
+            first: history.of_transcripts().len(),
+            first_node: prompts.nodes.len() - history.captured.tree.nodes.len(),
         }
     }
 
@@ -53,10 +51,6 @@ impl<'a> Trace<'a> {
         &self.prompts.prompts[index.0]
     }
 
-    pub(super) fn markers(&self, index: RequestIndex) -> &'a [Marker] {
-        self.prompts.markers_of(self.prompt(index))
-    }
-
     pub(super) fn outcome(&self, index: RequestIndex) -> &Outcome {
         &self.outcomes[index.0]
     }
@@ -66,59 +60,103 @@ impl<'a> Trace<'a> {
         &self.unlimited[index.0]
     }
 
-    /// The last marker of a request that is not below the minimum.
-    pub(super) fn last_marker(&self, index: RequestIndex) -> Option<&'a Marker> {
+    pub(super) fn is_refused(&self, index: RequestIndex) -> bool {
+        self.outcome(index).refusal.is_some()
+    }
+
+    /// The markers of a request, one for each block.
+    pub(super) fn markers(&self, index: RequestIndex) -> Vec<&'a Marker> {
+        let mut markers: Vec<&Marker> =
+            self.prompts.markers_of(self.prompt(index)).iter().collect();
+        markers.dedup_by_key(|marker| marker.node);
+        markers
+    }
+
+    /// The markers that take effect: of a request that is not refused those over a prefix that is
+    /// long enough.
+    pub(super) fn effective(&self, index: RequestIndex) -> Vec<&'a Marker> {
+        if self.is_refused(index) {
+            return Vec::new();
+        }
         let minimum = self.prompt(index).minimum;
-        self.markers(index).iter().rfind(|marker| marker.end >= minimum)
+        self.markers(index).into_iter().filter(|marker| marker.end >= minimum).collect()
+    }
+
+    /// The last marker that takes effect.
+    pub(super) fn last_marker(&self, index: RequestIndex) -> Option<&'a Marker> {
+        self.effective(index).last().copied()
     }
 
     /// The captured node behind a node of the trace.
     pub(super) fn wire_node(&self, node: NodeId) -> WireNodeId {
-        let first = self.prompts.nodes.len() - self.tree().nodes.len();
-        WireNodeId(u32::try_from(node.0 - first).expect("a captured node"))
+        WireNodeId(u32::try_from(node.0 - self.first_node).expect("a captured node"))
     }
 
     /// The size of the prefix that ends at a captured node.
     pub(super) fn end(&self, id: WireNodeId) -> Tokens {
-        let first = self.prompts.nodes.len() - self.tree().nodes.len();
-        self.prompts.nodes[first + id.0 as usize].end
+        self.prompts.nodes[self.first_node + id.0 as usize].end
     }
 
     pub(super) fn positions_between(&self, entry: WireNodeId, marker: WireNodeId) -> u32 {
-        let first = self.prompts.nodes.len() - self.tree().nodes.len();
-        let positions = |id: WireNodeId| self.prompts.nodes[first + id.0 as usize].positions;
+        let positions =
+            |id: WireNodeId| self.prompts.nodes[self.first_node + id.0 as usize].positions;
         positions(marker).saturating_sub(positions(entry))
     }
 
-    /// How many blocks of a request's messages were cached.
-    pub(super) fn cached_blocks(&self, index: RequestIndex) -> usize {
-        let Some(last) = self.last_marker(index) else { return 0 };
-        let is_message = |id: &WireNodeId| {
-            matches!(self.tree().node(*id).part, Part::MessageStart | Part::Block)
-        };
-        self.tree().path(self.wire_node(last.node)).take_while(is_message).count()
+    /// How many blocks of the system prompt stand in front of its last marker there, it included.
+    pub(super) fn marked_system_blocks(&self, index: RequestIndex) -> usize {
+        let is_system = |id: &WireNodeId| self.tree().node(*id).part == Part::System;
+        let markers = &self.wire(index).markers;
+        markers
+            .iter()
+            .rev()
+            .map(|marker| marker.node)
+            .find(is_system)
+            .map_or(0, |last| self.tree().path(last).filter(|id| is_system(id)).count())
     }
 
-    /// What writing tokens costs beyond reading them; beyond reading them for one without markers,
-    /// sending them. `None` where the model has no price.
-    pub(super) fn rewrite_cost(&self, index: RequestIndex, tokens: Tokens) -> Option<Picodollars> {
+    /// What a stretch of a prompt costs beyond reading it: as it is written under the request's
+    /// markers, and sent in full behind the last of them. `None` where the model has no price.
+    pub(super) fn rewrite_cost(
+        &self,
+        index: RequestIndex,
+        from: Tokens,
+        to: Tokens,
+    ) -> Option<Picodollars> {
         let rates = self.ledger.rates_of(index)?;
-        let written = match self.last_marker(index).and_then(|marker| marker.ttl) {
-            None => rates.input,
-            Some(crate::ttl::Ttl::FiveMinutes) => rates.cache_write_5m,
-            Some(crate::ttl::Ttl::OneHour) => rates.cache_write_1h,
-        };
-        Some(written.minus(rates.cache_read).times(tokens))
+        let effective = self.effective(index);
+        let end_of = |ttl| effective.iter().rfind(|marker| marker.ttl == Some(ttl));
+        let hour = end_of(Ttl::OneHour).map_or(Tokens::ZERO, |marker| marker.end);
+        let written = effective.last().map_or(Tokens::ZERO, |marker| marker.end).max(hour);
+        let between = |begin: Tokens, end: Tokens| end.min(to).saturating_sub(begin.max(from));
+        let cost = rates.cache_write_1h.times(between(Tokens::ZERO, hour))
+            + rates.cache_write_5m.times(between(hour, written))
+            + rates.input.times(between(written, to));
+        Some(cost.minus(rates.cache_read.times(to.saturating_sub(from))))
     }
 
-    /// What writing tokens costs beyond sending them in full.
-    pub(super) fn premium_cost(&self, index: RequestIndex, tokens: Tokens) -> Option<Picodollars> {
+    /// What writing tokens under a marker costs beyond sending them in full.
+    pub(super) fn premium_cost(
+        &self,
+        index: RequestIndex,
+        marker: &Marker,
+        tokens: Tokens,
+    ) -> Option<Picodollars> {
         let rates = self.ledger.rates_of(index)?;
-        let written = match self.last_marker(index).and_then(|marker| marker.ttl) {
-            None => return Some(Picodollars::ZERO),
-            Some(crate::ttl::Ttl::FiveMinutes) => rates.cache_write_5m,
-            Some(crate::ttl::Ttl::OneHour) => rates.cache_write_1h,
+        let written = match marker.ttl? {
+            Ttl::FiveMinutes => rates.cache_write_5m,
+            Ttl::OneHour => rates.cache_write_1h,
         };
         Some(written.minus(rates.input).times(tokens))
+    }
+
+    /// Whether what a request cached can be read by a later one of its scope and model.
+    pub(super) fn is_readable_from(&self, writer: RequestIndex, reader: RequestIndex) -> bool {
+        let (before, after) = (self.prompt(writer), self.prompt(reader));
+        let ttl = self.last_marker(writer).and_then(|marker| marker.ttl);
+        before.model == after.model
+            && before.scope == after.scope
+            && before.readable_from <= after.start
+            && ttl.is_some_and(|ttl| after.start.since(before.start) < ttl.millis())
     }
 }

@@ -36,6 +36,24 @@ fn ceil(text: &str, at: usize) -> usize {
     (at.min(text.len())..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
+/// The text with its escaped white space as spaces, everything at the same position.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        if character != '\\' {
+            plain.push(character);
+            continue;
+        }
+        match characters.next() {
+            Some('n' | 'r' | 't') => plain.push_str("  "),
+            Some(other) => plain.extend(['\\', other]),
+            None => plain.push(character),
+        }
+    }
+    plain
+}
+
 /// The word around a position: letters, digits, and what joins them in moments and ids.
 fn word(text: &str, at: usize) -> &str {
     let is_part =
@@ -51,7 +69,8 @@ fn word(text: &str, at: usize) -> &str {
 
 /// What kind of word changes at a position.
 pub(super) fn changing_word(before: &str, after: &str, at: usize) -> Option<Rule> {
-    let (before, after) = (word(before, at), word(after, at));
+    let (before, after) = (plain(before), plain(after));
+    let (before, after) = (word(&before, at), word(&after, at));
     let both = |is: fn(&str) -> bool| is(before) && is(after);
     if both(is_moment) {
         Some(Rule::Timestamp)
@@ -70,6 +89,7 @@ pub(super) fn changing_word(before: &str, after: &str, at: usize) -> Option<Rule
 pub(super) fn volatile_word(text: &str) -> Option<(usize, Rule)> {
     let is_border =
         |character: char| !(character.is_ascii_alphanumeric() || "-:.+_".contains(character));
+    let text = plain(text);
     let mut position = 0;
     for word in text.split(is_border) {
         let start = position;
@@ -168,6 +188,8 @@ mod tests {
             change("d41d8cd98f00b204e9800998ecf8427e", "c41d8cd98f00b204e9800998ecf8427e"),
             Some(Rule::Hash)
         );
+        assert_eq!(change(r"a\n10:00 now", r"a\n10:01 now"), Some(Rule::Timestamp));
+        assert_eq!(change(r"a\\n1", r"a\\n2"), None);
         assert_eq!(change("Use tabs here", "Use spaces here"), None);
     }
 

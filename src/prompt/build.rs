@@ -50,6 +50,7 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
             scope: None,
             session: Some(request.session),
             total: request.prompt_total(),
+            basis: Basis::Derived,
             minimum: minimum_prefix(model, request.start),
             node,
             markers: first_marker..tree.trace.markers.len(),

@@ -36,10 +36,12 @@ pub(super) fn add_captured(
     let mut sizing = Sizing {
         tree: &captured.tree,
         nodes: &mut trace.nodes[first_node..],
-        sized: vec![false; captured.tree.nodes.len()],
+        states: vec![SizeState::Unknown; captured.tree.nodes.len()],
         counting: captured.counting,
         models: FxHashMap::default(),
     };
+    // Recorded reads are tokens, and cannot be set against bytes.
+    let counts_tokens = captured.counting == TokenCounting::Estimated;
     let first = history.of_transcripts().len();
     for (number, wire) in captured.requests.iter().enumerate() {
         let index = RequestIndex(first + number);
@@ -57,6 +59,7 @@ pub(super) fn add_captured(
             scope: Some(wire.scope),
             session: None,
             total: total.tokens,
+            basis: total.basis,
             minimum: minimum_prefix(
                 canonical_name(history.symbols.text(request.model)),
                 request.start,
@@ -65,9 +68,13 @@ pub(super) fn add_captured(
             markers: first_marker..trace.markers.len(),
             background: None,
             opening: None,
-            broken_read: broken_read(request, &steps[index.0]),
+            broken_read: broken_read(request, &steps[index.0]).filter(|_| counts_tokens),
             system_prefix: Tokens::ZERO,
-            shared_prefix: shared_prefix(history, &steps[index.0], shared),
+            shared_prefix: if counts_tokens {
+                shared_prefix(history, &steps[index.0], shared)
+            } else {
+                Tokens::ZERO
+            },
         });
     }
 }
@@ -117,7 +124,7 @@ fn level(part: Part) -> Level {
 /// A prompt's size.
 struct Total {
     /// What the request adds to the tree.
-    new: Vec<WireNodeId>,
+    added: Vec<WireNodeId>,
     tokens: Tokens,
     /// Where its last block ends.
     end: Tokens,
@@ -135,11 +142,22 @@ struct ModelSizes {
     recorded: u64,
 }
 
+/// What a node's size rests on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SizeState {
+    /// No request has come by yet.
+    Unknown,
+    /// Only requests without usage have.
+    Estimated,
+    /// It shares in a recorded total, or is exact.
+    Settled,
+}
+
 /// Gives nodes their sizes, in the order in which requests were sent.
 struct Sizing<'a> {
     tree: &'a WireTree,
     nodes: &'a mut [Node],
-    sized: Vec<bool>,
+    states: Vec<SizeState>,
     counting: TokenCounting,
     models: FxHashMap<Symbol, ModelSizes>,
 }
@@ -149,12 +167,18 @@ impl Sizing<'_> {
     fn size(&mut self, wire: &WireRequest, split: Option<PromptSplit>) -> Total {
         let split = split.filter(|_| self.counting == TokenCounting::Estimated);
         let model = self.models.get(&wire.model).copied().unwrap_or_default();
-        let new = self.new_nodes(wire.leaf);
+        let added = self.last_nodes(wire.leaf, |state| state == SizeState::Unknown);
+        // A recorded total also settles what requests without usage had to estimate.
+        let new = match split {
+            Some(_) => self.last_nodes(wire.leaf, |state| state != SizeState::Settled),
+            None => added.clone(),
+        };
         let base = self.end_before(&new, wire.leaf);
         let estimated: u64 = new.iter().map(|id| self.tree.node(*id).tokens).sum();
         let total = split.map(|split| split.total());
         let end = match total {
             Some(total) => total.saturating_sub(model.tail.unwrap_or(COMMON_TAIL)).max(base),
+            None if new.is_empty() => base,
             None => base + model.correct(estimated),
         };
         let basis = match (self.counting, total) {
@@ -162,22 +186,26 @@ impl Sizing<'_> {
             _ => Basis::Derived,
         };
         self.share(&new, base, end, basis);
+        let is_settled = total.is_some() || self.counting != TokenCounting::Estimated;
+        let state = if is_settled { SizeState::Settled } else { SizeState::Estimated };
+        for id in &new {
+            self.states[id.0 as usize] = state;
+        }
         if total.is_some() && !new.is_empty() {
             let model = self.models.entry(wire.model).or_default();
             model.estimated += estimated;
             model.recorded += end.saturating_sub(base).0;
         }
-        let end = self.end(wire.leaf);
         let tokens = total.unwrap_or(end);
-        Total { new, tokens, end: end.min(tokens), leaf: wire.leaf, basis }
+        Total { added, tokens, end: end.min(tokens), leaf: wire.leaf, basis }
     }
 
-    /// The nodes of a path that no earlier request has, from the root on.
-    fn new_nodes(&self, leaf: WireNodeId) -> Vec<WireNodeId> {
-        let is_new = |id: &WireNodeId| !self.sized[id.0 as usize];
-        let mut new: Vec<WireNodeId> = self.tree.path(leaf).take_while(is_new).collect();
-        new.reverse();
-        new
+    /// The last nodes of a path, as long as their states are such; in the order of the path.
+    fn last_nodes(&self, leaf: WireNodeId, is: impl Fn(SizeState) -> bool) -> Vec<WireNodeId> {
+        let is_such = |id: &WireNodeId| is(self.states[id.0 as usize]);
+        let mut nodes: Vec<WireNodeId> = self.tree.path(leaf).take_while(is_such).collect();
+        nodes.reverse();
+        nodes
     }
 
     /// Where the known part of a path ends.
@@ -212,7 +240,6 @@ impl Sizing<'_> {
             let node = &mut self.nodes[id.0 as usize];
             node.end = base + Tokens(part);
             node.basis = if is_last || is_exact { basis } else { Basis::Estimated };
-            self.sized[id.0 as usize] = true;
         }
     }
 
@@ -244,8 +271,8 @@ impl Sizing<'_> {
         if last.node == wire.leaf {
             self.models.entry(wire.model).or_default().tail = Some(split.input);
         }
-        let Some(marked) = total.new.iter().position(|id| *id == last.node) else { return };
-        let (cached_nodes, rest) = total.new.split_at(marked + 1);
+        let Some(marked) = total.added.iter().position(|id| *id == last.node) else { return };
+        let (cached_nodes, rest) = total.added.split_at(marked + 1);
         let base = self.end_before(cached_nodes, last.node);
         if cached >= base {
             let end = self.end(wire.leaf).max(cached);

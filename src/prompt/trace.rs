@@ -94,6 +94,8 @@ pub struct Prompt {
     pub session: Option<Symbol>,
     /// The size of the whole prompt.
     pub total: Tokens,
+    /// What that size rests on.
+    pub basis: Basis,
     /// The shortest prefix its model caches.
     pub minimum: Tokens,
     /// Where its own prefix ends, or the part of it that is cached.

@@ -47,7 +47,7 @@ impl<'a> FindingObject<'a> {
             rule: finding.rule.name(),
             severity: finding.rule.severity().name(),
             place: &finding.place,
-            detail: &finding.detail,
+            detail: finding.shown_detail(shows_text),
             file: &history.files[request.file].label,
             line: request.line,
             session_id: history.symbols.text(request.session),

@@ -3,7 +3,7 @@
 use super::document::Document;
 use super::number::{counted, dollars, grouped, tokens};
 use crate::conversation::History;
-use crate::lint::{Difference, Finding, Rule, Severity};
+use crate::lint::{Difference, Finding, Severity};
 
 /// The findings, one after the other, the dearest of each severity first.
 #[must_use]
@@ -20,7 +20,7 @@ pub fn lint_document(history: &History, findings: &[Finding], shows_text: bool) 
         document.text(format!(
             "{}: {}{}",
             location(history, finding),
-            finding.detail,
+            finding.shown_detail(shows_text),
             bytes.unwrap_or_default()
         ));
         document.text(format!("{}. {}", price(finding), finding.rule.explanation()));
@@ -52,13 +52,8 @@ fn price(finding: &Finding) -> String {
     if finding.tokens.0 == 0 {
         return format!("{requests}; nothing was lost here");
     }
-    let what = match finding.rule {
-        Rule::NeverRead => "written in vain",
-        Rule::PrefixVariants => "written for further variants",
-        _ => "not read",
-    };
     let cost = finding.cost.map_or_else(|| "price unknown".to_owned(), |cost| dollars(Some(cost)));
-    format!("{requests}; {} tokens {what}, {cost}", tokens(finding.tokens))
+    format!("{requests}; {} tokens {}, {cost}", tokens(finding.tokens), finding.lost_as())
 }
 
 fn summary(findings: &[Finding]) -> String {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
 use super::escape::SafeJson;
@@ -73,26 +74,27 @@ struct SarifResult<'a> {
     rule_index: usize,
     level: &'static str,
     message: Message,
-    locations: [Location<'a>; 1],
+    locations: [Location; 1],
     properties: Properties<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Location<'a> {
-    physical_location: PhysicalLocation<'a>,
+struct Location {
+    physical_location: PhysicalLocation,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PhysicalLocation<'a> {
-    artifact_location: ArtifactLocation<'a>,
+struct PhysicalLocation {
+    artifact_location: ArtifactLocation,
     region: Region,
 }
 
 #[derive(Serialize)]
-struct ArtifactLocation<'a> {
-    uri: &'a str,
+struct ArtifactLocation {
+    /// A reference by RFC 3986.
+    uri: String,
 }
 
 #[derive(Serialize)]
@@ -113,7 +115,12 @@ struct Properties<'a> {
 ///
 /// # Errors
 /// What `out` says.
-pub fn write_sarif(history: &History, findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_sarif(
+    history: &History,
+    findings: &[Finding],
+    shows_text: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let log = Log {
         schema: SCHEMA,
         version: "2.1.0",
@@ -126,7 +133,7 @@ pub fn write_sarif(history: &History, findings: &[Finding], out: &mut dyn Write)
                 },
             },
             column_kind: "unicodeCodePoints",
-            results: findings.iter().map(|finding| result(history, finding)).collect(),
+            results: findings.iter().map(|finding| result(history, finding, shows_text)).collect(),
         }],
     };
     serde_json::to_writer_pretty(SafeJson(&mut *out), &log)?;
@@ -142,13 +149,21 @@ fn descriptor(rule: Rule) -> ReportingDescriptor {
     }
 }
 
-fn result<'a>(history: &'a History, finding: &'a Finding) -> SarifResult<'a> {
+/// A file's name as a relative reference: what means something in one is encoded.
+fn uri(label: &str) -> String {
+    const KEPT: AsciiSet =
+        NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+    utf8_percent_encode(label, &KEPT).to_string()
+}
+
+fn result<'a>(history: &'a History, finding: &'a Finding, shows_text: bool) -> SarifResult<'a> {
     let request = history.request(finding.request);
     let lost = match finding.tokens {
         Tokens::ZERO => String::new(),
         tokens => format!(
-            " {} tokens were not read, {}.",
+            " {} tokens {}, {}.",
             tokens.0,
+            finding.lost_as(),
             finding.cost.map_or_else(|| "price unknown".to_owned(), |cost| dollars(Some(cost)))
         ),
     };
@@ -157,7 +172,7 @@ fn result<'a>(history: &'a History, finding: &'a Finding) -> SarifResult<'a> {
         "{}{}: {}.{lost} {}",
         finding.place,
         byte.unwrap_or_default(),
-        finding.detail,
+        finding.shown_detail(shows_text),
         finding.rule.explanation()
     );
     SarifResult {
@@ -167,7 +182,9 @@ fn result<'a>(history: &'a History, finding: &'a Finding) -> SarifResult<'a> {
         message: Message::new(text),
         locations: [Location {
             physical_location: PhysicalLocation {
-                artifact_location: ArtifactLocation { uri: &history.files[request.file].label },
+                artifact_location: ArtifactLocation {
+                    uri: uri(&history.files[request.file].label),
+                },
                 region: Region { start_line: request.line },
             },
         }],

@@ -6,7 +6,7 @@ use crate::cli::args::PlaceArgs;
 use crate::cli::error::CliError;
 use crate::cli::input::{name_damage, sources};
 use crate::cli::output::Output;
-use crate::harness::{Harness, Placed};
+use crate::harness::{Harness, place_lines};
 use crate::input::{Diagnostics, Kind, OpenSource, Source};
 use crate::report::write_record;
 
@@ -50,32 +50,12 @@ fn place_source(
             return Ok(0);
         }
     };
-    let mut placed = 0;
-    let mut written = Ok(());
-    let mut rejected = Diagnostics::default();
-    open.read_in_order(diagnostics, |number, line| {
-        let Ok(text) = str::from_utf8(line) else {
-            return rejected.add(Kind::NotUtf8, &source.label, number, "the line is skipped");
-        };
-        match text.trim() {
-            "" => rejected.add(Kind::EmptyLine, &source.label, number, ""),
-            text => match harness.place(text) {
-                Ok(record) => {
-                    placed += 1;
-                    if let Placed::Refused(_) = record {
-                        let detail = "give the section a `reason`, or leave `volatile` out";
-                        rejected.add(Kind::VolatileWithoutReason, &source.label, number, detail);
-                    }
-                    if written.is_ok() {
-                        written = write_record(record.text(), out);
-                    }
-                }
-                Err(error) => {
-                    rejected.add(Kind::NotABundle, &source.label, number, error.to_string());
-                }
-            },
+    let (mut records, mut written) = (0, Ok(()));
+    place_lines(&mut open, harness, diagnostics, |_, placed| {
+        records += 1;
+        if written.is_ok() {
+            written = write_record(placed.text(), out);
         }
     });
-    diagnostics.absorb(rejected);
-    written.map(|()| placed)
+    written.map(|()| records)
 }
