@@ -77,6 +77,7 @@ fn conversation(turns: usize, requests: usize) -> PromptTrace {
             broken_read: None,
             system_prefix: Tokens::ZERO,
             shared_prefix: Tokens::ZERO,
+            shared_prefix_basis: Basis::Derived,
         });
     }
     trace

@@ -259,6 +259,7 @@ fn trace_of(leaves: &[Leaf]) -> PromptTrace {
             broken_read: None,
             system_prefix: Tokens::ZERO,
             shared_prefix: Tokens::ZERO,
+            shared_prefix_basis: Basis::Derived,
         });
     }
     trace

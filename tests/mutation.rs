@@ -8,11 +8,15 @@ use std::fs;
 use std::path::PathBuf;
 
 use cachesim::cache::{Lookback, simulate};
-use cachesim::conversation::{build, join};
-use cachesim::input::Source;
+use cachesim::conversation::{History, ReadOptions, read};
+use cachesim::input::{Discovered, Source};
+use cachesim::ledger::{Ledger, Selection};
+use cachesim::lint::lint;
+use cachesim::pricing::PriceTable;
 use cachesim::prompt::{self, SharedPrefix};
-use cachesim::strategy::{ALL, Assumptions};
+use cachesim::strategy::{ALL, Assumptions, Strategy};
 use cachesim::transcript::load;
+use cachesim::units::Tokens;
 
 use crate::common::{project, shared};
 
@@ -42,8 +46,10 @@ fn seeds() -> Vec<Vec<u8>> {
     let mut files = Vec::new();
     collect(&project("fixtures"), &mut files);
     let fixtures = files.len();
-    if let Some(corpus) = shared("corpus") {
-        collect(&corpus, &mut files);
+    for folder in ["captures", "corpus"] {
+        if let Some(folder) = shared(folder) {
+            collect(&folder, &mut files);
+        }
     }
     let mut lines = Vec::new();
     for (number, file) in files.iter().enumerate() {
@@ -112,14 +118,14 @@ fn mutate(line: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Reads a transcript and simulates it under every strategy.
+/// Reads files, whatever their format, and simulates them under every strategy.
 fn check(files: &[Vec<u8>]) {
-    let conversations = files
-        .iter()
-        .enumerate()
-        .map(|(number, bytes)| build(load(&Source::in_memory(&format!("{number}.jsonl"), bytes))))
-        .collect();
-    let history = join(conversations);
+    let sources = files.iter().enumerate();
+    let sources =
+        sources.map(|(number, bytes)| Source::in_memory(&format!("{number}.jsonl"), bytes));
+    let discovered = Discovered { sources: sources.collect(), ..Discovered::default() };
+    let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
+    let history = read(discovered, options, |_| {});
     for (index, request) in history.requests.iter().enumerate() {
         assert!(request.predecessor.is_none_or(|before| before.0 < index));
         assert!(history.predecessor(request).is_none_or(|before| before.start <= request.start));
@@ -135,10 +141,31 @@ fn check(files: &[Vec<u8>]) {
                 lookback: Lookback::Positions,
             };
             let Some(policy) = strategy.policy(&assumptions) else { continue };
-            for (request, outcome) in history.requests.iter().zip(simulate(&trace, &policy)) {
-                assert_eq!(outcome.total(), request.prompt_total(), "{}", strategy.name);
+            for (prompt, outcome) in trace.prompts.iter().zip(simulate(&trace, &policy)) {
+                let total = if outcome.refusal.is_some() { Tokens::ZERO } else { prompt.total };
+                assert_eq!(outcome.total(), total, "{}", strategy.name);
             }
         }
+    }
+    check_lint(&history);
+}
+
+/// Finds something or nothing, and never panics.
+fn check_lint(history: &History) {
+    let assumptions = Assumptions {
+        keeps_breaks: false,
+        shared_prefix: SharedPrefix::Auto,
+        ttl_grace: 0,
+        lookback: Lookback::Blocks,
+    };
+    let trace = prompt::build(history, &prompt::steps(history), assumptions.shared_prefix);
+    let prices = PriceTable::built_in();
+    let replay = Strategy::by_name("replay").expect("a strategy");
+    let policy = replay.policy(&assumptions).expect("it is simulated");
+    let ledger = Ledger::new(history, &trace, &prices, &[replay], &assumptions);
+    let selection = Selection::new(history, None, None);
+    for finding in lint(&ledger, &trace, &policy, &selection) {
+        assert!(finding.requests > 0 && finding.cost.is_none_or(|cost| cost.0 >= 0), "{finding:?}");
     }
 }
 

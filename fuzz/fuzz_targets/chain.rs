@@ -1,26 +1,31 @@
-//! The chain builder and the simulator: any transcript keeps its order and its tokens.
+//! The whole way to the simulator: any bytes, taken for a transcript, captures or bundles, keep their
+//! order and their tokens.
 #![no_main]
 
-use cachesim::cache::simulate;
-use cachesim::conversation::{build, join};
+use cachesim::cache::{Lookback, simulate};
+use cachesim::conversation::{ReadOptions, read};
+use cachesim::input::{Discovered, Source};
 use cachesim::prompt::{self, SharedPrefix};
 use cachesim::strategy::{ALL, Assumptions};
-use cachesim::input::Source;
-use cachesim::transcript::load;
+use cachesim::units::Tokens;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let history = join(vec![build(load(&Source::in_memory("fuzz.jsonl", bytes)))]);
+    let sources = vec![Source::in_memory("fuzz.jsonl", bytes)];
+    let discovered = Discovered { sources, ..Discovered::default() };
+    let history = read(discovered, ReadOptions::default(), |_| {});
     for (index, request) in history.requests.iter().enumerate() {
         assert!(request.predecessor.is_none_or(|before| before.0 < index));
     }
     let shared_prefix = SharedPrefix::Auto;
     let trace = prompt::build(&history, &prompt::steps(&history), shared_prefix);
     for strategy in ALL {
-        let assumptions = Assumptions { keeps_breaks: true, shared_prefix, ttl_grace: 0 };
+        let lookback = Lookback::Positions;
+        let assumptions = Assumptions { keeps_breaks: true, shared_prefix, ttl_grace: 0, lookback };
         let Some(policy) = strategy.policy(&assumptions) else { continue };
-        for (request, outcome) in history.requests.iter().zip(simulate(&trace, &policy)) {
-            assert_eq!(outcome.total(), request.prompt_total());
+        for (prompt, outcome) in trace.prompts.iter().zip(simulate(&trace, &policy)) {
+            let total = if outcome.refusal.is_some() { Tokens::ZERO } else { prompt.total };
+            assert_eq!(outcome.total(), total);
         }
     }
 });

@@ -79,7 +79,7 @@ impl<'a> Cache<'a> {
     fn read(&self, prompt: &Prompt, hit: Option<Hit>) -> (Tokens, Basis) {
         let (found, basis) = match hit {
             Some(hit) if hit.end >= prompt.shared_prefix => (hit.end, hit.basis),
-            _ => (prompt.shared_prefix, Basis::Estimated),
+            _ => (prompt.shared_prefix, prompt.shared_prefix_basis),
         };
         let kept = prompt.broken_read.filter(|_| self.policy.keeps_breaks);
         let most = found.max(prompt.system_prefix);

@@ -89,7 +89,9 @@ fn volatile_texts(trace: &Trace<'_>, known: &[Finding]) -> Vec<Finding> {
     let mut seen: FxHashSet<&str> = FxHashSet::default();
     for index in trace.indices() {
         let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
-        for id in &view.system {
+        let until = trace.last_marker(index).map(|marker| trace.wire_node(marker.node));
+        // What stands behind the last marker may change.
+        for id in view.system.iter().filter(|id| until.is_none_or(|until| **id <= until)) {
             let text = view.text(*id);
             let place = view.place(*id);
             if places.contains(place.as_str()) || !seen.insert(text) {

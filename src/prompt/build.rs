@@ -59,6 +59,7 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
             broken_read: is_kept(history, request, step).then_some(read),
             system_prefix,
             shared_prefix: shared_prefix.min(request.prompt_total()),
+            shared_prefix_basis: Basis::Estimated,
         });
     }
     add_captured(&mut tree.trace, history, steps, shared);

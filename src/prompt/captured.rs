@@ -75,6 +75,8 @@ pub(super) fn add_captured(
             } else {
                 Tokens::ZERO
             },
+            // The recorded read of the chain's first request, or nothing at all.
+            shared_prefix_basis: Basis::Derived,
         });
     }
 }

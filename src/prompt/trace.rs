@@ -110,8 +110,10 @@ pub struct Prompt {
     pub broken_read: Option<Tokens>,
     /// The size of tools and system prompt, which survive a rewritten conversation; calibrated.
     pub system_prefix: Tokens,
-    /// What other traffic keeps warm when every entry of its own has expired; calibrated.
+    /// What other traffic keeps warm when every entry of its own has expired.
     pub shared_prefix: Tokens,
+    /// What that size rests on.
+    pub shared_prefix_basis: Basis,
 }
 
 /// All requests of a run against one cache, in the order in which they were sent.
