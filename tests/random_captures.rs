@@ -372,8 +372,13 @@ fn cases(usual: u32) -> u32 {
     asked.map_or(usual, |asked| asked.parse().expect("a number of cases"))
 }
 
+/// Enough patience for a failing file to become small.
+fn config(usual: u32) -> ProptestConfig {
+    ProptestConfig { cases: cases(usual), max_shrink_iters: 4_000, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases(64)))]
+    #![proptest_config(config(64))]
 
     #[test]
     fn captures_are_replayed_by_the_rules(lines in capture_file(30)) {
@@ -382,7 +387,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases(16)))]
+    #![proptest_config(config(16))]
 
     #[test]
     fn tokens_of_several_bytes_are_counted_a_block(

@@ -15,6 +15,9 @@ use super::tree::{Part, WireNode, WireNodeId, WireTree};
 use crate::input::Shape;
 use crate::ttl::Ttl;
 
+/// The effort of a request that names none; naming it changes nothing.
+const DEFAULT_EFFORT: &str = "\"high\"";
+
 /// A marker of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireMarker {
@@ -292,7 +295,8 @@ impl<'t, 'a> Walk<'t, 'a> {
         self.add_block(part, BlockKind::Other, &Block::default());
     }
 
-    /// What is in front of the messages. That a setting is not given differs from any value.
+    /// What is in front of the messages. That a setting is not given differs from any value but the
+    /// default effort.
     fn message_settings(
         &mut self,
         body: &Request<'_>,
@@ -303,7 +307,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         let settings = [
             ("thinking", body.thinking),
             ("tool_choice", body.tool_choice),
-            ("effort", output.effort),
+            ("effort", output.effort.filter(|effort| effort.get() != DEFAULT_EFFORT)),
             ("format", output.format),
         ];
         self.canonical.push(b'{');
@@ -358,7 +362,7 @@ mod tests {
     fn a_request_has_the_hashes_of_the_contract() {
         let body = r#"{"model":"claude-opus-5","tool_choice":{"type": "auto"},
             "tools":[{"name":"Read", "input_schema":{"type":"object"}},{"defer_loading":true}],
-            "system":"Gr\u00fc\u00dfe \ud83d\ude00\n","output_config":{"effort":"high"},
+            "system":"Gr\u00fc\u00dfe \ud83d\ude00\n","output_config":{"effort":"low"},
             "messages":[{"role":"user","content":[{"type":"text","text":"hello"},
                 {"type":"text","text":"there","cache_control":{"type":"ephemeral"}}]}]}"#;
         let body: Request<'_> = serde_json::from_str(body).expect("a body");
@@ -367,7 +371,7 @@ mod tests {
         let hashes: Vec<String> =
             tree.path(path.leaf).map(|id| tree.node(id).hash.to_string()).collect();
         assert_eq!(hashes.len(), 7);
-        assert_eq!(hashes[0], "a13fd93edc3393501398698014dfb1b15479294a88d7d411c79d7436f6b68d2b");
+        assert_eq!(hashes[0], "deea2ef223dd3f9de2855e07abf7e3fd4f0eeedb0be041e09a362abe25cc1af8");
         assert_eq!(hashes[3], "6a0f908963226060ab50ba0686608ecb4fa92f1faf77b97ff18b670e5bb446d8");
         assert_eq!(path.markers.len(), 1);
         assert_eq!(path.markers[0].node, path.leaf);
