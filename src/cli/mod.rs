@@ -7,6 +7,7 @@ mod exit;
 mod input;
 mod moment;
 mod output;
+mod prepared;
 mod pricing;
 
 use std::panic;

@@ -15,6 +15,12 @@ use crate::units::{Picodollars, Tokens};
 /// Ids are shown this short where they need only be told apart.
 const SHORT_ID: usize = 8;
 
+/// `6fe4e511-70ab-4c00-8000-00000000000a` and the like.
+const UUID_LENGTH: usize = 36;
+
+/// Longer names of sessions are cut.
+const LONGEST_NAME: usize = 28;
+
 /// The sessions of a selection, and what they cost.
 #[must_use]
 pub fn analyze_document(
@@ -38,6 +44,19 @@ pub fn analyze_document(
 
 fn short(id: &str) -> String {
     id.chars().take(SHORT_ID).collect()
+}
+
+/// A session's name, short where it is a UUID. Other names tell more at their end.
+fn session_name(id: &str) -> String {
+    let length = id.chars().count();
+    let is_uuid = length == UUID_LENGTH && id.matches('-').count() == 4;
+    if is_uuid {
+        short(id)
+    } else if length <= LONGEST_NAME {
+        id.to_owned()
+    } else {
+        format!("…{}", id.chars().skip(length + 1 - LONGEST_NAME).collect::<String>())
+    }
 }
 
 fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], session: &Session) {
@@ -206,7 +225,7 @@ fn many_sessions(document: &mut Document, ledger: &Ledger<'_>, sessions: &[Sessi
         };
         let began = session.requests.first().map(|index| moment(history.request(*index).start));
         let mut cells = vec![
-            short(history.symbols.text(session.id)),
+            session_name(history.symbols.text(session.id)),
             began.unwrap_or_default(),
             grouped(first.requests),
             tokens(first.prompt()),

@@ -2,33 +2,27 @@
 
 use crate::cli::args::{AnalyzeArgs, AnalyzeFormat, BreaksArg};
 use crate::cli::error::CliError;
-use crate::cli::input::{read_history, select};
 use crate::cli::output::Output;
-use crate::cli::pricing::{check_prices, price_table};
-use crate::ledger::Ledger;
-use crate::prompt::{build, steps};
+use crate::cli::prepared::Prepared;
 use crate::report::{analyze_document, write_csv, write_jsonl, write_report};
 use crate::strategy::{self, Strategy};
 
 /// The per-turn ledger and the totals.
 pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     let strategies = strategies(&args.strategy)?;
-    let prices = price_table(&args.simulation.prices, args.simulation.platform)?;
     let output = Output::open(&args.output)?;
-    let history = read_history(&args.input, &args.output, args.tokens.read_options(false))?;
-    let selection = select(&args.input, &history)?;
-    let assumptions = args.simulation.assumptions(args.breaks == BreaksArg::Keep);
-    let steps = steps(&history);
-    let trace = build(&history, &steps, assumptions.shared_prefix);
-    let ledger = Ledger::new(&history, &trace, &prices, &strategies, &assumptions);
-    check_prices(&ledger, &selection, args.simulation.strict_prices, args.output.quiet)?;
-    let document = || analyze_document(&ledger, &steps, &trace, &selection);
+    let options = args.tokens.read_options(false);
+    let keeps_breaks = args.breaks == BreaksArg::Keep;
+    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, keeps_breaks)?;
+    let ledger = run.ledger(&strategies)?;
+    let selection = &run.selection;
+    let document = || analyze_document(&ledger, &run.steps, &run.trace, selection);
     match args.format {
         AnalyzeFormat::Table => output.text(&document()),
         AnalyzeFormat::Markdown => output.markdown(&document()),
-        AnalyzeFormat::Json => output.write(|out| write_report(&ledger, &selection, out)),
-        AnalyzeFormat::Jsonl => output.write(|out| write_jsonl(&ledger, &selection, out)),
-        AnalyzeFormat::Csv => output.write(|out| write_csv(&ledger, &selection, out)),
+        AnalyzeFormat::Json => output.write(|out| write_report(&ledger, selection, out)),
+        AnalyzeFormat::Jsonl => output.write(|out| write_jsonl(&ledger, selection, out)),
+        AnalyzeFormat::Csv => output.write(|out| write_csv(&ledger, selection, out)),
     }
 }
 
