@@ -319,6 +319,12 @@ impl History {
         &self.requests[..self.requests.len() - captured]
     }
 
+    /// Whether the prompt of a request is known.
+    #[must_use]
+    pub fn is_captured(&self, index: RequestIndex) -> bool {
+        index.0 >= self.of_transcripts().len()
+    }
+
     /// Whether a captured request asks for `speed: fast`.
     #[must_use]
     pub fn is_sent_fast(&self, index: RequestIndex) -> bool {

@@ -11,7 +11,8 @@ use crate::units::Millis;
 pub struct Session {
     /// `sessionId`.
     pub id: Symbol,
-    /// Its requests in the order of their answers, those of sub-agents among them.
+    /// Its requests in the order of their answers (captured ones of their starts), those of
+    /// sub-agents among them.
     pub requests: Vec<RequestIndex>,
 }
 
@@ -41,7 +42,12 @@ impl Selection {
             sessions[place].requests.push(RequestIndex(index));
         }
         for session in &mut sessions {
-            session.requests.sort_by_key(|index| (history.request(*index).time(), *index));
+            // Of a captured request the start is known, of one in a transcript only the answer.
+            session.requests.sort_by_key(|index| {
+                let request = history.request(*index);
+                let at = if history.is_captured(*index) { request.start } else { request.time() };
+                (at, *index)
+            });
         }
         Self { sessions }
     }

@@ -138,7 +138,7 @@ fn sizes(
     let Some(last) = session.requests.iter().rev().find(main) else {
         return;
     };
-    if last.0 >= history.of_transcripts().len() {
+    if history.is_captured(*last) {
         return captured_sizes(document, trace, *last);
     }
     let added: Vec<Tokens> =
