@@ -21,6 +21,13 @@ impl Tokens {
         Self(self.0.saturating_sub(other.0))
     }
 
+    /// The share of `part` in `all` of these tokens, rounded down; nothing of nothing.
+    #[must_use]
+    pub fn share(self, part: u64, all: u64) -> Self {
+        let share = (u128::from(self.0) * u128::from(part)).checked_div(u128::from(all));
+        Self(share.and_then(|share| u64::try_from(share).ok()).unwrap_or(0))
+    }
+
     /// The absolute difference.
     #[must_use]
     pub fn abs_diff(self, other: Self) -> Self {

@@ -267,3 +267,70 @@ fn billed_is_unknown_where_no_usage_was_recorded() {
     assert!(rows.iter().all(|row| row["strategy"] != "billed"));
     assert!(rows.iter().all(|row| row["output_tokens"].is_null()));
 }
+
+/// A request with usage: so many tokens read and written.
+fn answered(id: &str, time: &str, turns: usize, read: u64, written: u64) -> Vec<u8> {
+    let mut messages = vec![json!({"role": "user", "content": "Go."})];
+    for turn in 0..turns {
+        messages.push(json!({"role": "assistant", "content": format!("Step {turn}.")}));
+        messages.push(json!({"role": "user", "content": "On."}));
+    }
+    bytes(&json!({
+        "timestamp": format!("2026-09-01T{time}.000Z"),
+        "request_id": id,
+        "request": {
+            "model": "claude-opus-5",
+            "system": "s".repeat(40_000),
+            "messages": messages,
+            "cache_control": {"type": "ephemeral"},
+        },
+        "usage": {
+            "input_tokens": 3,
+            "cache_read_input_tokens": read,
+            "cache_creation_input_tokens": written,
+            "output_tokens": 9,
+        },
+    }))
+}
+
+/// The first expiry shows what other traffic keeps warm; the second one finds that.
+#[test]
+fn what_an_expiry_left_is_expected_of_the_next() {
+    let scratch = capture(&[
+        answered("r1", "10:00:00", 0, 0, 20_000),
+        answered("r2", "10:00:30", 1, 20_000, 40),
+        answered("r3", "10:10:00", 2, 8_000, 12_080),
+        answered("r4", "10:20:00", 3, 8_000, 12_120),
+    ]);
+    let reads = |arguments: &[&str]| -> Vec<u64> {
+        let rows = ledger(&scratch.path, &[&["--strategy", "replay"], arguments].concat());
+        rows.iter().map(|row| count(row, "cache_read_input_tokens")).collect()
+    };
+    assert_eq!(reads(&[]), [0, 20_000, 0, 8_000]);
+    assert_eq!(reads(&["--shared-prefix", "cold"]), [0, 20_000, 0, 0]);
+}
+
+/// Usage that comes later settles what requests without usage had to estimate.
+#[test]
+fn later_usage_corrects_earlier_estimates() {
+    let mut first: Value =
+        serde_json::from_slice(&answered("r1", "10:00:00", 0, 0, 0)).expect("one");
+    first.as_object_mut().expect("an object").remove("usage");
+    let scratch = capture(&[
+        bytes(&first),
+        answered("r2", "10:00:30", 0, 20_000, 0),
+        answered("r3", "10:01:00", 0, 20_000, 0),
+    ]);
+    let rows = ledger(&scratch.path, &["--strategy", "replay"]);
+    assert_eq!(cached(&rows[2]).0, 20_000, "{}", rows[2]);
+    assert_eq!(rows[2]["basis"], "derived");
+}
+
+#[test]
+fn bytes_are_not_compared_with_recorded_tokens() {
+    let scratch = capture(&[answered("r1", "10:00:00", 0, 0, 20_000)]);
+    let path = scratch.path.to_str().expect("plain");
+    let table = stdout(&["analyze", path, "--tokens", "bytes:4"]);
+    assert!(table.contains("Session capture under `replay`"), "{table}");
+    assert!(table.contains("`billed`, which counts recorded tokens"), "{table}");
+}

@@ -171,8 +171,10 @@ fn a_change_behind_the_last_marker_is_another_matter() {
     let question = marked("Go on.");
     let finding = only(&[with("Be brief.", &question), with("Be thorough.", &question)]);
     assert_eq!(finding["rule"], "system-changed");
-    let tail = plain("Be brief.").to_string().len() + plain("Go on.").to_string().len();
-    assert_eq!(finding["tokens"], tail as u64, "the marked part was read");
+    // The marked part was read, and the changed word had to be sent anyway: what came back is
+    // `{"text":"Be ` and `.","type":"text"}`, and the question.
+    let tail = plain("Be .").to_string().len() + plain("Go on.").to_string().len();
+    assert_eq!(finding["tokens"], tail as u64);
 }
 
 #[test]
@@ -315,4 +317,49 @@ fn a_transcript_has_nothing_to_lint() {
     let output = run(&["lint", path.to_str().expect("plain")]);
     assert_eq!(output.status.code(), Some(3));
     assert!(text(&output.stderr).contains("no captured prompt in the input"));
+}
+
+/// Of requests that have nothing but the system prompt in common only that could have been read: the
+/// questions have to be written anyway.
+#[test]
+fn the_price_is_that_of_what_comes_back() {
+    let head = |second: &str| plain(&format!("Now 2026-09-01T10:00:{second}Z."));
+    let with = |second: &str, question: &str| {
+        let question = marked(&format!("{question} {}", question.repeat(40)));
+        body(&[], &[head(second), marked(&stable())], &question)
+    };
+    let finding = only(&[with("00", "Tea?"), with("30", "Cats and dogs?"), with("50", "Why?")]);
+    assert_eq!(finding["rule"], "timestamp");
+    // One digit differs each time.
+    let front = head("00").to_string().len() - 1 + plain(&stable()).to_string().len();
+    assert_eq!(finding["tokens"], 2 * front as u64);
+    // At $6.25 - $0.50 a million tokens.
+    let micro = 2 * front as u64 * 575;
+    assert_eq!(finding["cost_usd"], format!("0.0{micro:07}").trim_end_matches('0'));
+}
+
+/// The entry in reach has expired; that one out of reach, of an hour, has not.
+#[test]
+fn an_expiry_is_not_blamed_on_the_lookback() {
+    let turns = |count: usize, ttl: &str| {
+        let mut messages = vec![json!({"role": "user", "content": [plain(&stable())]})];
+        for turn in 0..count {
+            let role = if turn % 2 == 0 { "assistant" } else { "user" };
+            messages.push(json!({"role": role, "content": [plain(&format!("Line {turn}."))]}));
+        }
+        let marker = json!({"type": "ephemeral", "ttl": ttl});
+        json!({"model": "claude-opus-5", "messages": messages, "cache_control": marker})
+    };
+    let at = |time: &str, id: &str, body: &Value| {
+        let record = json!({"timestamp": format!("2026-09-01T{time}.000Z"), "request_id": id, "request": body});
+        record.to_string()
+    };
+    let capture = [
+        at("10:00:00", "r1", &turns(0, "1h")),
+        at("10:01:00", "r2", &turns(12, "5m")),
+        at("10:01:30", "r3", &turns(24, "5m")),
+        at("10:08:00", "r4", &turns(26, "5m")),
+    ];
+    let found = lint(&capture.join("\n"), &[]);
+    assert_eq!(found["findings"], json!([]));
 }

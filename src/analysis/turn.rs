@@ -20,6 +20,8 @@ pub enum Event {
     ThinkingDropped,
     /// Messages were taken out or rewritten in another way.
     Rewrite,
+    /// A captured conversation that begins with another message than before: summarised, or anew.
+    Restart,
     /// The cache had expired: the gap in milliseconds and the TTL it exceeded.
     Expired(i64, Ttl),
     /// Much less was read than could have been.
@@ -97,6 +99,8 @@ fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
         events.push(Event::Compaction);
     } else if between.has_microcompaction {
         events.push(Event::Microcompaction);
+    } else if history.is_captured(index) && step.is_rewritten {
+        events.push(Event::Restart);
     } else if step.kind == StepKind::Rewritten {
         events.push(Event::Rewrite);
     }

@@ -11,4 +11,4 @@ mod simulate;
 pub use outcome::Outcome;
 pub use policy::{Lookback, Markers, Policy};
 pub use refusal::{MOST_MARKERS, Refusal, refusal};
-pub use simulate::simulate;
+pub use simulate::{LOOKBACK, simulate};

@@ -18,7 +18,7 @@ use crate::ttl::Ttl;
 use crate::units::{Millis, Tokens};
 
 /// How many positions a marker looks back for an entry, its own counted.
-const LOOKBACK: u32 = 20;
+pub const LOOKBACK: u32 = 20;
 
 /// Applies the rules to every prompt, in order.
 #[must_use]

@@ -226,11 +226,13 @@ impl<'t, 'a> Walk<'t, 'a> {
         tokens: impl FnOnce(&Sizes<'_>, &[u8]) -> u64,
     ) {
         let hash = self.hash.extend(&self.label, &self.canonical);
-        self.here = self.tree.find(hash).unwrap_or_else(|| {
+        self.here = if let Some(known) = self.tree.find(hash) {
+            known
+        } else {
             let tokens = tokens(&self.sizes, &self.canonical);
-            let bytes = self.keeps_bytes.then(|| self.canonical.as_slice().into());
+            let bytes = self.keeps_bytes.then(|| self.tree.keep(&self.canonical));
             self.tree.add(WireNode { hash, parent, part, kind, tokens, bytes })
-        });
+        };
         self.hash = hash;
         self.canonical.clear();
         self.label.clear();

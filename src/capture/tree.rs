@@ -3,7 +3,9 @@
 //! A node is known by its [`PrefixHash`], so it does not matter in which order, by which thread or
 //! from which file the prompts come.
 
-use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::block::BlockKind;
 use super::prefix::PrefixHash;
@@ -53,7 +55,7 @@ pub struct WireNode {
     /// Its own tokens, as counted.
     pub tokens: u64,
     /// Its canonical bytes, where they are kept.
-    pub bytes: Option<Box<[u8]>>,
+    pub bytes: Option<Arc<[u8]>>,
 }
 
 /// The tree.
@@ -62,6 +64,8 @@ pub struct WireTree {
     /// The nodes, parents before their children.
     pub nodes: Vec<WireNode>,
     by_hash: FxHashMap<PrefixHash, WireNodeId>,
+    /// Bytes that are kept, each once, whatever stands in front of them.
+    contents: FxHashSet<Arc<[u8]>>,
 }
 
 impl WireTree {
@@ -82,6 +86,16 @@ impl WireTree {
         self.by_hash.get(&hash).copied()
     }
 
+    /// The one copy of some bytes.
+    pub(super) fn keep(&mut self, bytes: &[u8]) -> Arc<[u8]> {
+        if let Some(known) = self.contents.get(bytes) {
+            return Arc::clone(known);
+        }
+        let kept: Arc<[u8]> = bytes.into();
+        self.contents.insert(Arc::clone(&kept));
+        kept
+    }
+
     /// Adds a node that is not there yet.
     ///
     /// # Panics
@@ -99,6 +113,7 @@ impl WireTree {
         for mut node in other.nodes {
             let here = self.find(node.hash).unwrap_or_else(|| {
                 node.parent = node.parent.map(|parent| moved[parent.0 as usize]);
+                node.bytes = node.bytes.map(|bytes| self.keep(&bytes));
                 self.add(node)
             });
             moved.push(here);

@@ -8,6 +8,7 @@ use super::between::Between;
 use super::captured::CapturedPrompts;
 use super::file::{FileConversation, FileResponse};
 use super::origin::{Copies, find_copies};
+use crate::capture::TokenCounting;
 use crate::id::{EntryId, Symbol, Symbols};
 use crate::input::{Diagnostics, Kind, Usage, UsageProblem};
 use crate::units::{Millis, Tokens};
@@ -323,6 +324,12 @@ impl History {
     #[must_use]
     pub fn is_captured(&self, index: RequestIndex) -> bool {
         index.0 >= self.of_transcripts().len()
+    }
+
+    /// Whether there are captured prompts, and their sizes are bytes and no tokens.
+    #[must_use]
+    pub fn is_counted_in_bytes(&self) -> bool {
+        !self.captured.requests.is_empty() && self.captured.counting != TokenCounting::Estimated
     }
 
     /// Whether a captured request asks for `speed: fast`.

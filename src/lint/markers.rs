@@ -8,7 +8,7 @@ use super::finding::Finding;
 use super::rule::Rule;
 use super::trace::Trace;
 use super::view::PromptView;
-use crate::cache::Refusal;
+use crate::cache::{LOOKBACK, Refusal};
 use crate::capture::{Part, WireNodeId};
 use crate::conversation::RequestIndex;
 use crate::prompt::{Marker, NodeId};
@@ -50,6 +50,9 @@ fn beyond_lookback(
     }
     let entry = trace.wire_node(reachable.found?);
     let last = trace.wire(index).markers.last()?;
+    if has_expired_nearby(trace, index, last.node) {
+        return None;
+    }
     let positions = trace.positions_between(entry, last.node);
     let detail = format!(
         "the entry at {} lies {positions} positions before the marker at {}",
@@ -60,6 +63,16 @@ fn beyond_lookback(
     finding.tokens = lost;
     finding.cost = trace.rewrite_cost(index, found.read, reachable.read);
     Some(finding)
+}
+
+/// Whether the entry of the request before lies in reach: then it has expired, and the limit is not
+/// what lost it.
+fn has_expired_nearby(trace: &Trace<'_>, index: RequestIndex, marker: WireNodeId) -> bool {
+    let predecessor = trace.history.request(index).predecessor;
+    let Some(last) = predecessor.and_then(|before| trace.last_marker(before)) else { return false };
+    let entry = trace.wire_node(last.node);
+    trace.tree().path(marker).any(|id| id == entry)
+        && trace.positions_between(entry, marker) < LOOKBACK
 }
 
 /// What one place's marker did over the trace.

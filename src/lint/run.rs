@@ -4,6 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::finding::{Difference, Finding, join};
 use super::markers::{request_markers, trace_markers};
+use super::recurring::recurrences;
 use super::rule::Rule;
 use super::stability::Pair;
 use super::trace::Trace;
@@ -59,27 +60,45 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
         request: index,
     };
     let mut findings = pair.differences();
-    let (from, to) = lost(trace, predecessor, index);
-    if findings.is_empty() && from < to && trace.effective(index).is_empty() {
+    let lost = lost(trace, predecessor, index, &views);
+    let read = trace.outcome(index).read;
+    if findings.is_empty() && lost > Tokens::ZERO && trace.effective(index).is_empty() {
         let detail = "nothing is marked, or too little".to_owned();
         findings.push(Finding::new(Rule::MarkerMissing, "markers".to_owned(), detail, index));
     }
     if let Some(first) = findings.first_mut() {
-        first.tokens = to.saturating_sub(from);
-        first.cost = trace.rewrite_cost(index, from, from.max(to));
+        first.tokens = lost;
+        first.cost = trace.rewrite_cost(index, read, read + lost);
     }
     findings
 }
 
-/// The stretch that the predecessor had cached, that was still alive, and that was not read,
-/// although a marker could have looked back as far.
-fn lost(trace: &Trace<'_>, predecessor: RequestIndex, index: RequestIndex) -> (Tokens, Tokens) {
-    let Some(marker) = trace.last_marker(predecessor) else { return (Tokens::ZERO, Tokens::ZERO) };
+/// The tokens that the predecessor had cached, that were still alive and came back, and that were not
+/// read, although a marker could have looked back as far.
+fn lost(
+    trace: &Trace<'_>,
+    predecessor: RequestIndex,
+    index: RequestIndex,
+    [before, after]: &[PromptView<'_>; 2],
+) -> Tokens {
+    let Some(marker) = trace.last_marker(predecessor) else { return Tokens::ZERO };
     if !trace.is_readable_from(predecessor, index) {
-        return (Tokens::ZERO, Tokens::ZERO);
+        return Tokens::ZERO;
     }
+    let until = trace.wire_node(marker.node);
     let read = trace.outcome(index).read.max(trace.unlimited(index).read);
-    (read, marker.end.min(trace.prompt(index).total))
+    let prompt = trace.prompt(index);
+    if trace.tree().path(trace.wire(index).leaf).any(|id| id == until) {
+        // The whole prefix came back.
+        return marker.end.min(prompt.total).saturating_sub(read);
+    }
+    let tokens: Tokens = recurrences(before, after, until)
+        .into_iter()
+        .map(|one| trace.size(one.block).share(one.same, one.bytes))
+        .sum();
+    // What is the same prefix, and lies behind the last entry in it, came back, too.
+    let shared = trace.shared_end(until, trace.wire(index).leaf).saturating_sub(read);
+    (shared + tokens).min(prompt.total.saturating_sub(read))
 }
 
 /// Words of the system prompts that look as if they would change, where nothing was seen to.
@@ -99,8 +118,7 @@ fn volatile_texts(trace: &Trace<'_>, known: &[Finding]) -> Vec<Finding> {
             }
             let Some((byte, rule)) = volatile_word(text) else { continue };
             let what = if rule == Rule::Timestamp { "a moment" } else { "a random id" };
-            let mut finding =
-                Finding::new(Rule::LooksVolatile, place, format!("{what} at byte {byte}"), index);
+            let mut finding = Finding::new(Rule::LooksVolatile, place, what.to_owned(), index);
             let shown = context(text, byte);
             finding.difference = Some(Difference { byte, before: String::new(), after: shown });
             findings.push(finding);

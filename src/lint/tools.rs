@@ -45,11 +45,20 @@ struct Tool<'a> {
     value: Value,
 }
 
+/// The name of a tool, given by its canonical bytes.
+pub(super) fn tool_name(text: &str) -> String {
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    name_of(&value)
+}
+
+fn name_of(tool: &Value) -> String {
+    tool["name"].as_str().unwrap_or("without a name").to_owned()
+}
+
 fn tools<'a>(texts: &[&'a str]) -> Vec<Tool<'a>> {
     let tool = |text: &&'a str| {
         let value: Value = serde_json::from_str(text).unwrap_or_default();
-        let name = value["name"].as_str().unwrap_or("without a name").to_owned();
-        Tool { name, text, value }
+        Tool { name: name_of(&value), text, value }
     };
     texts.iter().map(tool).collect()
 }

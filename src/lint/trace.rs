@@ -1,5 +1,7 @@
 //! A simulated trace of captured requests, as the rules look at it.
 
+use std::cmp::Ordering;
+
 use crate::cache::{Lookback, Outcome, Policy, simulate};
 use crate::capture::{Part, WireNodeId, WireRequest, WireTree};
 use crate::conversation::{History, RequestIndex};
@@ -95,6 +97,26 @@ impl<'a> Trace<'a> {
     /// The size of the prefix that ends at a captured node.
     pub(super) fn end(&self, id: WireNodeId) -> Tokens {
         self.prompts.nodes[self.first_node + id.0 as usize].end
+    }
+
+    /// The size of a captured node's own block.
+    pub(super) fn size(&self, id: WireNodeId) -> Tokens {
+        let parent = self.tree().node(id).parent;
+        self.end(id).saturating_sub(parent.map_or(Tokens::ZERO, |parent| self.end(parent)))
+    }
+
+    /// Where the prefix that two paths share ends.
+    pub(super) fn shared_end(&self, one: WireNodeId, other: WireNodeId) -> Tokens {
+        let (mut one, mut other) = (Some(one), Some(other));
+        while let (Some(first), Some(second)) = (one, other) {
+            match first.cmp(&second) {
+                Ordering::Equal => return self.end(first),
+                // Ids rise on a path, so the later node cannot be on the other one's.
+                Ordering::Less => other = self.tree().node(second).parent,
+                Ordering::Greater => one = self.tree().node(first).parent,
+            }
+        }
+        Tokens::ZERO
     }
 
     pub(super) fn positions_between(&self, entry: WireNodeId, marker: WireNodeId) -> u32 {

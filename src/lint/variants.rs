@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::finding::Finding;
 use super::rule::Rule;
+use super::tools::tool_name;
 use super::trace::Trace;
 use super::view::PromptView;
 use crate::capture::WireNodeId;
@@ -113,7 +114,7 @@ fn related(variants: Vec<Variant<'_>>) -> Vec<Variant<'_>> {
         return variants;
     };
     let size = longest.size();
-    let tools: FxHashSet<String> = longest.tools.iter().map(tool_name).collect();
+    let tools: FxHashSet<String> = longest.tools.iter().map(|tool| tool_name(tool)).collect();
     let paragraphs: FxHashSet<String> =
         longest.paragraphs.iter().map(|(text, _)| (*text).to_owned()).collect();
     let common = |variant: &Variant<'_>| {
@@ -164,14 +165,9 @@ fn lost(trace: &Trace<'_>, earlier: &[Variant<'_>], variant: &Variant<'_>) -> (T
     if is_opening && is_marked && is_warm { (read, variant.end) } else { (read, read) }
 }
 
-fn tool_name(tool: &&str) -> String {
-    let tool: serde_json::Value = serde_json::from_str(tool).unwrap_or_default();
-    tool["name"].as_str().unwrap_or("without a name").to_owned()
-}
-
 /// The tools that some variants have and others lack.
 fn optional_tools(variants: &[Variant<'_>]) -> BTreeSet<String> {
-    let names = |variant: &Variant<'_>| variant.tools.iter().map(tool_name).collect();
+    let names = |variant: &Variant<'_>| variant.tools.iter().map(|tool| tool_name(tool)).collect();
     let sets: Vec<BTreeSet<String>> = variants.iter().map(names).collect();
     let is_optional = |tool: &&String| sets.iter().any(|set| !set.contains(*tool));
     sets.iter().flatten().filter(is_optional).map(|tool| format!("tool `{tool}`")).collect()

@@ -42,6 +42,7 @@ pub(super) fn add_captured(
     };
     // Recorded reads are tokens, and cannot be set against bytes.
     let counts_tokens = captured.counting == TokenCounting::Estimated;
+    let mut warmth = Warmth { shared, by_head: FxHashMap::default() };
     let first = history.of_transcripts().len();
     for (number, wire) in captured.requests.iter().enumerate() {
         let index = RequestIndex(first + number);
@@ -52,6 +53,8 @@ pub(super) fn add_captured(
         let markers = wire.markers.iter().map(|marker| sizing.marker(*marker, first_node, &total));
         trace.markers.extend(markers);
         sizing.learn(wire, &total, split);
+        let step = &steps[index.0];
+        let prefix = if counts_tokens { warmth.expect(history, wire, step) } else { NOTHING_WARM };
         trace.prompts.push(Prompt {
             start: request.start,
             readable_from: wire.response_started.map_or(request.start, |at| at.max(request.start)),
@@ -68,25 +71,57 @@ pub(super) fn add_captured(
             markers: first_marker..trace.markers.len(),
             background: None,
             opening: None,
-            broken_read: broken_read(request, &steps[index.0]).filter(|_| counts_tokens),
+            broken_read: broken_read(request, step).filter(|_| counts_tokens),
             system_prefix: Tokens::ZERO,
-            shared_prefix: if counts_tokens {
-                shared_prefix(history, &steps[index.0], shared)
-            } else {
-                Tokens::ZERO
-            },
-            // The recorded read of the chain's first request, or nothing at all.
-            shared_prefix_basis: Basis::Derived,
+            shared_prefix: prefix.tokens,
+            shared_prefix_basis: prefix.basis,
         });
+        warmth.learn(wire, step, split);
     }
 }
 
-/// What was warm before the first request of a chain, as its usage shows.
-fn shared_prefix(history: &History, step: &Step, shared: SharedPrefix) -> Tokens {
-    let is_opening = matches!(step.kind, StepKind::Opening | StepKind::ModelChange);
-    let is_known = is_opening || shared == SharedPrefix::Warm;
-    let opening = history.request(step.opening).usage.as_ref().filter(|_| is_known);
-    opening.map_or(Tokens::ZERO, |usage| usage.prompt.read)
+/// What other traffic keeps warm for a request.
+#[derive(Clone, Copy)]
+struct WarmPrefix {
+    tokens: Tokens,
+    basis: Basis,
+}
+
+const NOTHING_WARM: WarmPrefix = WarmPrefix { tokens: Tokens::ZERO, basis: Basis::Derived };
+
+/// What recorded reads have shown to be warm, though no request of the input kept it so.
+struct Warmth {
+    shared: SharedPrefix,
+    /// What the last expiry left, by model and by tools and system prompt.
+    by_head: FxHashMap<(Symbol, u64), Tokens>,
+}
+
+impl Warmth {
+    /// Of the first request of a chain its own read shows it; of one behind an expiry that of an
+    /// earlier expiry with the same tools and system prompt.
+    fn expect(&self, history: &History, wire: &WireRequest, step: &Step) -> WarmPrefix {
+        let opening = history.request(step.opening).usage.as_ref().map(|usage| usage.prompt.read);
+        let known = |read: Option<Tokens>, basis| {
+            read.map_or(NOTHING_WARM, |tokens| WarmPrefix { tokens, basis })
+        };
+        match (step.kind, self.shared) {
+            (StepKind::Opening | StepKind::ModelChange, _) => known(opening, Basis::Derived),
+            (_, SharedPrefix::Warm) => known(opening, Basis::Estimated),
+            (StepKind::Expired, SharedPrefix::Auto) => {
+                let left = self.by_head.get(&(wire.model, wire.likeness.head)).copied();
+                known(left, Basis::Estimated)
+            }
+            _ => NOTHING_WARM,
+        }
+    }
+
+    /// A read of less than half of what was cached shows that it had expired, and what had not.
+    fn learn(&mut self, wire: &WireRequest, step: &Step, split: Option<PromptSplit>) {
+        let Some(split) = split.filter(|_| step.kind == StepKind::Expired) else { return };
+        if split.read.0 * 2 < step.previous_end.0 {
+            self.by_head.insert((wire.model, wire.likeness.head), split.read);
+        }
+    }
 }
 
 fn broken_read(request: &Request, step: &Step) -> Option<Tokens> {
@@ -179,7 +214,11 @@ impl Sizing<'_> {
         let estimated: u64 = new.iter().map(|id| self.tree.node(*id).tokens).sum();
         let total = split.map(|split| split.total());
         let end = match total {
-            Some(total) => total.saturating_sub(model.tail.unwrap_or(COMMON_TAIL)).max(base),
+            Some(total) => {
+                let end = total.saturating_sub(model.tail.unwrap_or(COMMON_TAIL));
+                // What is new lies behind what is known.
+                if new.is_empty() { end } else { end.max(base) }
+            }
             None if new.is_empty() => base,
             None => base + model.correct(estimated),
         };

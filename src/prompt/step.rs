@@ -96,17 +96,24 @@ fn captured_step(history: &History, captured: &WireRequest, steps: &[Step]) -> S
     let gap = request.start.since(previous.start);
     let predecessor_ttl = before.ttl.map(|ttl| ttl.messages);
     let is_expired = predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis());
+    // Another first message: a compaction, or a conversation that begins anew.
+    let first = history.of_transcripts().len();
+    let opening_before = history.captured.requests[predecessor.0 - first].likeness.opening;
+    let is_rewritten = captured.likeness.opening != opening_before;
     let previous_end =
         previous.usage.as_ref().map_or(Tokens::ZERO, |usage| usage.prompt.cached_end());
     let (kind, opening_index) = if request.model != previous.model {
         (StepKind::ModelChange, own)
     } else if is_expired {
         (StepKind::Expired, before.opening)
+    } else if is_rewritten {
+        (StepKind::Rewritten, before.opening)
     } else {
         (StepKind::Continued, before.opening)
     };
     Step {
         kind,
+        is_rewritten,
         gap: Some(gap),
         predecessor_ttl,
         previous_end,

@@ -121,9 +121,15 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], ses
 /// them, else the first simulation.
 fn shown_column<'l>(ledger: &'l Ledger<'_>, session: &Session) -> Option<&'l StrategyColumn> {
     let is_complete = |column: &&StrategyColumn| {
-        session.requests.iter().all(|index| ledger.row(column, *index).is_some())
+        is_comparable(ledger, column)
+            && session.requests.iter().all(|index| ledger.row(column, *index).is_some())
     };
     ledger.column("billed").filter(is_complete).or_else(|| ledger.columns.iter().find(is_complete))
+}
+
+/// Where prompts are counted in bytes, the tokens of the record are another unit.
+fn is_comparable(ledger: &Ledger<'_>, column: &StrategyColumn) -> bool {
+    !ledger.history.is_counted_in_bytes() || column.strategy.name != "billed"
 }
 
 /// Where the session's prompts came from, each part with what it is known by.
@@ -159,12 +165,13 @@ fn sizes(
 fn captured_sizes(document: &mut Document, trace: &PromptTrace, last: RequestIndex) {
     let prompt = &trace.prompts[last.0];
     let system = trace.path(prompt.node).find(|node| trace.node(*node).level == Level::System);
+    let basis = system.map_or(prompt.basis, |node| trace.node(node).basis.max(prompt.basis));
     let system = system.map_or(Tokens::ZERO, |node| trace.node(node).end.min(prompt.total));
     document.text(format!(
         "Sizes of the last prompt: tools and system prompt {} tokens, messages {} ({}).",
         tokens(system),
         tokens(prompt.total.saturating_sub(system)),
-        trace.node(prompt.node).basis.name(),
+        basis.name(),
     ));
 }
 
@@ -195,6 +202,7 @@ fn what_happened(history: &History, request: &Request, turn: &Turn, row: &Row<'_
         Event::Microcompaction => "old tool results cleared".to_owned(),
         Event::ThinkingDropped => "earlier thinking dropped".to_owned(),
         Event::Rewrite => "prompt shrank".to_owned(),
+        Event::Restart => "another first message".to_owned(),
         Event::Expired(gap, ttl) => format!("expired ({} > {})", duration(*gap), ttl.name()),
         Event::Break(shortfall) => format!("break: {} not read", tokens(*shortfall)),
         Event::OneStepBehind(last) => format!("one step behind by {}", tokens(*last)),
@@ -258,11 +266,14 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
     let all: Vec<RequestIndex> = selection.requests().collect();
     let by_strategy = strategy_totals(ledger, &all);
     // The first strategy that all requests have a row of.
-    let first = by_strategy.iter().position(|totals| totals.unrecorded == 0);
+    let is_base = |(column, totals): &(&StrategyColumn, &Totals)| {
+        totals.unrecorded == 0 && is_comparable(ledger, column)
+    };
+    let first = ledger.columns.iter().zip(&by_strategy).position(|pair| is_base(&pair));
     let base = first.and_then(|first| by_strategy[first].cost());
     for (number, (column, totals)) in ledger.columns.iter().zip(&by_strategy).enumerate() {
         let cost = totals.cost();
-        let is_compared = Some(number) != first && totals.unrecorded == 0;
+        let is_compared = Some(number) != first && is_base(&(column, totals));
         let difference = is_compared.then(|| difference_to(base, cost));
         let share = is_compared.then(|| percent_difference(relative(cost, base)));
         grid.add(vec![
@@ -300,6 +311,12 @@ fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
         prices.id,
         prices.as_of,
     ));
+    if history.is_counted_in_bytes() && ledger.column("billed").is_some() {
+        document.text(
+            "Captured prompts are counted in bytes: `billed`, which counts recorded tokens, is \
+             another unit and not compared.",
+        );
+    }
     let unknown = selection.requests().filter(|index| history.request(*index).usage.is_none());
     let unknown = unknown.count() as u64;
     if unknown > 0 {
