@@ -1,7 +1,8 @@
 //! What a simulation changes about the recorded requests, and what it assumes of the service.
 
-use crate::prompt::{Level, Marker};
+use crate::prompt::{Level, Marker, NodeId};
 use crate::ttl::{TierTtl, Ttl};
+use crate::units::Tokens;
 
 /// A caching policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,4 +54,23 @@ impl Markers {
             (Self::Fixed(ttl), Level::Messages) => Some(ttl.messages),
         }
     }
+}
+
+/// A marker with the TTL it is sent with.
+pub type Sent<'a> = (&'a Marker, Ttl);
+
+/// The markers that take effect: those over a prefix that is long enough, and of the automatic one
+/// and an explicit one on the same block the explicit one.
+#[must_use]
+pub fn effective(mut sent: Vec<Sent<'_>>, minimum: Tokens) -> Vec<Sent<'_>> {
+    let explicit: Vec<NodeId> = sent
+        .iter()
+        .filter(|(marker, _)| !marker.is_automatic)
+        .map(|(marker, _)| marker.node)
+        .collect();
+    sent.retain(|(marker, _)| {
+        let is_doubled = marker.is_automatic && explicit.contains(&marker.node);
+        marker.end >= minimum && !is_doubled
+    });
+    sent
 }

@@ -3,11 +3,10 @@
 //! A refused request is answered with an error: nothing is read, written or billed. Where several
 //! reasons apply, the first in the order of [`Refusal`] is given.
 
-use crate::prompt::Marker;
-use crate::ttl::Ttl;
+use super::policy::Sent;
 
 /// The most markers a request may have, the automatic one among them.
-pub const MOST_MARKERS: usize = 4;
+const MOST_MARKERS: usize = 4;
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,11 +36,11 @@ impl Refusal {
 
 /// Why the markers of a request, with the TTLs they are sent with, are refused, if they are.
 #[must_use]
-pub fn refusal(markers: &[(&Marker, Ttl)]) -> Option<Refusal> {
+pub(super) fn refusal(markers: &[Sent<'_>]) -> Option<Refusal> {
     let automatic = markers.iter().find(|(marker, _)| marker.is_automatic);
     let doubled = automatic.and_then(|(automatic, ttl)| {
         let is_same_block =
-            |(marker, _): &&(&Marker, Ttl)| !marker.is_automatic && marker.node == automatic.node;
+            |(marker, _): &&Sent<'_>| !marker.is_automatic && marker.node == automatic.node;
         markers.iter().find(is_same_block).map(|(_, explicit)| explicit != ttl)
     });
     let blocks = markers.len() - usize::from(doubled.is_some());

@@ -10,7 +10,7 @@
 
 use super::entries::{Entries, Partition};
 use super::outcome::Outcome;
-use super::policy::{Lookback, Policy};
+use super::policy::{Lookback, Policy, Sent, effective};
 use super::refusal::refusal;
 use crate::basis::Basis;
 use crate::prompt::{Level, Marker, NodeId, Prompt, PromptTrace};
@@ -33,9 +33,6 @@ struct Cache<'a> {
     policy: &'a Policy,
     entries: Entries<'a>,
 }
-
-/// A marker with the TTL it has under the policy.
-type Sent<'a> = (&'a Marker, Ttl);
 
 /// The longest readable prefix in front of a prompt.
 #[derive(Clone, Copy, Debug)]
@@ -191,21 +188,6 @@ impl<'a> Cache<'a> {
         };
         Partition { session: writer.or(own.session), ..own }
     }
-}
-
-/// The markers that take effect: those over a prefix that is long enough, and of the automatic one
-/// and an explicit one on the same block the explicit one.
-fn effective(mut sent: Vec<Sent<'_>>, minimum: Tokens) -> Vec<Sent<'_>> {
-    let explicit: Vec<NodeId> = sent
-        .iter()
-        .filter(|(marker, _)| !marker.is_automatic)
-        .map(|(marker, _)| marker.node)
-        .collect();
-    sent.retain(|(marker, _)| {
-        let is_doubled = marker.is_automatic && explicit.contains(&marker.node);
-        marker.end >= minimum && !is_doubled
-    });
-    sent
 }
 
 /// Bills a prompt: read, then what is written behind it up to the last marker, then input. What

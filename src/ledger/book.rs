@@ -22,7 +22,7 @@ pub struct StrategyColumn {
     /// The strategy.
     pub strategy: Strategy,
     /// An outcome for each request; `None` for the record itself.
-    outcomes: Option<Vec<Outcome>>,
+    pub outcomes: Option<Vec<Outcome>>,
 }
 
 /// Rows for every request and strategy, made when they are asked for.
@@ -174,8 +174,12 @@ impl<'a> Ledger<'a> {
     ) -> Totals {
         let mut totals = Totals::default();
         for index in requests {
-            self.rows(column, index).for_each(|row| totals.add(&row));
-            totals.unrecorded += u64::from(self.row(column, index).is_none());
+            let mut is_recorded = false;
+            for row in self.rows(column, index) {
+                totals.add(&row);
+                is_recorded = true;
+            }
+            totals.unrecorded += u64::from(!is_recorded);
         }
         totals
     }
@@ -190,11 +194,10 @@ impl<'a> Ledger<'a> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for index in requests {
             // The record has the most rows of a request; where it has none, any simulation will do.
-            let billed = self.column("billed").into_iter();
-            let rows = billed.chain(&self.columns).map(|column| self.rows(column, index).collect());
-            let rows: Vec<Row<'a>> =
-                rows.into_iter().find(|rows: &Vec<_>| !rows.is_empty()).unwrap_or_default();
-            for row in rows.iter().filter(|row| row.cost.is_none()) {
+            let mut columns = self.column("billed").into_iter().chain(&self.columns);
+            let column = columns.find(|column| self.row(column, index).is_some());
+            let rows = column.into_iter().flat_map(|column| self.rows(column, index));
+            for row in rows.filter(|row| row.cost.is_none()) {
                 *counts.entry(row.model).or_default() += 1;
             }
         }

@@ -2,6 +2,7 @@
 
 mod finding;
 mod markers;
+mod overlap;
 mod recurring;
 mod rule;
 mod run;

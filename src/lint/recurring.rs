@@ -1,6 +1,7 @@
 //! What of an earlier prompt comes back in a later one although something in front of it changed:
 //! only that could have been read.
 
+use super::overlap::{common_end, common_start};
 use super::tools::tool_name;
 use super::view::PromptView;
 use crate::capture::WireNodeId;
@@ -25,10 +26,8 @@ impl Recurrence {
 /// How many bytes two different texts share at their beginning and at their end.
 fn same_ends(before: &str, after: &str) -> usize {
     let (before, after) = (before.as_bytes(), after.as_bytes());
-    let same = before.iter().zip(after).take_while(|(one, other)| one == other).count();
-    let (before, after) = (&before[same..], &after[same..]);
-    let backwards = before.iter().rev().zip(after.iter().rev());
-    same + backwards.take_while(|(one, other)| one == other).count()
+    let same = common_start(before, after);
+    same + common_end(&before[same..], &after[same..])
 }
 
 /// The blocks of the later prompt that the earlier one had, too, behind the first difference. `until`

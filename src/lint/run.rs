@@ -20,7 +20,8 @@ use crate::units::Tokens;
 /// Finds what makes the prefixes of captured requests unstable, the dearest first. Only the requests
 /// of the selection are reported; the cache is simulated over all.
 ///
-/// The captures have to be read with their bytes kept.
+/// The captures have to be read with their bytes kept, and the ledger has to have the column `replay`,
+/// simulated under `policy`; without it there is nothing to find.
 #[must_use]
 pub fn lint(
     ledger: &Ledger<'_>,
@@ -28,7 +29,9 @@ pub fn lint(
     policy: &Policy,
     selection: &Selection,
 ) -> Vec<Finding> {
-    let trace = Trace::new(ledger, prompts, policy);
+    let replay = ledger.column("replay").and_then(|column| column.outcomes.as_deref());
+    let Some(outcomes) = replay else { return Vec::new() };
+    let trace = Trace::new(ledger, outcomes, prompts, policy);
     let selected: FxHashSet<RequestIndex> = selection.requests().collect();
     let mut findings = Vec::new();
     for index in trace.indices() {

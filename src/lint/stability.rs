@@ -1,6 +1,7 @@
 //! What differs between two consecutive requests of a chain in front of what was cached.
 
 use super::finding::{Difference, Finding};
+use super::overlap::{common_end, common_start};
 use super::rule::Rule;
 use super::tools::{ToolChange, says_the_same, tool_changes};
 use super::view::PromptView;
@@ -10,6 +11,9 @@ use crate::conversation::RequestIndex;
 
 /// How the attribution line of Claude Code begins.
 const ATTRIBUTION: &str = "x-anthropic-billing-header";
+
+/// Texts that differ in more bytes than this differ in more than one word.
+const LONGEST_WORD: usize = 64;
 
 /// The names of the settings in front of the messages, in the order of their JSON.
 const MESSAGE_SETTINGS: [&str; 5] = ["thinking", "tool_choice", "effort", "format", "images"];
@@ -115,10 +119,8 @@ impl Pair<'_> {
     fn system(&self) -> Vec<Finding> {
         let before = self.before.texts(&self.before.system);
         let after = self.after.texts(&self.after.system);
-        let same = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
-        let most = before.len().min(after.len()) - same;
-        let backwards = before.iter().rev().zip(after.iter().rev());
-        let end = backwards.take(most).take_while(|(one, other)| one == other).count();
+        let same = common_start(&before, &after);
+        let end = common_end(&before[same..], &after[same..]);
         let (old, new) = (&before[same..before.len() - end], &after[same..after.len() - end]);
         let first = self.before.system.get(same).copied().or(self.before.message_settings);
         if (old.is_empty() && new.is_empty()) || !self.was_cached(first) {
@@ -191,9 +193,7 @@ impl Pair<'_> {
         finding.difference = Some(difference(old, new));
         Some(finding)
     }
-}
 
-impl Pair<'_> {
     /// The same bytes in messages with other roles or borders.
     fn borders(&self, cached: &[WireNodeId]) -> Option<Finding> {
         // Behind a difference in front of the messages every node is another one.
@@ -218,10 +218,8 @@ fn is_another_question(before: &[&str], after: &[&str], position: usize) -> bool
 
 /// Whether two texts are the same again soon behind their first difference.
 fn is_one_word_apart(before: &str, after: &str, at: usize) -> bool {
-    let rest = |text: &str| text.as_bytes()[at..].iter().rev().copied().collect::<Vec<u8>>();
-    let (old, new) = (rest(before), rest(after));
-    let same = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
-    old.len().max(new.len()) - same <= 64
+    let (old, new) = (&before.as_bytes()[at..], &after.as_bytes()[at..]);
+    old.len().max(new.len()) - common_end(old, new) <= LONGEST_WORD
 }
 
 fn difference(before: &str, after: &str) -> Difference {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::cache::{Lookback, Outcome, Policy, simulate};
+use crate::cache::{Lookback, Outcome, Policy, effective, simulate};
 use crate::capture::{Part, WireNodeId, WireRequest, WireTree};
 use crate::conversation::{History, RequestIndex};
 use crate::ledger::Ledger;
@@ -15,21 +15,27 @@ pub(super) struct Trace<'a> {
     pub(super) history: &'a History,
     prompts: &'a PromptTrace,
     ledger: &'a Ledger<'a>,
-    outcomes: Vec<Outcome>,
+    outcomes: &'a [Outcome],
     unlimited: Vec<Outcome>,
     first: usize,
     first_node: usize,
 }
 
 impl<'a> Trace<'a> {
-    /// Simulates the requests as they are, and with markers that look back without a limit.
-    pub(super) fn new(ledger: &'a Ledger<'a>, prompts: &'a PromptTrace, policy: &Policy) -> Self {
+    /// The requests as a column of the ledger simulates them under `policy`, and with markers that
+    /// look back without a limit.
+    pub(super) fn new(
+        ledger: &'a Ledger<'a>,
+        outcomes: &'a [Outcome],
+        prompts: &'a PromptTrace,
+        policy: &Policy,
+    ) -> Self {
         let history = ledger.history;
         Self {
             history,
             prompts,
             ledger,
-            outcomes: simulate(prompts, policy),
+            outcomes,
             unlimited: simulate(prompts, &Policy { lookback: Lookback::Unlimited, ..*policy }),
             first: history.of_transcripts().len(),
             first_node: prompts.nodes.len() - history.captured.tree.nodes.len(),
@@ -66,12 +72,16 @@ impl<'a> Trace<'a> {
         self.outcome(index).refusal.is_some()
     }
 
+    /// The markers of a request, one for each block, over prefixes from `minimum` on.
+    fn markers_from(&self, index: RequestIndex, minimum: Tokens) -> Vec<&'a Marker> {
+        let markers = self.prompts.markers_of(self.prompt(index)).iter();
+        let sent = markers.filter_map(|marker| Some((marker, marker.ttl?))).collect();
+        effective(sent, minimum).into_iter().map(|(marker, _)| marker).collect()
+    }
+
     /// The markers of a request, one for each block.
     pub(super) fn markers(&self, index: RequestIndex) -> Vec<&'a Marker> {
-        let mut markers: Vec<&Marker> =
-            self.prompts.markers_of(self.prompt(index)).iter().collect();
-        markers.dedup_by_key(|marker| marker.node);
-        markers
+        self.markers_from(index, Tokens::ZERO)
     }
 
     /// The markers that take effect: of a request that is not refused those over a prefix that is
@@ -80,8 +90,7 @@ impl<'a> Trace<'a> {
         if self.is_refused(index) {
             return Vec::new();
         }
-        let minimum = self.prompt(index).minimum;
-        self.markers(index).into_iter().filter(|marker| marker.end >= minimum).collect()
+        self.markers_from(index, self.prompt(index).minimum)
     }
 
     /// The last marker that takes effect.

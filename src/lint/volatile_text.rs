@@ -1,5 +1,6 @@
 //! Words that change by nature: moments, counters, random ids, hashes.
 
+use super::overlap::common_start;
 use super::rule::Rule;
 
 /// Bytes shown around the first difference.
@@ -13,7 +14,7 @@ const HASH_LENGTHS: [usize; 3] = [32, 40, 64];
 
 /// The first byte in which two texts differ, on a border of characters of both.
 pub(super) fn first_difference(before: &str, after: &str) -> usize {
-    let same = before.bytes().zip(after.bytes()).take_while(|(one, other)| one == other).count();
+    let same = common_start(before.as_bytes(), after.as_bytes());
     (0..=same)
         .rev()
         .find(|at| before.is_char_boundary(*at) && after.is_char_boundary(*at))
