@@ -1,5 +1,6 @@
 //! What the client added to the conversation between two requests.
 
+use super::trail::{Trail, TrailIndex};
 use crate::transcript::{Entry, EntryKind};
 use crate::units::Millis;
 
@@ -31,11 +32,16 @@ pub struct Between {
     pub has_microcompaction: bool,
     /// Whether entries were cut out.
     pub has_snip: bool,
+    /// Whether something is missing: an entry that another names, or an answer without usage.
+    pub has_hole: bool,
+    /// The last telling entry, in the trail of the request's file.
+    pub trail: Option<TrailIndex>,
 }
 
 impl Between {
     /// Adds an entry that lies between the two requests.
-    pub(super) fn add(&mut self, entry: &Entry) {
+    pub(super) fn add(&mut self, entry: &Entry, trail: &mut Trail) {
+        self.trail = trail.go_on(self.trail, entry);
         match &entry.kind {
             EntryKind::User(user) => {
                 self.user_messages += 1;
@@ -67,6 +73,7 @@ impl Between {
             | EntryKind::System
             | EntryKind::Progress(_)
             | EntryKind::LastPrompt { .. }
+            | EntryKind::AgentSetting(_)
             | EntryKind::ContentReplacement(_) => {}
         }
     }

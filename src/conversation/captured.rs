@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::between::Between;
 use super::history::{History, InputFile, Request, RequestIndex};
+use super::trail::Trail;
 use crate::capture::{Captures, TokenCounting, WireNodeId, WireRequest, WireTree};
 use crate::id::Symbol;
 use crate::input::Kind;
@@ -118,7 +119,7 @@ impl History {
         self.bytes += file.bytes;
         self.lines += file.lines;
         self.diagnostics.absorb(file.diagnostics);
-        self.files.push(InputFile { label: Arc::clone(&file.label) });
+        self.files.push(InputFile { label: Arc::clone(&file.label), trail: Trail::default() });
         let number = self.files.len() - 1;
         self.note_repeated_ids(&file.label, &file.requests);
         let move_over = |mut request: WireRequest| {
@@ -174,6 +175,9 @@ fn request_of(placed: &Placed, predecessor: Option<RequestIndex>) -> Request {
         output_is_lower_bound: false,
         ends_turn: false,
         has_thinking: false,
+        effort: None,
+        agent_setting: None,
+        verdict: None,
         predecessor,
         between: Between::default(),
         recovered_results: 0,

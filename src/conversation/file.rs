@@ -9,6 +9,7 @@ use super::graph::Graph;
 use super::live::live_responses;
 use super::nested::nested_responses;
 use super::response::{ResponseKey, ResponseLines};
+use super::trail::Trail;
 use crate::id::{EntryId, Symbol, Symbols};
 use crate::input::Diagnostics;
 use crate::transcript::{Entry, EntryKind, Transcript};
@@ -38,6 +39,8 @@ pub struct FileResponse {
     pub client_version: Option<Symbol>,
     /// The project's folder.
     pub project: Option<Symbol>,
+    /// The agent whose system prompt was set for the session.
+    pub agent_setting: Option<Symbol>,
     /// The response before it in this file.
     pub predecessor: Option<usize>,
     /// An entry of another file that the chain goes on from.
@@ -67,6 +70,8 @@ pub struct FileConversation {
     pub other_messages: Vec<Symbol>,
     /// `requestId` → the model that refused it first.
     pub refusals: Vec<(Symbol, Symbol)>,
+    /// The telling entries between responses.
+    pub trail: Trail,
     /// The strings named here.
     pub symbols: Symbols,
     /// What was rejected or repaired.
@@ -94,7 +99,7 @@ pub fn build(mut transcript: Transcript) -> FileConversation {
     let mut builder = Builder::new(&transcript, &graph);
     builder.fold();
     builder.recover_parallel_results();
-    let Builder { mut responses, states, response_of, .. } = builder;
+    let Builder { mut responses, states, response_of, trail, .. } = builder;
     name_sidechains(&mut responses, &mut transcript, &states);
     for live in live_responses(&transcript.entries, &graph, &response_of) {
         responses[live].response.is_live = true;
@@ -114,6 +119,7 @@ pub fn build(mut transcript: Transcript) -> FileConversation {
     FileConversation {
         other_messages: other_messages(&transcript.entries),
         refusals: refusals(&transcript.entries),
+        trail,
         label: transcript.label,
         stem: transcript.stem,
         responses,
@@ -166,6 +172,7 @@ struct Builder<'a> {
     responses: Vec<BuiltResponse>,
     response_of: Vec<Option<usize>>,
     states: Vec<State>,
+    trail: Trail,
 }
 
 impl<'a> Builder<'a> {
@@ -177,6 +184,7 @@ impl<'a> Builder<'a> {
             responses: Vec::new(),
             response_of: vec![None; entries.len()],
             states: vec![State::default(); entries.len()],
+            trail: Trail::default(),
         };
         builder.group_lines();
         builder
@@ -184,7 +192,11 @@ impl<'a> Builder<'a> {
 
     fn group_lines(&mut self) {
         let mut by_key: FxHashMap<ResponseKey, usize> = FxHashMap::default();
+        let mut agent_setting = None;
         for (position, entry) in self.entries.iter().enumerate() {
+            if let EntryKind::AgentSetting(agent) = entry.kind {
+                agent_setting = Some(agent);
+            }
             let EntryKind::Response(line) = &entry.kind else {
                 continue;
             };
@@ -195,7 +207,7 @@ impl<'a> Builder<'a> {
             let known = by_key.get(&key).copied();
             let response = known.unwrap_or_else(|| {
                 self.responses.push(BuiltResponse {
-                    response: begin_response(key, line, entry),
+                    response: FileResponse { agent_setting, ..begin_response(key, line, entry) },
                     first: position,
                     is_placed: false,
                     results: Vec::new(),
@@ -222,7 +234,9 @@ impl<'a> Builder<'a> {
                 State { response: Some(response), root: before.root, ..State::default() }
             } else {
                 let mut state = before;
-                state.between.add(entry);
+                state.between.add(entry, &mut self.trail);
+                // An answer without usage was a request whose writes are not known.
+                state.between.has_hole |= self.response_of[position].is_some();
                 state
             };
         }
@@ -252,6 +266,9 @@ impl<'a> Builder<'a> {
         if !self.entries[position].is_sidechain {
             state.continues = link.missing.or(state.continues);
         }
+        // A summary stands for what went before it, whether or not that is still there.
+        let is_boundary = matches!(self.entries[position].kind, EntryKind::CompactBoundary);
+        state.between.has_hole |= link.missing.is_some() && link.parent.is_some() && !is_boundary;
         state
     }
 
@@ -315,7 +332,7 @@ impl<'a> Builder<'a> {
             .collect();
         let built = &mut self.responses[index];
         for result in missing {
-            built.response.between.add(&self.entries[result]);
+            built.response.between.add(&self.entries[result], &mut self.trail);
             built.response.recovered_results += 1;
         }
     }
@@ -365,6 +382,7 @@ fn begin_response(
         is_forked: entry.is_forked,
         client_version: entry.client_version,
         project: entry.project,
+        agent_setting: None,
         predecessor: None,
         continues: None,
         between: Between::default(),

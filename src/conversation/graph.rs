@@ -76,7 +76,12 @@ fn index(
 
 /// Whether other entries may hang off this one.
 fn is_in_chain(entry: &Entry) -> bool {
-    !matches!(entry.kind, EntryKind::LastPrompt { .. } | EntryKind::ContentReplacement(_))
+    !matches!(
+        entry.kind,
+        EntryKind::LastPrompt { .. }
+            | EntryKind::ContentReplacement(_)
+            | EntryKind::AgentSetting(_)
+    )
 }
 
 fn link_of(entry: &Entry, before: Option<usize>, positions: &FxHashMap<EntryId, usize>) -> Link {

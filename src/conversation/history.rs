@@ -8,9 +8,11 @@ use super::between::Between;
 use super::captured::CapturedPrompts;
 use super::file::{FileConversation, FileResponse};
 use super::origin::{Copies, find_copies};
+use super::trail::Trail;
 use crate::capture::TokenCounting;
 use crate::id::{EntryId, Symbol, Symbols};
 use crate::input::{Diagnostics, Kind, Usage, UsageProblem};
+use crate::transcript::ServerVerdict;
 use crate::units::{Millis, Tokens};
 
 /// The position of a request in [`History::requests`].
@@ -53,6 +55,12 @@ pub struct Request {
     pub ends_turn: bool,
     /// Whether the answer holds thinking.
     pub has_thinking: bool,
+    /// `effort`; clients before 2.1.212 did not write it.
+    pub effort: Option<Symbol>,
+    /// The agent whose system prompt was set for the session.
+    pub agent_setting: Option<Symbol>,
+    /// The service's word on why it missed the cache.
+    pub verdict: Option<ServerVerdict>,
     /// The request before it in its chain.
     pub predecessor: Option<RequestIndex>,
     /// What the client added since.
@@ -68,6 +76,8 @@ pub struct Request {
 pub struct InputFile {
     /// Its name, relative to the given path.
     pub label: Arc<str>,
+    /// The telling entries between its requests.
+    pub trail: Trail,
 }
 
 /// Every request of the input, once: those of transcripts in the order in which they were sent, then
@@ -103,7 +113,8 @@ pub fn join(mut files: Vec<FileConversation>) -> History {
         move_symbols(file, &mut history.symbols);
         history.bytes += file.bytes;
         history.lines += file.lines;
-        history.files.push(InputFile { label: Arc::clone(&file.label) });
+        let trail = std::mem::take(&mut file.trail);
+        history.files.push(InputFile { label: Arc::clone(&file.label), trail });
         history.refusals.extend(file.refusals.iter().copied());
     }
     for file in &mut files {
@@ -136,6 +147,11 @@ fn move_symbols(file: &mut FileConversation, symbols: &mut Symbols) {
         response.agent = response.agent.map(to);
         response.client_version = response.client_version.map(to);
         response.project = response.project.map(to);
+        response.agent_setting = response.agent_setting.map(to);
+        response.lines.effort = response.lines.effort.map(to);
+        if let Some(verdict) = &mut response.lines.verdict {
+            verdict.reason = to(verdict.reason);
+        }
     }
     file.other_messages.iter_mut().for_each(|message| *message = to(*message));
     for (request, model) in &mut file.refusals {
@@ -186,11 +202,16 @@ impl Placer<'_> {
                     continue;
                 }
                 match request_of(number, response) {
-                    Ok(request) => placed.push(Placed {
-                        request,
-                        predecessor: self.predecessor(number, response),
-                        place: (number, index),
-                    }),
+                    Ok(mut request) => {
+                        let elsewhere = self.continued_elsewhere(response);
+                        // What one file lacks, another has.
+                        request.between.has_hole &= elsewhere.is_none();
+                        let here = response.predecessor.map(|before| (number, before));
+                        let predecessor = elsewhere
+                            .or(here)
+                            .map(|(file, index)| self.copies.origin_of(file, index));
+                        placed.push(Placed { request, predecessor, place: (number, index) });
+                    }
                     Err((kind, detail)) => {
                         let line = response.lines.first_line;
                         history.diagnostics.add(kind, &file.label, line, detail);
@@ -201,10 +222,9 @@ impl Placer<'_> {
         placed
     }
 
-    fn predecessor(&self, file: usize, response: &FileResponse) -> Option<(usize, usize)> {
-        let elsewhere = response.continues.and_then(|entry| self.continued.get(&entry)).copied();
-        let here = response.predecessor.map(|predecessor| (file, predecessor));
-        elsewhere.or(here).map(|(file, index)| self.copies.origin_of(file, index))
+    /// The response of another file that this one goes on from.
+    fn continued_elsewhere(&self, response: &FileResponse) -> Option<(usize, usize)> {
+        response.continues.and_then(|entry| self.continued.get(&entry)).copied()
     }
 }
 
@@ -242,6 +262,9 @@ fn request_of(file: usize, response: &FileResponse) -> Result<Request, (Kind, &'
         output_is_lower_bound: lines.output_is_lower_bound(),
         ends_turn: lines.ends_turn(),
         has_thinking: lines.has_thinking,
+        effort: lines.effort,
+        agent_setting: response.agent_setting,
+        verdict: lines.verdict,
         predecessor: None,
         between: response.between,
         recovered_results: response.recovered_results,

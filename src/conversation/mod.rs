@@ -11,6 +11,7 @@ mod nested;
 mod origin;
 mod read;
 mod response;
+mod trail;
 
 pub use between::Between;
 pub use captured::CapturedPrompts;
@@ -18,3 +19,4 @@ pub use file::{FileConversation, FileResponse, build};
 pub use history::{History, InputFile, Request, RequestIndex, join};
 pub use read::{ReadOptions, read};
 pub use response::{ResponseKey, ResponseLines};
+pub use trail::{Trail, TrailEntry, TrailIndex};

@@ -46,6 +46,7 @@ pub(super) fn nested_responses(entries: &[Entry]) -> Vec<FileResponse> {
             is_forked: entry.is_forked,
             client_version: entry.client_version,
             project: entry.project,
+            agent_setting: None,
             predecessor: agent.latest,
             continues: None,
             between: std::mem::take(&mut agent.between),
@@ -68,6 +69,7 @@ fn skip_responses_without_usage(responses: &mut [FileResponse]) {
             && responses[before].lines.usage.is_err()
         {
             responses[index].predecessor = responses[before].predecessor;
+            responses[index].between.has_hole = true;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::id::{EntryId, Symbol};
 use crate::input::{Usage, UsageProblem};
-use crate::transcript::{ResponseLine, StopReason};
+use crate::transcript::{ResponseLine, ServerVerdict, StopReason};
 use crate::units::{Millis, Tokens};
 
 /// How a response is known: by its message and request, or, where a gateway gives no request ids,
@@ -63,6 +63,10 @@ pub struct ResponseLines {
     pub tool_uses: Vec<EntryId>,
     /// Whether it holds thinking.
     pub has_thinking: bool,
+    /// `effort`.
+    pub effort: Option<Symbol>,
+    /// The service's word on a cache miss.
+    pub verdict: Option<ServerVerdict>,
     /// Its usage: the prompt from the last line that has any, the output the largest of all lines.
     pub usage: Result<Usage, UsageProblem>,
 }
@@ -79,6 +83,8 @@ impl ResponseLines {
             stop: line.stop,
             tool_uses: line.tool_uses.clone(),
             has_thinking: line.has_thinking,
+            effort: line.effort,
+            verdict: line.verdict,
             usage: line.usage.clone(),
         }
     }
@@ -88,6 +94,8 @@ impl ResponseLines {
         self.last_timestamp = self.last_timestamp.max(timestamp);
         self.stop = line.stop.or(self.stop);
         self.has_thinking |= line.has_thinking;
+        self.effort = line.effort.or(self.effort);
+        self.verdict = line.verdict.or(self.verdict);
         self.tool_uses.extend(&line.tool_uses);
         self.usage =
             merge_usage(std::mem::replace(&mut self.usage, Err(UsageProblem::Missing)), line);

@@ -274,28 +274,37 @@ impl<'de> Deserialize<'de> for JsonLength {
     }
 }
 
-/// A message's content: a string, of which only the length matters, or a list of blocks.
+/// A message's content: a string, of which only what `S` takes from it is kept, or a list of
+/// blocks.
 #[derive(Debug, Default)]
-pub(crate) enum Content<T> {
+pub(crate) enum Content<S, T> {
     /// Missing, or of another type.
     #[default]
     Absent,
-    /// A string of so many bytes.
-    Text(u64),
+    /// A string.
+    Text(S),
     /// Blocks in order.
     Blocks(Vec<T>),
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Content<T> {
+impl<'de, S, T> Deserialize<'de> for Content<S, T>
+where
+    S: for<'text> From<&'text str>,
+    T: Deserialize<'de>,
+{
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ContentVisitor<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for ContentVisitor<T> {
-            type Value = Content<T>;
+        struct ContentVisitor<S, T>(PhantomData<(S, T)>);
+        impl<'de, S, T> Visitor<'de> for ContentVisitor<S, T>
+        where
+            S: for<'text> From<&'text str>,
+            T: Deserialize<'de>,
+        {
+            type Value = Content<S, T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("any value")
             }
             fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Content::Text(text.len() as u64))
+                Ok(Content::Text(text.into()))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
                 let mut blocks = Vec::new();

@@ -1,8 +1,9 @@
 //! What is kept of a transcript line: identities, sizes and usage, never text.
 
+use super::sign::Signs;
 use crate::id::{EntryId, Symbol};
 use crate::input::{Usage, UsageProblem};
-use crate::units::Millis;
+use crate::units::{Millis, Tokens};
 
 /// One line of a transcript, without its text.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub struct Entry {
     pub client_version: Option<Symbol>,
     /// `cwd`, which names the project.
     pub project: Option<Symbol>,
+    /// What it shows of things that may change later prompts.
+    pub signs: Signs,
     /// What kind of line it is.
     pub kind: EntryKind,
 }
@@ -84,6 +87,8 @@ pub enum EntryKind {
         /// `leafUuid`.
         leaf: EntryId,
     },
+    /// `agent-setting`: the agent whose system prompt is used from here on.
+    AgentSetting(Symbol),
     /// `content-replacement`: tool results that were sent as a preview.
     ContentReplacement(Vec<(EntryId, u64)>),
 }
@@ -110,6 +115,15 @@ pub enum StopReason {
     Other,
 }
 
+/// The service's own word on why a request missed the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerVerdict {
+    /// `type`.
+    pub reason: Symbol,
+    /// `cache_missed_input_tokens`: an estimate by bytes.
+    pub missed: Option<Tokens>,
+}
+
 /// A line of a response.
 #[derive(Clone, Debug)]
 pub struct ResponseLine {
@@ -125,6 +139,10 @@ pub struct ResponseLine {
     pub tool_uses: Vec<EntryId>,
     /// Whether it holds thinking.
     pub has_thinking: bool,
+    /// `effort`.
+    pub effort: Option<Symbol>,
+    /// `message.diagnostics.cache_miss_reason`.
+    pub verdict: Option<ServerVerdict>,
     /// `message.usage`.
     pub usage: Result<Usage, UsageProblem>,
 }
@@ -150,6 +168,10 @@ pub(super) fn remap_symbols(entry: &mut Entry, moved: &[Symbol]) {
         remap(&mut response.message);
         remap(&mut response.model);
         remap_optional(&mut response.request);
+        remap_optional(&mut response.effort);
+        if let Some(verdict) = &mut response.verdict {
+            remap(&mut verdict.reason);
+        }
     };
     remap_optional(&mut entry.agent);
     remap_optional(&mut entry.sidechain_root);
@@ -159,6 +181,7 @@ pub(super) fn remap_symbols(entry: &mut Entry, moved: &[Symbol]) {
     match &mut entry.kind {
         EntryKind::Response(response) => remap_response(response),
         EntryKind::Synthetic { message } => remap_optional(message),
+        EntryKind::AgentSetting(agent) => remap(agent),
         EntryKind::RefusalFallback { request, original_model } => {
             remap_optional(request);
             remap_optional(original_model);

@@ -6,8 +6,13 @@
 mod entry;
 mod load;
 mod parse;
+mod sign;
+mod sign_reading;
 mod wire;
 
-pub use entry::{Entry, EntryKind, NestedMessage, ResponseLine, StopReason, UserMessage};
+pub use entry::{
+    Entry, EntryKind, NestedMessage, ResponseLine, ServerVerdict, StopReason, UserMessage,
+};
 pub(crate) use load::load_open;
 pub use load::{Transcript, load};
+pub use sign::{Sign, Signs};

@@ -4,14 +4,21 @@
 use std::sync::Arc;
 
 use serde_json::error::Category;
+use serde_json::value::RawValue;
 
-use super::entry::{Entry, EntryKind, NestedMessage, ResponseLine, StopReason, UserMessage};
-use super::wire::{Block, Line, Message, ProgressData};
+use super::entry::{
+    Entry, EntryKind, NestedMessage, ResponseLine, ServerVerdict, StopReason, UserMessage,
+};
+use super::sign_reading::signs;
+use super::wire::{Block, Line, Message, ProgressData, ServerDiagnostics};
 use crate::id::{EntryId, Symbol, Symbols};
-use crate::input::{Content, Diagnostics, Kind, Text, moment, read_usage, replace_lone_surrogates};
+use crate::input::{
+    Content, Count, Diagnostics, Kind, Text, moment, read_usage, replace_lone_surrogates,
+};
+use crate::units::Tokens;
 
 /// The model name of messages that the client made itself.
-const SYNTHETIC_MODEL: &str = "<synthetic>";
+pub(super) const SYNTHETIC_MODEL: &str = "<synthetic>";
 
 /// Types of lines that belong to a session without being part of its chain. A file that holds
 /// nothing but these is still a transcript.
@@ -138,7 +145,9 @@ impl<'a> LineParser<'a> {
             Some("user") => Some(user_message(object).unwrap_or(EntryKind::System)),
             Some("assistant") => Some(self.assistant(object, line).unwrap_or(EntryKind::System)),
             Some("system") => Some(self.system(object)),
-            Some("attachment") => Some(EntryKind::Attachment { bytes: object.attachment.0 }),
+            Some("attachment") => {
+                Some(EntryKind::Attachment { bytes: json_length(object.attachment) })
+            }
             Some("progress") => Some(EntryKind::Progress(self.progress(object))),
             // The form of old third-party exports.
             Some("compact_boundary") => Some(EntryKind::CompactBoundary),
@@ -147,6 +156,9 @@ impl<'a> LineParser<'a> {
                 .as_str()
                 .map(|leaf| EntryKind::LastPrompt { leaf: EntryId::of(leaf) }),
             Some("content-replacement") => Some(content_replacement(object)),
+            Some("agent-setting") => {
+                self.symbol(&object.agent_setting).map(EntryKind::AgentSetting)
+            }
             _ => None,
         };
         let Some(kind) = kind else {
@@ -184,6 +196,7 @@ impl<'a> LineParser<'a> {
             session: self.symbol(&object.session_id),
             client_version: self.symbol(&object.version),
             project: self.symbol(&object.cwd),
+            signs: signs(object),
             kind,
         }
     }
@@ -198,12 +211,13 @@ impl<'a> LineParser<'a> {
         if message.model.is(SYNTHETIC_MODEL) {
             return Some(EntryKind::Synthetic { message: self.symbol(&message.id) });
         }
-        let Some(response) = self.response(message, &object.request_id) else {
+        let Some(mut response) = self.response(message, &object.request_id) else {
             if message.usage.0.is_some() {
                 self.reject(Kind::MissingMessageId, line, "the response is left out");
             }
             return None;
         };
+        response.effort = self.symbol(&object.effort);
         Some(EntryKind::Response(Box::new(response)))
     }
 
@@ -229,8 +243,19 @@ impl<'a> LineParser<'a> {
             }),
             tool_uses,
             has_thinking: blocks.iter().any(is_thinking),
+            effort: None,
+            verdict: self.verdict(message.diagnostics.0.as_deref()),
             usage: read_usage(message.usage.0.as_deref()),
         })
+    }
+
+    fn verdict(&mut self, diagnostics: Option<&ServerDiagnostics<'_>>) -> Option<ServerVerdict> {
+        let reason = diagnostics?.cache_miss_reason.0.as_deref()?;
+        let missed = match reason.cache_missed_input_tokens {
+            Count::Value(tokens) => Some(Tokens(tokens)),
+            Count::Missing | Count::Null | Count::Invalid => None,
+        };
+        Some(ServerVerdict { reason: self.symbol(&reason.r#type)?, missed })
     }
 
     fn system(&mut self, object: &Line<'_>) -> EntryKind {
@@ -239,7 +264,7 @@ impl<'a> LineParser<'a> {
             Some("microcompact_boundary") => EntryKind::MicrocompactBoundary,
             Some("away_summary") => EntryKind::AwaySummary,
             Some("stop_hook_summary" | "turn_duration") => EntryKind::TurnEnd,
-            Some("local_command") => EntryKind::LocalCommand { bytes: object.content.0 },
+            Some("local_command") => EntryKind::LocalCommand { bytes: json_length(object.content) },
             Some("model_refusal_fallback") => EntryKind::RefusalFallback {
                 request: self.symbol(&object.request_id),
                 original_model: self.symbol(&object.original_model),
@@ -275,12 +300,17 @@ fn entry_id(text: &Text<'_>) -> Option<EntryId> {
     text.as_str().map(EntryId::of)
 }
 
+/// The length in bytes of a value's JSON text.
+fn json_length(value: Option<&RawValue>) -> u64 {
+    value.map_or(0, |value| value.get().len() as u64)
+}
+
 fn user_message(object: &Line<'_>) -> Option<EntryKind> {
     let message = object.message.0.as_deref()?;
     let mut user = UserMessage { is_meta: object.is_meta.0, ..UserMessage::default() };
     match &message.content {
         Content::Absent => return None,
-        Content::Text(bytes) => user.bytes = *bytes,
+        Content::Text(text) => user.bytes = text.bytes,
         Content::Blocks(blocks) => {
             for block in blocks {
                 add_user_block(&mut user, block);
@@ -293,12 +323,12 @@ fn user_message(object: &Line<'_>) -> Option<EntryKind> {
 fn add_user_block(user: &mut UserMessage, block: &Block<'_>) {
     match block.r#type.as_str() {
         Some("tool_result") => {
-            let bytes = block.content.0;
+            let bytes = json_length(block.content);
             user.bytes += bytes;
             user.tool_results.extend(entry_id(&block.tool_use_id).map(|id| (id, bytes)));
         }
         Some("image" | "document") => user.media += 1,
-        _ => user.bytes += block.text.0 + block.content.0,
+        _ => user.bytes += json_length(block.text) + json_length(block.content),
     }
 }
 
@@ -317,7 +347,7 @@ fn content_replacement(object: &Line<'_>) -> EntryKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::{Millis, Tokens};
+    use crate::units::Millis;
 
     fn parse(lines: &[&[u8]]) -> ParsedLines {
         let file: Arc<str> = "test.jsonl".into();

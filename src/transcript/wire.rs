@@ -4,8 +4,11 @@
 //! Claude Code transcripts). Everything not named here is skipped unread.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
-use crate::input::{Content, Flag, JsonLength, List, Shape, Text, UsageObject};
+use super::sign::{Signs, signs_of_text};
+use crate::input::{Content, Count, Flag, JsonLength, List, Shape, Text, UsageObject};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -41,8 +44,14 @@ pub(super) struct Line<'a> {
     pub(super) data: Shape<ProgressData<'a>>,
     #[serde(borrow, rename = "parentToolUseID")]
     pub(super) parent_tool_use_id: Text<'a>,
-    pub(super) content: JsonLength,
-    pub(super) attachment: JsonLength,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) attachment: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) effort: Text<'a>,
+    #[serde(borrow)]
+    pub(super) agent_setting: Text<'a>,
     #[serde(borrow)]
     pub(super) removed_uuids: List<Text<'a>>,
     #[serde(borrow)]
@@ -65,11 +74,43 @@ pub(super) struct Message<'a> {
     #[serde(borrow)]
     pub(super) model: Text<'a>,
     #[serde(borrow)]
-    pub(super) content: Content<Block<'a>>,
+    pub(super) content: Content<MessageText, Block<'a>>,
     #[serde(borrow)]
     pub(super) stop_reason: Text<'a>,
     #[serde(borrow)]
     pub(super) usage: Shape<UsageObject<'a>>,
+    #[serde(borrow)]
+    pub(super) diagnostics: Shape<ServerDiagnostics<'a>>,
+}
+
+/// What is kept of a message that is one string.
+#[derive(Debug)]
+pub(super) struct MessageText {
+    /// Its length.
+    pub(super) bytes: u64,
+    pub(super) signs: Signs,
+}
+
+impl From<&str> for MessageText {
+    fn from(text: &str) -> Self {
+        Self { bytes: text.len() as u64, signs: signs_of_text(text) }
+    }
+}
+
+/// The service's own verdict on a cache miss.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ServerDiagnostics<'a> {
+    #[serde(borrow)]
+    pub(super) cache_miss_reason: Shape<CacheMissReason<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CacheMissReason<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+    pub(super) cache_missed_input_tokens: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -81,9 +122,33 @@ pub(super) struct Block<'a> {
     pub(super) id: Text<'a>,
     #[serde(borrow)]
     pub(super) tool_use_id: Text<'a>,
-    pub(super) text: JsonLength,
-    pub(super) content: JsonLength,
+    #[serde(borrow)]
+    pub(super) text: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
     pub(super) source: JsonLength,
+}
+
+/// A block inside a tool result.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct InnerBlock<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+}
+
+/// A reminder, a delta, what a hook gave back.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Attachment<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) hook_name: Text<'a>,
+    pub(super) added_names: List<IgnoredAny>,
+    pub(super) removed_names: List<IgnoredAny>,
+    pub(super) readded_names: List<IgnoredAny>,
+    pub(super) is_initial: Flag,
 }
 
 #[derive(Debug, Default, Deserialize)]

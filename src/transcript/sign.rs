@@ -1,0 +1,183 @@
+//! What a line shows that may have changed a prompt in front of what was cached, or that ended the
+//! process that sent it.
+//!
+//! System prompt and tools are not in a transcript; these signs are what it tells of them.
+
+use enumset::{EnumSet, EnumSetType};
+
+/// Something that a line shows.
+#[derive(EnumSetType, Debug, Hash, PartialOrd, Ord)]
+pub enum Sign {
+    /// A hook ran because a session was resumed.
+    SessionResumed,
+    /// A hook ran because a session was started or cleared.
+    SessionStarted,
+    /// The client was left.
+    Exit,
+    /// A tool search loaded tools that had been deferred.
+    ToolsLoaded,
+    /// Deferred tools were added.
+    ToolsAdded,
+    /// Deferred tools were removed.
+    ToolsRemoved,
+    /// The instructions of MCP servers came or went.
+    McpInstructionsChanged,
+    /// Agents were added to or removed from the list that a tool's description holds.
+    AgentsChanged,
+    /// The list of skills was sent anew.
+    SkillsListed,
+    /// A command was given that can change the tools: MCP servers, plugins, permissions.
+    ToolCommand,
+    /// The session was connected to another device, which adds tools.
+    BridgeConnected,
+    /// A command was given that changes the model, the effort or the speed.
+    ModelCommand,
+    /// A command was given that can change the system prompt: output style, folders, settings.
+    SettingsCommand,
+    /// Another command was given, one of a user's own among them.
+    OtherCommand,
+    /// A skill was loaded.
+    SkillLoaded,
+    /// The user interrupted the answer or a tool.
+    Interrupted,
+    /// An image or a document was added.
+    Image,
+    /// The API refused a request, and the client tried again or gave up.
+    ApiError,
+    /// A message that the client made itself in place of an answer.
+    ClientMessage,
+    /// A background task reported to the conversation.
+    TaskNotification,
+    /// The model refused, and another one answered.
+    RefusalFallback,
+}
+
+/// Signs together.
+pub type Signs = EnumSet<Sign>;
+
+impl Sign {
+    /// The field of the line that shows it.
+    #[must_use]
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::SessionResumed | Self::SessionStarted => "attachment.hookName",
+            Self::ToolsLoaded => "message.content[].content[].type",
+            Self::ToolsAdded => "attachment.addedNames",
+            Self::ToolsRemoved => "attachment.removedNames",
+            Self::McpInstructionsChanged | Self::AgentsChanged | Self::SkillsListed => {
+                "attachment.type"
+            }
+            Self::Exit
+            | Self::ToolCommand
+            | Self::ModelCommand
+            | Self::SettingsCommand
+            | Self::OtherCommand
+            | Self::SkillLoaded
+            | Self::Interrupted
+            | Self::TaskNotification => "message.content",
+            Self::Image => "message.content[].type",
+            Self::BridgeConnected | Self::ApiError | Self::RefusalFallback => "subtype",
+            Self::ClientMessage => "message.model",
+        }
+    }
+
+    /// What it tells, in a few words.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::SessionResumed => "the session was resumed",
+            Self::SessionStarted => "a session was started",
+            Self::Exit => "the client was left",
+            Self::ToolsLoaded => "a tool search loaded deferred tools",
+            Self::ToolsAdded => "deferred tools were added",
+            Self::ToolsRemoved => "deferred tools were removed",
+            Self::McpInstructionsChanged => "the instructions of MCP servers changed",
+            Self::AgentsChanged => "the list of agents changed",
+            Self::SkillsListed => "the list of skills was sent",
+            Self::ToolCommand => "a command that can change the tools",
+            Self::BridgeConnected => "the session was connected to another device",
+            Self::ModelCommand => "a command that changes model, effort or speed",
+            Self::SettingsCommand => "a command that can change the system prompt",
+            Self::OtherCommand => "a command was given",
+            Self::SkillLoaded => "a skill was loaded",
+            Self::Interrupted => "the user interrupted",
+            Self::Image => "an image or a document was added",
+            Self::ApiError => "the API refused a request",
+            Self::ClientMessage => "the client made a message itself",
+            Self::TaskNotification => "a background task reported",
+            Self::RefusalFallback => "the model refused and another one answered",
+        }
+    }
+}
+
+/// How far into a text the name of a command is looked for: a tag of its message may stand in
+/// front.
+const COMMAND_WITHIN: usize = 300;
+
+/// The signs at the beginning of a user's text, decoded or as JSON without its quotes: none of the
+/// marks has a character that JSON escapes.
+pub(super) fn signs_of_text(text: &str) -> Signs {
+    if text.starts_with("[Request interrupted by user") {
+        return Sign::Interrupted.into();
+    }
+    if text.starts_with("<task-notification>") {
+        return Sign::TaskNotification.into();
+    }
+    if text.starts_with("Base directory for this skill") {
+        return Sign::SkillLoaded.into();
+    }
+    command_name(text).map(command_sign).into_iter().collect()
+}
+
+/// The name of the slash command that a text reports.
+fn command_name(text: &str) -> Option<&str> {
+    if !text.starts_with("<command-") {
+        return None;
+    }
+    let mut within = text.len().min(COMMAND_WITHIN);
+    while !text.is_char_boundary(within) {
+        within -= 1;
+    }
+    let (_, rest) = text[..within].split_once("<command-name>")?;
+    let (name, _) = rest.split_once('<')?;
+    Some(name.trim_start_matches('/'))
+}
+
+fn command_sign(name: &str) -> Sign {
+    match name {
+        "exit" | "quit" => Sign::Exit,
+        "mcp" | "plugin" | "plugins" | "reload-plugins" | "permissions" | "allowed-tools"
+        | "chrome" | "ide" | "agents" => Sign::ToolCommand,
+        "remote-control" | "rc" | "teleport" => Sign::BridgeConnected,
+        "model" | "effort" | "fast" => Sign::ModelCommand,
+        "output-style" | "config" | "add-dir" | "cd" | "login" | "memory" | "init" => {
+            Sign::SettingsCommand
+        }
+        _ => Sign::OtherCommand,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_known_by_their_names() {
+        let sign = |text: &str| signs_of_text(text);
+        assert_eq!(sign("<command-name>/mcp</command-name>"), Sign::ToolCommand);
+        let behind = "<command-message>exit</command-message>\\n<command-name>/exit</command-name>";
+        assert_eq!(sign(behind), Sign::Exit);
+        assert_eq!(sign("<command-name>/my-own</command-name>"), Sign::OtherCommand);
+        assert_eq!(sign("please write <command-name>/mcp</command-name>"), Signs::new());
+        assert_eq!(sign("<command-name>never closed"), Signs::new());
+        let cut = format!("<command-message>{}", "é".repeat(400));
+        assert_eq!(sign(&cut), Signs::new());
+    }
+
+    #[test]
+    fn marks_count_at_the_beginning_only() {
+        assert_eq!(signs_of_text("[Request interrupted by user for tool use]"), Sign::Interrupted);
+        assert_eq!(signs_of_text("it says [Request interrupted by user]"), Signs::new());
+        assert_eq!(signs_of_text("<task-notification>\n<task-id>"), Sign::TaskNotification);
+    }
+}
