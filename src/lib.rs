@@ -46,6 +46,8 @@ pub mod ledger;
 
 pub mod lint;
 
+pub mod breaks;
+
 pub mod analysis;
 
 pub mod report;

@@ -38,6 +38,9 @@ pub(super) enum Command {
     /// The per-turn ledger and the totals: billed, predicted, and under other policies
     #[command(after_help = ANALYZE_EXAMPLES)]
     Analyze(AnalyzeArgs),
+    /// Every request that read less than it could have: why, and what it cost
+    #[command(after_help = BREAKS_EXAMPLES)]
+    Breaks(BreaksArgs),
     /// How well the rules reproduce the recorded usage
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
@@ -57,6 +60,15 @@ Examples:
   cachesim analyze ~/.claude/projects --since 2026-07-01 --strategy billed,5m,1h,mixed
   cachesim analyze session.jsonl --format jsonl -o ledger.jsonl
   zstdcat old.jsonl.zst | cachesim analyze - --format json";
+
+const BREAKS_EXAMPLES: &str = "\
+Examples:
+  cachesim breaks
+  cachesim breaks session.jsonl --top 50
+  cachesim breaks ~/.claude/projects --since 2026-07-01 --format jsonl -o breaks.jsonl
+  cachesim breaks capture.jsonl --show-text
+
+A break is never reported across a hole in its chain; such requests are counted.";
 
 const PLACE_EXAMPLES: &str = "\
 Examples:
@@ -89,8 +101,8 @@ pub(super) struct AnalyzeArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_STRATEGIES)]
     pub(super) strategy: Vec<String>,
     /// Whether counterfactuals keep the recorded breaks inside the TTL
-    #[arg(long, value_enum, default_value_t = BreaksArg::Keep)]
-    pub(super) breaks: BreaksArg,
+    #[arg(long, value_enum, default_value_t = RecordedBreaksArg::Keep)]
+    pub(super) breaks: RecordedBreaksArg,
     /// How captured prompts are measured.
     #[command(flatten)]
     pub(super) tokens: TokensArgs,
@@ -106,6 +118,32 @@ pub(super) struct AnalyzeArgs {
 }
 
 const DEFAULT_STRATEGIES: &str = "billed,replay,none,5m,1h";
+
+/// `breaks`.
+#[derive(Debug, Args)]
+pub(super) struct BreaksArgs {
+    /// The input.
+    #[command(flatten)]
+    pub(super) input: InputArgs,
+    /// What counts as a break
+    #[arg(long, value_enum, default_value_t = RuleArg::Complete)]
+    pub(super) rule: RuleArg,
+    /// Keep the service's own verdicts out of the causes
+    #[arg(long)]
+    pub(super) ignore_server_reason: bool,
+    /// How captured prompts are measured.
+    #[command(flatten)]
+    pub(super) tokens: TokensArgs,
+    /// The simulation.
+    #[command(flatten)]
+    pub(super) simulation: SimulationArgs,
+    /// The output format
+    #[arg(long, value_enum, default_value_t = BreaksFormat::Jsonl)]
+    pub(super) format: BreaksFormat,
+    /// The output.
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
 
 /// `verify`.
 #[derive(Debug, Args)]
@@ -314,11 +352,20 @@ pub(super) struct OutputArgs {
 
 /// `--breaks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum BreaksArg {
+pub(super) enum RecordedBreaksArg {
     /// They happen under every policy, so that policies differ by themselves alone
     Keep,
     /// They do not happen
     Drop,
+}
+
+/// `--rule`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum RuleArg {
+    /// Reading less than what the request before had read and written
+    Complete,
+    /// The client's rule: over 5 % and 2,000 tokens less than the request before read
+    Client,
 }
 
 /// `--shared-prefix`.
@@ -376,6 +423,13 @@ pub(super) enum AnalyzeFormat {
     Csv,
     /// Tables for a comment or a page
     Markdown,
+}
+
+/// The formats of `breaks`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum BreaksFormat {
+    /// A line for each break, as cachesim.break/v1
+    Jsonl,
 }
 
 /// The formats of `lint`.

@@ -45,6 +45,7 @@ pub fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<(), CliError> {
     match &cli.command {
         Command::Analyze(args) => with_threads(args.input.jobs, || commands::analyze(args)),
+        Command::Breaks(args) => with_threads(args.input.jobs, || commands::breaks(args)),
         Command::Verify(args) => with_threads(args.input.jobs, || commands::verify(args)),
         Command::Place(args) => commands::place(args),
         Command::Lint(args) => with_threads(args.input.jobs, || commands::lint(args)),

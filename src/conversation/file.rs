@@ -231,7 +231,8 @@ impl<'a> Builder<'a> {
                 self.place(response, position, &before);
             }
             self.states[position] = if let Some(response) = self.request_of(position) {
-                State { response: Some(response), root: before.root, ..State::default() }
+                let between = after_line(response, &before);
+                State { response: Some(response), between, continues: None, root: before.root }
             } else {
                 let mut state = before;
                 state.between.add(entry, &mut self.trail);
@@ -359,6 +360,12 @@ impl<'a> Builder<'a> {
         }
         step
     }
+}
+
+/// What lies behind a line of a response: nothing yet, but for what was shown since its first line.
+fn after_line(response: usize, before: &State) -> Between {
+    let goes_on = before.response == Some(response);
+    Between { trail: before.between.trail.filter(|_| goes_on), ..Between::default() }
 }
 
 fn is_not_later(time: Option<Millis>, built: &BuiltResponse) -> bool {

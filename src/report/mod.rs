@@ -3,6 +3,7 @@
 //! them escaped.
 
 mod analyze_view;
+mod break_rows;
 mod document;
 mod escape;
 mod ledger_rows;
@@ -16,6 +17,7 @@ mod verify_json;
 mod verify_view;
 
 pub use analyze_view::analyze_document;
+pub use break_rows::write_break_rows;
 pub use document::{Document, TextStyle};
 pub use escape::{terminal_safe, write_record};
 pub use ledger_rows::{write_csv, write_jsonl};

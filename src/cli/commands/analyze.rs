@@ -1,6 +1,6 @@
 //! `cachesim analyze`.
 
-use crate::cli::args::{AnalyzeArgs, AnalyzeFormat, BreaksArg};
+use crate::cli::args::{AnalyzeArgs, AnalyzeFormat, RecordedBreaksArg};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
@@ -12,7 +12,7 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     let strategies = strategies(&args.strategy)?;
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(false);
-    let keeps_breaks = args.breaks == BreaksArg::Keep;
+    let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let run = Prepared::new(&args.input, &args.simulation, &args.output, options, keeps_breaks)?;
     let ledger = run.ledger(&strategies)?;
     let selection = &run.selection;

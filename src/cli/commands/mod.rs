@@ -1,12 +1,14 @@
 //! One file for each command.
 
 mod analyze;
+mod breaks;
 mod lint;
 mod place;
 mod prices;
 mod verify;
 
 pub(super) use analyze::analyze;
+pub(super) use breaks::breaks;
 pub(super) use lint::lint;
 pub(super) use place::place;
 pub(super) use prices::prices;

@@ -1,0 +1,84 @@
+//! A cause that fits, with what speaks for it.
+
+use serde::Serialize;
+
+use super::cause::Cause;
+use crate::transcript::Sign;
+
+/// How sure a cause is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// The length that was still readable allows it; nothing else speaks for it.
+    Low,
+    /// Something was seen that often has this effect, or a length that names the level.
+    Medium,
+    /// What was seen has this effect by the rules.
+    High,
+}
+
+impl Confidence {
+    /// The word used in every output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+/// What speaks for a cause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// What was seen, without a word of anybody's text.
+    pub meaning: String,
+    /// The file, as a position in the history's, and the line.
+    pub line: Option<(usize, u64)>,
+    /// The field of that line.
+    pub field: Option<&'static str>,
+}
+
+impl Evidence {
+    /// Something that the requests themselves show.
+    pub(super) fn of_figures(meaning: impl Into<String>) -> Self {
+        Self { meaning: meaning.into(), line: None, field: None }
+    }
+
+    /// Something that a line shows.
+    pub(super) fn of_sign(file: usize, line: u64, sign: Sign) -> Self {
+        Self {
+            meaning: sign.meaning().to_owned(),
+            line: Some((file, line)),
+            field: Some(sign.field()),
+        }
+    }
+
+    /// A field of an answer's line.
+    pub(super) fn of_field(
+        file: usize,
+        line: u64,
+        field: &'static str,
+        meaning: impl Into<String>,
+    ) -> Self {
+        Self { meaning: meaning.into(), line: Some((file, line)), field: Some(field) }
+    }
+}
+
+/// A cause that fits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The cause.
+    pub cause: Cause,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// What speaks for it.
+    pub evidence: Vec<Evidence>,
+}
+
+impl Candidate {
+    pub(super) fn new(cause: Cause, confidence: Confidence, evidence: Vec<Evidence>) -> Self {
+        Self { cause, confidence, evidence }
+    }
+}

@@ -1,0 +1,131 @@
+//! A shortfall with everything that a rule may look at.
+
+use super::candidate::Evidence;
+use super::landmarks::Landmarks;
+use super::readable::Readable;
+use super::reads::Reads;
+use crate::conversation::{History, Request, RequestIndex, TrailEntry};
+use crate::input::PromptSplit;
+use crate::prompt::{Prompt, PromptTrace, Step};
+use crate::transcript::{Sign, Signs};
+use crate::units::Tokens;
+
+/// A read up to so many percent above the known end of tools and system prompt is still theirs: a
+/// tool or a word more.
+const SYSTEM_WITHIN_PERCENT: u64 = 102;
+
+/// A request that fell short, and the one before it.
+pub(super) struct Case<'a> {
+    pub(super) history: &'a History,
+    pub(super) request: &'a Request,
+    pub(super) previous: &'a Request,
+    pub(super) step: &'a Step,
+    pub(super) previous_step: &'a Step,
+    pub(super) prompt: &'a Prompt,
+    pub(super) split: PromptSplit,
+    pub(super) previous_split: PromptSplit,
+    pub(super) readable: Readable,
+    /// An earlier request that went on from the same one.
+    pub(super) earlier_branch: Option<RequestIndex>,
+    /// Where tools and system prompt end at least, as far as reads show; zero where they do not.
+    pub(super) system_end: Tokens,
+    trail: Vec<TrailEntry>,
+    signs: Signs,
+}
+
+impl<'a> Case<'a> {
+    pub(super) fn new(
+        reads: &Reads<'a>,
+        trace: &'a PromptTrace,
+        steps: &'a [Step],
+        landmarks: &Landmarks,
+        index: RequestIndex,
+        previous: RequestIndex,
+        earlier_branch: Option<RequestIndex>,
+    ) -> Self {
+        let history = reads.history();
+        let request = history.request(index);
+        let prompt = &trace.prompts[index.0];
+        let file = &history.files[request.file];
+        let mut trail: Vec<TrailEntry> =
+            file.trail.back_from(request.between.trail).copied().collect();
+        trail.reverse();
+        Self {
+            history,
+            request,
+            previous: history.request(previous),
+            step: &steps[index.0],
+            previous_step: &steps[previous.0],
+            prompt,
+            split: reads.split(index),
+            previous_split: reads.split(previous),
+            readable: Readable::of(reads, index, landmarks),
+            earlier_branch,
+            system_end: landmarks.system_end(request).max(prompt.system_prefix),
+            signs: trail.iter().fold(Signs::new(), |signs, entry| signs | entry.signs),
+            trail,
+        }
+    }
+
+    pub(super) fn has(&self, sign: Sign) -> bool {
+        self.signs.contains(sign)
+    }
+
+    pub(super) fn has_any(&self, signs: Signs) -> bool {
+        !self.signs.is_disjoint(signs)
+    }
+
+    /// The lines that show one of some signs, the first of each.
+    pub(super) fn evidence_of(&self, signs: Signs) -> Vec<Evidence> {
+        let first = |sign: Sign| self.trail.iter().find(|entry| entry.signs.contains(sign));
+        signs
+            .iter()
+            .filter_map(|sign| Some((sign, first(sign)?)))
+            .map(|(sign, entry)| Evidence::of_sign(self.request.file, entry.line, sign))
+            .collect()
+    }
+
+    /// Evidence in a field of this request's answer.
+    pub(super) fn answer_field(
+        &self,
+        field: &'static str,
+        meaning: impl Into<String>,
+    ) -> Vec<Evidence> {
+        vec![Evidence::of_field(self.request.file, self.request.line, field, meaning)]
+    }
+
+    /// Evidence in what was still readable.
+    pub(super) fn by_length(&self) -> Vec<Evidence> {
+        vec![Evidence::of_figures(self.readable.meaning())]
+    }
+
+    /// A turn ended before it: the client looks at its settings anew.
+    pub(super) fn begins_turn(&self) -> bool {
+        self.request.between.has_prompt
+    }
+
+    /// Whether no more than tools and system prompt were readable, or less: the change was in front
+    /// of the messages, or at their very beginning.
+    pub(super) fn fell_to_system(&self) -> bool {
+        match self.readable {
+            Readable::Nothing | Readable::SharedPrefix | Readable::WholeSystem => true,
+            Readable::PreviousRead
+            | Readable::EarlierEnd(_)
+            | Readable::EarlierRead
+            | Readable::NewLength => {
+                self.system_end > Tokens::ZERO && self.is_about_system(self.split.read)
+            }
+        }
+    }
+
+    /// Whether messages were still readable, so that tools and system prompt had not changed.
+    pub(super) fn reaches_into_messages(&self) -> bool {
+        let is_behind = self.system_end > Tokens::ZERO && !self.is_about_system(self.split.read);
+        matches!(self.readable, Readable::EarlierEnd(_)) || (is_behind && !self.fell_to_system())
+    }
+
+    fn is_about_system(&self, read: Tokens) -> bool {
+        u128::from(read.0) * 100
+            <= u128::from(self.system_end.0) * u128::from(SYSTEM_WITHIN_PERCENT)
+    }
+}

@@ -1,0 +1,257 @@
+//! Every request that read less than it could have.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::candidate::Candidate;
+use super::case::Case;
+use super::cause::Cause;
+use super::landmarks::Landmarks;
+use super::readable::{Class, Readable};
+use super::reads::Reads;
+use super::rules::candidates;
+use super::siblings::siblings;
+use super::verdict::apply_verdict;
+use crate::basis::Basis;
+use crate::conversation::{History, RequestIndex};
+use crate::ledger::{Ledger, Selection};
+use crate::prompt::{PromptTrace, Step};
+use crate::units::{Picodollars, Tokens};
+
+/// A read may fall this short by rendering noise alone: a message is rendered in a few tokens more
+/// or less when it is read again.
+const NOISE: Tokens = Tokens(50);
+
+/// What counts as falling short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DetectionRule {
+    /// Reading less than the request before had left: what it read and wrote.
+    #[default]
+    Complete,
+    /// The client's own rule: over 5 % and at least 2,000 tokens less than the request before read;
+    /// not on Haiku, and not after a compaction.
+    Client,
+}
+
+/// How breaks are found.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// What counts as one.
+    pub rule: DetectionRule,
+    /// Whether the service's verdicts are kept out of the causes.
+    pub ignores_server_reason: bool,
+}
+
+/// A request that read less than it could have.
+#[derive(Clone, Debug)]
+pub struct Break {
+    /// The request.
+    pub request: RequestIndex,
+    /// What happened to the cache.
+    pub class: Class,
+    /// Why.
+    pub cause: Cause,
+    /// Why, as far as can be told without the service's verdict.
+    pub inferred: Cause,
+    /// Every cause that fits, the surest first.
+    pub candidates: Vec<Candidate>,
+    /// From the start of the request before to its own, in milliseconds.
+    pub gap: Option<i64>,
+    /// Whether the entry should have been alive: its TTL is known and was not exceeded.
+    pub is_inside_ttl: bool,
+    /// What could have been read: what the request before had read and written.
+    pub expected: Tokens,
+    /// What was read.
+    pub read: Tokens,
+    /// What had to be sent again, as far as the prompt still had it.
+    pub rewritten: Tokens,
+    /// What these tokens rest on.
+    pub basis: Basis,
+    /// What that cost more than reading it; `None` where the model has no price.
+    pub excess: Option<Picodollars>,
+    /// What the rules, too, charge of that: an expiry is one in the replay as well.
+    pub predicted: Option<Picodollars>,
+}
+
+impl Break {
+    /// How much less was read than could have been.
+    #[must_use]
+    pub fn shortfall(&self) -> Tokens {
+        self.expected.saturating_sub(self.read)
+    }
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Breaks {
+    /// The breaks, session by session, in time order.
+    pub list: Vec<Break>,
+    /// Requests that were compared with the one before them.
+    pub compared: u64,
+    /// Requests behind a hole in their chain.
+    pub not_comparable: u64,
+    /// First requests of a chain, which have none before them.
+    pub openings: u64,
+}
+
+/// Finds the breaks among the selected requests. `None` unless the ledger has `billed` and `replay`.
+#[must_use]
+pub fn find(
+    ledger: &Ledger<'_>,
+    trace: &PromptTrace,
+    steps: &[Step],
+    selection: &Selection,
+    options: Options,
+) -> Option<Breaks> {
+    let reads = Reads::new(ledger)?;
+    let history = ledger.history;
+    let finder = Finder {
+        landmarks: Landmarks::collect(history, steps),
+        branches: earlier_branches(history),
+        reads,
+        trace,
+        steps,
+        options,
+    };
+    let mut breaks = Breaks::default();
+    for index in selection.requests() {
+        finder.look_at(index, &mut breaks);
+    }
+    if options.rule == DetectionRule::Complete {
+        finder.add_siblings(selection, &mut breaks);
+    }
+    Some(breaks)
+}
+
+struct Finder<'a> {
+    reads: Reads<'a>,
+    landmarks: Landmarks,
+    branches: FxHashMap<RequestIndex, RequestIndex>,
+    trace: &'a PromptTrace,
+    steps: &'a [Step],
+    options: Options,
+}
+
+/// The requests that go on from one that another has gone on from before.
+fn earlier_branches(history: &History) -> FxHashMap<RequestIndex, RequestIndex> {
+    let mut first: FxHashMap<RequestIndex, RequestIndex> = FxHashMap::default();
+    let mut branches = FxHashMap::default();
+    for (index, request) in history.requests.iter().enumerate() {
+        let Some(predecessor) = request.predecessor else { continue };
+        let index = RequestIndex(index);
+        let earliest = *first.entry(predecessor).or_insert(index);
+        if earliest != index {
+            branches.insert(index, earliest);
+        }
+    }
+    branches
+}
+
+impl Finder<'_> {
+    fn look_at(&self, index: RequestIndex, breaks: &mut Breaks) {
+        let request = self.reads.history().request(index);
+        let Some(previous) = request.predecessor else {
+            breaks.openings += 1;
+            return;
+        };
+        if request.between.has_hole {
+            breaks.not_comparable += 1;
+            return;
+        }
+        breaks.compared += 1;
+        if self.is_break(index, previous) {
+            breaks.list.push(self.diagnose(index, previous));
+        }
+    }
+
+    fn is_break(&self, index: RequestIndex, previous: RequestIndex) -> bool {
+        let (split, before) = (self.reads.split(index), self.reads.split(previous));
+        match self.options.rule {
+            DetectionRule::Complete => before.cached_end().saturating_sub(split.read) > NOISE,
+            DetectionRule::Client => {
+                let history = self.reads.history();
+                let lost = before.read.saturating_sub(split.read);
+                !history.request(index).between.has_compaction
+                    && !history.model(index).contains("haiku")
+                    && lost >= Tokens(2_000)
+                    && !split.read.is_at_least_percent_of(95, before.read)
+            }
+        }
+    }
+
+    fn diagnose(&self, index: RequestIndex, previous: RequestIndex) -> Break {
+        let case = Case::new(
+            &self.reads,
+            self.trace,
+            self.steps,
+            &self.landmarks,
+            index,
+            previous,
+            self.branches.get(&index).copied(),
+        );
+        let mut fitting = candidates(&case);
+        let first = |fitting: &[Candidate]| fitting.first().map_or(Cause::Unknown, |one| one.cause);
+        let inferred = first(&fitting);
+        if !self.options.ignores_server_reason {
+            apply_verdict(&case, &mut fitting);
+        }
+        let expected = self.reads.split(previous).cached_end();
+        let step = &self.steps[index.0];
+        let is_inside_ttl =
+            step.gap.zip(step.predecessor_ttl).is_some_and(|(gap, ttl)| gap < ttl.millis());
+        Break {
+            cause: first(&fitting),
+            inferred,
+            candidates: fitting,
+            gap: step.gap,
+            is_inside_ttl,
+            ..self.unexplained(index, expected, case.readable.class())
+        }
+    }
+
+    /// A break without its causes.
+    fn unexplained(&self, index: RequestIndex, expected: Tokens, class: Class) -> Break {
+        let read = self.reads.split(index).read;
+        let prompt = self.reads.ledger.prompt_total(index);
+        let rewritten = expected.min(prompt).saturating_sub(read);
+        Break {
+            request: index,
+            class,
+            cause: Cause::Unknown,
+            inferred: Cause::Unknown,
+            candidates: Vec::new(),
+            gap: None,
+            is_inside_ttl: true,
+            expected,
+            read,
+            rewritten,
+            basis: self.reads.basis(index),
+            excess: self.reads.excess(index, rewritten),
+            predicted: self.reads.predicted_excess(index, expected),
+        }
+    }
+
+    /// First requests of sub-agents that were sent before a sibling's write could be read.
+    fn add_siblings(&self, selection: &Selection, breaks: &mut Breaks) {
+        let selected: FxHashSet<RequestIndex> = selection.requests().collect();
+        let found = siblings(self.reads.history(), self.steps);
+        for sibling in found.into_iter().filter(|one| selected.contains(&one.request)) {
+            let readable = Readable::of(&self.reads, sibling.request, &self.landmarks);
+            let class = match readable.class() {
+                Class::FellToZero => Class::FellToZero,
+                _ => Class::Partial,
+            };
+            let cause = Cause::WriteNotVisible;
+            breaks.list.push(Break {
+                cause,
+                inferred: cause,
+                candidates: vec![sibling.candidate],
+                gap: Some(sibling.gap),
+                basis: Basis::Derived,
+                ..self.unexplained(sibling.request, sibling.shared, class)
+            });
+        }
+        let place: FxHashMap<RequestIndex, usize> =
+            selection.requests().enumerate().map(|(place, index)| (index, place)).collect();
+        breaks.list.sort_by_key(|one| place.get(&one.request).copied());
+    }
+}

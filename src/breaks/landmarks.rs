@@ -1,0 +1,109 @@
+//! Lengths that other requests have shown: where the shared prefix ends, and where tools and system
+//! prompt do.
+
+use rustc_hash::FxHashMap;
+
+use crate::conversation::{History, Request};
+use crate::id::Symbol;
+use crate::prompt::{Step, StepKind};
+use crate::units::Tokens;
+
+/// Prefixes that differ by less than this share are the same but for a word: a date, a path, a tool
+/// that was loaded.
+const SAME_WITHIN_PERCENT: u64 = 1;
+
+/// Sessions are comparable for one model and client, main chains and agents apart.
+type Kind = (Symbol, Option<Symbol>, bool);
+
+/// A conversation: its session and agent.
+type Conversation = (Symbol, Option<Symbol>);
+
+/// What reads have shown.
+#[derive(Debug, Default)]
+pub(super) struct Landmarks {
+    /// What first requests read, and what expiries left, rising, each with its session.
+    shared: FxHashMap<Kind, Vec<(Tokens, Symbol)>>,
+    /// What was left where the messages were rewritten inside the TTL.
+    systems: FxHashMap<Conversation, Vec<Tokens>>,
+    /// What the first request of a conversation read.
+    own_openings: FxHashMap<Conversation, Tokens>,
+}
+
+fn kind(request: &Request) -> Kind {
+    (request.model, request.client_version, request.agent.is_some())
+}
+
+fn conversation(request: &Request) -> Conversation {
+    (request.session, request.agent)
+}
+
+impl Landmarks {
+    /// Collects what the requests of transcripts show.
+    pub(super) fn collect(history: &History, steps: &[Step]) -> Self {
+        let mut landmarks = Self::default();
+        for (request, step) in history.of_transcripts().iter().zip(steps) {
+            let read = request.recorded().prompt.read;
+            if read == Tokens::ZERO {
+                continue;
+            }
+            match step.kind {
+                StepKind::Opening => {
+                    landmarks.add_shared(request, read);
+                    landmarks.own_openings.entry(conversation(request)).or_insert(read);
+                }
+                StepKind::Expired if read.0 * 2 < step.previous_end.0 => {
+                    landmarks.add_shared(request, read);
+                }
+                StepKind::Rewritten if request.between.has_compaction => {
+                    landmarks.systems.entry(conversation(request)).or_default().push(read);
+                }
+                _ => {}
+            }
+        }
+        for shared in landmarks.shared.values_mut() {
+            shared.sort_unstable();
+            shared.dedup();
+        }
+        landmarks
+    }
+
+    fn add_shared(&mut self, request: &Request, read: Tokens) {
+        self.shared.entry(kind(request)).or_default().push((read, request.session));
+    }
+
+    /// Whether the first request of the conversation read about as much, or other sessions' first
+    /// requests or expiries did.
+    pub(super) fn is_shared_prefix(&self, request: &Request, read: Tokens) -> bool {
+        let is_own = |opening: &Tokens| is_about(*opening, read);
+        if self.own_openings.get(&conversation(request)).is_some_and(is_own) {
+            return true;
+        }
+        let shared = self.shared.get(&kind(request)).map(Vec::as_slice).unwrap_or_default();
+        let margin = read.share(SAME_WITHIN_PERCENT, 100);
+        let from = shared.partition_point(|(one, _)| *one < read.saturating_sub(margin));
+        let near = shared[from..].iter().take_while(|(one, _)| *one <= read + margin);
+        near.map(|(_, session)| session).any(|session| *session != request.session)
+    }
+
+    /// Whether compactions of the session left just this, and more than the shared prefix.
+    pub(super) fn is_whole_system(&self, request: &Request, read: Tokens) -> bool {
+        let is_shared = self
+            .own_openings
+            .get(&conversation(request))
+            .is_some_and(|opening| is_about(*opening, read));
+        let systems = self.systems.get(&conversation(request));
+        !is_shared && systems.is_some_and(|systems| systems.contains(&read))
+    }
+
+    /// How large tools and system prompt of a conversation are at least, as far as reads show.
+    pub(super) fn system_end(&self, request: &Request) -> Tokens {
+        let systems = self.systems.get(&conversation(request)).into_iter().flatten();
+        let own = self.own_openings.get(&conversation(request));
+        systems.chain(own).copied().max().unwrap_or_default()
+    }
+}
+
+/// Whether two lengths differ by no more than a word in a prompt.
+fn is_about(one: Tokens, other: Tokens) -> bool {
+    one.abs_diff(other) <= one.max(other).share(SAME_WITHIN_PERCENT, 100)
+}

@@ -1,0 +1,20 @@
+//! Cache misses that should not have been: what was lost, why, and what it cost.
+//!
+//! Every request is held against what the one before it had left in the cache. Where it read less,
+//! rules look for causes in what lies between the two and in the length that was still readable.
+
+mod candidate;
+mod case;
+mod cause;
+mod find;
+mod landmarks;
+mod readable;
+mod reads;
+mod rules;
+mod siblings;
+mod verdict;
+
+pub use candidate::{Candidate, Confidence, Evidence};
+pub use cause::Cause;
+pub use find::{Break, Breaks, DetectionRule, Options, find};
+pub use readable::{Class, Readable};

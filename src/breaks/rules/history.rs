@@ -1,0 +1,61 @@
+//! Causes in the messages: summarised, cleared, rewound, or rendered in another way.
+
+use crate::breaks::candidate::{Candidate, Confidence, Evidence};
+use crate::breaks::case::Case;
+use crate::breaks::cause::Cause;
+use crate::breaks::readable::Readable;
+use crate::transcript::Sign;
+
+/// After a compaction only tools and system prompt are the same.
+pub(super) fn compaction(case: &Case<'_>) -> Option<Candidate> {
+    if !case.request.between.has_compaction {
+        return None;
+    }
+    let evidence = vec![Evidence::of_figures("a compact boundary lies between the requests")];
+    Some(Candidate::new(Cause::Compaction, Confidence::High, evidence))
+}
+
+/// A microcompaction clears old tool results; everything behind the first of them is lost.
+pub(super) fn microcompaction(case: &Case<'_>) -> Option<Candidate> {
+    if !case.request.between.has_microcompaction {
+        return None;
+    }
+    let evidence = vec![Evidence::of_figures("a microcompact boundary lies between the requests")];
+    Some(Candidate::new(Cause::Microcompaction, Confidence::High, evidence))
+}
+
+/// A model that keeps the thinking of the last turn only loses the messages from the first dropped
+/// block on, when a new prompt arrives.
+pub(super) fn thinking_stripped(case: &Case<'_>) -> Option<Candidate> {
+    case.step.dropped_thinking?;
+    let is_explained = case.split.read >= case.step.kept_end || case.split.read >= case.system_end;
+    let confidence = if is_explained { Confidence::High } else { Confidence::Medium };
+    let meaning = "the prompt shrank at a new turn, on a model that drops earlier thinking";
+    Some(Candidate::new(Cause::ThinkingStripped, confidence, vec![Evidence::of_figures(meaning)]))
+}
+
+/// The presence of images stands in front of the messages; one that comes or goes loses them.
+pub(super) fn image(case: &Case<'_>) -> Option<Candidate> {
+    if !case.has(Sign::Image) || case.reaches_into_messages() {
+        return None;
+    }
+    Some(Candidate::new(
+        Cause::ImageChanged,
+        Confidence::Medium,
+        case.evidence_of(Sign::Image.into()),
+    ))
+}
+
+/// A conversation that goes on from an earlier point should find what was cached there; where it
+/// does not, what lies behind that point had been sent in another form.
+pub(super) fn rewound(case: &Case<'_>) -> Option<Candidate> {
+    let branch = case.history.request(case.earlier_branch?);
+    let meaning = "another request went on from the same one before";
+    let line = Evidence::of_field(branch.file, branch.line, "parentUuid", meaning);
+    let confidence = match case.readable {
+        Readable::EarlierEnd(_) => Confidence::High,
+        _ if case.fell_to_system() => Confidence::Low,
+        _ => Confidence::Medium,
+    };
+    Some(Candidate::new(Cause::Rewound, confidence, vec![line]))
+}

@@ -1,0 +1,55 @@
+//! Another process went on with the session: it renders system prompt, tools and reminders anew.
+
+use crate::breaks::candidate::{Candidate, Confidence, Evidence};
+use crate::breaks::case::Case;
+use crate::breaks::cause::Cause;
+use crate::transcript::Sign;
+
+/// A new version has another system prompt and other tools.
+pub(super) fn client_version(case: &Case<'_>) -> Option<Candidate> {
+    let (before, after) = (case.previous.client_version?, case.request.client_version?);
+    if before == after {
+        return None;
+    }
+    let text = |version| case.history.symbols.text(version);
+    let meaning = format!("{} before, {} now", text(before), text(after));
+    let confidence = if case.reaches_into_messages() { Confidence::Low } else { Confidence::High };
+    Some(Candidate::new(
+        Cause::ClientVersionChanged,
+        confidence,
+        case.answer_field("version", meaning),
+    ))
+}
+
+/// The session was left and resumed: a hook says so, the client was left, another file goes on with
+/// it, or a call was never answered.
+pub(super) fn resumed(case: &Case<'_>) -> Option<Candidate> {
+    let evidence = case.evidence_of(Sign::SessionResumed | Sign::Exit);
+    if !evidence.is_empty() {
+        return Some(Candidate::new(Cause::Resumed, Confidence::High, evidence));
+    }
+    if case.request.session != case.previous.session || case.request.file != case.previous.file {
+        let meaning = "another session goes on from there";
+        return Some(Candidate::new(
+            Cause::Resumed,
+            Confidence::High,
+            case.answer_field("sessionId", meaning),
+        ));
+    }
+    if is_abandoned(case) {
+        let (file, line) = (case.previous.file, case.previous.line);
+        let meaning = "a tool call was never answered, and a new prompt came";
+        let call = Evidence::of_field(file, line, "message.content[].type", meaning);
+        return Some(Candidate::new(Cause::Resumed, Confidence::Medium, vec![call]));
+    }
+    None
+}
+
+/// Whether the turn before broke off without an interruption: its process ended.
+fn is_abandoned(case: &Case<'_>) -> bool {
+    !case.previous.ends_turn
+        && case.request.between.has_prompt
+        && case.request.between.tool_result_messages == 0
+        && !case.has(Sign::Interrupted)
+        && !case.previous.output_is_lower_bound
+}

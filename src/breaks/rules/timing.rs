@@ -1,0 +1,107 @@
+//! Causes in time and size: expired, not yet written, too short, too far back, or dropped.
+
+use super::level::signs_of_change;
+use crate::breaks::candidate::{Candidate, Confidence, Evidence};
+use crate::breaks::case::Case;
+use crate::breaks::cause::Cause;
+use crate::breaks::readable::Readable;
+use crate::cache::LOOKBACK;
+use crate::ttl::Ttl;
+use crate::units::Tokens;
+
+/// Gaps from this share of the TTL on may have exceeded it: starts are known to a few seconds.
+/// (Measured: at 0.95 to 1.05 of the TTL some requests still hit and some do not.)
+const GREY_FROM_PERCENT: i64 = 95;
+
+/// A write that is not readable yet is one of seconds ago.
+const NOT_YET_VISIBLE_MILLIS: i64 = 60_000;
+
+/// The entry was older than its TTL, from start to start.
+pub(super) fn expiry(case: &Case<'_>) -> Option<Candidate> {
+    let (gap, ttl) = (case.step.gap?, case.step.predecessor_ttl?);
+    let confidence = if gap >= ttl.millis() {
+        Confidence::High
+    } else if gap * 100 >= ttl.millis() * GREY_FROM_PERCENT && case.fell_to_system() {
+        Confidence::Medium
+    } else {
+        return None;
+    };
+    let whose = if case.request.agent.is_some() { "a sub-agent's entry" } else { "the entry" };
+    let meaning = format!(
+        "{} s after the start of the request before; {whose} was for {}",
+        gap / 1_000,
+        name(ttl)
+    );
+    Some(Candidate::new(Cause::expiry(ttl), confidence, case.answer_field("timestamp", meaning)))
+}
+
+fn name(ttl: Ttl) -> &'static str {
+    match ttl {
+        Ttl::FiveMinutes => "five minutes",
+        Ttl::OneHour => "an hour",
+    }
+}
+
+/// A prompt below the model's minimum is neither stored nor read.
+pub(super) fn below_minimum(case: &Case<'_>) -> Option<Candidate> {
+    let total = case.prompt.total;
+    let is_cached = case.split.cached_end() > Tokens::ZERO;
+    if total >= case.prompt.minimum || is_cached {
+        return None;
+    }
+    let meaning = format!(
+        "a prompt of {} tokens, and the model caches from {} on",
+        total.0, case.prompt.minimum.0
+    );
+    Some(Candidate::new(Cause::BelowMinimum, Confidence::High, vec![Evidence::of_figures(meaning)]))
+}
+
+/// What was written last was not readable, though all before it was. In the middle of a turn the
+/// client only appends, so that the write came too late; at a turn's beginning it may have rendered
+/// the last messages anew.
+pub(super) fn write_not_visible(case: &Case<'_>) -> Option<Candidate> {
+    let has_written = case.previous_split.written() > Tokens::ZERO;
+    let is_recent = case.step.gap? < NOT_YET_VISIBLE_MILLIS;
+    let confidence = match case.readable {
+        Readable::PreviousRead if has_written && is_recent => Confidence::Medium,
+        Readable::PreviousRead if has_written => Confidence::Low,
+        Readable::EarlierEnd(_) if is_recent && !case.begins_turn() => Confidence::Medium,
+        _ => return None,
+    };
+    let mut evidence = case.by_length();
+    let meaning = format!("{} s after the start of the request before", case.step.gap? / 1_000);
+    evidence.extend(case.answer_field("timestamp", meaning));
+    Some(Candidate::new(Cause::WriteNotVisible, confidence, evidence))
+}
+
+/// A marker finds no entry that lies more positions in front of it than it looks back.
+pub(super) fn lookback(case: &Case<'_>) -> Option<Candidate> {
+    let between = &case.request.between;
+    // A run of results is one position; every other message and reminder is at least one.
+    let others = between.user_messages.saturating_sub(between.tool_result_messages);
+    let added = others + between.attachments + u32::from(between.tool_result_messages > 0);
+    if added < LOOKBACK || case.reaches_into_messages() {
+        return None;
+    }
+    let meaning =
+        format!("about {added} positions were added; a marker looks back over {LOOKBACK}");
+    Some(Candidate::new(
+        Cause::LookbackExceeded,
+        Confidence::Medium,
+        vec![Evidence::of_figures(meaning)],
+    ))
+}
+
+/// Inside the TTL, in the middle of a turn, and nothing seen to change: the service dropped the
+/// entry.
+pub(super) fn server_side(case: &Case<'_>) -> Option<Candidate> {
+    if case.begins_turn() || case.has_any(signs_of_change()) || case.step.is_rewritten {
+        return None;
+    }
+    let meaning = "inside the TTL, in the middle of a turn, and nothing was seen to change";
+    Some(Candidate::new(
+        Cause::LikelyServerSide,
+        Confidence::Low,
+        vec![Evidence::of_figures(meaning)],
+    ))
+}

@@ -1,0 +1,33 @@
+//! `cachesim breaks`.
+
+use crate::breaks::{self, DetectionRule, Options};
+use crate::cli::args::{BreaksArgs, BreaksFormat, RuleArg};
+use crate::cli::error::CliError;
+use crate::cli::output::Output;
+use crate::cli::prepared::Prepared;
+use crate::report::write_break_rows;
+use crate::strategy::Strategy;
+
+/// Every request that read less than it could have.
+///
+/// # Panics
+/// Never: the record and its replay are simulated.
+pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
+    let output = Output::open(&args.output)?;
+    let options = args.tokens.read_options(true);
+    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, true)?;
+    let strategies = ["billed", "replay", "5m", "1h"]
+        .map(|name| Strategy::by_name(name).expect("every name is a strategy's"));
+    let ledger = run.ledger(&strategies)?;
+    let rule = match args.rule {
+        RuleArg::Complete => DetectionRule::Complete,
+        RuleArg::Client => DetectionRule::Client,
+    };
+    let options = Options { rule, ignores_server_reason: args.ignore_server_reason };
+    let found = breaks::find(&ledger, &run.trace, &run.steps, &run.selection, options)
+        .expect("the record and its replay are simulated");
+    let history = &run.history;
+    match args.format {
+        BreaksFormat::Jsonl => output.write(|out| write_break_rows(history, &found, out)),
+    }
+}

@@ -1,0 +1,100 @@
+//! `cachesim.break/v1`: a line for each break.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::escape::SafeJson;
+use crate::breaks::{Break, Breaks, Candidate, Cause, Class, Confidence};
+use crate::conversation::History;
+use crate::units::{Picodollars, Tokens};
+
+const SCHEMA: &str = "cachesim.break/v1";
+
+#[derive(Serialize)]
+struct BreakRow<'a> {
+    schema: &'static str,
+    session_id: &'a str,
+    agent_id: Option<&'a str>,
+    request_id: Option<&'a str>,
+    message_id: Option<&'a str>,
+    timestamp: Option<String>,
+    model: &'a str,
+    class: Class,
+    cause: Cause,
+    expected: bool,
+    evidence: Vec<EvidenceRow<'a>>,
+    gap_s: Option<f64>,
+    expected_read_tokens: Tokens,
+    cache_read_input_tokens: Tokens,
+    rewritten_tokens: Tokens,
+    excess_usd: Option<Picodollars>,
+    server_reason: Option<&'a str>,
+}
+
+/// What speaks for a cause; those of the row's cause come first.
+#[derive(Serialize)]
+struct EvidenceRow<'a> {
+    cause: Cause,
+    confidence: Confidence,
+    meaning: &'a str,
+    file: Option<&'a str>,
+    line: Option<u64>,
+    field: Option<&'static str>,
+}
+
+impl<'a> BreakRow<'a> {
+    fn new(history: &'a History, found: &'a Break) -> Self {
+        let request = history.request(found.request);
+        Self {
+            schema: SCHEMA,
+            session_id: history.symbols.text(request.session),
+            agent_id: history.text(request.agent),
+            request_id: history.text(request.request),
+            message_id: history.text(request.message),
+            timestamp: request.answered.map(|at| at.to_string()),
+            model: history.symbols.text(request.model),
+            class: found.class,
+            cause: found.cause,
+            expected: found.cause.is_expected(),
+            evidence: evidence(history, &found.candidates),
+            gap_s: found.gap.map(seconds),
+            expected_read_tokens: found.expected,
+            cache_read_input_tokens: found.read,
+            rewritten_tokens: found.rewritten,
+            excess_usd: found.excess,
+            server_reason: history.text(request.verdict.map(|verdict| verdict.reason)),
+        }
+    }
+}
+
+fn evidence<'a>(history: &'a History, candidates: &'a [Candidate]) -> Vec<EvidenceRow<'a>> {
+    let of = |candidate: &'a Candidate| {
+        candidate.evidence.iter().map(move |one| EvidenceRow {
+            cause: candidate.cause,
+            confidence: candidate.confidence,
+            meaning: &one.meaning,
+            file: one.line.map(|(file, _)| &*history.files[file].label),
+            line: one.line.map(|(_, line)| line),
+            field: one.field,
+        })
+    };
+    candidates.iter().flat_map(of).collect()
+}
+
+#[allow(clippy::cast_precision_loss)] // milliseconds of years are exact in a float
+fn seconds(millis: i64) -> f64 {
+    millis as f64 / 1_000.0
+}
+
+/// Writes the breaks as JSON Lines.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_break_rows(history: &History, breaks: &Breaks, out: &mut dyn Write) -> io::Result<()> {
+    for found in &breaks.list {
+        serde_json::to_writer(SafeJson(&mut *out), &BreakRow::new(history, found))?;
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
