@@ -38,12 +38,14 @@ pub struct Evidence {
     pub line: Option<(usize, u64)>,
     /// The field of that line.
     pub field: Option<&'static str>,
+    /// The sign that the line shows.
+    pub sign: Option<Sign>,
 }
 
 impl Evidence {
     /// Something that the requests themselves show.
     pub(super) fn of_figures(meaning: impl Into<String>) -> Self {
-        Self { meaning: meaning.into(), line: None, field: None }
+        Self { meaning: meaning.into(), line: None, field: None, sign: None }
     }
 
     /// Something that a line shows.
@@ -52,6 +54,7 @@ impl Evidence {
             meaning: sign.meaning().to_owned(),
             line: Some((file, line)),
             field: Some(sign.field()),
+            sign: Some(sign),
         }
     }
 
@@ -62,7 +65,8 @@ impl Evidence {
         field: &'static str,
         meaning: impl Into<String>,
     ) -> Self {
-        Self { meaning: meaning.into(), line: Some((file, line)), field: Some(field) }
+        let line = Some((file, line));
+        Self { meaning: meaning.into(), line, field: Some(field), sign: None }
     }
 }
 

@@ -116,6 +116,42 @@ impl Cause {
         }
     }
 
+    /// In a few words.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::TtlExpired5m => "an entry for five minutes expired",
+            Self::TtlExpired1h => "an entry for an hour expired",
+            Self::ModelChanged => "another model",
+            Self::EffortChanged => "another effort",
+            Self::FastModeChanged => "fast mode was switched",
+            Self::ToolsChanged => "the tools changed",
+            Self::SystemPromptChanged => "the system prompt changed",
+            Self::MessagesRewritten => "earlier messages were sent in another form",
+            Self::Rewound => "the conversation was rewound",
+            Self::ImageChanged => "images came, went or changed",
+            Self::ThinkingChanged => "the thinking settings changed",
+            Self::ToolChoiceChanged => "tool_choice changed",
+            Self::BetasChanged => "beta headers changed",
+            Self::ScopeChanged => "a marker's scope changed",
+            Self::TtlTierChanged => "the TTL of the markers changed",
+            Self::AutoModeChanged => "auto mode was switched",
+            Self::OverageChanged => "the account went into or out of overage",
+            Self::CachedMicrocompactionChanged => "cached microcompaction was switched or edited",
+            Self::ExtraBodyChanged => "other fields of the body changed",
+            Self::Compaction => "the conversation was summarised",
+            Self::Microcompaction => "old tool results were cleared",
+            Self::Resumed => "the session was left and resumed",
+            Self::ClientVersionChanged => "another version of the client",
+            Self::ThinkingStripped => "the model dropped earlier thinking",
+            Self::BelowMinimum => "the prompt is too short to be cached",
+            Self::LookbackExceeded => "more was added than a marker looks back",
+            Self::WriteNotVisible => "the last write could not be read yet",
+            Self::LikelyServerSide => "the service dropped the entry",
+            Self::Unknown => "nothing tells why",
+        }
+    }
+
     /// Whether the miss follows from what was done, so that nobody is surprised: a compaction, an
     /// expiry.
     #[must_use]

@@ -131,6 +131,9 @@ pub(super) struct BreaksArgs {
     /// Keep the service's own verdicts out of the causes
     #[arg(long)]
     pub(super) ignore_server_reason: bool,
+    /// How many breaks the table lists one by one, the dearest first
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(super) top: usize,
     /// How captured prompts are measured.
     #[command(flatten)]
     pub(super) tokens: TokensArgs,
@@ -138,7 +141,7 @@ pub(super) struct BreaksArgs {
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
     /// The output format
-    #[arg(long, value_enum, default_value_t = BreaksFormat::Jsonl)]
+    #[arg(long, value_enum, default_value_t = BreaksFormat::Table)]
     pub(super) format: BreaksFormat,
     /// The output.
     #[command(flatten)]
@@ -428,8 +431,16 @@ pub(super) enum AnalyzeFormat {
 /// The formats of `breaks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum BreaksFormat {
+    /// Tables for a terminal
+    Table,
+    /// Sums and patterns, as cachesim.breaks/v1
+    Json,
     /// A line for each break, as cachesim.break/v1
     Jsonl,
+    /// The same lines as CSV
+    Csv,
+    /// Tables for a comment or a page
+    Markdown,
 }
 
 /// The formats of `lint`.

@@ -1,10 +1,11 @@
-//! `cachesim.break/v1`: a line for each break.
+//! `cachesim.break/v1`: a line for each break, as JSON or CSV.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::escape::SafeJson;
+use super::escape::{SafeJson, csv_cell};
+use super::ledger_rows::to_io;
 use crate::breaks::{Break, Breaks, Candidate, Cause, Class, Confidence};
 use crate::conversation::History;
 use crate::units::{Picodollars, Tokens};
@@ -97,4 +98,63 @@ pub fn write_break_rows(history: &History, breaks: &Breaks, out: &mut dyn Write)
         out.write_all(b"\n")?;
     }
     Ok(())
+}
+
+const COLUMNS: [&str; 17] = [
+    "schema",
+    "session_id",
+    "agent_id",
+    "request_id",
+    "message_id",
+    "timestamp",
+    "model",
+    "class",
+    "cause",
+    "expected",
+    "evidence",
+    "gap_s",
+    "expected_read_tokens",
+    "cache_read_input_tokens",
+    "rewritten_tokens",
+    "excess_usd",
+    "server_reason",
+];
+
+/// Writes the breaks as CSV with the same columns; the evidence for the row's cause is one cell.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_break_csv(history: &History, breaks: &Breaks, out: &mut dyn Write) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(COLUMNS).map_err(to_io)?;
+    for found in &breaks.list {
+        csv.write_record(cells(&BreakRow::new(history, found))).map_err(to_io)?;
+    }
+    csv.flush()
+}
+
+fn cells(row: &BreakRow<'_>) -> [String; 17] {
+    let text = |text: &str| csv_cell(text).into_owned();
+    let optional = |value: Option<&str>| value.map(text).unwrap_or_default();
+    let evidence = row.evidence.iter().filter(|one| one.cause == row.cause);
+    let evidence: Vec<&str> = evidence.map(|one| one.meaning).collect();
+    [
+        text(row.schema),
+        text(row.session_id),
+        optional(row.agent_id),
+        optional(row.request_id),
+        optional(row.message_id),
+        row.timestamp.clone().unwrap_or_default(),
+        text(row.model),
+        row.class.name().to_owned(),
+        row.cause.name().to_owned(),
+        row.expected.to_string(),
+        text(&evidence.join("; ")),
+        row.gap_s.map(|gap| gap.to_string()).unwrap_or_default(),
+        row.expected_read_tokens.0.to_string(),
+        row.cache_read_input_tokens.0.to_string(),
+        row.rewritten_tokens.0.to_string(),
+        row.excess_usd.map(|cost| cost.to_string()).unwrap_or_default(),
+        optional(row.server_reason),
+    ]
 }

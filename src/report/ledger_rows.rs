@@ -110,7 +110,7 @@ pub fn write_csv(
     csv.flush()
 }
 
-fn to_io(error: csv::Error) -> io::Error {
+pub(super) fn to_io(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         other => io::Error::other(format!("{other:?}")),

@@ -61,6 +61,11 @@ pub(super) fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
+/// Shares near 1 or 0 need more digits than a person's percentage has.
+pub(super) fn exact_percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "–".to_owned(), |share| format!("{:.3} %", share * 100.0))
+}
+
 /// A relative difference with its sign.
 pub(super) fn percent_difference(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |share| format!("{:+.1} %", share * 100.0))
@@ -71,6 +76,13 @@ pub(super) fn percent_difference(share: Option<f64>) -> String {
 pub(super) fn relative(amount: Option<Picodollars>, base: Option<Picodollars>) -> Option<f64> {
     let (amount, base) = (amount?, base.filter(|base| base.0 != 0)?);
     Some(amount.minus(base).to_dollars_lossy() / base.to_dollars_lossy())
+}
+
+/// What part of an amount another is; `None` where one is unknown or the whole is zero.
+#[must_use]
+pub(super) fn part(amount: Option<Picodollars>, whole: Option<Picodollars>) -> Option<f64> {
+    let (amount, whole) = (amount?, whole.filter(|whole| whole.0 != 0)?);
+    Some(amount.to_dollars_lossy() / whole.to_dollars_lossy())
 }
 
 /// A share for machine formats, rounded to six decimals; `None` of nothing.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::document::{Align, Document, Grid};
-use super::number::{bytes, counted, dollar_difference, dollars, grouped, percent, share, tokens};
+use super::number::{
+    bytes, counted, dollar_difference, dollars, exact_percent, grouped, percent, share, tokens,
+};
 use crate::analysis::{Agreement, Verification};
 use crate::conversation::History;
 use crate::prompt::StepKind;
@@ -108,11 +110,6 @@ fn figures(document: &mut Document, verification: &Verification) {
             grouped(money.unpriced)
         ));
     }
-}
-
-/// Shares near 1 need more digits than a person's percentage has.
-fn exact_percent(share: Option<f64>) -> String {
-    share.map_or_else(|| "–".to_owned(), |share| format!("{:.3} %", share * 100.0))
 }
 
 fn groups(

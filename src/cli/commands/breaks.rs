@@ -1,11 +1,11 @@
 //! `cachesim breaks`.
 
-use crate::breaks::{self, DetectionRule, Options};
+use crate::breaks::{Analysis, DetectionRule, Options};
 use crate::cli::args::{BreaksArgs, BreaksFormat, RuleArg};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
-use crate::report::write_break_rows;
+use crate::report::{breaks_document, write_break_csv, write_break_rows, write_breaks};
 use crate::strategy::Strategy;
 
 /// Every request that read less than it could have.
@@ -24,10 +24,15 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
         RuleArg::Client => DetectionRule::Client,
     };
     let options = Options { rule, ignores_server_reason: args.ignore_server_reason };
-    let found = breaks::find(&ledger, &run.trace, &run.steps, &run.selection, options)
+    let analysis = Analysis::new(&ledger, &run.trace, &run.steps, &run.selection, options)
         .expect("the record and its replay are simulated");
     let history = &run.history;
+    let document = || breaks_document(history, &analysis, args.top);
     match args.format {
-        BreaksFormat::Jsonl => output.write(|out| write_break_rows(history, &found, out)),
+        BreaksFormat::Table => output.text(&document()),
+        BreaksFormat::Markdown => output.markdown(&document()),
+        BreaksFormat::Json => output.write(|out| write_breaks(history, &analysis, out)),
+        BreaksFormat::Jsonl => output.write(|out| write_break_rows(history, &analysis.breaks, out)),
+        BreaksFormat::Csv => output.write(|out| write_break_csv(history, &analysis.breaks, out)),
     }
 }

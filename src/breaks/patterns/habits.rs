@@ -1,0 +1,91 @@
+//! Patterns of how sessions are used: resumed, updated, switched.
+
+use std::collections::BTreeMap;
+
+use super::{Evidence, Ground, Pattern, counted};
+use crate::breaks::cause::Cause;
+use crate::breaks::find::Break;
+use crate::conversation::RequestIndex;
+use crate::transcript::Sign;
+
+/// Resumes that missed a cache which was still alive, by the version that resumed.
+pub(super) fn resumes(evidence: &Evidence<'_>) -> Vec<Pattern> {
+    let mut missed: BTreeMap<String, Vec<&Break>> = BTreeMap::new();
+    for found in evidence.breaks_that(|found| found.cause == Cause::Resumed && found.is_inside_ttl)
+    {
+        missed.entry(version(evidence, found.request)).or_default().push(found);
+    }
+    let all = live_resumes(evidence);
+    missed
+        .into_iter()
+        .map(|(version, breaks)| {
+            let tried = all.get(&version).copied().unwrap_or_default().max(breaks.len());
+            let observation = format!(
+                "With client {version}, {} of {} missed a cache that was still alive.",
+                breaks.len(),
+                counted(tried, "resumed session", "resumed sessions"),
+            );
+            let advice = "Leave this version for one whose resume keeps the prompt, or keep the \
+                          session open instead of leaving and resuming it.";
+            evidence.of_excess("resume_misses", &breaks, Ground::Excess, observation, advice)
+        })
+        .collect()
+}
+
+/// How many sessions each version resumed inside the TTL.
+fn live_resumes(evidence: &Evidence<'_>) -> BTreeMap<String, usize> {
+    let mut resumes: BTreeMap<String, usize> = BTreeMap::new();
+    for index in evidence.selection.requests() {
+        let request = evidence.history.request(index);
+        let step = &evidence.steps[index.0];
+        let is_alive =
+            step.gap.zip(step.predecessor_ttl).is_some_and(|(gap, ttl)| gap < ttl.millis());
+        let mut trail = evidence.history.files[request.file].trail.back_from(request.between.trail);
+        let shows =
+            |sign| move |entry: &crate::conversation::TrailEntry| entry.signs.contains(sign);
+        if is_alive
+            && trail.any(|entry| shows(Sign::SessionResumed)(entry) || shows(Sign::Exit)(entry))
+        {
+            *resumes.entry(version(evidence, index)).or_default() += 1;
+        }
+    }
+    resumes
+}
+
+fn version(evidence: &Evidence<'_>, index: RequestIndex) -> String {
+    let request = evidence.history.request(index);
+    evidence.history.text(request.client_version).unwrap_or("unknown").to_owned()
+}
+
+/// Sessions that another version took up.
+pub(super) fn updates(evidence: &Evidence<'_>) -> Option<Pattern> {
+    let is_such = |found: &Break| found.cause == Cause::ClientVersionChanged;
+    let breaks: Vec<&Break> = evidence.breaks_that(is_such).collect();
+    if breaks.is_empty() {
+        return None;
+    }
+    let observation = format!(
+        "{} went on with another version of the client.",
+        counted(breaks.len(), "session", "sessions"),
+    );
+    let advice = "Update the client between sessions, or /compact before the update.";
+    Some(evidence.of_excess("updates", &breaks, Ground::Excess, observation, advice))
+}
+
+/// Models, efforts and speeds that were switched in mid-session.
+pub(super) fn switches(evidence: &Evidence<'_>) -> Option<Pattern> {
+    let is_switch = |found: &Break| {
+        matches!(found.cause, Cause::ModelChanged | Cause::EffortChanged | Cause::FastModeChanged)
+    };
+    let breaks: Vec<&Break> = evidence.breaks_that(is_switch).collect();
+    if breaks.is_empty() {
+        return None;
+    }
+    let observation = format!(
+        "Model, effort or speed was switched {} in mid-conversation.",
+        counted(breaks.len(), "time", "times"),
+    );
+    let advice = "Choose model, effort and speed at the start or right behind a /compact, and send \
+                  work for another model to a sub-agent.";
+    Some(evidence.of_excess("switches", &breaks, Ground::Excess, observation, advice))
+}

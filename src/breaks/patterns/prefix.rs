@@ -1,0 +1,125 @@
+//! Patterns of prompts that change in front of what was cached.
+
+use std::collections::BTreeMap;
+
+use super::{Conversation, Evidence, Ground, Pattern, counted, rests_on};
+use crate::breaks::cause::Cause;
+use crate::breaks::find::Break;
+use crate::transcript::Sign;
+use crate::units::Tokens;
+
+/// So many reads of one length in a conversation are no accident.
+const PINNED_FROM: usize = 3;
+
+/// A pinned read is a small part of what could have been read.
+const PINNED_BELOW_PERCENT: u64 = 50;
+
+/// Reads that come back to one small length, while everything else is written anew.
+pub(super) fn pinned_reads(evidence: &Evidence<'_>) -> Option<Pattern> {
+    let is_candidate = |found: &Break| {
+        found.is_inside_ttl
+            && !found.cause.is_expected()
+            && !matches!(found.cause, Cause::ModelChanged | Cause::WriteNotVisible)
+            && found.read.share(100, PINNED_BELOW_PERCENT) < found.expected
+    };
+    let mut by_length: BTreeMap<(Conversation, Tokens), Vec<&Break>> = BTreeMap::new();
+    for found in evidence.breaks_that(is_candidate) {
+        let key = (evidence.conversation(found.request), found.read);
+        by_length.entry(key).or_default().push(found);
+    }
+    let pinned: Vec<Vec<&Break>> =
+        by_length.into_values().filter(|breaks| breaks.len() >= PINNED_FROM).collect();
+    let breaks: Vec<&Break> = pinned.iter().flatten().copied().collect();
+    let longest = pinned.iter().max_by_key(|breaks| breaks.len())?;
+    let observation = format!(
+        "{} in {} came back to one small length and wrote the rest anew; most often {} tokens, {} \
+         times.",
+        counted(breaks.len(), "read", "reads"),
+        counted(pinned.len(), "conversation", "conversations"),
+        longest[0].read.0,
+        longest.len(),
+    );
+    let advice = "Something in front of the messages changes while the session runs: capture two \
+                  such requests and let `cachesim lint` name the first byte.";
+    Some(evidence.of_excess("pinned_reads", &breaks, Ground::AtMostExcess, observation, advice))
+}
+
+/// Tools that a search loads in mid-session.
+pub(super) fn loaded_tools(evidence: &Evidence<'_>) -> Option<Pattern> {
+    let is_loaded = |found: &Break| rests_on(found, Cause::ToolsChanged, Sign::ToolsLoaded);
+    let breaks: Vec<&Break> = evidence.breaks_that(is_loaded).collect();
+    if breaks.is_empty() {
+        return None;
+    }
+    let loads = loads_of_tools(evidence);
+    let observation = format!(
+        "{} of {} that loaded deferred tools changed the tool list in front of everything.",
+        breaks.len(),
+        counted(loads, "tool search", "tool searches"),
+    );
+    let advice = "Load the tools that a session surely needs up front (ENABLE_TOOL_SEARCH=false, or \
+                  `alwaysLoad` for a server), or use a client that appends loaded tools.";
+    Some(evidence.of_excess("loaded_tools", &breaks, Ground::AtMostExcess, observation, advice))
+}
+
+fn loads_of_tools(evidence: &Evidence<'_>) -> usize {
+    let loads = |index: &crate::conversation::RequestIndex| {
+        let request = evidence.history.request(*index);
+        let trail = &evidence.history.files[request.file].trail;
+        trail.back_from(request.between.trail).any(|entry| entry.signs.contains(Sign::ToolsLoaded))
+    };
+    evidence.selection.requests().filter(loads).count()
+}
+
+/// Tools that came or went in another way.
+pub(super) fn changed_tools(evidence: &Evidence<'_>) -> Option<Pattern> {
+    let is_other = |found: &Break| {
+        found.cause == Cause::ToolsChanged
+            && !rests_on(found, Cause::ToolsChanged, Sign::ToolsLoaded)
+    };
+    let breaks: Vec<&Break> = evidence.breaks_that(is_other).collect();
+    if breaks.is_empty() {
+        return None;
+    }
+    let observation =
+        format!("The tools changed {} in mid-session.", counted(breaks.len(), "time", "times"));
+    let advice = "Connect MCP servers, plugins and other devices before the first prompt, and leave \
+                  permissions for whole tools alone until the session ends.";
+    Some(evidence.of_excess("changed_tools", &breaks, Ground::Excess, observation, advice))
+}
+
+/// Thinking that a model drops at every new turn.
+pub(super) fn stripped_thinking(evidence: &Evidence<'_>) -> Option<Pattern> {
+    let is_such = |found: &Break| found.cause == Cause::ThinkingStripped;
+    let breaks: Vec<&Break> = evidence.breaks_that(is_such).collect();
+    if breaks.is_empty() {
+        return None;
+    }
+    let observation = format!(
+        "{} began without the thinking of the turn before, which took the messages behind it out of \
+         the cache.",
+        counted(breaks.len(), "turn", "turns"),
+    );
+    let advice = "Use a model that keeps earlier thinking (Opus since 4.5, Sonnet since 4.6), or \
+                  switch thinking off for short turns.";
+    Some(evidence.of_excess("stripped_thinking", &breaks, Ground::Excess, observation, advice))
+}
+
+/// Sub-agents that were started too close together to share what they have in common.
+pub(super) fn siblings(evidence: &Evidence<'_>) -> Option<Pattern> {
+    let is_sibling = |found: &Break| {
+        let request = evidence.history.request(found.request);
+        found.cause == Cause::WriteNotVisible && request.predecessor.is_none()
+    };
+    let breaks: Vec<&Break> = evidence.breaks_that(is_sibling).collect();
+    if breaks.is_empty() {
+        return None;
+    }
+    let observation = format!(
+        "{} wrote a prefix that a sibling, started just before, was writing too.",
+        counted(breaks.len(), "sub-agent", "sub-agents"),
+    );
+    let advice = "Start one sub-agent, and the others when it has begun to answer (clients since \
+                  2.1.229 do so for workflows).";
+    Some(evidence.of_excess("siblings", &breaks, Ground::Excess, observation, advice))
+}

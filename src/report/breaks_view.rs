@@ -1,0 +1,300 @@
+//! Breaks for people: the three figures that count first, then what to change, then the rest.
+
+use std::collections::BTreeMap;
+
+use super::document::{Align, Document, Grid};
+use super::number::{
+    counted, dollar_difference, dollars, duration, exact_percent, grouped, moment, part, percent,
+    share, tokens,
+};
+use crate::breaks::{Analysis, Break, Ground, Pattern, Reconciliation, Sum, Summary};
+use crate::conversation::History;
+
+/// The breaks of a selection, the `top` dearest of them one by one.
+#[must_use]
+pub fn breaks_document(history: &History, analysis: &Analysis, top: usize) -> Document {
+    let mut document = Document::default();
+    headlines(&mut document, analysis);
+    causes(&mut document, &analysis.summary);
+    changes(&mut document, &analysis.patterns);
+    dearest(&mut document, history, &analysis.breaks.list, top);
+    let summary = &analysis.summary;
+    groups(&mut document, "By class", "class", &named(&summary.by_class, |class| class.name()));
+    groups(&mut document, "By project", "project", &summary.by_project);
+    groups(&mut document, "By client version", "client", &summary.by_client_version);
+    groups(&mut document, "By week", "week", &summary.by_week);
+    verdicts(&mut document, summary);
+    reconciliation(&mut document, &summary.reconciliation);
+    document
+}
+
+fn named<K: Copy>(
+    sums: &BTreeMap<K, Sum>,
+    name: impl Fn(K) -> &'static str,
+) -> BTreeMap<String, Sum> {
+    sums.iter().map(|(key, sum)| (name(*key).to_owned(), *sum)).collect()
+}
+
+/// What was lost, why most of it, and what to do first.
+fn headlines(document: &mut Document, analysis: &Analysis) {
+    let (breaks, summary) = (&analysis.breaks, &analysis.summary);
+    let total = &summary.total;
+    document.heading("Cache breaks");
+    if total.breaks == 0 {
+        document.text(format!(
+            "None: {} compared read all that the one before had left.",
+            counted(breaks.compared, "request", "requests"),
+        ));
+        left_out(document, analysis);
+        return;
+    }
+    let billed = summary.reconciliation.billed;
+    let of_billed = part(total.excess(), Some(billed)).map_or_else(String::new, |part| {
+        format!(" ({} of the {} billed)", percent(Some(part)), dollars(Some(billed)))
+    });
+    document.text(format!(
+        "Lost: {}{of_billed} by sending {} tokens again instead of reading them, in {} among {} \
+         compared.",
+        dollars(total.excess()),
+        tokens(total.rewritten),
+        counted(total.breaks, "break", "breaks"),
+        counted(breaks.compared, "request", "requests"),
+    ));
+    if let Some((cause, sum)) = summary.by_cause.first() {
+        document.text(format!(
+            "Biggest cause: {} ({}): {}, {}.",
+            cause.name(),
+            cause.meaning(),
+            counted(sum.breaks, "break", "breaks"),
+            dollars(sum.excess()),
+        ));
+    }
+    if let Some(pattern) = analysis.best_change() {
+        document.text(format!(
+            "Change first: {} It would have saved {} here.",
+            pattern.advice,
+            saving(pattern),
+        ));
+    }
+    left_out(document, analysis);
+}
+
+fn left_out(document: &mut Document, analysis: &Analysis) {
+    let breaks = &analysis.breaks;
+    if breaks.not_comparable > 0 {
+        document.text(format!(
+            "Not comparable: {} behind a hole in the chain.",
+            counted(breaks.not_comparable, "request", "requests"),
+        ));
+    }
+    if analysis.summary.total.unpriced > 0 {
+        document.text(format!(
+            "{} of models without a price are in none of the dollars.",
+            counted(analysis.summary.total.unpriced, "break", "breaks"),
+        ));
+    }
+}
+
+fn saving(pattern: &Pattern) -> String {
+    let amount = dollars(pattern.saving);
+    match pattern.ground {
+        Ground::AtMostExcess => format!("at most {amount}"),
+        Ground::Excess | Ground::Simulated => amount,
+    }
+}
+
+fn causes(document: &mut Document, summary: &Summary) {
+    if summary.by_cause.is_empty() {
+        return;
+    }
+    document.heading("By cause");
+    let mut grid = Grid::new(&[
+        ("cause", Align::Left),
+        ("what it means", Align::Wrapped),
+        ("breaks", Align::Right),
+        ("sent again", Align::Right),
+        ("excess", Align::Right),
+        ("share", Align::Right),
+    ]);
+    for (cause, sum) in &summary.by_cause {
+        let expected = if cause.is_expected() { " (expected)" } else { "" };
+        grid.add(vec![
+            cause.name().to_owned(),
+            format!("{}{expected}", cause.meaning()),
+            grouped(sum.breaks),
+            tokens(sum.rewritten),
+            dollars(sum.excess()),
+            percent(part(sum.excess(), summary.total.excess())),
+        ]);
+    }
+    document.grid(grid);
+}
+
+fn changes(document: &mut Document, patterns: &[Pattern]) {
+    if patterns.is_empty() {
+        return;
+    }
+    document.heading("What to change");
+    let mut grid = Grid::new(&[
+        ("pattern", Align::Left),
+        ("seen, and what to do", Align::Wrapped),
+        ("sessions", Align::Right),
+        ("would save", Align::Right),
+    ]);
+    for pattern in patterns {
+        grid.add(vec![
+            pattern.name.to_owned(),
+            format!("{} {}", pattern.observation, pattern.advice),
+            grouped(pattern.sessions),
+            saving(pattern),
+        ]);
+    }
+    document.grid(grid);
+    document.text(
+        "Each by itself: what several would save overlaps. “At most” is the excess of all these \
+         breaks; the rest is simulated, or the excess that the change avoids.",
+    );
+}
+
+fn dearest(document: &mut Document, history: &History, breaks: &[Break], top: usize) {
+    if breaks.is_empty() || top == 0 {
+        return;
+    }
+    let mut dearest: Vec<&Break> = breaks.iter().collect();
+    dearest
+        .sort_by_key(|found| (std::cmp::Reverse((found.excess, found.rewritten)), found.request));
+    dearest.truncate(top);
+    document.heading(format!("The dearest {} of {}", dearest.len(), grouped(breaks.len() as u64)));
+    let mut grid = Grid::new(&[
+        ("time", Align::Left),
+        ("where", Align::Wrapped),
+        ("cause", Align::Left),
+        ("why", Align::Wrapped),
+        ("gap", Align::Right),
+        ("read", Align::Right),
+        ("could", Align::Right),
+        ("excess", Align::Right),
+    ]);
+    for found in dearest {
+        let request = history.request(found.request);
+        grid.add(vec![
+            moment(request.time()),
+            format!("{}:{}", history.files[request.file].label, request.line),
+            format!("{}\n{}", found.cause.name(), sureness(found)),
+            why(found),
+            found.gap.map(duration).unwrap_or_default(),
+            tokens(found.read),
+            tokens(found.expected),
+            dollars(found.excess),
+        ]);
+    }
+    document.grid(grid);
+}
+
+fn sureness(found: &Break) -> String {
+    let class = found.class.name().replace('_', " ");
+    found
+        .candidates
+        .first()
+        .map_or(class.clone(), |first| format!("{class}, {}", first.confidence.name()))
+}
+
+/// What speaks for the cause, with the lines that show it.
+fn why(found: &Break) -> String {
+    let Some(first) = found.candidates.first() else { return String::new() };
+    let evidence = first.evidence.iter().map(|one| match one.line {
+        Some((_, line)) => format!("{} (line {line})", one.meaning),
+        None => one.meaning.clone(),
+    });
+    evidence.collect::<Vec<_>>().join("; ")
+}
+
+fn groups(
+    document: &mut Document,
+    heading: &str,
+    name: &'static str,
+    sums: &BTreeMap<String, Sum>,
+) {
+    if sums.len() < 2 {
+        return;
+    }
+    document.heading(heading);
+    let mut grid = Grid::new(&[
+        (name, Align::Left),
+        ("breaks", Align::Right),
+        ("sent again", Align::Right),
+        ("excess", Align::Right),
+    ]);
+    for (name, sum) in sums {
+        grid.add(vec![
+            name.clone(),
+            grouped(sum.breaks),
+            tokens(sum.rewritten),
+            dollars(sum.excess()),
+        ]);
+    }
+    document.grid(grid);
+}
+
+fn verdicts(document: &mut Document, summary: &Summary) {
+    let agreement = &summary.agreement;
+    if agreement.table.is_empty() {
+        return;
+    }
+    document.heading("The service's verdicts and the inferred causes");
+    let mut grid = Grid::new(&[
+        ("verdict", Align::Left),
+        ("inferred without it", Align::Left),
+        ("misses", Align::Right),
+        ("inside the TTL", Align::Right),
+        ("agrees", Align::Left),
+    ]);
+    for ((reason, cause), count) in &agreement.table {
+        let agrees = match cause.agrees_with(reason) {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "–",
+        };
+        grid.add(vec![
+            reason.clone(),
+            cause.name().to_owned(),
+            grouped(count.all),
+            grouped(count.inside_ttl),
+            agrees.to_owned(),
+        ]);
+    }
+    document.grid(grid);
+    let (named, agreeing) = (agreement.named, agreement.agreeing);
+    document.text(format!(
+        "The inferred cause agrees with {} of {} verdicts that name one ({}), inside the TTL with {} \
+         of {} ({}).",
+        grouped(agreeing.all),
+        grouped(named.all),
+        percent(share(agreeing.all, named.all)),
+        grouped(agreeing.inside_ttl),
+        grouped(named.inside_ttl),
+        percent(share(agreeing.inside_ttl, named.inside_ttl)),
+    ));
+}
+
+fn reconciliation(document: &mut Document, sums: &Reconciliation) {
+    document.heading("What the breaks explain");
+    let mut grid = Grid::new(&[("", Align::Left), ("", Align::Right)]);
+    let difference = sums.billed.minus(sums.replay);
+    let mut add = |name: &str, amount: String| grid.add(vec![name.to_owned(), amount]);
+    add("billed", dollars(Some(sums.billed)));
+    add("replay: what the rules charge", dollars(Some(sums.replay)));
+    add("billed − replay", dollar_difference(Some(difference)));
+    add("= excess of all breaks", dollar_difference(Some(sums.excess)));
+    add("− of which the rules charge, too", dollars(Some(sums.predicted)));
+    add("+ unexplained", dollar_difference(Some(sums.unexplained())));
+    document.grid(grid);
+    let unexplained = part(Some(sums.unexplained()), Some(sums.billed));
+    document.text(format!("Unexplained is {} of what was billed.", exact_percent(unexplained),));
+    if sums.left_out > 0 {
+        document.text(format!(
+            "{} without a price or a record are in none of these sums.",
+            counted(sums.left_out, "request", "requests"),
+        ));
+    }
+}
