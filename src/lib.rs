@@ -34,6 +34,8 @@ pub mod capture;
 
 pub mod conversation;
 
+pub mod difference;
+
 pub mod prompt;
 
 pub mod cache;

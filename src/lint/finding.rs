@@ -7,18 +7,8 @@ use rustc_hash::FxHashMap;
 
 use super::rule::Rule;
 use crate::conversation::RequestIndex;
+use crate::difference::ByteDifference;
 use crate::units::{Picodollars, Tokens};
-
-/// The first bytes in which two versions of a block differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// Their position in the canonical bytes of the block.
-    pub byte: usize,
-    /// What stood there before, with a little around it.
-    pub before: String,
-    /// What stands there now.
-    pub after: String,
-}
 
 /// A finding: one rule at one place of the prompt, over all requests where it applies.
 #[derive(Clone, Debug)]
@@ -34,7 +24,7 @@ pub struct Finding {
     /// The first request that shows it.
     pub request: RequestIndex,
     /// The first differing bytes, at that request.
-    pub difference: Option<Difference>,
+    pub difference: Option<ByteDifference>,
     /// How many requests show it.
     pub requests: u64,
     /// The tokens that were written, or sent in full, and could have been read.

@@ -7,10 +7,10 @@ use rustc_hash::FxHashSet;
 use super::finding::Finding;
 use super::rule::Rule;
 use super::trace::Trace;
-use super::view::PromptView;
 use crate::cache::{LOOKBACK, Refusal};
 use crate::capture::{Part, WireNodeId};
 use crate::conversation::RequestIndex;
+use crate::difference::PromptView;
 use crate::prompt::{Marker, NodeId};
 use crate::units::{Picodollars, Tokens};
 

@@ -2,7 +2,6 @@
 
 mod finding;
 mod markers;
-mod overlap;
 mod recurring;
 mod rule;
 mod run;
@@ -10,9 +9,8 @@ mod stability;
 mod tools;
 mod trace;
 mod variants;
-mod view;
 mod volatile_text;
 
-pub use finding::{Difference, Finding};
+pub use finding::Finding;
 pub use rule::{Rule, Severity};
 pub use run::lint;

@@ -2,17 +2,17 @@
 
 use rustc_hash::FxHashSet;
 
-use super::finding::{Difference, Finding, join};
+use super::finding::{Finding, join};
 use super::markers::{request_markers, trace_markers};
 use super::recurring::recurrences;
 use super::rule::Rule;
 use super::stability::Pair;
 use super::trace::Trace;
 use super::variants::prefix_variants;
-use super::view::PromptView;
-use super::volatile_text::{context, volatile_word};
+use super::volatile_text::volatile_word;
 use crate::cache::Policy;
 use crate::conversation::RequestIndex;
+use crate::difference::{ByteDifference, PromptView, context};
 use crate::ledger::{Ledger, Selection};
 use crate::prompt::PromptTrace;
 use crate::units::Tokens;
@@ -123,7 +123,7 @@ fn volatile_texts(trace: &Trace<'_>, known: &[Finding]) -> Vec<Finding> {
             let what = if rule == Rule::Timestamp { "a moment" } else { "a random id" };
             let mut finding = Finding::new(Rule::LooksVolatile, place, what.to_owned(), index);
             let shown = context(text, byte);
-            finding.difference = Some(Difference { byte, before: String::new(), after: shown });
+            finding.difference = Some(ByteDifference { byte, before: String::new(), after: shown });
             findings.push(finding);
         }
     }

@@ -1,13 +1,14 @@
 //! What differs between two consecutive requests of a chain in front of what was cached.
 
-use super::finding::{Difference, Finding};
-use super::overlap::{common_end, common_start};
+use super::finding::Finding;
 use super::rule::Rule;
-use super::tools::{ToolChange, says_the_same, tool_changes};
-use super::view::PromptView;
-use super::volatile_text::{changing_word, context, first_difference};
+use super::tools::{ToolChange, tool_changes};
+use super::volatile_text::changing_word;
 use crate::capture::WireNodeId;
 use crate::conversation::RequestIndex;
+use crate::difference::{
+    ByteDifference, PromptView, common_end, common_start, first_difference, says_the_same,
+};
 
 /// How the attribution line of Claude Code begins.
 const ATTRIBUTION: &str = "x-anthropic-billing-header";
@@ -83,7 +84,7 @@ impl Pair<'_> {
             finding.plain_detail = Some(change.plain_detail.to_owned());
             let position = change.position;
             if let (Some(before), Some(after)) = (before.get(position), after.get(position)) {
-                finding.difference = Some(difference(before, after));
+                finding.difference = Some(ByteDifference::between(before, after));
             }
             finding
         };
@@ -112,7 +113,7 @@ impl Pair<'_> {
             names.iter().copied().filter(|name| old[name] != new[name]).collect();
         let detail = format!("{} changed", changed.join(", "));
         let mut finding = self.finding(Rule::SettingChanged, changed.join(", "), detail);
-        finding.difference = Some(difference(before, after));
+        finding.difference = Some(ByteDifference::between(before, after));
         Some(finding)
     }
 
@@ -154,7 +155,7 @@ impl Pair<'_> {
             }
         };
         let mut finding = self.finding(rule, format!("system[{position}]"), detail.to_owned());
-        finding.difference = Some(difference(before, after));
+        finding.difference = Some(ByteDifference::between(before, after));
         finding
     }
 
@@ -190,7 +191,7 @@ impl Pair<'_> {
         };
         let place = self.after.place(self.after.blocks[position]);
         let mut finding = self.finding(rule, place, detail.to_owned());
-        finding.difference = Some(difference(old, new));
+        finding.difference = Some(ByteDifference::between(old, new));
         Some(finding)
     }
 
@@ -220,9 +221,4 @@ fn is_another_question(before: &[&str], after: &[&str], position: usize) -> bool
 fn is_one_word_apart(before: &str, after: &str, at: usize) -> bool {
     let (old, new) = (&before.as_bytes()[at..], &after.as_bytes()[at..]);
     old.len().max(new.len()) - common_end(old, new) <= LONGEST_WORD
-}
-
-fn difference(before: &str, after: &str) -> Difference {
-    let byte = first_difference(before, after);
-    Difference { byte, before: context(before, byte), after: context(after, byte) }
 }

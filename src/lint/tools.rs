@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::rule::Rule;
+use crate::difference::changed_field;
 
 /// A difference between two tool lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +86,7 @@ fn definition_changes(old: &[Tool<'_>], new: &[Tool<'_>]) -> Vec<ToolChange> {
         if before.text == tool.text {
             continue;
         }
-        changes.push(match changed_field(&before.value, &tool.value, String::new()) {
+        changes.push(match changed_field(&before.value, &tool.value) {
             Some(field) => ToolChange {
                 rule: Rule::ToolSchema,
                 position,
@@ -101,39 +102,6 @@ fn definition_changes(old: &[Tool<'_>], new: &[Tool<'_>]) -> Vec<ToolChange> {
         });
     }
     changes
-}
-
-/// Whether two JSON texts say the same.
-pub(super) fn says_the_same(before: &str, after: &str) -> bool {
-    let value = |text: &str| serde_json::from_str::<Value>(text).ok();
-    value(before).is_some_and(|before| value(after) == Some(before))
-}
-
-/// The first field in which two values differ, whatever the order of keys; `None` where they say
-/// the same.
-fn changed_field(before: &Value, after: &Value, path: String) -> Option<String> {
-    let below =
-        |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-    match (before, after) {
-        // What could not be taken apart may differ anywhere.
-        (Value::Null, Value::Null) if path.is_empty() => Some("the definition".to_owned()),
-        (Value::Object(old), Value::Object(new)) => {
-            let names = old.keys().chain(new.keys().filter(|name| !old.contains_key(*name)));
-            for name in names {
-                match (old.get(name), new.get(name)) {
-                    (Some(old), Some(new)) => {
-                        if let Some(field) = changed_field(old, new, below(name)) {
-                            return Some(field);
-                        }
-                    }
-                    _ => return Some(below(name)),
-                }
-            }
-            None
-        }
-        (before, after) if before == after => None,
-        _ => Some(if path.is_empty() { "the definition".to_owned() } else { path }),
-    }
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use super::finding::Finding;
 use super::rule::Rule;
 use super::tools::tool_name;
 use super::trace::Trace;
-use super::view::PromptView;
 use crate::capture::WireNodeId;
 use crate::conversation::RequestIndex;
+use crate::difference::PromptView;
 use crate::id::Symbol;
 use crate::units::Tokens;
 

@@ -1,41 +1,12 @@
 //! Words that change by nature: moments, counters, random ids, hashes.
 
-use super::overlap::common_start;
 use super::rule::Rule;
-
-/// Bytes shown around the first difference.
-const CONTEXT: usize = 32;
 
 /// Shorter mixes of letters and digits are names, such as `v2` or `utf8`.
 const SHORTEST_RANDOM: usize = 6;
 
 /// Lengths of common hashes in hexadecimal digits: MD5, SHA-1, SHA-256.
 const HASH_LENGTHS: [usize; 3] = [32, 40, 64];
-
-/// The first byte in which two texts differ, on a border of characters of both.
-pub(super) fn first_difference(before: &str, after: &str) -> usize {
-    let same = common_start(before.as_bytes(), after.as_bytes());
-    (0..=same)
-        .rev()
-        .find(|at| before.is_char_boundary(*at) && after.is_char_boundary(*at))
-        .unwrap_or(0)
-}
-
-/// What stands around a position.
-pub(super) fn context(text: &str, at: usize) -> String {
-    let from = floor(text, at.saturating_sub(CONTEXT));
-    let to = ceil(text, at.saturating_add(CONTEXT));
-    let (start, end) = (if from > 0 { "…" } else { "" }, if to < text.len() { "…" } else { "" });
-    format!("{start}{}{end}", &text[from..to])
-}
-
-fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
-fn ceil(text: &str, at: usize) -> usize {
-    (at.min(text.len())..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
-}
 
 /// The text with its escaped white space as spaces, everything at the same position.
 fn plain(text: &str) -> String {
@@ -164,6 +135,7 @@ fn is_random(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::difference::first_difference;
 
     fn change(before: &str, after: &str) -> Option<Rule> {
         changing_word(before, after, first_difference(before, after))
@@ -192,13 +164,6 @@ mod tests {
         assert_eq!(change(r"a\n10:00 now", r"a\n10:01 now"), Some(Rule::Timestamp));
         assert_eq!(change(r"a\\n1", r"a\\n2"), None);
         assert_eq!(change("Use tabs here", "Use spaces here"), None);
-    }
-
-    #[test]
-    fn differences_stand_on_borders_of_characters() {
-        assert_eq!(first_difference("aé", "aè"), 1);
-        assert_eq!(first_difference("same", "same"), 4);
-        assert_eq!(context(&"ü".repeat(100), 101), format!("…{}…", "ü".repeat(33)));
     }
 
     #[test]

@@ -7,7 +7,8 @@ use serde::Serialize;
 use super::escape::SafeJson;
 use super::report_json::ReportInputs;
 use crate::conversation::History;
-use crate::lint::{Difference, Finding};
+use crate::difference::ByteDifference;
+use crate::lint::Finding;
 use crate::units::{Picodollars, Tokens};
 
 const SCHEMA: &str = "cachesim.lint/v1";
@@ -42,7 +43,7 @@ struct FindingObject<'a> {
 impl<'a> FindingObject<'a> {
     fn new(history: &'a History, finding: &'a Finding, shows_text: bool) -> Self {
         let request = history.request(finding.request);
-        let shown: Option<&Difference> = finding.difference.as_ref().filter(|_| shows_text);
+        let shown: Option<&ByteDifference> = finding.difference.as_ref().filter(|_| shows_text);
         Self {
             rule: finding.rule.name(),
             severity: finding.rule.severity().name(),

@@ -3,7 +3,8 @@
 use super::document::Document;
 use super::number::{counted, dollars, grouped, tokens};
 use crate::conversation::History;
-use crate::lint::{Difference, Finding, Severity};
+use crate::difference::ByteDifference;
+use crate::lint::{Finding, Severity};
 
 /// The findings, one after the other, the dearest of each severity first.
 #[must_use]
@@ -37,7 +38,7 @@ fn location(history: &History, finding: &Finding) -> String {
 }
 
 /// The first differing byte and, where text may be shown, what stands around it.
-fn bytes(difference: &Difference, shows_text: bool) -> String {
+fn bytes(difference: &ByteDifference, shows_text: bool) -> String {
     let byte = grouped(difference.byte as u64);
     let (before, after) = (&difference.before, &difference.after);
     match (shows_text, before.is_empty()) {

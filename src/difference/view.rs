@@ -4,20 +4,20 @@ use crate::capture::{Part, WireNodeId, WireTree};
 
 /// The blocks of a prompt by part.
 #[derive(Debug)]
-pub(super) struct PromptView<'a> {
+pub(crate) struct PromptView<'a> {
     tree: &'a WireTree,
-    pub(super) model: WireNodeId,
-    pub(super) tools: Vec<WireNodeId>,
-    pub(super) system_settings: Option<WireNodeId>,
-    pub(super) system: Vec<WireNodeId>,
-    pub(super) message_settings: Option<WireNodeId>,
+    pub(crate) model: WireNodeId,
+    pub(crate) tools: Vec<WireNodeId>,
+    pub(crate) system_settings: Option<WireNodeId>,
+    pub(crate) system: Vec<WireNodeId>,
+    pub(crate) message_settings: Option<WireNodeId>,
     /// Every block of every message.
-    pub(super) blocks: Vec<WireNodeId>,
+    pub(crate) blocks: Vec<WireNodeId>,
 }
 
 impl<'a> PromptView<'a> {
     /// The view of the prompt that ends at `leaf`.
-    pub(super) fn new(tree: &'a WireTree, leaf: WireNodeId) -> Self {
+    pub(crate) fn new(tree: &'a WireTree, leaf: WireNodeId) -> Self {
         let mut path: Vec<WireNodeId> = tree.path(leaf).collect();
         path.reverse();
         let mut view = Self {
@@ -43,19 +43,19 @@ impl<'a> PromptView<'a> {
     }
 
     /// The canonical bytes of a node.
-    pub(super) fn text(&self, id: WireNodeId) -> &'a str {
+    pub(crate) fn text(&self, id: WireNodeId) -> &'a str {
         let bytes = self.tree.node(id).bytes.as_deref().unwrap_or_default();
         // Canonical bytes are made from text.
         std::str::from_utf8(bytes).unwrap_or_default()
     }
 
     /// The texts of several nodes.
-    pub(super) fn texts(&self, ids: &[WireNodeId]) -> Vec<&'a str> {
+    pub(crate) fn texts(&self, ids: &[WireNodeId]) -> Vec<&'a str> {
         ids.iter().map(|id| self.text(*id)).collect()
     }
 
     /// How a person would name a node's place in the prompt.
-    pub(super) fn place(&self, id: WireNodeId) -> String {
+    pub(crate) fn place(&self, id: WireNodeId) -> String {
         let position = |ids: &[WireNodeId]| ids.iter().position(|other| *other == id);
         if let Some(tool) = position(&self.tools) {
             return format!("tools[{tool}]");
