@@ -4,11 +4,13 @@
 //! a chain of hashes over them. Text is kept only where it is asked for.
 
 mod answer;
+mod betas;
 mod block;
 mod body;
 mod canonical;
 mod image_size;
 mod load;
+mod other_fields;
 mod parse;
 mod prefix;
 mod record;

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::error::Category;
+use serde_json::value::RawValue;
 
 use super::answer::read_answer;
+use super::betas::beta_features;
 use super::body::{BodyError, Likeness, WireMarker, WirePath, add_prompt};
 use super::load::CaptureOptions;
+use super::other_fields::other_fields;
 use super::record::{Record, Request};
 use super::seconds::seconds;
 use super::tree::{WireNodeId, WireTree};
@@ -52,6 +55,12 @@ pub struct WireRequest {
     pub likeness: Likeness,
     /// Whether it asks for `speed: fast`.
     pub is_fast: bool,
+    /// The beta features it asks for, in alphabetical order and joined by commas; `None` where the
+    /// capture does not tell.
+    pub betas: Option<Symbol>,
+    /// The canonical JSON of an object with what else its body says and may be part of the cache
+    /// key; `None` where bytes are not kept.
+    pub other_fields: Option<Symbol>,
     /// What the answer reports, where it is known.
     pub usage: Option<Usage>,
 }
@@ -89,7 +98,14 @@ impl WireRequest {
         self.leaf = node(self.leaf);
         self.markers.iter_mut().for_each(move_marker);
         let symbol = |symbol: Symbol| symbols[symbol.index()];
-        for optional in [&mut self.request, &mut self.message, &mut self.session, &mut self.agent] {
+        for optional in [
+            &mut self.request,
+            &mut self.message,
+            &mut self.session,
+            &mut self.agent,
+            &mut self.betas,
+            &mut self.other_fields,
+        ] {
             *optional = optional.map(symbol);
         }
         self.scope = symbol(self.scope);
@@ -104,6 +120,7 @@ struct Envelope<'a> {
     message: Option<String>,
     usage: Result<Usage, UsageProblem>,
     session: Option<&'a str>,
+    headers: Option<&'a RawValue>,
 }
 
 /// Parses lines into [`ParsedRequests`].
@@ -192,6 +209,7 @@ impl<'a> RequestParser<'a> {
             message: record.message_id.as_str().map(str::to_owned),
             usage: read_usage(record.usage.0.as_deref()),
             session: record.session_id.as_str(),
+            headers: record.headers,
         };
         self.request(record, request, envelope, line);
     }
@@ -215,6 +233,7 @@ impl<'a> RequestParser<'a> {
             message: answered.message,
             usage: answered.usage,
             session: record.session_id.as_str().or_else(|| user.and_then(session_of_user)),
+            headers: sent.headers.or(record.headers),
         };
         self.request(record, body, envelope, line);
     }
@@ -236,6 +255,8 @@ impl<'a> RequestParser<'a> {
         };
         let usage = self.usage(envelope.usage, line);
         let WirePath { leaf, markers, likeness } = path;
+        let betas = beta_features(envelope.headers, body);
+        let others = self.options.keeps_bytes.then(|| other_fields(body));
         let symbols = &mut self.parsed.symbols;
         let mut symbol = |text: Option<&str>| {
             text.filter(|text| !text.is_empty()).map(|text| symbols.intern(text))
@@ -254,6 +275,8 @@ impl<'a> RequestParser<'a> {
             markers,
             likeness,
             is_fast: body.speed.is("fast"),
+            betas: betas.map(|betas| symbols.intern(&betas)),
+            other_fields: others.map(|others| symbols.intern(&others)),
             usage,
         };
         self.parsed.requests.push(request);

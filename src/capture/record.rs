@@ -1,12 +1,22 @@
 //! The fields of a captured request that matter, as they are spelled in the file: capture records,
 //! and the lines of claude-trace logs.
 //!
-//! Only this module and `block.rs` know the JSON names. Everything not named here is skipped.
+//! Only this module and `block.rs` know the JSON names. What is not named here is skipped, but for the
+//! other fields of a body, which may be part of the key, too.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use super::other_fields::{OtherFields, Sieve};
 use crate::input::{Listed, Number, Shape, Text, UsageObject};
+
+/// The header that names beta features, in lower case.
+pub(super) const BETA_HEADER: &str = "anthropic-beta";
+
+/// Fields of a body that say how the answer is sampled and sent, or what it is compared with; they
+/// change nothing in front of it. (`metadata` is neither, and is read for the session alone.)
+pub(super) const WITHOUT_INFLUENCE: [&str; 7] =
+    ["diagnostics", "max_tokens", "stop_sequences", "stream", "temperature", "top_k", "top_p"];
 
 /// A line: a capture record, or an exchange in a claude-trace log.
 #[derive(Debug, Default, Deserialize)]
@@ -28,6 +38,9 @@ pub(super) struct Record<'a> {
     pub(super) scope: Text<'a>,
     #[serde(borrow)]
     pub(super) request: Shape<Request<'a>>,
+    /// The headers of the request, where they were captured.
+    #[serde(borrow)]
+    pub(super) headers: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) usage: Shape<UsageObject<'a>>,
     #[serde(borrow)]
@@ -36,7 +49,7 @@ pub(super) struct Record<'a> {
 
 /// A request's body as sent; in a log, what wraps it.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, remote = "Self")]
 pub(super) struct Request<'a> {
     #[serde(borrow)]
     pub(super) model: Text<'a>,
@@ -58,6 +71,15 @@ pub(super) struct Request<'a> {
     pub(super) cache_control: Shape<CacheControl<'a>>,
     #[serde(borrow)]
     pub(super) metadata: Shape<Metadata<'a>>,
+    /// Beta features, as SDKs are given them.
+    #[serde(borrow)]
+    pub(super) betas: Option<&'a RawValue>,
+    /// Beta features where there is no header for them, as on Bedrock.
+    #[serde(borrow)]
+    pub(super) anthropic_beta: Option<&'a RawValue>,
+    /// In a log: the headers.
+    #[serde(borrow)]
+    pub(super) headers: Option<&'a RawValue>,
     /// In a log: when the request was sent, in seconds.
     pub(super) timestamp: Number,
     /// In a log: where it was sent.
@@ -66,6 +88,18 @@ pub(super) struct Request<'a> {
     /// In a log: the body.
     #[serde(borrow)]
     pub(super) body: Shape<Request<'a>>,
+    /// The fields that are not named above.
+    #[serde(skip)]
+    pub(super) other: OtherFields<'a>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Request<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut other = OtherFields::default();
+        let mut request = Request::deserialize(Sieve::new(deserializer, &mut other))?;
+        request.other = other;
+        Ok(request)
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -78,12 +112,24 @@ pub(super) struct Message<'a> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, remote = "Self")]
 pub(super) struct OutputConfig<'a> {
     #[serde(borrow)]
     pub(super) effort: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) format: Option<&'a RawValue>,
+    /// The fields that are not named above.
+    #[serde(skip)]
+    pub(super) other: OtherFields<'a>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for OutputConfig<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut other = OtherFields::default();
+        let mut config = OutputConfig::deserialize(Sieve::new(deserializer, &mut other))?;
+        config.other = other;
+        Ok(config)
+    }
 }
 
 /// A marker.

@@ -2,11 +2,13 @@
 
 mod bytes;
 mod overlap;
+mod tools;
 mod value;
 mod view;
 
 pub use bytes::ByteDifference;
 pub(crate) use bytes::{context, first_difference};
 pub(crate) use overlap::{common_end, common_start};
-pub(crate) use value::{changed_field, says_the_same};
+pub(crate) use tools::{ToolChange, ToolChangeKind, tool_changes, tool_name};
+pub(crate) use value::says_the_same;
 pub(crate) use view::PromptView;

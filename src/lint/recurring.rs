@@ -1,9 +1,8 @@
 //! What of an earlier prompt comes back in a later one although something in front of it changed:
 //! only that could have been read.
 
-use super::tools::tool_name;
 use crate::capture::WireNodeId;
-use crate::difference::{PromptView, common_end, common_start};
+use crate::difference::{PromptView, common_end, common_start, tool_name};
 
 /// A block of the later prompt, and how many of its bytes the earlier one had at the corresponding
 /// place.

@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use super::rule::Rule;
-use super::tools::{ToolChange, tool_changes};
+use super::tools::{ToolFinding, tool_findings};
 use super::volatile_text::changing_word;
 use crate::capture::WireNodeId;
 use crate::conversation::RequestIndex;
@@ -75,24 +75,24 @@ impl Pair<'_> {
     fn tools(&self) -> Vec<Finding> {
         let before = self.before.texts(&self.before.tools);
         let after = self.after.texts(&self.after.tools);
-        let finding = |change: ToolChange| {
-            let place = match change.rule {
+        let finding = |found: ToolFinding| {
+            let place = match found.rule {
                 Rule::ToolOrder | Rule::ToolSet => "tools".to_owned(),
-                _ => format!("tools[{}]", change.position),
+                _ => format!("tools[{}]", found.position),
             };
-            let mut finding = self.finding(change.rule, place, change.detail);
-            finding.plain_detail = Some(change.plain_detail.to_owned());
-            let position = change.position;
+            let mut finding = self.finding(found.rule, place, found.detail);
+            finding.plain_detail = Some(found.plain_detail.to_owned());
+            let position = found.position;
             if let (Some(before), Some(after)) = (before.get(position), after.get(position)) {
                 finding.difference = Some(ByteDifference::between(before, after));
             }
             finding
         };
-        let is_felt = |change: &ToolChange| {
-            let id = self.before.tools.get(change.position).copied();
+        let is_felt = |found: &ToolFinding| {
+            let id = self.before.tools.get(found.position).copied();
             self.was_cached(id.or(self.before.system_settings))
         };
-        tool_changes(&before, &after).into_iter().filter(is_felt).map(finding).collect()
+        tool_findings(&before, &after).into_iter().filter(is_felt).map(finding).collect()
     }
 
     /// Which of the settings differ.

@@ -6,11 +6,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::finding::Finding;
 use super::rule::Rule;
-use super::tools::tool_name;
 use super::trace::Trace;
 use crate::capture::WireNodeId;
 use crate::conversation::RequestIndex;
-use crate::difference::PromptView;
+use crate::difference::{PromptView, tool_name};
 use crate::id::Symbol;
 use crate::units::Tokens;
 

@@ -1,0 +1,202 @@
+//! How the tools of two requests differ: which came and went, which moved, which are defined anew.
+
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+use super::value::changed_field;
+
+/// In what way a tool differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ToolChangeKind {
+    /// It is gone.
+    Gone,
+    /// It is new.
+    New,
+    /// It stands where another one stood; the first such tool alone.
+    Moved,
+    /// A field of its definition, named here, says something else.
+    Changed(String),
+    /// Its definition says the same in other bytes.
+    Respelled,
+}
+
+/// A difference between two tool lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ToolChange {
+    pub(crate) kind: ToolChangeKind,
+    /// The tool's name.
+    pub(crate) name: String,
+    /// Its position in the earlier list; of one that moved, the position of the tool that stood in
+    /// its place.
+    pub(crate) before: Option<usize>,
+    /// Its position in the later list.
+    pub(crate) after: Option<usize>,
+}
+
+impl ToolChange {
+    /// Where it is felt.
+    pub(crate) fn position(&self) -> usize {
+        self.after.or(self.before).unwrap_or(0)
+    }
+}
+
+/// The name of a tool, given by its canonical bytes.
+pub(crate) fn tool_name(text: &str) -> String {
+    name_of(&parsed(text))
+}
+
+/// The differences between the tools of two requests, given by their canonical bytes, in the order of
+/// the prefix. There are some exactly if the lists differ, and the first is where they do.
+pub(crate) fn tool_changes(before: &[&str], after: &[&str]) -> Vec<ToolChange> {
+    if before == after {
+        return Vec::new();
+    }
+    let (old, new) = (ToolList::read(before), ToolList::read(after));
+    let mut changes = missing(&old, &new, ToolChangeKind::Gone);
+    for change in &mut changes {
+        (change.before, change.after) = (change.after, None);
+    }
+    changes.extend(missing(&new, &old, ToolChangeKind::New));
+    changes.extend(moved(&old, &new));
+    changes.extend(redefined(&old, &new));
+    changes.sort_by_key(ToolChange::position);
+    changes
+}
+
+/// A name, and how many tools of the name stand in front.
+type Key = (String, usize);
+
+struct Tool<'a> {
+    key: Key,
+    text: &'a str,
+    value: Value,
+}
+
+struct ToolList<'a> {
+    tools: Vec<Tool<'a>>,
+    positions: FxHashMap<Key, usize>,
+}
+
+impl<'a> ToolList<'a> {
+    fn read(texts: &[&'a str]) -> Self {
+        let mut list = Self { tools: Vec::new(), positions: FxHashMap::default() };
+        let mut seen: FxHashMap<String, usize> = FxHashMap::default();
+        for (position, text) in texts.iter().enumerate() {
+            let value = parsed(text);
+            let name = name_of(&value);
+            let count = seen.entry(name.clone()).or_default();
+            let key = (name, *count);
+            *count += 1;
+            list.positions.insert(key.clone(), position);
+            list.tools.push(Tool { key, text, value });
+        }
+        list
+    }
+
+    fn position(&self, tool: &Tool<'_>) -> Option<usize> {
+        self.positions.get(&tool.key).copied()
+    }
+
+    /// The positions of the tools that another list has, too.
+    fn kept<'l>(&'l self, other: &'l Self) -> impl Iterator<Item = usize> + 'l {
+        let is_kept = |position: &usize| other.position(&self.tools[*position]).is_some();
+        (0..self.tools.len()).filter(is_kept)
+    }
+}
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+fn name_of(tool: &Value) -> String {
+    tool["name"].as_str().unwrap_or("without a name").to_owned()
+}
+
+/// The tools of a list that another one lacks, at their positions in `list`.
+fn missing(list: &ToolList<'_>, other: &ToolList<'_>, kind: ToolChangeKind) -> Vec<ToolChange> {
+    let tools = list.tools.iter().enumerate();
+    let missing = tools.filter(|(_, tool)| other.position(tool).is_none());
+    missing
+        .map(|(position, tool)| ToolChange {
+            kind: kind.clone(),
+            name: tool.key.0.clone(),
+            before: None,
+            after: Some(position),
+        })
+        .collect()
+}
+
+/// The first tool that stands where another one stood, of those in both lists.
+fn moved(old: &ToolList<'_>, new: &ToolList<'_>) -> Option<ToolChange> {
+    let mut pairs = old.kept(new).zip(new.kept(old));
+    let (before, after) =
+        pairs.find(|(one, other)| old.tools[*one].key != new.tools[*other].key)?;
+    Some(ToolChange {
+        kind: ToolChangeKind::Moved,
+        name: new.tools[after].key.0.clone(),
+        before: Some(before),
+        after: Some(after),
+    })
+}
+
+fn redefined(old: &ToolList<'_>, new: &ToolList<'_>) -> Vec<ToolChange> {
+    let change = |(position, tool): (usize, &Tool<'_>)| {
+        let before = old.position(tool)?;
+        let earlier = &old.tools[before];
+        if earlier.text == tool.text {
+            return None;
+        }
+        let kind = match changed_field(&earlier.value, &tool.value) {
+            Some(field) => ToolChangeKind::Changed(field),
+            None => ToolChangeKind::Respelled,
+        };
+        let name = tool.key.0.clone();
+        Some(ToolChange { kind, name, before: Some(before), after: Some(position) })
+    };
+    new.tools.iter().enumerate().filter_map(change).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READ: &str = r#"{"name":"Read","input_schema":{"type":"object"}}"#;
+    const BASH: &str = r#"{"name":"Bash","input_schema":{"type":"object"}}"#;
+    const EDIT: &str = r#"{"name":"Edit","input_schema":{"type":"object"}}"#;
+
+    type Place = (ToolChangeKind, Option<usize>, Option<usize>);
+
+    fn changes(before: &[&str], after: &[&str]) -> Vec<Place> {
+        let changes = tool_changes(before, after).into_iter();
+        changes.map(|change| (change.kind, change.before, change.after)).collect()
+    }
+
+    #[test]
+    fn each_kind_of_change_is_named_with_its_places() {
+        use ToolChangeKind::{Changed, Gone, Moved, New, Respelled};
+        assert_eq!(changes(&[READ, BASH], &[READ, BASH]), []);
+        assert_eq!(changes(&[READ, BASH], &[BASH, READ]), [(Moved, Some(0), Some(0))]);
+        assert_eq!(changes(&[READ], &[READ, BASH]), [(New, None, Some(1))]);
+        assert_eq!(changes(&[READ, BASH], &[BASH]), [(Gone, Some(0), None)]);
+        let turned = r#"{"input_schema":{"type":"object"},"name":"Read"}"#;
+        assert_eq!(changes(&[READ], &[turned]), [(Respelled, Some(0), Some(0))]);
+        let other = r#"{"name":"Read","input_schema":{"type":"object","required":["path"]}}"#;
+        let field = Changed("input_schema.required".to_owned());
+        assert_eq!(changes(&[READ], &[other]), [(field, Some(0), Some(0))]);
+    }
+
+    #[test]
+    fn several_changes_come_in_the_order_of_the_prefix() {
+        use ToolChangeKind::{Gone, Moved, New};
+        let expected = [(New, None, Some(0)), (Gone, Some(1), None), (Moved, Some(0), Some(1))];
+        assert_eq!(changes(&[READ, EDIT, BASH], &["{}", BASH, READ]), expected);
+    }
+
+    #[test]
+    fn tools_of_one_name_are_told_apart_by_their_order() {
+        let other = r#"{"name":"Read","input_schema":{}}"#;
+        assert_eq!(changes(&[READ], &[READ, READ]), [(ToolChangeKind::New, None, Some(1))]);
+        let field = ToolChangeKind::Changed("input_schema.type".to_owned());
+        assert_eq!(changes(&[READ, READ], &[READ, other]), [(field, Some(1), Some(1))]);
+    }
+}
