@@ -6,6 +6,7 @@ mod cli;
 mod common;
 mod conformance;
 mod corpus;
+mod differences;
 mod fixtures;
 mod generated;
 mod laws;

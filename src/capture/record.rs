@@ -13,10 +13,20 @@ use crate::input::{Listed, Number, Shape, Text, UsageObject};
 /// The header that names beta features, in lower case.
 pub(super) const BETA_HEADER: &str = "anthropic-beta";
 
-/// Fields of a body that say how the answer is sampled and sent, or what it is compared with; they
-/// change nothing in front of it. (`metadata` is neither, and is read for the session alone.)
-pub(super) const WITHOUT_INFLUENCE: [&str; 7] =
-    ["diagnostics", "max_tokens", "stop_sequences", "stream", "temperature", "top_k", "top_p"];
+/// Fields of a body that say how the answer is sampled, checked and sent, or what it is compared with;
+/// they change nothing in front of it. (`metadata` does not either, and is read for the session
+/// alone. Claude Code sends `safeguards` with the first request of a turn and leaves it out of the
+/// next ones, which read the cache all the same.)
+pub(super) const WITHOUT_INFLUENCE: [&str; 8] = [
+    "diagnostics",
+    "max_tokens",
+    "safeguards",
+    "stop_sequences",
+    "stream",
+    "temperature",
+    "top_k",
+    "top_p",
+];
 
 /// A line: a capture record, or an exchange in a claude-trace log.
 #[derive(Debug, Default, Deserialize)]

@@ -3,6 +3,7 @@
 //! A node is known by its [`PrefixHash`], so it does not matter in which order, by which thread or
 //! from which file the prompts come.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -78,6 +79,20 @@ impl WireTree {
     /// A node and all before it, from its end to the root.
     pub fn path(&self, id: WireNodeId) -> impl Iterator<Item = WireNodeId> + '_ {
         std::iter::successors(Some(id), |id| self.node(*id).parent)
+    }
+
+    /// The last node that two paths share; `None` where not even the model is the same.
+    #[must_use]
+    pub fn shared(&self, one: WireNodeId, other: WireNodeId) -> Option<WireNodeId> {
+        let (mut one, mut other) = (one, other);
+        loop {
+            match one.cmp(&other) {
+                Ordering::Equal => return Some(one),
+                // Ids rise on a path, so the later node cannot be on the other one's.
+                Ordering::Less => other = self.node(other).parent?,
+                Ordering::Greater => one = self.node(one).parent?,
+            }
+        }
     }
 
     /// The node with a hash.

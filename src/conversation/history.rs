@@ -9,7 +9,7 @@ use super::captured::CapturedPrompts;
 use super::file::{FileConversation, FileResponse};
 use super::origin::{Copies, find_copies};
 use super::trail::Trail;
-use crate::capture::TokenCounting;
+use crate::capture::{TokenCounting, WireRequest};
 use crate::id::{EntryId, Symbol, Symbols};
 use crate::input::{Diagnostics, Kind, Usage, UsageProblem};
 use crate::transcript::ServerVerdict;
@@ -355,11 +355,16 @@ impl History {
         !self.captured.requests.is_empty() && self.captured.counting != TokenCounting::Estimated
     }
 
+    /// A request as it was captured; `None` of one of a transcript.
+    #[must_use]
+    pub fn wire(&self, index: RequestIndex) -> Option<&WireRequest> {
+        self.captured.requests.get(index.0.checked_sub(self.of_transcripts().len())?)
+    }
+
     /// Whether a captured request asks for `speed: fast`.
     #[must_use]
     pub fn is_sent_fast(&self, index: RequestIndex) -> bool {
-        let captured = index.0.checked_sub(self.of_transcripts().len());
-        captured.is_some_and(|captured| self.captured.requests[captured].is_fast)
+        self.wire(index).is_some_and(|wire| wire.is_fast)
     }
 
     /// The request at `index`.

@@ -1,14 +1,26 @@
 //! In what two captured prompts differ: which of their parts, and from which byte on.
 
+mod beta_features;
 mod bytes;
+mod compare;
+mod extra_body;
+mod kind;
+mod markers;
+mod messages;
 mod overlap;
+mod settings;
+mod system;
 mod tools;
 mod value;
 mod view;
 
 pub use bytes::ByteDifference;
 pub(crate) use bytes::{context, first_difference};
-pub(crate) use overlap::{common_end, common_start};
+pub use compare::{Difference, Divergence, differences, divergence};
+pub use kind::{DifferenceKind, Dimension};
+pub(crate) use overlap::{common_end, differing, same_ends};
+pub(crate) use settings::setting_changes;
+pub(crate) use system::is_attribution;
 pub(crate) use tools::{ToolChange, ToolChangeKind, tool_changes, tool_name};
-pub(crate) use value::says_the_same;
+pub(crate) use value::{SAME_IN_OTHER_BYTES, says_the_same};
 pub(crate) use view::PromptView;

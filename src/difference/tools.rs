@@ -52,11 +52,19 @@ pub(crate) fn tool_changes(before: &[&str], after: &[&str]) -> Vec<ToolChange> {
         return Vec::new();
     }
     let (old, new) = (ToolList::read(before), ToolList::read(after));
-    let mut changes = missing(&old, &new, ToolChangeKind::Gone);
-    for change in &mut changes {
-        (change.before, change.after) = (change.after, None);
-    }
-    changes.extend(missing(&new, &old, ToolChangeKind::New));
+    let gone = missing(&old, &new).map(|(position, name)| ToolChange {
+        kind: ToolChangeKind::Gone,
+        name,
+        before: Some(position),
+        after: None,
+    });
+    let come = missing(&new, &old).map(|(position, name)| ToolChange {
+        kind: ToolChangeKind::New,
+        name,
+        before: None,
+        after: Some(position),
+    });
+    let mut changes: Vec<ToolChange> = gone.chain(come).collect();
     changes.extend(moved(&old, &new));
     changes.extend(redefined(&old, &new));
     changes.sort_by_key(ToolChange::position);
@@ -112,18 +120,11 @@ fn name_of(tool: &Value) -> String {
     tool["name"].as_str().unwrap_or("without a name").to_owned()
 }
 
-/// The tools of a list that another one lacks, at their positions in `list`.
-fn missing(list: &ToolList<'_>, other: &ToolList<'_>, kind: ToolChangeKind) -> Vec<ToolChange> {
+/// The tools of a list that another one lacks: their positions and names.
+fn missing(list: &ToolList<'_>, other: &ToolList<'_>) -> impl Iterator<Item = (usize, String)> {
     let tools = list.tools.iter().enumerate();
     let missing = tools.filter(|(_, tool)| other.position(tool).is_none());
-    missing
-        .map(|(position, tool)| ToolChange {
-            kind: kind.clone(),
-            name: tool.key.0.clone(),
-            before: None,
-            after: Some(position),
-        })
-        .collect()
+    missing.map(|(position, tool)| (position, tool.key.0.clone()))
 }
 
 /// The first tool that stands where another one stood, of those in both lists.

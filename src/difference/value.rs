@@ -2,6 +2,9 @@
 
 use serde_json::Value;
 
+/// What is said of values that differ in nothing but the order of keys or the spelling of numbers.
+pub(crate) const SAME_IN_OTHER_BYTES: &str = "the same in other bytes";
+
 /// Whether two JSON texts say the same.
 pub(crate) fn says_the_same(before: &str, after: &str) -> bool {
     let value = |text: &str| serde_json::from_str::<Value>(text).ok();

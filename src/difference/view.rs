@@ -1,6 +1,6 @@
 //! A prompt taken apart into the parts that a person would name.
 
-use crate::capture::{Part, WireNodeId, WireTree};
+use crate::capture::{BlockKind, Part, WireNodeId, WireTree};
 
 /// The blocks of a prompt by part.
 #[derive(Debug)]
@@ -42,6 +42,21 @@ impl<'a> PromptView<'a> {
         view
     }
 
+    /// What a node adds to the prompt.
+    pub(super) fn part(&self, id: WireNodeId) -> Part {
+        self.tree.node(id).part
+    }
+
+    /// The kind of a node's block.
+    pub(super) fn kind(&self, id: WireNodeId) -> BlockKind {
+        self.tree.node(id).kind
+    }
+
+    /// How many messages there are.
+    pub(super) fn messages(&self) -> usize {
+        self.blocks.iter().filter(|id| self.part(**id) == Part::MessageStart).count()
+    }
+
     /// The canonical bytes of a node.
     pub(crate) fn text(&self, id: WireNodeId) -> &'a str {
         let bytes = self.tree.node(id).bytes.as_deref().unwrap_or_default();
@@ -71,8 +86,8 @@ impl<'a> PromptView<'a> {
     }
 
     /// The message that a block is in, and its place there.
-    fn message_of(&self, block: usize) -> (usize, usize) {
-        let is_start = |id: &WireNodeId| self.tree.node(*id).part == Part::MessageStart;
+    pub(super) fn message_of(&self, block: usize) -> (usize, usize) {
+        let is_start = |id: &WireNodeId| self.part(*id) == Part::MessageStart;
         let upto = &self.blocks[..=block];
         let messages = upto.iter().filter(|id| is_start(id)).count();
         let start = upto.iter().rposition(is_start).unwrap_or(0);

@@ -2,7 +2,7 @@
 //! only that could have been read.
 
 use crate::capture::WireNodeId;
-use crate::difference::{PromptView, common_end, common_start, tool_name};
+use crate::difference::{PromptView, same_ends, tool_name};
 
 /// A block of the later prompt, and how many of its bytes the earlier one had at the corresponding
 /// place.
@@ -19,13 +19,6 @@ impl Recurrence {
         let same = if before == after { bytes } else { same_ends(before, after) };
         Self { block, same: same as u64, bytes: bytes as u64 }
     }
-}
-
-/// How many bytes two different texts share at their beginning and at their end.
-fn same_ends(before: &str, after: &str) -> usize {
-    let (before, after) = (before.as_bytes(), after.as_bytes());
-    let same = common_start(before, after);
-    same + common_end(&before[same..], &after[same..])
 }
 
 /// The blocks of the later prompt that the earlier one had, too, behind the first difference. `until`
@@ -106,16 +99,4 @@ fn is_same_prefix(before: &PromptView<'_>, id: WireNodeId) -> bool {
     [&before.tools, &before.system, &before.blocks]
         .into_iter()
         .any(|ids| ids.binary_search(&id).is_ok())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_share_their_ends() {
-        assert_eq!(same_ends("now 10:00, go", "now 10:05, go"), 12);
-        assert_eq!(same_ends("aa", "aaa"), 2);
-        assert_eq!(same_ends("ab", "cd"), 0);
-    }
 }

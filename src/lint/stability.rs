@@ -7,20 +7,12 @@ use super::volatile_text::changing_word;
 use crate::capture::WireNodeId;
 use crate::conversation::RequestIndex;
 use crate::difference::{
-    ByteDifference, PromptView, common_end, common_start, first_difference, says_the_same,
+    ByteDifference, PromptView, SAME_IN_OTHER_BYTES, common_end, differing, first_difference,
+    is_attribution, says_the_same, setting_changes,
 };
-
-/// How the attribution line of Claude Code begins.
-const ATTRIBUTION: &str = "x-anthropic-billing-header";
 
 /// Texts that differ in more bytes than this differ in more than one word.
 const LONGEST_WORD: usize = 64;
-
-/// The names of the settings in front of the messages, in the order of their JSON.
-const MESSAGE_SETTINGS: [&str; 5] = ["thinking", "tool_choice", "effort", "format", "images"];
-
-/// The names of those in front of the system prompt.
-const SYSTEM_SETTINGS: [&str; 2] = ["citations", "speed"];
 
 /// Two requests, the earlier of which left something in the cache.
 pub(super) struct Pair<'a> {
@@ -42,17 +34,9 @@ impl Pair<'_> {
             return vec![self.finding(Rule::ModelChanged, "model".to_owned(), detail)];
         }
         let mut findings = self.tools();
-        findings.extend(self.settings(
-            self.before.system_settings,
-            self.after.system_settings,
-            &SYSTEM_SETTINGS,
-        ));
+        findings.extend(self.settings(self.before.system_settings, self.after.system_settings));
         findings.extend(self.system());
-        findings.extend(self.settings(
-            self.before.message_settings,
-            self.after.message_settings,
-            &MESSAGE_SETTINGS,
-        ));
+        findings.extend(self.settings(self.before.message_settings, self.after.message_settings));
         findings.extend(self.messages());
         findings
     }
@@ -96,23 +80,16 @@ impl Pair<'_> {
     }
 
     /// Which of the settings differ.
-    fn settings(
-        &self,
-        before: Option<WireNodeId>,
-        after: Option<WireNodeId>,
-        names: &[&str],
-    ) -> Option<Finding> {
+    fn settings(&self, before: Option<WireNodeId>, after: Option<WireNodeId>) -> Option<Finding> {
         let id = before?;
         let (before, after) = (self.before.text(id), self.after.text(after?));
-        if before == after || !self.was_cached(Some(id)) {
+        let changes = setting_changes(before, after);
+        if changes.is_empty() || !self.was_cached(Some(id)) {
             return None;
         }
-        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
-        let (old, new) = (value(before)?, value(after)?);
-        let changed: Vec<&str> =
-            names.iter().copied().filter(|name| old[name] != new[name]).collect();
-        let detail = format!("{} changed", changed.join(", "));
-        let mut finding = self.finding(Rule::SettingChanged, changed.join(", "), detail);
+        let names: Vec<&str> = changes.iter().map(|change| change.setting.name()).collect();
+        let detail = format!("{} changed", names.join(", "));
+        let mut finding = self.finding(Rule::SettingChanged, names.join(", "), detail);
         finding.difference = Some(ByteDifference::between(before, after));
         Some(finding)
     }
@@ -120,17 +97,16 @@ impl Pair<'_> {
     fn system(&self) -> Vec<Finding> {
         let before = self.before.texts(&self.before.system);
         let after = self.after.texts(&self.after.system);
-        let same = common_start(&before, &after);
-        let end = common_end(&before[same..], &after[same..]);
-        let (old, new) = (&before[same..before.len() - end], &after[same..after.len() - end]);
+        let Some((old, new)) = differing(&before, &after) else { return Vec::new() };
+        let same = new.start;
         let first = self.before.system.get(same).copied().or(self.before.message_settings);
-        if (old.is_empty() && new.is_empty()) || !self.was_cached(first) {
+        if !self.was_cached(first) {
             return Vec::new();
         }
         if old.len() == new.len() {
-            let changed = old.iter().zip(new).enumerate().filter(|(_, (old, new))| old != new);
+            let changed = new.filter(|place| before[*place] != after[*place]);
             return changed
-                .map(|(place, (old, new))| self.system_block(same + place, old, new))
+                .map(|place| self.system_block(place, before[place], after[place]))
                 .collect();
         }
         let words = if new.is_empty() { "blocks are gone" } else { "blocks came, went or changed" };
@@ -139,11 +115,10 @@ impl Pair<'_> {
     }
 
     fn system_block(&self, position: usize, before: &str, after: &str) -> Finding {
-        let is_attribution = |text: &str| text.contains(ATTRIBUTION);
         let (rule, detail) = if is_attribution(before) && is_attribution(after) {
             (Rule::AttributionChanges, "the attribution line differs")
         } else if says_the_same(before, after) {
-            (Rule::KeyOrder, "the same in other bytes")
+            (Rule::KeyOrder, SAME_IN_OTHER_BYTES)
         } else {
             let at = first_difference(before, after);
             match changing_word(before, after, at) {
@@ -180,7 +155,7 @@ impl Pair<'_> {
         let (old, new) = (before[position], after[position]);
         let at = first_difference(old, new);
         let (rule, detail) = if says_the_same(old, new) {
-            (Rule::KeyOrder, "the same in other bytes")
+            (Rule::KeyOrder, SAME_IN_OTHER_BYTES)
         } else {
             let is_close = is_one_word_apart(old, new, at);
             let kind = changing_word(old, new, at).filter(|_| is_close);

@@ -1,7 +1,7 @@
 //! Which rules the tools of two requests touch: their order, their definitions, the set.
 
 use super::rule::Rule;
-use crate::difference::{ToolChange, ToolChangeKind, tool_changes, tool_name};
+use crate::difference::{SAME_IN_OTHER_BYTES, ToolChange, ToolChangeKind, tool_changes, tool_name};
 
 /// What a rule has to say of two tool lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,8 +54,7 @@ fn finding(change: &ToolChange, before: &[&str]) -> Option<ToolFinding> {
             (Rule::ToolSchema, format!("`{name}`: {field} changed"), "a field changed")
         }
         ToolChangeKind::Respelled => {
-            let words = "the same in other bytes";
-            (Rule::KeyOrder, format!("`{name}`: {words}"), words)
+            (Rule::KeyOrder, format!("`{name}`: {SAME_IN_OTHER_BYTES}"), SAME_IN_OTHER_BYTES)
         }
     };
     Some(ToolFinding { rule, position: change.position(), detail, plain_detail })

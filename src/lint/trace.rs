@@ -1,7 +1,5 @@
 //! A simulated trace of captured requests, as the rules look at it.
 
-use std::cmp::Ordering;
-
 use crate::cache::{Lookback, Outcome, Policy, effective, simulate};
 use crate::capture::{Part, WireNodeId, WireRequest, WireTree};
 use crate::conversation::{History, RequestIndex};
@@ -116,16 +114,7 @@ impl<'a> Trace<'a> {
 
     /// Where the prefix that two paths share ends.
     pub(super) fn shared_end(&self, one: WireNodeId, other: WireNodeId) -> Tokens {
-        let (mut one, mut other) = (Some(one), Some(other));
-        while let (Some(first), Some(second)) = (one, other) {
-            match first.cmp(&second) {
-                Ordering::Equal => return self.end(first),
-                // Ids rise on a path, so the later node cannot be on the other one's.
-                Ordering::Less => other = self.tree().node(second).parent,
-                Ordering::Greater => one = self.tree().node(first).parent,
-            }
-        }
-        Tokens::ZERO
+        self.tree().shared(one, other).map_or(Tokens::ZERO, |shared| self.end(shared))
     }
 
     pub(super) fn positions_between(&self, entry: WireNodeId, marker: WireNodeId) -> u32 {

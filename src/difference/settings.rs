@@ -1,0 +1,117 @@
+//! The settings that are part of the prefix: those in front of the system prompt and those in front of
+//! the messages.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
+use super::kind::DifferenceKind;
+
+/// A setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Setting {
+    Citations,
+    Speed,
+    Thinking,
+    ToolChoice,
+    Effort,
+    Format,
+    Images,
+}
+
+impl Setting {
+    /// All, in the order of the prefix.
+    const ALL: [Self; 7] = [
+        Self::Citations,
+        Self::Speed,
+        Self::Thinking,
+        Self::ToolChoice,
+        Self::Effort,
+        Self::Format,
+        Self::Images,
+    ];
+
+    /// The name in the canonical JSON of its node.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Citations => "citations",
+            Self::Speed => "speed",
+            Self::Thinking => "thinking",
+            Self::ToolChoice => "tool_choice",
+            Self::Effort => "effort",
+            Self::Format => "format",
+            Self::Images => "images",
+        }
+    }
+
+    /// Where it stands in the body.
+    pub(super) fn place(self) -> &'static str {
+        match self {
+            Self::Effort => "output_config.effort",
+            Self::Format => "output_config.format",
+            _ => self.name(),
+        }
+    }
+
+    /// What kind of difference another value of it is.
+    pub(super) fn kind(self) -> DifferenceKind {
+        match self {
+            Self::Citations => DifferenceKind::Citations,
+            Self::Speed => DifferenceKind::FastMode,
+            Self::Thinking => DifferenceKind::Thinking,
+            Self::ToolChoice => DifferenceKind::ToolChoice,
+            Self::Effort => DifferenceKind::Effort,
+            Self::Format => DifferenceKind::OutputFormat,
+            Self::Images => DifferenceKind::Image,
+        }
+    }
+}
+
+/// A setting with two values, each as canonical JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SettingChange<'a> {
+    pub(crate) setting: Setting,
+    pub(super) before: &'a str,
+    pub(super) after: &'a str,
+}
+
+/// The settings in which two nodes, given by their canonical bytes, differ; in the order of the prefix.
+pub(crate) fn setting_changes<'a>(before: &'a str, after: &'a str) -> Vec<SettingChange<'a>> {
+    if before == after {
+        return Vec::new();
+    }
+    let (old, new) = (values(before), values(after));
+    let change = |setting: Setting| {
+        let value = |values: &BTreeMap<&str, &'a RawValue>| {
+            values.get(setting.name()).map(|value| value.get())
+        };
+        let (before, after) = (value(&old)?, value(&new)?);
+        (before != after).then_some(SettingChange { setting, before, after })
+    };
+    Setting::ALL.into_iter().filter_map(change).collect()
+}
+
+fn values(node: &str) -> BTreeMap<&str, &RawValue> {
+    serde_json::from_str(node).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_setting_is_told_apart() {
+        let before = r#"{"thinking":{"type":"enabled"},"tool_choice":null,"images":false}"#;
+        let after = r#"{"thinking":{"type":"disabled"},"tool_choice":null,"images":true}"#;
+        let changes = setting_changes(before, after);
+        let settings: Vec<Setting> = changes.iter().map(|change| change.setting).collect();
+        assert_eq!(settings, [Setting::Thinking, Setting::Images]);
+        assert_eq!((changes[1].before, changes[1].after), ("false", "true"));
+        assert!(setting_changes(before, before).is_empty());
+    }
+
+    #[test]
+    fn nodes_without_bytes_tell_nothing() {
+        assert!(setting_changes("", r#"{"speed":"fast"}"#).is_empty());
+    }
+}
