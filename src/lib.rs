@@ -23,6 +23,7 @@ pub mod id;
 pub mod model;
 pub mod ttl;
 pub mod units;
+pub mod wording;
 
 pub mod input;
 

@@ -40,12 +40,14 @@ pub struct Evidence {
     pub field: Option<&'static str>,
     /// The sign that the line shows.
     pub sign: Option<Sign>,
+    /// Names and words of the prompt, to be shown only on request.
+    pub text: Option<String>,
 }
 
 impl Evidence {
     /// Something that the requests themselves show.
     pub(super) fn of_figures(meaning: impl Into<String>) -> Self {
-        Self { meaning: meaning.into(), line: None, field: None, sign: None }
+        Self { meaning: meaning.into(), line: None, field: None, sign: None, text: None }
     }
 
     /// Something that a line shows.
@@ -55,6 +57,7 @@ impl Evidence {
             line: Some((file, line)),
             field: Some(sign.field()),
             sign: Some(sign),
+            text: None,
         }
     }
 
@@ -66,7 +69,7 @@ impl Evidence {
         meaning: impl Into<String>,
     ) -> Self {
         let line = Some((file, line));
-        Self { meaning: meaning.into(), line, field: Some(field), sign: None }
+        Self { meaning: meaning.into(), line, field: Some(field), sign: None, text: None }
     }
 }
 

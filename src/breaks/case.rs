@@ -14,6 +14,15 @@ use crate::units::Tokens;
 /// tool or a word more.
 const SYSTEM_WITHIN_PERCENT: u64 = 102;
 
+/// The requests that a case is about.
+#[derive(Clone, Copy)]
+pub(super) struct Requests {
+    pub(super) index: RequestIndex,
+    pub(super) previous: RequestIndex,
+    /// An earlier request that went on from the same one.
+    pub(super) earlier_branch: Option<RequestIndex>,
+}
+
 /// A request that fell short, and the one before it.
 pub(super) struct Case<'a> {
     pub(super) history: &'a History,
@@ -39,10 +48,10 @@ impl<'a> Case<'a> {
         trace: &'a PromptTrace,
         steps: &'a [Step],
         landmarks: &Landmarks,
-        index: RequestIndex,
-        previous: RequestIndex,
-        earlier_branch: Option<RequestIndex>,
+        requests: Requests,
+        readable: Readable,
     ) -> Self {
+        let Requests { index, previous, earlier_branch } = requests;
         let history = reads.history();
         let request = history.request(index);
         let prompt = &trace.prompts[index.0];
@@ -59,7 +68,7 @@ impl<'a> Case<'a> {
             prompt,
             split: reads.split(index),
             previous_split: reads.split(previous),
-            readable: Readable::of(reads, index, landmarks),
+            readable,
             earlier_branch,
             system_end: landmarks.system_end(request).max(prompt.system_prefix),
             signs: trail.iter().fold(Signs::new(), |signs, entry| signs | entry.signs),

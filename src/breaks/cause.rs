@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::difference::DifferenceKind;
 use crate::ttl::Ttl;
 
 /// Why a request read less than it could have.
@@ -68,6 +69,41 @@ pub enum Cause {
     LikelyServerSide,
     /// Nothing tells.
     Unknown,
+}
+
+/// What each difference between two captured requests is called.
+impl From<DifferenceKind> for Cause {
+    fn from(kind: DifferenceKind) -> Self {
+        match kind {
+            DifferenceKind::Model => Self::ModelChanged,
+            DifferenceKind::ToolAdded
+            | DifferenceKind::ToolRemoved
+            | DifferenceKind::ToolChanged
+            | DifferenceKind::ToolMoved
+            | DifferenceKind::ToolRespelled => Self::ToolsChanged,
+            DifferenceKind::Citations
+            | DifferenceKind::Attribution
+            | DifferenceKind::SystemPrompt => Self::SystemPromptChanged,
+            DifferenceKind::FastMode => Self::FastModeChanged,
+            DifferenceKind::Thinking => Self::ThinkingChanged,
+            DifferenceKind::ToolChoice => Self::ToolChoiceChanged,
+            DifferenceKind::Effort => Self::EffortChanged,
+            DifferenceKind::Image => Self::ImageChanged,
+            DifferenceKind::MessageRewritten => Self::MessagesRewritten,
+            DifferenceKind::ResultsCleared => Self::Microcompaction,
+            DifferenceKind::ThinkingStripped => Self::ThinkingStripped,
+            DifferenceKind::Rewound => Self::Rewound,
+            DifferenceKind::MessagesReplaced => Self::Compaction,
+            DifferenceKind::CachedMicrocompaction => Self::CachedMicrocompactionChanged,
+            DifferenceKind::Scope => Self::ScopeChanged,
+            DifferenceKind::Overage => Self::OverageChanged,
+            DifferenceKind::TtlTier => Self::TtlTierChanged,
+            DifferenceKind::MarkersMoved => Self::LookbackExceeded,
+            DifferenceKind::Betas => Self::BetasChanged,
+            DifferenceKind::AutoMode => Self::AutoModeChanged,
+            DifferenceKind::OutputFormat | DifferenceKind::ExtraBody => Self::ExtraBodyChanged,
+        }
+    }
 }
 
 impl Cause {
@@ -207,6 +243,14 @@ mod tests {
             let written = serde_json::to_string(&cause).expect("JSON");
             assert_eq!(written, format!("\"{}\"", cause.name()));
         }
+    }
+
+    #[test]
+    fn every_kind_of_difference_has_a_cause() {
+        let causes: std::collections::BTreeSet<&str> =
+            DifferenceKind::ALL.iter().map(|kind| Cause::from(*kind).name()).collect();
+        assert_eq!(causes.len(), 21);
+        assert!(!causes.contains("unknown") && !causes.contains("likely_server_side"));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::candidate::Candidate;
-use super::case::Case;
+use super::captured::CapturedCase;
+use super::case::{Case, Requests};
 use super::cause::Cause;
 use super::landmarks::Landmarks;
 use super::readable::{Class, Readable};
@@ -146,6 +147,11 @@ fn earlier_branches(history: &History) -> FxHashMap<RequestIndex, RequestIndex> 
     branches
 }
 
+/// The cause of the first candidate.
+fn surest(candidates: &[Candidate]) -> Cause {
+    candidates.first().map_or(Cause::Unknown, |candidate| candidate.cause)
+}
+
 impl Finder<'_> {
     fn look_at(&self, index: RequestIndex, breaks: &mut Breaks) {
         let request = self.reads.history().request(index);
@@ -164,48 +170,71 @@ impl Finder<'_> {
     }
 
     fn is_break(&self, index: RequestIndex, previous: RequestIndex) -> bool {
-        let (split, before) = (self.reads.split(index), self.reads.split(previous));
+        let read = self.reads.split(index).read;
         match self.options.rule {
-            DetectionRule::Complete => before.cached_end().saturating_sub(split.read) > NOISE,
+            DetectionRule::Complete => self.expected(index, previous).saturating_sub(read) > NOISE,
             DetectionRule::Client => {
                 let history = self.reads.history();
-                let lost = before.read.saturating_sub(split.read);
+                let before = self.reads.split(previous).read;
                 !history.request(index).between.has_compaction
                     && !history.model(index).contains("haiku")
-                    && lost >= Tokens(2_000)
-                    && !split.read.is_at_least_percent_of(95, before.read)
+                    && before.saturating_sub(read) >= Tokens(2_000)
+                    && !read.is_at_least_percent_of(95, before)
             }
         }
     }
 
+    /// What a request could have read.
+    fn expected(&self, index: RequestIndex, previous: RequestIndex) -> Tokens {
+        let end = self.reads.split(previous).cached_end();
+        self.captured(index, previous).map_or(end, |case| case.expected(end))
+    }
+
+    fn captured(&self, index: RequestIndex, previous: RequestIndex) -> Option<CapturedCase<'_>> {
+        let history = self.reads.history();
+        let case = CapturedCase { history, trace: self.trace, steps: self.steps, index, previous };
+        history.is_captured(index).then_some(case)
+    }
+
     fn diagnose(&self, index: RequestIndex, previous: RequestIndex) -> Break {
-        let case = Case::new(
-            &self.reads,
-            self.trace,
-            self.steps,
-            &self.landmarks,
-            index,
-            previous,
-            self.branches.get(&index).copied(),
-        );
-        let mut fitting = candidates(&case);
-        let first = |fitting: &[Candidate]| fitting.first().map_or(Cause::Unknown, |one| one.cause);
-        let inferred = first(&fitting);
-        if !self.options.ignores_server_reason {
-            apply_verdict(&case, &mut fitting);
-        }
-        let expected = self.reads.split(previous).cached_end();
+        let readable = Readable::of(&self.reads, index, &self.landmarks);
+        let (inferred, candidates) = match self.captured(index, previous) {
+            Some(case) => {
+                let candidates = case.candidates();
+                (surest(&candidates), candidates)
+            }
+            None => self.transcript_causes(index, previous, readable),
+        };
         let step = &self.steps[index.0];
         let is_inside_ttl =
             step.gap.zip(step.predecessor_ttl).is_some_and(|(gap, ttl)| gap < ttl.millis());
         Break {
-            cause: first(&fitting),
+            cause: surest(&candidates),
             inferred,
-            candidates: fitting,
+            candidates,
             gap: step.gap,
             is_inside_ttl,
-            ..self.unexplained(index, expected, case.readable.class())
+            ..self.unexplained(index, self.expected(index, previous), readable.class())
         }
+    }
+
+    /// What is inferred from a transcript, and all that fits.
+    fn transcript_causes(
+        &self,
+        index: RequestIndex,
+        previous: RequestIndex,
+        readable: Readable,
+    ) -> (Cause, Vec<Candidate>) {
+        let requests =
+            Requests { index, previous, earlier_branch: self.branches.get(&index).copied() };
+        let case =
+            Case::new(&self.reads, self.trace, self.steps, &self.landmarks, requests, readable);
+        let mut candidates = candidates(&case);
+        let inferred = surest(&candidates);
+        if !self.options.ignores_server_reason {
+            apply_verdict(&case, &mut candidates);
+        }
+        (inferred, candidates)
     }
 
     /// A break without its causes.

@@ -5,6 +5,7 @@
 
 mod analysis;
 mod candidate;
+mod captured;
 mod case;
 mod cause;
 mod find;

@@ -131,6 +131,9 @@ pub(super) struct BreaksArgs {
     /// Keep the service's own verdicts out of the causes
     #[arg(long)]
     pub(super) ignore_server_reason: bool,
+    /// Show names and words of captured prompts where they differ
+    #[arg(long)]
+    pub(super) show_text: bool,
     /// How many breaks the table lists one by one, the dearest first
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(super) top: usize,

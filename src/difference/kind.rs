@@ -1,4 +1,4 @@
-//! What kinds of differences there are, and which dimension and which cause each belongs to.
+//! What kinds of differences there are, and which dimension each belongs to.
 
 /// What a client watches to explain a break: the twelve dimensions of Claude Code's break detector, and
 /// the messages.
@@ -36,33 +36,32 @@ pub enum Dimension {
     Messages,
 }
 
-/// The kind of a difference. Each belongs to one [`Dimension`] and has one cause in the contract's
-/// break row:
+/// The kind of a difference. Each belongs to one [`Dimension`]:
 ///
-/// | kind | dimension | cause |
-/// | --- | --- | --- |
-/// | `Model` | model | `model_changed` |
-/// | `ToolAdded`, `ToolRemoved`, `ToolChanged`, `ToolMoved`, `ToolRespelled` | tools | `tools_changed` |
-/// | `Citations`, `Attribution`, `SystemPrompt` | system prompt | `system_prompt_changed` |
-/// | `FastMode` | fast mode | `fast_mode_changed` |
-/// | `Thinking` | messages | `thinking_changed` |
-/// | `ToolChoice` | messages | `tool_choice_changed` |
-/// | `Effort` | effort | `effort_changed` |
-/// | `OutputFormat` | extra body | `extra_body_changed` |
-/// | `Image` | messages | `image_changed` |
-/// | `MessageRewritten` | messages | `messages_rewritten` |
-/// | `ResultsCleared` | messages | `microcompaction` |
-/// | `ThinkingStripped` | messages | `thinking_stripped` |
-/// | `Rewound` | messages | `rewound` |
-/// | `MessagesReplaced` | messages | `compaction` |
-/// | `CachedMicrocompaction` | cached microcompaction | `cached_microcompaction_changed` |
-/// | `Scope` | scope | `scope_changed` |
-/// | `Overage` | overage | `overage_changed` |
-/// | `TtlTier` | cache control | `ttl_tier_changed` |
-/// | `MarkersMoved` | cache control | `lookback_exceeded` |
-/// | `Betas` | betas | `betas_changed` |
-/// | `AutoMode` | auto mode | `auto_mode_changed` |
-/// | `ExtraBody` | extra body | `extra_body_changed` |
+/// | kind | dimension |
+/// | --- | --- |
+/// | `Model` | model |
+/// | `ToolAdded`, `ToolRemoved`, `ToolChanged`, `ToolMoved`, `ToolRespelled` | tools |
+/// | `Citations`, `Attribution`, `SystemPrompt` | system prompt |
+/// | `FastMode` | fast mode |
+/// | `Thinking` | messages |
+/// | `ToolChoice` | messages |
+/// | `Effort` | effort |
+/// | `OutputFormat` | extra body |
+/// | `Image` | messages |
+/// | `MessageRewritten` | messages |
+/// | `ResultsCleared` | messages |
+/// | `ThinkingStripped` | messages |
+/// | `Rewound` | messages |
+/// | `MessagesReplaced` | messages |
+/// | `CachedMicrocompaction` | cached microcompaction |
+/// | `Scope` | scope |
+/// | `Overage` | overage |
+/// | `TtlTier` | cache control |
+/// | `MarkersMoved` | cache control |
+/// | `Betas` | betas |
+/// | `AutoMode` | auto mode |
+/// | `ExtraBody` | extra body |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DifferenceKind {
     /// Another model, which has caches of its own.
@@ -187,38 +186,6 @@ impl DifferenceKind {
             Self::Betas => Dimension::Betas,
             Self::AutoMode => Dimension::AutoMode,
             Self::OutputFormat | Self::ExtraBody => Dimension::ExtraBody,
-        }
-    }
-
-    /// The name that the contract has for a break with this cause.
-    #[must_use]
-    pub fn cause_name(self) -> &'static str {
-        match self {
-            Self::Model => "model_changed",
-            Self::ToolAdded
-            | Self::ToolRemoved
-            | Self::ToolChanged
-            | Self::ToolMoved
-            | Self::ToolRespelled => "tools_changed",
-            Self::Citations | Self::Attribution | Self::SystemPrompt => "system_prompt_changed",
-            Self::FastMode => "fast_mode_changed",
-            Self::Thinking => "thinking_changed",
-            Self::ToolChoice => "tool_choice_changed",
-            Self::Effort => "effort_changed",
-            Self::Image => "image_changed",
-            Self::MessageRewritten => "messages_rewritten",
-            Self::ResultsCleared => "microcompaction",
-            Self::ThinkingStripped => "thinking_stripped",
-            Self::Rewound => "rewound",
-            Self::MessagesReplaced => "compaction",
-            Self::CachedMicrocompaction => "cached_microcompaction_changed",
-            Self::Scope => "scope_changed",
-            Self::Overage => "overage_changed",
-            Self::TtlTier => "ttl_tier_changed",
-            Self::MarkersMoved => "lookback_exceeded",
-            Self::Betas => "betas_changed",
-            Self::AutoMode => "auto_mode_changed",
-            Self::OutputFormat | Self::ExtraBody => "extra_body_changed",
         }
     }
 }

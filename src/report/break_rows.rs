@@ -42,10 +42,12 @@ struct EvidenceRow<'a> {
     file: Option<&'a str>,
     line: Option<u64>,
     field: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
 }
 
 impl<'a> BreakRow<'a> {
-    fn new(history: &'a History, found: &'a Break) -> Self {
+    fn new(history: &'a History, found: &'a Break, shows_text: bool) -> Self {
         let request = history.request(found.request);
         Self {
             schema: SCHEMA,
@@ -58,7 +60,7 @@ impl<'a> BreakRow<'a> {
             class: found.class,
             cause: found.cause,
             expected: found.cause.is_expected(),
-            evidence: evidence(history, &found.candidates),
+            evidence: evidence(history, &found.candidates, shows_text),
             gap_s: found.gap.map(seconds),
             expected_read_tokens: found.expected,
             cache_read_input_tokens: found.read,
@@ -69,7 +71,11 @@ impl<'a> BreakRow<'a> {
     }
 }
 
-fn evidence<'a>(history: &'a History, candidates: &'a [Candidate]) -> Vec<EvidenceRow<'a>> {
+fn evidence<'a>(
+    history: &'a History,
+    candidates: &'a [Candidate],
+    shows_text: bool,
+) -> Vec<EvidenceRow<'a>> {
     let of = |candidate: &'a Candidate| {
         candidate.evidence.iter().map(move |one| EvidenceRow {
             cause: candidate.cause,
@@ -78,6 +84,7 @@ fn evidence<'a>(history: &'a History, candidates: &'a [Candidate]) -> Vec<Eviden
             file: one.line.map(|(file, _)| &*history.files[file].label),
             line: one.line.map(|(_, line)| line),
             field: one.field,
+            text: one.text.as_deref().filter(|_| shows_text),
         })
     };
     candidates.iter().flat_map(of).collect()
@@ -92,9 +99,15 @@ fn seconds(millis: i64) -> f64 {
 ///
 /// # Errors
 /// What `out` says.
-pub fn write_break_rows(history: &History, breaks: &Breaks, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_break_rows(
+    history: &History,
+    breaks: &Breaks,
+    shows_text: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     for found in &breaks.list {
-        serde_json::to_writer(SafeJson(&mut *out), &BreakRow::new(history, found))?;
+        let row = BreakRow::new(history, found, shows_text);
+        serde_json::to_writer(SafeJson(&mut *out), &row)?;
         out.write_all(b"\n")?;
     }
     Ok(())
@@ -128,7 +141,7 @@ pub fn write_break_csv(history: &History, breaks: &Breaks, out: &mut dyn Write) 
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(COLUMNS).map_err(to_io)?;
     for found in &breaks.list {
-        csv.write_record(cells(&BreakRow::new(history, found))).map_err(to_io)?;
+        csv.write_record(cells(&BreakRow::new(history, found, false))).map_err(to_io)?;
     }
     csv.flush()
 }

@@ -1,38 +1,49 @@
 //! Breaks for people: the three figures that count first, then what to change, then the rest.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::document::{Align, Document, Grid};
 use super::number::{
-    counted, dollar_difference, dollars, duration, exact_percent, grouped, moment, part, percent,
-    share, tokens,
+    counted, dollar_difference, dollars, exact_percent, grouped, part, percent, share, tokens,
 };
 use crate::breaks::{Analysis, Break, Ground, Pattern, Reconciliation, Sum, Summary};
 use crate::conversation::History;
 
-/// The breaks of a selection, the `top` dearest of them one by one.
+/// Groups are cut to the dearest so many.
+const MOST_GROUPS: usize = 12;
+
+/// How breaks are shown.
+#[derive(Clone, Copy, Debug)]
+pub struct BreaksViewOptions {
+    /// How many are listed one by one, the dearest first.
+    pub top: usize,
+    /// Whether names and words of captured prompts are shown.
+    pub shows_text: bool,
+}
+
+/// The breaks of a selection.
 #[must_use]
-pub fn breaks_document(history: &History, analysis: &Analysis, top: usize) -> Document {
+pub fn breaks_document(
+    history: &History,
+    analysis: &Analysis,
+    options: BreaksViewOptions,
+) -> Document {
     let mut document = Document::default();
     headlines(&mut document, analysis);
     causes(&mut document, &analysis.summary);
     changes(&mut document, &analysis.patterns);
-    dearest(&mut document, history, &analysis.breaks.list, top);
+    dearest(&mut document, history, &analysis.breaks.list, options);
     let summary = &analysis.summary;
-    groups(&mut document, "By class", "class", &named(&summary.by_class, |class| class.name()));
-    groups(&mut document, "By project", "project", &summary.by_project);
-    groups(&mut document, "By client version", "client", &summary.by_client_version);
-    groups(&mut document, "By week", "week", &summary.by_week);
+    let by_class =
+        summary.by_class.iter().map(|(class, sum)| (class.name().to_owned(), *sum)).collect();
+    groups(&mut document, "By class", "class", &by_class, false);
+    groups(&mut document, "By project", "project", &summary.by_project, false);
+    groups(&mut document, "By client version", "client", &summary.by_client_version, false);
+    groups(&mut document, "By week", "week", &summary.by_week, true);
     verdicts(&mut document, summary);
     reconciliation(&mut document, &summary.reconciliation);
     document
-}
-
-fn named<K: Copy>(
-    sums: &BTreeMap<K, Sum>,
-    name: impl Fn(K) -> &'static str,
-) -> BTreeMap<String, Sum> {
-    sums.iter().map(|(key, sum)| (name(*key).to_owned(), *sum)).collect()
 }
 
 /// What was lost, why most of it, and what to do first.
@@ -156,21 +167,23 @@ fn changes(document: &mut Document, patterns: &[Pattern]) {
     );
 }
 
-fn dearest(document: &mut Document, history: &History, breaks: &[Break], top: usize) {
-    if breaks.is_empty() || top == 0 {
+fn dearest(
+    document: &mut Document,
+    history: &History,
+    breaks: &[Break],
+    options: BreaksViewOptions,
+) {
+    if breaks.is_empty() || options.top == 0 {
         return;
     }
     let mut dearest: Vec<&Break> = breaks.iter().collect();
-    dearest
-        .sort_by_key(|found| (std::cmp::Reverse((found.excess, found.rewritten)), found.request));
-    dearest.truncate(top);
+    dearest.sort_by_key(|found| (Reverse((found.excess, found.rewritten)), found.request));
+    dearest.truncate(options.top);
     document.heading(format!("The dearest {} of {}", dearest.len(), grouped(breaks.len() as u64)));
     let mut grid = Grid::new(&[
-        ("time", Align::Left),
         ("where", Align::Wrapped),
         ("cause", Align::Left),
         ("why", Align::Wrapped),
-        ("gap", Align::Right),
         ("read", Align::Right),
         ("could", Align::Right),
         ("excess", Align::Right),
@@ -178,11 +191,9 @@ fn dearest(document: &mut Document, history: &History, breaks: &[Break], top: us
     for found in dearest {
         let request = history.request(found.request);
         grid.add(vec![
-            moment(request.time()),
             format!("{}:{}", history.files[request.file].label, request.line),
-            format!("{}\n{}", found.cause.name(), sureness(found)),
-            why(found),
-            found.gap.map(duration).unwrap_or_default(),
+            found.cause.name().to_owned(),
+            why(found, options.shows_text),
             tokens(found.read),
             tokens(found.expected),
             dollars(found.excess),
@@ -191,41 +202,47 @@ fn dearest(document: &mut Document, history: &History, breaks: &[Break], top: us
     document.grid(grid);
 }
 
-fn sureness(found: &Break) -> String {
+/// What happened, how sure its cause is, and what speaks for it, with the lines that show it.
+fn why(found: &Break, shows_text: bool) -> String {
     let class = found.class.name().replace('_', " ");
-    found
-        .candidates
-        .first()
-        .map_or(class.clone(), |first| format!("{class}, {}", first.confidence.name()))
-}
-
-/// What speaks for the cause, with the lines that show it.
-fn why(found: &Break) -> String {
-    let Some(first) = found.candidates.first() else { return String::new() };
-    let evidence = first.evidence.iter().map(|one| match one.line {
-        Some((_, line)) => format!("{} (line {line})", one.meaning),
-        None => one.meaning.clone(),
+    let Some(first) = found.candidates.first() else { return class };
+    let evidence = first.evidence.iter().map(|one| {
+        let text = one.text.as_ref().filter(|_| shows_text);
+        let text = text.map(|text| format!(" {text}")).unwrap_or_default();
+        let line = one.line.map(|(_, line)| format!(" (line {line})")).unwrap_or_default();
+        format!("{}{text}{line}", one.meaning)
     });
-    evidence.collect::<Vec<_>>().join("; ")
+    let evidence = evidence.collect::<Vec<_>>().join("; ");
+    format!("{class}; {} confidence: {evidence}", first.confidence.name())
 }
 
+/// Sums by name: in the order of the names, or the dearest of many.
 fn groups(
     document: &mut Document,
     heading: &str,
     name: &'static str,
     sums: &BTreeMap<String, Sum>,
+    is_in_time_order: bool,
 ) {
     if sums.len() < 2 {
         return;
     }
-    document.heading(heading);
+    let mut rows: Vec<(&String, &Sum)> = sums.iter().collect();
+    let is_cut = rows.len() > MOST_GROUPS && !is_in_time_order;
+    if is_cut {
+        rows.sort_by_key(|(name, sum)| (Reverse((sum.excess, sum.rewritten)), *name));
+        rows.truncate(MOST_GROUPS);
+        document.heading(format!("{heading}, the dearest {MOST_GROUPS} of {}", sums.len()));
+    } else {
+        document.heading(heading);
+    }
     let mut grid = Grid::new(&[
         (name, Align::Left),
         ("breaks", Align::Right),
         ("sent again", Align::Right),
         ("excess", Align::Right),
     ]);
-    for (name, sum) in sums {
+    for (name, sum) in rows {
         grid.add(vec![
             name.clone(),
             grouped(sum.breaks),
@@ -290,7 +307,7 @@ fn reconciliation(document: &mut Document, sums: &Reconciliation) {
     add("+ unexplained", dollar_difference(Some(sums.unexplained())));
     document.grid(grid);
     let unexplained = part(Some(sums.unexplained()), Some(sums.billed));
-    document.text(format!("Unexplained is {} of what was billed.", exact_percent(unexplained),));
+    document.text(format!("Unexplained is {} of what was billed.", exact_percent(unexplained)));
     if sums.left_out > 0 {
         document.text(format!(
             "{} without a price or a record are in none of these sums.",

@@ -21,7 +21,7 @@ mod verify_view;
 pub use analyze_view::analyze_document;
 pub use break_rows::{write_break_csv, write_break_rows};
 pub use breaks_json::write_breaks;
-pub use breaks_view::breaks_document;
+pub use breaks_view::{BreaksViewOptions, breaks_document};
 pub use document::{Document, TextStyle};
 pub use escape::{terminal_safe, write_record};
 pub use ledger_rows::{write_csv, write_jsonl};

@@ -1,27 +1,8 @@
 //! Numbers for people. Machine formats carry the exact ones.
 
 use crate::units::{Millis, Picodollars, Tokens};
-
-/// `1234567` → `1,234,567`.
-#[must_use]
-pub fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `1 file`, `2 files`.
-#[must_use]
-pub fn counted(value: u64, singular: &str, plural: &str) -> String {
-    let noun = if value == 1 { singular } else { plural };
-    format!("{} {noun}", grouped(value))
-}
+pub(super) use crate::wording::duration;
+pub use crate::wording::{counted, grouped};
 
 /// A count of tokens.
 pub(super) fn tokens(value: Tokens) -> String {
@@ -91,17 +72,6 @@ pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| ((part as f64 / whole as f64) * 1e6).round() / 1e6)
 }
 
-/// `83000` ms → `1m23s`.
-pub(super) fn duration(millis: i64) -> String {
-    let seconds = millis / 1_000;
-    match seconds {
-        0..60 => format!("{}.{}s", seconds, millis % 1_000 / 100),
-        60..3_600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
-        3_600..86_400 => format!("{}h{:02}m", seconds / 3_600, seconds % 3_600 / 60),
-        _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3_600),
-    }
-}
-
 /// A share as a whole percentage, for narrow columns; 100 only where it is all.
 pub(super) fn whole_percent(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", (share * 100.0).floor()))
@@ -136,9 +106,6 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(dollars(Some(Picodollars(26_977_500_000))), "$0.0270");
         assert_eq!(dollars(Some(Picodollars(1_234_565_000_000_000))), "$1,234.57");
         assert_eq!(dollar_difference(Some(Picodollars(-500_000_000_000))), "-$0.5000");
@@ -150,11 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_and_moments_are_short() {
-        assert_eq!(duration(2_950), "2.9s");
-        assert_eq!(duration(83_000), "1m23s");
-        assert_eq!(duration(3_720_000), "1h02m");
-        assert_eq!(duration(183_600_000), "2d03h");
+    fn moments_are_short() {
         assert_eq!(moment(Millis(1_785_232_802_900)), "2026-07-28 10:00:02");
         assert_eq!(bytes(1_234_567), "1.2 MB");
     }

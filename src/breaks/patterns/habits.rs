@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
+
 use super::{Evidence, Ground, Pattern, counted};
 use crate::breaks::cause::Cause;
 use crate::breaks::find::Break;
@@ -9,43 +11,50 @@ use crate::conversation::RequestIndex;
 use crate::transcript::Sign;
 
 /// Resumes that missed a cache which was still alive, by the version that resumed.
-pub(super) fn resumes(evidence: &Evidence<'_>) -> Vec<Pattern> {
-    let mut missed: BTreeMap<String, Vec<&Break>> = BTreeMap::new();
-    for found in evidence.breaks_that(|found| found.cause == Cause::Resumed && found.is_inside_ttl)
-    {
-        missed.entry(version(evidence, found.request)).or_default().push(found);
+pub(super) fn resumes(evidence: &Evidence<'_>) -> Option<Pattern> {
+    let is_miss = |found: &Break| found.cause == Cause::Resumed && found.is_inside_ttl;
+    let breaks: Vec<&Break> = evidence.breaks_that(is_miss).collect();
+    if breaks.is_empty() {
+        return None;
+    }
+    let mut missed: BTreeMap<String, usize> = BTreeMap::new();
+    for found in &breaks {
+        *missed.entry(version(evidence, found.request)).or_default() += 1;
     }
     let all = live_resumes(evidence);
-    missed
-        .into_iter()
-        .map(|(version, breaks)| {
-            let tried = all.get(&version).copied().unwrap_or_default().max(breaks.len());
-            let observation = format!(
-                "With client {version}, {} of {} missed a cache that was still alive.",
-                breaks.len(),
-                counted(tried, "resumed session", "resumed sessions"),
-            );
-            let advice = "Leave this version for one whose resume keeps the prompt, or keep the \
-                          session open instead of leaving and resuming it.";
-            evidence.of_excess("resume_misses", &breaks, Ground::Excess, observation, advice)
-        })
-        .collect()
+    let tried = |version: &String| all.get(version).copied().unwrap_or_default();
+    let by_version = missed
+        .iter()
+        .map(|(version, missed)| format!("{missed} of {} with {version}", tried(version)));
+    let observation = format!(
+        "{} missed a cache that was still alive: {}.",
+        counted(breaks.len(), "resumed session", "resumed sessions"),
+        by_version.collect::<Vec<_>>().join(", "),
+    );
+    let advice = "Leave these versions for one whose resume keeps the prompt, or keep the session \
+                  open instead of leaving and resuming it.";
+    Some(evidence.of_excess("resume_misses", &breaks, Ground::Excess, observation, advice))
 }
 
-/// How many sessions each version resumed inside the TTL.
+/// Whether lines before a request show that the session was taken up again.
+fn is_resumed(evidence: &Evidence<'_>, index: RequestIndex) -> bool {
+    let request = evidence.history.request(index);
+    let mut trail = evidence.history.files[request.file].trail.back_from(request.between.trail);
+    trail.any(|entry| !entry.signs.is_disjoint(Sign::SessionResumed | Sign::Exit))
+}
+
+/// How many sessions each version resumed inside the TTL, as far as lines or misses show.
 fn live_resumes(evidence: &Evidence<'_>) -> BTreeMap<String, usize> {
+    let missed: FxHashSet<RequestIndex> = evidence
+        .breaks_that(|found| found.cause == Cause::Resumed)
+        .map(|found| found.request)
+        .collect();
     let mut resumes: BTreeMap<String, usize> = BTreeMap::new();
     for index in evidence.selection.requests() {
-        let request = evidence.history.request(index);
         let step = &evidence.steps[index.0];
         let is_alive =
             step.gap.zip(step.predecessor_ttl).is_some_and(|(gap, ttl)| gap < ttl.millis());
-        let mut trail = evidence.history.files[request.file].trail.back_from(request.between.trail);
-        let shows =
-            |sign| move |entry: &crate::conversation::TrailEntry| entry.signs.contains(sign);
-        if is_alive
-            && trail.any(|entry| shows(Sign::SessionResumed)(entry) || shows(Sign::Exit)(entry))
-        {
+        if is_alive && (missed.contains(&index) || is_resumed(evidence, index)) {
             *resumes.entry(version(evidence, index)).or_default() += 1;
         }
     }

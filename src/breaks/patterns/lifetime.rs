@@ -8,6 +8,7 @@ use crate::breaks::find::Break;
 use crate::conversation::RequestIndex;
 use crate::ttl::Ttl;
 use crate::units::{Picodollars, Tokens};
+use crate::wording::grouped;
 
 /// Prompts of so many tokens are cached by every model.
 const SURELY_CACHEABLE: Tokens = Tokens(8_192);
@@ -90,7 +91,7 @@ pub(super) fn long_pauses(evidence: &Evidence<'_>) -> Option<Pattern> {
     let observation = format!(
         "{} went on after a pause of over an hour and wrote {} tokens again.",
         counted(breaks.len(), "request", "requests"),
-        rewritten.0,
+        grouped(rewritten.0),
     );
     let advice = "Before a long pause, finish the task or /compact while the cache is warm; behind \
                   it, begin a new session rather than going on with a long one.";
@@ -144,7 +145,7 @@ pub(super) fn uncached(evidence: &Evidence<'_>) -> Option<Pattern> {
         observation: format!(
             "{} of {} tokens or more neither read nor wrote any cache.",
             counted(uncached.len(), "prompt", "prompts"),
-            SURELY_CACHEABLE.0,
+            grouped(SURELY_CACHEABLE.0),
         ),
         advice: "Switch prompt caching on: look for DISABLE_PROMPT_CACHING, a gateway that drops \
                  `cache_control`, or a client that sets no marker."

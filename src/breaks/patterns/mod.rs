@@ -18,6 +18,7 @@ use crate::ledger::{Ledger, Selection};
 use crate::prompt::Step;
 use crate::transcript::Sign;
 use crate::units::Picodollars;
+use crate::wording;
 
 /// What recurs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,9 +96,7 @@ pub fn patterns(
     patterns.extend(habits::resumes(&evidence));
     patterns.extend(habits::updates(&evidence));
     patterns.extend(habits::switches(&evidence));
-    patterns.sort_by_key(|pattern| {
-        (Reverse(pattern.saving), Reverse(pattern.occurrences), pattern.name)
-    });
+    patterns.sort_by_key(|pattern| (Reverse(pattern.saving), pattern.name));
     patterns
 }
 
@@ -169,7 +168,7 @@ fn rests_on(found: &Break, cause: Cause, sign: Sign) -> bool {
         && candidate.is_some_and(|one| one.evidence.iter().any(|seen| seen.sign == Some(sign)))
 }
 
-/// `1 request`, `2 requests`.
+/// `1 request`, `2,000 requests`.
 fn counted(count: usize, singular: &str, plural: &str) -> String {
-    format!("{count} {}", if count == 1 { singular } else { plural })
+    wording::counted(count as u64, singular, plural)
 }

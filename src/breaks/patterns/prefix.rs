@@ -7,6 +7,7 @@ use crate::breaks::cause::Cause;
 use crate::breaks::find::Break;
 use crate::transcript::Sign;
 use crate::units::Tokens;
+use crate::wording::grouped;
 
 /// So many reads of one length in a conversation are no accident.
 const PINNED_FROM: usize = 3;
@@ -36,7 +37,7 @@ pub(super) fn pinned_reads(evidence: &Evidence<'_>) -> Option<Pattern> {
          times.",
         counted(breaks.len(), "read", "reads"),
         counted(pinned.len(), "conversation", "conversations"),
-        longest[0].read.0,
+        grouped(longest[0].read.0),
         longest.len(),
     );
     let advice = "Something in front of the messages changes while the session runs: capture two \

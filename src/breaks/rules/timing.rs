@@ -8,6 +8,7 @@ use crate::breaks::readable::Readable;
 use crate::cache::LOOKBACK;
 use crate::ttl::Ttl;
 use crate::units::Tokens;
+use crate::wording::duration;
 
 /// Gaps from this share of the TTL on may have exceeded it: starts are known to a few seconds.
 /// (Measured: at 0.95 to 1.05 of the TTL some requests still hit and some do not.)
@@ -28,8 +29,8 @@ pub(super) fn expiry(case: &Case<'_>) -> Option<Candidate> {
     };
     let whose = if case.request.agent.is_some() { "a sub-agent's entry" } else { "the entry" };
     let meaning = format!(
-        "{} s after the start of the request before; {whose} was for {}",
-        gap / 1_000,
+        "{} after the start of the request before; {whose} was for {}",
+        duration(gap),
         name(ttl)
     );
     Some(Candidate::new(Cause::expiry(ttl), confidence, case.answer_field("timestamp", meaning)))
@@ -69,7 +70,7 @@ pub(super) fn write_not_visible(case: &Case<'_>) -> Option<Candidate> {
         _ => return None,
     };
     let mut evidence = case.by_length();
-    let meaning = format!("{} s after the start of the request before", case.step.gap? / 1_000);
+    let meaning = format!("{} after the start of the request before", duration(case.step.gap?));
     evidence.extend(case.answer_field("timestamp", meaning));
     Some(Candidate::new(Cause::WriteNotVisible, confidence, evidence))
 }

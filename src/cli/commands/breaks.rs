@@ -5,7 +5,9 @@ use crate::cli::args::{BreaksArgs, BreaksFormat, RuleArg};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
-use crate::report::{breaks_document, write_break_csv, write_break_rows, write_breaks};
+use crate::report::{
+    BreaksViewOptions, breaks_document, write_break_csv, write_break_rows, write_breaks,
+};
 use crate::strategy::Strategy;
 
 /// Every request that read less than it could have.
@@ -27,12 +29,15 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let analysis = Analysis::new(&ledger, &run.trace, &run.steps, &run.selection, options)
         .expect("the record and its replay are simulated");
     let history = &run.history;
-    let document = || breaks_document(history, &analysis, args.top);
+    let view = BreaksViewOptions { top: args.top, shows_text: args.show_text };
+    let document = || breaks_document(history, &analysis, view);
     match args.format {
         BreaksFormat::Table => output.text(&document()),
         BreaksFormat::Markdown => output.markdown(&document()),
         BreaksFormat::Json => output.write(|out| write_breaks(history, &analysis, out)),
-        BreaksFormat::Jsonl => output.write(|out| write_break_rows(history, &analysis.breaks, out)),
+        BreaksFormat::Jsonl => {
+            output.write(|out| write_break_rows(history, &analysis.breaks, args.show_text, out))
+        }
         BreaksFormat::Csv => output.write(|out| write_break_csv(history, &analysis.breaks, out)),
     }
 }
