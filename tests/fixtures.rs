@@ -2,14 +2,14 @@
 //! worked out by hand from the rules; `expected.toml` shows them request by request.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cachesim::conversation::{build, join};
 use cachesim::input::Source;
 use cachesim::transcript::load;
 use serde_json::Value;
 
-use crate::common::{json, project};
+use crate::common::{json, project, stdout};
 
 fn folders() -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = fs::read_dir(project("fixtures"))
@@ -40,6 +40,10 @@ fn every_fixture_gives_its_figures() {
         if skipped != reported.len() {
             failures.push(format!("{name}: skipped is {reported:?}"));
         }
+        if let Some(breaks) = expected.get("breaks") {
+            let given = serde_json::to_value(breaks).expect("JSON");
+            compare_breaks(&name, &folder, &given, &mut failures);
+        }
     }
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
@@ -54,7 +58,7 @@ fn results_beside_the_path_are_recovered() {
     assert_eq!(recovered, [0, 1]);
 }
 
-fn report(folder: &std::path::Path, expected: &toml::Value) -> Value {
+fn report(folder: &Path, expected: &toml::Value) -> Value {
     let strategies: Vec<&str> =
         expected["totals"].as_table().expect("totals").keys().map(String::as_str).collect();
     let strategies = strategies.join(",");
@@ -64,6 +68,21 @@ fn report(folder: &std::path::Path, expected: &toml::Value) -> Value {
         arguments.extend(more.iter().filter_map(toml::Value::as_str));
     }
     json(&arguments)
+}
+
+/// The breaks of a folder, all of them, one after the other.
+fn compare_breaks(name: &str, folder: &Path, expected: &Value, failures: &mut Vec<String>) {
+    let folder = folder.to_str().expect("a plain path");
+    let rows = stdout(&["breaks", folder, "-q", "--format", "jsonl"]);
+    let rows: Vec<Value> =
+        rows.lines().map(|row| serde_json::from_str(row).expect("a row")).collect();
+    let expected = expected.as_array().expect("a list of breaks");
+    if rows.len() != expected.len() {
+        failures.push(format!("{name}: {} breaks expected, {} found", expected.len(), rows.len()));
+    }
+    for (number, (expected, row)) in expected.iter().zip(&rows).enumerate() {
+        compare(&format!("{name}: breaks[{number}]"), expected, row, failures);
+    }
 }
 
 /// Every figure that is expected has to be there; others may be, too.

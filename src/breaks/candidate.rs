@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::cause::Cause;
+use crate::conversation::Request;
 use crate::transcript::Sign;
 
 /// How sure a cause is.
@@ -34,10 +35,12 @@ impl Confidence {
 pub struct Evidence {
     /// What was seen, without a word of anybody's text.
     pub meaning: String,
-    /// The file, as a position in the history's, and the line.
-    pub line: Option<(usize, u64)>,
+    /// The file that shows it, as a position in the history's.
+    pub file: usize,
+    /// The line of that file.
+    pub line: u64,
     /// The field of that line.
-    pub field: Option<&'static str>,
+    pub field: &'static str,
     /// The sign that the line shows.
     pub sign: Option<Sign>,
     /// Names and words of the prompt, to be shown only on request.
@@ -45,31 +48,20 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Something that the requests themselves show.
-    pub(super) fn of_figures(meaning: impl Into<String>) -> Self {
-        Self { meaning: meaning.into(), line: None, field: None, sign: None, text: None }
-    }
-
     /// Something that a line shows.
     pub(super) fn of_sign(file: usize, line: u64, sign: Sign) -> Self {
-        Self {
-            meaning: sign.meaning().to_owned(),
-            line: Some((file, line)),
-            field: Some(sign.field()),
-            sign: Some(sign),
-            text: None,
-        }
+        let meaning = sign.meaning().to_owned();
+        Self { meaning, file, line, field: sign.field(), sign: Some(sign), text: None }
     }
 
-    /// A field of an answer's line.
+    /// What a field of an answer's line, or of a captured request's, shows.
     pub(super) fn of_field(
-        file: usize,
-        line: u64,
+        request: &Request,
         field: &'static str,
         meaning: impl Into<String>,
     ) -> Self {
-        let line = Some((file, line));
-        Self { meaning: meaning.into(), line, field: Some(field), sign: None, text: None }
+        let (file, line) = (request.file, request.line);
+        Self { meaning: meaning.into(), file, line, field, sign: None, text: None }
     }
 }
 

@@ -2,16 +2,19 @@
 
 use super::candidate::{Candidate, Confidence, Evidence};
 use super::cause::Cause;
+use super::reads::Reads;
 use crate::cache::LOOKBACK;
 use crate::conversation::{History, RequestIndex};
 use crate::difference::{Difference, DifferenceKind, differences};
 use crate::prompt::{Prompt, PromptTrace, Step};
+use crate::ttl::Ttl;
 use crate::units::Tokens;
 use crate::wording::duration;
 
 /// A captured request and the one before it.
 pub(super) struct CapturedCase<'a> {
     pub(super) history: &'a History,
+    pub(super) reads: &'a Reads<'a>,
     pub(super) trace: &'a PromptTrace,
     pub(super) steps: &'a [Step],
     pub(super) index: RequestIndex,
@@ -22,7 +25,7 @@ impl CapturedCase<'_> {
     /// Every cause that fits, the surest first.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
         let mut candidates: Vec<Candidate> =
-            [self.expiry(), self.write_not_visible(), self.below_minimum()]
+            [self.scope(), self.expiry(), self.write_not_visible(), self.below_minimum()]
                 .into_iter()
                 .flatten()
                 .collect();
@@ -40,28 +43,54 @@ impl CapturedCase<'_> {
         &self.trace.prompts[self.index.0]
     }
 
-    fn figures(meaning: impl Into<String>) -> Vec<Evidence> {
-        vec![Evidence::of_figures(meaning)]
+    fn shown_by(&self, field: &'static str, meaning: impl Into<String>) -> Vec<Evidence> {
+        vec![Evidence::of_field(self.history.request(self.index), field, meaning)]
+    }
+
+    /// Each organisation or workspace has caches of its own.
+    fn scope(&self) -> Option<Candidate> {
+        let scope = |index: RequestIndex| self.trace.prompts[index.0].scope;
+        let meaning = "sent to another organisation or workspace than the request before";
+        (scope(self.index) != scope(self.previous)).then(|| {
+            Candidate::new(Cause::ScopeChanged, Confidence::High, self.shown_by("scope", meaning))
+        })
     }
 
     fn expiry(&self) -> Option<Candidate> {
-        let step = &self.steps[self.index.0];
-        let (gap, ttl) = (step.gap?, step.predecessor_ttl?);
+        let (gap, ttl) = (self.steps[self.index.0].gap?, self.entry_ttl()?);
         let meaning = format!(
             "{} after the start of the request before; its entry was for {}",
             duration(gap),
             ttl.name()
         );
         let is_over = gap >= ttl.millis();
-        is_over
-            .then(|| Candidate::new(Cause::expiry(ttl), Confidence::High, Self::figures(meaning)))
+        is_over.then(|| {
+            Candidate::new(
+                Cause::expiry(ttl),
+                Confidence::High,
+                self.shown_by("timestamp", meaning),
+            )
+        })
+    }
+
+    /// The TTL of what the request before left: that of the last request that wrote something, as an
+    /// entry keeps the TTL it was written with.
+    fn entry_ttl(&self) -> Option<Ttl> {
+        let before = |index: &RequestIndex| self.history.request(*index).predecessor;
+        let mut writers = std::iter::successors(Some(self.previous), before);
+        let writer = writers.find(|index| self.reads.split(*index).written() > Tokens::ZERO)?;
+        self.steps[writer.0].ttl.map(|ttl| ttl.messages)
     }
 
     fn write_not_visible(&self) -> Option<Candidate> {
         let before = &self.trace.prompts[self.previous.0];
         let meaning = "it was sent before the response to the request before had begun";
         (self.prompt().start < before.readable_from).then(|| {
-            Candidate::new(Cause::WriteNotVisible, Confidence::High, Self::figures(meaning))
+            Candidate::new(
+                Cause::WriteNotVisible,
+                Confidence::High,
+                self.shown_by("timestamp", meaning),
+            )
         })
     }
 
@@ -71,8 +100,9 @@ impl CapturedCase<'_> {
             "a prompt of {} tokens, and the model caches from {} on",
             prompt.total.0, prompt.minimum.0
         );
-        (prompt.total < prompt.minimum)
-            .then(|| Candidate::new(Cause::BelowMinimum, Confidence::High, Self::figures(meaning)))
+        (prompt.total < prompt.minimum).then(|| {
+            Candidate::new(Cause::BelowMinimum, Confidence::High, self.shown_by("request", meaning))
+        })
     }
 
     /// The differences: the first in the prefix is sure to have broken it, what stands behind it
@@ -103,7 +133,6 @@ impl CapturedCase<'_> {
     }
 
     fn evidence(&self, difference: &Difference) -> Evidence {
-        let request = self.history.request(self.index);
         let from = difference.bytes.as_ref().map(|bytes| format!(", from byte {} on", bytes.byte));
         let meaning =
             format!("{}: {}{}", difference.place, difference.detail, from.unwrap_or_default());
@@ -114,7 +143,7 @@ impl CapturedCase<'_> {
         let words: Vec<String> = difference.tool.clone().into_iter().chain(quotes).collect();
         Evidence {
             text: (!words.is_empty()).then(|| words.join(": ")),
-            ..Evidence::of_field(request.file, request.line, "request", meaning)
+            ..Evidence::of_field(self.history.request(self.index), "request", meaning)
         }
     }
 
@@ -137,17 +166,25 @@ impl CapturedCase<'_> {
             None => "no marker stands behind the entry".to_owned(),
             Some(_) => return None,
         };
-        Some(Candidate::new(Cause::LookbackExceeded, Confidence::High, Self::figures(meaning)))
+        Some(Candidate::new(
+            Cause::LookbackExceeded,
+            Confidence::High,
+            self.shown_by("request", meaning),
+        ))
     }
 
     fn server_side(&self) -> Candidate {
         let is_alive = self.steps[self.index.0].predecessor_ttl.is_some();
         let meaning = "inside the TTL, and the whole prefix came back byte for byte";
         if is_alive {
-            Candidate::new(Cause::LikelyServerSide, Confidence::Medium, Self::figures(meaning))
+            Candidate::new(
+                Cause::LikelyServerSide,
+                Confidence::Medium,
+                self.shown_by("usage", meaning),
+            )
         } else {
             let meaning = "the request before had no marker";
-            Candidate::new(Cause::Unknown, Confidence::Low, Self::figures(meaning))
+            Candidate::new(Cause::Unknown, Confidence::Low, self.shown_by("request", meaning))
         }
     }
 

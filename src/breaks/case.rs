@@ -10,6 +10,9 @@ use crate::prompt::{Prompt, PromptTrace, Step};
 use crate::transcript::{Sign, Signs};
 use crate::units::Tokens;
 
+/// The field that says how much was read.
+const READ_FIELD: &str = "message.usage.cache_read_input_tokens";
+
 /// A read up to so many percent above the known end of tools and system prompt is still theirs: a
 /// tool or a word more.
 const SYSTEM_WITHIN_PERCENT: u64 = 102;
@@ -100,12 +103,12 @@ impl<'a> Case<'a> {
         field: &'static str,
         meaning: impl Into<String>,
     ) -> Vec<Evidence> {
-        vec![Evidence::of_field(self.request.file, self.request.line, field, meaning)]
+        vec![Evidence::of_field(self.request, field, meaning)]
     }
 
     /// Evidence in what was still readable.
     pub(super) fn by_length(&self) -> Vec<Evidence> {
-        vec![Evidence::of_figures(self.readable.meaning())]
+        self.answer_field(READ_FIELD, self.readable.meaning())
     }
 
     /// A turn ended before it: the client looks at its settings anew.

@@ -159,6 +159,10 @@ impl Finder<'_> {
             breaks.openings += 1;
             return;
         };
+        // What the service refuses reads nothing, and leaves nothing to be read.
+        if self.reads.is_refused(index) {
+            return;
+        }
         if request.between.has_hole {
             breaks.not_comparable += 1;
             return;
@@ -192,12 +196,18 @@ impl Finder<'_> {
 
     fn captured(&self, index: RequestIndex, previous: RequestIndex) -> Option<CapturedCase<'_>> {
         let history = self.reads.history();
-        let case = CapturedCase { history, trace: self.trace, steps: self.steps, index, previous };
-        history.is_captured(index).then_some(case)
+        history.is_captured(index).then_some(CapturedCase {
+            history,
+            reads: &self.reads,
+            trace: self.trace,
+            steps: self.steps,
+            index,
+            previous,
+        })
     }
 
     fn diagnose(&self, index: RequestIndex, previous: RequestIndex) -> Break {
-        let readable = Readable::of(&self.reads, index, &self.landmarks);
+        let readable = Readable::of(&self.reads, self.steps, &self.landmarks, index);
         let (inferred, candidates) = match self.captured(index, previous) {
             Some(case) => {
                 let candidates = case.candidates();
@@ -264,7 +274,7 @@ impl Finder<'_> {
         let selected: FxHashSet<RequestIndex> = selection.requests().collect();
         let found = siblings(self.reads.history(), self.steps);
         for sibling in found.into_iter().filter(|one| selected.contains(&one.request)) {
-            let readable = Readable::of(&self.reads, sibling.request, &self.landmarks);
+            let readable = Readable::of(&self.reads, self.steps, &self.landmarks, sibling.request);
             let class = match readable.class() {
                 Class::FellToZero => Class::FellToZero,
                 _ => Class::Partial,

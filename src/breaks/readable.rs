@@ -11,11 +11,15 @@ use serde::Serialize;
 use super::landmarks::Landmarks;
 use super::reads::Reads;
 use crate::conversation::RequestIndex;
+use crate::prompt::Step;
 use crate::units::Tokens;
 
 /// How many requests of a chain are looked back at. Reads of older ones say nothing new, and hostile
 /// chains stay linear.
 const LONGEST_WALK: usize = 2_000;
+
+/// A write that is not readable yet is one of seconds ago.
+pub(super) const SHORT_GAP_MILLIS: i64 = 60_000;
 
 /// What a request could still read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +70,12 @@ impl Class {
 
 impl Readable {
     /// What the length is that a request read.
-    pub(super) fn of(reads: &Reads<'_>, index: RequestIndex, landmarks: &Landmarks) -> Self {
+    pub(super) fn of(
+        reads: &Reads<'_>,
+        steps: &[Step],
+        landmarks: &Landmarks,
+        index: RequestIndex,
+    ) -> Self {
         let history = reads.history();
         let request = history.request(index);
         let read = reads.split(index).read;
@@ -75,15 +84,19 @@ impl Readable {
         }
         let ancestors =
             std::iter::successors(request.predecessor, |one| history.request(*one).predecessor);
+        let gap_is_short = steps[index.0].gap.is_some_and(|gap| gap < SHORT_GAP_MILLIS);
         let mut was_read = false;
-        for (steps, ancestor) in ancestors.take(LONGEST_WALK).enumerate() {
+        for (back, ancestor) in ancestors.take(LONGEST_WALK).enumerate() {
             let split = reads.split(ancestor);
-            if steps == 0 && split.read == read {
-                return Self::PreviousRead;
+            if back == 0 && split.read == read {
+                let is_shared = landmarks.is_shared_prefix(request, read);
+                // A client that only appends loses its last write at most.
+                let appends = !request.between.has_prompt && gap_is_short;
+                return if is_shared && !appends { Self::SharedPrefix } else { Self::PreviousRead };
             }
             // One's end may be the next one's read; the end says more.
             if split.cached_end() == read {
-                return Self::EarlierEnd(steps + 1);
+                return Self::EarlierEnd(back + 1);
             }
             was_read |= split.read == read;
         }

@@ -42,6 +42,11 @@ impl<'a> Reads<'a> {
         }
     }
 
+    /// Whether the service refuses a request, as far as the rules tell; it answered one with usage.
+    pub(super) fn is_refused(&self, index: RequestIndex) -> bool {
+        self.row(index).is_some_and(|row| row.refusal.is_some())
+    }
+
     /// What the split of a request rests on.
     pub(super) fn basis(&self, index: RequestIndex) -> Basis {
         self.row(index).map_or(Basis::Measured, |row| row.basis)

@@ -98,14 +98,12 @@ fn sibling(history: &History, writer: &Request, index: RequestIndex, later: &Lat
     let reader = history.request(later.request);
     let evidence = vec![
         Evidence::of_field(
-            writer.file,
-            writer.line,
+            writer,
             "timestamp",
             "a sibling that was started before had not been answered yet",
         ),
         Evidence::of_field(
-            reader.file,
-            reader.line,
+            reader,
             "message.usage.cache_read_input_tokens",
             format!("a later sibling read {} tokens of what they share", later.shared.0),
         ),

@@ -39,9 +39,9 @@ struct EvidenceRow<'a> {
     cause: Cause,
     confidence: Confidence,
     meaning: &'a str,
-    file: Option<&'a str>,
-    line: Option<u64>,
-    field: Option<&'static str>,
+    file: &'a str,
+    line: u64,
+    field: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
 }
@@ -81,8 +81,8 @@ fn evidence<'a>(
             cause: candidate.cause,
             confidence: candidate.confidence,
             meaning: &one.meaning,
-            file: one.line.map(|(file, _)| &*history.files[file].label),
-            line: one.line.map(|(_, line)| line),
+            file: &history.files[one.file].label,
+            line: one.line,
             field: one.field,
             text: one.text.as_deref().filter(|_| shows_text),
         })

@@ -9,6 +9,7 @@ use super::number::{
 };
 use crate::breaks::{Analysis, Break, Ground, Pattern, Reconciliation, Sum, Summary};
 use crate::conversation::History;
+use crate::units::Picodollars;
 
 /// Groups are cut to the dearest so many.
 const MOST_GROUPS: usize = 12;
@@ -209,8 +210,7 @@ fn why(found: &Break, shows_text: bool) -> String {
     let evidence = first.evidence.iter().map(|one| {
         let text = one.text.as_ref().filter(|_| shows_text);
         let text = text.map(|text| format!(" {text}")).unwrap_or_default();
-        let line = one.line.map(|(_, line)| format!(" (line {line})")).unwrap_or_default();
-        format!("{}{text}{line}", one.meaning)
+        format!("{}{text} (line {})", one.meaning, one.line)
     });
     let evidence = evidence.collect::<Vec<_>>().join("; ");
     format!("{class}; {} confidence: {evidence}", first.confidence.name())
@@ -295,6 +295,9 @@ fn verdicts(document: &mut Document, summary: &Summary) {
 }
 
 fn reconciliation(document: &mut Document, sums: &Reconciliation) {
+    if sums.billed == Picodollars(0) {
+        return;
+    }
     document.heading("What the breaks explain");
     let mut grid = Grid::new(&[("", Align::Left), ("", Align::Right)]);
     let difference = sums.billed.minus(sums.replay);

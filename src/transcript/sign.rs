@@ -50,6 +50,10 @@ pub enum Sign {
     TaskNotification,
     /// The model refused, and another one answered.
     RefusalFallback,
+    /// The conversation was summarised.
+    Compacted,
+    /// Old tool results were cleared.
+    ResultsCleared,
 }
 
 /// Signs together.
@@ -76,7 +80,11 @@ impl Sign {
             | Self::Interrupted
             | Self::TaskNotification => "message.content",
             Self::Image => "message.content[].type",
-            Self::BridgeConnected | Self::ApiError | Self::RefusalFallback => "subtype",
+            Self::BridgeConnected
+            | Self::ApiError
+            | Self::RefusalFallback
+            | Self::Compacted
+            | Self::ResultsCleared => "subtype",
             Self::ClientMessage => "message.model",
         }
     }
@@ -106,6 +114,8 @@ impl Sign {
             Self::ClientMessage => "the client made a message itself",
             Self::TaskNotification => "a background task reported",
             Self::RefusalFallback => "the model refused and another one answered",
+            Self::Compacted => "the conversation was summarised",
+            Self::ResultsCleared => "old tool results were cleared",
         }
     }
 }

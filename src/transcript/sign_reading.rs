@@ -16,6 +16,8 @@ pub(super) fn signs(object: &Line<'_>) -> Signs {
             Sign::ClientMessage.into()
         }
         (Some("attachment"), _) => object.attachment.map_or_else(Signs::new, attachment_signs),
+        (Some("compact_boundary"), _) | (_, Some("compact_boundary")) => Sign::Compacted.into(),
+        (_, Some("microcompact_boundary")) => Sign::ResultsCleared.into(),
         (_, Some("local_command")) => object.content.map_or_else(Signs::new, text_signs),
         (_, Some("api_error")) => Sign::ApiError.into(),
         (_, Some("bridge_status")) => Sign::BridgeConnected.into(),

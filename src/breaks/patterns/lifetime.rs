@@ -6,6 +6,7 @@ use super::{Conversation, Evidence, Ground, Pattern, counted};
 use crate::breaks::cause::Cause;
 use crate::breaks::find::Break;
 use crate::conversation::RequestIndex;
+use crate::id::Symbol;
 use crate::ttl::Ttl;
 use crate::units::{Picodollars, Tokens};
 use crate::wording::grouped;
@@ -125,7 +126,9 @@ pub(super) fn shortened(evidence: &Evidence<'_>) -> Option<Pattern> {
     );
     let advice = "Look for usage credits, an API key or a token in place of the subscription, or \
                   telemetry switched off (before 2.1.108); `promptCacheTtl` keeps the hour.";
-    worth_it(evidence, "ttl_fell", &breaks, saving, observation, advice)
+    let sessions: FxHashSet<Symbol> = flipped.iter().map(|(session, _)| *session).collect();
+    let pattern = worth_it(evidence, "ttl_fell", &breaks, saving, observation, advice)?;
+    Some(Pattern { sessions: sessions.len() as u64, ..pattern })
 }
 
 /// Large prompts that were neither read nor written.

@@ -18,7 +18,9 @@ const PINNED_BELOW_PERCENT: u64 = 50;
 /// Reads that come back to one small length, while everything else is written anew.
 pub(super) fn pinned_reads(evidence: &Evidence<'_>) -> Option<Pattern> {
     let is_candidate = |found: &Break| {
+        // Of captured requests the differences are known.
         found.is_inside_ttl
+            && !evidence.history.is_captured(found.request)
             && !found.cause.is_expected()
             && !matches!(found.cause, Cause::ModelChanged | Cause::WriteNotVisible)
             && found.read.share(100, PINNED_BELOW_PERCENT) < found.expected

@@ -11,7 +11,7 @@ pub(super) fn compaction(case: &Case<'_>) -> Option<Candidate> {
     if !case.request.between.has_compaction {
         return None;
     }
-    let evidence = vec![Evidence::of_figures("a compact boundary lies between the requests")];
+    let evidence = case.evidence_of(Sign::Compacted.into());
     Some(Candidate::new(Cause::Compaction, Confidence::High, evidence))
 }
 
@@ -20,7 +20,7 @@ pub(super) fn microcompaction(case: &Case<'_>) -> Option<Candidate> {
     if !case.request.between.has_microcompaction {
         return None;
     }
-    let evidence = vec![Evidence::of_figures("a microcompact boundary lies between the requests")];
+    let evidence = case.evidence_of(Sign::ResultsCleared.into());
     Some(Candidate::new(Cause::Microcompaction, Confidence::High, evidence))
 }
 
@@ -31,7 +31,11 @@ pub(super) fn thinking_stripped(case: &Case<'_>) -> Option<Candidate> {
     let is_explained = case.split.read >= case.step.kept_end || case.split.read >= case.system_end;
     let confidence = if is_explained { Confidence::High } else { Confidence::Medium };
     let meaning = "the prompt shrank at a new turn, on a model that drops earlier thinking";
-    Some(Candidate::new(Cause::ThinkingStripped, confidence, vec![Evidence::of_figures(meaning)]))
+    Some(Candidate::new(
+        Cause::ThinkingStripped,
+        confidence,
+        case.answer_field("message.usage", meaning),
+    ))
 }
 
 /// The presence of images stands in front of the messages; one that comes or goes loses them.
@@ -51,7 +55,7 @@ pub(super) fn image(case: &Case<'_>) -> Option<Candidate> {
 pub(super) fn rewound(case: &Case<'_>) -> Option<Candidate> {
     let branch = case.history.request(case.earlier_branch?);
     let meaning = "another request went on from the same one before";
-    let line = Evidence::of_field(branch.file, branch.line, "parentUuid", meaning);
+    let line = Evidence::of_field(branch, "parentUuid", meaning);
     let confidence = match case.readable {
         Readable::EarlierEnd(_) => Confidence::High,
         _ if case.fell_to_system() => Confidence::Low,

@@ -61,7 +61,7 @@ fn changed_fields(case: &Case<'_>) -> Vec<Evidence> {
 pub(super) fn messages(case: &Case<'_>) -> Option<Candidate> {
     if case.step.is_rewritten {
         let meaning = "the prompt is shorter than what had been cached";
-        let evidence = vec![Evidence::of_figures(meaning)];
+        let evidence = case.answer_field("message.usage", meaning);
         return Some(Candidate::new(Cause::MessagesRewritten, Confidence::High, evidence));
     }
     let confidence = match case.readable {

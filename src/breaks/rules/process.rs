@@ -37,9 +37,8 @@ pub(super) fn resumed(case: &Case<'_>) -> Option<Candidate> {
         ));
     }
     if is_abandoned(case) {
-        let (file, line) = (case.previous.file, case.previous.line);
         let meaning = "a tool call was never answered, and a new prompt came";
-        let call = Evidence::of_field(file, line, "message.content[].type", meaning);
+        let call = Evidence::of_field(case.previous, "message.content[].type", meaning);
         return Some(Candidate::new(Cause::Resumed, Confidence::Medium, vec![call]));
     }
     None

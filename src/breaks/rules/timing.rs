@@ -1,10 +1,10 @@
 //! Causes in time and size: expired, not yet written, too short, too far back, or dropped.
 
 use super::level::signs_of_change;
-use crate::breaks::candidate::{Candidate, Confidence, Evidence};
+use crate::breaks::candidate::{Candidate, Confidence};
 use crate::breaks::case::Case;
 use crate::breaks::cause::Cause;
-use crate::breaks::readable::Readable;
+use crate::breaks::readable::{Readable, SHORT_GAP_MILLIS};
 use crate::cache::LOOKBACK;
 use crate::ttl::Ttl;
 use crate::units::Tokens;
@@ -13,9 +13,6 @@ use crate::wording::duration;
 /// Gaps from this share of the TTL on may have exceeded it: starts are known to a few seconds.
 /// (Measured: at 0.95 to 1.05 of the TTL some requests still hit and some do not.)
 const GREY_FROM_PERCENT: i64 = 95;
-
-/// A write that is not readable yet is one of seconds ago.
-const NOT_YET_VISIBLE_MILLIS: i64 = 60_000;
 
 /// The entry was older than its TTL, from start to start.
 pub(super) fn expiry(case: &Case<'_>) -> Option<Candidate> {
@@ -54,7 +51,11 @@ pub(super) fn below_minimum(case: &Case<'_>) -> Option<Candidate> {
         "a prompt of {} tokens, and the model caches from {} on",
         total.0, case.prompt.minimum.0
     );
-    Some(Candidate::new(Cause::BelowMinimum, Confidence::High, vec![Evidence::of_figures(meaning)]))
+    Some(Candidate::new(
+        Cause::BelowMinimum,
+        Confidence::High,
+        case.answer_field("message.usage", meaning),
+    ))
 }
 
 /// What was written last was not readable, though all before it was. In the middle of a turn the
@@ -62,7 +63,7 @@ pub(super) fn below_minimum(case: &Case<'_>) -> Option<Candidate> {
 /// the last messages anew.
 pub(super) fn write_not_visible(case: &Case<'_>) -> Option<Candidate> {
     let has_written = case.previous_split.written() > Tokens::ZERO;
-    let is_recent = case.step.gap? < NOT_YET_VISIBLE_MILLIS;
+    let is_recent = case.step.gap? < SHORT_GAP_MILLIS;
     let confidence = match case.readable {
         Readable::PreviousRead if has_written && is_recent => Confidence::Medium,
         Readable::PreviousRead if has_written => Confidence::Low,
@@ -89,7 +90,7 @@ pub(super) fn lookback(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(
         Cause::LookbackExceeded,
         Confidence::Medium,
-        vec![Evidence::of_figures(meaning)],
+        case.answer_field("parentUuid", meaning),
     ))
 }
 
@@ -103,6 +104,6 @@ pub(super) fn server_side(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(
         Cause::LikelyServerSide,
         Confidence::Low,
-        vec![Evidence::of_figures(meaning)],
+        case.answer_field("message.usage", meaning),
     ))
 }
