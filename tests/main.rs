@@ -1,6 +1,7 @@
 //! Tests of the whole program. One binary, so that it is linked once; each module says what it
 //! asks.
 
+mod breaks;
 mod captures;
 mod cli;
 mod common;
