@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use cachesim::breaks::{self, DetectionRule};
 use cachesim::cache::{Lookback, simulate};
 use cachesim::conversation::{History, ReadOptions, read};
 use cachesim::input::{Discovered, Source};
@@ -14,6 +15,9 @@ use cachesim::ledger::{Ledger, Selection};
 use cachesim::lint::lint;
 use cachesim::pricing::PriceTable;
 use cachesim::prompt::{self, SharedPrefix};
+use cachesim::report::{
+    BreaksViewOptions, breaks_document, write_break_csv, write_break_rows, write_breaks,
+};
 use cachesim::strategy::{ALL, Assumptions, Strategy};
 use cachesim::transcript::load;
 use cachesim::units::Tokens;
@@ -148,6 +152,41 @@ fn check(files: &[Vec<u8>]) {
         }
     }
     check_lint(&history);
+    check_breaks(&history);
+}
+
+/// Explains every difference to the last digit, and writes it in every format.
+fn check_breaks(history: &History) {
+    let assumptions = Assumptions {
+        keeps_breaks: true,
+        shared_prefix: SharedPrefix::Auto,
+        ttl_grace: 0,
+        lookback: Lookback::Positions,
+    };
+    let steps = prompt::steps(history);
+    let trace = prompt::build(history, &steps, assumptions.shared_prefix);
+    let prices = PriceTable::built_in();
+    let ledger = Ledger::new(history, &trace, &prices, &ALL, &assumptions);
+    let selection = Selection::new(history, None, None);
+    for rule in [DetectionRule::Complete, DetectionRule::Client] {
+        let options = breaks::Options { rule, ignores_server_reason: false };
+        let analysis = breaks::Analysis::new(&ledger, &trace, &steps, &selection, options)
+            .expect("every strategy is simulated");
+        for found in &analysis.breaks.list {
+            assert!(found.rewritten <= found.shortfall(), "{found:?}");
+            assert!(found.excess.is_none_or(|excess| excess.0 >= 0), "{found:?}");
+        }
+        let sums = analysis.summary.reconciliation;
+        let explained = sums.beyond_rules() + sums.unexplained();
+        assert_eq!(explained, sums.billed.minus(sums.replay));
+        let mut printed = Vec::new();
+        write_breaks(history, &analysis, &mut printed).expect("memory takes all");
+        write_break_rows(history, &analysis.breaks, true, &mut printed).expect("memory takes all");
+        write_break_csv(history, &analysis.breaks, &mut printed).expect("memory takes all");
+        let view = BreaksViewOptions { top: 20, shows_text: true };
+        printed.extend(breaks_document(history, &analysis, view).to_markdown().into_bytes());
+        assert!(!printed.contains(&0x1b), "an escape sequence");
+    }
 }
 
 /// Finds something or nothing, and never panics.

@@ -122,7 +122,23 @@ fn the_readme_shows_real_output() {
     let folder = project("fixtures/first-look");
     let output = stdout(&["analyze", folder.to_str().expect("plain")]);
     assert!(readme.contains(output.trim_end()), "the README's example is not what is printed");
+    let output = stdout(&["breaks", folder.to_str().expect("plain")]);
+    assert!(readme.contains(output.trim_end()), "the README's breaks are not what is printed");
     let folder = project("fixtures/captured-clock");
     let output = stdout(&["lint", folder.to_str().expect("plain")]);
     assert!(readme.contains(output.trim_end()), "the README's findings are not what is printed");
+}
+
+#[test]
+fn the_sums_of_the_breaks() {
+    let sums = stdout(&["breaks", &first_look(), "-q", "--format", "json"]);
+    insta::assert_snapshot!(sums);
+}
+
+#[test]
+fn a_break_a_line() {
+    let rows = stdout(&["breaks", &first_look(), "-q", "--format", "jsonl"]);
+    insta::assert_snapshot!(rows);
+    let cells = stdout(&["breaks", &first_look(), "-q", "--format", "csv"]);
+    insta::assert_snapshot!(cells);
 }

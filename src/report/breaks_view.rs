@@ -299,7 +299,7 @@ fn reconciliation(document: &mut Document, sums: &Reconciliation) {
         return;
     }
     document.heading("What the breaks explain");
-    let mut grid = Grid::new(&[("", Align::Left), ("", Align::Right)]);
+    let mut grid = Grid::new(&[("amount", Align::Left), ("dollars", Align::Right)]);
     let difference = sums.billed.minus(sums.replay);
     let mut add = |name: &str, amount: String| grid.add(vec![name.to_owned(), amount]);
     add("billed", dollars(Some(sums.billed)));
