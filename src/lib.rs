@@ -47,6 +47,8 @@ pub mod pricing;
 
 pub mod ledger;
 
+pub mod context;
+
 pub mod lint;
 
 pub mod breaks;

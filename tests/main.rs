@@ -6,6 +6,7 @@ mod captures;
 mod cli;
 mod common;
 mod conformance;
+mod context;
 mod corpus;
 mod differences;
 mod fixtures;

@@ -39,6 +39,10 @@ pub enum BlockKind {
     ToolResult,
     /// Thinking, open or redacted, which cannot be marked.
     Thinking,
+    /// An image or a document.
+    Media,
+    /// A text of the model's.
+    Answer,
     /// Anything else, unknown types among it.
     #[default]
     Other,
@@ -113,6 +117,7 @@ impl<'a> Block<'a> {
             Some("tool_use") => BlockKind::ToolUse,
             Some("tool_result") => BlockKind::ToolResult,
             Some("thinking" | "redacted_thinking") => BlockKind::Thinking,
+            Some("image" | "document") => BlockKind::Media,
             _ => BlockKind::Other,
         }
     }

@@ -279,7 +279,7 @@ impl<'t, 'a> Walk<'t, 'a> {
 
     fn system(&mut self, system: Option<&RawValue>) -> Result<(), BodyError> {
         match content(system)? {
-            Content::Text(raw) => self.text_block(Part::System, "system", raw),
+            Content::Text(raw) => self.text_block(Part::System, BlockKind::Other, "system", raw),
             Content::Blocks(blocks) => {
                 for (raw, block) in &blocks {
                     write_canonical(raw.get(), &mut self.canonical)?;
@@ -291,10 +291,10 @@ impl<'t, 'a> Walk<'t, 'a> {
         Ok(())
     }
 
-    fn text_block(&mut self, part: Part, label: &str, raw: &RawValue) {
+    fn text_block(&mut self, part: Part, kind: BlockKind, label: &str, raw: &RawValue) {
         write_text_block(raw.get(), &mut self.canonical);
         self.label.push_str(label);
-        self.add_block(part, BlockKind::Other, &Block::default());
+        self.add_block(part, kind, &Block::default());
     }
 
     /// What is in front of the messages. That a setting is not given differs from any value but the
@@ -329,15 +329,18 @@ impl<'t, 'a> Walk<'t, 'a> {
         let mut role = Vec::new();
         write_canonical(message.role.map_or("null", RawValue::get), &mut role)?;
         let first = format!("message {}", String::from_utf8_lossy(&role));
+        let text = if role == b"\"assistant\"" { BlockKind::Answer } else { BlockKind::Other };
         match &message.content {
-            Content::Text(raw) => self.text_block(Part::MessageStart, &first, raw),
+            Content::Text(raw) => self.text_block(Part::MessageStart, text, &first, raw),
             Content::Blocks(blocks) => {
                 let mut part = Part::MessageStart;
                 for (raw, block) in blocks {
                     write_canonical(raw.get(), &mut self.canonical)?;
                     let label = if part == Part::MessageStart { &first } else { "block" };
                     self.label.push_str(label);
-                    self.add_block(part, block.kind(), block);
+                    let kind = block.kind();
+                    let kind = if kind == BlockKind::Other { text } else { kind };
+                    self.add_block(part, kind, block);
                     part = Part::Block;
                 }
             }

@@ -26,4 +26,5 @@ pub(crate) use load::{load_bundles, load_captures};
 pub use parse::WireRequest;
 pub use prefix::PrefixHash;
 pub use size::TokenCounting;
+pub(crate) use text_size::TokenizerFamily;
 pub use tree::{Part, WireNode, WireNodeId, WireTree};

@@ -8,7 +8,7 @@ use crate::model::canonical_name;
 
 /// Models that share a tokenizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TokenizerFamily {
+pub(crate) enum TokenizerFamily {
     /// Claude 3 to Opus 4.6, Sonnet 4.6 and Haiku 4.5.
     Third,
     /// Opus 4.7 and later, the 5 series among them.
@@ -30,7 +30,7 @@ const THIRD_FAMILY: [&str; 9] = [
 
 impl TokenizerFamily {
     /// The family of a model; an unknown one is taken for a recent one.
-    pub(super) fn of(model: &str) -> Self {
+    pub(crate) fn of(model: &str) -> Self {
         let name = canonical_name(model);
         let is_third = THIRD_FAMILY.iter().any(|family| name.starts_with(family))
             || matches!(name, "claude-opus-4" | "claude-opus-4-0");

@@ -41,6 +41,9 @@ pub(super) enum Command {
     /// Every request that read less than it could have: why, and what it cost
     #[command(after_help = BREAKS_EXAMPLES)]
     Breaks(BreaksArgs),
+    /// Where the context comes from: what each kind of content held, and what carrying it cost
+    #[command(after_help = CONTEXT_EXAMPLES)]
+    Context(ContextArgs),
     /// How well the rules reproduce the recorded usage
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
@@ -69,6 +72,14 @@ Examples:
   cachesim breaks capture.jsonl --show-text
 
 A break is never reported across a hole in its chain; such requests are counted.";
+
+const CONTEXT_EXAMPLES: &str = "\
+Examples:
+  cachesim context session.jsonl
+  cachesim context ~/.claude/projects --since 2026-07-01 --top 25
+  cachesim context logs/ --format json -o context.json
+
+The sums are the recorded usage; how it is shared among the kinds is derived or estimated.";
 
 const PLACE_EXAMPLES: &str = "\
 Examples:
@@ -146,6 +157,26 @@ pub(super) struct BreaksArgs {
     /// The output format
     #[arg(long, value_enum, default_value_t = BreaksFormat::Table)]
     pub(super) format: BreaksFormat,
+    /// The output.
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+/// `context`.
+#[derive(Debug, Args)]
+pub(super) struct ContextArgs {
+    /// The input.
+    #[command(flatten)]
+    pub(super) input: InputArgs,
+    /// How many of the dearest items to name
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(super) top: u16,
+    /// The simulation.
+    #[command(flatten)]
+    pub(super) simulation: SimulationArgs,
+    /// The output format
+    #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
+    pub(super) format: DocumentFormat,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,

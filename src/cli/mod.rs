@@ -46,6 +46,7 @@ fn run(cli: &Cli) -> Result<(), CliError> {
     match &cli.command {
         Command::Analyze(args) => with_threads(args.input.jobs, || commands::analyze(args)),
         Command::Breaks(args) => with_threads(args.input.jobs, || commands::breaks(args)),
+        Command::Context(args) => with_threads(args.input.jobs, || commands::context(args)),
         Command::Verify(args) => with_threads(args.input.jobs, || commands::verify(args)),
         Command::Place(args) => commands::place(args),
         Command::Lint(args) => with_threads(args.input.jobs, || commands::lint(args)),

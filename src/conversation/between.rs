@@ -1,6 +1,6 @@
 //! What the client added to the conversation between two requests.
 
-use super::trail::{Trail, TrailIndex};
+use super::trail::{CalledTools, Trail, TrailIndex};
 use crate::transcript::{Entry, EntryKind};
 use crate::units::Millis;
 
@@ -34,14 +34,27 @@ pub struct Between {
     pub has_snip: bool,
     /// Whether something is missing: an entry that another names, or an answer without usage.
     pub has_hole: bool,
-    /// The last telling entry, in the trail of the request's file.
+    /// The last entry that shows something or brings content, in the trail of the request's file.
     pub trail: Option<TrailIndex>,
 }
 
 impl Between {
     /// Adds an entry that lies between the two requests.
-    pub(super) fn add(&mut self, entry: &Entry, trail: &mut Trail) {
-        self.trail = trail.go_on(self.trail, entry);
+    pub(super) fn add(&mut self, entry: &Entry, trail: &mut Trail, tools: &CalledTools) {
+        self.trail = trail.go_on(self.trail, entry, tools);
+        self.add_up(entry);
+    }
+
+    /// Adds a result that was found beside the path. One between the lines of an answer is on the
+    /// trail already.
+    pub(super) fn add_recovered(&mut self, entry: &Entry, trail: &mut Trail, tools: &CalledTools) {
+        if !trail.has_line(self.trail, entry.line) {
+            self.trail = trail.go_on(self.trail, entry, tools);
+        }
+        self.add_up(entry);
+    }
+
+    fn add_up(&mut self, entry: &Entry) {
         match &entry.kind {
             EntryKind::User(user) => {
                 self.user_messages += 1;

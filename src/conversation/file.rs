@@ -9,7 +9,7 @@ use super::graph::Graph;
 use super::live::live_responses;
 use super::nested::nested_responses;
 use super::response::{ResponseKey, ResponseLines};
-use super::trail::Trail;
+use super::trail::{CalledTools, Trail};
 use crate::id::{EntryId, Symbol, Symbols};
 use crate::input::Diagnostics;
 use crate::transcript::{Entry, EntryKind, Transcript};
@@ -70,7 +70,7 @@ pub struct FileConversation {
     pub other_messages: Vec<Symbol>,
     /// `requestId` → the model that refused it first.
     pub refusals: Vec<(Symbol, Symbol)>,
-    /// The telling entries between responses.
+    /// What lies between responses.
     pub trail: Trail,
     /// The strings named here.
     pub symbols: Symbols,
@@ -99,7 +99,7 @@ pub fn build(mut transcript: Transcript) -> FileConversation {
     let mut builder = Builder::new(&transcript, &graph);
     builder.fold();
     builder.recover_parallel_results();
-    let Builder { mut responses, states, response_of, trail, .. } = builder;
+    let Builder { mut responses, states, response_of, mut trail, mut tools, .. } = builder;
     name_sidechains(&mut responses, &mut transcript, &states);
     for live in live_responses(&transcript.entries, &graph, &response_of) {
         responses[live].response.is_live = true;
@@ -112,7 +112,8 @@ pub fn build(mut transcript: Transcript) -> FileConversation {
         .collect();
     let mut responses: Vec<_> = responses.into_iter().map(|built| built.response).collect();
     let own = responses.len();
-    responses.extend(nested_responses(&transcript.entries).into_iter().map(|mut nested| {
+    let nested = nested_responses(&transcript.entries, &mut trail, &mut tools);
+    responses.extend(nested.into_iter().map(|mut nested| {
         nested.predecessor = nested.predecessor.map(|predecessor| own + predecessor);
         nested
     }));
@@ -173,6 +174,7 @@ struct Builder<'a> {
     response_of: Vec<Option<usize>>,
     states: Vec<State>,
     trail: Trail,
+    tools: CalledTools,
 }
 
 impl<'a> Builder<'a> {
@@ -185,6 +187,7 @@ impl<'a> Builder<'a> {
             response_of: vec![None; entries.len()],
             states: vec![State::default(); entries.len()],
             trail: Trail::default(),
+            tools: CalledTools::default(),
         };
         builder.group_lines();
         builder
@@ -203,6 +206,7 @@ impl<'a> Builder<'a> {
             if self.graph.is_duplicate[position] {
                 continue;
             }
+            self.tools.extend(line.tool_uses.iter().map(|call| (call.id, call.tool)));
             let key = ResponseKey::of(line, entry.session);
             let known = by_key.get(&key).copied();
             let response = known.unwrap_or_else(|| {
@@ -235,7 +239,7 @@ impl<'a> Builder<'a> {
                 State { response: Some(response), between, continues: None, root: before.root }
             } else {
                 let mut state = before;
-                state.between.add(entry, &mut self.trail);
+                state.between.add(entry, &mut self.trail, &self.tools);
                 // An answer without usage was a request whose writes are not known.
                 state.between.has_hole |= self.response_of[position].is_some();
                 state
@@ -291,8 +295,8 @@ impl<'a> Builder<'a> {
     fn recover_parallel_results(&mut self) {
         let mut caller: FxHashMap<EntryId, usize> = FxHashMap::default();
         for (index, built) in self.responses.iter().enumerate() {
-            for tool in &built.response.lines.tool_uses {
-                caller.entry(*tool).or_insert(index);
+            for call in &built.response.lines.tool_uses {
+                caller.entry(call.id).or_insert(index);
             }
         }
         for (position, entry) in self.entries.iter().enumerate() {
@@ -333,7 +337,11 @@ impl<'a> Builder<'a> {
             .collect();
         let built = &mut self.responses[index];
         for result in missing {
-            built.response.between.add(&self.entries[result], &mut self.trail);
+            built.response.between.add_recovered(
+                &self.entries[result],
+                &mut self.trail,
+                &self.tools,
+            );
             built.response.recovered_results += 1;
         }
     }

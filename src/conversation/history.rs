@@ -76,7 +76,7 @@ pub struct Request {
 pub struct InputFile {
     /// Its name, relative to the given path.
     pub label: Arc<str>,
-    /// The telling entries between its requests.
+    /// What lies between its requests.
     pub trail: Trail,
 }
 
@@ -153,6 +153,7 @@ fn move_symbols(file: &mut FileConversation, symbols: &mut Symbols) {
             verdict.reason = to(verdict.reason);
         }
     }
+    file.trail.move_symbols(to);
     file.other_messages.iter_mut().for_each(|message| *message = to(*message));
     for (request, model) in &mut file.refusals {
         (*request, *model) = (to(*request), to(*model));
@@ -210,6 +211,9 @@ impl Placer<'_> {
                         let predecessor = elsewhere
                             .or(here)
                             .map(|(file, index)| self.copies.origin_of(file, index));
+                        // The beginning of its conversation is not in the input.
+                        request.between.has_hole |=
+                            predecessor.is_none() && response.continues.is_some();
                         placed.push(Placed { request, predecessor, place: (number, index) });
                     }
                     Err((kind, detail)) => {

@@ -19,4 +19,4 @@ pub use file::{FileConversation, FileResponse, build};
 pub use history::{History, InputFile, Request, RequestIndex, join};
 pub use read::{ReadOptions, read};
 pub use response::{ResponseKey, ResponseLines};
-pub use trail::{Trail, TrailEntry, TrailIndex};
+pub use trail::{ContentSource, Trail, TrailContent, TrailEntry, TrailIndex};

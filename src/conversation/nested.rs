@@ -5,8 +5,9 @@ use rustc_hash::FxHashMap;
 use super::between::Between;
 use super::file::FileResponse;
 use super::response::{ResponseKey, ResponseLines};
+use super::trail::{CalledTools, Trail};
 use crate::id::Symbol;
-use crate::transcript::{Entry, EntryKind};
+use crate::transcript::{Entry, EntryKind, NestedContent};
 
 #[derive(Default)]
 struct Agent {
@@ -18,7 +19,11 @@ struct Agent {
 /// own elsewhere is only known when all files are.
 ///
 /// `predecessor` counts within this list.
-pub(super) fn nested_responses(entries: &[Entry]) -> Vec<FileResponse> {
+pub(super) fn nested_responses(
+    entries: &[Entry],
+    trail: &mut Trail,
+    tools: &mut CalledTools,
+) -> Vec<FileResponse> {
     let mut responses: Vec<FileResponse> = Vec::new();
     let mut by_key: FxHashMap<ResponseKey, usize> = FxHashMap::default();
     let mut agents: FxHashMap<Option<Symbol>, Agent> = FxHashMap::default();
@@ -27,11 +32,18 @@ pub(super) fn nested_responses(entries: &[Entry]) -> Vec<FileResponse> {
             continue;
         };
         let agent = agents.entry(nested.agent).or_default();
-        let Some(line) = &nested.response else {
-            agent.between.user_messages += 1;
-            agent.between.newest_user_entry = agent.between.newest_user_entry.max(entry.timestamp);
-            continue;
+        let line = match &nested.content {
+            NestedContent::Response(line) => line,
+            NestedContent::User(user) => {
+                let between = &mut agent.between;
+                between.user_messages += 1;
+                between.newest_user_entry = between.newest_user_entry.max(entry.timestamp);
+                let last = trail.go_on_with_user(between.trail, entry.line, user, tools);
+                between.trail = Some(last);
+                continue;
+            }
         };
+        tools.extend(line.tool_uses.iter().map(|call| (call.id, call.tool)));
         let key = ResponseKey::of(line, entry.session);
         if let Some(known) = by_key.get(&key) {
             responses[*known].lines.add(line, entry.timestamp);

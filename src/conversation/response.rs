@@ -1,8 +1,8 @@
 //! Lines that belong to one response, put together.
 
-use crate::id::{EntryId, Symbol};
+use crate::id::Symbol;
 use crate::input::{Usage, UsageProblem};
-use crate::transcript::{ResponseLine, ServerVerdict, StopReason};
+use crate::transcript::{ResponseLine, ServerVerdict, StopReason, ToolUse};
 use crate::units::{Millis, Tokens};
 
 /// How a response is known: by its message and request, or, where a gateway gives no request ids,
@@ -60,7 +60,7 @@ pub struct ResponseLines {
     /// Why it ended; `None` where no line says, so that the output is a snapshot.
     pub stop: Option<StopReason>,
     /// The tools it calls.
-    pub tool_uses: Vec<EntryId>,
+    pub tool_uses: Vec<ToolUse>,
     /// Whether it holds thinking.
     pub has_thinking: bool,
     /// `effort`.

@@ -1,53 +1,181 @@
-//! The telling entries between requests: where in the file something was shown that may explain
-//! what the next request read.
+//! What lies between requests: where in the file something was shown that may explain what the
+//! next request read, and what content came in.
 //!
 //! An entry is kept once, linked to the one before it on its path; branches share what lies before
 //! they part.
 
-use crate::transcript::{Entry, Signs};
+use rustc_hash::FxHashMap;
+
+use crate::id::{EntryId, Symbol};
+use crate::transcript::{ContentKind, Entry, EntryKind, Sign, Signs, UserMessage};
+
+/// How far back an entry is looked for that was recovered and may be there already.
+const LATEST: usize = 64;
+
+/// The tool that each call of a file calls.
+pub(super) type CalledTools = FxHashMap<EntryId, Option<Symbol>>;
 
 /// The position of an entry in a [`Trail`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrailIndex(u32);
 
-/// An entry that shows something.
+/// An entry that shows something or brings content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrailEntry {
-    /// The telling entry before it, since the last request.
+    /// The one before it, since the last request.
     pub before: Option<TrailIndex>,
     /// Its line in the file.
     pub line: u64,
     /// What it shows.
     pub signs: Signs,
+    first_content: u32,
+    contents: u32,
 }
 
-/// The telling entries of one file.
+/// A piece of content that a client added to the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrailContent {
+    /// What it is.
+    pub source: ContentSource,
+    /// Its size in bytes of JSON; of media it is not known, and zero.
+    pub bytes: u64,
+}
+
+/// Where a piece of content comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentSource {
+    /// A text or an attachment.
+    Text(ContentKind),
+    /// An image or a document.
+    Media,
+    /// A tool's result; of some the call is not in the file.
+    Tool(Option<Symbol>),
+}
+
+/// What lies between the requests of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
     entries: Vec<TrailEntry>,
+    contents: Vec<TrailContent>,
 }
 
 impl Trail {
-    /// Goes on from `before` with an entry. One that shows nothing leaves no trace.
-    ///
-    /// # Panics
-    /// Never in practice: a file would need 2³² lines.
+    /// Goes on from `before` with an entry. One that shows nothing and brings nothing leaves no
+    /// trace.
     pub(super) fn go_on(
         &mut self,
         before: Option<TrailIndex>,
         entry: &Entry,
+        tools: &CalledTools,
     ) -> Option<TrailIndex> {
-        if entry.signs.is_empty() {
+        let first = self.contents.len();
+        match &entry.kind {
+            EntryKind::User(user) => self.add_user(user, tools),
+            EntryKind::Attachment { kind, bytes } => {
+                self.add_content(ContentSource::Text(*kind), *bytes);
+            }
+            EntryKind::LocalCommand { bytes } => {
+                self.add_content(ContentSource::Text(ContentKind::Command), *bytes);
+            }
+            _ => {}
+        }
+        if entry.signs.is_empty() && self.contents.len() == first {
             return before;
         }
-        let index = u32::try_from(self.entries.len()).expect("fewer than 2^32 entries");
-        self.entries.push(TrailEntry { before, line: entry.line, signs: entry.signs });
-        Some(TrailIndex(index))
+        Some(self.add_entry(before, entry.line, entry.signs, first))
     }
 
-    /// The entries up to `last`, the newest first.
-    pub fn back_from(&self, last: Option<TrailIndex>) -> impl Iterator<Item = &TrailEntry> {
+    /// Goes on from `before` with a user message that has no line of its own.
+    pub(super) fn go_on_with_user(
+        &mut self,
+        before: Option<TrailIndex>,
+        line: u64,
+        user: &UserMessage,
+        tools: &CalledTools,
+    ) -> TrailIndex {
+        let first = self.contents.len();
+        self.add_user(user, tools);
+        self.add_entry(before, line, Signs::new(), first)
+    }
+
+    fn add_entry(
+        &mut self,
+        before: Option<TrailIndex>,
+        line: u64,
+        signs: Signs,
+        first_content: usize,
+    ) -> TrailIndex {
+        let index = TrailIndex(position(self.entries.len()));
+        self.entries.push(TrailEntry {
+            before,
+            line,
+            signs,
+            first_content: position(first_content),
+            contents: position(self.contents.len() - first_content),
+        });
+        index
+    }
+
+    fn add_user(&mut self, user: &UserMessage, tools: &CalledTools) {
+        let mut results = 0;
+        for (call, bytes) in &user.tool_results {
+            results += bytes;
+            let tool = tools.get(call).copied().flatten();
+            self.contents.push(TrailContent { source: ContentSource::Tool(tool), bytes: *bytes });
+        }
+        let text = user.bytes.saturating_sub(results);
+        self.add_content(ContentSource::Text(user.text_kind), text);
+        let media = TrailContent { source: ContentSource::Media, bytes: 0 };
+        self.contents.extend(std::iter::repeat_n(media, user.media as usize));
+    }
+
+    fn add_content(&mut self, source: ContentSource, bytes: u64) {
+        if bytes > 0 {
+            self.contents.push(TrailContent { source, bytes });
+        }
+    }
+
+    /// Moves the names of tools into another table.
+    pub(super) fn move_symbols(&mut self, to: impl Fn(Symbol) -> Symbol) {
+        for content in &mut self.contents {
+            if let ContentSource::Tool(Some(tool)) = &mut content.source {
+                *tool = to(*tool);
+            }
+        }
+    }
+
+    fn path(&self, last: Option<TrailIndex>) -> impl Iterator<Item = &TrailEntry> {
         let entry = |index: TrailIndex| &self.entries[index.0 as usize];
         std::iter::successors(last.map(entry), move |this| this.before.map(entry))
     }
+
+    /// Whether the entry of a line is among the last ones up to `last`.
+    pub(super) fn has_line(&self, last: Option<TrailIndex>, line: u64) -> bool {
+        self.path(last).take(LATEST).any(|entry| entry.line == line)
+    }
+
+    /// The telling entries up to `last`, the newest first.
+    pub fn back_from(&self, last: Option<TrailIndex>) -> impl Iterator<Item = &TrailEntry> {
+        self.path(last).filter(|entry| !entry.signs.is_empty())
+    }
+
+    /// What came in up to `last`, each with its line, the newest entry first. What a compaction
+    /// replaced is not among it.
+    pub fn contents_back_from(
+        &self,
+        last: Option<TrailIndex>,
+    ) -> impl Iterator<Item = (u64, &TrailContent)> {
+        let is_after = |entry: &&TrailEntry| !entry.signs.contains(Sign::Compacted);
+        self.path(last).take_while(is_after).flat_map(|entry| {
+            let first = entry.first_content as usize;
+            let contents = &self.contents[first..first + entry.contents as usize];
+            contents.iter().map(|content| (entry.line, content))
+        })
+    }
+}
+
+/// # Panics
+/// Never in practice: a file would need 2³² lines.
+fn position(index: usize) -> u32 {
+    u32::try_from(index).expect("fewer than 2^32 entries")
 }

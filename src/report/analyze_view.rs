@@ -47,7 +47,7 @@ fn short(id: &str) -> String {
 }
 
 /// A session's name, short where it is a UUID. Other names tell more at their end.
-fn session_name(id: &str) -> String {
+pub(super) fn session_name(id: &str) -> String {
     let length = id.chars().count();
     let is_uuid = length == UUID_LENGTH && id.matches('-').count() == 4;
     if is_uuid {

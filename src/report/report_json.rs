@@ -43,14 +43,16 @@ impl ReportInputs {
     }
 }
 
+/// The prices of a run.
 #[derive(Serialize)]
-struct Prices<'a> {
+pub(super) struct Prices<'a> {
     id: &'a str,
     as_of: &'a str,
 }
 
 impl<'a> Prices<'a> {
-    fn of(table: &'a PriceTable) -> Self {
+    /// Those of a table.
+    pub(super) fn of(table: &'a PriceTable) -> Self {
         Self { id: &table.id, as_of: &table.as_of }
     }
 }
@@ -101,7 +103,7 @@ struct TotalsObject {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
-fn is_zero(count: &u64) -> bool {
+pub(super) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 

@@ -1,5 +1,6 @@
 //! What is kept of a transcript line: identities, sizes and usage, never text.
 
+use super::content::ContentKind;
 use super::sign::Signs;
 use crate::id::{EntryId, Symbol};
 use crate::input::{Usage, UsageProblem};
@@ -53,7 +54,9 @@ pub enum EntryKind {
     },
     /// A reminder or another attachment.
     Attachment {
-        /// The size of its JSON.
+        /// What it holds.
+        kind: ContentKind,
+        /// The size of its JSON; of one that the model does not see, nothing.
         bytes: u64,
     },
     /// `compact_boundary`: the conversation was summarised here.
@@ -98,6 +101,8 @@ pub enum EntryKind {
 pub struct UserMessage {
     /// The size of the text and results, in bytes of JSON; images apart.
     pub bytes: u64,
+    /// What its text is, by its beginning.
+    pub text_kind: ContentKind,
     /// How many images and documents it carries.
     pub media: u32,
     /// The tool calls it answers, each with the size of its result.
@@ -124,6 +129,15 @@ pub struct ServerVerdict {
     pub missed: Option<Tokens>,
 }
 
+/// A call of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToolUse {
+    /// `id`.
+    pub id: EntryId,
+    /// `name`.
+    pub tool: Option<Symbol>,
+}
+
 /// A line of a response.
 #[derive(Clone, Debug)]
 pub struct ResponseLine {
@@ -136,7 +150,7 @@ pub struct ResponseLine {
     /// `message.stop_reason`.
     pub stop: Option<StopReason>,
     /// The tools it calls.
-    pub tool_uses: Vec<EntryId>,
+    pub tool_uses: Vec<ToolUse>,
     /// Whether it holds thinking.
     pub has_thinking: bool,
     /// `effort`.
@@ -152,8 +166,17 @@ pub struct ResponseLine {
 pub struct NestedMessage {
     /// The agent, or the tool call that started it.
     pub agent: Option<Symbol>,
-    /// The response, or `None` for a user message.
-    pub response: Option<ResponseLine>,
+    /// What it said, or was told.
+    pub content: NestedContent,
+}
+
+/// A message of one of the two sides.
+#[derive(Clone, Debug)]
+pub enum NestedContent {
+    /// A line of a response.
+    Response(ResponseLine),
+    /// A user message.
+    User(UserMessage),
 }
 
 /// Moves every symbol of an entry into another table.
@@ -169,6 +192,9 @@ pub(super) fn remap_symbols(entry: &mut Entry, moved: &[Symbol]) {
         remap(&mut response.model);
         remap_optional(&mut response.request);
         remap_optional(&mut response.effort);
+        for call in &mut response.tool_uses {
+            remap_optional(&mut call.tool);
+        }
         if let Some(verdict) = &mut response.verdict {
             remap(&mut verdict.reason);
         }
@@ -188,7 +214,7 @@ pub(super) fn remap_symbols(entry: &mut Entry, moved: &[Symbol]) {
         }
         EntryKind::Progress(Some(nested)) => {
             remap_optional(&mut nested.agent);
-            if let Some(response) = &mut nested.response {
+            if let NestedContent::Response(response) = &mut nested.content {
                 remap_response(response);
             }
         }

@@ -3,6 +3,8 @@
 //!
 //! Reading never fails a run: entries and diagnostics come back together.
 
+mod content;
+mod content_reading;
 mod entry;
 mod load;
 mod parse;
@@ -10,8 +12,10 @@ mod sign;
 mod sign_reading;
 mod wire;
 
+pub use content::ContentKind;
 pub use entry::{
-    Entry, EntryKind, NestedMessage, ResponseLine, ServerVerdict, StopReason, UserMessage,
+    Entry, EntryKind, NestedContent, NestedMessage, ResponseLine, ServerVerdict, StopReason,
+    ToolUse, UserMessage,
 };
 pub(crate) use load::load_open;
 pub use load::{Transcript, load};

@@ -4,11 +4,13 @@
 use std::sync::Arc;
 
 use serde_json::error::Category;
-use serde_json::value::RawValue;
 
+use super::content_reading::{attachment, json_length, user_message};
 use super::entry::{
-    Entry, EntryKind, NestedMessage, ResponseLine, ServerVerdict, StopReason, UserMessage,
+    Entry, EntryKind, NestedContent, NestedMessage, ResponseLine, ServerVerdict, StopReason,
+    ToolUse,
 };
+use super::sign::Signs;
 use super::sign_reading::signs;
 use super::wire::{Block, Line, Message, ProgressData, ServerDiagnostics};
 use crate::id::{EntryId, Symbol, Symbols};
@@ -140,13 +142,16 @@ impl<'a> LineParser<'a> {
 
     fn object(&mut self, object: &Line<'_>, line: u64) {
         self.parsed.objects += 1;
+        let mut signs_of_content = Signs::new();
         let kind = match object.r#type.as_str() {
             // A line whose content is unusable is still a link of its chain.
-            Some("user") => Some(user_message(object).unwrap_or(EntryKind::System)),
+            Some("user") => Some(user(object).unwrap_or(EntryKind::System)),
             Some("assistant") => Some(self.assistant(object, line).unwrap_or(EntryKind::System)),
             Some("system") => Some(self.system(object)),
             Some("attachment") => {
-                Some(EntryKind::Attachment { bytes: json_length(object.attachment) })
+                let kind;
+                (kind, signs_of_content) = attachment(object.attachment);
+                Some(kind)
             }
             Some("progress") => Some(EntryKind::Progress(self.progress(object))),
             // The form of old third-party exports.
@@ -176,11 +181,11 @@ impl<'a> LineParser<'a> {
                 | EntryKind::LastPrompt { .. }
                 | EntryKind::Progress(Some(_))
         ));
-        let entry = self.entry(object, line, kind);
+        let entry = self.entry(object, line, kind, signs_of_content | signs(object));
         self.parsed.entries.push(entry);
     }
 
-    fn entry(&mut self, object: &Line<'_>, line: u64, kind: EntryKind) -> Entry {
+    fn entry(&mut self, object: &Line<'_>, line: u64, kind: EntryKind, signs: Signs) -> Entry {
         let agent = self.symbol(&object.agent_id);
         let may_be_root = object.is_sidechain.0 && agent.is_none();
         Entry {
@@ -196,7 +201,7 @@ impl<'a> LineParser<'a> {
             session: self.symbol(&object.session_id),
             client_version: self.symbol(&object.version),
             project: self.symbol(&object.cwd),
-            signs: signs(object),
+            signs,
             kind,
         }
     }
@@ -230,7 +235,9 @@ impl<'a> LineParser<'a> {
         let tool_uses = blocks
             .iter()
             .filter(|block| block.r#type.is("tool_use"))
-            .filter_map(|block| entry_id(&block.id))
+            .filter_map(|block| {
+                Some(ToolUse { id: entry_id(&block.id)?, tool: self.symbol(&block.name) })
+            })
             .collect();
         let is_thinking =
             |block: &Block<'_>| block.r#type.is("thinking") || block.r#type.is("redacted_thinking");
@@ -283,16 +290,19 @@ impl<'a> LineParser<'a> {
         }
         let nested = data.message.0.as_deref()?;
         let message = nested.message.0.as_deref();
-        let response = match nested.r#type.as_str() {
+        let content = match nested.r#type.as_str() {
             Some("assistant") => {
                 let message = message.filter(|message| !message.model.is(SYNTHETIC_MODEL))?;
-                Some(self.response(message, &nested.request_id)?)
+                NestedContent::Response(self.response(message, &nested.request_id)?)
             }
-            Some("user") => None,
+            Some("user") => {
+                let user = message.and_then(|message| user_message(message, object));
+                NestedContent::User(user.unwrap_or_default())
+            }
             _ => return None,
         };
         let agent = self.symbol(&data.agent_id).or_else(|| self.symbol(&object.parent_tool_use_id));
-        Some(Box::new(NestedMessage { agent, response }))
+        Some(Box::new(NestedMessage { agent, content }))
     }
 }
 
@@ -300,36 +310,8 @@ fn entry_id(text: &Text<'_>) -> Option<EntryId> {
     text.as_str().map(EntryId::of)
 }
 
-/// The length in bytes of a value's JSON text.
-fn json_length(value: Option<&RawValue>) -> u64 {
-    value.map_or(0, |value| value.get().len() as u64)
-}
-
-fn user_message(object: &Line<'_>) -> Option<EntryKind> {
-    let message = object.message.0.as_deref()?;
-    let mut user = UserMessage { is_meta: object.is_meta.0, ..UserMessage::default() };
-    match &message.content {
-        Content::Absent => return None,
-        Content::Text(text) => user.bytes = text.bytes,
-        Content::Blocks(blocks) => {
-            for block in blocks {
-                add_user_block(&mut user, block);
-            }
-        }
-    }
-    Some(EntryKind::User(user))
-}
-
-fn add_user_block(user: &mut UserMessage, block: &Block<'_>) {
-    match block.r#type.as_str() {
-        Some("tool_result") => {
-            let bytes = json_length(block.content);
-            user.bytes += bytes;
-            user.tool_results.extend(entry_id(&block.tool_use_id).map(|id| (id, bytes)));
-        }
-        Some("image" | "document") => user.media += 1,
-        _ => user.bytes += json_length(block.text) + json_length(block.content),
-    }
+fn user(object: &Line<'_>) -> Option<EntryKind> {
+    user_message(object.message.0.as_deref()?, object).map(EntryKind::User)
 }
 
 fn content_replacement(object: &Line<'_>) -> EntryKind {
@@ -406,7 +388,8 @@ mod tests {
         let entry = &parsed.entries[0];
         assert_eq!(entry.timestamp, Some(Millis(1_785_232_802_900)));
         let EntryKind::Response(response) = &entry.kind else { panic!("a response") };
-        assert_eq!(response.tool_uses, [EntryId::of("toolu_A")]);
+        let calls: Vec<EntryId> = response.tool_uses.iter().map(|call| call.id).collect();
+        assert_eq!(calls, [EntryId::of("toolu_A")]);
         assert_eq!(response.stop, Some(StopReason::ToolUse));
         assert_eq!(parsed.symbols.text(response.message), "msg_1");
         let usage = response.usage.as_ref().expect("usage");
@@ -417,7 +400,7 @@ mod tests {
     fn a_nested_response_is_found_in_a_progress_line() {
         let parsed = parse(&[br#"{"type":"progress","uuid":"g","parentToolUseID":"toolu_T","data":{"type":"agent_progress","message":{"type":"assistant","requestId":"req_2","message":{"id":"msg_2","model":"m","content":[],"usage":{"cache_read_input_tokens":5}}}}}"#]);
         let EntryKind::Progress(Some(nested)) = &parsed.entries[0].kind else { panic!("nested") };
-        assert!(nested.response.is_some());
+        assert!(matches!(nested.content, NestedContent::Response(_)));
         assert_eq!(nested.agent.map(|agent| parsed.symbols.text(agent)), Some("toolu_T"));
     }
 

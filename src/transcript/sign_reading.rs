@@ -7,7 +7,7 @@ use super::sign::{Sign, Signs, signs_of_text};
 use super::wire::{Attachment, InnerBlock, Line, Message};
 use crate::input::{Content, List, Shape};
 
-/// What a line shows besides its content.
+/// What a line shows besides its content; an attachment is read for itself.
 pub(super) fn signs(object: &Line<'_>) -> Signs {
     let message = object.message.0.as_deref();
     match (object.r#type.as_str(), object.subtype.as_str()) {
@@ -15,7 +15,6 @@ pub(super) fn signs(object: &Line<'_>) -> Signs {
         (Some("assistant"), _) if message.is_some_and(|one| one.model.is(SYNTHETIC_MODEL)) => {
             Sign::ClientMessage.into()
         }
-        (Some("attachment"), _) => object.attachment.map_or_else(Signs::new, attachment_signs),
         (Some("compact_boundary"), _) | (_, Some("compact_boundary")) => Sign::Compacted.into(),
         (_, Some("microcompact_boundary")) => Sign::ResultsCleared.into(),
         (_, Some("local_command")) => object.content.map_or_else(Signs::new, text_signs),
@@ -61,12 +60,8 @@ fn result_signs(content: &RawValue) -> Signs {
         .collect()
 }
 
-fn attachment_signs(attachment: &RawValue) -> Signs {
-    let Ok(Shape(Some(attachment))) =
-        serde_json::from_str::<Shape<Attachment<'_>>>(attachment.get())
-    else {
-        return Signs::new();
-    };
+/// What an attachment shows.
+pub(super) fn attachment_signs(attachment: &Attachment<'_>) -> Signs {
     let has_come = !attachment.added_names.0.is_empty() || !attachment.readded_names.0.is_empty();
     let has_gone = !attachment.removed_names.0.is_empty();
     let hook = attachment.hook_name.as_str().unwrap_or_default();

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use super::content::{ContentKind, kind_of_text};
 use super::sign::{Signs, signs_of_text};
 use crate::input::{Content, Count, Flag, JsonLength, List, Shape, Text, UsageObject};
 
@@ -37,6 +38,7 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) request_id: Text<'a>,
     pub(super) is_meta: Flag,
+    pub(super) is_compact_summary: Flag,
     pub(super) forked_from: Shape<Presence>,
     #[serde(borrow)]
     pub(super) message: Shape<Message<'a>>,
@@ -89,11 +91,12 @@ pub(super) struct MessageText {
     /// Its length.
     pub(super) bytes: u64,
     pub(super) signs: Signs,
+    pub(super) kind: ContentKind,
 }
 
 impl From<&str> for MessageText {
     fn from(text: &str) -> Self {
-        Self { bytes: text.len() as u64, signs: signs_of_text(text) }
+        Self { bytes: text.len() as u64, signs: signs_of_text(text), kind: kind_of_text(text) }
     }
 }
 
@@ -121,12 +124,13 @@ pub(super) struct Block<'a> {
     #[serde(borrow)]
     pub(super) id: Text<'a>,
     #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
     pub(super) tool_use_id: Text<'a>,
     #[serde(borrow)]
     pub(super) text: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,
-    pub(super) source: JsonLength,
 }
 
 /// A block inside a tool result.
@@ -135,6 +139,7 @@ pub(super) struct Block<'a> {
 pub(super) struct InnerBlock<'a> {
     #[serde(borrow)]
     pub(super) r#type: Text<'a>,
+    pub(super) source: JsonLength,
 }
 
 /// A reminder, a delta, what a hook gave back.
@@ -145,6 +150,15 @@ pub(super) struct Attachment<'a> {
     pub(super) r#type: Text<'a>,
     #[serde(borrow)]
     pub(super) hook_name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) hook_event: Text<'a>,
+    #[serde(borrow)]
+    pub(super) command_mode: Text<'a>,
+    pub(super) content: JsonLength,
+    pub(super) snippet: JsonLength,
+    pub(super) prompt: JsonLength,
+    pub(super) added_lines: JsonLength,
+    pub(super) added_blocks: JsonLength,
     pub(super) added_names: List<IgnoredAny>,
     pub(super) removed_names: List<IgnoredAny>,
     pub(super) readded_names: List<IgnoredAny>,

@@ -2,6 +2,7 @@
 
 mod analyze;
 mod breaks;
+mod context;
 mod lint;
 mod place;
 mod prices;
@@ -9,6 +10,7 @@ mod verify;
 
 pub(super) use analyze::analyze;
 pub(super) use breaks::breaks;
+pub(super) use context::context;
 pub(super) use lint::lint;
 pub(super) use place::place;
 pub(super) use prices::prices;

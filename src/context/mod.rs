@@ -1,0 +1,21 @@
+//! Where the context comes from: what each kind of content held of the prompts, and what carrying
+//! it cost.
+//!
+//! Each prompt is a list of segments that add up to its recorded total. The recorded split into
+//! read, written and input cuts that list by position, so the figures of the kinds add up to the
+//! usage and to its cost, exactly.
+
+mod captured;
+mod carry;
+mod estimate;
+mod growth;
+mod kind;
+mod segment;
+mod session;
+mod share;
+mod whole;
+
+pub use carry::{Carrying, Charge};
+pub use kind::Kind;
+pub use session::{Bill, CarriedItem, KindTotals, SessionContext};
+pub use whole::{Context, context};

@@ -1,0 +1,201 @@
+//! Where the context comes from, for people: by kind, by session, and the dearest items.
+
+use super::analyze_view::session_name;
+use super::document::{Align, Document, Grid};
+use super::number::{bytes, counted, dollars, grouped, percent, tokens};
+use crate::context::{Bill, CarriedItem, Carrying, Context, Kind, KindTotals, SessionContext};
+use crate::conversation::History;
+use crate::ledger::Ledger;
+use crate::units::{Picodollars, Tokens};
+
+/// How many sessions are shown; the JSON has all.
+const MOST_SESSIONS: usize = 10;
+
+/// What each kind of content held of the prompts, and what it cost to carry it.
+#[must_use]
+pub fn context_document(ledger: &Ledger<'_>, context: &Context) -> Document {
+    let mut document = Document::default();
+    let history = ledger.history;
+    match context.sessions.as_slice() {
+        [session] => {
+            document.heading(format!("Session {}", history.symbols.text(session.id)));
+        }
+        sessions => document.heading(counted(sessions.len() as u64, "session", "sessions")),
+    }
+    document.grid(kinds(history, &context.kinds, &context.bill));
+    document.text(
+        "The sums are measured: they are the recorded usage. How it is shared among the kinds is \
+         estimated, from what the prompts grew by and the sizes of what came in between. “Size” \
+         counts each piece once, “sent” in every request that carried it.",
+    );
+    if context.sessions.len() > 1 {
+        document.heading("Dearest sessions");
+        document.grid(sessions(history, &context.sessions));
+    }
+    if !context.items.is_empty() {
+        document.heading("Dearest items over their lives");
+        document.grid(items(history, &context.items));
+    }
+    notes(&mut document, ledger, context);
+    document
+}
+
+/// What a kind is called, results with their tool.
+fn kind_name(history: &History, kind: Kind) -> String {
+    let name = match kind {
+        Kind::HiddenPrefix => "hidden prefix",
+        Kind::Tools => "tools",
+        Kind::SystemPrompt => "system prompt",
+        Kind::UserText => "user text",
+        Kind::Media => "images and documents",
+        Kind::Files => "files read",
+        Kind::AgentReports => "sub-agent reports",
+        Kind::ToolResults(None) => "results of tools",
+        Kind::ToolResults(Some(tool)) => {
+            return format!("results of {}", history.symbols.text(tool));
+        }
+        Kind::Reminders => "reminders",
+        Kind::Commands => "commands",
+        Kind::Summaries => "summaries",
+        Kind::Answers => "answers",
+        Kind::Unattributed => "unattributed",
+    };
+    name.to_owned()
+}
+
+fn kinds(history: &History, kinds: &[KindTotals], bill: &Bill) -> Grid {
+    let mut grid = Grid::new(&[
+        ("kind", Align::Left),
+        ("items", Align::Right),
+        ("size", Align::Right),
+        ("sent", Align::Right),
+        ("read", Align::Right),
+        ("written", Align::Right),
+        ("input", Align::Right),
+        ("cost", Align::Right),
+        ("share", Align::Right),
+    ]);
+    let total = bill.totals.cost();
+    for one in kinds {
+        let mut cells = vec![kind_name(history, one.kind), grouped(one.items), tokens(one.tokens)];
+        cells.extend(carried(&one.carried));
+        cells.extend(priced(one.carried.cost(), total));
+        grid.add(cells);
+    }
+    let mut cells = vec!["all prompts".to_owned(), String::new(), String::new()];
+    cells.extend(carried(&bill.prompts));
+    cells.extend(priced(bill.prompts.cost(), total));
+    grid.add(cells);
+    let mut line = |name: &str, size: String, cost: Option<Picodollars>| {
+        let mut cells = vec![name.to_owned(), String::new(), size];
+        cells.extend(std::iter::repeat_n(String::new(), 4));
+        cells.extend(priced(cost, total));
+        grid.add(cells);
+    };
+    let known = |cost| total.map(|_| cost);
+    line("output", tokens(bill.output), known(bill.output_cost));
+    if bill.other_cost != Picodollars::ZERO {
+        line("searches, refused answers", String::new(), known(bill.other_cost));
+    }
+    line("billed", String::new(), total);
+    grid
+}
+
+fn carried(carried: &Carrying) -> [String; 4] {
+    let written = carried.write_5m.tokens + carried.write_1h.tokens;
+    [carried.tokens(), carried.read.tokens, written, carried.input.tokens].map(tokens)
+}
+
+fn priced(cost: Option<Picodollars>, total: Option<Picodollars>) -> [String; 2] {
+    [dollars(cost), percent(share(cost, total))]
+}
+
+fn share(cost: Option<Picodollars>, total: Option<Picodollars>) -> Option<f64> {
+    let total = total.filter(|total| *total != Picodollars::ZERO)?;
+    Some(cost?.to_dollars_lossy() / total.to_dollars_lossy())
+}
+
+fn sessions(history: &History, sessions: &[SessionContext]) -> Grid {
+    let mut grid = Grid::new(&[
+        ("session", Align::Left),
+        ("requests", Align::Right),
+        ("sent", Align::Right),
+        ("cost", Align::Right),
+        ("mostly", Align::Wrapped),
+    ]);
+    let mut dearest: Vec<&SessionContext> = sessions.iter().collect();
+    dearest
+        .sort_by_key(|one| std::cmp::Reverse((one.bill.totals.cost(), one.bill.prompts.tokens())));
+    for session in dearest.into_iter().take(MOST_SESSIONS) {
+        let total = session.bill.totals.cost();
+        grid.add(vec![
+            session_name(history.symbols.text(session.id)),
+            grouped(session.bill.prompts.requests),
+            tokens(session.bill.prompts.tokens()),
+            dollars(total),
+            mostly(history, session),
+        ]);
+    }
+    grid
+}
+
+/// The three kinds that cost most, with their shares of the tokens sent.
+fn mostly(history: &History, session: &SessionContext) -> String {
+    let all = session.bill.prompts.tokens();
+    let named = session.kinds.iter().take(3).map(|one| {
+        let share = token_share(one.carried.tokens(), all);
+        format!("{} {}", kind_name(history, one.kind), percent(share))
+    });
+    named.collect::<Vec<_>>().join(", ")
+}
+
+#[allow(clippy::cast_precision_loss)] // a share for display
+fn token_share(part: Tokens, whole: Tokens) -> Option<f64> {
+    (whole > Tokens::ZERO).then(|| part.0 as f64 / whole.0 as f64)
+}
+
+fn items(history: &History, items: &[CarriedItem]) -> Grid {
+    let mut grid = Grid::new(&[
+        ("what", Align::Left),
+        ("came in at", Align::Wrapped),
+        ("tokens", Align::Right),
+        ("requests", Align::Right),
+        ("writing", Align::Right),
+        ("reading", Align::Right),
+        ("cost", Align::Right),
+        ("size is", Align::Left),
+    ]);
+    for item in items {
+        grid.add(vec![
+            kind_name(history, item.kind),
+            format!("{}:{}", history.files[item.file].label, item.line),
+            tokens(item.tokens),
+            grouped(item.carried.requests),
+            dollars(item.carried.write_cost()),
+            dollars(item.carried.read_cost()),
+            dollars(item.carried.cost()),
+            item.basis.name().to_owned(),
+        ]);
+    }
+    grid
+}
+
+fn notes(document: &mut Document, ledger: &Ledger<'_>, context: &Context) {
+    let history = ledger.history;
+    document.text(format!(
+        "Read {} in {}: {}, {} left out. Prices: {}, checked on {}.",
+        bytes(history.bytes),
+        counted(history.files.len() as u64, "file", "files"),
+        counted(history.requests.len() as u64, "request", "requests"),
+        counted(history.duplicates, "copy", "copies"),
+        ledger.prices.id,
+        ledger.prices.as_of,
+    ));
+    let without_usage = context.bill.totals.unrecorded;
+    if without_usage > 0 {
+        document.text(format!(
+            "The usage of {} was not recorded; nothing of them is counted.",
+            counted(without_usage, "request", "requests")
+        ));
+    }
+}
