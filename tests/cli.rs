@@ -238,6 +238,7 @@ fn hostile_names_reach_neither_terminal_nor_table() {
 fn help_is_complete() {
     insta::assert_snapshot!("help", stdout(&["--help"]));
     insta::assert_snapshot!("help_analyze", stdout(&["analyze", "--help"]));
+    insta::assert_snapshot!("help_breaks", stdout(&["breaks", "--help"]));
     insta::assert_snapshot!("help_context", stdout(&["context", "--help"]));
     insta::assert_snapshot!("help_verify", stdout(&["verify", "--help"]));
     insta::assert_snapshot!("help_place", stdout(&["place", "--help"]));

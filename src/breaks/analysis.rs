@@ -1,7 +1,7 @@
 //! Breaks, their sums and their patterns together.
 
 use super::find::{Breaks, Options, find};
-use super::patterns::{Ground, Pattern, patterns};
+use super::patterns::{Pattern, patterns};
 use super::summary::Summary;
 use crate::ledger::{Ledger, Selection};
 use crate::prompt::{PromptTrace, Step};
@@ -34,12 +34,9 @@ impl Analysis {
         Some(Self { breaks, summary, patterns })
     }
 
-    /// The change that would have saved most. One that may save less than its breaks cost comes
-    /// behind those whose saving is known.
+    /// The change that would have saved most, or may have.
     #[must_use]
     pub fn best_change(&self) -> Option<&Pattern> {
-        let mut priced = self.patterns.iter().filter(|pattern| pattern.saving.is_some());
-        let mut sure = priced.clone().filter(|pattern| pattern.ground != Ground::AtMostExcess);
-        sure.next().or_else(|| priced.next())
+        self.patterns.iter().find(|pattern| pattern.saving.is_some())
     }
 }

@@ -1,12 +1,17 @@
 //! Causes of a captured request's miss: the two requests themselves say what differs, to the byte.
 
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::candidate::{Candidate, Confidence, Evidence};
 use super::cause::Cause;
 use super::reads::Reads;
 use crate::cache::LOOKBACK;
+use crate::capture::WireNodeId;
 use crate::conversation::{History, RequestIndex};
 use crate::difference::{Difference, DifferenceKind, differences};
-use crate::prompt::{Prompt, PromptTrace, Step};
+use crate::prompt::{NodeId, Prompt, PromptTrace, Step};
 use crate::ttl::Ttl;
 use crate::units::Tokens;
 use crate::wording::duration;
@@ -17,6 +22,7 @@ pub(super) struct CapturedCase<'a> {
     pub(super) reads: &'a Reads<'a>,
     pub(super) trace: &'a PromptTrace,
     pub(super) steps: &'a [Step],
+    pub(super) entry_ttls: &'a [Option<Ttl>],
     pub(super) index: RequestIndex,
     pub(super) previous: RequestIndex,
 }
@@ -32,7 +38,7 @@ impl CapturedCase<'_> {
         let differences = differences(self.history, self.previous, self.index);
         candidates.extend(self.differing(&differences));
         candidates.extend(self.lookback());
-        if differences.is_empty() && candidates.is_empty() {
+        if candidates.iter().all(|one| one.confidence == Confidence::Low) {
             candidates.push(self.server_side());
         }
         candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.confidence));
@@ -57,13 +63,15 @@ impl CapturedCase<'_> {
     }
 
     fn expiry(&self) -> Option<Candidate> {
-        let (gap, ttl) = (self.steps[self.index.0].gap?, self.entry_ttl()?);
+        let (gap, ttl) = (self.steps[self.index.0].gap?, self.entry_ttls[self.previous.0]?);
         let meaning = format!(
             "{} after the start of the request before; its entry was for {}",
             duration(gap),
             ttl.name()
         );
-        let is_over = gap >= ttl.millis();
+        // Another request may have refreshed the entry in the meantime.
+        let end = self.reads.split(self.previous).cached_end();
+        let is_over = gap >= ttl.millis() && self.reads.replayed(self.index) < end;
         is_over.then(|| {
             Candidate::new(
                 Cause::expiry(ttl),
@@ -71,15 +79,6 @@ impl CapturedCase<'_> {
                 self.shown_by("timestamp", meaning),
             )
         })
-    }
-
-    /// The TTL of what the request before left: that of the last request that wrote something, as an
-    /// entry keeps the TTL it was written with.
-    fn entry_ttl(&self) -> Option<Ttl> {
-        let before = |index: &RequestIndex| self.history.request(*index).predecessor;
-        let mut writers = std::iter::successors(Some(self.previous), before);
-        let writer = writers.find(|index| self.reads.split(*index).written() > Tokens::ZERO)?;
-        self.steps[writer.0].ttl.map(|ttl| ttl.messages)
     }
 
     fn write_not_visible(&self) -> Option<Candidate> {
@@ -122,7 +121,7 @@ impl CapturedCase<'_> {
             .map(|(place, one)| {
                 let confidence = if Some(place) == first {
                     Confidence::High
-                } else if has_prefix {
+                } else if has_prefix || one.kind == DifferenceKind::Attribution {
                     Confidence::Low
                 } else {
                     Confidence::Medium
@@ -188,22 +187,77 @@ impl CapturedCase<'_> {
         }
     }
 
-    /// What could have been read: all that the request before had cached, or, where the conversation
-    /// begins with another message, only what stands in front of the messages.
-    pub(super) fn expected(&self, previous_end: Tokens) -> Tokens {
-        if !self.steps[self.index.0].is_rewritten {
+    /// What could have been read: all that the request before had cached. Where this one is a branch
+    /// of the conversation or begins another, and nothing of the earlier one comes back behind the
+    /// place where they part, it is the longest prefix of its own that had been marked before.
+    pub(super) fn expected(&self, entries: &FirstEntries, previous_end: Tokens) -> Tokens {
+        let wire = |index| self.history.wire(index).map(|wire| wire.leaf);
+        let (Some(before), Some(after)) = (wire(self.previous), wire(self.index)) else {
+            return previous_end;
+        };
+        let tree = &self.history.captured.tree;
+        let shared = tree.shared(before, after);
+        if shared == Some(before) || self.comes_back(before, after, shared) {
             return previous_end;
         }
-        let wire = |index| self.history.wire(index).map(|wire| wire.leaf);
-        let shared = wire(self.previous)
-            .zip(wire(self.index))
-            .and_then(|(before, after)| self.history.captured.tree.shared(before, after));
         let Some(shared) = shared else { return Tokens::ZERO };
         // The nodes of captured prompts stand in the trace as in their tree, behind the others.
-        let prompt = self.prompt();
-        let own_leaf = wire(self.index).map_or(0, |leaf| leaf.0 as usize);
-        let first = prompt.node.0 - own_leaf;
-        let end = self.trace.nodes[first + shared.0 as usize].end;
-        end.min(previous_end)
+        let first = self.prompt().node.0 - after.0 as usize;
+        let shared = NodeId(first + shared.0 as usize);
+        let was_marked =
+            |node: &NodeId| entries.get(node).is_some_and(|request| *request < self.index);
+        let entry = self.trace.path(shared).find(was_marked);
+        entry.map_or(Tokens::ZERO, |node| self.trace.node(node).end.min(previous_end))
     }
+
+    /// Whether a block behind the first one that differs is sent again.
+    fn comes_back(
+        &self,
+        before: WireNodeId,
+        after: WireNodeId,
+        shared: Option<WireNodeId>,
+    ) -> bool {
+        let tree = &self.history.captured.tree;
+        let behind = |leaf| tree.path(leaf).take_while(move |node| Some(*node) != shared);
+        let bytes = |node: WireNodeId| {
+            let node = tree.node(node);
+            node.bytes.clone().filter(|_| node.part.is_block())
+        };
+        let sent: FxHashSet<Arc<[u8]>> = behind(after).filter_map(bytes).collect();
+        let first = behind(before).last();
+        behind(before)
+            .filter(|node| Some(*node) != first)
+            .filter_map(bytes)
+            .any(|bytes| sent.contains(&bytes))
+    }
+}
+
+/// The first captured request with a marker at a node of the trace.
+pub(super) type FirstEntries = FxHashMap<NodeId, RequestIndex>;
+
+/// Where captured requests have left entries, those that the service refused aside.
+pub(super) fn first_entries(reads: &Reads<'_>, trace: &PromptTrace) -> FirstEntries {
+    let history = reads.history();
+    let mut entries = FirstEntries::default();
+    let captured = history.of_transcripts().len()..history.requests.len();
+    for index in captured.map(RequestIndex).filter(|index| !reads.is_refused(*index)) {
+        let prompt = &trace.prompts[index.0];
+        for marker in trace.markers_of(prompt).iter().filter(|one| one.end >= prompt.minimum) {
+            entries.entry(marker.node).or_insert(index);
+        }
+    }
+    entries
+}
+
+/// The TTL of what each request left: that of the last request of its chain that wrote something, as
+/// an entry keeps the TTL it was written with.
+pub(super) fn entry_ttls(reads: &Reads<'_>, steps: &[Step]) -> Vec<Option<Ttl>> {
+    let mut ttls: Vec<Option<Ttl>> = Vec::with_capacity(steps.len());
+    for (index, step) in steps.iter().enumerate() {
+        let has_written = reads.split(RequestIndex(index)).written() > Tokens::ZERO;
+        let own = step.ttl.map(|ttl| ttl.messages);
+        let earlier = step.predecessor.and_then(|before| ttls[before.0]);
+        ttls.push(if has_written { own } else { earlier });
+    }
+    ttls
 }

@@ -17,6 +17,18 @@ const READ_FIELD: &str = "message.usage.cache_read_input_tokens";
 /// tool or a word more.
 const SYSTEM_WITHIN_PERCENT: u64 = 102;
 
+/// How long ago the oldest write was sent that a request could not read.
+fn unread_for(history: &History, request: &Request, readable: Readable) -> i64 {
+    let writes = match readable {
+        Readable::EarlierEnd(steps) => steps.saturating_sub(1),
+        _ => 1,
+    };
+    let mut ancestors =
+        std::iter::successors(history.predecessor(request), |one| history.predecessor(one));
+    let oldest = writes.checked_sub(1).and_then(|place| ancestors.nth(place));
+    oldest.map_or(i64::MAX, |oldest| request.start.since(oldest.start))
+}
+
 /// The requests that a case is about.
 #[derive(Clone, Copy)]
 pub(super) struct Requests {
@@ -37,6 +49,11 @@ pub(super) struct Case<'a> {
     pub(super) split: PromptSplit,
     pub(super) previous_split: PromptSplit,
     pub(super) readable: Readable,
+    /// What the rules read in its place.
+    pub(super) replayed: Tokens,
+    /// From the start of the oldest request whose write was not readable to this one's, in
+    /// milliseconds.
+    pub(super) unread_for: i64,
     /// An earlier request that went on from the same one.
     pub(super) earlier_branch: Option<RequestIndex>,
     /// Where tools and system prompt end at least, as far as reads show; zero where they do not.
@@ -72,11 +89,19 @@ impl<'a> Case<'a> {
             split: reads.split(index),
             previous_split: reads.split(previous),
             readable,
+            replayed: reads.replayed(index),
+            unread_for: unread_for(history, request, readable),
             earlier_branch,
             system_end: landmarks.system_end(request).max(prompt.system_prefix),
             signs: trail.iter().fold(Signs::new(), |signs, entry| signs | entry.signs),
             trail,
         }
+    }
+
+    /// Whether nothing was seen that could have changed a prompt, in the middle of a turn, where the
+    /// client only appends.
+    pub(super) fn is_undisturbed(&self) -> bool {
+        !self.begins_turn() && !self.has_any(signs_of_change()) && !self.step.is_rewritten
     }
 
     pub(super) fn has(&self, sign: Sign) -> bool {
@@ -132,12 +157,37 @@ impl<'a> Case<'a> {
 
     /// Whether messages were still readable, so that tools and system prompt had not changed.
     pub(super) fn reaches_into_messages(&self) -> bool {
-        let is_behind = self.system_end > Tokens::ZERO && !self.is_about_system(self.split.read);
-        matches!(self.readable, Readable::EarlierEnd(_)) || (is_behind && !self.fell_to_system())
+        if self.fell_to_system() {
+            return false;
+        }
+        let is_behind_system = if self.system_end > Tokens::ZERO {
+            !self.is_about_system(self.split.read)
+        } else {
+            // Unknown; but tools and system prompt are not most of a conversation that goes on.
+            self.split.read.is_at_least_percent_of(50, self.previous_split.cached_end())
+        };
+        matches!(self.readable, Readable::EarlierEnd(_)) || is_behind_system
     }
 
     fn is_about_system(&self, read: Tokens) -> bool {
         u128::from(read.0) * 100
             <= u128::from(self.system_end.0) * u128::from(SYSTEM_WITHIN_PERCENT)
     }
+}
+
+/// Every sign of something that changes the prompt in front of the messages.
+fn signs_of_change() -> Signs {
+    Sign::ToolsLoaded
+        | Sign::ToolsAdded
+        | Sign::ToolsRemoved
+        | Sign::ToolCommand
+        | Sign::BridgeConnected
+        | Sign::AgentsChanged
+        | Sign::SettingsCommand
+        | Sign::McpInstructionsChanged
+        | Sign::SessionResumed
+        | Sign::SessionStarted
+        | Sign::Exit
+        | Sign::SkillLoaded
+        | Sign::OtherCommand
 }

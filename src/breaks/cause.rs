@@ -195,6 +195,19 @@ impl Cause {
         matches!(self, Self::Compaction | Self::TtlExpired5m | Self::TtlExpired1h)
     }
 
+    /// Whether it is a change in the messages, which leaves tools and system prompt readable.
+    #[must_use]
+    pub fn is_of_messages(self) -> bool {
+        matches!(
+            self,
+            Self::MessagesRewritten
+                | Self::Rewound
+                | Self::ImageChanged
+                | Self::ThinkingStripped
+                | Self::Microcompaction
+        )
+    }
+
     /// Whether it says what changed.
     #[must_use]
     pub fn is_named(self) -> bool {

@@ -3,11 +3,11 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::candidate::Candidate;
-use super::captured::CapturedCase;
+use super::captured::{CapturedCase, FirstEntries, entry_ttls, first_entries};
 use super::case::{Case, Requests};
 use super::cause::Cause;
 use super::landmarks::Landmarks;
-use super::readable::{Class, Readable};
+use super::readable::{Class, LONGEST_WALK, Readable};
 use super::reads::Reads;
 use super::rules::candidates;
 use super::siblings::siblings;
@@ -16,6 +16,7 @@ use crate::basis::Basis;
 use crate::conversation::{History, RequestIndex};
 use crate::ledger::{Ledger, Selection};
 use crate::prompt::{PromptTrace, Step};
+use crate::ttl::Ttl;
 use crate::units::{Picodollars, Tokens};
 
 /// A read may fall this short by rendering noise alone: a message is rendered in a few tokens more
@@ -108,6 +109,8 @@ pub fn find(
     let finder = Finder {
         landmarks: Landmarks::collect(history, steps),
         branches: earlier_branches(history),
+        entry_ttls: entry_ttls(&reads, steps),
+        entries: first_entries(&reads, trace),
         reads,
         trace,
         steps,
@@ -127,6 +130,10 @@ struct Finder<'a> {
     reads: Reads<'a>,
     landmarks: Landmarks,
     branches: FxHashMap<RequestIndex, RequestIndex>,
+    /// The TTL of what each request left.
+    entry_ttls: Vec<Option<Ttl>>,
+    /// The first captured request with a marker at a node.
+    entries: FirstEntries,
     trace: &'a PromptTrace,
     steps: &'a [Step],
     options: Options,
@@ -155,15 +162,20 @@ fn surest(candidates: &[Candidate]) -> Cause {
 impl Finder<'_> {
     fn look_at(&self, index: RequestIndex, breaks: &mut Breaks) {
         let request = self.reads.history().request(index);
-        let Some(previous) = request.predecessor else {
-            breaks.openings += 1;
-            return;
-        };
         // What the service refuses reads nothing, and leaves nothing to be read.
         if self.reads.is_refused(index) {
             return;
         }
         if request.between.has_hole {
+            breaks.not_comparable += 1;
+            return;
+        }
+        let Some(previous) = self.previous(index) else {
+            breaks.openings += 1;
+            return;
+        };
+        let is_comparable = |index| self.reads.is_one_sampling(index);
+        if !is_comparable(index) || !is_comparable(previous) {
             breaks.not_comparable += 1;
             return;
         }
@@ -173,6 +185,13 @@ impl Finder<'_> {
         }
     }
 
+    /// The last request before this one in its chain that the service did not refuse.
+    fn previous(&self, index: RequestIndex) -> Option<RequestIndex> {
+        let before = |index: &RequestIndex| self.reads.history().request(*index).predecessor;
+        let mut chain = std::iter::successors(before(&index), before);
+        chain.find(|index| !self.reads.is_refused(*index))
+    }
+
     fn is_break(&self, index: RequestIndex, previous: RequestIndex) -> bool {
         let read = self.reads.split(index).read;
         match self.options.rule {
@@ -180,7 +199,7 @@ impl Finder<'_> {
             DetectionRule::Client => {
                 let history = self.reads.history();
                 let before = self.reads.split(previous).read;
-                !history.request(index).between.has_compaction
+                !self.steps[index.0].is_compacted(history, index)
                     && !history.model(index).contains("haiku")
                     && before.saturating_sub(read) >= Tokens(2_000)
                     && !read.is_at_least_percent_of(95, before)
@@ -188,10 +207,21 @@ impl Finder<'_> {
         }
     }
 
-    /// What a request could have read.
+    /// What a request could have read: what the one before had read and written.
     fn expected(&self, index: RequestIndex, previous: RequestIndex) -> Tokens {
         let end = self.reads.split(previous).cached_end();
-        self.captured(index, previous).map_or(end, |case| case.expected(end))
+        self.captured(index, previous).map_or(end, |case| case.expected(&self.entries, end))
+    }
+
+    /// What of that its model had, if it had served the conversation before: the last of its own
+    /// requests counts. What another model had is lost once, at the first switch to this one.
+    fn recoverable(&self, index: RequestIndex, previous: RequestIndex, expected: Tokens) -> Tokens {
+        let history = self.reads.history();
+        let model = |index: RequestIndex| history.request(index).model;
+        let before = |index: &RequestIndex| history.request(*index).predecessor;
+        let mut chain = std::iter::successors(Some(previous), before).take(LONGEST_WALK);
+        let own = chain.find(|earlier| model(*earlier) == model(index));
+        own.map_or(expected, |own| self.reads.split(own).cached_end().min(expected))
     }
 
     fn captured(&self, index: RequestIndex, previous: RequestIndex) -> Option<CapturedCase<'_>> {
@@ -201,6 +231,7 @@ impl Finder<'_> {
             reads: &self.reads,
             trace: self.trace,
             steps: self.steps,
+            entry_ttls: &self.entry_ttls,
             index,
             previous,
         })
@@ -216,15 +247,15 @@ impl Finder<'_> {
             None => self.transcript_causes(index, previous, readable),
         };
         let step = &self.steps[index.0];
-        let is_inside_ttl =
-            step.gap.zip(step.predecessor_ttl).is_some_and(|(gap, ttl)| gap < ttl.millis());
+        let expected = self.expected(index, previous);
         Break {
             cause: surest(&candidates),
             inferred,
             candidates,
             gap: step.gap,
-            is_inside_ttl,
-            ..self.unexplained(index, self.expected(index, previous), readable.class())
+            is_inside_ttl: step.is_inside_ttl(),
+            expected,
+            ..self.unexplained(index, self.recoverable(index, previous, expected), readable.class())
         }
     }
 
@@ -247,7 +278,7 @@ impl Finder<'_> {
         (inferred, candidates)
     }
 
-    /// A break without its causes.
+    /// A break without its causes: what was expected can be had again.
     fn unexplained(&self, index: RequestIndex, expected: Tokens, class: Class) -> Break {
         let read = self.reads.split(index).read;
         let prompt = self.reads.ledger.prompt_total(index);

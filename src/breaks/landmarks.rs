@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::conversation::{History, Request};
+use crate::conversation::{ConversationKey, History, Request};
 use crate::id::Symbol;
 use crate::prompt::{Step, StepKind};
 use crate::units::Tokens;
@@ -12,11 +12,11 @@ use crate::units::Tokens;
 /// that was loaded.
 const SAME_WITHIN_PERCENT: u64 = 1;
 
+/// So many lengths near a read are looked at; hostile sessions have any number.
+const MOST_NEAR: usize = 1_000;
+
 /// Sessions are comparable for one model and client, main chains and agents apart.
 type Kind = (Symbol, Option<Symbol>, bool);
-
-/// A conversation: its session and agent.
-type Conversation = (Symbol, Option<Symbol>);
 
 /// What reads have shown.
 #[derive(Debug, Default)]
@@ -24,17 +24,13 @@ pub(super) struct Landmarks {
     /// What first requests read, and what expiries left, rising, each with its session.
     shared: FxHashMap<Kind, Vec<(Tokens, Symbol)>>,
     /// What was left where the messages were rewritten inside the TTL.
-    systems: FxHashMap<Conversation, Vec<Tokens>>,
+    systems: FxHashMap<ConversationKey, Vec<Tokens>>,
     /// What the first request of a conversation read.
-    own_openings: FxHashMap<Conversation, Tokens>,
+    own_openings: FxHashMap<ConversationKey, Tokens>,
 }
 
 fn kind(request: &Request) -> Kind {
     (request.model, request.client_version, request.agent.is_some())
-}
-
-fn conversation(request: &Request) -> Conversation {
-    (request.session, request.agent)
 }
 
 impl Landmarks {
@@ -49,13 +45,13 @@ impl Landmarks {
             match step.kind {
                 StepKind::Opening => {
                     landmarks.add_shared(request, read);
-                    landmarks.own_openings.entry(conversation(request)).or_insert(read);
+                    landmarks.own_openings.entry(request.conversation()).or_insert(read);
                 }
                 StepKind::Expired if read.0 * 2 < step.previous_end.0 => {
                     landmarks.add_shared(request, read);
                 }
                 StepKind::Rewritten if request.between.has_compaction => {
-                    landmarks.systems.entry(conversation(request)).or_default().push(read);
+                    landmarks.systems.entry(request.conversation()).or_default().push(read);
                 }
                 _ => {}
             }
@@ -63,6 +59,10 @@ impl Landmarks {
         for shared in landmarks.shared.values_mut() {
             shared.sort_unstable();
             shared.dedup();
+        }
+        for systems in landmarks.systems.values_mut() {
+            systems.sort_unstable();
+            systems.dedup();
         }
         landmarks
     }
@@ -75,31 +75,32 @@ impl Landmarks {
     /// requests or expiries did.
     pub(super) fn is_shared_prefix(&self, request: &Request, read: Tokens) -> bool {
         let is_own = |opening: &Tokens| is_about(*opening, read);
-        if self.own_openings.get(&conversation(request)).is_some_and(is_own) {
+        if self.own_openings.get(&request.conversation()).is_some_and(is_own) {
             return true;
         }
         let shared = self.shared.get(&kind(request)).map(Vec::as_slice).unwrap_or_default();
         let margin = read.share(SAME_WITHIN_PERCENT, 100);
         let from = shared.partition_point(|(one, _)| *one < read.saturating_sub(margin));
         let near = shared[from..].iter().take_while(|(one, _)| *one <= read + margin);
-        near.map(|(_, session)| session).any(|session| *session != request.session)
+        near.take(MOST_NEAR).any(|(_, session)| *session != request.session)
     }
 
     /// Whether compactions of the session left just this, and more than the shared prefix.
     pub(super) fn is_whole_system(&self, request: &Request, read: Tokens) -> bool {
         let is_shared = self
             .own_openings
-            .get(&conversation(request))
+            .get(&request.conversation())
             .is_some_and(|opening| is_about(*opening, read));
-        let systems = self.systems.get(&conversation(request));
-        !is_shared && systems.is_some_and(|systems| systems.contains(&read))
+        let systems = self.systems.get(&request.conversation());
+        !is_shared && systems.is_some_and(|systems| systems.binary_search(&read).is_ok())
     }
 
     /// How large tools and system prompt of a conversation are at least, as far as reads show.
     pub(super) fn system_end(&self, request: &Request) -> Tokens {
-        let systems = self.systems.get(&conversation(request)).into_iter().flatten();
-        let own = self.own_openings.get(&conversation(request));
-        systems.chain(own).copied().max().unwrap_or_default()
+        let systems = self.systems.get(&request.conversation());
+        let largest = systems.and_then(|systems| systems.last());
+        let own = self.own_openings.get(&request.conversation());
+        largest.into_iter().chain(own).copied().max().unwrap_or_default()
     }
 }
 

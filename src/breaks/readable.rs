@@ -16,7 +16,7 @@ use crate::units::Tokens;
 
 /// How many requests of a chain are looked back at. Reads of older ones say nothing new, and hostile
 /// chains stay linear.
-const LONGEST_WALK: usize = 2_000;
+pub(super) const LONGEST_WALK: usize = 2_000;
 
 /// A write that is not readable yet is one of seconds ago.
 pub(super) const SHORT_GAP_MILLIS: i64 = 60_000;

@@ -47,6 +47,17 @@ impl<'a> Reads<'a> {
         self.row(index).is_some_and(|row| row.refusal.is_some())
     }
 
+    /// Whether what a request read and wrote is the end of one prefix.
+    pub(super) fn is_one_sampling(&self, index: RequestIndex) -> bool {
+        let usage = self.history().request(index).usage.as_ref();
+        !self.is_recorded(index) || usage.is_none_or(|usage| !usage.is_sum)
+    }
+
+    /// What a request reads by the rules.
+    pub(super) fn replayed(&self, index: RequestIndex) -> Tokens {
+        self.ledger.row(self.replay, index).map_or(Tokens::ZERO, |row| row.billing.read)
+    }
+
     /// What the split of a request rests on.
     pub(super) fn basis(&self, index: RequestIndex) -> Basis {
         self.row(index).map_or(Basis::Measured, |row| row.basis)

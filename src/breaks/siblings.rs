@@ -23,6 +23,12 @@ pub(super) struct Sibling {
     pub(super) candidate: Candidate,
 }
 
+/// Prompts of one kind of agent differ by no more than their task: so many percent.
+const SAME_KIND_WITHIN_PERCENT: u64 = 2;
+
+/// So many later siblings are looked at; hostile sessions have any number.
+const MOST_LATER: usize = 64;
+
 /// The siblings of all sessions that could not see each other.
 ///
 /// That agents share a prefix shows in a later sibling: it reads more than the first ones found. Where
@@ -30,7 +36,8 @@ pub(super) struct Sibling {
 pub(super) fn siblings(history: &History, steps: &[Step]) -> Vec<Sibling> {
     let mut families: FxHashMap<(Symbol, Symbol), Vec<RequestIndex>> = FxHashMap::default();
     for (index, request) in history.of_transcripts().iter().enumerate() {
-        if request.agent.is_some() && request.predecessor.is_none() {
+        let is_first = request.predecessor.is_none() && !request.between.has_hole;
+        if request.agent.is_some() && is_first {
             families.entry((request.session, request.model)).or_default().push(RequestIndex(index));
         }
     }
@@ -51,19 +58,26 @@ fn of_family(history: &History, steps: &[Step], family: &[RequestIndex]) -> Vec<
             .take_while(|index| !is_visible(writer, history.request(**index)))
             .count();
         let (side_by_side, later) = family[first + 1..].split_at(together);
-        if let Some(later) =
-            later.iter().find_map(|later| reads_of(history, steps, family[first], *later))
-        {
+        let later = later.iter().take(MOST_LATER);
+        let mut shown = later.filter_map(|later| reads_of(history, steps, family[first], *later));
+        if let Some(later) = shown.next() {
             let unseen = side_by_side.iter().filter(|index| {
-                let own = history.request(**index).recorded().prompt;
-                own.cached_end() >= later.shared
-                    && later.shared.saturating_sub(own.read) > LEAST_SHARED
+                let own = history.request(**index);
+                is_of_one_kind(writer, own)
+                    && own.recorded().prompt.cached_end() >= later.shared
+                    && later.shared.saturating_sub(own.recorded().prompt.read) > LEAST_SHARED
             });
             found.extend(unseen.map(|index| sibling(history, writer, *index, &later)));
         }
         first += together + 1;
     }
     found
+}
+
+/// Whether two agents have prompts of about the same length, as those of one kind do.
+fn is_of_one_kind(one: &Request, other: &Request) -> bool {
+    let (one, other) = (one.prompt_total(), other.prompt_total());
+    one.abs_diff(other) <= one.max(other).share(SAME_KIND_WITHIN_PERCENT, 100)
 }
 
 /// Whether a write could be read by a request: its response had begun, as far as lines tell.
@@ -112,6 +126,6 @@ fn sibling(history: &History, writer: &Request, index: RequestIndex, later: &Lat
         request: index,
         gap: request.start.since(writer.start),
         shared: later.shared,
-        candidate: Candidate::new(Cause::WriteNotVisible, Confidence::High, evidence),
+        candidate: Candidate::new(Cause::WriteNotVisible, Confidence::Medium, evidence),
     }
 }

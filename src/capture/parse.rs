@@ -31,6 +31,8 @@ const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
 pub struct WireRequest {
     /// The line it stands on.
     pub line: u64,
+    /// How many lines before it in its file are damaged, so that a request may be missing.
+    pub lost_before: u32,
     /// When it was sent.
     pub start: Millis,
     /// When its response began.
@@ -72,6 +74,8 @@ pub(super) struct ParsedRequests {
     pub(super) tree: WireTree,
     pub(super) symbols: Symbols,
     pub(super) diagnostics: Diagnostics,
+    /// Lines that are damaged, so that a request may be missing.
+    lost: u32,
 }
 
 impl Stretch for ParsedRequests {
@@ -83,10 +87,13 @@ impl Stretch for ParsedRequests {
         let nodes = self.tree.absorb(later.tree);
         let symbols = self.symbols.absorb(&later.symbols);
         self.diagnostics.absorb(later.diagnostics);
+        let lost = self.lost;
         self.requests.extend(later.requests.into_iter().map(|mut request| {
             request.move_to(&nodes, &symbols);
+            request.lost_before = request.lost_before.saturating_add(lost);
             request
         }));
+        self.lost = lost.saturating_add(later.lost);
     }
 }
 
@@ -189,6 +196,11 @@ impl<'a> RequestParser<'a> {
     }
 
     pub(super) fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
+        let is_lost = matches!(
+            kind,
+            Kind::TornLine | Kind::NotJson | Kind::NotUtf8 | Kind::TooDeep | Kind::DuplicateKey
+        );
+        self.parsed.lost = self.parsed.lost.saturating_add(u32::from(is_lost));
         self.parsed.diagnostics.add(kind, self.file, line, detail);
     }
 
@@ -263,6 +275,7 @@ impl<'a> RequestParser<'a> {
         };
         let request = WireRequest {
             line,
+            lost_before: self.parsed.lost,
             start,
             response_started: envelope.response_started,
             request: symbol(record.request_id.as_str()),

@@ -142,7 +142,7 @@ pub(super) struct BreaksArgs {
     /// Keep the service's own verdicts out of the causes
     #[arg(long)]
     pub(super) ignore_server_reason: bool,
-    /// Show names and words of captured prompts where they differ
+    /// Show names and words of captured prompts where they differ (tables and JSON Lines)
     #[arg(long)]
     pub(super) show_text: bool,
     /// How many breaks the table lists one by one, the dearest first

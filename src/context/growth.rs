@@ -26,6 +26,10 @@ const MOST_BEYOND_ESTIMATE: u64 = 150;
 /// their sums by kind are, so that no input needs memory in the square of its size.
 const MOST_REWRITTEN: usize = 1 << 17;
 
+/// So many pieces of what a client added are kept one by one, the newest; older ones of one kind are
+/// kept together. Real steps add a few dozen at most.
+const MOST_PIECES: usize = 32;
+
 /// Content that is to become a segment.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
@@ -113,11 +117,18 @@ impl<'a> Growth<'a> {
         let ratio: Ratio = self.ratios.of(self.history, request);
         let trail = &self.history.files[request.file].trail;
         let mut pieces: Vec<Piece> = Vec::new();
-        for (line, content) in trail.contents_back_from(request.between.trail) {
+        let mut grouped: FxHashMap<Kind, usize> = FxHashMap::default();
+        let contents = trail.contents_back_from(request.between.trail);
+        for (number, (line, content)) in contents.enumerate() {
             let kind = Kind::of(content.source, &self.history.symbols);
-            let item = self.tree.add_item(Item { kind, file: request.file, line });
-            let tokens = ratio.tokens(weight(content));
-            pieces.push(Piece { item, tokens, basis: Basis::Estimated });
+            let next = pieces.len();
+            let is_single = number < MOST_PIECES;
+            let place = if is_single { next } else { *grouped.entry(kind).or_insert(next) };
+            if place == next {
+                let item = self.tree.add_item(Item { kind, file: request.file, line });
+                pieces.push(Piece { item, tokens: 0, basis: Basis::Estimated });
+            }
+            pieces[place].tokens += ratio.tokens(weight(content));
         }
         pieces.reverse();
         pieces

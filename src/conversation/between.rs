@@ -38,6 +38,16 @@ pub struct Between {
     pub trail: Option<TrailIndex>,
 }
 
+/// What keeps a request from going on as the one before it ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // independent facts, as in `Between`
+pub struct Interruptions {
+    has_hole: bool,
+    has_compaction: bool,
+    has_microcompaction: bool,
+    has_snip: bool,
+}
+
 impl Between {
     /// Adds an entry that lies between the two requests.
     pub(super) fn add(&mut self, entry: &Entry, trail: &mut Trail, tools: &CalledTools) {
@@ -80,6 +90,7 @@ impl Between {
             EntryKind::CompactBoundary => self.has_compaction = true,
             EntryKind::MicrocompactBoundary => self.has_microcompaction = true,
             EntryKind::Snip(_) => self.has_snip = true,
+            EntryKind::UnusableAnswer => self.has_hole = true,
             EntryKind::Response(_)
             | EntryKind::Synthetic { .. }
             | EntryKind::RefusalFallback { .. }
@@ -93,6 +104,25 @@ impl Between {
 
     fn note_time(&mut self, time: Option<Millis>) {
         self.newest_user_entry = self.newest_user_entry.max(time);
+    }
+
+    /// What happened before this stretch in another file happened before the next request, too.
+    pub(super) fn goes_on_from(&mut self, earlier: Interruptions) {
+        self.has_hole |= earlier.has_hole;
+        self.has_compaction |= earlier.has_compaction;
+        self.has_microcompaction |= earlier.has_microcompaction;
+        self.has_snip |= earlier.has_snip;
+    }
+
+    /// What of it keeps the next request from going on as the last one ended; a gap in the chain does,
+    /// too.
+    pub(super) fn interruptions(&self, has_gap: bool) -> Interruptions {
+        Interruptions {
+            has_hole: self.has_hole || has_gap,
+            has_compaction: self.has_compaction,
+            has_microcompaction: self.has_microcompaction,
+            has_snip: self.has_snip,
+        }
     }
 
     /// Whether the next request may have lost what stood in the messages.

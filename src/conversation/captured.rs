@@ -27,15 +27,27 @@ pub struct CapturedPrompts {
 /// What is the same where a request was captured twice.
 type Identity = (Option<Symbol>, Symbol, Option<Symbol>, Symbol, Millis, WireNodeId);
 
-/// The latest request of each conversation, by what its requests have in common.
+/// So many branches of a conversation are remembered. Of what is less alike only the latest request
+/// counts.
+const MOST_BRANCHES: usize = 4;
+
+/// The latest requests of each conversation, by what its requests have in common.
 ///
 /// A log does not say which request goes on from which, and agents talk to several models and start
-/// others in between. A request goes on from the latest one of its session and agent that began with
-/// the same message, of its own model if there is one; else from the latest of its model with the
-/// same tools and system prompt, or with as many of both.
+/// others in between. A request goes on from one of its session and agent that began with the same
+/// message, of its own model if there is one; else from one of its model with the same tools and
+/// system prompt, or with as many of both. Where such a conversation has branches, it is the one that
+/// shares the longest prefix, of several the latest.
 #[derive(Default)]
 struct Chains {
-    by_likeness: FxHashMap<(Symbol, Option<Symbol>, Kinship), RequestIndex>,
+    branches: FxHashMap<(Symbol, Option<Symbol>, Kinship), Vec<Branch>>,
+}
+
+/// The latest request of a branch.
+#[derive(Clone, Copy)]
+struct Branch {
+    latest: RequestIndex,
+    leaf: WireNodeId,
 }
 
 /// What two requests may have in common, the strongest first.
@@ -48,9 +60,10 @@ enum Kinship {
 }
 
 impl Chains {
-    /// The request that this one goes on from; it is then the latest of its conversation itself.
+    /// The request that this one goes on from; it is then the latest of its branch itself.
     fn go_on(
         &mut self,
+        tree: &WireTree,
         session: Symbol,
         request: &WireRequest,
         index: RequestIndex,
@@ -62,14 +75,43 @@ impl Chains {
             Kinship::Head(model, like.head),
             Kinship::Shape(model, like.tools, like.system),
         ];
-        let key = |kinship| (session, request.agent, kinship);
-        let predecessor =
-            kinships.iter().find_map(|kinship| self.by_likeness.get(&key(*kinship)).copied());
+        let mut predecessor = None;
+        let next = Branch { latest: index, leaf: request.leaf };
         for kinship in kinships {
-            self.by_likeness.insert(key(kinship), index);
+            let branches = self.branches.entry((session, request.agent, kinship)).or_default();
+            let nearest = if matches!(kinship, Kinship::Conversation(..)) {
+                go_on_in(branches, tree, next)
+            } else {
+                std::mem::replace(branches, vec![next]).pop().map(|branch| branch.latest)
+            };
+            predecessor = predecessor.or(nearest);
         }
         predecessor
     }
+}
+
+/// The latest request of the branch that shares most with a request, which then stands at the end of
+/// its own one.
+fn go_on_in(branches: &mut Vec<Branch>, tree: &WireTree, next: Branch) -> Option<RequestIndex> {
+    // Deeper nodes of one path have higher ids; of equals the last counts.
+    let shared = |branch: &Branch| tree.shared(branch.leaf, next.leaf);
+    let nearest = if branches.len() > 1 {
+        let shared = branches.iter().map(shared).enumerate();
+        shared.max_by_key(|(place, shared)| (*shared, *place)).map(|(place, _)| place)
+    } else {
+        branches.len().checked_sub(1)
+    };
+    let predecessor = nearest.map(|place| branches[place].latest);
+    let continued =
+        nearest.filter(|place| shared(&branches[*place]) == Some(branches[*place].leaf));
+    if let Some(place) = continued {
+        branches.remove(place);
+    }
+    if branches.len() == MOST_BRANCHES {
+        branches.remove(0);
+    }
+    branches.push(next);
+    predecessor
 }
 
 /// A request, and where it stands.
@@ -105,10 +147,21 @@ impl History {
                 continue;
             }
             let index = RequestIndex(self.requests.len());
-            let predecessor = chains.go_on(session, request, index);
-            self.requests.push(request_of(&one, predecessor));
+            let predecessor = chains.go_on(&self.captured.tree, session, request, index);
+            let has_hole = self.follows_damage(&one, predecessor);
+            self.requests.push(request_of(&one, predecessor, has_hole));
             self.captured.requests.push(one.request);
         }
+    }
+
+    /// Whether a request may be missing between this one and the one before it: a line of its file is
+    /// damaged there.
+    fn follows_damage(&self, placed: &Placed, predecessor: Option<RequestIndex>) -> bool {
+        let first = self.of_transcripts().len();
+        let earlier = predecessor
+            .filter(|index| self.request(*index).file == placed.file)
+            .map_or(0, |index| self.captured.requests[index.0 - first].lost_before);
+        placed.request.lost_before > earlier
     }
 
     /// Moves a file's nodes and strings over to those of the history.
@@ -155,7 +208,7 @@ fn own_session(file: &Captures, taken: &BTreeSet<String>) -> String {
         .unwrap_or_default()
 }
 
-fn request_of(placed: &Placed, predecessor: Option<RequestIndex>) -> Request {
+fn request_of(placed: &Placed, predecessor: Option<RequestIndex>, has_hole: bool) -> Request {
     let captured = &placed.request;
     let answered = captured.response_started.unwrap_or(captured.start).max(captured.start);
     Request {
@@ -179,7 +232,7 @@ fn request_of(placed: &Placed, predecessor: Option<RequestIndex>) -> Request {
         agent_setting: None,
         verdict: None,
         predecessor,
-        between: Between::default(),
+        between: Between { has_hole, ..Between::default() },
         recovered_results: 0,
         is_live: true,
     }

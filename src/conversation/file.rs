@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::between::Between;
+use super::between::{Between, Interruptions};
 use super::graph::Graph;
 use super::live::live_responses;
 use super::nested::nested_responses;
@@ -43,8 +43,10 @@ pub struct FileResponse {
     pub agent_setting: Option<Symbol>,
     /// The response before it in this file.
     pub predecessor: Option<usize>,
-    /// An entry of another file that the chain goes on from.
+    /// An entry that the chain goes on from and this file does not have.
     pub continues: Option<EntryId>,
+    /// Whether something is missing there, unless another file has it.
+    pub has_gap: bool,
     /// What lies between the two.
     pub between: Between,
     /// Tool results that were found beside the linear path.
@@ -64,8 +66,8 @@ pub struct FileConversation {
     pub stem: String,
     /// Responses in the order of their first lines; those inside progress lines come last.
     pub responses: Vec<FileResponse>,
-    /// The response at or before each entry, for files that continue this one.
-    pub index: Vec<(EntryId, usize)>,
+    /// The response at or before each entry, and what lies between, for files that continue this one.
+    pub index: Vec<(EntryId, usize, Interruptions)>,
     /// Messages that have lines of their own but are no requests.
     pub other_messages: Vec<Symbol>,
     /// `requestId` → the model that refused it first.
@@ -88,6 +90,7 @@ struct State {
     response: Option<usize>,
     between: Between,
     continues: Option<EntryId>,
+    has_gap: bool,
     root: usize,
 }
 
@@ -108,11 +111,13 @@ pub fn build(mut transcript: Transcript) -> FileConversation {
         .entries
         .iter()
         .zip(&states)
-        .filter_map(|(entry, state)| Some((entry.id?, state.response?)))
+        .filter_map(|(entry, state)| {
+            Some((entry.id?, state.response?, state.between.interruptions(state.has_gap)))
+        })
         .collect();
     let mut responses: Vec<_> = responses.into_iter().map(|built| built.response).collect();
     let own = responses.len();
-    let nested = nested_responses(&transcript.entries, &mut trail, &mut tools);
+    let nested = nested_responses(&transcript.entries, &graph, &mut trail, &mut tools);
     responses.extend(nested.into_iter().map(|mut nested| {
         nested.predecessor = nested.predecessor.map(|predecessor| own + predecessor);
         nested
@@ -236,7 +241,7 @@ impl<'a> Builder<'a> {
             }
             self.states[position] = if let Some(response) = self.request_of(position) {
                 let between = after_line(response, &before);
-                State { response: Some(response), between, continues: None, root: before.root }
+                State { response: Some(response), between, root: before.root, ..State::default() }
             } else {
                 let mut state = before;
                 state.between.add(entry, &mut self.trail, &self.tools);
@@ -268,12 +273,13 @@ impl<'a> Builder<'a> {
         };
         // A sub-agent's first line names the call that started it; that is no earlier part of its
         // own conversation.
-        if !self.entries[position].is_sidechain {
-            state.continues = link.missing.or(state.continues);
+        if self.entries[position].is_sidechain {
+            state.between.has_hole |= link.missing.is_some() && link.parent.is_some();
+        } else if link.missing.is_some() {
+            state.continues = link.missing;
+            // A summary stands for what went before it, whether or not that is still there.
+            state.has_gap = !matches!(self.entries[position].kind, EntryKind::CompactBoundary);
         }
-        // A summary stands for what went before it, whether or not that is still there.
-        let is_boundary = matches!(self.entries[position].kind, EntryKind::CompactBoundary);
-        state.between.has_hole |= link.missing.is_some() && link.parent.is_some() && !is_boundary;
         state
     }
 
@@ -287,6 +293,7 @@ impl<'a> Builder<'a> {
         built.first = position;
         built.response.predecessor = before.response;
         built.response.continues = before.continues;
+        built.response.has_gap = before.has_gap;
         built.response.between = before.between;
     }
 
@@ -400,6 +407,7 @@ fn begin_response(
         agent_setting: None,
         predecessor: None,
         continues: None,
+        has_gap: false,
         between: Between::default(),
         recovered_results: 0,
         is_live: false,

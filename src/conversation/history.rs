@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::between::Between;
+use super::between::{Between, Interruptions};
 use super::captured::CapturedPrompts;
 use super::file::{FileConversation, FileResponse};
 use super::origin::{Copies, find_copies};
@@ -160,10 +160,17 @@ fn move_symbols(file: &mut FileConversation, symbols: &mut Symbols) {
     }
 }
 
+/// A response that another file goes on from, and what lies between it and the entry named.
+#[derive(Clone, Copy)]
+struct Continued {
+    place: (usize, usize),
+    interruptions: Interruptions,
+}
+
 /// Entries that some file goes on from → the response at or before them, in the file that has
 /// them.
-fn continued_responses(files: &[FileConversation]) -> FxHashMap<EntryId, (usize, usize)> {
-    let mut wanted: FxHashMap<EntryId, Option<(usize, usize)>> = files
+fn continued_responses(files: &[FileConversation]) -> FxHashMap<EntryId, Continued> {
+    let mut wanted: FxHashMap<EntryId, Option<Continued>> = files
         .iter()
         .flat_map(|file| &file.responses)
         .filter_map(|response| Some((response.continues?, None)))
@@ -172,9 +179,10 @@ fn continued_responses(files: &[FileConversation]) -> FxHashMap<EntryId, (usize,
         return FxHashMap::default();
     }
     for (number, file) in files.iter().enumerate() {
-        for (entry, response) in &file.index {
+        for (entry, response, interruptions) in &file.index {
             if let Some(place) = wanted.get_mut(entry) {
-                place.get_or_insert((number, *response));
+                let interruptions = *interruptions;
+                place.get_or_insert(Continued { place: (number, *response), interruptions });
             }
         }
     }
@@ -191,7 +199,7 @@ struct Placed {
 struct Placer<'a> {
     files: &'a [FileConversation],
     copies: &'a Copies,
-    continued: FxHashMap<EntryId, (usize, usize)>,
+    continued: FxHashMap<EntryId, Continued>,
 }
 
 impl Placer<'_> {
@@ -205,15 +213,17 @@ impl Placer<'_> {
                 match request_of(number, response) {
                     Ok(mut request) => {
                         let elsewhere = self.continued_elsewhere(response);
-                        // What one file lacks, another has.
-                        request.between.has_hole &= elsewhere.is_none();
+                        match elsewhere {
+                            Some(continued) => {
+                                request.between.goes_on_from(continued.interruptions);
+                            }
+                            None => request.between.has_hole |= response.has_gap,
+                        }
                         let here = response.predecessor.map(|before| (number, before));
                         let predecessor = elsewhere
+                            .map(|continued| continued.place)
                             .or(here)
                             .map(|(file, index)| self.copies.origin_of(file, index));
-                        // The beginning of its conversation is not in the input.
-                        request.between.has_hole |=
-                            predecessor.is_none() && response.continues.is_some();
                         placed.push(Placed { request, predecessor, place: (number, index) });
                     }
                     Err((kind, detail)) => {
@@ -227,7 +237,7 @@ impl Placer<'_> {
     }
 
     /// The response of another file that this one goes on from.
-    fn continued_elsewhere(&self, response: &FileResponse) -> Option<(usize, usize)> {
+    fn continued_elsewhere(&self, response: &FileResponse) -> Option<Continued> {
         response.continues.and_then(|entry| self.continued.get(&entry)).copied()
     }
 }
@@ -396,7 +406,16 @@ impl History {
     }
 }
 
+/// A conversation: its session, and its agent if it is not the main one.
+pub type ConversationKey = (Symbol, Option<Symbol>);
+
 impl Request {
+    /// The conversation it belongs to.
+    #[must_use]
+    pub fn conversation(&self) -> ConversationKey {
+        (self.session, self.agent)
+    }
+
     /// When it is reported to have happened: the time of the answer's first line.
     #[must_use]
     pub fn time(&self) -> Millis {

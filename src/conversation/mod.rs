@@ -16,7 +16,7 @@ mod trail;
 pub use between::Between;
 pub use captured::CapturedPrompts;
 pub use file::{FileConversation, FileResponse, build};
-pub use history::{History, InputFile, Request, RequestIndex, join};
+pub use history::{ConversationKey, History, InputFile, Request, RequestIndex, join};
 pub use read::{ReadOptions, read};
 pub use response::{ResponseKey, ResponseLines};
 pub use trail::{ContentSource, Trail, TrailContent, TrailEntry, TrailIndex};

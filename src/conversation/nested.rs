@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::between::Between;
 use super::file::FileResponse;
+use super::graph::Graph;
 use super::response::{ResponseKey, ResponseLines};
 use super::trail::{CalledTools, Trail};
 use crate::id::Symbol;
@@ -21,17 +22,20 @@ struct Agent {
 /// `predecessor` counts within this list.
 pub(super) fn nested_responses(
     entries: &[Entry],
+    graph: &Graph,
     trail: &mut Trail,
     tools: &mut CalledTools,
 ) -> Vec<FileResponse> {
     let mut responses: Vec<FileResponse> = Vec::new();
     let mut by_key: FxHashMap<ResponseKey, usize> = FxHashMap::default();
     let mut agents: FxHashMap<Option<Symbol>, Agent> = FxHashMap::default();
-    for entry in entries {
+    for (entry, link) in entries.iter().zip(&graph.links) {
         let EntryKind::Progress(Some(nested)) = &entry.kind else {
             continue;
         };
         let agent = agents.entry(nested.agent).or_default();
+        // The line before it, which may have been the agent's, is missing.
+        agent.between.has_hole |= link.missing.is_some();
         let line = match &nested.content {
             NestedContent::Response(line) => line,
             NestedContent::User(user) => {
@@ -61,6 +65,7 @@ pub(super) fn nested_responses(
             agent_setting: None,
             predecessor: agent.latest,
             continues: None,
+            has_gap: false,
             between: std::mem::take(&mut agent.between),
             recovered_results: 0,
             is_live: true,

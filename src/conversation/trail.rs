@@ -12,6 +12,13 @@ use crate::transcript::{ContentKind, Entry, EntryKind, Sign, Signs, UserMessage}
 /// How far back an entry is looked for that was recovered and may be there already.
 const LATEST: usize = 64;
 
+/// So many entries before a request are looked at for what they bring; what hostile files have beyond
+/// that stays unattributed.
+const MOST_CONTENTS: usize = 2_000;
+
+/// So many entries before a request are looked at for what they show; hostile files have any number.
+const LONGEST_STRETCH: usize = 500;
+
 /// The tool that each call of a file calls.
 pub(super) type CalledTools = FxHashMap<EntryId, Option<Symbol>>;
 
@@ -154,9 +161,10 @@ impl Trail {
         self.path(last).take(LATEST).any(|entry| entry.line == line)
     }
 
-    /// The telling entries up to `last`, the newest first.
+    /// The telling entries up to `last`, the newest first, as far as the next request may still feel
+    /// them.
     pub fn back_from(&self, last: Option<TrailIndex>) -> impl Iterator<Item = &TrailEntry> {
-        self.path(last).filter(|entry| !entry.signs.is_empty())
+        self.path(last).take(LONGEST_STRETCH).filter(|entry| !entry.signs.is_empty())
     }
 
     /// What came in up to `last`, each with its line, the newest entry first. What a compaction
@@ -166,7 +174,7 @@ impl Trail {
         last: Option<TrailIndex>,
     ) -> impl Iterator<Item = (u64, &TrailContent)> {
         let is_after = |entry: &&TrailEntry| !entry.signs.contains(Sign::Compacted);
-        self.path(last).take_while(is_after).flat_map(|entry| {
+        self.path(last).take(MOST_CONTENTS).take_while(is_after).flat_map(|entry| {
             let first = entry.first_content as usize;
             let contents = &self.contents[first..first + entry.contents as usize];
             contents.iter().map(|content| (entry.line, content))

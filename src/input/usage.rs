@@ -79,6 +79,9 @@ pub struct Usage {
     pub tier: PriceTier,
     /// Web searches, which cost a fee of their own.
     pub web_searches: u32,
+    /// Whether the prompt's figures are the sum of several samplings, as with tools that the service
+    /// runs: read + written is then no prefix's end.
+    pub is_sum: bool,
     /// The samplings that the figures above leave out, in order: those before a refusal fallback
     /// or a compaction. Empty where the iterations only repeat the request's own figures.
     pub earlier_iterations: Vec<Iteration>,
@@ -126,6 +129,7 @@ pub(super) struct CacheCreation {
 #[serde(default)]
 pub(super) struct ServerToolUse {
     pub(super) web_search_requests: Count,
+    pub(super) web_fetch_requests: Count,
 }
 
 /// One sampling of a request. It repeats the usage keys, so it must never be mistaken for them.
@@ -159,11 +163,12 @@ pub(crate) fn read_usage(object: Option<&UsageObject<'_>>) -> Result<Usage, Usag
         object.cache_creation.0.as_deref(),
     )?;
     let output = tokens(object.output_tokens)?;
-    let web_searches = object
-        .server_tool_use
-        .0
-        .as_ref()
-        .map_or(Ok(Tokens::ZERO), |server| tokens(server.web_search_requests))?;
+    let server = object.server_tool_use.0.as_deref();
+    let web_searches =
+        server.map_or(Ok(Tokens::ZERO), |server| tokens(server.web_search_requests))?;
+    let fetches = server.map_or(Count::Missing, |server| server.web_fetch_requests);
+    let earlier_iterations = earlier_iterations(object, &prompt, output)?;
+    let has_parts = object.iterations.0.len() > 1 && earlier_iterations.is_empty();
     Ok(Usage {
         prompt,
         output,
@@ -173,7 +178,10 @@ pub(crate) fn read_usage(object: Option<&UsageObject<'_>>) -> Result<Usage, Usag
             us_only: object.inference_geo.is("us"),
         },
         web_searches: u32::try_from(web_searches.0).map_err(|_| UsageProblem::Invalid)?,
-        earlier_iterations: earlier_iterations(object, &prompt, output)?,
+        is_sum: has_parts
+            || web_searches > Tokens::ZERO
+            || matches!(fetches, Count::Value(count) if count > 0),
+        earlier_iterations,
     })
 }
 

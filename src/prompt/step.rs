@@ -53,6 +53,22 @@ pub struct Step {
     pub opening: RequestIndex,
 }
 
+impl Step {
+    /// Whether its TTL is known and was not exceeded.
+    #[must_use]
+    pub fn is_inside_ttl(&self) -> bool {
+        self.gap.zip(self.predecessor_ttl).is_some_and(|(gap, ttl)| gap < ttl.millis())
+    }
+
+    /// Whether the conversation was summarised before it; a captured one that begins with another
+    /// message may have been.
+    #[must_use]
+    pub fn is_compacted(&self, history: &History, index: RequestIndex) -> bool {
+        let is_captured = history.is_captured(index);
+        history.request(index).between.has_compaction || (is_captured && self.is_rewritten)
+    }
+}
+
 /// A prompt below this share of what was cached cannot have kept all of it.
 const REWRITTEN_BELOW_PERCENT: u64 = 97;
 

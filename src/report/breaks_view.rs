@@ -194,7 +194,7 @@ fn dearest(
         grid.add(vec![
             format!("{}:{}", history.files[request.file].label, request.line),
             found.cause.name().to_owned(),
-            why(found, options.shows_text),
+            why(history, found, options.shows_text),
             tokens(found.read),
             tokens(found.expected),
             dollars(found.excess),
@@ -204,13 +204,17 @@ fn dearest(
 }
 
 /// What happened, how sure its cause is, and what speaks for it, with the lines that show it.
-fn why(found: &Break, shows_text: bool) -> String {
+fn why(history: &History, found: &Break, shows_text: bool) -> String {
     let class = found.class.name().replace('_', " ");
     let Some(first) = found.candidates.first() else { return class };
     let evidence = first.evidence.iter().map(|one| {
         let text = one.text.as_ref().filter(|_| shows_text);
         let text = text.map(|text| format!(" {text}")).unwrap_or_default();
-        format!("{}{text} (line {})", one.meaning, one.line)
+        let file = &history.files[one.file].label;
+        let is_own = one.file == history.request(found.request).file;
+        let place =
+            if is_own { format!("line {}", one.line) } else { format!("{file}:{}", one.line) };
+        format!("{}{text} ({place})", one.meaning)
     });
     let evidence = evidence.collect::<Vec<_>>().join("; ");
     format!("{class}; {} confidence: {evidence}", first.confidence.name())

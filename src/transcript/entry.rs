@@ -4,7 +4,7 @@ use super::content::ContentKind;
 use super::sign::Signs;
 use crate::id::{EntryId, Symbol};
 use crate::input::{Usage, UsageProblem};
-use crate::units::{Millis, Tokens};
+use crate::units::Millis;
 
 /// One line of a transcript, without its text.
 #[derive(Clone, Debug)]
@@ -81,6 +81,8 @@ pub enum EntryKind {
         /// `originalModel`.
         original_model: Option<Symbol>,
     },
+    /// A line of an answer that cannot be used: what its request wrote is not known.
+    UnusableAnswer,
     /// A system line of which the model sees nothing.
     System,
     /// A progress line. It never reaches the model, but others may point through it.
@@ -125,8 +127,6 @@ pub enum StopReason {
 pub struct ServerVerdict {
     /// `type`.
     pub reason: Symbol,
-    /// `cache_missed_input_tokens`: an estimate by bytes.
-    pub missed: Option<Tokens>,
 }
 
 /// A call of a tool.

@@ -14,10 +14,7 @@ use super::sign::Signs;
 use super::sign_reading::signs;
 use super::wire::{Block, Line, Message, ProgressData, ServerDiagnostics};
 use crate::id::{EntryId, Symbol, Symbols};
-use crate::input::{
-    Content, Count, Diagnostics, Kind, Text, moment, read_usage, replace_lone_surrogates,
-};
-use crate::units::Tokens;
+use crate::input::{Content, Diagnostics, Kind, Text, moment, read_usage, replace_lone_surrogates};
 
 /// The model name of messages that the client made itself.
 pub(super) const SYNTHETIC_MODEL: &str = "<synthetic>";
@@ -146,7 +143,9 @@ impl<'a> LineParser<'a> {
         let kind = match object.r#type.as_str() {
             // A line whose content is unusable is still a link of its chain.
             Some("user") => Some(user(object).unwrap_or(EntryKind::System)),
-            Some("assistant") => Some(self.assistant(object, line).unwrap_or(EntryKind::System)),
+            Some("assistant") => {
+                Some(self.assistant(object, line).unwrap_or(EntryKind::UnusableAnswer))
+            }
             Some("system") => Some(self.system(object)),
             Some("attachment") => {
                 let kind;
@@ -258,11 +257,7 @@ impl<'a> LineParser<'a> {
 
     fn verdict(&mut self, diagnostics: Option<&ServerDiagnostics<'_>>) -> Option<ServerVerdict> {
         let reason = diagnostics?.cache_miss_reason.0.as_deref()?;
-        let missed = match reason.cache_missed_input_tokens {
-            Count::Value(tokens) => Some(Tokens(tokens)),
-            Count::Missing | Count::Null | Count::Invalid => None,
-        };
-        Some(ServerVerdict { reason: self.symbol(&reason.r#type)?, missed })
+        Some(ServerVerdict { reason: self.symbol(&reason.r#type)? })
     }
 
     fn system(&mut self, object: &Line<'_>) -> EntryKind {
@@ -329,7 +324,7 @@ fn content_replacement(object: &Line<'_>) -> EntryKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Millis;
+    use crate::units::{Millis, Tokens};
 
     fn parse(lines: &[&[u8]]) -> ParsedLines {
         let file: Arc<str> = "test.jsonl".into();

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::content::{ContentKind, kind_of_text};
 use super::sign::{Signs, signs_of_text};
-use crate::input::{Content, Count, Flag, JsonLength, List, Shape, Text, UsageObject};
+use crate::input::{Content, Flag, JsonLength, List, Shape, Text, UsageObject};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -113,7 +113,6 @@ pub(super) struct ServerDiagnostics<'a> {
 pub(super) struct CacheMissReason<'a> {
     #[serde(borrow)]
     pub(super) r#type: Text<'a>,
-    pub(super) cache_missed_input_tokens: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]

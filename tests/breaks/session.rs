@@ -48,6 +48,11 @@ impl Session {
         self
     }
 
+    /// The uuid of the last line of the chain.
+    pub(super) fn last(&self) -> &str {
+        self.last.as_deref().expect("a line")
+    }
+
     /// Goes on from another line.
     pub(super) fn go_back_to(&mut self, uuid: &str) -> &mut Self {
         self.last = Some(uuid.to_owned());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use super::{Evidence, Ground, Pattern, counted};
+use super::{Evidence, Ground, Pattern, counted, rests_on};
 use crate::breaks::cause::Cause;
 use crate::breaks::find::Break;
 use crate::conversation::RequestIndex;
@@ -39,6 +39,10 @@ pub(super) fn resumes(evidence: &Evidence<'_>) -> Option<Pattern> {
 /// Whether lines before a request show that the session was taken up again.
 fn is_resumed(evidence: &Evidence<'_>, index: RequestIndex) -> bool {
     let request = evidence.history.request(index);
+    let previous = evidence.history.predecessor(request);
+    if previous.is_some_and(|previous| previous.session != request.session) {
+        return true;
+    }
     let mut trail = evidence.history.files[request.file].trail.back_from(request.between.trail);
     trail.any(|entry| !entry.signs.is_disjoint(Sign::SessionResumed | Sign::Exit))
 }
@@ -51,10 +55,9 @@ fn live_resumes(evidence: &Evidence<'_>) -> BTreeMap<String, usize> {
         .collect();
     let mut resumes: BTreeMap<String, usize> = BTreeMap::new();
     for index in evidence.selection.requests() {
-        let step = &evidence.steps[index.0];
-        let is_alive =
-            step.gap.zip(step.predecessor_ttl).is_some_and(|(gap, ttl)| gap < ttl.millis());
-        if is_alive && (missed.contains(&index) || is_resumed(evidence, index)) {
+        if evidence.steps[index.0].is_inside_ttl()
+            && (missed.contains(&index) || is_resumed(evidence, index))
+        {
             *resumes.entry(version(evidence, index)).or_default() += 1;
         }
     }
@@ -74,8 +77,8 @@ pub(super) fn updates(evidence: &Evidence<'_>) -> Option<Pattern> {
         return None;
     }
     let observation = format!(
-        "{} went on with another version of the client.",
-        counted(breaks.len(), "session", "sessions"),
+        "A session went on with another version of the client {}.",
+        counted(breaks.len(), "time", "times"),
     );
     let advice = "Update the client between sessions, or /compact before the update.";
     Some(evidence.of_excess("updates", &breaks, Ground::Excess, observation, advice))
@@ -84,7 +87,12 @@ pub(super) fn updates(evidence: &Evidence<'_>) -> Option<Pattern> {
 /// Models, efforts and speeds that were switched in mid-session.
 pub(super) fn switches(evidence: &Evidence<'_>) -> Option<Pattern> {
     let is_switch = |found: &Break| {
-        matches!(found.cause, Cause::ModelChanged | Cause::EffortChanged | Cause::FastModeChanged)
+        // A refusal is no choice of the user's.
+        !rests_on(found, found.cause, Sign::RefusalFallback)
+            && matches!(
+                found.cause,
+                Cause::ModelChanged | Cause::EffortChanged | Cause::FastModeChanged
+            )
     };
     let breaks: Vec<&Break> = evidence.breaks_that(is_switch).collect();
     if breaks.is_empty() {

@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Conversation, Evidence, Ground, Pattern, counted};
+use super::{Evidence, Ground, Pattern, counted};
 use crate::breaks::cause::Cause;
 use crate::breaks::find::Break;
-use crate::conversation::RequestIndex;
+use crate::conversation::{ConversationKey, RequestIndex};
 use crate::id::Symbol;
 use crate::ttl::Ttl;
 use crate::units::{Picodollars, Tokens};
@@ -49,7 +49,7 @@ fn short_lived_of(
             && evidence.history.request(found.request).agent.is_some() == are_agents
     };
     let breaks: Vec<&Break> = evidence.breaks_that(is_such).collect();
-    let conversations: FxHashSet<Conversation> =
+    let conversations: FxHashSet<ConversationKey> =
         breaks.iter().map(|found| evidence.conversation(found.request)).collect();
     let saving =
         evidence.saved_by("1h", |index| conversations.contains(&evidence.conversation(index)))?;
@@ -101,10 +101,14 @@ pub(super) fn long_pauses(evidence: &Evidence<'_>) -> Option<Pattern> {
 
 /// Conversations whose TTL fell from an hour to five minutes.
 pub(super) fn shortened(evidence: &Evidence<'_>) -> Option<Pattern> {
-    let mut flipped: FxHashSet<Conversation> = FxHashSet::default();
+    let mut flipped: FxHashSet<ConversationKey> = FxHashSet::default();
     let mut since: FxHashSet<RequestIndex> = FxHashSet::default();
+    let selected: FxHashSet<RequestIndex> = evidence.selection.requests().collect();
     for (index, step) in evidence.steps.iter().enumerate() {
         let index = RequestIndex(index);
+        if !selected.contains(&index) {
+            continue;
+        }
         let Some(before) = step.predecessor else { continue };
         let (Some(old), Some(new)) = (evidence.steps[before.0].ttl, step.ttl) else { continue };
         let fell = old.messages == Ttl::OneHour && new.messages == Ttl::FiveMinutes;

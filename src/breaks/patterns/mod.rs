@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 
 use super::cause::Cause;
 use super::find::{Break, Breaks};
-use crate::conversation::{History, RequestIndex};
+use crate::conversation::{ConversationKey, History, RequestIndex};
 use crate::id::Symbol;
 use crate::ledger::{Ledger, Selection};
 use crate::prompt::Step;
@@ -46,7 +46,7 @@ pub enum Ground {
     Excess,
     /// The excess, of which the change avoids a part that nobody can tell.
     AtMostExcess,
-    /// The difference between the record and a simulated strategy on the same requests.
+    /// The difference between the rules and a simulated strategy on the same requests.
     Simulated,
 }
 
@@ -61,9 +61,6 @@ impl Ground {
         }
     }
 }
-
-/// A conversation: its session, and its agent if it is not the main one.
-type Conversation = (Symbol, Option<Symbol>);
 
 /// What patterns are looked for in.
 struct Evidence<'a> {
@@ -101,9 +98,8 @@ pub fn patterns(
 }
 
 impl<'a> Evidence<'a> {
-    fn conversation(&self, index: RequestIndex) -> Conversation {
-        let request = self.history.request(index);
-        (request.session, request.agent)
+    fn conversation(&self, index: RequestIndex) -> ConversationKey {
+        self.history.request(index).conversation()
     }
 
     /// The breaks of a kind.
@@ -122,16 +118,16 @@ impl<'a> Evidence<'a> {
         sessions.len() as u64
     }
 
-    /// What the record of some conversations cost more than a strategy would have; `None` where none
-    /// of their requests has a price.
+    /// What some requests cost more by the rules than under a strategy; `None` where none of them has
+    /// a price. Against the rules, so that what else went wrong is not credited to the strategy.
     fn saved_by(
         &self,
         strategy: &str,
         is_meant: impl Fn(RequestIndex) -> bool,
     ) -> Option<Picodollars> {
-        let (billed, other) = (self.ledger.column("billed")?, self.ledger.column(strategy)?);
+        let (replay, other) = (self.ledger.column("replay")?, self.ledger.column(strategy)?);
         let cost = |column, index| self.ledger.row(column, index).and_then(|row| row.cost);
-        let saved = |index| Some(cost(billed, index)?.minus(cost(other, index)?));
+        let saved = |index| Some(cost(replay, index)?.minus(cost(other, index)?));
         let mut saved =
             self.selection.requests().filter(|index| is_meant(*index)).filter_map(saved).peekable();
         saved.peek()?;

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Conversation, Evidence, Ground, Pattern, counted, rests_on};
+use super::{Evidence, Ground, Pattern, counted, rests_on};
+use crate::breaks::candidate::Confidence;
 use crate::breaks::cause::Cause;
 use crate::breaks::find::Break;
+use crate::conversation::ConversationKey;
 use crate::transcript::Sign;
 use crate::units::Tokens;
 use crate::wording::grouped;
@@ -20,12 +22,13 @@ pub(super) fn pinned_reads(evidence: &Evidence<'_>) -> Option<Pattern> {
     let is_candidate = |found: &Break| {
         // Of captured requests the differences are known.
         found.is_inside_ttl
+            && found.read > Tokens::ZERO
             && !evidence.history.is_captured(found.request)
             && !found.cause.is_expected()
             && !matches!(found.cause, Cause::ModelChanged | Cause::WriteNotVisible)
             && found.read.share(100, PINNED_BELOW_PERCENT) < found.expected
     };
-    let mut by_length: BTreeMap<(Conversation, Tokens), Vec<&Break>> = BTreeMap::new();
+    let mut by_length: BTreeMap<(ConversationKey, Tokens), Vec<&Break>> = BTreeMap::new();
     for found in evidence.breaks_that(is_candidate) {
         let key = (evidence.conversation(found.request), found.read);
         by_length.entry(key).or_default().push(found);
@@ -74,10 +77,25 @@ fn loads_of_tools(evidence: &Evidence<'_>) -> usize {
     evidence.selection.requests().filter(loads).count()
 }
 
+/// The signs of tools that came or went.
+const SHOWING: [Sign; 5] = [
+    Sign::ToolCommand,
+    Sign::BridgeConnected,
+    Sign::AgentsChanged,
+    Sign::ToolsAdded,
+    Sign::ToolsRemoved,
+];
+
 /// Tools that came or went in another way.
 pub(super) fn changed_tools(evidence: &Evidence<'_>) -> Option<Pattern> {
+    // What was seen, or what the service says; not the length of a read alone.
+    let is_shown = |found: &Break| {
+        found.candidates.first().is_some_and(|one| one.confidence == Confidence::High)
+            || SHOWING.iter().any(|sign| rests_on(found, Cause::ToolsChanged, *sign))
+    };
     let is_other = |found: &Break| {
         found.cause == Cause::ToolsChanged
+            && is_shown(found)
             && !rests_on(found, Cause::ToolsChanged, Sign::ToolsLoaded)
     };
     let breaks: Vec<&Break> = evidence.breaks_that(is_other).collect();

@@ -5,6 +5,7 @@ use crate::breaks::case::Case;
 use crate::breaks::cause::Cause;
 use crate::breaks::readable::Readable;
 use crate::transcript::Sign;
+use crate::units::Tokens;
 
 /// After a compaction only tools and system prompt are the same.
 pub(super) fn compaction(case: &Case<'_>) -> Option<Candidate> {
@@ -28,7 +29,8 @@ pub(super) fn microcompaction(case: &Case<'_>) -> Option<Candidate> {
 /// block on, when a new prompt arrives.
 pub(super) fn thinking_stripped(case: &Case<'_>) -> Option<Candidate> {
     case.step.dropped_thinking?;
-    let is_explained = case.split.read >= case.step.kept_end || case.split.read >= case.system_end;
+    let is_behind_system = case.system_end > Tokens::ZERO && case.split.read >= case.system_end;
+    let is_explained = case.split.read >= case.step.kept_end || is_behind_system;
     let confidence = if is_explained { Confidence::High } else { Confidence::Medium };
     let meaning = "the prompt shrank at a new turn, on a model that drops earlier thinking";
     Some(Candidate::new(

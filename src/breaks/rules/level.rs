@@ -5,7 +5,7 @@ use crate::breaks::candidate::{Candidate, Confidence, Evidence};
 use crate::breaks::case::Case;
 use crate::breaks::cause::Cause;
 use crate::breaks::readable::Readable;
-use crate::transcript::{Sign, Signs};
+use crate::transcript::Sign;
 
 /// Tools are rendered first, so a changed list leaves nothing, or what another session with the new
 /// list has written.
@@ -41,10 +41,13 @@ pub(super) fn system_prompt(case: &Case<'_>) -> Option<Candidate> {
     if evidence.is_empty() && !is_shared {
         return None;
     }
+    // The client renders its system prompt anew at a turn's beginning at the earliest.
+    let is_length_alone = evidence.is_empty() && case.is_undisturbed();
+    let confidence = if is_length_alone { Confidence::Low } else { Confidence::Medium };
     if is_shared {
         evidence.extend(case.by_length());
     }
-    Some(Candidate::new(Cause::SystemPromptChanged, Confidence::Medium, evidence))
+    Some(Candidate::new(Cause::SystemPromptChanged, confidence, evidence))
 }
 
 /// What the system prompt is made from and lines name: the folder, the agent.
@@ -65,10 +68,13 @@ pub(super) fn messages(case: &Case<'_>) -> Option<Candidate> {
         return Some(Candidate::new(Cause::MessagesRewritten, Confidence::High, evidence));
     }
     let confidence = match case.readable {
+        // In the middle of a turn the client only appends.
+        Readable::Nothing | Readable::SharedPrefix => return None,
+        _ if case.is_undisturbed() => Confidence::Low,
         Readable::EarlierEnd(_) | Readable::WholeSystem => Confidence::Medium,
         _ if case.reaches_into_messages() => Confidence::Medium,
         Readable::EarlierRead | Readable::NewLength => Confidence::Low,
-        Readable::Nothing | Readable::PreviousRead | Readable::SharedPrefix => return None,
+        Readable::PreviousRead => return None,
     };
     let told = Sign::Interrupted | Sign::TaskNotification | Sign::SkillLoaded | Sign::OtherCommand;
     let mut evidence = case.by_length();
@@ -84,21 +90,4 @@ pub(super) fn nothing_readable(case: &Case<'_>) -> Option<Candidate> {
     let mut evidence = case.by_length();
     evidence.extend(case.evidence_of(Sign::SkillLoaded | Sign::OtherCommand));
     Some(Candidate::new(Cause::ToolsChanged, Confidence::Medium, evidence))
-}
-
-/// Every sign of something that changes the prompt in front of the messages.
-pub(super) fn signs_of_change() -> Signs {
-    Sign::ToolsLoaded
-        | Sign::ToolsAdded
-        | Sign::ToolsRemoved
-        | Sign::ToolCommand
-        | Sign::BridgeConnected
-        | Sign::AgentsChanged
-        | Sign::SettingsCommand
-        | Sign::McpInstructionsChanged
-        | Sign::SessionResumed
-        | Sign::SessionStarted
-        | Sign::Exit
-        | Sign::SkillLoaded
-        | Sign::OtherCommand
 }

@@ -10,8 +10,9 @@ mod process;
 mod settings;
 mod timing;
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Confidence};
 use super::case::Case;
+use super::readable::Readable;
 
 type Rule = fn(&Case<'_>) -> Option<Candidate>;
 
@@ -26,6 +27,7 @@ const RULES: [Rule; 20] = [
     process::resumed,
     history::microcompaction,
     history::thinking_stripped,
+    timing::server_side,
     level::tools,
     level::system_prompt,
     history::image,
@@ -35,12 +37,17 @@ const RULES: [Rule; 20] = [
     timing::lookback,
     level::messages,
     level::nothing_readable,
-    timing::server_side,
 ];
 
 /// Every cause that fits, the surest first.
 pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     let mut candidates: Vec<Candidate> = RULES.iter().filter_map(|rule| rule(case)).collect();
+    for candidate in &mut candidates {
+        // What changes in the messages leaves tools and system prompt readable.
+        if case.readable == Readable::Nothing && candidate.cause.is_of_messages() {
+            candidate.confidence = Confidence::Low;
+        }
+    }
     // Stable, so that the order of the rules decides among equals.
     candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.confidence));
     candidates

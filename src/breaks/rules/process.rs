@@ -24,22 +24,26 @@ pub(super) fn client_version(case: &Case<'_>) -> Option<Candidate> {
 /// The session was left and resumed: a hook says so, the client was left, another file goes on with
 /// it, or a call was never answered.
 pub(super) fn resumed(case: &Case<'_>) -> Option<Candidate> {
+    // A process that renders the prompt anew changes it from the front.
+    let sure = |confidence| {
+        if case.reaches_into_messages() { Confidence::Low } else { confidence }
+    };
     let evidence = case.evidence_of(Sign::SessionResumed | Sign::Exit);
     if !evidence.is_empty() {
-        return Some(Candidate::new(Cause::Resumed, Confidence::High, evidence));
+        return Some(Candidate::new(Cause::Resumed, sure(Confidence::High), evidence));
     }
     if case.request.session != case.previous.session || case.request.file != case.previous.file {
         let meaning = "another session goes on from there";
         return Some(Candidate::new(
             Cause::Resumed,
-            Confidence::High,
+            sure(Confidence::High),
             case.answer_field("sessionId", meaning),
         ));
     }
     if is_abandoned(case) {
         let meaning = "a tool call was never answered, and a new prompt came";
         let call = Evidence::of_field(case.previous, "message.content[].type", meaning);
-        return Some(Candidate::new(Cause::Resumed, Confidence::Medium, vec![call]));
+        return Some(Candidate::new(Cause::Resumed, sure(Confidence::Medium), vec![call]));
     }
     None
 }

@@ -1,6 +1,5 @@
 //! Causes in time and size: expired, not yet written, too short, too far back, or dropped.
 
-use super::level::signs_of_change;
 use crate::breaks::candidate::{Candidate, Confidence};
 use crate::breaks::case::Case;
 use crate::breaks::cause::Cause;
@@ -14,11 +13,28 @@ use crate::wording::duration;
 /// (Measured: at 0.95 to 1.05 of the TTL some requests still hit and some do not.)
 const GREY_FROM_PERCENT: i64 = 95;
 
-/// The entry was older than its TTL, from start to start.
+/// No more than so many requests back a write can still be on its way.
+const MOST_WRITES: usize = 3;
+
+/// The entry was older than its TTL, from start to start, and the rules lose most of it, too: no
+/// other request had refreshed it.
 pub(super) fn expiry(case: &Case<'_>) -> Option<Candidate> {
     let (gap, ttl) = (case.step.gap?, case.step.predecessor_ttl?);
-    let confidence = if gap >= ttl.millis() {
+    let end = case.previous_split.cached_end();
+    let lost = end.saturating_sub(case.split.read);
+    // Where most of the conversation is still there, it has not expired.
+    if !case.fell_to_system() && !lost.is_at_least_percent_of(50, end) {
+        return None;
+    }
+    let lost_by_the_rules = end.saturating_sub(case.replayed);
+    let is_over = gap >= ttl.millis();
+    let confidence = if is_over && lost_by_the_rules.is_at_least_percent_of(50, lost) {
         Confidence::High
+    } else if is_over && case.step.ttl != case.previous_step.ttl {
+        // What was written for an hour behind five minutes, or before them, may have gone with them.
+        Confidence::Medium
+    } else if is_over {
+        Confidence::Low
     } else if gap * 100 >= ttl.millis() * GREY_FROM_PERCENT && case.fell_to_system() {
         Confidence::Medium
     } else {
@@ -30,7 +46,8 @@ pub(super) fn expiry(case: &Case<'_>) -> Option<Candidate> {
         duration(gap),
         name(ttl)
     );
-    Some(Candidate::new(Cause::expiry(ttl), confidence, case.answer_field("timestamp", meaning)))
+    let evidence = case.answer_field("timestamp", meaning);
+    Some(Candidate::new(Cause::expiry(ttl), confidence, evidence))
 }
 
 fn name(ttl: Ttl) -> &'static str {
@@ -63,11 +80,13 @@ pub(super) fn below_minimum(case: &Case<'_>) -> Option<Candidate> {
 /// the last messages anew.
 pub(super) fn write_not_visible(case: &Case<'_>) -> Option<Candidate> {
     let has_written = case.previous_split.written() > Tokens::ZERO;
-    let is_recent = case.step.gap? < SHORT_GAP_MILLIS;
+    let is_recent = case.unread_for < SHORT_GAP_MILLIS;
     let confidence = match case.readable {
         Readable::PreviousRead if has_written && is_recent => Confidence::Medium,
         Readable::PreviousRead if has_written => Confidence::Low,
-        Readable::EarlierEnd(_) if is_recent && !case.begins_turn() => Confidence::Medium,
+        Readable::EarlierEnd(2..=MOST_WRITES) if is_recent && !case.begins_turn() => {
+            Confidence::Medium
+        }
         _ => return None,
     };
     let mut evidence = case.by_length();
@@ -94,16 +113,21 @@ pub(super) fn lookback(case: &Case<'_>) -> Option<Candidate> {
     ))
 }
 
-/// Inside the TTL, in the middle of a turn, and nothing seen to change: the service dropped the
-/// entry.
+/// Inside the TTL, in the middle of a turn, where the client only appends, and nothing was seen to
+/// change: the service dropped the entry. (A changed tool list leaves nothing at all, so that is told
+/// apart by the length; and what a later write lost was not readable yet.)
 pub(super) fn server_side(case: &Case<'_>) -> Option<Candidate> {
-    if case.begins_turn() || case.has_any(signs_of_change()) || case.step.is_rewritten {
-        return None;
-    }
+    let confidence = match case.readable {
+        Readable::SharedPrefix
+        | Readable::WholeSystem
+        | Readable::EarlierRead
+        | Readable::NewLength => Confidence::Medium,
+        Readable::Nothing | Readable::PreviousRead | Readable::EarlierEnd(_) => Confidence::Low,
+    };
+    let is_alive = case.step.is_inside_ttl();
     let meaning = "inside the TTL, in the middle of a turn, and nothing was seen to change";
-    Some(Candidate::new(
-        Cause::LikelyServerSide,
-        Confidence::Low,
-        case.answer_field("message.usage", meaning),
-    ))
+    (is_alive && case.is_undisturbed()).then(|| {
+        let evidence = case.answer_field("message.usage", meaning);
+        Candidate::new(Cause::LikelyServerSide, confidence, evidence)
+    })
 }

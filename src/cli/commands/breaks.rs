@@ -17,7 +17,7 @@ use crate::strategy::Strategy;
 pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
-    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, true)?;
+    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, false)?;
     let strategies = ["billed", "replay", "5m", "1h"]
         .map(|name| Strategy::by_name(name).expect("every name is a strategy's"));
     let ledger = run.ledger(&strategies)?;
