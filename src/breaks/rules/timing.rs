@@ -26,9 +26,10 @@ pub(super) fn expiry(case: &Case<'_>) -> Option<Candidate> {
     if !case.fell_to_system() && !lost.is_at_least_percent_of(50, end) {
         return None;
     }
-    let lost_by_the_rules = end.saturating_sub(case.replayed);
+    let is_lost_by_the_rules = case.replayed <= case.prompt.shared_prefix
+        || end.saturating_sub(case.replayed).is_at_least_percent_of(50, lost);
     let is_over = gap >= ttl.millis();
-    let confidence = if is_over && lost_by_the_rules.is_at_least_percent_of(50, lost) {
+    let confidence = if is_over && is_lost_by_the_rules {
         Confidence::High
     } else if is_over && case.step.ttl != case.previous_step.ttl {
         // What was written for an hour behind five minutes, or before them, may have gone with them.
