@@ -30,9 +30,12 @@ for tree in many one; do
         hyperfine -N -w 2 -r "$runs" --export-json "$json" \
         "$ccusage --offline claude daily --json" \
         "$cachesim analyze --format json -q" \
-        "$cachesim analyze --format json -q --jobs 1" >/dev/null 2>&1
+        "$cachesim analyze --format json -q --jobs 1" \
+        "$cachesim breaks --format json -q" \
+        "$cachesim context --format json -q" >/dev/null 2>&1
     i=0
-    for command in "$ccusage --offline claude daily --json" "$cachesim analyze --format json -q" "$cachesim analyze --format json -q --jobs 1"; do
+    for command in "$ccusage --offline claude daily --json" "$cachesim analyze --format json -q" "$cachesim analyze --format json -q --jobs 1" \
+        "$cachesim breaks --format json -q" "$cachesim context --format json -q"; do
         # shellcheck disable=SC2086
         peak=$(env -i PATH="$PATH" HOME="$work/$tree" CLAUDE_CONFIG_DIR="$CLAUDE_CONFIG_DIR" TZ=UTC python3 -c '
 import resource, subprocess, sys
