@@ -95,7 +95,8 @@ fn left_out(document: &mut Document, analysis: &Analysis) {
     let breaks = &analysis.breaks;
     if breaks.not_comparable > 0 {
         document.text(format!(
-            "Not comparable: {} behind a hole in the chain.",
+            "Not comparable: {}; something is missing in front of them, or a usage sums several \
+             samplings up.",
             counted(breaks.not_comparable, "request", "requests"),
         ));
     }
