@@ -180,8 +180,9 @@ impl Finder<'_> {
             return;
         }
         breaks.compared += 1;
-        if self.is_break(index, previous) {
-            breaks.list.push(self.diagnose(index, previous));
+        let expected = self.expected(index, previous);
+        if self.is_break(index, previous, expected) {
+            breaks.list.push(self.diagnose(index, previous, expected));
         }
     }
 
@@ -192,10 +193,10 @@ impl Finder<'_> {
         chain.find(|index| !self.reads.is_refused(*index))
     }
 
-    fn is_break(&self, index: RequestIndex, previous: RequestIndex) -> bool {
+    fn is_break(&self, index: RequestIndex, previous: RequestIndex, expected: Tokens) -> bool {
         let read = self.reads.split(index).read;
         match self.options.rule {
-            DetectionRule::Complete => self.expected(index, previous).saturating_sub(read) > NOISE,
+            DetectionRule::Complete => expected.saturating_sub(read) > NOISE,
             DetectionRule::Client => {
                 let history = self.reads.history();
                 let before = self.reads.split(previous).read;
@@ -237,7 +238,7 @@ impl Finder<'_> {
         })
     }
 
-    fn diagnose(&self, index: RequestIndex, previous: RequestIndex) -> Break {
+    fn diagnose(&self, index: RequestIndex, previous: RequestIndex, expected: Tokens) -> Break {
         let readable = Readable::of(&self.reads, self.steps, &self.landmarks, index);
         let (inferred, candidates) = match self.captured(index, previous) {
             Some(case) => {
@@ -247,7 +248,6 @@ impl Finder<'_> {
             None => self.transcript_causes(index, previous, readable),
         };
         let step = &self.steps[index.0];
-        let expected = self.expected(index, previous);
         Break {
             cause: surest(&candidates),
             inferred,

@@ -74,8 +74,7 @@ impl Landmarks {
     /// Whether the first request of the conversation read about as much, or other sessions' first
     /// requests or expiries did.
     pub(super) fn is_shared_prefix(&self, request: &Request, read: Tokens) -> bool {
-        let is_own = |opening: &Tokens| is_about(*opening, read);
-        if self.own_openings.get(&request.conversation()).is_some_and(is_own) {
+        if self.is_own_opening(request, read) {
             return true;
         }
         let shared = self.shared.get(&kind(request)).map(Vec::as_slice).unwrap_or_default();
@@ -85,14 +84,17 @@ impl Landmarks {
         near.take(MOST_NEAR).any(|(_, session)| *session != request.session)
     }
 
+    /// Whether the first request of the conversation read about as much.
+    fn is_own_opening(&self, request: &Request, read: Tokens) -> bool {
+        let opening = self.own_openings.get(&request.conversation());
+        opening.is_some_and(|opening| is_about(*opening, read))
+    }
+
     /// Whether compactions of the session left just this, and more than the shared prefix.
     pub(super) fn is_whole_system(&self, request: &Request, read: Tokens) -> bool {
-        let is_shared = self
-            .own_openings
-            .get(&request.conversation())
-            .is_some_and(|opening| is_about(*opening, read));
         let systems = self.systems.get(&request.conversation());
-        !is_shared && systems.is_some_and(|systems| systems.binary_search(&read).is_ok())
+        !self.is_own_opening(request, read)
+            && systems.is_some_and(|systems| systems.binary_search(&read).is_ok())
     }
 
     /// How large tools and system prompt of a conversation are at least, as far as reads show.
