@@ -6,12 +6,13 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 
 use cachesim::basis::Basis;
-use cachesim::cache::{Lookback, Markers, Policy, simulate};
+use cachesim::cache::simulate;
 use cachesim::capture::CaptureOptions;
 use cachesim::conversation::read;
 use cachesim::id::Symbols;
 use cachesim::input::{Discovered, Source};
 use cachesim::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use cachesim::strategy::Assumptions;
 use cachesim::ttl::Ttl;
 use cachesim::units::{Millis, Tokens};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -29,6 +30,7 @@ fn push(trace: &mut PromptTrace, parent: Option<NodeId>, level: Level) -> NodeId
         positions: count + 1,
         blocks: count + 1,
         level,
+        is_markable: true,
         session: None,
     });
     NodeId(trace.nodes.len() - 1)
@@ -67,6 +69,8 @@ fn conversation(turns: usize, requests: usize) -> PromptTrace {
             model,
             scope: None,
             session: None,
+            predecessor: None,
+            is_agent: false,
             total: trace.node(here).end,
             basis: Basis::Derived,
             minimum: Tokens(512),
@@ -84,13 +88,7 @@ fn conversation(turns: usize, requests: usize) -> PromptTrace {
 }
 
 fn simulation(criterion: &mut Criterion) {
-    let policy = Policy {
-        markers: Markers::AsRecorded,
-        keeps_breaks: false,
-        ttl_grace: 0,
-        shares_sessions: true,
-        lookback: Lookback::Positions,
-    };
+    let policy = Assumptions::default().replay();
     let mut group = criterion.benchmark_group("simulate captured requests");
     group.sample_size(20);
     for (turns, requests) in [(200, 1_000), (200, 10_000), (2_000, 1_000), (2_000, 10_000)] {

@@ -4,12 +4,13 @@
 use std::fmt::Write as _;
 use std::hint::black_box;
 
-use cachesim::cache::{Lookback, simulate};
+use cachesim::cache::{Markers, simulate};
 use cachesim::conversation::{History, build, join};
 use cachesim::input::Source;
 use cachesim::prompt::{self, SharedPrefix};
-use cachesim::strategy::{Assumptions, Strategy};
+use cachesim::strategy::Assumptions;
 use cachesim::transcript::load;
+use cachesim::ttl::{TierTtl, Ttl, TtlPlan};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const REQUESTS: usize = 4_000;
@@ -63,14 +64,8 @@ fn stages(criterion: &mut Criterion) {
         bencher.iter(|| black_box(prompt::build(&history, &steps, shared_prefix)));
     });
     let trace = prompt::build(&history, &steps, shared_prefix);
-    let assumptions = Assumptions {
-        keeps_breaks: true,
-        shared_prefix,
-        ttl_grace: 0,
-        lookback: Lookback::Positions,
-    };
-    let policy = Strategy::by_name("5m").and_then(|strategy| strategy.policy(&assumptions));
-    let policy = policy.expect("a simulated strategy");
+    let five_minutes = TtlPlan::everywhere(TierTtl::uniform(Ttl::FiveMinutes));
+    let policy = Assumptions::default().policy(Markers::Fixed(five_minutes));
     group.bench_function("simulate", |bencher| {
         bencher.iter(|| black_box(simulate(&trace, &policy)));
     });

@@ -41,9 +41,9 @@ pub mod prompt;
 
 pub mod cache;
 
-pub mod strategy;
-
 pub mod pricing;
+
+pub mod strategy;
 
 pub mod ledger;
 

@@ -50,3 +50,26 @@ impl TierTtl {
     /// An hour for tools and system prompt, five minutes for messages.
     pub const MIXED: Self = Self { system: Ttl::OneHour, messages: Ttl::FiveMinutes };
 }
+
+/// The TTLs of all markers of a design: main conversations may be given others than sub-agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TtlPlan {
+    /// In main conversations.
+    pub main: TierTtl,
+    /// In those of sub-agents.
+    pub agents: TierTtl,
+}
+
+impl TtlPlan {
+    /// The same TTLs in every conversation.
+    #[must_use]
+    pub const fn everywhere(ttl: TierTtl) -> Self {
+        Self { main: ttl, agents: ttl }
+    }
+
+    /// The TTLs of a conversation.
+    #[must_use]
+    pub fn of(&self, is_agent: bool) -> TierTtl {
+        if is_agent { self.agents } else { self.main }
+    }
+}

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use cachesim::basis::Basis;
-use cachesim::cache::{Lookback, Markers, Policy, simulate};
+use cachesim::cache::{Markers, Policy, simulate};
 use cachesim::id::{Symbol, Symbols};
 use cachesim::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
-use cachesim::ttl::{TierTtl, Ttl};
+use cachesim::strategy::Assumptions;
+use cachesim::ttl::{TierTtl, Ttl, TtlPlan};
 use cachesim::units::{Millis, Tokens};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -203,6 +204,7 @@ fn node(parent: Option<NodeId>, end: Tokens, depth: u32, level: Level) -> Node {
         positions: depth,
         blocks: depth,
         level,
+        is_markable: true,
         session: None,
     }
 }
@@ -249,6 +251,8 @@ fn trace_of(leaves: &[Leaf]) -> PromptTrace {
             model: names[leaf.model],
             scope: None,
             session: None,
+            predecessor: None,
+            is_agent: false,
             total: end + Tokens(2),
             basis: Basis::Derived,
             minimum: Tokens(1_024),
@@ -330,13 +334,7 @@ impl NaiveCache<'_> {
 }
 
 fn policy(markers: Markers) -> Policy {
-    Policy {
-        markers,
-        keeps_breaks: false,
-        ttl_grace: 0,
-        shares_sessions: true,
-        lookback: Lookback::Positions,
-    }
+    Policy { keeps_breaks: false, ..Assumptions::default().policy(markers) }
 }
 
 proptest! {
@@ -356,7 +354,7 @@ proptest! {
     #[test]
     fn a_longer_life_never_reads_less(leaves in prop::collection::vec(leaf(), 1..60)) {
         let trace = trace_of(&leaves);
-        let read = |ttl| simulate(&trace, &policy(Markers::Fixed(ttl)));
+        let read = |ttl| simulate(&trace, &policy(Markers::Fixed(TtlPlan::everywhere(ttl))));
         let five = read(TierTtl::uniform(Ttl::FiveMinutes));
         let mixed = read(TierTtl::MIXED);
         let hour = read(TierTtl::uniform(Ttl::OneHour));

@@ -8,17 +8,17 @@ use std::fs;
 use std::path::PathBuf;
 
 use cachesim::breaks::{self, DetectionRule};
-use cachesim::cache::{Lookback, simulate};
+use cachesim::cache::Lookback;
 use cachesim::conversation::{History, ReadOptions, read};
 use cachesim::input::{Discovered, Source};
 use cachesim::ledger::{Ledger, Selection};
 use cachesim::lint::lint;
-use cachesim::pricing::PriceTable;
+use cachesim::pricing::{PriceTable, RequestRates};
 use cachesim::prompt::{self, SharedPrefix};
 use cachesim::report::{
     BreaksViewOptions, breaks_document, write_break_csv, write_break_rows, write_breaks,
 };
-use cachesim::strategy::{ALL, Assumptions, Strategy};
+use cachesim::strategy::{ALL, Assumptions, Material, Strategy};
 use cachesim::transcript::load;
 use cachesim::units::Tokens;
 
@@ -135,17 +135,16 @@ fn check(files: &[Vec<u8>]) {
         assert!(history.predecessor(request).is_none_or(|before| before.start <= request.start));
     }
     let steps = prompt::steps(&history);
+    let prices = PriceTable::built_in();
     for shared_prefix in [SharedPrefix::Auto, SharedPrefix::Cold, SharedPrefix::Warm] {
         let trace = prompt::build(&history, &steps, shared_prefix);
-        for strategy in ALL {
-            let assumptions = Assumptions {
-                keeps_breaks: true,
-                shared_prefix,
-                ttl_grace: 0,
-                lookback: Lookback::Positions,
-            };
-            let Some(policy) = strategy.policy(&assumptions) else { continue };
-            for (prompt, outcome) in trace.prompts.iter().zip(simulate(&trace, &policy)) {
+        let totals = trace.prompts.iter().map(|prompt| prompt.total);
+        let rates = RequestRates::new(&history, &prices, totals);
+        let assumptions = Assumptions { shared_prefix, ..Assumptions::default() };
+        let material = Material { trace: &trace, rates: &rates, assumptions: &assumptions };
+        for strategy in ALL.iter() {
+            let Some(simulated) = strategy.simulate(material) else { continue };
+            for (prompt, outcome) in trace.prompts.iter().zip(simulated.outcomes) {
                 let total = if outcome.refusal.is_some() { Tokens::ZERO } else { prompt.total };
                 assert_eq!(outcome.total(), total, "{}", strategy.name);
             }
@@ -157,12 +156,7 @@ fn check(files: &[Vec<u8>]) {
 
 /// Explains every difference to the last digit, and writes it in every format.
 fn check_breaks(history: &History) {
-    let assumptions = Assumptions {
-        keeps_breaks: true,
-        shared_prefix: SharedPrefix::Auto,
-        ttl_grace: 0,
-        lookback: Lookback::Positions,
-    };
+    let assumptions = Assumptions::default();
     let steps = prompt::steps(history);
     let trace = prompt::build(history, &steps, assumptions.shared_prefix);
     let prices = PriceTable::built_in();
@@ -191,16 +185,11 @@ fn check_breaks(history: &History) {
 
 /// Finds something or nothing, and never panics.
 fn check_lint(history: &History) {
-    let assumptions = Assumptions {
-        keeps_breaks: false,
-        shared_prefix: SharedPrefix::Auto,
-        ttl_grace: 0,
-        lookback: Lookback::Blocks,
-    };
+    let assumptions = Assumptions { lookback: Lookback::Blocks, ..Assumptions::default() };
     let trace = prompt::build(history, &prompt::steps(history), assumptions.shared_prefix);
     let prices = PriceTable::built_in();
     let replay = Strategy::by_name("replay").expect("a strategy");
-    let policy = replay.policy(&assumptions).expect("it is simulated");
+    let policy = assumptions.replay();
     let ledger = Ledger::new(history, &trace, &prices, &[replay], &assumptions);
     let selection = Selection::new(history, None, None);
     for finding in lint(&ledger, &trace, &policy, &selection) {

@@ -133,15 +133,18 @@ impl Stretch {
         }
     }
 
-    fn is_readable(&self, depth: u32, lifetimes: Lifetimes, now: Millis) -> bool {
-        let is_fresh = self.fresh_at(depth).is_some_and(|entry| {
+    /// The longest TTL of the entries of a depth that can be read.
+    fn readable(&self, depth: u32, lifetimes: Lifetimes, now: Millis) -> Option<Ttl> {
+        let fresh = self.fresh_at(depth).filter(|entry| {
             entry.readable_from <= now && lifetimes.is_alive(entry.ttl, entry.written, now)
         });
-        is_fresh
-            || self.shared().into_iter().any(|(ttl, shared)| {
-                shared.depths.binary_search(&depth).is_ok()
-                    && shared.live_down_to(ttl, lifetimes, now).is_some_and(|live| depth <= live)
-            })
+        let is_live = |ttl, shared: &Shared| {
+            shared.depths.binary_search(&depth).is_ok()
+                && shared.live_down_to(ttl, lifetimes, now).is_some_and(|live| depth <= live)
+        };
+        let mut shared = self.shared().into_iter().rev();
+        let shared = shared.find(|(ttl, shared)| is_live(*ttl, shared)).map(|(ttl, _)| ttl);
+        fresh.map(|entry| entry.ttl).max(shared)
     }
 
     fn refresh(&mut self, depth: u32, lifetimes: Lifetimes, now: Millis) {
@@ -169,12 +172,11 @@ impl<'a> Entries<'a> {
         Self { paths, lifetimes: Lifetimes { grace }, stretches: FxHashMap::default() }
     }
 
-    /// Whether there is an entry at a node that can be read now.
-    pub(super) fn is_readable(&self, node: NodeId, partition: Partition, now: Millis) -> bool {
+    /// The TTL of the entry at a node, if there is one that can be read now.
+    pub(super) fn readable(&self, node: NodeId, partition: Partition, now: Millis) -> Option<Ttl> {
         let place = self.paths.place(node);
-        self.stretches
-            .get(&(place.path, partition))
-            .is_some_and(|stretch| stretch.is_readable(place.depth, self.lifetimes, now))
+        let stretch = self.stretches.get(&(place.path, partition))?;
+        stretch.readable(place.depth, self.lifetimes, now)
     }
 
     /// Notes that a prefix was read: every readable entry on its path starts its life anew.

@@ -9,6 +9,6 @@ mod refusal;
 mod simulate;
 
 pub use outcome::Outcome;
-pub use policy::{Lookback, Markers, Policy, Sent, effective};
+pub use policy::{Lookback, Markers, Policy, Reading, Sent, effective};
 pub use refusal::Refusal;
 pub use simulate::{LOOKBACK, simulate};

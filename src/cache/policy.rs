@@ -1,7 +1,7 @@
 //! What a simulation changes about the recorded requests, and what it assumes of the service.
 
 use crate::prompt::{Level, Marker, NodeId};
-use crate::ttl::{TierTtl, Ttl};
+use crate::ttl::{Ttl, TtlPlan};
 use crate::units::Tokens;
 
 /// A caching policy.
@@ -18,6 +18,31 @@ pub struct Policy {
     pub shares_sessions: bool,
     /// What a marker counts when it looks back.
     pub lookback: Lookback,
+    /// How long an entry lives that was written behind one of a shorter TTL.
+    pub reading: Reading,
+}
+
+/// How long an entry for an hour lives that was written behind a read of one for five minutes: the
+/// documentation does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// Its own TTL, whatever lies before it. This is what the documented rules say when they are
+    /// taken by the letter.
+    #[default]
+    Literal,
+    /// No longer than what lies before it: no entry outlives the shortest-lived part of its prefix.
+    Conservative,
+}
+
+impl Reading {
+    /// The TTL of an entry behind a prefix of another one.
+    #[must_use]
+    pub fn ttl_behind(self, prefix: Ttl, own: Ttl) -> Ttl {
+        match self {
+            Self::Literal => own,
+            Self::Conservative => own.min(prefix),
+        }
+    }
 }
 
 /// The markers of a policy.
@@ -28,7 +53,7 @@ pub enum Markers {
     /// Those recorded.
     AsRecorded,
     /// Where the recorded ones are, with these TTLs.
-    Fixed(TierTtl),
+    Fixed(TtlPlan),
 }
 
 /// What a marker counts when it looks back for an entry. The documentation spoke of blocks until
@@ -46,12 +71,12 @@ pub enum Lookback {
 
 impl Markers {
     /// The TTL that a marker has under the policy; `None` where there is no marker.
-    pub(super) fn ttl(self, marker: &Marker, level: Level) -> Option<Ttl> {
+    pub(super) fn ttl(self, marker: &Marker, level: Level, is_agent: bool) -> Option<Ttl> {
         match (self, level) {
             (Self::None, _) => None,
             (Self::AsRecorded, _) => marker.ttl,
-            (Self::Fixed(ttl), Level::System) => Some(ttl.system),
-            (Self::Fixed(ttl), Level::Messages) => Some(ttl.messages),
+            (Self::Fixed(plan), Level::System) => Some(plan.of(is_agent).system),
+            (Self::Fixed(plan), Level::Messages) => Some(plan.of(is_agent).messages),
         }
     }
 }

@@ -40,6 +40,7 @@ struct Hit {
     node: NodeId,
     end: Tokens,
     basis: Basis,
+    ttl: Ttl,
 }
 
 impl<'a> Cache<'a> {
@@ -67,7 +68,7 @@ impl<'a> Cache<'a> {
             .iter()
             .filter_map(|marker| {
                 let level = trace.node(marker.node).level;
-                Some((marker, self.policy.markers.ttl(marker, level)?))
+                Some((marker, self.policy.markers.ttl(marker, level, prompt.is_agent)?))
             })
             .collect()
     }
@@ -104,28 +105,28 @@ impl<'a> Cache<'a> {
 
     /// The longest prefix that any of the markers finds.
     fn find(&self, prompt: &Prompt, sent: &[Sent<'_>], now: Millis) -> Option<Hit> {
-        let hit = sent
+        let (hit, ttl) = sent
             .iter()
             .filter_map(|(marker, _)| self.find_from(prompt, marker, now))
-            .max_by_key(|node| self.trace.node(*node).blocks)?;
+            .max_by_key(|(node, _)| self.trace.node(*node).blocks)?;
         // A request knows the sizes in front of its own markers best.
         let own = sent.iter().find(|(marker, _)| marker.node == hit);
         let (end, basis) = own.map_or_else(
             || (self.trace.node(hit).end, self.trace.node(hit).basis),
             |(marker, _)| (marker.end, marker.basis),
         );
-        Some(Hit { node: hit, end, basis })
+        Some(Hit { node: hit, end, basis, ttl })
     }
 
     /// The nearest readable entry at a marker or before it, as far back as it looks.
-    fn find_from(&self, prompt: &Prompt, marker: &Marker, now: Millis) -> Option<NodeId> {
+    fn find_from(&self, prompt: &Prompt, marker: &Marker, now: Millis) -> Option<(NodeId, Ttl)> {
         let from = self.count(marker.node);
-        self.trace.path(marker.node).take_while(|node| from - self.count(*node) < LOOKBACK).find(
-            |node| {
-                let partition = self.read_partition(prompt, marker, *node);
-                self.entries.is_readable(*node, partition, now)
-            },
-        )
+        let mut within_reach =
+            self.trace.path(marker.node).take_while(|node| from - self.count(*node) < LOOKBACK);
+        within_reach.find_map(|node| {
+            let partition = self.read_partition(prompt, marker, node);
+            Some((node, self.entries.readable(node, partition, now)?))
+        })
     }
 
     fn count(&self, node: NodeId) -> u32 {
@@ -151,10 +152,13 @@ impl<'a> Cache<'a> {
                 self.entries.refresh(hit.node, self.partition(prompt, is_global), now);
             }
         }
+        // What other traffic had kept warm lives as long as that traffic wants.
+        let own = hit.filter(|hit| prompt.opening.is_none() && hit.end >= prompt.shared_prefix);
         for (marker, ttl) in sent {
             let partition = self.partition(prompt, marker.is_global);
-            if !self.entries.is_readable(marker.node, partition, now) {
-                self.entries.store(marker.node, partition, *ttl, now, readable_from);
+            if self.entries.readable(marker.node, partition, now).is_none() {
+                let ttl = own.map_or(*ttl, |hit| self.policy.reading.ttl_behind(hit.ttl, *ttl));
+                self.entries.store(marker.node, partition, ttl, now, readable_from);
             }
         }
     }

@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 use super::row::Row;
 use super::totals::Totals;
 use crate::basis::Basis;
-use crate::cache::{Outcome, simulate};
+use crate::cache::Outcome;
 use crate::conversation::{History, RequestIndex};
-use crate::input::{PriceTier, PromptSplit, Usage};
-use crate::pricing::{Billing, PriceContext, PriceTable, Rates};
+use crate::input::{PromptSplit, Usage};
+use crate::pricing::{Billing, PriceContext, PriceTable, Rates, RequestRates, price_context};
 use crate::prompt::PromptTrace;
-use crate::strategy::{Assumptions, Strategy};
+use crate::strategy::{Added, Assumptions, Material, Simulated, Strategy};
 use crate::units::Tokens;
 
 /// A strategy's figures.
@@ -21,8 +20,26 @@ use crate::units::Tokens;
 pub struct StrategyColumn {
     /// The strategy.
     pub strategy: Strategy,
+    /// What became of the requests; `None` for the record itself.
+    pub simulated: Option<Simulated>,
+    /// What the tokens cost where the strategy's prompts are not those recorded.
+    rates: Option<RequestRates>,
+}
+
+impl StrategyColumn {
     /// An outcome for each request; `None` for the record itself.
-    pub outcomes: Option<Vec<Outcome>>,
+    #[must_use]
+    pub fn outcomes(&self) -> Option<&[Outcome]> {
+        self.simulated.as_ref().map(|simulated| simulated.outcomes.as_slice())
+    }
+
+    /// What the strategy sends besides, behind a request.
+    fn added_after(&self, index: RequestIndex) -> &[Added] {
+        let added = self.simulated.as_ref().map_or(&[][..], |simulated| &simulated.added);
+        let first = added.partition_point(|added| added.after < index.0);
+        let count = added[first..].partition_point(|added| added.after == index.0);
+        &added[first..first + count]
+    }
 }
 
 /// Rows for every request and strategy, made when they are asked for.
@@ -36,8 +53,7 @@ pub struct Ledger<'a> {
     pub columns: Vec<StrategyColumn>,
     /// The whole prompt of each request.
     totals: Vec<Tokens>,
-    rates: Vec<Rates>,
-    rate_of: Vec<Option<u32>>,
+    rates: RequestRates,
 }
 
 impl<'a> Ledger<'a> {
@@ -50,33 +66,18 @@ impl<'a> Ledger<'a> {
         strategies: &[Strategy],
         assumptions: &Assumptions,
     ) -> Self {
-        let columns = strategies
-            .par_iter()
-            .map(|&strategy| StrategyColumn {
-                strategy,
-                outcomes: strategy.policy(assumptions).map(|policy| simulate(trace, &policy)),
-            })
-            .collect();
-        let totals = trace.prompts.iter().map(|prompt| prompt.total).collect();
-        let (rates, rate_of) = (Vec::new(), Vec::new());
-        let mut ledger = Self { history, prices, columns, totals, rates, rate_of };
-        ledger.look_rates_up();
-        ledger
-    }
-
-    /// Requests of a model and day mostly share their rates, which are kept once.
-    fn look_rates_up(&mut self) {
-        let mut known: FxHashMap<Rates, u32> = FxHashMap::default();
-        for index in (0..self.history.requests.len()).map(RequestIndex) {
-            let rates = self.prices.rates(&self.price_context(index));
-            let index = rates.map(|rates| {
-                *known.entry(rates).or_insert_with(|| {
-                    self.rates.push(rates);
-                    u32::try_from(self.rates.len() - 1).expect("fewer than 2^32 price rows")
-                })
-            });
-            self.rate_of.push(index);
-        }
+        let totals: Vec<Tokens> = trace.prompts.iter().map(|prompt| prompt.total).collect();
+        let rates = RequestRates::new(history, prices, totals.iter().copied());
+        let material = Material { trace, rates: &rates, assumptions };
+        let column = |strategy: &Strategy| {
+            let simulated = strategy.simulate(material);
+            let totals = simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
+            let rates =
+                totals.map(|totals| RequestRates::new(history, prices, totals.iter().copied()));
+            StrategyColumn { strategy: strategy.clone(), simulated, rates }
+        };
+        let columns = strategies.par_iter().map(column).collect();
+        Self { history, prices, columns, totals, rates }
     }
 
     /// The column of a strategy, if it was asked for.
@@ -93,11 +94,11 @@ impl<'a> Ledger<'a> {
 
     /// The row of a request under a strategy; the record has none where its usage is unknown.
     #[must_use]
-    pub fn row(&self, column: &StrategyColumn, index: RequestIndex) -> Option<Row<'a>> {
+    pub fn row<'s>(&'s self, column: &'s StrategyColumn, index: RequestIndex) -> Option<Row<'s>> {
         let history = self.history;
         let request = history.request(index);
         let usage = request.usage.as_ref();
-        let (billing, basis, refusal) = match &column.outcomes {
+        let (billing, basis, refusal) = match column.outcomes() {
             None => (billing_of(&usage?.prompt, usage?.output), Basis::Measured, None),
             Some(outcomes) => {
                 let outcome = &outcomes[index.0];
@@ -107,7 +108,7 @@ impl<'a> Ledger<'a> {
         let searches = usage.filter(|_| refusal.is_none()).map_or(0, |usage| usage.web_searches);
         let fee = self.prices.web_searches(searches);
         Some(Row {
-            strategy: column.strategy.name,
+            strategy: &column.strategy.name,
             request: index,
             model: history.symbols.text(request.model),
             billing,
@@ -115,21 +116,45 @@ impl<'a> Ledger<'a> {
             basis,
             refusal,
             iteration: None,
-            cost: self.rates_of(index).map(|rates| billing.cost(rates) + fee),
+            added: None,
+            cost: self.rates_under(column, index).map(|rates| billing.cost(rates) + fee),
+        })
+    }
+
+    /// The rows of what a strategy sends behind a request that was not recorded.
+    fn added_rows<'s>(
+        &'s self,
+        column: &'s StrategyColumn,
+        index: RequestIndex,
+    ) -> impl Iterator<Item = Row<'s>> + use<'a, 's> {
+        column.added_after(index).iter().map(move |added| {
+            let billing = Billing::of(&added.outcome, added.output);
+            Row {
+                strategy: &column.strategy.name,
+                request: index,
+                model: self.history.symbols.text(self.history.request(index).model),
+                billing,
+                is_output_known: true,
+                basis: added.outcome.basis.max(Basis::Estimated),
+                refusal: added.outcome.refusal,
+                iteration: None,
+                added: Some((added.purpose, added.at)),
+                cost: self.rates_of(index).map(|rates| billing.cost(rates)),
+            }
         })
     }
 
     /// The rows of earlier samplings that were billed apart; only the record has them.
-    fn earlier_rows(
-        &self,
-        column: &StrategyColumn,
+    fn earlier_rows<'s>(
+        &'s self,
+        column: &'s StrategyColumn,
         index: RequestIndex,
-    ) -> impl Iterator<Item = Row<'a>> + use<'a, '_> {
+    ) -> impl Iterator<Item = Row<'s>> + use<'a, 's> {
         let history = self.history;
         let request = history.request(index);
-        let recorded = request.usage.as_ref().filter(|_| column.outcomes.is_none());
+        let recorded = request.usage.as_ref().filter(|_| column.simulated.is_none());
         let iterations = recorded.map_or(&[][..], |usage| usage.earlier_iterations.as_slice());
-        let strategy = column.strategy.name;
+        let strategy = column.strategy.name.as_ref();
         iterations.iter().enumerate().map(move |(number, iteration)| {
             let refused = request.request.and_then(|id| history.refusals.get(&id).copied());
             let model = match (&iteration.model, refused) {
@@ -152,18 +177,21 @@ impl<'a> Ledger<'a> {
                 basis: Basis::Measured,
                 refusal: None,
                 iteration: Some(number),
+                added: None,
                 cost: self.prices.rates(&context).map(|rates| billing.cost(&rates)),
             }
         })
     }
 
-    /// All rows of a request under a strategy, the request's own last.
+    /// All rows of a request under a strategy: its earlier samplings, its own, and what is sent
+    /// besides until the next.
     pub fn rows<'s>(
         &'s self,
         column: &'s StrategyColumn,
         index: RequestIndex,
-    ) -> impl Iterator<Item = Row<'a>> + use<'a, 's> {
-        self.earlier_rows(column, index).chain(self.row(column, index))
+    ) -> impl Iterator<Item = Row<'s>> + use<'a, 's> {
+        let own = self.row(column, index);
+        self.earlier_rows(column, index).chain(own).chain(self.added_rows(column, index))
     }
 
     /// The sum over requests.
@@ -190,7 +218,7 @@ impl<'a> Ledger<'a> {
     pub fn unpriced_models(
         &self,
         requests: impl IntoIterator<Item = RequestIndex>,
-    ) -> Vec<(&'a str, usize)> {
+    ) -> Vec<(&str, usize)> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for index in requests {
             // The record has the most rows of a request; where it has none, any simulation will do.
@@ -205,20 +233,21 @@ impl<'a> Ledger<'a> {
     }
 
     fn price_context(&self, index: RequestIndex) -> PriceContext<'a> {
-        let request = self.history.request(index);
-        let fast = PriceTier { fast: self.history.is_sent_fast(index), ..PriceTier::default() };
-        PriceContext {
-            model: self.history.symbols.text(request.model),
-            at: request.start,
-            prompt: self.prompt_total(index),
-            tier: request.usage.as_ref().map_or(fast, |usage| usage.tier),
-        }
+        price_context(self.history, index, self.prompt_total(index))
     }
 
     /// What the tokens of a request cost; `None` where its model has no price.
     #[must_use]
     pub fn rates_of(&self, index: RequestIndex) -> Option<&Rates> {
-        self.rate_of[index.0].map(|rate| &self.rates[rate as usize])
+        self.rates.of(index)
+    }
+
+    fn rates_under<'s>(
+        &'s self,
+        column: &'s StrategyColumn,
+        index: RequestIndex,
+    ) -> Option<&'s Rates> {
+        column.rates.as_ref().unwrap_or(&self.rates).of(index)
     }
 }
 
@@ -234,11 +263,5 @@ fn billing_of(prompt: &PromptSplit, output: Tokens) -> Billing {
 
 fn simulated_billing(usage: Option<&Usage>, outcome: &Outcome) -> Billing {
     let output = usage.filter(|_| outcome.refusal.is_none()).map(|usage| usage.output);
-    Billing {
-        input: outcome.input,
-        read: outcome.read,
-        write_5m: outcome.write_5m,
-        write_1h: outcome.write_1h,
-        output: output.unwrap_or_default(),
-    }
+    Billing::of(outcome, output.unwrap_or_default())
 }

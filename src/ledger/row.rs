@@ -4,13 +4,14 @@ use crate::basis::Basis;
 use crate::cache::Refusal;
 use crate::conversation::RequestIndex;
 use crate::pricing::Billing;
-use crate::units::Picodollars;
+use crate::strategy::Purpose;
+use crate::units::{Millis, Picodollars};
 
 /// One request under one strategy.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     /// The strategy's name.
-    pub strategy: &'static str,
+    pub strategy: &'a str,
     /// The request.
     pub request: RequestIndex,
     /// The model that is billed.
@@ -25,6 +26,8 @@ pub struct Row<'a> {
     pub basis: Basis,
     /// Which earlier sampling this is, for one that was billed apart; `None` for the request.
     pub iteration: Option<usize>,
+    /// Why and when it is sent, for one that the strategy adds to those recorded.
+    pub added: Option<(Purpose, Millis)>,
     /// The cost; `None` where the model has no price.
     pub cost: Option<Picodollars>,
 }

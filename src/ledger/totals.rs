@@ -8,6 +8,8 @@ use crate::units::{Picodollars, Tokens};
 pub struct Totals {
     /// Requests; further samplings of one do not count.
     pub requests: u64,
+    /// Requests that the strategy sends besides.
+    pub added: u64,
     /// Sent in full.
     pub input: Tokens,
     /// Read from cache.
@@ -33,7 +35,8 @@ pub struct Totals {
 impl Totals {
     /// Adds a row.
     pub fn add(&mut self, row: &Row<'_>) {
-        self.requests += u64::from(row.iteration.is_none());
+        self.requests += u64::from(row.iteration.is_none() && row.added.is_none());
+        self.added += u64::from(row.added.is_some());
         self.input += row.billing.input;
         self.read += row.billing.read;
         self.write_5m += row.billing.write_5m;

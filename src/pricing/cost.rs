@@ -4,6 +4,7 @@ use jiff::civil::Date;
 
 use super::rate::{Multiplier, Rates, Speed};
 use super::table::{ModelPrices, PriceTable};
+use crate::cache::Outcome;
 use crate::input::PriceTier;
 use crate::model::{Platform, platform};
 use crate::units::{Millis, Picodollars, Tokens};
@@ -37,6 +38,18 @@ pub struct Billing {
 }
 
 impl Billing {
+    /// A prompt as it was simulated, and its output.
+    #[must_use]
+    pub fn of(outcome: &Outcome, output: Tokens) -> Self {
+        Self {
+            input: outcome.input,
+            read: outcome.read,
+            write_5m: outcome.write_5m,
+            write_1h: outcome.write_1h,
+            output,
+        }
+    }
+
     /// The cost at these rates: input·p + 5m·p₅ + 1h·p₆₀ + read·r + output·q.
     #[must_use]
     pub fn cost(&self, rates: &Rates) -> Picodollars {

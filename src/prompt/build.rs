@@ -49,6 +49,8 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
             model: request.model,
             scope: None,
             session: Some(request.session),
+            predecessor: request.predecessor.map(|before| before.0),
+            is_agent: request.agent.is_some(),
             total: request.prompt_total(),
             basis: Basis::Derived,
             minimum: minimum_prefix(model, request.start),
@@ -167,6 +169,7 @@ impl Tree {
             positions: 1,
             blocks: 1,
             level: Level::System,
+            is_markable: true,
             session: None,
         });
         node
@@ -190,6 +193,7 @@ impl Tree {
             positions: before.positions + 1,
             blocks: before.blocks + 1,
             level: Level::Messages,
+            is_markable: true,
             session: Some(request.session),
         });
         NodeId(self.trace.nodes.len() - 1)

@@ -61,6 +61,8 @@ pub(super) fn add_captured(
             model: request.model,
             scope: Some(wire.scope),
             session: None,
+            predecessor: request.predecessor.map(|before| before.0),
+            is_agent: request.agent.is_some(),
             total: total.tokens,
             basis: total.basis,
             minimum: minimum_prefix(
@@ -146,6 +148,7 @@ fn add_nodes(trace: &mut PromptTrace, tree: &WireTree) {
             positions: positions + if continues { 0 } else { is_block },
             blocks: blocks + is_block,
             level: level(wire.part),
+            is_markable: wire.part.is_block() && wire.kind != BlockKind::Thinking,
             session: None,
         });
     }
@@ -295,7 +298,7 @@ impl Sizing<'_> {
             ttl: Some(marker.ttl),
             is_global: marker.is_global,
             is_automatic: marker.is_automatic,
-            is_markable: self.tree.node(marker.node).kind != BlockKind::Thinking,
+            is_markable: node.is_markable,
         }
     }
 

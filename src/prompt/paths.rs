@@ -16,11 +16,13 @@ pub(crate) struct Place {
 }
 
 /// The paths of a tree.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Paths {
     places: Vec<Place>,
     /// For each path, the node in front of its first one.
     before: Vec<Option<NodeId>>,
+    /// The nodes of each path, from the root on.
+    nodes: Vec<Vec<NodeId>>,
 }
 
 impl Paths {
@@ -29,24 +31,59 @@ impl Paths {
         let heavy = heavy_children(nodes);
         let mut places: Vec<Place> = Vec::with_capacity(nodes.len());
         let mut before = Vec::new();
+        let mut on_path: Vec<Vec<NodeId>> = Vec::new();
         for (index, node) in nodes.iter().enumerate() {
             let depth = node.parent.map_or(0, |parent| places[parent.0].depth + 1);
             let continued = node.parent.filter(|parent| heavy[parent.0] == Some(NodeId(index)));
             let path = continued.map_or_else(
                 || {
                     before.push(node.parent);
+                    on_path.push(Vec::new());
                     u32::try_from(before.len() - 1).expect("fewer than 2^32 nodes")
                 },
                 |parent| places[parent.0].path,
             );
+            on_path[path as usize].push(NodeId(index));
             places.push(Place { path, depth });
         }
-        Self { places, before }
+        Self { places, before, nodes: on_path }
     }
 
     /// Where a node stands.
     pub(crate) fn place(&self, node: NodeId) -> Place {
         self.places[node.0]
+    }
+
+    /// The longest prefix that two nodes have in common.
+    pub(crate) fn common(&self, one: NodeId, other: NodeId) -> Option<NodeId> {
+        let others: Vec<Place> = self.pieces(other).collect();
+        // Depths fall from piece to piece, so the first common path is the deepest.
+        self.pieces(one).find_map(|piece| {
+            let met = others.iter().find(|other| other.path == piece.path)?;
+            self.at(Place { depth: piece.depth.min(met.depth), ..piece })
+        })
+    }
+
+    /// The last node, on the way from the root to this one, for which something holds that holds for
+    /// all before it.
+    pub(crate) fn last_on_the_way(
+        &self,
+        node: NodeId,
+        holds: impl Fn(NodeId) -> bool,
+    ) -> Option<NodeId> {
+        self.pieces(node).find_map(|piece| {
+            let nodes = &self.nodes[piece.path as usize];
+            let first_depth = self.place(nodes[0]).depth;
+            let nodes = &nodes[..=(piece.depth - first_depth) as usize];
+            let count = nodes.partition_point(|node| holds(*node));
+            count.checked_sub(1).map(|last| nodes[last])
+        })
+    }
+
+    fn at(&self, place: Place) -> Option<NodeId> {
+        let nodes = &self.nodes[place.path as usize];
+        let first_depth = self.place(*nodes.first()?).depth;
+        nodes.get(place.depth.checked_sub(first_depth)? as usize).copied()
     }
 
     /// The pieces of paths from a node to the root: on each, how far down the prefix reaches.
@@ -87,6 +124,7 @@ mod tests {
             positions: 0,
             blocks: 0,
             level: Level::Messages,
+            is_markable: true,
             session: None,
         };
         parents.iter().map(node).collect()
@@ -101,6 +139,21 @@ mod tests {
         assert_eq!(pieces, [Place { path: 0, depth: 3 }]);
         let pieces: Vec<_> = paths.pieces(NodeId(3)).collect();
         assert_eq!(pieces, [Place { path: 1, depth: 2 }, Place { path: 0, depth: 1 }]);
+    }
+
+    #[test]
+    fn branches_have_what_lies_before_them_in_common() {
+        // 0 ─ 1 ─ 2 ─ 4
+        //      └─ 3        5
+        let paths = Paths::new(&tree(&[None, Some(0), Some(1), Some(1), Some(2), None]));
+        assert_eq!(paths.common(NodeId(3), NodeId(4)), Some(NodeId(1)));
+        assert_eq!(paths.common(NodeId(2), NodeId(4)), Some(NodeId(2)));
+        assert_eq!(paths.common(NodeId(3), NodeId(3)), Some(NodeId(3)));
+        assert_eq!(paths.common(NodeId(5), NodeId(4)), None);
+        let up_to = |last: usize| paths.last_on_the_way(NodeId(3), |node| node.0 <= last);
+        assert_eq!(up_to(0), Some(NodeId(0)));
+        assert_eq!(up_to(2), Some(NodeId(1)));
+        assert_eq!(up_to(3), Some(NodeId(3)));
     }
 
     #[test]

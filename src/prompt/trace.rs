@@ -47,6 +47,8 @@ pub struct Node {
     pub blocks: u32,
     /// Where the prefix ends.
     pub level: Level,
+    /// Whether a marker may stand at its end.
+    pub is_markable: bool,
     /// The session that wrote it, where sessions may be taken apart.
     pub session: Option<Symbol>,
 }
@@ -92,6 +94,10 @@ pub struct Prompt {
     pub scope: Option<Symbol>,
     /// The session it belongs to, where sessions may be taken apart.
     pub session: Option<Symbol>,
+    /// The prompt before it in its conversation, by its place in [`PromptTrace::prompts`].
+    pub predecessor: Option<usize>,
+    /// Whether it is a sub-agent's.
+    pub is_agent: bool,
     /// The size of the whole prompt.
     pub total: Tokens,
     /// What that size rests on.
@@ -117,7 +123,7 @@ pub struct Prompt {
 }
 
 /// All requests of a run against one cache, in the order in which they were sent.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PromptTrace {
     /// The tree, parents before their children.
     pub nodes: Vec<Node>,
@@ -144,6 +150,18 @@ impl PromptTrace {
     /// A node and all before it, from its end to the root.
     pub fn path(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         std::iter::successors(Some(node), |node| self.node(*node).parent)
+    }
+
+    /// The longest prefix that two have in common.
+    #[must_use]
+    pub fn common(&self, one: NodeId, other: NodeId) -> Option<NodeId> {
+        self.paths().common(one, other)
+    }
+
+    /// The longest prefix of a node that has at most so many blocks.
+    #[must_use]
+    pub fn ancestor_with_blocks(&self, node: NodeId, blocks: u32) -> Option<NodeId> {
+        self.paths().last_on_the_way(node, |node| self.node(node).blocks <= blocks)
     }
 
     /// The tree cut into long paths; made once, when the tree is complete.

@@ -64,7 +64,7 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], ses
     let Some(column) = shown_column(ledger, session) else {
         return;
     };
-    let shown = match column.strategy.name {
+    let shown = match column.strategy.name.as_ref() {
         "billed" => String::new(),
         name => format!(" under `{name}`"),
     };
@@ -223,7 +223,8 @@ fn many_sessions(document: &mut Document, ledger: &Ledger<'_>, sessions: &[Sessi
         ("prompt tokens", Align::Right),
         ("hit", Align::Right),
     ];
-    header.extend(ledger.columns.iter().map(|column| (column.strategy.name, Align::Right)));
+    header
+        .extend(ledger.columns.iter().map(|column| (column.strategy.name.as_ref(), Align::Right)));
     let mut grid = Grid::new(&header);
     for session in sessions {
         let by_strategy: Vec<Totals> = strategy_totals(ledger, &session.requests);
@@ -277,7 +278,7 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
         let difference = is_compared.then(|| difference_to(base, cost));
         let share = is_compared.then(|| percent_difference(relative(cost, base)));
         grid.add(vec![
-            column.strategy.name.to_owned(),
+            column.strategy.name.to_string(),
             tokens(totals.read),
             tokens(totals.write_5m),
             tokens(totals.write_1h),

@@ -32,7 +32,7 @@ enum Block {
 /// A table.
 #[derive(Debug)]
 pub(super) struct Grid {
-    header: Vec<(&'static str, Align)>,
+    header: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
 }
 
@@ -57,8 +57,9 @@ pub struct TextStyle {
 }
 
 impl Grid {
-    pub(super) fn new(header: &[(&'static str, Align)]) -> Self {
-        Self { header: header.to_vec(), rows: Vec::new() }
+    pub(super) fn new(header: &[(&str, Align)]) -> Self {
+        let header = header.iter().map(|(name, align)| ((*name).to_owned(), *align)).collect();
+        Self { header, rows: Vec::new() }
     }
 
     pub(super) fn add(&mut self, row: Vec<String>) {
@@ -74,7 +75,7 @@ impl Grid {
             .load_style(underlined)
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(style.width)
-            .set_header(self.header.iter().map(|(name, _)| *name));
+            .set_header(self.header.iter().map(|(name, _)| name));
         for row in &self.rows {
             table.add_row(row.iter().map(|cell| terminal_safe(cell).into_owned()));
         }

@@ -15,7 +15,7 @@ const SCHEMA: &str = "cachesim.ledger/v1";
 #[derive(Serialize)]
 struct LedgerRow<'a> {
     schema: &'static str,
-    strategy: &'static str,
+    strategy: &'a str,
     session_id: &'a str,
     agent_id: Option<&'a str>,
     request_id: Option<&'a str>,
@@ -37,7 +37,8 @@ struct LedgerRow<'a> {
 }
 
 impl<'a> LedgerRow<'a> {
-    fn new(ledger: &Ledger<'a>, row: &Row<'a>) -> Self {
+    /// A row that the strategy adds has the place of the request it follows, and no ids.
+    fn new(ledger: &'a Ledger<'_>, row: &Row<'a>) -> Self {
         let history = ledger.history;
         let request = history.request(row.request);
         Self {
@@ -45,9 +46,9 @@ impl<'a> LedgerRow<'a> {
             strategy: row.strategy,
             session_id: history.symbols.text(request.session),
             agent_id: history.text(request.agent),
-            request_id: history.text(request.request),
-            message_id: history.text(request.message),
-            timestamp: request.answered.map(|at| at.to_string()),
+            request_id: history.text(request.request.filter(|_| row.added.is_none())),
+            message_id: history.text(request.message.filter(|_| row.added.is_none())),
+            timestamp: row.added.map(|(_, at)| at).or(request.answered).map(|at| at.to_string()),
             model: row.model,
             file: &history.files[request.file].label,
             line: request.line,
@@ -56,7 +57,7 @@ impl<'a> LedgerRow<'a> {
             ephemeral_5m_input_tokens: row.billing.write_5m,
             ephemeral_1h_input_tokens: row.billing.write_1h,
             output_tokens: row.is_output_known.then_some(row.billing.output),
-            output_is_lower_bound: request.output_is_lower_bound,
+            output_is_lower_bound: request.output_is_lower_bound && row.added.is_none(),
             basis: row.basis,
             iteration: row.iteration,
             cost_usd: row.cost,

@@ -63,21 +63,21 @@ struct Report<'a> {
     tool_version: &'static str,
     prices: Prices<'a>,
     inputs: ReportInputs,
-    totals: ByStrategy,
-    by_model: BTreeMap<&'a str, ByStrategy>,
+    totals: ByStrategy<'a>,
+    by_model: BTreeMap<&'a str, ByStrategy<'a>>,
     sessions: Vec<SessionTotals<'a>>,
 }
 
 #[derive(Serialize)]
 struct SessionTotals<'a> {
     session_id: &'a str,
-    totals: ByStrategy,
+    totals: ByStrategy<'a>,
 }
 
 /// Totals with their strategies' names, in the order of the strategies.
-struct ByStrategy(Vec<(&'static str, TotalsObject)>);
+struct ByStrategy<'a>(Vec<(&'a str, TotalsObject)>);
 
-impl Serialize for ByStrategy {
+impl Serialize for ByStrategy<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, totals)| (name, totals)))
     }
@@ -125,19 +125,28 @@ impl From<Totals> for TotalsObject {
     }
 }
 
-fn by_strategy(ledger: &Ledger<'_>, requests: &[RequestIndex]) -> ByStrategy {
+fn by_strategy<'l>(ledger: &'l Ledger<'_>, requests: &[RequestIndex]) -> ByStrategy<'l> {
     let totals = |column| TotalsObject::from(ledger.totals(column, requests.iter().copied()));
-    ByStrategy(ledger.columns.iter().map(|column| (column.strategy.name, totals(column))).collect())
+    ByStrategy(
+        ledger
+            .columns
+            .iter()
+            .map(|column| (column.strategy.name.as_ref(), totals(column)))
+            .collect(),
+    )
 }
 
 /// Rows are billed under the model that served them, which may differ from the request's own for
 /// samplings that were billed apart.
-fn by_model<'a>(ledger: &Ledger<'a>, selection: &Selection) -> BTreeMap<&'a str, ByStrategy> {
-    let mut totals: BTreeMap<&'a str, Vec<Totals>> = BTreeMap::new();
+fn by_model<'l>(
+    ledger: &'l Ledger<'_>,
+    selection: &Selection,
+) -> BTreeMap<&'l str, ByStrategy<'l>> {
+    let mut totals: BTreeMap<&'l str, Vec<Totals>> = BTreeMap::new();
     let columns = ledger.columns.len();
     for (number, column) in ledger.columns.iter().enumerate() {
         for index in selection.requests() {
-            let rows: Vec<Row<'a>> = ledger.rows(column, index).collect();
+            let rows: Vec<Row<'l>> = ledger.rows(column, index).collect();
             for row in &rows {
                 let model = totals.entry(row.model);
                 model.or_insert_with(|| vec![Totals::default(); columns])[number].add(row);
@@ -149,7 +158,7 @@ fn by_model<'a>(ledger: &Ledger<'a>, selection: &Selection) -> BTreeMap<&'a str,
         }
     }
     let named = |totals: Vec<Totals>| {
-        let names = ledger.columns.iter().map(|column| column.strategy.name);
+        let names = ledger.columns.iter().map(|column| column.strategy.name.as_ref());
         ByStrategy(names.zip(totals.into_iter().map(TotalsObject::from)).collect())
     };
     totals.into_iter().map(|(model, totals)| (model, named(totals))).collect()

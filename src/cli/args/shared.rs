@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::cache::Lookback;
+use crate::cache::{Lookback, Reading};
 use crate::capture::TokenCounting;
 use crate::conversation::ReadOptions;
 use crate::prompt::SharedPrefix;
@@ -70,6 +70,7 @@ impl SimulationArgs {
                 LookbackArg::Positions => Lookback::Positions,
                 LookbackArg::Blocks => Lookback::Blocks,
             },
+            reading: Reading::Literal,
         }
     }
 }

@@ -31,7 +31,7 @@ fn strategies(names: &[String]) -> Result<Vec<Strategy>, CliError> {
     let mut strategies: Vec<Strategy> = Vec::new();
     for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
         let strategy = Strategy::by_name(name).ok_or_else(|| {
-            let known: Vec<&str> = strategy::ALL.iter().map(|known| known.name).collect();
+            let known: Vec<&str> = strategy::ALL.iter().map(|known| known.name.as_ref()).collect();
             let known = known.join(", ");
             CliError::Usage(format!("--strategy: `{name}` is unknown; there are {known}"))
         })?;

@@ -19,7 +19,7 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     let run = Prepared::new(&args.input, &args.simulation, &args.output, options, false)?;
     refuse_transcripts(&run.history)?;
     let replay = Strategy::by_name("replay").expect("`replay` is a strategy");
-    let policy = replay.policy(&run.assumptions).expect("`replay` is simulated");
+    let policy = run.assumptions.replay();
     let ledger = run.ledger(&[replay])?;
     let findings = lint::lint(&ledger, &run.trace, &policy, &run.selection);
     let history = &run.history;

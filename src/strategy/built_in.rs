@@ -1,0 +1,150 @@
+//! The strategies that can be asked for by name.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use enumset::{EnumSet, enum_set};
+
+use super::design::{Anchor, Design, KeepAlive, Layout};
+use super::run::{Strategy, StrategyKind};
+use super::search::Search;
+use crate::ttl::{TierTtl, Ttl, TtlPlan};
+
+/// The names that a run without `--strategy` uses.
+pub const DEFAULT: [&str; 5] = ["billed", "replay", "none", "5m", "1h"];
+
+const FIVE_MINUTES: TierTtl = TierTtl::uniform(Ttl::FiveMinutes);
+const ONE_HOUR: TierTtl = TierTtl::uniform(Ttl::OneHour);
+const MINUTE: i64 = 60_000;
+
+/// Every strategy, in the order of the outputs.
+pub static ALL: LazyLock<Vec<Strategy>> = LazyLock::new(|| {
+    let mut all = vec![
+        named("billed", "what the transcript says was charged", StrategyKind::Recorded),
+        named("replay", "the recorded requests under the rules", StrategyKind::Replay),
+    ];
+    all.extend(lifetimes());
+    all.extend(layouts());
+    all.extend(keep_alives());
+    all
+});
+
+fn named(name: &'static str, summary: &'static str, kind: StrategyKind) -> Strategy {
+    Strategy { name: Cow::Borrowed(name), summary: Cow::Borrowed(summary), kind }
+}
+
+fn design(name: &'static str, summary: &'static str, design: Design) -> Strategy {
+    named(name, summary, StrategyKind::Counterfactual(design))
+}
+
+fn lifetimes() -> Vec<Strategy> {
+    let nowhere = Design { layout: Layout::Nowhere, ..Design::default() };
+    let with = |main, agents| Design { ttl: Some(TtlPlan { main, agents }), ..Design::default() };
+    vec![
+        design("none", "no caching", nowhere),
+        design("5m", "every marker for five minutes", with(FIVE_MINUTES, FIVE_MINUTES)),
+        design("1h", "every marker for an hour", with(ONE_HOUR, ONE_HOUR)),
+        design(
+            "mixed",
+            "an hour on tools and system prompt, five minutes on messages",
+            with(TierTtl::MIXED, TierTtl::MIXED),
+        ),
+        design(
+            "1h-main-5m-agents",
+            "an hour in main conversations, five minutes in sub-agents'",
+            with(ONE_HOUR, FIVE_MINUTES),
+        ),
+        design(
+            "5m-main-1h-agents",
+            "five minutes in main conversations, an hour in sub-agents'",
+            with(FIVE_MINUTES, ONE_HOUR),
+        ),
+    ]
+}
+
+fn layouts() -> Vec<Strategy> {
+    let at = |anchors: EnumSet<Anchor>| Layout::At(anchors);
+    let with = |layout| Design { layout, ..Design::default() };
+    vec![
+        design(
+            "system-only",
+            "one marker, behind tools and system prompt",
+            with(at(enum_set!(Anchor::System))),
+        ),
+        design(
+            "last-message",
+            "one marker, at the end of the last message",
+            with(at(enum_set!(Anchor::Last))),
+        ),
+        design(
+            "last-two",
+            "two markers, at the ends of this request's and the last request's messages",
+            with(at(enum_set!(Anchor::Previous | Anchor::Last))),
+        ),
+        design(
+            "every-10",
+            "a marker at every tenth block, the latest four",
+            with(Layout::Every(10)),
+        ),
+        design("four-even", "four markers at equal distances", with(Layout::Even(4))),
+        named(
+            "cheapest-layout",
+            "the cheapest layout of up to four markers for this history",
+            StrategyKind::Cheapest(Search::Layout),
+        ),
+    ]
+}
+
+fn keep_alives() -> Vec<Strategy> {
+    let pings = |ttl, every, limit| Design {
+        ttl: Some(TtlPlan::everywhere(ttl)),
+        keep_alive: Some(KeepAlive { every, limit, agents: false }),
+        ..Design::default()
+    };
+    vec![
+        design(
+            "5m-pinged",
+            "five minutes, and a ping each 4.5 minutes for up to half an hour",
+            pings(FIVE_MINUTES, 4 * MINUTE + MINUTE / 2, 30 * MINUTE),
+        ),
+        design(
+            "1h-pinged",
+            "an hour, and a ping each 55 minutes for up to four hours",
+            pings(ONE_HOUR, 55 * MINUTE, 240 * MINUTE),
+        ),
+        named(
+            "cheapest-pings",
+            "the cheapest TTL, interval and limit of pings for this history",
+            StrategyKind::Cheapest(Search::KeepAlive),
+        ),
+    ]
+}
+
+impl Strategy {
+    /// The built-in strategy of a name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        ALL.iter().find(|strategy| strategy.name == name).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_a_strategy() {
+        for name in DEFAULT {
+            assert!(Strategy::by_name(name).is_some_and(|strategy| strategy.name == name));
+        }
+        assert_eq!(Strategy::by_name("2h"), None);
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<&str> = ALL.iter().map(|strategy| strategy.name.as_ref()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ALL.len());
+    }
+}

@@ -1,0 +1,88 @@
+//! The requests that a design sends: those recorded, as it would have sent them, and those it adds.
+
+use std::borrow::Cow;
+
+use crate::prompt::{Prompt, PromptTrace};
+use crate::units::Tokens;
+
+/// Why a design sends a request that was not recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Purpose {
+    /// To keep the cache alive.
+    KeepAlive,
+    /// To summarise the conversation.
+    Compaction,
+}
+
+impl Purpose {
+    /// The name in outputs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::KeepAlive => "keep_alive",
+            Self::Compaction => "compaction",
+        }
+    }
+}
+
+/// What a prompt of a plan is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The recorded request of this place in the history.
+    Recorded(usize),
+    /// One that the design adds.
+    Added {
+        /// The recorded request that it follows.
+        after: usize,
+        purpose: Purpose,
+        output: Tokens,
+    },
+}
+
+/// What a design sends, in the order in which it is sent.
+pub(super) struct Plan<'a> {
+    pub(super) trace: Cow<'a, PromptTrace>,
+    /// Of each prompt; empty where every prompt is the recorded one of its place.
+    pub(super) roles: Vec<Role>,
+}
+
+impl<'a> Plan<'a> {
+    /// The recorded requests as they are.
+    pub(super) fn recorded(trace: &'a PromptTrace) -> Self {
+        Self { trace: Cow::Borrowed(trace), roles: Vec::new() }
+    }
+
+    /// What the prompt at a place is.
+    pub(super) fn role(&self, place: usize) -> Role {
+        self.roles.get(place).copied().unwrap_or(Role::Recorded(place))
+    }
+
+    /// Adds prompts, each where its time belongs; behind those of the same time.
+    pub(super) fn add(&mut self, added: Vec<(Prompt, Role)>) {
+        if added.is_empty() {
+            return;
+        }
+        let roles: Vec<Role> =
+            (0..self.trace.prompts.len()).map(|place| self.role(place)).collect();
+        let trace = self.trace.to_mut();
+        let recorded = std::mem::take(&mut trace.prompts).into_iter().zip(roles);
+        let mut all: Vec<(Option<usize>, (Prompt, Role))> = recorded
+            .enumerate()
+            .map(|(place, sent)| (Some(place), sent))
+            .chain(added.into_iter().map(|sent| (None, sent)))
+            .collect();
+        all.sort_by_key(|(_, (prompt, _))| prompt.start);
+        let mut moved = vec![0; all.len()];
+        for (place, (before, _)) in all.iter().enumerate() {
+            if let Some(before) = before {
+                moved[*before] = place;
+            }
+        }
+        self.roles.clear();
+        for (_, (mut prompt, role)) in all {
+            prompt.predecessor = prompt.predecessor.map(|before| moved[before]);
+            trace.prompts.push(prompt);
+            self.roles.push(role);
+        }
+    }
+}
