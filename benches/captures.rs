@@ -72,6 +72,7 @@ fn conversation(turns: usize, requests: usize) -> PromptTrace {
             predecessor: None,
             is_agent: false,
             total: trace.node(here).end,
+            deleted: Tokens::ZERO,
             basis: Basis::Derived,
             minimum: Tokens(512),
             node: here,

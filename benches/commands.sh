@@ -52,3 +52,19 @@ PY
         i=$((i + 1))
     done
 done
+
+# Twenty strategies at once on real sessions, against `analyze` with its five.
+corpus=../shared/corpus
+if [[ -d $corpus ]]; then
+    twenty=billed,replay,none,5m,1h,mixed,1h-main-5m-agents,5m-main-1h-agents,system-only,last-message,last-two,every-10,four-even,cheapest-layout,5m-pinged,1h-pinged,cheapest-pings,forked-agents,microcompact-60m,optimal
+    echo
+    echo "| corpus | median s |"
+    echo "| --- | --: |"
+    hyperfine -N -i -w 2 -r "$runs" --export-json "$work/corpus.json" \
+        "$cachesim analyze $corpus -q" "$cachesim compare $corpus -q --strategy $twenty" >/dev/null 2>&1
+    python3 - "$work/corpus.json" <<'PY'
+import json, sys
+for one in json.load(open(sys.argv[1]))["results"]:
+    print(f"| `{' '.join(one['command'].split()[1:2])}` | {one['median']:.3f} |")
+PY
+fi

@@ -39,13 +39,25 @@ pub mod difference;
 
 pub mod prompt;
 
+mod content;
+
+pub mod management;
+
 pub mod cache;
 
+pub mod design;
+
 pub mod pricing;
+
+pub mod rollout;
+
+pub mod provider;
 
 pub mod strategy;
 
 pub mod ledger;
+
+pub mod compare;
 
 pub mod context;
 
@@ -54,6 +66,8 @@ pub mod lint;
 pub mod breaks;
 
 pub mod analysis;
+
+pub mod fork;
 
 pub mod report;
 

@@ -3,7 +3,11 @@
 /// `1234567` → `1,234,567`.
 #[must_use]
 pub fn grouped(value: u64) -> String {
-    let digits = value.to_string();
+    grouped_digits(&value.to_string())
+}
+
+/// The digits of a whole number of any size in groups of three.
+pub(crate) fn grouped_digits(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {

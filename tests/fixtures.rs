@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use cachesim::conversation::{build, join};
 use cachesim::input::Source;
+use cachesim::strategy::ALL;
 use cachesim::transcript::load;
+use rust_decimal::Decimal;
 use serde_json::Value;
 
 use crate::common::{json, project, stdout};
@@ -48,6 +50,31 @@ fn every_fixture_gives_its_figures() {
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
 
+/// What is recorded, and replayed with nothing but the rules, need not have the breaks that the
+/// bound keeps.
+#[test]
+fn no_strategy_is_cheaper_than_the_bound() {
+    let bounded = ALL.iter().filter(|strategy| strategy.keeps_content());
+    let names: Vec<&str> = bounded.map(|strategy| strategy.name.as_ref()).collect();
+    let names: Vec<&str> =
+        names.into_iter().filter(|name| !["billed", "replay"].contains(name)).collect();
+    for folder in folders() {
+        let text = fs::read_to_string(folder.join("expected.toml")).expect("expected.toml");
+        let expected: toml::Value = toml::from_str(&text).expect("TOML");
+        let totals = &report_of(&folder, &expected, &names)["totals"];
+        let cost = |name: &str| -> Option<Decimal> {
+            let is_refused = !totals[name]["invalid_requests"].is_null();
+            let cost = totals[name]["cost_usd"].as_str().filter(|_| !is_refused)?;
+            Some(cost.parse().expect("a number"))
+        };
+        let Some(bound) = cost("optimal") else { continue };
+        for name in &names {
+            let is_bounded = cost(name).is_none_or(|cost| cost >= bound);
+            assert!(is_bounded, "{}: {name} is cheaper than {bound}", folder.display());
+        }
+    }
+}
+
 /// The result of the first of two parallel calls hangs off the linear path to the next request.
 #[test]
 fn results_beside_the_path_are_recovered() {
@@ -61,6 +88,10 @@ fn results_beside_the_path_are_recovered() {
 fn report(folder: &Path, expected: &toml::Value) -> Value {
     let strategies: Vec<&str> =
         expected["totals"].as_table().expect("totals").keys().map(String::as_str).collect();
+    report_of(folder, expected, &strategies)
+}
+
+fn report_of(folder: &Path, expected: &toml::Value, strategies: &[&str]) -> Value {
     let strategies = strategies.join(",");
     let mut arguments = vec!["analyze", folder.to_str().expect("a plain path"), "-q"];
     arguments.extend(["--format", "json", "--strategy", &strategies]);

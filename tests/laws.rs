@@ -254,6 +254,7 @@ fn trace_of(leaves: &[Leaf]) -> PromptTrace {
             predecessor: None,
             is_agent: false,
             total: end + Tokens(2),
+            deleted: Tokens::ZERO,
             basis: Basis::Derived,
             minimum: Tokens(1_024),
             node: own,

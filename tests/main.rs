@@ -1,23 +1,34 @@
 //! Tests of the whole program. One binary, so that it is linked once; each module says what it
 //! asks.
 
+mod automatic;
+mod bound;
 mod breaks;
 mod captures;
 mod cli;
 mod common;
+mod compare;
 mod conformance;
 mod context;
 mod corpus;
+mod designs;
 mod differences;
 mod fixtures;
+mod fork;
 mod generated;
 mod laws;
 mod lint;
+mod management;
 mod mutation;
 mod naive;
+mod orderings;
 mod outputs;
 mod placement;
+mod providers;
 mod random_captures;
+mod random_designs;
+mod rollouts;
+mod strategies;
 
 /// A test module that nobody declared above would silently never run.
 #[test]
@@ -26,7 +37,7 @@ fn no_test_file_is_forgotten() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     for entry in std::fs::read_dir(folder).expect("the tests folder") {
         let name = entry.expect("an entry").file_name().into_string().expect("a plain name");
-        if name == "snapshots" {
+        if name == "snapshots" || name.starts_with('.') {
             continue;
         }
         let module = name.trim_end_matches(".rs");

@@ -2,13 +2,18 @@
 //!
 //! This layer knows neither JSON nor money, and nothing of where a prompt came from.
 
+mod automatic;
 mod entries;
 mod outcome;
 mod policy;
+mod prefixes;
 mod refusal;
 mod simulate;
+mod token_ratio;
 
+pub use automatic::{AutomaticCache, AutomaticPolicy, EntryPlaces, simulate_automatic};
 pub use outcome::Outcome;
 pub use policy::{Lookback, Markers, Policy, Reading, Sent, effective};
 pub use refusal::Refusal;
 pub use simulate::{LOOKBACK, simulate};
+pub use token_ratio::TokenRatio;

@@ -15,6 +15,8 @@ pub struct Outcome {
     pub write_5m: Tokens,
     /// Written for an hour.
     pub write_1h: Tokens,
+    /// Written to an automatic cache that charges for it; its entries have no TTL to choose.
+    pub written: Tokens,
     /// Sent in full.
     pub input: Tokens,
     /// What the split rests on.
@@ -29,7 +31,7 @@ impl Outcome {
     /// The whole prompt; nothing for a refused one.
     #[must_use]
     pub fn total(&self) -> Tokens {
-        self.read + self.write_5m + self.write_1h + self.input
+        self.read + self.write_5m + self.write_1h + self.written + self.input
     }
 
     pub(super) fn add_written(&mut self, ttl: Ttl, tokens: Tokens) {

@@ -112,7 +112,7 @@ impl<'a> Cache<'a> {
         // A request knows the sizes in front of its own markers best.
         let own = sent.iter().find(|(marker, _)| marker.node == hit);
         let (end, basis) = own.map_or_else(
-            || (self.trace.node(hit).end, self.trace.node(hit).basis),
+            || (self.trace.end_in(prompt, hit), self.trace.node(hit).basis),
             |(marker, _)| (marker.end, marker.basis),
         );
         Some(Hit { node: hit, end, basis, ttl })

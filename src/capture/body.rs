@@ -195,6 +195,8 @@ struct Walk<'t, 'a> {
     likeness: Likeness,
     canonical: Vec<u8>,
     label: String,
+    /// The role of the message that the walk is in, as canonical JSON.
+    role: Vec<u8>,
 }
 
 impl<'t, 'a> Walk<'t, 'a> {
@@ -211,6 +213,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             likeness: Likeness::default(),
             canonical: Vec::new(),
             label: "model".to_owned(),
+            role: Vec::new(),
         };
         walk.canonical.extend_from_slice(model.as_bytes());
         walk.extend(None, Part::Model, BlockKind::Other, |sizes, _| sizes.frame());
@@ -231,7 +234,9 @@ impl<'t, 'a> Walk<'t, 'a> {
         } else {
             let tokens = tokens(&self.sizes, &self.canonical);
             let bytes = self.keeps_bytes.then(|| self.tree.keep(&self.canonical));
-            self.tree.add(WireNode { hash, parent, part, kind, tokens, bytes })
+            let has_role = self.keeps_bytes && part == Part::MessageStart;
+            let role = has_role.then(|| self.tree.keep(&self.role));
+            self.tree.add(WireNode { hash, parent, part, kind, tokens, bytes, role })
         };
         self.hash = hash;
         self.canonical.clear();
@@ -326,10 +331,11 @@ impl<'t, 'a> Walk<'t, 'a> {
     }
 
     fn message(&mut self, message: &MessageBlocks<'_>) -> Result<(), BodyError> {
-        let mut role = Vec::new();
-        write_canonical(message.role.map_or("null", RawValue::get), &mut role)?;
-        let first = format!("message {}", String::from_utf8_lossy(&role));
-        let text = if role == b"\"assistant\"" { BlockKind::Answer } else { BlockKind::Other };
+        self.role.clear();
+        write_canonical(message.role.map_or("null", RawValue::get), &mut self.role)?;
+        let first = format!("message {}", String::from_utf8_lossy(&self.role));
+        let is_answer = self.role == b"\"assistant\"";
+        let text = if is_answer { BlockKind::Answer } else { BlockKind::Other };
         match &message.content {
             Content::Text(raw) => self.text_block(Part::MessageStart, text, &first, raw),
             Content::Blocks(blocks) => {

@@ -16,6 +16,8 @@ pub struct CaptureOptions {
     pub counting: TokenCounting,
     /// Whether the canonical bytes of every block are kept, each once.
     pub keeps_bytes: bool,
+    /// What the flag `global_scope` of every bundle is taken for; `None` leaves it as recorded.
+    pub global_scope: Option<bool>,
 }
 
 /// The captured requests of one file.

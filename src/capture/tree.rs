@@ -57,6 +57,17 @@ pub struct WireNode {
     pub tokens: u64,
     /// Its canonical bytes, where they are kept.
     pub bytes: Option<Arc<[u8]>>,
+    /// The role of the message that begins here as canonical JSON, where bytes are kept.
+    pub role: Option<Arc<[u8]>>,
+}
+
+impl WireNode {
+    /// Its canonical bytes as text; empty where they are not kept.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        // Canonical bytes are made from text.
+        std::str::from_utf8(self.bytes.as_deref().unwrap_or_default()).unwrap_or_default()
+    }
 }
 
 /// The tree.
@@ -129,6 +140,7 @@ impl WireTree {
             let here = self.find(node.hash).unwrap_or_else(|| {
                 node.parent = node.parent.map(|parent| moved[parent.0 as usize]);
                 node.bytes = node.bytes.map(|bytes| self.keep(&bytes));
+                node.role = node.role.map(|role| self.keep(&role));
                 self.add(node)
             });
             moved.push(here);

@@ -4,7 +4,9 @@ use std::io;
 use std::path::PathBuf;
 
 use super::exit;
+use crate::compare::ExpressionError;
 use crate::pricing::PriceError;
+use crate::strategy::StrategyFileError;
 
 /// A reason to stop.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +28,28 @@ pub(super) enum CliError {
     /// A price file has no prices.
     #[error(transparent)]
     Prices(#[from] PriceError),
+    /// A strategy file is unreadable.
+    #[error("cannot read the strategy file {}: {source}", path.display())]
+    StrategyFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A strategy file has no usable strategies.
+    #[error(transparent)]
+    Strategies(#[from] StrategyFileError),
+    /// An expression cannot be read, or asks for what is not there.
+    #[error("--fail-if '{expression}': {source}")]
+    Expression {
+        /// The expression.
+        expression: String,
+        /// What is wrong and where.
+        source: ExpressionError,
+    },
+    /// An expression holds.
+    #[error("--fail-if '{0}' holds")]
+    GateFailed(String),
     /// The output file cannot be made.
     #[error("cannot write to {}: {source}", path.display())]
     OutputFile {
@@ -54,8 +78,12 @@ impl CliError {
             Self::Usage(_)
             | Self::PriceFile { .. }
             | Self::Prices(_)
+            | Self::StrategyFile { .. }
+            | Self::Strategies(_)
+            | Self::Expression { .. }
             | Self::OutputFile { .. }
             | Self::Write(_) => exit::USAGE,
+            Self::GateFailed(_) => exit::GATE_FAILED,
             Self::NoInput(_) => exit::NO_INPUT,
             Self::DamagedInput => exit::DAMAGED_INPUT,
             Self::NoPrice(_) => exit::NO_PRICE,

@@ -2,6 +2,8 @@
 
 /// Done. Damage in the input without `--strict`, and a closed pipe, are done, too.
 pub(super) const DONE: u8 = 0;
+/// A gate failed: an expression of `compare --fail-if` holds.
+pub(super) const GATE_FAILED: u8 = 1;
 /// The command line cannot be understood, or what it names cannot be written.
 pub(super) const USAGE: u8 = 2;
 /// There was no usable input.

@@ -29,8 +29,7 @@ pub(super) fn read_history(
     output: &OutputArgs,
     options: ReadOptions,
 ) -> Result<History, CliError> {
-    let paths = if input.paths.is_empty() { default_paths()? } else { input.paths.clone() };
-    let discovered = sources(&paths, output)?;
+    let discovered = discovered(input, output)?;
     let history = read_with_progress(discovered, options, output.quiet);
     if !output.quiet {
         name_damage(&history.diagnostics, output.verbose);
@@ -46,6 +45,12 @@ pub(super) fn read_history(
         ));
     }
     Ok(history)
+}
+
+/// The files that the arguments name.
+pub(super) fn discovered(input: &InputArgs, output: &OutputArgs) -> Result<Discovered, CliError> {
+    let paths = if input.paths.is_empty() { default_paths()? } else { input.paths.clone() };
+    sources(&paths, output)
 }
 
 /// The files behind paths, none of which is the output.

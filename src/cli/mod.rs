@@ -4,11 +4,13 @@ mod args;
 mod commands;
 mod error;
 mod exit;
+mod gate;
 mod input;
 mod moment;
 mod output;
 mod prepared;
 mod pricing;
+mod strategies;
 
 use std::panic;
 use std::process::ExitCode;
@@ -46,10 +48,12 @@ fn run(cli: &Cli) -> Result<(), CliError> {
     match &cli.command {
         Command::Analyze(args) => with_threads(args.input.jobs, || commands::analyze(args)),
         Command::Breaks(args) => with_threads(args.input.jobs, || commands::breaks(args)),
+        Command::Compare(args) => with_threads(args.input.jobs, || commands::compare(args)),
         Command::Context(args) => with_threads(args.input.jobs, || commands::context(args)),
         Command::Verify(args) => with_threads(args.input.jobs, || commands::verify(args)),
         Command::Place(args) => commands::place(args),
         Command::Lint(args) => with_threads(args.input.jobs, || commands::lint(args)),
+        Command::Fork(args) => commands::fork(args),
         Command::Prices(args) => commands::prices(args),
     }
 }

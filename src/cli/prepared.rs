@@ -15,7 +15,7 @@ use crate::strategy::{Assumptions, Strategy};
 pub(super) struct Prepared<'a> {
     simulation: &'a SimulationArgs,
     is_quiet: bool,
-    prices: PriceTable,
+    pub(super) prices: PriceTable,
     pub(super) history: History,
     pub(super) selection: Selection,
     pub(super) assumptions: Assumptions,
@@ -30,12 +30,11 @@ impl<'a> Prepared<'a> {
         simulation: &'a SimulationArgs,
         output: &OutputArgs,
         options: ReadOptions,
-        keeps_breaks: bool,
+        assumptions: Assumptions,
     ) -> Result<Self, CliError> {
         let prices = price_table(&simulation.prices, simulation.platform)?;
         let history = read_history(input, output, options)?;
         let selection = select(input, &history)?;
-        let assumptions = simulation.assumptions(keeps_breaks);
         let steps = steps(&history);
         let trace = build(&history, &steps, assumptions.shared_prefix);
         let is_quiet = output.quiet;
@@ -44,8 +43,8 @@ impl<'a> Prepared<'a> {
 
     /// Simulates strategies, and names the models whose cost is unknown.
     pub(super) fn ledger(&self, strategies: &[Strategy]) -> Result<Ledger<'_>, CliError> {
-        let ledger =
-            Ledger::new(&self.history, &self.trace, &self.prices, strategies, &self.assumptions);
+        let Self { history, steps, trace, prices, assumptions, .. } = self;
+        let ledger = Ledger::new(history, steps, trace, prices, strategies, assumptions);
         check_prices(&ledger, &self.selection, self.simulation.strict_prices, self.is_quiet)?;
         Ok(ledger)
     }

@@ -30,6 +30,15 @@ pub(super) fn price_table(
     Ok(table)
 }
 
+/// A model that was asked for by name has no price.
+pub(super) fn unknown_model(table: &PriceTable, name: &str) -> CliError {
+    CliError::Usage(format!(
+        "no price for `{name}` in {}; `cachesim prices list` names the models it has, and \
+         --prices FILE adds others",
+        table.id
+    ))
+}
+
 /// Names the models whose cost is unknown.
 pub(super) fn check_prices(
     ledger: &Ledger<'_>,

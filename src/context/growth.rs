@@ -7,20 +7,14 @@
 
 use rustc_hash::FxHashMap;
 
-use super::estimate::{Ratio, Ratios, weight};
 use super::kind::Kind;
 use super::segment::{Item, ItemId, SegmentId, SegmentTree};
-use super::share::share;
 use crate::basis::Basis;
 use crate::capture::TokenizerFamily;
+use crate::content::{Ratio, Ratios, is_explained, share, weight};
 use crate::conversation::{History, Request, RequestIndex};
 use crate::prompt::{PromptTrace, Step};
 use crate::units::Tokens;
-
-/// What was added may be this many times its estimate, and so many tokens more, before something
-/// must have come in that no line shows.
-const MOST_OF_ESTIMATE: u64 = 2;
-const MOST_BEYOND_ESTIMATE: u64 = 150;
 
 /// Segments of prompts that were rewritten are kept apart up to so many in a session; then only
 /// their sums by kind are, so that no input needs memory in the square of its size.
@@ -212,8 +206,7 @@ impl<'a> Growth<'a> {
         (tokens, basis): (u64, Basis),
     ) -> Option<SegmentId> {
         let estimate = sum(added);
-        let most = estimate.saturating_mul(MOST_OF_ESTIMATE).saturating_add(MOST_BEYOND_ESTIMATE);
-        if added.is_empty() || tokens > most {
+        if added.is_empty() || !is_explained(tokens, estimate) {
             let last = self.push(before, added);
             return self.push_new(last, request, Kind::Unattributed, tokens - estimate);
         }

@@ -60,7 +60,7 @@ impl Kind {
                 ContentKind::UserText => Self::UserText,
                 ContentKind::File => Self::Files,
                 ContentKind::AgentReport => Self::AgentReports,
-                ContentKind::Reminder => Self::Reminders,
+                ContentKind::Reminder | ContentKind::Skill => Self::Reminders,
                 ContentKind::Command => Self::Commands,
                 ContentKind::Summary => Self::Summaries,
             },

@@ -7,12 +7,10 @@
 
 mod captured;
 mod carry;
-mod estimate;
 mod growth;
 mod kind;
 mod segment;
 mod session;
-mod share;
 mod whole;
 
 pub use carry::{Carrying, Charge};

@@ -6,11 +6,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::captured::CapturedPaths;
 use super::carry::{Carrier, Carrying};
-use super::estimate::Ratios;
 use super::growth::Growth;
 use super::kind::Kind;
 use super::segment::{SegmentId, SegmentTree};
 use crate::basis::Basis;
+use crate::content::Ratios;
 use crate::conversation::RequestIndex;
 use crate::id::Symbol;
 use crate::ledger::{Ledger, Session, StrategyColumn, Totals};

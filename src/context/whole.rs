@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::estimate::Ratios;
 use super::kind::Kind;
 use super::session::{Bill, CarriedItem, KindTotals, SessionContext, Sources, dearest, sort_kinds};
+use crate::content::Ratios;
 use crate::ledger::{Ledger, Selection};
 use crate::prompt::{PromptTrace, Step};
 

@@ -49,7 +49,7 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
     contents.sort_by_key(|(index, _)| *index);
     let mut conversations = Vec::new();
     let mut captures = Vec::new();
-    let mut harness = Harness::new();
+    let mut harness = Harness::with_global_scope(options.global_scope);
     for (index, content) in contents {
         match content {
             Content::Transcript(conversation) => conversations.push(conversation),
@@ -74,7 +74,8 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
 fn read_source(source: &Source, options: ReadOptions) -> Content {
     match OpenSource::open(source) {
         Ok(open) => match open.format {
-            Format::Transcript => Content::Transcript(build(load_open(open))),
+            // A rollout is named as another program's file.
+            Format::Transcript | Format::Rollout => Content::Transcript(build(load_open(open))),
             Format::Capture => Content::Captures(load_captures(open, options)),
             Format::Bundle => {
                 let is_file = matches!(source.location, Location::File(_));

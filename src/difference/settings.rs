@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::kind::DifferenceKind;
 
 /// A setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Setting {
     Citations,
     Speed,
@@ -67,6 +68,12 @@ impl Setting {
     }
 }
 
+/// Whether a value of `thinking`, given as canonical JSON, says that there is to be none.
+pub(crate) fn disables_thinking(value: &str) -> bool {
+    let value: Value = serde_json::from_str(value).unwrap_or_default();
+    value["type"] == "disabled"
+}
+
 /// A setting with two values, each as canonical JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SettingChange<'a> {
@@ -89,6 +96,21 @@ pub(crate) fn setting_changes<'a>(before: &'a str, after: &'a str) -> Vec<Settin
         (before != after).then_some(SettingChange { setting, before, after })
     };
     Setting::ALL.into_iter().filter_map(change).collect()
+}
+
+/// The canonical bytes of a node of settings whose values are replaced by those that `rewrite` gives for
+/// them. A node in which nothing is replaced comes out as it went in.
+pub(crate) fn rewrite_settings<'a>(
+    node: &'a str,
+    mut rewrite: impl FnMut(Setting, &'a str) -> &'a str,
+) -> String {
+    let values = values(node);
+    let member = |setting: Setting| {
+        let value = rewrite(setting, values.get(setting.name())?.get());
+        Some(format!("\"{}\":{value}", setting.name()))
+    };
+    let members: Vec<String> = Setting::ALL.into_iter().filter_map(member).collect();
+    format!("{{{}}}", members.join(","))
 }
 
 fn values(node: &str) -> BTreeMap<&str, &RawValue> {

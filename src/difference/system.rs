@@ -1,9 +1,12 @@
 //! How the system prompts of two requests differ.
 
+use serde::Deserialize;
+
 use super::compare::{Difference, Pair};
 use super::kind::DifferenceKind;
 use super::overlap::differing;
 use super::value::{SAME_IN_OTHER_BYTES, says_the_same};
+use crate::input::Text;
 
 /// How the attribution line of Claude Code begins.
 const ATTRIBUTION: &str = "x-anthropic-billing-header";
@@ -11,6 +14,21 @@ const ATTRIBUTION: &str = "x-anthropic-billing-header";
 /// Whether a block of the system prompt is the client's attribution line.
 pub(crate) fn is_attribution(text: &str) -> bool {
     text.contains(ATTRIBUTION)
+}
+
+/// A text block, as far as it matters.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct TextBlock<'a> {
+    #[serde(borrow)]
+    text: Text<'a>,
+}
+
+/// Whether a block of the system prompt, given by its canonical bytes, begins with the client's
+/// attribution line.
+pub(crate) fn begins_with_attribution(block: &str) -> bool {
+    let read = || serde_json::from_str::<TextBlock<'_>>(block).unwrap_or_default();
+    is_attribution(block) && read().text.as_str().is_some_and(|text| text.starts_with(ATTRIBUTION))
 }
 
 /// Each block that is another one now; where their number differs, all of them as one difference.

@@ -35,6 +35,8 @@ pub(super) struct Flags<'a> {
 pub(super) struct SystemFlags<'a> {
     /// The static part may be cached for everyone.
     pub(super) allows_global_scope: bool,
+    /// Neither the tools nor the provider forbid that.
+    pub(super) may_have_global_scope: bool,
     pub(super) identities: Vec<Cow<'a, str>>,
 }
 
@@ -68,12 +70,17 @@ impl<'a> SystemFlags<'a> {
         let has_global_scope = is_not_off(flags, "global_scope")?;
         // They stand in front of the system prompt and differ from one installation to the next.
         let has_user_tools = is_set(flags, "upfront_mcp_tools")?;
+        let may_have_global_scope = !has_user_tools && provider == DEFAULT_PROVIDER;
         Ok(Self {
-            allows_global_scope: has_global_scope
-                && !has_user_tools
-                && provider == DEFAULT_PROVIDER,
+            allows_global_scope: has_global_scope && may_have_global_scope,
+            may_have_global_scope,
             identities: strings_or(flags, "identity_prefixes", &IDENTITIES)?,
         })
+    }
+
+    /// Takes the flag `global_scope` for another one.
+    pub(super) fn set_global_scope(&mut self, has_global_scope: bool) {
+        self.allows_global_scope = has_global_scope && self.may_have_global_scope;
     }
 }
 
@@ -145,6 +152,22 @@ mod tests {
         let bedrock = read(r#"{"bedrock_1h":true,"provider":"bedrock"}"#).expect("flags");
         assert!(bedrock.ttl.has_bedrock_hour);
         assert!(!bedrock.system.allows_global_scope);
+    }
+
+    #[test]
+    fn a_scope_can_be_set_where_nothing_else_forbids_it() {
+        for (flags, allows) in [
+            ("{}", true),
+            (r#"{"global_scope":false}"#, true),
+            (r#"{"upfront_mcp_tools":true}"#, false),
+            (r#"{"provider":"bedrock"}"#, false),
+        ] {
+            let mut system = read(flags).expect("flags").system;
+            system.set_global_scope(true);
+            assert_eq!(system.allows_global_scope, allows, "{flags}");
+            system.set_global_scope(false);
+            assert!(!system.allows_global_scope, "{flags}");
+        }
     }
 
     #[test]

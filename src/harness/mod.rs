@@ -24,3 +24,4 @@ mod writer;
 pub use error::BundleError;
 pub(crate) use lines::place_lines;
 pub use place::{Harness, Placed};
+pub(crate) use tool::{ToolRank, tool_rank};

@@ -30,6 +30,8 @@ use super::{system, tool};
 pub struct Harness {
     /// Records that name no session share one.
     sessions: FxHashMap<Option<String>, Session>,
+    /// What the flag `global_scope` of every record is taken for.
+    global_scope: Option<bool>,
 }
 
 /// What became of a bundle record: the text of one JSON object on one line, without a line end.
@@ -57,10 +59,21 @@ impl Harness {
         Self::default()
     }
 
+    /// One that has seen no session, and takes the flag `global_scope` of every record for this one
+    /// where there is one: with it, what stands before the boundary of a system prompt is cached for
+    /// everyone, unless the tools or the provider forbid it.
+    #[must_use]
+    pub fn with_global_scope(global_scope: Option<bool>) -> Self {
+        Self { global_scope, ..Self::default() }
+    }
+
     /// Places one bundle record, given as the text of one JSON object. An error leaves all
     /// sessions as they were.
     pub fn place(&mut self, record: &str) -> Result<Placed, BundleError> {
-        let bundle = Bundle::read(record)?;
+        let mut bundle = Bundle::read(record)?;
+        if let Some(global_scope) = self.global_scope {
+            bundle.flags.system.set_global_scope(global_scope);
+        }
         if bundle.prompt.system.iter().any(Part::lacks_reason) {
             return Ok(Placed::Refused(on_one_line(refusal(&bundle))));
         }

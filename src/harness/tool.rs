@@ -2,11 +2,13 @@
 //! that connects does not move the built-in ones. Tools carry no marker. (Claude Code 2.1.88, as
 //! documented.)
 
+use std::borrow::Cow;
+
 use serde_json::value::RawValue;
 
 use super::block::Block;
 use super::error::BundleError;
-use super::raw::unexpected;
+use super::raw::{Object, unexpected};
 use super::writer::write_list;
 
 /// What the names of tools begin with that come from an MCP server.
@@ -23,10 +25,25 @@ pub(super) fn sorted(tools: Vec<&RawValue>) -> Result<Vec<Block<'_>>, BundleErro
         let block = Block::read(tool, PATH);
         let object = block.object().ok_or_else(|| unexpected(PATH, Some(tool), "an object"))?;
         let name = object.string("name")?.unwrap_or_default();
-        blocks.push((name.starts_with(MCP_PREFIX), name, block));
+        blocks.push((rank(name), block));
     }
-    blocks.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-    Ok(blocks.into_iter().map(|(_, _, block)| block).collect())
+    blocks.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(blocks.into_iter().map(|(_, block)| block).collect())
+}
+
+/// By what tools are ordered: whether it is of an MCP server, then its name.
+pub(crate) type ToolRank<'a> = (bool, Cow<'a, str>);
+
+fn rank(name: Cow<'_, str>) -> ToolRank<'_> {
+    (name.starts_with(MCP_PREFIX), name)
+}
+
+/// By what a tool, given as JSON, is ordered; anything without a name that is text as one of the empty
+/// name.
+pub(crate) fn tool_rank(tool: &str) -> ToolRank<'_> {
+    let object = serde_json::from_str(tool).ok().and_then(|tool| Object::read(tool, PATH));
+    let name = object.and_then(|object| object.string("name").ok().flatten());
+    rank(name.unwrap_or_default())
 }
 
 pub(super) fn write(text: &mut String, tools: &[Block<'_>]) {

@@ -10,6 +10,8 @@ use super::lines::Chunk;
 pub(crate) enum Format {
     /// Claude Code's transcript, or anything unknown.
     Transcript,
+    /// A Codex rollout, which only a reader that is asked for it reads.
+    Rollout,
     /// Captured requests, as capture records or as the exchanges of a claude-trace log.
     Capture,
     /// Prompt parts whose markers are not placed yet.
@@ -19,12 +21,17 @@ pub(crate) enum Format {
 /// What some editors put in front of a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// The types of a rollout's lines.
+const ROLLOUT_LINE_TYPES: [&str; 5] =
+    ["session_meta", "turn_context", "event_msg", "response_item", "compacted"];
+
 /// The keys that tell formats apart.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Probe<'a> {
     request: Shape<Presence>,
     prompt: Shape<Presence>,
+    payload: Shape<Presence>,
     #[serde(borrow)]
     r#type: Text<'a>,
 }
@@ -49,7 +56,9 @@ impl Format {
         } else if probe.prompt.0.is_some() {
             Some(Self::Bundle)
         } else {
-            probe.r#type.as_str().map(|_| Self::Transcript)
+            let name = probe.r#type.as_str()?;
+            let is_rollout = probe.payload.0.is_some() && ROLLOUT_LINE_TYPES.contains(&name);
+            Some(if is_rollout { Self::Rollout } else { Self::Transcript })
         }
     }
 }

@@ -11,7 +11,8 @@ use crate::cache::Outcome;
 use crate::conversation::{History, RequestIndex};
 use crate::input::{PromptSplit, Usage};
 use crate::pricing::{Billing, PriceContext, PriceTable, Rates, RequestRates, price_context};
-use crate::prompt::PromptTrace;
+use crate::prompt::{PromptTrace, Step};
+use crate::provider::{Provider, token_ratio};
 use crate::strategy::{Added, Assumptions, Material, Simulated, Strategy};
 use crate::units::Tokens;
 
@@ -31,6 +32,24 @@ impl StrategyColumn {
     #[must_use]
     pub fn outcomes(&self) -> Option<&[Outcome]> {
         self.simulated.as_ref().map(|simulated| simulated.outcomes.as_slice())
+    }
+
+    /// The other provider that serves the requests, if any.
+    fn provider(&self) -> Option<&'static Provider> {
+        self.simulated.as_ref()?.provider
+    }
+
+    /// The design that a search has chosen, in words.
+    #[must_use]
+    pub fn chosen(&self) -> Option<String> {
+        self.simulated.as_ref()?.chosen.as_ref().map(ToString::to_string)
+    }
+
+    /// The request whose model a request is sent to.
+    fn priced_as(&self, index: RequestIndex) -> RequestIndex {
+        let totals = self.simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
+        let sent = totals.and_then(|totals| totals.get(index.0));
+        sent.map_or(index, |sent| RequestIndex(sent.priced_as))
     }
 
     /// What the strategy sends besides, behind a request.
@@ -61,6 +80,7 @@ impl<'a> Ledger<'a> {
     #[must_use]
     pub fn new(
         history: &'a History,
+        steps: &[Step],
         trace: &PromptTrace,
         prices: &'a PriceTable,
         strategies: &[Strategy],
@@ -68,12 +88,26 @@ impl<'a> Ledger<'a> {
     ) -> Self {
         let totals: Vec<Tokens> = trace.prompts.iter().map(|prompt| prompt.total).collect();
         let rates = RequestRates::new(history, prices, totals.iter().copied());
-        let material = Material { trace, rates: &rates, assumptions };
+        let material = Material { history, steps, trace, rates: &rates, assumptions };
+        let of_providers = PriceTable::of_providers();
         let column = |strategy: &Strategy| {
             let simulated = strategy.simulate(material);
+            if let Some(provider) = simulated.as_ref().and_then(|simulated| simulated.provider) {
+                let rates = history.requests.iter().zip(&totals).map(|(request, total)| {
+                    let total = token_ratio(history.symbols.text(request.model)).of(*total);
+                    provider.rates(&of_providers, provider.model, request.start, total)
+                });
+                let rates = Some(rates.collect());
+                return StrategyColumn { strategy: strategy.clone(), simulated, rates };
+            }
             let totals = simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
-            let rates =
-                totals.map(|totals| RequestRates::new(history, prices, totals.iter().copied()));
+            let rates = totals.map(|sent| {
+                let as_sent = sent.iter().map(|sent| {
+                    let model = RequestIndex(sent.priced_as);
+                    prices.rates(&price_context(history, model, sent.total))
+                });
+                as_sent.collect()
+            });
             StrategyColumn { strategy: strategy.clone(), simulated, rates }
         };
         let columns = strategies.par_iter().map(column).collect();
@@ -98,9 +132,17 @@ impl<'a> Ledger<'a> {
         let history = self.history;
         let request = history.request(index);
         let usage = request.usage.as_ref();
-        let (billing, basis, refusal) = match column.outcomes() {
-            None => (billing_of(&usage?.prompt, usage?.output), Basis::Measured, None),
-            Some(outcomes) => {
+        let model = history.symbols.text(request.model);
+        let provider = column.provider();
+        let (billing, basis, refusal) = match (column.outcomes(), provider) {
+            (None, _) => (billing_of(&usage?.prompt, usage?.output), Basis::Measured, None),
+            (Some(outcomes), Some(_)) => {
+                let outcome = &outcomes[index.0];
+                let output = usage.map_or(Tokens::ZERO, |usage| usage.output);
+                let output = token_ratio(model).of(output);
+                (Provider::billing(outcome, output), outcome.basis.max(Basis::Estimated), None)
+            }
+            (Some(outcomes), None) => {
                 let outcome = &outcomes[index.0];
                 (simulated_billing(usage, outcome), outcome.basis, outcome.refusal)
             }
@@ -110,7 +152,8 @@ impl<'a> Ledger<'a> {
         Some(Row {
             strategy: &column.strategy.name,
             request: index,
-            model: history.symbols.text(request.model),
+            model: provider
+                .map_or_else(|| history.model(column.priced_as(index)), |provider| provider.model),
             billing,
             is_output_known: usage.is_some() || refusal.is_some(),
             basis,
@@ -139,7 +182,7 @@ impl<'a> Ledger<'a> {
                 refusal: added.outcome.refusal,
                 iteration: None,
                 added: Some((added.purpose, added.at)),
-                cost: self.rates_of(index).map(|rates| billing.cost(rates)),
+                cost: self.rates_under(column, index).map(|rates| billing.cost(rates)),
             }
         })
     }

@@ -16,21 +16,11 @@ pub struct RequestRates {
     rate_of: Vec<Option<u32>>,
 }
 
-impl RequestRates {
-    /// Looks up the rates of every request, whose prompts have these sizes.
-    ///
-    /// # Panics
-    /// With 2³² different rates.
-    #[must_use]
-    pub fn new(
-        history: &History,
-        prices: &PriceTable,
-        prompt_totals: impl IntoIterator<Item = Tokens>,
-    ) -> Self {
+impl FromIterator<Option<Rates>> for RequestRates {
+    fn from_iter<I: IntoIterator<Item = Option<Rates>>>(of_requests: I) -> Self {
         let mut found = Self::default();
         let mut known: FxHashMap<Rates, u32> = FxHashMap::default();
-        for (index, total) in prompt_totals.into_iter().enumerate() {
-            let rates = prices.rates(&price_context(history, RequestIndex(index), total));
+        for rates in of_requests {
             let place = rates.map(|rates| {
                 *known.entry(rates).or_insert_with(|| {
                     found.rates.push(rates);
@@ -40,6 +30,21 @@ impl RequestRates {
             found.rate_of.push(place);
         }
         found
+    }
+}
+
+impl RequestRates {
+    /// Looks up the rates of every request, whose prompts have these sizes.
+    #[must_use]
+    pub fn new(
+        history: &History,
+        prices: &PriceTable,
+        prompt_totals: impl IntoIterator<Item = Tokens>,
+    ) -> Self {
+        let totals = prompt_totals.into_iter().enumerate();
+        totals
+            .map(|(index, total)| prices.rates(&price_context(history, RequestIndex(index), total)))
+            .collect()
     }
 
     /// What the tokens of a request cost; `None` where its model has no price.

@@ -13,6 +13,9 @@ use crate::units::{Picodollars, Tokens};
 /// The table compiled in.
 const BUILT_IN: &str = include_str!("../../prices/anthropic.toml");
 
+/// The prices of providers with automatic caches, compiled in, too.
+const OF_PROVIDERS: &str = include_str!("../../prices/providers.toml");
+
 /// The schema of a price file.
 const SCHEMA: &str = "cachesim.prices/v1";
 
@@ -98,6 +101,16 @@ impl PriceTable {
     #[must_use]
     pub fn built_in() -> Self {
         Self::parse(BUILT_IN, "built-in prices").expect("the compiled-in prices are well-formed")
+    }
+
+    /// The prices of providers with automatic caches.
+    ///
+    /// # Panics
+    /// Never: a test reads the same text.
+    #[must_use]
+    pub fn of_providers() -> Self {
+        Self::parse(OF_PROVIDERS, "providers' prices")
+            .expect("the compiled-in prices are well-formed")
     }
 
     /// Lays the models of a file over this table: our TOML, or LiteLLM's JSON.
@@ -216,8 +229,10 @@ struct RateFile {
     #[serde(default)]
     speed: SpeedFile,
     input: String,
-    cache_write_5m: String,
-    cache_write_1h: String,
+    /// For both TTLs, or for caches that have none to choose.
+    cache_write: Option<String>,
+    cache_write_5m: Option<String>,
+    cache_write_1h: Option<String>,
     cache_read: String,
     output: String,
 }
@@ -249,6 +264,7 @@ impl Reader<'_> {
 
     fn rate(&self, rate: &RateFile) -> Result<Rate, PriceError> {
         let price = |text: &str| self.value(text, "price in dollars a million tokens", per_million);
+        let (write_5m, write_1h) = self.write_prices(rate)?;
         Ok(Rate {
             from: self.date(rate.from)?,
             until: self.date(rate.until)?,
@@ -259,12 +275,29 @@ impl Reader<'_> {
             },
             rates: Rates {
                 input: price(&rate.input)?,
-                cache_write_5m: price(&rate.cache_write_5m)?,
-                cache_write_1h: price(&rate.cache_write_1h)?,
+                cache_write_5m: price(write_5m)?,
+                cache_write_1h: price(write_1h)?,
                 cache_read: price(&rate.cache_read)?,
                 output: price(&rate.output)?,
             },
         })
+    }
+
+    /// The prices of writes for five minutes and for an hour: one each, one for both, or none,
+    /// where they cost what input costs.
+    fn write_prices<'r>(&self, rate: &'r RateFile) -> Result<(&'r str, &'r str), PriceError> {
+        match (&rate.cache_write_5m, &rate.cache_write_1h, &rate.cache_write) {
+            (Some(write_5m), Some(write_1h), None) => Ok((write_5m, write_1h)),
+            (None, None, Some(write)) => Ok((write, write)),
+            (None, None, None) => Ok((&rate.input, &rate.input)),
+            (Some(write), _, _) | (None, Some(write), _) => Err(PriceError::Value {
+                file: self.file.to_owned(),
+                model: self.model.to_owned(),
+                value: write.clone(),
+                expected: "set of write prices: `cache_write`, or `cache_write_5m` and \
+                           `cache_write_1h`",
+            }),
+        }
     }
 
     fn multiplier(&self, text: Option<&str>) -> Result<Multiplier, PriceError> {
@@ -306,6 +339,55 @@ mod tests {
                 assert!(cache_read < input && input < cache_write_5m, "{}", model.id);
                 assert!(cache_write_5m < cache_write_1h && input < output, "{}", model.id);
             }
+        }
+    }
+
+    #[test]
+    fn the_table_of_providers_is_well_formed() {
+        let table = PriceTable::of_providers();
+        assert!(table.models().count() > 30);
+        for model in table.models() {
+            for rate in &model.rates {
+                let Rates { input, cache_write_5m, cache_write_1h, cache_read, output } =
+                    rate.rates;
+                assert!(cache_read < input && input < output, "{}", model.id);
+                assert!(cache_write_5m == cache_write_1h, "{}", model.id);
+                let is_charged = cache_write_5m != input;
+                assert!(!is_charged || cache_write_5m.0 * 4 == input.0 * 5, "{}", model.id);
+            }
+        }
+    }
+
+    #[test]
+    fn a_lonely_write_price_is_an_error() {
+        let rates = |writes: &str| {
+            let text = format!(
+                r#"
+                schema = "cachesim.prices/v1"
+                id = "x"
+                as_of = "2026-11-01"
+                [[model]]
+                id = "m"
+                [[model.rate]]
+                input = "2"
+                cache_read = "1"
+                output = "9"
+                {writes}
+                "#
+            );
+            let table = PriceTable::parse(&text, "x.toml")?;
+            Ok::<_, PriceError>(table.find("m").expect("the model").rates[0].rates)
+        };
+        assert_eq!(rates("").expect("none").cache_write_1h, Picodollars(2_000_000));
+        let one = rates(r#"cache_write = "2.5""#).expect("one for both");
+        assert_eq!(one.cache_write_5m, Picodollars(2_500_000));
+        assert_eq!(one.cache_write_1h, Picodollars(2_500_000));
+        for writes in [
+            r#"cache_write_5m = "3""#,
+            r#"cache_write_1h = "3""#,
+            "cache_write = \"3\"\ncache_write_5m = \"3\"",
+        ] {
+            assert!(rates(writes).expect_err(writes).to_string().contains("cache_write_1h"));
         }
     }
 

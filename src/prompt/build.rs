@@ -34,7 +34,8 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
     for ((request, step), calibrated) in history.of_transcripts().iter().zip(steps).zip(&calibrated)
     {
         let (system_prefix, shared_prefix) = prefixes(history, step, calibrated, shared);
-        let system_prefix = system_prefix.min(request.prompt_total());
+        let system_prefix =
+            system_prefix.min(request.prompt_total()).min(largest_system_prefix(history, step));
         let (node, background) = tree.add_nodes(request, step, calibrated);
         let first_marker = tree.trace.markers.len();
         tree.add_markers(request, step, calibrated, system_prefix);
@@ -52,6 +53,7 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
             predecessor: request.predecessor.map(|before| before.0),
             is_agent: request.agent.is_some(),
             total: request.prompt_total(),
+            deleted: Tokens::ZERO,
             basis: Basis::Derived,
             minimum: minimum_prefix(model, request.start),
             node,
@@ -84,6 +86,15 @@ fn prefixes(
         SharedPrefix::Cold => (opening, Tokens::ZERO),
         SharedPrefix::Warm => (opening, opening),
     }
+}
+
+/// Tools and system prompt of a chain are no longer than what its first request had cached, or than
+/// the whole of its prompt where that is the request at hand, whose split is not looked at.
+fn largest_system_prefix(history: &History, step: &Step) -> Tokens {
+    let opening = &history.request(step.opening).recorded().prompt;
+    let is_itself = matches!(step.kind, StepKind::Opening | StepKind::ModelChange);
+    let cached = opening.cached_end();
+    if is_itself || cached == Tokens::ZERO { opening.total() } else { cached }
 }
 
 /// The tree while it grows.

@@ -14,7 +14,7 @@ use super::tail::COMMON_TAIL;
 use super::trace::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
 use crate::basis::Basis;
 use crate::capture::{
-    BlockKind, Part, TokenCounting, WireMarker, WireNodeId, WireRequest, WireTree,
+    BlockKind, Part, TokenCounting, WireMarker, WireNode, WireNodeId, WireRequest, WireTree,
 };
 use crate::conversation::{History, Request, RequestIndex};
 use crate::id::Symbol;
@@ -64,6 +64,7 @@ pub(super) fn add_captured(
             predecessor: request.predecessor.map(|before| before.0),
             is_agent: request.agent.is_some(),
             total: total.tokens,
+            deleted: Tokens::ZERO,
             basis: total.basis,
             minimum: minimum_prefix(
                 canonical_name(history.symbols.text(request.model)),
@@ -135,22 +136,30 @@ fn broken_read(request: &Request, step: &Step) -> Option<Tokens> {
 fn add_nodes(trace: &mut PromptTrace, tree: &WireTree) {
     let first = trace.nodes.len();
     for wire in &tree.nodes {
-        let parent = wire.parent.map(|parent| NodeId(first + parent.0 as usize));
-        let before = parent.map(|parent| *trace.node(parent));
-        let (positions, blocks) = before.map_or((0, 0), |node| (node.positions, node.blocks));
-        let kind_before = wire.parent.map(|parent| tree.node(parent).kind);
-        let is_block = u32::from(wire.part.is_block());
-        let continues = kind_before.is_some_and(|before| wire.kind.continues_run(before));
-        trace.nodes.push(Node {
-            parent,
-            end: Tokens::ZERO,
-            basis: Basis::Estimated,
-            positions: positions + if continues { 0 } else { is_block },
-            blocks: blocks + is_block,
-            level: level(wire.part),
-            is_markable: wire.part.is_block() && wire.kind != BlockKind::Thinking,
-            session: None,
+        let before = wire.parent.map(|parent| {
+            let id = NodeId(first + parent.0 as usize);
+            (id, trace.node(id), tree.node(parent).kind)
         });
+        let node = node_behind(before, wire);
+        trace.nodes.push(node);
+    }
+}
+
+/// The node that a block adds behind another one, which is given with the kind of its own block; still
+/// without a size.
+pub(crate) fn node_behind(before: Option<(NodeId, &Node, BlockKind)>, wire: &WireNode) -> Node {
+    let (positions, blocks) = before.map_or((0, 0), |(_, node, _)| (node.positions, node.blocks));
+    let is_block = u32::from(wire.part.is_block());
+    let continues = before.is_some_and(|(_, _, kind)| wire.kind.continues_run(kind));
+    Node {
+        parent: before.map(|(id, ..)| id),
+        end: Tokens::ZERO,
+        basis: Basis::Estimated,
+        positions: positions + if continues { 0 } else { is_block },
+        blocks: blocks + is_block,
+        level: level(wire.part),
+        is_markable: wire.part.is_block() && wire.kind != BlockKind::Thinking,
+        session: None,
     }
 }
 

@@ -52,9 +52,9 @@ const MINIMUMS: &[Minimum] = &[
     always("claude-3-haiku", 2_048),
 ];
 
-/// The minimum of `model` (its canonical id) on the day of `at`.
+/// The minimum of `model` (its canonical id) on the day of `at`, in tokens.
 #[must_use]
-pub(super) fn minimum_prefix(model: &str, at: Millis) -> Tokens {
+pub fn minimum_prefix(model: &str, at: Millis) -> Tokens {
     let Some(family) =
         MINIMUMS.iter().map(|row| row.family).find(|family| model.starts_with(family))
     else {

@@ -17,6 +17,8 @@ mod trace;
 mod version;
 
 pub use build::{SharedPrefix, build};
+pub(crate) use captured::node_behind;
+pub use minimum::minimum_prefix;
 pub(crate) use paths::Paths;
 pub use recorded_break::{is_break, recorded_shortfall};
 pub use step::{Step, StepKind, steps};

@@ -16,7 +16,7 @@ pub(crate) struct Place {
 }
 
 /// The paths of a tree.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Paths {
     places: Vec<Place>,
     /// For each path, the node in front of its first one.
@@ -88,8 +88,14 @@ impl Paths {
 
     /// The pieces of paths from a node to the root: on each, how far down the prefix reaches.
     pub(crate) fn pieces(&self, node: NodeId) -> impl Iterator<Item = Place> + '_ {
-        std::iter::successors(Some(self.place(node)), |piece| {
-            self.before[piece.path as usize].map(|node| self.place(node))
+        self.ends(node).map(|(_, piece)| piece)
+    }
+
+    /// The same pieces, each with its last node.
+    pub(crate) fn ends(&self, node: NodeId) -> impl Iterator<Item = (NodeId, Place)> + '_ {
+        let with_place = |node| (node, self.place(node));
+        std::iter::successors(Some(with_place(node)), move |(_, piece)| {
+            self.before[piece.path as usize].map(with_place)
         })
     }
 }

@@ -10,7 +10,7 @@
 //! that shows what was already warm. Its split into read, written and input is not here.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::paths::Paths;
 use crate::basis::Basis;
@@ -100,6 +100,9 @@ pub struct Prompt {
     pub is_agent: bool,
     /// The size of the whole prompt.
     pub total: Tokens,
+    /// What the service deletes of the prefixes in front of it, by edits that change no byte
+    /// (`cache_edits`).
+    pub deleted: Tokens,
     /// What that size rests on.
     pub basis: Basis,
     /// The shortest prefix its model caches.
@@ -131,20 +134,41 @@ pub struct PromptTrace {
     pub markers: Vec<Marker>,
     /// The prompts, in the order of the history's requests.
     pub prompts: Vec<Prompt>,
-    paths: OnceLock<Paths>,
+    /// Shared by copies, which mostly differ in their markers alone.
+    paths: OnceLock<Arc<Paths>>,
 }
 
 impl PromptTrace {
+    /// A trace of its parts.
+    #[must_use]
+    pub fn new(nodes: Vec<Node>, markers: Vec<Marker>, prompts: Vec<Prompt>) -> Self {
+        Self { nodes, markers, prompts, paths: OnceLock::new() }
+    }
+
     /// The node behind an id.
     #[must_use]
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0]
     }
 
+    /// Adds a node behind those there are; its parent is one of them.
+    pub fn add_node(&mut self, node: Node) -> NodeId {
+        // A copy of a trace brings along the paths of the tree as it was.
+        self.paths.take();
+        self.nodes.push(node);
+        NodeId(self.nodes.len() - 1)
+    }
+
     /// The markers of a prompt.
     #[must_use]
     pub fn markers_of(&self, prompt: &Prompt) -> &[Marker] {
         &self.markers[prompt.markers.clone()]
+    }
+
+    /// The size that a prefix has in a prompt which does not mark it itself.
+    #[must_use]
+    pub fn end_in(&self, prompt: &Prompt, node: NodeId) -> Tokens {
+        self.node(node).end.saturating_sub(prompt.deleted).min(prompt.total)
     }
 
     /// A node and all before it, from its end to the root.
@@ -158,14 +182,20 @@ impl PromptTrace {
         self.paths().common(one, other)
     }
 
+    /// The longest prefix of a node for which something holds that holds for all before it.
+    #[must_use]
+    pub fn last_on_the_way(&self, node: NodeId, holds: impl Fn(NodeId) -> bool) -> Option<NodeId> {
+        self.paths().last_on_the_way(node, holds)
+    }
+
     /// The longest prefix of a node that has at most so many blocks.
     #[must_use]
     pub fn ancestor_with_blocks(&self, node: NodeId, blocks: u32) -> Option<NodeId> {
-        self.paths().last_on_the_way(node, |node| self.node(node).blocks <= blocks)
+        self.last_on_the_way(node, |node| self.node(node).blocks <= blocks)
     }
 
-    /// The tree cut into long paths; made once, when the tree is complete.
+    /// The tree cut into long paths; made once for a tree.
     pub(crate) fn paths(&self) -> &Paths {
-        self.paths.get_or_init(|| Paths::new(&self.nodes))
+        self.paths.get_or_init(|| Arc::new(Paths::new(&self.nodes)))
     }
 }

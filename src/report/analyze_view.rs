@@ -2,6 +2,7 @@
 //! strategy.
 
 use super::document::{Align, Document, Grid};
+use super::managed::managed;
 use super::number::{
     bytes, counted, dollar_difference, dollars, duration, grouped, moment, percent,
     percent_difference, relative, short_moment, tokens, whole_percent,
@@ -326,6 +327,9 @@ fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
              of the prompts alone, without output.",
             counted(unknown, "request", "requests")
         ));
+    }
+    for managed in managed(ledger) {
+        document.text(managed.note());
     }
     if bounds > 0 {
         document.text(format!(

@@ -1,12 +1,23 @@
 //! Numbers for people. Machine formats carry the exact ones.
 
+use crate::fork::Equivalents;
 use crate::units::{Millis, Picodollars, Tokens};
 pub(super) use crate::wording::duration;
+use crate::wording::grouped_digits;
 pub use crate::wording::{counted, grouped};
 
 /// A count of tokens.
 pub(super) fn tokens(value: Tokens) -> String {
     grouped(value.0)
+}
+
+/// Input-token equivalents; exact, as a calculator's are.
+pub(super) fn equivalents(value: Equivalents) -> String {
+    let text = value.to_string();
+    match text.split_once('.') {
+        Some((whole, fraction)) => format!("{}.{fraction}", grouped_digits(whole)),
+        None => grouped_digits(&text),
+    }
 }
 
 /// Dollars with two decimals, or four below ten dollars; `unknown` without a price.
@@ -112,6 +123,8 @@ mod tests {
         assert_eq!(dollar_difference(Some(Picodollars(500_000_000_000))), "+$0.5000");
         assert_eq!(dollars(None), "unknown");
         assert_eq!(percent(Some(0.98765)), "98.8 %");
+        assert_eq!(equivalents(Equivalents(31_315_000_000)), "31,315");
+        assert_eq!(equivalents(Equivalents(1_250_100_000)), "1,250.1");
         assert_eq!(share(1, 3), Some(0.333_333));
         assert_eq!(share(0, 0), None);
     }

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde::{Serialize, Serializer};
 
 use super::escape::SafeJson;
+use super::managed::{ManagedObject, managed};
 use crate::conversation::{History, RequestIndex};
 use crate::id::Symbol;
 use crate::ledger::{Ledger, Row, Selection, Totals};
@@ -64,6 +65,8 @@ struct Report<'a> {
     prices: Prices<'a>,
     inputs: ReportInputs,
     totals: ByStrategy<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    context_management: Vec<ManagedObject<'a>>,
     by_model: BTreeMap<&'a str, ByStrategy<'a>>,
     sessions: Vec<SessionTotals<'a>>,
 }
@@ -84,7 +87,7 @@ impl Serialize for ByStrategy<'_> {
 }
 
 #[derive(Serialize)]
-struct TotalsObject {
+pub(super) struct TotalsObject {
     requests: u64,
     input_tokens: Tokens,
     cache_read_input_tokens: Tokens,
@@ -92,6 +95,8 @@ struct TotalsObject {
     ephemeral_1h_input_tokens: Tokens,
     output_tokens: Tokens,
     cost_usd: Option<Picodollars>,
+    #[serde(skip_serializing_if = "is_zero")]
+    added_requests: u64,
     #[serde(skip_serializing_if = "is_zero")]
     unpriced_requests: u64,
     #[serde(skip_serializing_if = "is_zero")]
@@ -117,6 +122,7 @@ impl From<Totals> for TotalsObject {
             ephemeral_1h_input_tokens: totals.write_1h,
             output_tokens: totals.output,
             cost_usd: totals.cost(),
+            added_requests: totals.added,
             unpriced_requests: totals.unpriced,
             requests_without_output: totals.without_output,
             invalid_requests: totals.refused,
@@ -182,6 +188,7 @@ pub fn write_report(
         prices: Prices::of(ledger.prices),
         inputs: ReportInputs::of(history),
         totals: by_strategy(ledger, &all),
+        context_management: managed(ledger),
         by_model: by_model(ledger, selection),
         sessions: selection
             .sessions

@@ -5,10 +5,13 @@ use std::sync::LazyLock;
 
 use enumset::{EnumSet, enum_set};
 
-use super::design::{Anchor, Design, KeepAlive, Layout};
-use super::run::{Strategy, StrategyKind};
+use super::design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
+use super::kind::{Strategy, StrategyKind};
 use super::search::Search;
+use crate::design::{Attribution, PromptDesign, Scopes, Settings, SystemPrompt, Tools};
+use crate::management::{Budget, Compaction, Management, SessionMemory};
 use crate::ttl::{TierTtl, Ttl, TtlPlan};
+use crate::units::Tokens;
 
 /// The names that a run without `--strategy` uses.
 pub const DEFAULT: [&str; 5] = ["billed", "replay", "none", "5m", "1h"];
@@ -26,6 +29,10 @@ pub static ALL: LazyLock<Vec<Strategy>> = LazyLock::new(|| {
     all.extend(lifetimes());
     all.extend(layouts());
     all.extend(keep_alives());
+    all.extend(managements());
+    all.extend(sharings());
+    all.extend(prompts());
+    all.push(Strategy::bound(None));
     all
 });
 
@@ -116,6 +123,122 @@ fn keep_alives() -> Vec<Strategy> {
             "cheapest-pings",
             "the cheapest TTL, interval and limit of pings for this history",
             StrategyKind::Cheapest(Search::KeepAlive),
+        ),
+    ]
+}
+
+fn sharings() -> Vec<Strategy> {
+    let with = |sharing| Design { sharing, ..Design::default() };
+    let none = Sharing::default();
+    vec![
+        design(
+            "forked-agents",
+            "sub-agents as forks of the conversation that starts them",
+            with(Sharing { forks_agents: true, ..none }),
+        ),
+        design(
+            "staggered-agents",
+            "sub-agents that belong together start after the first one's response began",
+            with(Sharing { starts: Some(Starts::Staggered), ..none }),
+        ),
+        design(
+            "agents-at-once",
+            "sub-agents that belong together start before any response",
+            with(Sharing { starts: Some(Starts::AtOnce), ..none }),
+        ),
+        design(
+            "skip-cache-write",
+            "side queries mark what they share with their conversation, and not their own end",
+            with(Sharing { skips_cache_writes: true, ..none }),
+        ),
+        design(
+            "sessions-apart",
+            "every session has a cache of its own",
+            with(Sharing { parts_sessions: true, ..none }),
+        ),
+    ]
+}
+
+/// Captured prompts as another design would have made them.
+fn prompts() -> Vec<Strategy> {
+    let with = |prompt| Design { prompt, ..Design::default() };
+    let as_sent = PromptDesign::default();
+    vec![
+        design(
+            "tools-sorted",
+            "captured prompts with their tools in order of their names",
+            with(PromptDesign { tools: Tools::Sorted, ..as_sent }),
+        ),
+        design(
+            "static-first",
+            "captured prompts with the unchanging blocks of the system prompt in front",
+            with(PromptDesign { system: SystemPrompt::StaticFirst, ..as_sent }),
+        ),
+        design(
+            "global-scope",
+            "captured prompts whose static part all scopes share",
+            with(PromptDesign { scopes: Scopes::On, ..as_sent }),
+        ),
+        design(
+            "no-global-scope",
+            "captured prompts of which scopes share nothing",
+            with(PromptDesign { scopes: Scopes::Off, ..as_sent }),
+        ),
+        design(
+            "latched-settings",
+            "captured prompts whose settings stay on once they were on",
+            with(PromptDesign { settings: Settings::Latched, ..as_sent }),
+        ),
+        design(
+            "stable-attribution",
+            "captured prompts whose attribution line never changes in a session",
+            with(PromptDesign { attribution: Attribution::Stable, ..as_sent }),
+        ),
+    ]
+}
+
+fn managements() -> Vec<Strategy> {
+    let with = |management| Design { management: Some(management), ..Design::default() };
+    vec![
+        design(
+            "microcompact-60m",
+            "old tool results are cleared after an hour without an answer, the newest five kept",
+            with(Management::TimeBasedMicrocompaction { gap: 60 * MINUTE, keep_recent: 5 }),
+        ),
+        design(
+            "cached-microcompact",
+            "the service deletes all but five tool results whenever there are more than ten",
+            with(Management::CachedMicrocompaction { trigger: 10, keep_recent: 5 }),
+        ),
+        design(
+            "clear-results-180k",
+            "the service clears at least 140,000 tokens of old tool results beyond 180,000",
+            with(Management::ToolResultClearing {
+                trigger: Tokens(180_000),
+                keep: Tokens(40_000),
+                clear_at_least: Tokens(140_000),
+            }),
+        ),
+        design(
+            "compact-100k",
+            "the conversation is summarised when it reaches 100,000 tokens, files are put in again",
+            with(Management::Compaction(Compaction {
+                threshold: Tokens(100_000),
+                summary: Tokens(4_000),
+                files: Budget::FILES,
+                skills: Budget::SKILLS,
+            })),
+        ),
+        design(
+            "session-memory-100k",
+            "at 100,000 tokens a memory takes the conversation's place, the latest messages kept",
+            with(Management::SessionMemory(SessionMemory {
+                threshold: Tokens(100_000),
+                memory: Tokens(12_000),
+                minimum: Tokens(10_000),
+                minimum_messages: 5,
+                maximum: Tokens(40_000),
+            })),
         ),
     ]
 }

@@ -1,8 +1,13 @@
 //! What a design does differently from the recorded one.
 
+use std::fmt;
+
 use enumset::{EnumSet, EnumSetType};
 
-use crate::ttl::TtlPlan;
+use crate::design::PromptDesign;
+use crate::management::Management;
+use crate::ttl::{TierTtl, TtlPlan};
+use crate::wording::duration;
 
 /// A design of an agent's requests. What it does not set is as recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +18,34 @@ pub struct Design {
     pub ttl: Option<TtlPlan>,
     /// Pings that keep the cache alive while nobody types.
     pub keep_alive: Option<KeepAlive>,
+    /// What its requests share with each other.
+    pub sharing: Sharing,
+    /// What its prompts are made of, where they were captured.
+    pub prompt: PromptDesign,
+    /// How it keeps prompts small.
+    pub management: Option<Management>,
+}
+
+/// What requests share with each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sharing {
+    /// Whether sub-agents are forks of the conversation that starts them.
+    pub forks_agents: bool,
+    /// How sub-agents that belong together start.
+    pub starts: Option<Starts>,
+    /// Whether side queries leave their own end unmarked.
+    pub skips_cache_writes: bool,
+    /// Whether every session has a cache of its own.
+    pub parts_sessions: bool,
+}
+
+/// How sub-agents that belong together start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Starts {
+    /// The others after the first one's response began.
+    Staggered,
+    /// All before any response.
+    AtOnce,
 }
 
 /// The most markers a request may have.
@@ -57,4 +90,103 @@ pub struct KeepAlive {
     pub limit: i64,
     /// Whether sub-agents' conversations get pings, too.
     pub agents: bool,
+}
+
+impl Design {
+    /// Whether it sends the prompts as recorded, one after the other as recorded.
+    #[must_use]
+    pub fn keeps_content(&self) -> bool {
+        self.sharing == Sharing::default()
+            && self.prompt == PromptDesign::default()
+            && self.management.is_none()
+    }
+}
+
+impl Design {
+    /// What no simulation of it can know.
+    #[must_use]
+    pub fn unknowns(&self) -> Vec<&'static str> {
+        let mut unknowns = Vec::new();
+        if matches!(self.layout, Layout::Every(_) | Layout::Even(_)) {
+            unknowns.push(
+                "the blocks of a transcript's prompts are not known; the end of each request counts \
+                 as one",
+            );
+        }
+        if self.sharing.forks_agents {
+            unknowns.push(
+                "a fork knows its parent's conversation and may have had less to read or write; its \
+                 answers are those recorded",
+            );
+        }
+        if self.sharing.starts.is_some() {
+            unknowns.push(
+                "of a transcript's sub-agents only their recorded reads show what they have in \
+                 common",
+            );
+        }
+        if self.prompt != PromptDesign::default() {
+            unknowns.push("prompts of transcripts are not known and stay as they are");
+        }
+        if let Some(management) = &self.management {
+            unknowns.extend(management.unknowns());
+        }
+        if self.keep_alive.is_some() {
+            unknowns.push("a client that was closed sends no pings; here it does until the limit");
+        }
+        unknowns
+    }
+}
+
+impl Anchor {
+    /// The name in files and outputs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Half => "half",
+            Self::Previous => "previous",
+            Self::Last => "last",
+        }
+    }
+}
+
+impl fmt::Display for Design {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "markers {}", self.layout)?;
+        if let Some(plan) = self.ttl {
+            write!(f, ", {}", words_of(plan))?;
+        }
+        if let Some(pings) = self.keep_alive.filter(|pings| pings.limit >= pings.every) {
+            let (every, limit) = (duration(pings.every), duration(pings.limit));
+            write!(f, ", a ping each {every} for up to {limit}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AsRecorded => f.write_str("as recorded"),
+            Self::Nowhere => f.write_str("nowhere"),
+            Self::At(anchors) => {
+                let names: Vec<&str> = anchors.iter().map(Anchor::name).collect();
+                write!(f, "at {}", names.join(" + "))
+            }
+            Self::Every(blocks) => write!(f, "every {blocks} blocks"),
+            Self::Even(count) => write!(f, "at {count} equal distances"),
+        }
+    }
+}
+
+fn words_of(plan: TtlPlan) -> String {
+    let tier = |ttl: TierTtl| {
+        if ttl.system == ttl.messages { ttl.messages.name() } else { "mixed TTLs" }
+    };
+    if plan.main == plan.agents {
+        tier(plan.main).to_owned()
+    } else {
+        format!("{} in main conversations, {} in sub-agents'", tier(plan.main), tier(plan.agents))
+    }
 }

@@ -35,16 +35,28 @@ pub(super) fn add_pings(plan: &mut Plan<'_>, pings: KeepAlive) {
     plan.add(added);
 }
 
-/// When the conversation goes on behind each prompt, if it does.
+/// When the conversation goes on behind each prompt, if it does, be it on another branch: nobody waits
+/// behind one that was left.
 fn idle_until(trace: &PromptTrace) -> Vec<Option<Millis>> {
-    let mut ends: Vec<Option<Millis>> = vec![None; trace.prompts.len()];
-    for prompt in &trace.prompts {
-        if let Some(before) = prompt.predecessor {
-            let end = &mut ends[before];
-            *end = Some(end.map_or(prompt.start, |end| end.min(prompt.start)));
-        }
+    let firsts = first_prompts(trace);
+    let mut next: Vec<Option<Millis>> = vec![None; trace.prompts.len()];
+    let mut ends = next.clone();
+    for (place, prompt) in trace.prompts.iter().enumerate().rev() {
+        ends[place] = next[firsts[place]].replace(prompt.start);
     }
     ends
+}
+
+/// The first prompt of the conversation that each belongs to.
+fn first_prompts(trace: &PromptTrace) -> Vec<usize> {
+    let mut firsts: Vec<usize> = Vec::with_capacity(trace.prompts.len());
+    for (place, prompt) in trace.prompts.iter().enumerate() {
+        let is_of_its_kind = |before: &usize| trace.prompts[*before].is_agent == prompt.is_agent;
+        let before = prompt.predecessor.filter(is_of_its_kind);
+        let first = before.and_then(|before| firsts.get(before)).copied();
+        firsts.push(first.unwrap_or(place));
+    }
+    firsts
 }
 
 /// The request that reads what a prompt has cached, and nothing else; `None` where nothing is.

@@ -4,7 +4,9 @@ use enumset::EnumSet;
 
 use super::design::{Anchor, Layout, MOST_MARKERS};
 use super::plan::Plan;
+use crate::cache::LOOKBACK;
 use crate::prompt::{Level, Marker, NodeId, Prompt, PromptTrace};
+use crate::units::Tokens;
 
 /// Puts the markers of every prompt where a layout wants them.
 pub(super) fn place(plan: &mut Plan<'_>, layout: Layout) {
@@ -23,9 +25,23 @@ pub(super) fn place(plan: &mut Plan<'_>, layout: Layout) {
     }
     let trace = plan.trace.to_mut();
     trace.markers = markers;
-    for (prompt, range) in trace.prompts.iter_mut().zip(ranges) {
-        prompt.markers = range;
+    for (place, range) in ranges.into_iter().enumerate() {
+        trace.prompts[place].markers = range;
+        if !reaches_system(trace, &trace.prompts[place]) {
+            let prompt = &mut trace.prompts[place];
+            (prompt.opening, prompt.shared_prefix) = (None, Tokens::ZERO);
+        }
     }
+}
+
+/// Whether a marker finds what other traffic keeps warm of tools and system prompt: one that stands
+/// there, or from which looking back leads there.
+fn reaches_system(trace: &PromptTrace, prompt: &Prompt) -> bool {
+    let Some(first) = trace.markers_of(prompt).first() else { return false };
+    let system = trace.last_on_the_way(first.node, |node| trace.node(node).level == Level::System);
+    system.is_some_and(|system| {
+        trace.node(first.node).positions - trace.node(system).positions < LOOKBACK
+    })
 }
 
 /// A marker at a node: the recorded one where there is one, whose size the request knows best.
@@ -38,7 +54,7 @@ fn marker_at(trace: &PromptTrace, prompt: &Prompt, node: NodeId) -> Marker {
     let place = trace.node(node);
     Marker {
         node,
-        end: place.end.min(prompt.total),
+        end: trace.end_in(prompt, node),
         basis: place.basis,
         ttl: last.and_then(|last| last.ttl),
         is_global: false,

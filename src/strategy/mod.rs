@@ -5,16 +5,27 @@
 //! rewrites prompts, and hands the result to the same simulator.
 
 mod assumptions;
+mod bound;
 mod built_in;
 mod design;
+mod file;
+mod forks;
 mod keep_alive;
+mod kind;
 mod layout;
+mod nearest;
 mod plan;
 mod run;
 mod search;
+mod sharing;
 
 pub use assumptions::Assumptions;
 pub use built_in::{ALL, DEFAULT};
-pub use design::{Anchor, Design, KeepAlive, Layout};
+pub use design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
+pub use file::{
+    Contradiction, LeftOut, StrategyFile, StrategyFileError, StrategyFileProblem, parse_strategies,
+};
+pub use kind::{Strategy, StrategyKind};
+pub use nearest::nearest;
 pub use plan::Purpose;
-pub use run::{Added, Material, Simulated, Strategy, StrategyKind};
+pub use run::{Added, Material, Sent, Simulated};

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::run::Sent;
+use crate::management::AddedPrompt;
 use crate::prompt::{Prompt, PromptTrace};
 use crate::units::Tokens;
 
@@ -44,12 +46,36 @@ pub(super) struct Plan<'a> {
     pub(super) trace: Cow<'a, PromptTrace>,
     /// Of each prompt; empty where every prompt is the recorded one of its place.
     pub(super) roles: Vec<Role>,
+    /// For each recorded request the one whose model it is sent to; empty where it is its own.
+    pub(super) priced_as: Vec<usize>,
 }
 
 impl<'a> Plan<'a> {
     /// The recorded requests as they are.
     pub(super) fn recorded(trace: &'a PromptTrace) -> Self {
-        Self { trace: Cow::Borrowed(trace), roles: Vec::new() }
+        Self { trace: Cow::Borrowed(trace), roles: Vec::new(), priced_as: Vec::new() }
+    }
+
+    /// Sends other prompts instead of those recorded.
+    pub(super) fn rewrite(&mut self, trace: PromptTrace) {
+        self.priced_as = (0..trace.prompts.len()).collect();
+        self.trace = Cow::Owned(trace);
+    }
+
+    /// The recorded requests as they are sent, where that is not as recorded; before any is added.
+    pub(super) fn totals(&self) -> Option<Vec<Sent>> {
+        (!self.priced_as.is_empty()).then(|| {
+            let sent = self.trace.prompts.iter().zip(&self.priced_as);
+            sent.map(|(prompt, priced_as)| Sent { total: prompt.total, priced_as: *priced_as })
+                .collect()
+        })
+    }
+
+    /// Adds what context management sends itself.
+    pub(super) fn add_compactions(&mut self, added: Vec<AddedPrompt>) {
+        let role = |after, output| Role::Added { after, purpose: Purpose::Compaction, output };
+        let added = added.into_iter();
+        self.add(added.map(|added| (added.prompt, role(added.after, added.output))).collect());
     }
 
     /// What the prompt at a place is.

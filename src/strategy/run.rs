@@ -1,47 +1,28 @@
 //! A strategy applied to a history: what every request reads, writes and sends in full, and what
 //! the strategy sends besides.
 
-use std::borrow::Cow;
-
 use super::assumptions::Assumptions;
-use super::design::{Design, Layout};
+use super::design::{Design, Layout, Sharing};
 use super::plan::{Plan, Purpose, Role};
-use super::search::Search;
-use super::{keep_alive, layout, search};
-use crate::cache::{Markers, Outcome, Policy, simulate};
-use crate::conversation::RequestIndex;
+use super::{forks, keep_alive, layout, sharing};
+use crate::cache::{Markers, Outcome, Policy, simulate, simulate_automatic};
+use crate::conversation::{History, RequestIndex};
+use crate::design::{PromptDesign, redesign};
+use crate::management::{Effects, Management, manage};
 use crate::pricing::{Billing, RequestRates};
-use crate::prompt::PromptTrace;
+use crate::prompt::{Prompt, PromptTrace, Step};
+use crate::provider::{Provider, token_ratio};
+use crate::ttl::TtlPlan;
 use crate::units::{Millis, Picodollars, Tokens};
-
-/// A strategy, by name or from a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Strategy {
-    /// The name in options and outputs.
-    pub name: Cow<'static, str>,
-    /// What it stands for, in a line.
-    pub summary: Cow<'static, str>,
-    /// What it does.
-    pub kind: StrategyKind,
-}
-
-/// What a strategy does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StrategyKind {
-    /// Not simulated: the figures of the record.
-    Recorded,
-    /// The recorded requests under the rules.
-    Replay,
-    /// Another design.
-    Counterfactual(Design),
-    /// The cheapest of several designs for the history at hand.
-    Cheapest(Search),
-}
 
 /// What strategies are applied to.
 #[derive(Clone, Copy)]
 pub struct Material<'a> {
-    /// The prompts as recorded.
+    /// The requests.
+    pub history: &'a History,
+    /// How each follows the one before it.
+    pub steps: &'a [Step],
+    /// Their prompts as recorded.
     pub trace: &'a PromptTrace,
     /// What their tokens cost.
     pub rates: &'a RequestRates,
@@ -49,33 +30,55 @@ pub struct Material<'a> {
     pub assumptions: &'a Assumptions,
 }
 
+/// What main conversations and those of sub-agents cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ChainCosts {
+    pub(super) main: Picodollars,
+    pub(super) agents: Picodollars,
+}
+
 impl Material<'_> {
     /// What prompts and added requests cost, without the recorded output; what has no price is
     /// left out.
-    pub(super) fn cost(&self, simulated: &Simulated) -> Picodollars {
+    pub(super) fn costs(&self, simulated: &Simulated) -> ChainCosts {
         let recorded = simulated.outcomes.iter().enumerate();
         let recorded = recorded.map(|(index, outcome)| (index, outcome, Tokens::ZERO));
         let added = simulated.added.iter().map(|added| (added.after, &added.outcome, added.output));
-        recorded
-            .chain(added)
-            .filter_map(|(index, outcome, output)| {
-                Some(Billing::of(outcome, output).cost(self.rates.of(RequestIndex(index))?))
-            })
-            .sum()
+        let mut costs = ChainCosts::default();
+        for (index, outcome, output) in recorded.chain(added) {
+            let Some(rates) = self.rates.of(RequestIndex(index)) else { continue };
+            let is_agent = self.trace.prompts[index].is_agent;
+            let sum = if is_agent { &mut costs.agents } else { &mut costs.main };
+            *sum += Billing::of(outcome, output).cost(rates);
+        }
+        costs
     }
 }
 
 /// What became of the requests under a strategy.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Simulated {
     /// Of each recorded request.
     pub outcomes: Vec<Outcome>,
     /// What was sent besides, by the request it follows, then by time.
     pub added: Vec<Added>,
-    /// The prompts' sizes, where the design made others of them.
-    pub totals: Option<Vec<Tokens>>,
+    /// The prompts' sizes, and whose models they are sent to, where the design made others of them.
+    pub totals: Option<Vec<Sent>>,
+    /// What context management did, in a design that has one.
+    pub managed: Option<(Management, Effects)>,
     /// The design that a search has chosen.
     pub chosen: Option<Design>,
+    /// The other provider that serves the requests, in whose tokens the outcomes are.
+    pub provider: Option<&'static Provider>,
+}
+
+/// A recorded request as a design sends it.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// The whole prompt.
+    pub total: Tokens,
+    /// The request whose model it is sent to.
+    pub priced_as: usize,
 }
 
 /// A request that a strategy sends besides those recorded.
@@ -93,41 +96,92 @@ pub struct Added {
     pub output: Tokens,
 }
 
-impl Strategy {
-    /// Applies the strategy; `None` for the record itself.
-    #[must_use]
-    pub fn simulate(&self, material: Material<'_>) -> Option<Simulated> {
-        match &self.kind {
-            StrategyKind::Recorded => None,
-            StrategyKind::Replay => {
-                let plan = Plan::recorded(material.trace);
-                Some(run(&plan, &material.assumptions.replay()))
-            }
-            StrategyKind::Counterfactual(design) => Some(simulate_design(design, material)),
-            StrategyKind::Cheapest(search) => Some(search::cheapest(*search, material)),
-        }
-    }
+/// Puts the prompts as recorded under another provider's rules, in its own tokens.
+pub(super) fn simulate_elsewhere(provider: &'static Provider, material: Material<'_>) -> Simulated {
+    let symbols = &material.history.symbols;
+    let policy = provider.policy(material.assumptions.keeps_breaks);
+    let ratio = |prompt: &Prompt| token_ratio(symbols.text(prompt.model));
+    let outcomes = simulate_automatic(material.trace, &policy, ratio);
+    Simulated { outcomes, provider: Some(provider), ..Simulated::default() }
 }
 
 /// Applies a design.
 pub(super) fn simulate_design(design: &Design, material: Material<'_>) -> Simulated {
-    let mut plan = Plan::recorded(material.trace);
-    layout::place(&mut plan, design.layout);
-    if let Some(pings) = design.keep_alive {
-        keep_alive::add_pings(&mut plan, pings);
-    }
-    let markers = match (design.layout, design.ttl) {
-        (Layout::Nowhere, _) => Markers::None,
-        (_, Some(ttl)) => Markers::Fixed(ttl),
-        (_, None) => Markers::AsRecorded,
-    };
-    run(&plan, &material.assumptions.policy(markers))
+    Prepared::new(design, material).simulate(design.ttl, material)
 }
 
-fn run(plan: &Plan<'_>, policy: &Policy) -> Simulated {
+/// What a design sends, whatever its TTLs.
+pub(super) struct Prepared<'a> {
+    plan: Plan<'a>,
+    markers: Markers,
+    shares_sessions: bool,
+    totals: Option<Vec<Sent>>,
+    managed: Option<(Management, Effects)>,
+}
+
+impl<'a> Prepared<'a> {
+    pub(super) fn new(design: &Design, material: Material<'a>) -> Self {
+        let mut plan = Plan::recorded(material.trace);
+        if design.prompt != PromptDesign::default() {
+            let Material { history, steps, trace, .. } = material;
+            plan.rewrite(redesign(history, steps, trace, design.prompt));
+        }
+        let mut managed = None;
+        let mut compactions = Vec::new();
+        if let Some(management) = design.management {
+            let of_design = manage(material.history, &plan.trace, &management);
+            managed = Some((management, of_design.effects));
+            compactions = of_design.added;
+            plan.rewrite(of_design.trace);
+        }
+        share(&mut plan, design.sharing, material.history);
+        let totals = plan.totals();
+        plan.add_compactions(compactions);
+        layout::place(&mut plan, design.layout);
+        if let Some(pings) = design.keep_alive {
+            keep_alive::add_pings(&mut plan, pings);
+        }
+        let is_uncached = design.layout == Layout::Nowhere;
+        Self {
+            plan,
+            markers: if is_uncached { Markers::None } else { Markers::AsRecorded },
+            shares_sessions: !design.sharing.parts_sessions,
+            totals,
+            managed,
+        }
+    }
+
+    /// Sends it with these TTLs, or with those recorded.
+    pub(super) fn simulate(&self, ttl: Option<TtlPlan>, material: Material<'_>) -> Simulated {
+        let markers = match (self.markers, ttl) {
+            (Markers::AsRecorded, Some(ttl)) => Markers::Fixed(ttl),
+            (markers, _) => markers,
+        };
+        let mut policy = material.assumptions.policy(markers);
+        policy.shares_sessions &= self.shares_sessions;
+        Simulated { totals: self.totals.clone(), managed: self.managed, ..run(&self.plan, &policy) }
+    }
+}
+
+fn share(plan: &mut Plan<'_>, sharing: Sharing, history: &History) {
+    if sharing.forks_agents {
+        forks::fork_agents(plan, history);
+    }
+    if let Some(starts) = sharing.starts {
+        sharing::start_agents(plan, history, starts);
+    }
+    if sharing.skips_cache_writes {
+        sharing::skip_cache_writes(plan);
+    }
+    if sharing.parts_sessions {
+        sharing::part_sessions(plan, history);
+    }
+}
+
+pub(super) fn run(plan: &Plan<'_>, policy: &Policy) -> Simulated {
     let outcomes = simulate(&plan.trace, policy);
     if plan.roles.is_empty() {
-        return Simulated { outcomes, added: Vec::new(), totals: None, chosen: None };
+        return Simulated { outcomes, ..Simulated::default() };
     }
     let mut recorded: Vec<(usize, Outcome)> = Vec::with_capacity(outcomes.len());
     let mut added = Vec::new();
@@ -143,5 +197,5 @@ fn run(plan: &Plan<'_>, policy: &Policy) -> Simulated {
     recorded.sort_by_key(|(index, _)| *index);
     added.sort_by_key(|added| added.after);
     let outcomes = recorded.into_iter().map(|(_, outcome)| outcome).collect();
-    Simulated { outcomes, added, totals: None, chosen: None }
+    Simulated { outcomes, added, ..Simulated::default() }
 }

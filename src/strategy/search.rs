@@ -4,9 +4,8 @@ use enumset::EnumSet;
 use rayon::prelude::*;
 
 use super::design::{Anchor, Design, KeepAlive, Layout};
-use super::run::{Material, Simulated, simulate_design};
+use super::run::{ChainCosts, Material, Prepared, Simulated};
 use crate::ttl::{TierTtl, Ttl, TtlPlan};
-use crate::units::Picodollars;
 
 /// Which designs are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,14 +22,26 @@ const MINUTE: i64 = 60 * 1_000;
 const SAFE_INTERVALS: [(Ttl, i64); 2] =
     [(Ttl::FiveMinutes, 4 * MINUTE + MINUTE / 2), (Ttl::OneHour, 55 * MINUTE)];
 
-/// Limits of idle time, in minutes.
-const LIMITS: [i64; 12] = [0, 10, 15, 20, 30, 45, 60, 120, 240, 480, 720, 1_440];
+/// Limits of idle time, in minutes; none is no ping at all.
+const LIMITS: [i64; 8] = [0, 15, 30, 60, 120, 240, 480, 1_440];
+
+/// Longer series never pay: at a tenth of the input each, twenty pings cost as much as writing anew
+/// for an hour.
+const MOST_PINGS: i64 = 60;
 
 const TTLS: [TierTtl; 3] =
     [TierTtl::uniform(Ttl::FiveMinutes), TierTtl::MIXED, TierTtl::uniform(Ttl::OneHour)];
 
+/// A design with one TTL everywhere, and what it costs.
+struct Tried {
+    design: Design,
+    ttl: TierTtl,
+    cost: ChainCosts,
+}
+
 impl Search {
-    fn candidates(self) -> Vec<Design> {
+    /// Designs, each with the TTLs that it is tried with.
+    fn candidates(self) -> Vec<(Design, Vec<TierTtl>)> {
         match self {
             Self::Layout => layouts().collect(),
             Self::KeepAlive => keep_alives().collect(),
@@ -38,35 +49,58 @@ impl Search {
     }
 }
 
-fn layouts() -> impl Iterator<Item = Design> {
+fn layouts() -> impl Iterator<Item = (Design, Vec<TierTtl>)> {
     let all = EnumSet::<Anchor>::all().as_u8();
-    (1..=all).map(EnumSet::<Anchor>::from_u8).flat_map(|anchors| {
-        TTLS.map(|ttl| Design {
-            layout: Layout::At(anchors),
-            ttl: Some(TtlPlan::everywhere(ttl)),
-            ..Design::default()
-        })
-    })
+    (1..=all)
+        .map(EnumSet::<Anchor>::from_u8)
+        .map(|anchors| (Design { layout: Layout::At(anchors), ..Design::default() }, TTLS.to_vec()))
 }
 
-fn keep_alives() -> impl Iterator<Item = Design> {
+fn keep_alives() -> impl Iterator<Item = (Design, Vec<TierTtl>)> {
     SAFE_INTERVALS.into_iter().flat_map(|(ttl, every)| {
-        LIMITS.map(|minutes| Design {
-            ttl: Some(TtlPlan::everywhere(TierTtl::uniform(ttl))),
-            keep_alive: Some(KeepAlive { every, limit: minutes * MINUTE, agents: false }),
-            ..Design::default()
+        let limits = LIMITS.into_iter().map(|minutes| minutes * MINUTE);
+        let is_sensible =
+            move |limit: &i64| *limit == 0 || (1..=MOST_PINGS).contains(&(limit / every));
+        limits.filter(is_sensible).map(move |limit| {
+            let pings = (limit > 0).then_some(KeepAlive { every, limit, agents: false });
+            let design = Design { keep_alive: pings, ..Design::default() };
+            (design, vec![TierTtl::uniform(ttl)])
         })
     })
 }
 
 /// Simulates every candidate and keeps the cheapest, of equal ones the first.
 pub(super) fn cheapest(search: Search, material: Material<'_>) -> Simulated {
-    let candidates = search.candidates();
-    let costs: Vec<Picodollars> = candidates
-        .par_iter()
-        .map(|design| material.cost(&simulate_design(design, material)))
+    let tried: Vec<Tried> = search
+        .candidates()
+        .into_par_iter()
+        .flat_map_iter(|(design, ttls)| {
+            let prepared = Prepared::new(&design, material);
+            let try_one = move |ttl| {
+                let simulated = prepared.simulate(Some(TtlPlan::everywhere(ttl)), material);
+                Tried { design: design.clone(), ttl, cost: material.costs(&simulated) }
+            };
+            ttls.into_iter().map(try_one)
+        })
         .collect();
-    let cheapest = costs.iter().zip(0..).min().map_or(0, |(_, place)| place);
-    let design = candidates[cheapest].clone();
-    Simulated { chosen: Some(design.clone()), ..simulate_design(&design, material) }
+    let design = cheapest_of(&tried);
+    let simulated = Prepared::new(&design, material).simulate(design.ttl, material);
+    Simulated { chosen: Some(design), ..simulated }
+}
+
+/// The cheapest design for main conversations, with the cheapest TTL for sub-agents under the same
+/// layout: the two share next to nothing, and pings are for main conversations alone.
+fn cheapest_of(tried: &[Tried]) -> Design {
+    let whole = |main: &Tried| {
+        let agents = tried
+            .iter()
+            .filter(|other| other.design.layout == main.design.layout)
+            .min_by_key(|other| other.cost.agents)?;
+        let plan = TtlPlan { main: main.ttl, agents: agents.ttl };
+        Some((main.cost.main + agents.cost.agents, plan))
+    };
+    let all = tried.iter().filter_map(|main| Some((whole(main)?, &main.design)));
+    all.min_by_key(|((cost, _), _)| *cost).map_or_else(Design::default, |((_, plan), design)| {
+        Design { ttl: Some(plan), ..design.clone() }
+    })
 }

@@ -12,6 +12,8 @@ pub enum ContentKind {
     AgentReport,
     /// What the client added for the model alone.
     Reminder,
+    /// What a skill says, when it is used.
+    Skill,
     /// A command given to the client, or its output.
     Command,
     /// The summary of a conversation that was compacted.
@@ -30,7 +32,7 @@ const BEGINNINGS: [(&str, ContentKind); 11] = [
     ("<teammate-message", ContentKind::AgentReport),
     ("<system-reminder>", ContentKind::Reminder),
     ("[Request interrupted by user", ContentKind::Reminder),
-    ("Base directory for this skill", ContentKind::Reminder),
+    ("Base directory for this skill", ContentKind::Skill),
 ];
 
 /// The kind of a user's text, by its beginning, decoded or as JSON without its quotes.

@@ -1,11 +1,18 @@
 //! The command line, as it is typed.
 
+mod compare;
+mod fork;
 mod shared;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use compare::COMPARE_EXAMPLES;
+use fork::FORK_EXAMPLES;
+
+pub(super) use compare::{CompareArgs, CompareFormat};
+pub(super) use fork::ForkArgs;
 pub(super) use shared::{ColorArg, InputArgs, OutputArgs, PlatformArg, SimulationArgs, TokensArgs};
 
 /// Replays coding-agent sessions through the providers' prompt-cache rules.
@@ -24,6 +31,7 @@ pub(super) struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0   done; damaged input is counted and named on stderr
+  1   a gate failed: what compare --fail-if names has come true
   2   usage
   3   no usable input
   4   damaged input, under --strict
@@ -36,6 +44,9 @@ pub(super) enum Command {
     /// The per-turn ledger and the totals: billed, predicted, and under other policies
     #[command(after_help = ANALYZE_EXAMPLES)]
     Analyze(AnalyzeArgs),
+    /// Strategies on the same requests, side by side, down to the cheapest possible
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
     /// Every request that read less than it could have: why, and what it cost
     #[command(after_help = BREAKS_EXAMPLES)]
     Breaks(BreaksArgs),
@@ -51,6 +62,9 @@ pub(super) enum Command {
     /// What in captured prompts makes prefixes unstable, where to the byte, and its price
     #[command(after_help = LINT_EXAMPLES)]
     Lint(LintArgs),
+    /// What sharing a prefix saves: the arithmetic of forked agents
+    #[command(after_help = FORK_EXAMPLES)]
+    Fork(ForkArgs),
     /// The prices in use
     Prices(PricesArgs),
 }

@@ -57,7 +57,7 @@ pub(in crate::cli) struct SimulationArgs {
 
 impl SimulationArgs {
     /// What every simulation of the run assumes.
-    pub(in crate::cli) fn assumptions(&self, keeps_breaks: bool) -> Assumptions {
+    pub(in crate::cli) fn assumptions(&self, keeps_breaks: bool, reading: Reading) -> Assumptions {
         Assumptions {
             keeps_breaks,
             shared_prefix: match self.shared_prefix {
@@ -70,7 +70,7 @@ impl SimulationArgs {
                 LookbackArg::Positions => Lookback::Positions,
                 LookbackArg::Blocks => Lookback::Blocks,
             },
-            reading: Reading::Literal,
+            reading,
         }
     }
 }
@@ -87,7 +87,7 @@ pub(in crate::cli) struct TokensArgs {
 impl TokensArgs {
     /// How captures are read.
     pub(in crate::cli) fn read_options(&self, keeps_bytes: bool) -> ReadOptions {
-        ReadOptions { counting: self.tokens, keeps_bytes }
+        ReadOptions { counting: self.tokens, keeps_bytes, ..ReadOptions::default() }
     }
 }
 

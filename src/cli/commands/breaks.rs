@@ -1,6 +1,7 @@
 //! `cachesim breaks`.
 
 use crate::breaks::{Analysis, DetectionRule, Options};
+use crate::cache::Reading;
 use crate::cli::args::{BreaksArgs, BreaksFormat, RuleArg};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
@@ -17,7 +18,8 @@ use crate::strategy::Strategy;
 pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
-    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, false)?;
+    let assumptions = args.simulation.assumptions(false, Reading::Literal);
+    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)?;
     let strategies = ["billed", "replay", "5m", "1h"]
         .map(|name| Strategy::by_name(name).expect("every name is a strategy's"));
     let ledger = run.ledger(&strategies)?;

@@ -1,5 +1,6 @@
 //! `cachesim context`.
 
+use crate::cache::Reading;
 use crate::cli::args::{ContextArgs, DocumentFormat};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
@@ -16,7 +17,8 @@ use crate::strategy::Strategy;
 pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = ReadOptions::default();
-    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, true)?;
+    let assumptions = args.simulation.assumptions(true, Reading::Literal);
+    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)?;
     let billed = Strategy::by_name("billed").expect("`billed` is a strategy");
     let ledger = run.ledger(&[billed])?;
     let top = usize::from(args.top);

@@ -1,5 +1,6 @@
 //! `cachesim lint`.
 
+use crate::cache::Reading;
 use crate::cli::args::{LintArgs, LintFormat};
 use crate::cli::error::CliError;
 use crate::cli::input::refuse_transcripts;
@@ -16,7 +17,8 @@ use crate::strategy::Strategy;
 pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
-    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, false)?;
+    let assumptions = args.simulation.assumptions(false, Reading::Literal);
+    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)?;
     refuse_transcripts(&run.history)?;
     let replay = Strategy::by_name("replay").expect("`replay` is a strategy");
     let policy = run.assumptions.replay();

@@ -6,8 +6,7 @@ use crate::cli::args::{DocumentFormat, PlatformArg, PricesArgs, PricesCommand, P
 use crate::cli::error::CliError;
 use crate::cli::moment::day;
 use crate::cli::output::Output;
-use crate::cli::pricing::price_table;
-use crate::pricing::PriceTable;
+use crate::cli::pricing::{price_table, unknown_model};
 use crate::report::{model_document, models_document, models_json};
 
 /// The prices in use.
@@ -49,12 +48,4 @@ fn show(name: &str, at: Option<&str>, shared: &PricesShared) -> Result<(), CliEr
 
 fn given_day(at: Option<&str>) -> Result<Option<Date>, CliError> {
     at.map(|at| day(at, "--at")).transpose()
-}
-
-fn unknown_model(table: &PriceTable, name: &str) -> CliError {
-    CliError::Usage(format!(
-        "no price for `{name}` in {}; `cachesim prices list` names the models it has, and \
-         --prices FILE adds others",
-        table.id
-    ))
 }

@@ -1,6 +1,7 @@
 //! `cachesim verify`.
 
 use crate::analysis;
+use crate::cache::Reading;
 use crate::cli::args::{DocumentFormat, VerifyArgs};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
@@ -19,7 +20,8 @@ const CHECKED: [&str; 6] = ["billed", "replay", "none", "5m", "1h", "mixed"];
 pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = ReadOptions::default();
-    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, true)?;
+    let assumptions = args.simulation.assumptions(true, Reading::Literal);
+    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)?;
     let strategies =
         CHECKED.map(|name| Strategy::by_name(name).expect("every name is a strategy's"));
     let ledger = run.ledger(&strategies)?;

@@ -12,7 +12,7 @@ use crate::id::Symbol;
 use crate::prompt::{Step, StepKind};
 
 /// What frames a piece of content: its block, role and wrapping, in bytes of text.
-const FRAME_BYTES: u64 = 40;
+pub(crate) const FRAME_BYTES: u64 = 40;
 
 /// An image or a document, in bytes of text of about as many tokens (1,500).
 const MEDIA_BYTES: u64 = 4_000;
@@ -29,14 +29,25 @@ const USUAL_BYTES_THIRD: u64 = 2_900;
 const USUAL_BYTES_LATER: u64 = 2_400;
 
 /// The weight of a piece of content in bytes of text.
-pub(super) fn weight(content: &TrailContent) -> u64 {
+pub(crate) fn weight(content: &TrailContent) -> u64 {
     let bytes = if content.source == ContentSource::Media { MEDIA_BYTES } else { content.bytes };
     bytes + FRAME_BYTES
 }
 
+/// What was added may be this many times its estimate, and so many tokens more, before something
+/// must have come in that no line shows.
+const MOST_OF_ESTIMATE: u64 = 2;
+const MOST_BEYOND_ESTIMATE: u64 = 150;
+
+/// Whether content that is estimated at some tokens can account for so many.
+pub(crate) fn is_explained(tokens: u64, estimate: u64) -> bool {
+    let most = estimate.saturating_mul(MOST_OF_ESTIMATE).saturating_add(MOST_BEYOND_ESTIMATE);
+    tokens <= most
+}
+
 /// Tokens that some bytes had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ratio {
+pub(crate) struct Ratio {
     tokens: u64,
     bytes: u64,
 }
@@ -56,7 +67,7 @@ impl Ratio {
     }
 
     /// The tokens of content of some weight, rounded up.
-    pub(super) fn tokens(self, weight: u64) -> u64 {
+    pub(crate) fn tokens(self, weight: u64) -> u64 {
         let tokens = u128::from(weight) * u128::from(self.tokens);
         let tokens = tokens.div_ceil(u128::from(self.bytes.max(1)));
         u64::try_from(tokens).unwrap_or(u64::MAX)
@@ -65,13 +76,13 @@ impl Ratio {
 
 /// What all sessions show.
 #[derive(Debug, Default)]
-pub(super) struct Ratios {
+pub(crate) struct Ratios {
     of_sessions: FxHashMap<(Symbol, Symbol), Ratio>,
     of_models: FxHashMap<Symbol, Ratio>,
 }
 
 impl Ratios {
-    pub(super) fn learn(history: &History, steps: &[Step]) -> Self {
+    pub(crate) fn learn(history: &History, steps: &[Step]) -> Self {
         let mut ratios = Self::default();
         for (request, step) in history.of_transcripts().iter().zip(steps) {
             if let Some(shown) = shown_by(history, request, step) {
@@ -84,7 +95,7 @@ impl Ratios {
     }
 
     /// The ratio for a request: its session's, its model's, or the usual one.
-    pub(super) fn of(&self, history: &History, request: &Request) -> Ratio {
+    pub(crate) fn of(&self, history: &History, request: &Request) -> Ratio {
         let trusted = |ratio: &&Ratio| ratio.bytes >= TRUSTED_BYTES;
         let of_session = self.of_sessions.get(&(request.session, request.model));
         let of_model = self.of_models.get(&request.model);

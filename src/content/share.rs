@@ -2,7 +2,7 @@
 
 /// Shares `total` out in proportion to `weights`, by largest remainders: the parts add up to it,
 /// and none is off its exact share by a whole token. Weights of zero get nothing, unless all are.
-pub(super) fn share(total: u64, weights: &[u64]) -> Vec<u64> {
+pub(crate) fn share(total: u64, weights: &[u64]) -> Vec<u64> {
     let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     if sum == 0 {
         return share_evenly(total, weights.len());

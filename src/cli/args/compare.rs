@@ -1,0 +1,92 @@
+//! The options of `compare`.
+
+use clap::{Args, ValueEnum};
+
+use super::{InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs};
+use crate::cache::Reading;
+
+pub(super) const COMPARE_EXAMPLES: &str = "\
+Examples:
+  cachesim compare session.jsonl
+  cachesim compare ~/.claude/projects --strategy billed,5m,1h,cheapest-layout,cheapest-pings
+  cachesim compare sessions/ --strategy 5m,strategies.toml --format json -o compare.json
+  cachesim compare sessions/ --strategy billed,1h --fail-if '1h.cost > billed.cost * 1.05'
+
+The first strategy is the one that the others are compared with; --list-strategies names them all.
+A strategy file is TOML (cachesim.strategy/v1); lists of values in it are swept.
+
+An expression compares numbers: STRATEGY.METRIC (cost, read, written, input, output, hit_rate,
+requests, added_requests, gap), decimals, percentages, + - * /, and, or, not.";
+
+const DEFAULT_COMPARED: &str = "billed,replay,none,5m,1h,mixed,optimal";
+
+/// `compare`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct CompareArgs {
+    /// The input.
+    #[command(flatten)]
+    pub(in crate::cli) input: InputArgs,
+    /// The strategies: names, and files of strategies (*.toml)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_COMPARED)]
+    pub(in crate::cli) strategy: Vec<String>,
+    /// Name every strategy with what it stands for, and stop
+    #[arg(long)]
+    pub(in crate::cli) list_strategies: bool,
+    /// Also put the requests under other providers' automatic caches, in their tokens and prices:
+    /// openai, openai-24h, openai-5.6, deepseek, gemini, kimi, glm, xai, qwen, qwen-explicit. Codex
+    /// rollouts in the input are held against the rules
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(in crate::cli) provider: Vec<String>,
+    /// Exit with 1 where this holds, such as '1h.cost > billed.cost * 1.05'
+    #[arg(long, value_name = "EXPR")]
+    pub(in crate::cli) fail_if: Vec<String>,
+    /// How long an entry lives that was written behind one of a shorter TTL
+    #[arg(long, value_enum, default_value_t = ReadingArg::Conservative)]
+    pub(in crate::cli) reading: ReadingArg,
+    /// Whether counterfactuals keep the recorded breaks inside the TTL
+    #[arg(long, value_enum, default_value_t = RecordedBreaksArg::Keep)]
+    pub(in crate::cli) breaks: RecordedBreaksArg,
+    /// How captured prompts are measured.
+    #[command(flatten)]
+    pub(in crate::cli) tokens: TokensArgs,
+    /// The simulation.
+    #[command(flatten)]
+    pub(in crate::cli) simulation: SimulationArgs,
+    /// The output format
+    #[arg(long, value_enum, default_value_t = CompareFormat::Table)]
+    pub(in crate::cli) format: CompareFormat,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
+/// `--reading`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum ReadingArg {
+    /// No longer than what lies before it
+    Conservative,
+    /// For its own TTL, as the documented rules say when taken by the letter
+    Literal,
+}
+
+impl ReadingArg {
+    pub(in crate::cli) fn reading(self) -> Reading {
+        match self {
+            Self::Conservative => Reading::Conservative,
+            Self::Literal => Reading::Literal,
+        }
+    }
+}
+
+/// The formats of `compare`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum CompareFormat {
+    /// Tables for a terminal
+    Table,
+    /// For programs, as cachesim.compare/v1
+    Json,
+    /// A line for each strategy
+    Csv,
+    /// Tables for a comment or a page
+    Markdown,
+}

@@ -1,0 +1,121 @@
+//! The options of `fork`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{DocumentFormat, OutputArgs};
+use crate::fork::{ForkPlan, MOST_CHILDREN};
+use crate::prompt::minimum_prefix;
+use crate::ttl::Ttl;
+use crate::units::{Millis, Tokens};
+
+/// How many children there are where no option tells.
+const USUAL_CHILDREN: usize = 3;
+
+pub(super) const FORK_EXAMPLES: &str = "\
+Examples:
+  cachesim fork
+  cachesim fork --parent 150000 --assistant 2000 --children 8 --model claude-opus-5
+  cachesim fork --directives 100,250,4000 --cold --ttl 1h --format json
+
+The requests are put through the same rules as recorded ones; what children answer is not counted.";
+
+/// `fork`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ForkArgs {
+    /// Tokens of the parent's prompt, as far as its last marker
+    #[arg(long, value_name = "TOKENS", default_value_t = 100_000)]
+    parent: u64,
+    /// Tokens of the parent's last answer, which every child keeps whole
+    #[arg(long, value_name = "TOKENS", default_value_t = 500)]
+    assistant: u64,
+    /// Tokens of the placeholders for the results of its calls, all together
+    #[arg(long, value_name = "TOKENS", default_value_t = 200)]
+    placeholders: u64,
+    /// Tokens of the directives: one size for all children, or one for each
+    #[arg(
+        long,
+        visible_alias = "directives",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "100"
+    )]
+    directive: Vec<u64>,
+    /// How many children there are [default: one for each of several directives, else 3]
+    #[arg(long, value_name = "N", value_parser = children)]
+    children: Option<usize>,
+    /// The parent's prefix has expired
+    #[arg(long)]
+    cold: bool,
+    /// The TTL of all markers
+    #[arg(long, value_enum, default_value_t = TtlArg::FiveMinutes)]
+    ttl: TtlArg,
+    /// The model whose prices and shortest cached prefix hold [default: none, reads at 0.1, writes
+    /// at 1.25 for 5m and 2 for 1h]
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) model: Option<String>,
+    /// Price files to lay over the built-in table: cachesim's TOML or LiteLLM's JSON
+    #[arg(long, value_name = "FILE", requires = "model")]
+    pub(in crate::cli) prices: Vec<PathBuf>,
+    /// The output format
+    #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
+    pub(in crate::cli) format: DocumentFormat,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
+impl ForkArgs {
+    /// What is forked at a moment; an error where the number of children is not that of the
+    /// directives.
+    pub(in crate::cli) fn plan(&self, at: Millis) -> Result<ForkPlan, String> {
+        let model = self.model.as_deref().unwrap_or_default();
+        Ok(ForkPlan {
+            parent: Tokens(self.parent),
+            assistant: Tokens(self.assistant),
+            placeholders: Tokens(self.placeholders),
+            directives: self.directives()?,
+            parent_is_warm: !self.cold,
+            ttl: self.ttl.ttl(),
+            minimum: minimum_prefix(crate::model::canonical_name(model), at),
+        })
+    }
+
+    fn directives(&self) -> Result<Vec<Tokens>, String> {
+        match (self.directive.as_slice(), self.children) {
+            ([one], children) => Ok(vec![Tokens(*one); children.unwrap_or(USUAL_CHILDREN)]),
+            (several, Some(children)) if several.len() != children => Err(format!(
+                "--children: {children} children, but {} directives; give one size for all, or \
+                 one for each",
+                several.len()
+            )),
+            (several, _) => Ok(several.iter().copied().map(Tokens).collect()),
+        }
+    }
+}
+
+fn children(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| (1..=MOST_CHILDREN).contains(count));
+    count.ok_or_else(|| format!("expected a number from 1 to {MOST_CHILDREN}"))
+}
+
+/// `--ttl`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TtlArg {
+    /// Five minutes
+    #[value(name = "5m")]
+    FiveMinutes,
+    /// An hour
+    #[value(name = "1h")]
+    OneHour,
+}
+
+impl TtlArg {
+    fn ttl(self) -> Ttl {
+        match self {
+            Self::FiveMinutes => Ttl::FiveMinutes,
+            Self::OneHour => Ttl::OneHour,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! `cachesim compare`.
+
+use crate::cache::Reading;
+use crate::cli::args::{CompareArgs, CompareFormat, RecordedBreaksArg};
+use crate::cli::error::CliError;
+use crate::cli::gate::{check, gates};
+use crate::cli::input::discovered;
+use crate::cli::output::Output;
+use crate::cli::prepared::Prepared;
+use crate::cli::strategies::{providers, strategies};
+use crate::compare::Comparison;
+use crate::provider::{Agreement, Provider, agreement};
+use crate::report::{
+    agreement_document, compare_document, strategies_document, write_comparison,
+    write_comparison_csv,
+};
+use crate::rollout::{self, Rollout};
+use crate::strategy::Strategy;
+
+/// Strategies side by side.
+pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
+    let output = Output::open(&args.output)?;
+    if args.list_strategies {
+        return output.text(&strategies_document());
+    }
+    let mut strategies = strategies(&args.strategy, args.output.quiet)?;
+    let providers = providers(&args.provider)?;
+    let rollouts = agreements(args, &providers)?;
+    strategies.extend(providers.iter().map(|provider| Strategy::elsewhere(provider)));
+    let gates = gates(&args.fail_if, &strategies)?;
+    let reading = args.reading.reading();
+    strategies.extend([reading, other(reading)].map(|reading| Strategy::bound(Some(reading))));
+    let needs_bytes = strategies.iter().any(Strategy::needs_bytes);
+    let options = args.tokens.read_options(needs_bytes);
+    let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
+    let assumptions = args.simulation.assumptions(keeps_breaks, reading);
+    let run = match Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)
+    {
+        Err(CliError::NoInput(_)) if !rollouts.is_empty() => {
+            return output.text(&agreement_document(&rollouts));
+        }
+        run => run?,
+    };
+    let ledger = run.ledger(&strategies)?;
+    let comparison = Comparison::new(&ledger, &run.selection);
+    let history = &run.history;
+    let document = || compare_document(history, &comparison, reading, &rollouts);
+    match args.format {
+        CompareFormat::Table => output.text(&document()),
+        CompareFormat::Markdown => output.markdown(&document()),
+        CompareFormat::Json => output.write(|out| {
+            write_comparison(history, &run.prices, &comparison, reading, &rollouts, out)
+        }),
+        CompareFormat::Csv => output.write(|out| write_comparison_csv(&comparison, out)),
+    }?;
+    check(&gates, &comparison)
+}
+
+/// How well the rules of providers agree with the rollouts among the input.
+fn agreements(
+    args: &CompareArgs,
+    providers: &[&'static Provider],
+) -> Result<Vec<(&'static Provider, Agreement)>, CliError> {
+    if providers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let discovered = discovered(&args.input, &args.output)?;
+    let rollouts: Vec<Rollout> = discovered.sources.iter().filter_map(rollout::load).collect();
+    if rollouts.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(providers.iter().map(|provider| (*provider, agreement(&rollouts, provider))).collect())
+}
+
+fn other(reading: Reading) -> Reading {
+    match reading {
+        Reading::Conservative => Reading::Literal,
+        Reading::Literal => Reading::Conservative,
+    }
+}

@@ -1,0 +1,27 @@
+//! `cachesim fork`.
+
+use crate::cli::args::{DocumentFormat, ForkArgs, PlatformArg};
+use crate::cli::error::CliError;
+use crate::cli::moment::moment;
+use crate::cli::output::Output;
+use crate::cli::pricing::{price_table, unknown_model};
+use crate::fork::{ForkPrices, compare};
+use crate::report::{fork_document, write_fork};
+
+/// What sharing a prefix among forked agents saves.
+pub(in crate::cli) fn fork(args: &ForkArgs) -> Result<(), CliError> {
+    let table = price_table(&args.prices, PlatformArg::Auto)?;
+    let at = moment(&table.as_of, "as_of")?;
+    let plan = args.plan(at).map_err(CliError::Usage)?;
+    if let Some(model) = args.model.as_deref().filter(|model| table.find(model).is_none()) {
+        return Err(unknown_model(&table, model));
+    }
+    let prices = args.model.as_deref().map(|model| ForkPrices { table: &table, model, at });
+    let forks = compare(&plan, prices).map_err(|error| CliError::Usage(error.to_string()))?;
+    let output = Output::open(&args.output)?;
+    match args.format {
+        DocumentFormat::Table => output.text(&fork_document(&forks)),
+        DocumentFormat::Markdown => output.markdown(&fork_document(&forks)),
+        DocumentFormat::Json => output.write(|out| write_fork(&forks, out)),
+    }
+}

@@ -1,0 +1,94 @@
+//! `--strategy` and `--provider`: names, and files of strategies.
+
+use std::fs;
+use std::path::Path;
+
+use super::error::CliError;
+use super::output::say;
+use crate::provider::{self, Provider};
+use crate::report::terminal_safe;
+use crate::strategy::{ALL, Strategy, nearest, parse_strategies};
+
+/// The built-in strategies of a list of names, each once.
+pub(super) fn named_strategies(names: &[String]) -> Result<Vec<Strategy>, CliError> {
+    let strategies = each(names).map(by_name).collect::<Result<Vec<_>, _>>()?;
+    unique(strategies)
+}
+
+/// The strategies of a list of names and files, each once. What a sweep leaves out is named.
+pub(super) fn strategies(entries: &[String], quiet: bool) -> Result<Vec<Strategy>, CliError> {
+    let mut strategies = Vec::new();
+    for entry in each(entries) {
+        let is_file = Path::new(entry).extension().is_some_and(|extension| extension == "toml");
+        if is_file {
+            strategies.extend(of_file(entry, quiet)?);
+        } else {
+            strategies.push(by_name(entry)?);
+        }
+    }
+    unique(strategies)
+}
+
+fn each(entries: &[String]) -> impl Iterator<Item = &str> {
+    entries.iter().map(|entry| entry.trim()).filter(|entry| !entry.is_empty())
+}
+
+fn of_file(path: &str, quiet: bool) -> Result<Vec<Strategy>, CliError> {
+    let text = fs::read_to_string(path)
+        .map_err(|source| CliError::StrategyFile { path: path.into(), source })?;
+    let file = parse_strategies(&text, path)?;
+    for left_out in file.left_out.iter().filter(|_| !quiet) {
+        let message = format!("{path}: {} is left out: {}", left_out.name, left_out.contradiction);
+        say(&terminal_safe(&message));
+    }
+    Ok(file.strategies)
+}
+
+/// Leaves out what was named before; two different strategies of one name are refused.
+fn unique(all: Vec<Strategy>) -> Result<Vec<Strategy>, CliError> {
+    let mut strategies: Vec<Strategy> = Vec::new();
+    for strategy in all {
+        match strategies.iter().find(|other| other.name == strategy.name) {
+            None => strategies.push(strategy),
+            Some(other) if *other == strategy => {}
+            Some(_) => {
+                let name = strategy.name;
+                let message = format!("--strategy: two strategies are called `{name}`; rename one");
+                return Err(CliError::Usage(message));
+            }
+        }
+    }
+    if strategies.is_empty() {
+        return Err(CliError::Usage("--strategy: the list is empty".to_owned()));
+    }
+    Ok(strategies)
+}
+
+fn by_name(name: &str) -> Result<Strategy, CliError> {
+    Strategy::by_name(name).ok_or_else(|| {
+        let known = ALL.iter().map(|known| known.name.as_ref());
+        unknown("--strategy", name, &known.collect::<Vec<_>>())
+    })
+}
+
+/// The providers of a list, each once.
+pub(super) fn providers(names: &[String]) -> Result<Vec<&'static Provider>, CliError> {
+    let mut providers: Vec<&'static Provider> = Vec::new();
+    for name in each(names) {
+        let provider = provider::by_name(name).ok_or_else(|| {
+            let known = provider::ALL.iter().map(|known| known.name);
+            unknown("--provider", name, &known.collect::<Vec<_>>())
+        })?;
+        if !providers.contains(&provider) {
+            providers.push(provider);
+        }
+    }
+    Ok(providers)
+}
+
+fn unknown(option: &str, name: &str, known: &[&str]) -> CliError {
+    let hint = nearest(name, known.iter().copied());
+    let hint = hint.map_or_else(String::new, |nearest| format!(" (did you mean `{nearest}`?)"));
+    let known = known.join(", ");
+    CliError::Usage(format!("{option}: `{name}` is unknown{hint}; there are {known}"))
+}

@@ -1,0 +1,156 @@
+//! The comparison of all strategies of a ledger.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::paired::{Paired, SessionCost, pair};
+use crate::conversation::RequestIndex;
+use crate::ledger::{Ledger, Selection, StrategyColumn, Totals};
+use crate::strategy::Strategy;
+use crate::units::Picodollars;
+
+/// A strategy's figures, and how they compare.
+#[derive(Debug)]
+pub struct Compared<'l> {
+    /// The strategy.
+    pub strategy: &'l Strategy,
+    /// What a search chose.
+    pub chosen: Option<String>,
+    /// Everything together.
+    pub totals: Totals,
+    /// Main conversations.
+    pub main: Totals,
+    /// Those of sub-agents.
+    pub agents: Totals,
+    /// By the model that is billed.
+    pub by_model: BTreeMap<&'l str, Totals>,
+    /// Held against the first strategy, session by session; `None` for that one.
+    pub paired: Option<Paired>,
+    /// What no simulation of it can know.
+    pub unknowns: Vec<&'static str>,
+}
+
+/// The cheapest that any markers, TTLs and pings could have made of the same prompts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bound {
+    /// Under the reading that the strategies are simulated with.
+    pub own_reading: Option<Picodollars>,
+    /// Under the other one.
+    pub other_reading: Option<Picodollars>,
+}
+
+/// Strategies side by side, the first one to be compared with.
+#[derive(Debug)]
+pub struct Comparison<'l> {
+    /// The strategies, in the order in which they were asked for.
+    pub strategies: Vec<Compared<'l>>,
+    /// The bound of all of them.
+    pub bound: Bound,
+    /// The sessions that are compared one by one.
+    pub sessions: usize,
+    /// Those left out of that, since some strategy's cost of them is unknown.
+    pub incomparable: usize,
+}
+
+impl<'l> Comparison<'l> {
+    /// Compares the first columns of a ledger, whose last two are the bounds under the own reading
+    /// and the other one.
+    #[must_use]
+    pub fn new(ledger: &'l Ledger<'_>, selection: &Selection) -> Self {
+        let (compared, bounds) = ledger.columns.split_at(ledger.columns.len().saturating_sub(2));
+        let costs: Vec<Vec<SessionCost>> =
+            compared.par_iter().map(|column| session_costs(ledger, column, selection)).collect();
+        let is_complete = |session: usize| costs.iter().all(|costs| costs[session].cost.is_some());
+        let complete: Vec<usize> =
+            (0..selection.sessions.len()).filter(|at| is_complete(*at)).collect();
+        let paired = |number: usize| pair(&costs[0], &costs[number], &complete);
+        let strategies = compared
+            .par_iter()
+            .enumerate()
+            .map(|(number, column)| Compared {
+                paired: (number > 0).then(|| paired(number)),
+                ..sums(ledger, column, selection)
+            })
+            .collect();
+        let total = |column: &StrategyColumn| ledger.totals(column, selection.requests()).cost();
+        Self {
+            strategies,
+            bound: Bound {
+                own_reading: bounds.first().and_then(total),
+                other_reading: bounds.get(1).and_then(total),
+            },
+            sessions: complete.len(),
+            incomparable: selection.sessions.len() - complete.len(),
+        }
+    }
+
+    /// The strategy that the others are compared with.
+    #[must_use]
+    pub fn base(&self) -> Option<&Compared<'l>> {
+        self.strategies.first()
+    }
+
+    /// A strategy by name.
+    #[must_use]
+    pub fn strategy(&self, name: &str) -> Option<&Compared<'l>> {
+        self.strategies.iter().find(|compared| compared.strategy.name == name)
+    }
+
+    /// What a strategy costs beyond the bound; `None` where its prompts are not those recorded, or
+    /// a cost is unknown.
+    #[must_use]
+    pub fn beyond_bound(&self, compared: &Compared<'_>) -> Option<Picodollars> {
+        let is_same = compared.strategy.keeps_content();
+        let cost = compared.totals.cost().filter(|_| is_same)?;
+        Some(cost.minus(self.bound.own_reading?))
+    }
+}
+
+fn session_costs(
+    ledger: &Ledger<'_>,
+    column: &StrategyColumn,
+    selection: &Selection,
+) -> Vec<SessionCost> {
+    let cost = |requests: &[RequestIndex]| {
+        let totals = ledger.totals(column, requests.iter().copied());
+        let is_known = totals.unpriced == 0 && totals.unrecorded == 0;
+        totals.cost().filter(|_| is_known)
+    };
+    let sessions = selection.sessions.iter();
+    sessions.map(|session| SessionCost { id: session.id, cost: cost(&session.requests) }).collect()
+}
+
+fn sums<'l>(
+    ledger: &'l Ledger<'_>,
+    column: &'l StrategyColumn,
+    selection: &Selection,
+) -> Compared<'l> {
+    let mut compared = Compared {
+        strategy: &column.strategy,
+        chosen: column.chosen(),
+        totals: Totals::default(),
+        main: Totals::default(),
+        agents: Totals::default(),
+        by_model: BTreeMap::new(),
+        paired: None,
+        unknowns: column.strategy.unknowns(),
+    };
+    for index in selection.requests() {
+        let is_agent = ledger.history.request(index).agent.is_some();
+        let of_chain = if is_agent { &mut compared.agents } else { &mut compared.main };
+        let mut is_recorded = false;
+        for row in ledger.rows(column, index) {
+            is_recorded = true;
+            of_chain.add(&row);
+            compared.totals.add(&row);
+            compared.by_model.entry(row.model).or_default().add(&row);
+        }
+        if !is_recorded {
+            of_chain.unrecorded += 1;
+            compared.totals.unrecorded += 1;
+            compared.by_model.entry(ledger.history.model(index)).or_default().unrecorded += 1;
+        }
+    }
+    compared
+}

@@ -1,0 +1,45 @@
+//! The figures of a comparison that expressions ask for.
+
+use rust_decimal::Decimal;
+
+use super::comparison::Comparison;
+use super::expression::Metric;
+use crate::units::{Picodollars, Tokens};
+
+/// Digits of a dollar behind the full stop in picodollars.
+const PICODOLLAR_SCALE: u32 = 12;
+
+impl Comparison<'_> {
+    /// A figure of a strategy; `None` where it is not known, or the strategy not compared.
+    #[must_use]
+    pub fn figure(&self, strategy: &str, metric: Metric) -> Option<Decimal> {
+        let compared = self.strategy(strategy)?;
+        let totals = &compared.totals;
+        let tokens = |tokens: Tokens| Some(Decimal::from(tokens.0));
+        match metric {
+            Metric::Cost => decimal(totals.cost()?),
+            Metric::PerRequest => {
+                decimal(totals.cost()?)?.checked_div(Decimal::from(totals.requests))
+            }
+            Metric::Input => tokens(totals.input),
+            Metric::Read => tokens(totals.read),
+            Metric::Written => tokens(totals.write_5m + totals.write_1h),
+            Metric::WrittenFiveMinutes => tokens(totals.write_5m),
+            Metric::WrittenOneHour => tokens(totals.write_1h),
+            Metric::Output => tokens(totals.output),
+            Metric::HitRate => {
+                Decimal::from(totals.read.0).checked_div(Decimal::from(totals.prompt().0))
+            }
+            Metric::Requests => Some(Decimal::from(totals.requests)),
+            Metric::AddedRequests => Some(Decimal::from(totals.added)),
+            Metric::Gap => {
+                let beyond = decimal(self.beyond_bound(compared)?)?;
+                beyond.checked_div(decimal(self.bound.own_reading?)?)
+            }
+        }
+    }
+}
+
+fn decimal(amount: Picodollars) -> Option<Decimal> {
+    Decimal::try_from_i128_with_scale(amount.0, PICODOLLAR_SCALE).ok()
+}

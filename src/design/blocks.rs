@@ -1,0 +1,111 @@
+//! The tree of prefixes, to which a design adds those that were never sent.
+
+use rustc_hash::FxHashMap;
+
+use super::contents::{ContentId, Contents};
+use crate::basis::Basis;
+use crate::capture::{BlockKind, TokenCounting, WireNodeId, WireTree};
+use crate::conversation::CapturedPrompts;
+use crate::prompt::{Node, NodeId, PromptTrace, node_behind};
+use crate::units::Tokens;
+
+/// A block of a prompt: what it says, and the node of a request as sent that has its kind and size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PromptBlock {
+    pub(super) source: WireNodeId,
+    pub(super) content: ContentId,
+}
+
+/// The tree. Every block has the size that it has as sent, so that nothing is sized anew.
+pub(super) struct BlockTree<'a> {
+    wire: &'a WireTree,
+    /// Those of the trace as sent, then those that were added.
+    pub(super) nodes: Vec<Node>,
+    /// How many of them are of transcripts, and stand before all others.
+    first: usize,
+    /// The kind of the last block of each node behind those.
+    kinds: Vec<BlockKind>,
+    children: FxHashMap<(Option<NodeId>, ContentId), NodeId>,
+    /// What the size of an added prefix rests on.
+    basis: Basis,
+}
+
+impl<'a> BlockTree<'a> {
+    /// The tree of the prompts as sent.
+    pub(super) fn new(
+        captured: &'a CapturedPrompts,
+        as_sent: &PromptTrace,
+        contents: &Contents<'_>,
+    ) -> Self {
+        let wire = &captured.tree;
+        let is_exact = captured.counting != TokenCounting::Estimated;
+        let mut tree = Self {
+            wire,
+            nodes: as_sent.nodes.clone(),
+            first: as_sent.nodes.len() - wire.nodes.len(),
+            kinds: wire.nodes.iter().map(|node| node.kind).collect(),
+            children: FxHashMap::default(),
+            basis: if is_exact { Basis::Derived } else { Basis::Estimated },
+        };
+        for id in (0..).map(WireNodeId).take(wire.nodes.len()) {
+            let node = tree.as_sent(id);
+            let parent = tree.nodes[node.0].parent;
+            tree.children.insert((parent, contents.of_node(id)), node);
+        }
+        tree
+    }
+
+    /// The node of a prompt as sent.
+    pub(super) fn as_sent(&self, id: WireNodeId) -> NodeId {
+        NodeId(self.first + id.0 as usize)
+    }
+
+    /// The tokens of a block as sent.
+    pub(super) fn size(&self, id: WireNodeId) -> Tokens {
+        let node = self.nodes[self.as_sent(id).0];
+        let before = node.parent.map_or(Tokens::ZERO, |parent| self.nodes[parent.0].end);
+        node.end.saturating_sub(before)
+    }
+
+    /// The nodes of a prompt of these blocks, as many as there are blocks. A prefix that is new is as large
+    /// as its blocks are in this prompt.
+    pub(super) fn path(&mut self, blocks: &[PromptBlock]) -> Vec<NodeId> {
+        let mut path: Vec<NodeId> = Vec::with_capacity(blocks.len());
+        let mut end = Tokens::ZERO;
+        for block in blocks {
+            end += self.size(block.source);
+            path.push(self.behind(path.last().copied(), *block, end));
+        }
+        path
+    }
+
+    fn behind(&mut self, parent: Option<NodeId>, block: PromptBlock, end: Tokens) -> NodeId {
+        if let Some(known) = self.children.get(&(parent, block.content)) {
+            return *known;
+        }
+        let wire = self.wire.node(block.source);
+        let before = parent.map(|id| (id, &self.nodes[id.0], self.kinds[id.0 - self.first]));
+        let node = Node { end, basis: self.basis, ..node_behind(before, wire) };
+        let id = NodeId(self.nodes.len());
+        self.nodes.push(node);
+        self.kinds.push(wire.kind);
+        self.children.insert((parent, block.content), id);
+        id
+    }
+
+    /// Whether the last block of a prefix may carry a marker.
+    pub(super) fn is_markable(&self, node: NodeId) -> bool {
+        self.kinds[node.0 - self.first] != BlockKind::Thinking
+    }
+
+    /// The last node that two prefixes have in common; `None` where not even the model is the same.
+    pub(super) fn shared(&self, one: NodeId, other: NodeId) -> Option<NodeId> {
+        let (mut one, mut other) = (one, other);
+        while one != other {
+            // Ids rise on a path, so the later node cannot be on the other one's.
+            let later = if one > other { &mut one } else { &mut other };
+            *later = self.nodes[later.0].parent?;
+        }
+        Some(one)
+    }
+}

@@ -1,0 +1,49 @@
+//! What blocks say, whatever stands in front of them.
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashMap;
+
+use crate::capture::{Part, WireNodeId, WireTree};
+
+/// A content: equal blocks have equal ones, wherever they stand in the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ContentId(usize);
+
+/// The part of the prompt, the role of the message that begins here, and the canonical bytes: what the
+/// hash of a prefix is made of.
+type Content<'a> = (Part, Option<&'a [u8]>, Cow<'a, [u8]>);
+
+/// The contents of a tree.
+pub(super) struct Contents<'a> {
+    ids: FxHashMap<Content<'a>, ContentId>,
+    of_nodes: Vec<ContentId>,
+}
+
+impl<'a> Contents<'a> {
+    /// Those of all nodes; `None` where their bytes are not kept.
+    pub(super) fn of(tree: &'a WireTree) -> Option<Self> {
+        let mut contents = Self { ids: FxHashMap::default(), of_nodes: Vec::new() };
+        for node in &tree.nodes {
+            let bytes = Cow::Borrowed(node.bytes.as_deref()?);
+            let id = contents.id((node.part, node.role.as_deref(), bytes));
+            contents.of_nodes.push(id);
+        }
+        Some(contents)
+    }
+
+    /// That of a node.
+    pub(super) fn of_node(&self, id: WireNodeId) -> ContentId {
+        self.of_nodes[id.0 as usize]
+    }
+
+    /// That of settings with these canonical bytes.
+    pub(super) fn of_settings(&mut self, part: Part, bytes: String) -> ContentId {
+        self.id((part, None, Cow::Owned(bytes.into_bytes())))
+    }
+
+    fn id(&mut self, content: Content<'a>) -> ContentId {
+        let next = ContentId(self.ids.len());
+        *self.ids.entry(content).or_insert(next)
+    }
+}

@@ -1,0 +1,77 @@
+//! The markers of a prompt as a design sends it, and what stands in front of them.
+
+use super::blocks::BlockTree;
+use super::layout::Layout;
+use crate::capture::WireNodeId;
+use crate::prompt::{Marker, NodeId};
+use crate::units::Tokens;
+
+/// The sizes of a prompt as sent and as a design sends it.
+pub(super) struct Ends {
+    sent: Vec<Tokens>,
+    designed: Vec<Tokens>,
+}
+
+impl Ends {
+    pub(super) fn new(tree: &BlockTree<'_>, layout: &Layout) -> Self {
+        let ends = |sources: &mut dyn Iterator<Item = WireNodeId>| {
+            let add = |end: &mut Tokens, source| {
+                *end += tree.size(source);
+                Some(*end)
+            };
+            sources.scan(Tokens::ZERO, add).collect()
+        };
+        Self {
+            sent: ends(&mut layout.sent.iter().copied()),
+            designed: ends(&mut layout.blocks.iter().map(|block| block.source)),
+        }
+    }
+
+    /// The size of what ends with a block, of which is known how large what ended with another one was as
+    /// sent: both differ by the blocks in front of them.
+    fn moved(&self, known: Tokens, sent: usize, designed: usize) -> Tokens {
+        (known + self.designed[designed]).saturating_sub(self.sent[sent])
+    }
+
+    /// The size of the whole prompt, of which is known how large it was as sent.
+    pub(super) fn total(&self, known: Tokens) -> Tokens {
+        let last = self.sent.len() - 1;
+        self.moved(known, last, last)
+    }
+
+    /// Where a block of the design ends.
+    pub(super) fn end(&self, designed: usize) -> Tokens {
+        self.designed[designed]
+    }
+
+    /// Whether as much stands in front of a block as stood in front of another one as sent.
+    fn is_same(&self, sent: usize, designed: usize) -> bool {
+        self.sent[sent] == self.designed[designed]
+    }
+}
+
+/// The markers of a request on the path of its layout, in the order of the prefix.
+pub(super) fn markers(
+    tree: &BlockTree<'_>,
+    layout: &Layout,
+    path: &[NodeId],
+    ends: &Ends,
+    as_sent: &[Marker],
+) -> Vec<Marker> {
+    let marker = |(marker, (sent, designed)): (&Marker, &(usize, usize))| {
+        let node = path[*designed];
+        let own = tree.nodes[node.0].basis;
+        let is_same = ends.is_same(*sent, *designed);
+        Marker {
+            node,
+            end: ends.moved(marker.end, *sent, *designed),
+            basis: if is_same { marker.basis } else { marker.basis.max(own) },
+            is_markable: tree.is_markable(node),
+            ..*marker
+        }
+    };
+    let mut markers: Vec<Marker> = as_sent.iter().zip(&layout.markers).map(marker).collect();
+    // Ids rise on a path.
+    markers.sort_by_key(|marker| (marker.node, marker.is_automatic));
+    markers
+}

@@ -1,0 +1,93 @@
+//! What a prompt design may do otherwise than the requests as they were sent.
+
+/// A prompt design; the default one sends everything as it was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PromptDesign {
+    /// The order of the tools.
+    pub tools: Tools,
+    /// The order of the blocks of the system prompt.
+    pub system: SystemPrompt,
+    /// Which markers have the scope `global`.
+    pub scopes: Scopes,
+    /// Whether settings may flip in the middle of a conversation.
+    pub settings: Settings,
+    /// What becomes of the attribution line.
+    pub attribution: Attribution,
+}
+
+/// The order of the tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Tools {
+    /// As sent.
+    #[default]
+    AsSent,
+    /// Built-in ones by name, then those of MCP servers by name, as Claude Code orders them (2.1.88,
+    /// as documented); tools of one name as sent. A marker stays at its position, so that one on
+    /// the last tool is on the last tool again.
+    Sorted,
+}
+
+/// The order of the blocks of the system prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SystemPrompt {
+    /// As sent: static and changing blocks mixed.
+    #[default]
+    AsSent,
+    /// Blocks that all requests of a conversation have, byte for byte, stand in front of the others; either
+    /// kind is in the order as sent. A conversation is what went on from one request on one model; one
+    /// whose blocks never change stays as sent, and so does a single request. The number of markers
+    /// and the order of their TTLs stay; where none is on the last static block, the first one of
+    /// the system prompt moves there.
+    StaticFirst,
+}
+
+/// Which markers have the scope `global`, so that what they cache is shared by all scopes.
+///
+/// This is about captures, whose system prompt stays cut as it was sent. A bundle knows the boundary
+/// between static and dynamic text, and where the blocks are cut depends on the scopes: it is read once
+/// more with [`global_scope`](crate::capture::CaptureOptions::global_scope) on or off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Scopes {
+    /// As sent.
+    #[default]
+    AsSent,
+    /// None: each scope caches for itself.
+    Off,
+    /// What is static over sessions is marked for everyone, as Claude Code does (2.1.88, as documented):
+    /// one global marker behind it takes the place of all markers on the system prompt, with the TTL
+    /// of the first of them; what is dynamic has none. Static is what a request of another session
+    /// has, too, tools included, up to the last such block of the system prompt. A request without
+    /// one, without a marker on its system prompt, or with a global one stays as sent.
+    On,
+}
+
+/// Whether settings may flip in the middle of a conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Settings {
+    /// As sent.
+    #[default]
+    AsSent,
+    /// Once on, always sent: `speed` other than `standard`, `thinking` that is not disabled, and a given
+    /// `tool_choice` or effort keep the value with which they were first on. So do beta features and
+    /// the other fields of the body, which are no part of a simulated prefix, but may have caused a
+    /// recorded break that a counterfactual would keep. (Claude Code latches beta headers of modes
+    /// in this way, as documented.) Latches end with the conversation, at a change of model and
+    /// where the messages begin anew, as after a compaction. Citations, images and the format of
+    /// the answer are what the request is about, and never latched.
+    ///
+    /// A latch is about the key of the cache: a request that had asked for standard speed still has
+    /// the price of standard speed, since a client can send the header of a mode without using it.
+    Latched,
+}
+
+/// What becomes of the attribution line that Claude Code puts in front of the system prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Attribution {
+    /// As sent.
+    #[default]
+    AsSent,
+    /// Every block of the system prompt that begins with the line is the one with which its session
+    /// began. (Claude Code keeps the line stable for a conversation since 2.1.181; before, it changed
+    /// from request to request and broke the caches behind gateways, as documented.)
+    Stable,
+}

@@ -1,0 +1,140 @@
+//! The trace of all requests as a design sends them.
+
+use super::blocks::BlockTree;
+use super::contents::Contents;
+use super::kept_break::{Pair, prevents_break};
+use super::layout::Layouts;
+use super::markers::{Ends, markers};
+use super::prompt_design::{PromptDesign, Scopes};
+use super::scopes::{Sessions, System};
+use crate::conversation::{History, RequestIndex};
+use crate::prompt::{Marker, NodeId, Prompt, PromptTrace, Step};
+
+/// The trace `as_sent` of a history, rewritten as if its captured requests had been sent by `design`. It
+/// has the same requests in the same order; those of transcripts are as they were, and so are all
+/// where the captures were read without keeping their bytes.
+///
+/// Every block has the size that it has as sent, and one in the place of another has its own: so the total
+/// of a request is the recorded one, and changes by what was replaced. The recorded split belongs to
+/// the prompt as sent and is not looked at. What other traffic keeps warm is taken to be as much
+/// under any design. Breaks of the record that a counterfactual keeps are kept, but for those that
+/// differing bytes explain (or, where settings are latched, beta features and other fields of the
+/// body) and that the design would have prevented.
+#[must_use]
+pub fn redesign(
+    history: &History,
+    steps: &[Step],
+    as_sent: &PromptTrace,
+    design: PromptDesign,
+) -> PromptTrace {
+    let Some(contents) = Contents::of(&history.captured.tree) else {
+        let PromptTrace { nodes, markers, prompts, .. } = as_sent;
+        return PromptTrace::new(nodes.clone(), markers.clone(), prompts.clone());
+    };
+    let tree = BlockTree::new(&history.captured, as_sent, &contents);
+    let layouts = Layouts::new(history, steps, contents, design);
+    let first = history.of_transcripts().len();
+    let mut redesign = Redesign { history, as_sent, first, tree, layouts, designed: Vec::new() };
+    let mut sessions = Sessions::default();
+    for number in 0..history.captured.requests.len() {
+        let designed = redesign.design(number);
+        sessions.add(history.requests[first + number].session, &designed.system);
+        redesign.designed.push(designed);
+    }
+    redesign.mark_scopes(design.scopes, &sessions);
+    redesign.into_trace()
+}
+
+/// A captured request as the design sends it.
+struct Designed {
+    prompt: Prompt,
+    markers: Vec<Marker>,
+    system: System,
+}
+
+struct Redesign<'a> {
+    history: &'a History,
+    as_sent: &'a PromptTrace,
+    /// How many requests are of transcripts, and stand before all others.
+    first: usize,
+    tree: BlockTree<'a>,
+    layouts: Layouts<'a>,
+    /// The captured requests so far.
+    designed: Vec<Designed>,
+}
+
+impl Redesign<'_> {
+    fn design(&mut self, number: usize) -> Designed {
+        let as_sent = &self.as_sent.prompts[self.first + number];
+        let layout = self.layouts.layout(number);
+        let path = self.tree.path(&layout.blocks);
+        let ends = Ends::new(&self.tree, &layout);
+        let sent_markers = self.as_sent.markers_of(as_sent);
+        let markers = markers(&self.tree, &layout, &path, &ends, sent_markers);
+        let system = layout.system.map(|place| (path[place], ends.end(place))).collect();
+        let total = ends.total(as_sent.total);
+        let node = *path.last().unwrap_or(&as_sent.node);
+        let basis = if total == as_sent.total {
+            as_sent.basis
+        } else {
+            as_sent.basis.max(self.tree.nodes[node.0].basis)
+        };
+        let prevents_break = as_sent.broken_read.is_some() && self.prevents_break(number, node);
+        let broken_read = as_sent.broken_read.filter(|_| !prevents_break);
+        let prompt = Prompt { total, basis, node, broken_read, ..as_sent.clone() };
+        Designed { prompt, markers, system }
+    }
+
+    /// Whether the design prevents a break of a captured request, of which it makes the prompt `node`.
+    fn prevents_break(&self, number: usize, node: NodeId) -> bool {
+        let index = RequestIndex(self.first + number);
+        let Some(before) = self.history.request(index).predecessor else { return false };
+        let sent_before = &self.as_sent.prompts[before.0];
+        let designed_before = &self.designed[before.0 - self.first];
+        let last = |markers: &[Marker], prompt: &Prompt| {
+            markers.last().map_or(prompt.node, |marker| marker.node)
+        };
+        let sent = Pair {
+            marked: last(self.as_sent.markers_of(sent_before), sent_before),
+            prompt: self.as_sent.prompts[index.0].node,
+        };
+        let designed =
+            Pair { marked: last(&designed_before.markers, &designed_before.prompt), prompt: node };
+        let captured = &self.history.captured.requests;
+        let (wire, wire_before) = (&captured[number], &captured[before.0 - self.first]);
+        let is_beside =
+            wire.betas != wire_before.betas || wire.other_fields != wire_before.other_fields;
+        prevents_break(&self.tree, &sent, &designed)
+            || (is_beside && self.layouts.has_same_beside(number, before.0 - self.first))
+    }
+
+    fn mark_scopes(&mut self, scopes: Scopes, sessions: &Sessions) {
+        for designed in &mut self.designed {
+            match scopes {
+                Scopes::AsSent => {}
+                Scopes::Off => {
+                    designed.markers.iter_mut().for_each(|marker| marker.is_global = false);
+                }
+                Scopes::On => {
+                    sessions.mark_static(&self.tree, &designed.system, &mut designed.markers);
+                }
+            }
+        }
+    }
+
+    fn into_trace(self) -> PromptTrace {
+        let mut markers: Vec<Marker> = Vec::new();
+        let mut prompts: Vec<Prompt> = Vec::with_capacity(self.as_sent.prompts.len());
+        for prompt in &self.as_sent.prompts[..self.first] {
+            let first_marker = markers.len();
+            markers.extend(self.as_sent.markers_of(prompt));
+            prompts.push(Prompt { markers: first_marker..markers.len(), ..prompt.clone() });
+        }
+        for designed in self.designed {
+            let first_marker = markers.len();
+            markers.extend(designed.markers);
+            prompts.push(Prompt { markers: first_marker..markers.len(), ..designed.prompt });
+        }
+        PromptTrace::new(self.tree.nodes, markers, prompts)
+    }
+}

@@ -1,0 +1,104 @@
+//! The ways to fork that are compared.
+
+/// A part of a child's prompt behind the parent's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The parent's last answer.
+    Assistant,
+    /// The placeholders for the results of its calls.
+    Placeholders,
+    /// What the child is to do.
+    Directive,
+}
+
+/// When siblings start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// When the response to the first child has begun, so that what it wrote can be read.
+    Staggered,
+    /// With the first child.
+    AtOnce,
+}
+
+/// A way to fork.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// The name in every output.
+    pub name: &'static str,
+    /// What it is, in words.
+    pub meaning: &'static str,
+    /// Whether the prompts begin with the parent's bytes; else each has a prefix of its own.
+    pub(super) is_shared: bool,
+    /// What stands behind the parent's prompt, in this order.
+    pub(super) parts: [Part; 3],
+    /// The part at whose end the marker is.
+    pub(super) marker: Option<Part>,
+    /// When siblings start.
+    pub(super) start: Start,
+}
+
+/// Claude Code's order: in a message, results come before text.
+const DIRECTIVE_LAST: [Part; 3] = [Part::Assistant, Part::Placeholders, Part::Directive];
+const DIRECTIVE_FIRST: [Part; 3] = [Part::Assistant, Part::Directive, Part::Placeholders];
+
+const fn fork(name: &'static str, meaning: &'static str, marker: Part, start: Start) -> Variant {
+    let parts = DIRECTIVE_LAST;
+    Variant { name, meaning, is_shared: true, parts, marker: Some(marker), start }
+}
+
+/// All of them; the first is what the others are compared with.
+pub const VARIANTS: [Variant; 8] = [
+    Variant {
+        is_shared: false,
+        marker: None,
+        ..fork(
+            "separate",
+            "prefixes of their own, nothing cached",
+            Part::Directive,
+            Start::Staggered,
+        )
+    },
+    Variant {
+        is_shared: false,
+        ..fork(
+            "separate_cached",
+            "prefixes of their own, each written",
+            Part::Directive,
+            Start::Staggered,
+        )
+    },
+    fork(
+        "placeholder",
+        "marker on the last placeholder; siblings wait for the first child's response to begin",
+        Part::Placeholders,
+        Start::Staggered,
+    ),
+    fork(
+        "placeholder_at_once",
+        "the same, started together: none can read what another writes",
+        Part::Placeholders,
+        Start::AtOnce,
+    ),
+    fork(
+        "directive",
+        "marker on the directive: each writes all that is behind the parent",
+        Part::Directive,
+        Start::Staggered,
+    ),
+    Variant {
+        parts: DIRECTIVE_FIRST,
+        ..fork(
+            "directive_first",
+            "directive in front of the placeholders, marker on the last of these",
+            Part::Placeholders,
+            Start::Staggered,
+        )
+    },
+    fork(
+        "skip_write",
+        "marker on the last message shared with the parent (skip_cache_write)",
+        Part::Assistant,
+        Start::Staggered,
+    ),
+    fork("skip_write_at_once", "the same, started together", Part::Assistant, Start::AtOnce),
+];

@@ -1,0 +1,54 @@
+//! What stops compactions that do not help.
+
+/// Fewer requests than this between two compactions make the second one a quick refill. The client's
+/// own number is not known.
+const QUICK: u32 = 3;
+
+/// So many quick refills in a row stop it (I.1, since 2.1.89). Failures, of which three in a row stop
+/// it, too, show in no transcript.
+const MOST_QUICK: u32 = 3;
+
+/// Counts compactions of a conversation that follow one another too fast.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Breaker {
+    /// Requests since the last compaction.
+    since: Option<u32>,
+    /// Quick refills in a row.
+    quick: u32,
+}
+
+impl Breaker {
+    /// Another request of the conversation.
+    pub(super) fn step(&mut self) {
+        self.since = self.since.map(|since| since.saturating_add(1));
+    }
+
+    /// Whether a conversation that has reached its threshold is compacted; once it is not, it never
+    /// is again.
+    pub(super) fn lets_pass(&mut self) -> bool {
+        if self.quick >= MOST_QUICK {
+            return false;
+        }
+        let is_quick = self.since.is_some_and(|since| since < QUICK);
+        self.quick = if is_quick { self.quick + 1 } else { 0 };
+        self.since = Some(0);
+        self.quick < MOST_QUICK
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_third_quick_refill_in_a_row_stops_it() {
+        let mut breaker = Breaker::default();
+        let mut wait = |requests: u32| {
+            (0..requests).for_each(|_| breaker.step());
+            breaker.lets_pass()
+        };
+        // A slow refill begins the count anew.
+        let passed = [7, 1, 2, 3, 2, 2, 2, 50].map(&mut wait);
+        assert_eq!(passed, [true, true, true, true, true, true, false, false]);
+    }
+}

@@ -1,0 +1,95 @@
+//! A conversation under context management, as one of its requests finds it.
+
+use super::breaker::Breaker;
+use super::pieces::PieceId;
+use crate::units::Tokens;
+
+/// A conversation under context management, as one of its requests finds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Conversation {
+    /// The prompt as recorded.
+    pub(super) recorded: Tokens,
+    /// The prompt as it is now.
+    pub(super) total: Tokens,
+    /// What stands in front of the first message, and no line shows.
+    pub(super) front: Tokens,
+    /// The last result of a compactable tool whose size is known.
+    pub(super) results: Option<PieceId>,
+    /// The last one that was cleared, with all before it.
+    pub(super) cleared: Option<PieceId>,
+    /// The request that rewrote the messages last, or began them: within what it rewrote, no prefix
+    /// is in the cache.
+    pub(super) rewritten: usize,
+    /// The last file that was read or attached.
+    pub(super) files: Option<PieceId>,
+    /// The last skill that was used.
+    pub(super) skills: Option<PieceId>,
+    /// The oldest request whose answer before and contents still stand in the prompt as they came.
+    pub(super) oldest: usize,
+    /// What keeps compactions from following one another too fast.
+    pub(super) breaker: Breaker,
+}
+
+/// How a prompt follows the one before it, in the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transition {
+    /// It goes on.
+    Grown,
+    /// It was summarised.
+    Compacted,
+    /// It was summarised, but another design goes on with so many tokens more.
+    Undone(Tokens),
+    /// It was rewritten otherwise, or its tokens count differently for another model: what of it
+    /// is still there cannot be told.
+    Rewritten,
+}
+
+impl Conversation {
+    /// The first prompt of a conversation.
+    pub(super) fn open(index: usize, total: Tokens, front: Tokens) -> Self {
+        Self { recorded: total, total, front, rewritten: index, oldest: index, ..Self::default() }
+    }
+
+    /// The next prompt, which was recorded with `recorded` tokens.
+    pub(super) fn next(self, index: usize, recorded: Tokens, transition: Transition) -> Self {
+        let next = Self { recorded, ..self };
+        match transition {
+            Transition::Grown => {
+                let total = (self.total + recorded).saturating_sub(self.recorded);
+                Self { total, ..next }
+            }
+            Transition::Undone(added) => Self { total: self.total + added, ..next },
+            Transition::Compacted => {
+                Self { total: recorded, front: self.front.min(recorded), ..next.anew(index) }
+            }
+            Transition::Rewritten => Self {
+                total: self.rescaled(self.total, recorded),
+                front: self.rescaled(self.front, recorded),
+                ..next.anew(index)
+            },
+        }
+    }
+
+    /// Without what is known of its contents.
+    fn anew(self, index: usize) -> Self {
+        Self { results: None, cleared: None, rewritten: index, oldest: index, ..self }
+    }
+
+    /// A part of the prompt, which has `recorded` tokens from now on.
+    fn rescaled(&self, part: Tokens, recorded: Tokens) -> Tokens {
+        if part == self.recorded {
+            return recorded;
+        }
+        part.share(recorded.0, self.recorded.0)
+    }
+
+    /// A position in the recorded prompt, in the prompt as it is.
+    pub(super) fn moved(&self, recorded: Tokens) -> Tokens {
+        (recorded + self.total).saturating_sub(self.recorded).min(self.total)
+    }
+
+    /// Whether the prompt is as it was recorded.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.total == self.recorded
+    }
+}

@@ -1,0 +1,191 @@
+//! The trace while its prompts are rewritten.
+//!
+//! Nodes keep their places: a prompt whose bytes change parts from the old path by getting another
+//! parent, and those that go on from it follow.
+
+use super::conversation::Conversation;
+use super::manage::AddedPrompt;
+use crate::basis::Basis;
+use crate::prompt::{Marker, Node, NodeId, Prompt, PromptTrace};
+use crate::units::{Millis, Tokens};
+
+/// What the request for a summary says (I.3: two to three thousand).
+const SUMMARY_REQUEST: Tokens = Tokens(2_500);
+
+/// What an answer with a summary has besides, and is taken off again (I.3: one to three thousand).
+const ANALYSIS: Tokens = Tokens(2_000);
+
+/// How the path of a prompt through the tree differs from the recorded one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Path {
+    /// It goes on from the one before as it did.
+    Recorded,
+    /// It goes on from the one before, though it was cut in the record.
+    Joined,
+    /// It parts from the one before.
+    Parted,
+}
+
+/// The trace while its prompts are rewritten.
+pub(super) struct Rewrite<'a> {
+    recorded: &'a PromptTrace,
+    /// Whether the service takes tokens out of prefixes that stay as they are.
+    deletes: bool,
+    nodes: Vec<Node>,
+    markers: Vec<Marker>,
+    prompts: Vec<Prompt>,
+}
+
+impl<'a> Rewrite<'a> {
+    pub(super) fn new(recorded: &'a PromptTrace, deletes: bool) -> Self {
+        let nodes = recorded.nodes.clone();
+        let markers = recorded.markers.clone();
+        Self { recorded, deletes, nodes, markers, prompts: Vec::new() }
+    }
+
+    /// The rewritten prompts, and those behind them as they were.
+    pub(super) fn finish(mut self) -> PromptTrace {
+        self.prompts.extend_from_slice(&self.recorded.prompts[self.prompts.len()..]);
+        PromptTrace::new(self.nodes, self.markers, self.prompts)
+    }
+
+    fn node_of(&self, request: usize) -> NodeId {
+        self.recorded.prompts[request].node
+    }
+
+    /// Lets a prompt part from the path of the one before it, in front of what came in with an
+    /// earlier request.
+    pub(super) fn part(&mut self, request: usize, in_front_of: usize) {
+        let parent = self.nodes[self.node_of(in_front_of).0].parent;
+        self.set_parent(request, parent);
+    }
+
+    /// Lets a prompt share nothing but the system prompt with the one before it.
+    pub(super) fn restart(&mut self, request: usize) {
+        let system = self.recorded.markers_of(&self.recorded.prompts[request]).first();
+        self.set_parent(request, system.map(|system| system.node));
+    }
+
+    /// Lets a prompt go on from the one before it.
+    pub(super) fn go_on(&mut self, request: usize, before: usize) {
+        self.set_parent(request, Some(self.node_of(before)));
+    }
+
+    fn set_parent(&mut self, request: usize, parent: Option<NodeId>) {
+        let node = self.node_of(request);
+        self.nodes[node.0].parent = parent;
+    }
+
+    /// Adds the prompt of the next request, which goes on from `before`.
+    pub(super) fn push(
+        &mut self,
+        conversation: &Conversation,
+        before: Option<&Conversation>,
+        path: Path,
+    ) {
+        let mut prompt = self.recorded.prompts[self.prompts.len()].clone();
+        if let Some(background) = prompt.background {
+            self.move_node(background.node, before.unwrap_or(conversation));
+        }
+        self.move_node(prompt.node, conversation);
+        if !conversation.is_recorded() || path != Path::Recorded {
+            self.resize(&mut prompt, conversation, path);
+        }
+        self.prompts.push(prompt);
+    }
+
+    /// Gives a node its place behind its parent, and its size.
+    fn move_node(&mut self, id: NodeId, conversation: &Conversation) {
+        let parent = self.nodes[id.0].parent.map(|parent| self.nodes[parent.0]);
+        let node = &mut self.nodes[id.0];
+        if let Some(parent) = parent {
+            node.positions = parent.positions + 1;
+            node.blocks = parent.blocks + 1;
+        }
+        if !conversation.is_recorded() && !self.deletes {
+            node.end = conversation.moved(node.end);
+            node.basis = Basis::Estimated;
+        }
+    }
+
+    /// Gives a prompt its new sizes. What a break read is kept, save where it was a compaction's
+    /// doing that is undone; the simulator bounds it by what there is to be read.
+    fn resize(&mut self, prompt: &mut Prompt, conversation: &Conversation, path: Path) {
+        let total = conversation.total;
+        prompt.total = total;
+        prompt.basis = Basis::Estimated;
+        prompt.system_prefix = prompt.system_prefix.min(total);
+        prompt.shared_prefix = prompt.shared_prefix.min(total);
+        prompt.opening = prompt.opening.map(|read| opened(read, prompt, conversation, path));
+        if path == Path::Joined {
+            prompt.broken_read = None;
+        }
+        if self.deletes {
+            prompt.deleted = conversation.recorded.saturating_sub(total);
+        }
+        if let [system @ .., last] = &mut self.markers[prompt.markers.clone()] {
+            last.end = conversation.moved(last.end);
+            last.basis = Basis::Estimated;
+            for marker in system {
+                marker.end = marker.end.min(last.end);
+            }
+        }
+    }
+
+    /// The request that summarises a conversation before the next request: it reads what the one
+    /// before has cached and writes the rest, `size` tokens of conversation in all.
+    pub(super) fn summarise(
+        &mut self,
+        before: usize,
+        now: Millis,
+        size: Tokens,
+        summary: Tokens,
+    ) -> AddedPrompt {
+        let previous = self.prompts[before].clone();
+        let total = size + SUMMARY_REQUEST;
+        let start = Millis(now.0.saturating_sub(1)).max(previous.start);
+        let node = NodeId(self.nodes.len());
+        let mut markers = self.markers[previous.markers.clone()].to_vec();
+        if let Some(last) = markers.last_mut() {
+            let tail = previous.total.saturating_sub(last.end);
+            let end = total.saturating_sub(tail);
+            *last = Marker { node, end, basis: Basis::Estimated, ..*last };
+            let parent = self.nodes[previous.node.0];
+            self.nodes.push(Node {
+                parent: Some(previous.node),
+                end,
+                basis: Basis::Estimated,
+                positions: parent.positions + 1,
+                blocks: parent.blocks + 1,
+                ..parent
+            });
+        }
+        let first = self.markers.len();
+        self.markers.append(&mut markers);
+        let prompt = Prompt {
+            start,
+            readable_from: start,
+            predecessor: Some(before),
+            total,
+            basis: Basis::Estimated,
+            node,
+            markers: first..self.markers.len(),
+            background: None,
+            opening: None,
+            broken_read: None,
+            ..previous
+        };
+        AddedPrompt { after: before, prompt, output: summary + ANALYSIS }
+    }
+}
+
+/// What was warm when a chain began or changed its model. Tools and system prompt are as they were;
+/// of messages it is no more than was recorded, less what was taken out of them.
+fn opened(read: Tokens, prompt: &Prompt, conversation: &Conversation, path: Path) -> Tokens {
+    let of_system = read.min(prompt.system_prefix);
+    match path {
+        Path::Recorded => conversation.moved(read).min(read).max(of_system),
+        Path::Joined => read.min(prompt.total),
+        Path::Parted => of_system,
+    }
+}

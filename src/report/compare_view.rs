@@ -1,0 +1,267 @@
+//! A comparison of strategies for people: the answer first, then what it rests on.
+
+use std::cmp::Reverse;
+
+use super::agreement_view::agreements;
+use super::analyze_view::session_name;
+use super::document::{Align, Document, Grid};
+use super::number::{
+    counted, dollar_difference, dollars, grouped, part, percent, percent_difference, relative,
+    tokens,
+};
+use crate::cache::Reading;
+use crate::compare::{Bound, Compared, Comparison};
+use crate::conversation::History;
+use crate::ledger::Totals;
+use crate::provider::{Agreement, Provider};
+use crate::units::Picodollars;
+
+/// Of more models the rest stands together.
+const MOST_MODELS: usize = 5;
+
+/// Of more strategies the rest is counted.
+const MOST_NAMES: usize = 3;
+
+/// How well the rules agree with Codex's record, where there is nothing else to compare.
+#[must_use]
+pub fn agreement_document(rollouts: &[(&Provider, Agreement)]) -> Document {
+    let mut document = Document::default();
+    agreements(&mut document, rollouts);
+    document
+}
+
+/// Strategies side by side.
+#[must_use]
+pub fn compare_document(
+    history: &History,
+    comparison: &Comparison<'_>,
+    reading: Reading,
+    rollouts: &[(&Provider, Agreement)],
+) -> Document {
+    let mut document = Document::default();
+    document.heading("Strategies");
+    document.grid(totals(comparison));
+    chosen(&mut document, comparison);
+    bound(&mut document, comparison.bound, reading);
+    unknowns(&mut document, comparison);
+    if comparison.base().is_some_and(|base| base.agents.requests > 0) {
+        document.heading("Main conversations and sub-agents");
+        document.grid(chains(comparison));
+    }
+    models(&mut document, comparison);
+    sessions(&mut document, history, comparison);
+    agreements(&mut document, rollouts);
+    document
+}
+
+fn name(compared: &Compared<'_>) -> String {
+    compared.strategy.name.to_string()
+}
+
+fn totals(comparison: &Comparison<'_>) -> Grid {
+    let mut grid = Grid::new(&[
+        ("strategy", Align::Left),
+        ("cost", Align::Right),
+        ("difference", Align::Right),
+        ("", Align::Right),
+        ("above bound", Align::Right),
+        ("hit", Align::Right),
+        ("read", Align::Right),
+        ("written 5m", Align::Right),
+        ("written 1h", Align::Right),
+        ("input", Align::Right),
+        ("added", Align::Right),
+    ]);
+    let base = comparison.base().and_then(|base| base.totals.cost());
+    for (number, compared) in comparison.strategies.iter().enumerate() {
+        let sums = &compared.totals;
+        let cost = sums.cost();
+        let difference = difference(cost, base).filter(|_| number > 0);
+        let beyond = comparison.beyond_bound(compared);
+        grid.add(vec![
+            name(compared),
+            dollars(cost),
+            difference.map_or_else(String::new, |amount| dollar_difference(Some(amount))),
+            difference.map_or_else(String::new, |_| percent_difference(relative(cost, base))),
+            beyond.map_or_else(
+                || "-".to_owned(),
+                |_| percent_difference(relative(cost, comparison.bound.own_reading)),
+            ),
+            percent(sums.hit_rate()),
+            tokens(sums.read),
+            tokens(sums.write_5m),
+            tokens(sums.write_1h),
+            tokens(sums.input),
+            grouped(sums.added),
+        ]);
+    }
+    grid
+}
+
+fn difference(cost: Option<Picodollars>, base: Option<Picodollars>) -> Option<Picodollars> {
+    Some(cost?.minus(base?))
+}
+
+fn chosen(document: &mut Document, comparison: &Comparison<'_>) {
+    for compared in &comparison.strategies {
+        if let Some(design) = &compared.chosen {
+            document.text(format!("{} is {design}.", compared.strategy.name));
+        }
+    }
+}
+
+fn bound(document: &mut Document, bound: Bound, reading: Reading) {
+    let (own, other) = match reading {
+        Reading::Conservative => (
+            "no entry outlives the shortest-lived part of its prefix",
+            "an entry lives for its own TTL whatever lies before it",
+        ),
+        Reading::Literal => (
+            "an entry lives for its own TTL whatever lies before it",
+            "no entry outlives the shortest-lived part of its prefix",
+        ),
+    };
+    document.text(format!(
+        "The bound, the least that any markers, TTLs and pings could have cost for the same prompts: \
+         {} where {own} (so are all strategies simulated), {} where {other}.",
+        dollars(bound.own_reading),
+        dollars(bound.other_reading),
+    ));
+}
+
+/// What no simulation can know, each once with the strategies it is about.
+fn unknowns(document: &mut Document, comparison: &Comparison<'_>) {
+    let mut about: Vec<(&str, Vec<&str>)> = Vec::new();
+    for compared in &comparison.strategies {
+        for unknown in &compared.unknowns {
+            let name = compared.strategy.name.as_ref();
+            match about.iter_mut().find(|(known, _)| known == unknown) {
+                Some((_, names)) => names.push(name),
+                None => about.push((unknown, vec![name])),
+            }
+        }
+    }
+    for (unknown, names) in about {
+        let (shown, rest) = names.split_at(names.len().min(MOST_NAMES));
+        let others =
+            if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        document.text(format!("{}{others}: {unknown}.", shown.join(", ")));
+    }
+}
+
+fn chains(comparison: &Comparison<'_>) -> Grid {
+    let mut grid = Grid::new(&[
+        ("strategy", Align::Left),
+        ("main", Align::Right),
+        ("", Align::Right),
+        ("hit", Align::Right),
+        ("sub-agents", Align::Right),
+        ("", Align::Right),
+        ("hit", Align::Right),
+    ]);
+    let Some(base) = comparison.base() else { return grid };
+    for compared in &comparison.strategies {
+        let mut cells = vec![name(compared)];
+        for (sums, base) in [(&compared.main, &base.main), (&compared.agents, &base.agents)] {
+            cells.extend(cost_cells(sums, base));
+            cells.push(percent(sums.hit_rate()));
+        }
+        grid.add(cells);
+    }
+    grid
+}
+
+fn cost_cells(sums: &Totals, base: &Totals) -> [String; 2] {
+    [dollars(sums.cost()), percent_difference(relative(sums.cost(), base.cost()))]
+}
+
+/// The models that cost most under the base, and the rest together.
+fn models(document: &mut Document, comparison: &Comparison<'_>) {
+    let Some(base) = comparison.base() else { return };
+    let mut models: Vec<&str> = base.by_model.keys().copied().collect();
+    let base_cost = |model: &&str| base.by_model.get(model).and_then(Totals::cost);
+    models.sort_by_key(|model| Reverse(base_cost(model)));
+    if models.len() < 2 {
+        return;
+    }
+    let (shown, rest) = models.split_at(models.len().min(MOST_MODELS));
+    let mut header = vec![("strategy", Align::Left)];
+    header.extend(shown.iter().map(|model| (*model, Align::Right)));
+    if !rest.is_empty() {
+        header.push(("others", Align::Right));
+    }
+    let mut grid = Grid::new(&header);
+    for compared in comparison
+        .strategies
+        .iter()
+        .filter(|one| one.by_model.keys().any(|model| base.by_model.contains_key(model)))
+    {
+        let cost = |model: &&str| compared.by_model.get(model).and_then(Totals::cost);
+        let mut cells = vec![name(compared)];
+        cells.extend(shown.iter().map(|model| dollars(cost(model))));
+        if !rest.is_empty() {
+            cells.push(dollars(rest.iter().filter_map(cost).reduce(|sum, cost| sum + cost)));
+        }
+        grid.add(cells);
+    }
+    document.heading("By model");
+    document.grid(grid);
+}
+
+fn sessions(document: &mut Document, history: &History, comparison: &Comparison<'_>) {
+    let Some(base) = comparison.base() else { return };
+    if comparison.sessions < 2 {
+        return;
+    }
+    let base_name = name(base);
+    document.heading(format!("Session by session, against {base_name}"));
+    let mut grid = Grid::new(&[
+        ("strategy", Align::Left),
+        ("difference", Align::Right),
+        ("95 % of draws", Align::Right),
+        ("quarter", Align::Right),
+        ("median", Align::Right),
+        ("three quarters", Align::Right),
+        ("cheaper", Align::Right),
+        ("dearer", Align::Right),
+        ("decided by", Align::Wrapped),
+    ]);
+    for compared in &comparison.strategies {
+        let Some(paired) = &compared.paired else { continue };
+        let signed = |amount| dollar_difference(Some(amount));
+        let interval =
+            paired.interval.map(|(low, high)| format!("{} … {}", signed(low), signed(high)));
+        let quartiles = paired.quartiles.map(|quartiles| quartiles.map(signed));
+        let [quarter, median, three_quarters] = quartiles.unwrap_or_default();
+        let all = paired.difference;
+        let decisive = paired.decisive.iter().map(|one| {
+            let id = session_name(history.symbols.text(one.session));
+            let share = part(Some(one.difference), Some(all)).filter(|share| *share > 0.0);
+            let share =
+                share.map_or_else(String::new, |share| format!(" ({})", percent(Some(share))));
+            format!("{id} {}{share}", signed(one.difference))
+        });
+        grid.add(vec![
+            name(compared),
+            signed(all),
+            interval.unwrap_or_default(),
+            quarter,
+            median,
+            three_quarters,
+            grouped(paired.cheaper as u64),
+            grouped(paired.dearer as u64),
+            decisive.collect::<Vec<_>>().join(", "),
+        ]);
+    }
+    document.grid(grid);
+    document.text(format!(
+        "{} compared one by one; the interval is that of the sum were the sessions drawn anew.",
+        counted(comparison.sessions as u64, "session", "sessions"),
+    ));
+    if comparison.incomparable > 0 {
+        document.text(format!(
+            "Not comparable: {}, of which some strategy's cost is not known.",
+            counted(comparison.incomparable as u64, "session", "sessions"),
+        ));
+    }
+}

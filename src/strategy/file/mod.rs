@@ -1,0 +1,35 @@
+//! Strategy files: designs with parameters and sweeps, in TOML.
+//!
+//! ```toml
+//! schema = "cachesim.strategy/v1"
+//!
+//! [[strategy]]
+//! name = "hour-and-ping"
+//! ttl = "1h"
+//! keepalive.every = ["30m", "55m"]
+//! keepalive.limit = "2h"
+//! ```
+//!
+//! A list is a sweep: one strategy for each of its values, and for each combination where several
+//! keys have one. It may stand at any key, in any table, and list tables, too:
+//! `ttl = ["5m", { system = "1h", messages = "5m" }]`. Only at `markers.at`, whose value is a list
+//! already, it is a list of lists. The names of the strategies have the values behind them, as
+//! they are written: `hour-and-ping[keepalive.every=30m]`.
+//!
+//! Which keys there are, what they take and what they do to a [`Design`](super::Design) stands in
+//! `parameter.rs` and nowhere else; which of them contradict each other, in `draft.rs`. A
+//! combination that contradicts itself is left out and named; where none remains, the file is
+//! refused.
+
+mod choice;
+mod draft;
+mod error;
+mod management;
+mod parameter;
+mod parse;
+mod position;
+mod sweep;
+mod value;
+
+pub use error::{Contradiction, StrategyFileError, StrategyFileProblem};
+pub use parse::{LeftOut, StrategyFile, parse_strategies};

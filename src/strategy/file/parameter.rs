@@ -1,0 +1,205 @@
+//! The parameters: each key with what it takes and what it does to a design. Everything else that
+//! reads strategy files asks this table, so a line here is all that a new parameter needs (and one
+//! in `schemas/strategy.schema.json`, which a test compares).
+
+use std::sync::LazyLock;
+
+use enumset::EnumSet;
+use toml::de::DeValue;
+
+use super::draft::{Draft, StartsDraft, put};
+use super::error::Contradiction;
+use super::value::{Count, Distance, Duration, MarkerCount, Unreadable, Value};
+use crate::design::{Attribution, Scopes, Settings, SystemPrompt, Tools};
+use crate::strategy::design::{Anchor, Layout};
+use crate::ttl::{TierTtl, Ttl};
+use crate::units::Tokens;
+
+/// What a value does to a draft.
+pub(super) type Change = Box<dyn Fn(&mut Draft) -> Result<(), Contradiction>>;
+
+/// How the value of a key becomes a change.
+type Read = Box<dyn Fn(&DeValue<'_>) -> Result<Change, Unreadable> + Send + Sync>;
+
+/// A key of a strategy, other than its name and its summary.
+pub(super) struct Parameter {
+    /// With those of the tables around it, joined by full stops.
+    pub(super) key: &'static str,
+    /// What its values are, for messages.
+    pub(super) expected: &'static str,
+    /// Whether a value is a list, so that a sweep is a list of lists.
+    pub(super) is_list: bool,
+    /// Reads a value.
+    pub(super) read: Read,
+}
+
+/// All of them.
+pub(super) static PARAMETERS: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
+    vec![
+        parameter("ttl", |draft, ttl: Option<TierTtl>| match ttl {
+            None => Ok(()),
+            Some(ttl) => draft.main.put(ttl).and_then(|()| draft.agents.put(ttl)),
+        }),
+        parameter("ttl.system", |draft, ttl: Ttl| {
+            put(&mut draft.main.system, ttl).and_then(|()| put(&mut draft.agents.system, ttl))
+        }),
+        parameter("ttl.messages", |draft, ttl: Ttl| {
+            put(&mut draft.main.messages, ttl).and_then(|()| put(&mut draft.agents.messages, ttl))
+        }),
+        parameter("ttl.main", |draft, ttl: TierTtl| draft.main.put(ttl)),
+        parameter("ttl.main.system", |draft, ttl: Ttl| put(&mut draft.main.system, ttl)),
+        parameter("ttl.main.messages", |draft, ttl: Ttl| put(&mut draft.main.messages, ttl)),
+        parameter("ttl.agents", |draft, ttl: TierTtl| draft.agents.put(ttl)),
+        parameter("ttl.agents.system", |draft, ttl: Ttl| put(&mut draft.agents.system, ttl)),
+        parameter("ttl.agents.messages", |draft, ttl: Ttl| put(&mut draft.agents.messages, ttl)),
+        parameter("markers", |draft, layout: Layout| put(&mut draft.layout, layout)),
+        parameter("markers.at", |draft, places: EnumSet<Anchor>| {
+            put(&mut draft.layout, Layout::At(places))
+        }),
+        parameter("markers.every", |draft, distance: Distance| {
+            put(&mut draft.layout, Layout::Every(distance.0))
+        }),
+        parameter("markers.even", |draft, count: MarkerCount| {
+            put(&mut draft.layout, Layout::Even(count.0))
+        }),
+        parameter("keepalive.every", |draft, every: Duration| put(&mut draft.ping_every, every.0)),
+        parameter("keepalive.limit", |draft, limit: Duration| put(&mut draft.ping_limit, limit.0)),
+        parameter("keepalive.agents", |draft, agents: bool| put(&mut draft.ping_agents, agents)),
+        parameter("sharing.forks", |draft, forks: bool| put(&mut draft.forks_agents, forks)),
+        parameter("sharing.starts", |draft, starts: StartsDraft| put(&mut draft.starts, starts)),
+        parameter("sharing.skip_cache_write", |draft, skips: bool| {
+            put(&mut draft.skips_cache_writes, skips)
+        }),
+        parameter("sharing.sessions_apart", |draft, parts: bool| {
+            put(&mut draft.parts_sessions, parts)
+        }),
+        parameter("prompt.tools", |draft, tools: Tools| put(&mut draft.tools, tools)),
+        parameter("prompt.system", |draft, system: SystemPrompt| put(&mut draft.system, system)),
+        parameter("prompt.scopes", |draft, scopes: Scopes| put(&mut draft.scopes, scopes)),
+        parameter("prompt.settings", |draft, settings: Settings| {
+            put(&mut draft.settings, settings)
+        }),
+        parameter("prompt.attribution", |draft, attribution: Attribution| {
+            put(&mut draft.attribution, attribution)
+        }),
+        parameter("context.microcompact.gap", |draft, gap: Duration| {
+            put(&mut draft.context.gap, gap.0)
+        }),
+        parameter("context.microcompact.keep_recent", |draft, kept: Count| {
+            put(&mut draft.context.recent_after_gap, kept.0)
+        }),
+        parameter("context.cached_microcompact.trigger", |draft, results: Count| {
+            put(&mut draft.context.results, results.0)
+        }),
+        parameter("context.cached_microcompact.keep_recent", |draft, kept: Count| {
+            put(&mut draft.context.recent_of_service, kept.0)
+        }),
+        parameter("context.clear_results.trigger", |draft, size: Tokens| {
+            put(&mut draft.context.cleared_above, size)
+        }),
+        parameter("context.clear_results.keep", |draft, size: Tokens| {
+            put(&mut draft.context.kept_results, size)
+        }),
+        parameter("context.clear_results.clear_at_least", |draft, size: Tokens| {
+            put(&mut draft.context.clear_at_least, size)
+        }),
+        parameter("context.compact.threshold", |draft, size: Tokens| {
+            put(&mut draft.context.compact_above, size)
+        }),
+        parameter("context.compact.summary", |draft, size: Tokens| {
+            put(&mut draft.context.summary, size)
+        }),
+        parameter("context.session_memory.threshold", |draft, size: Tokens| {
+            put(&mut draft.context.memory_above, size)
+        }),
+        parameter("context.session_memory.memory", |draft, size: Tokens| {
+            put(&mut draft.context.memory, size)
+        }),
+        parameter("context.session_memory.minimum", |draft, size: Tokens| {
+            put(&mut draft.context.minimum, size)
+        }),
+        parameter("context.session_memory.minimum_messages", |draft, count: Count| {
+            put(&mut draft.context.minimum_messages, count.0)
+        }),
+        parameter("context.session_memory.maximum", |draft, size: Tokens| {
+            put(&mut draft.context.maximum, size)
+        }),
+    ]
+});
+
+/// A slot that was taken already.
+pub(super) struct Taken;
+
+fn parameter<T: Value>(
+    key: &'static str,
+    set: impl Fn(&mut Draft, T) -> Result<(), Taken> + Copy + Send + Sync + 'static,
+) -> Parameter {
+    Parameter {
+        key,
+        expected: T::EXPECTED,
+        is_list: T::IS_LIST,
+        read: Box::new(move |value| {
+            let value = T::read(value)?;
+            Ok(Box::new(move |draft| {
+                set(draft, value.clone()).map_err(|Taken| Contradiction::SetTwice(key))
+            }))
+        }),
+    }
+}
+
+/// The parameter of a key.
+pub(super) fn find(key: &str) -> Option<&'static Parameter> {
+    PARAMETERS.iter().find(|parameter| parameter.key == key)
+}
+
+/// The key of a table of parameters, as the table of parameters has it.
+pub(super) fn group(key: &str) -> Option<&'static str> {
+    PARAMETERS.iter().find_map(|parameter| {
+        let rest = parameter.key.strip_prefix(key)?;
+        rest.starts_with('.').then(|| &parameter.key[..key.len()])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value as Json;
+
+    use super::*;
+
+    const SCHEMA: &str = include_str!("../../../schemas/strategy.schema.json");
+
+    #[test]
+    fn the_schema_has_the_same_keys() {
+        let schema: Json = serde_json::from_str(SCHEMA).expect("JSON");
+        let mut described = BTreeSet::new();
+        add_keys(&schema, &schema["$defs"]["strategy"], "", &mut described);
+        let known: BTreeSet<String> =
+            PARAMETERS.iter().map(|parameter| parameter.key.to_owned()).collect();
+        assert_eq!(known.len(), PARAMETERS.len(), "each key has one line");
+        let own = ["name", "summary"].map(str::to_owned);
+        assert_eq!(described, known.into_iter().chain(own).collect());
+    }
+
+    /// A key is a property with a value that is no table; a list of values has the key itself.
+    fn add_keys(all: &Json, schema: &Json, key: &str, keys: &mut BTreeSet<String>) {
+        if let Some(reference) = schema["$ref"].as_str() {
+            let pointer = reference.trim_start_matches('#');
+            add_keys(all, all.pointer(pointer).expect("a definition"), key, keys);
+        } else if let Some(choices) = schema["anyOf"].as_array() {
+            for choice in choices {
+                add_keys(all, choice, key, keys);
+            }
+        } else if let Some(properties) = schema["properties"].as_object() {
+            for (name, property) in properties {
+                let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+                add_keys(all, property, &key, keys);
+            }
+        } else if schema["items"].is_object() {
+            add_keys(all, &schema["items"], key, keys);
+        } else {
+            keys.insert(key.to_owned());
+        }
+    }
+}

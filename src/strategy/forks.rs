@@ -1,0 +1,170 @@
+//! Sub-agents as forks: each goes on from the conversation that started it, instead of from a prompt
+//! of its own.
+//!
+//! A fork has its parent's tools, system prompt and messages, the parent's whole last answer, one
+//! placeholder for the result of each call in it, the same for all siblings, and behind that its
+//! directive (the client's fork agents, since 2.1.232). Its model is the parent's. Markers stand
+//! behind the system prompt, the placeholders and the last message, so siblings share all but their
+//! directives.
+
+use rustc_hash::FxHashMap;
+
+use super::plan::Plan;
+use crate::basis::Basis;
+use crate::conversation::{History, RequestIndex};
+use crate::id::Symbol;
+use crate::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use crate::units::Tokens;
+
+/// What a placeholder for the result of one call takes: a sentence of eight words and its frame.
+const PLACEHOLDER: Tokens = Tokens(25);
+
+/// Where the forks of one request of the parent begin.
+#[derive(Clone, Copy)]
+struct Stem {
+    /// The parent's request.
+    parent: usize,
+    /// The end of the placeholders.
+    node: NodeId,
+    end: Tokens,
+}
+
+/// A sub-agent's conversation as a fork.
+#[derive(Clone, Copy)]
+struct Fork {
+    stem: Stem,
+    /// The whole first prompt as recorded and as a fork.
+    recorded: Tokens,
+    forked: Tokens,
+}
+
+/// Makes forks of all sub-agents whose parent is known. Of captured ones it is not.
+pub(super) fn fork_agents(plan: &mut Plan<'_>, history: &History) {
+    let trace = &*plan.trace;
+    let parents = parents(trace);
+    let mut siblings: FxHashMap<usize, u64> = FxHashMap::default();
+    for parent in parents.iter().flatten() {
+        *siblings.entry(*parent).or_default() += 1;
+    }
+    let recorded = plan.trace.clone();
+    let mut forking = Forking { trace: plan.trace.to_mut(), stems: FxHashMap::default() };
+    let mut forks: Vec<Option<Fork>> = Vec::with_capacity(recorded.prompts.len());
+    for (place, prompt) in recorded.prompts.iter().enumerate() {
+        let fork = match (parents[place], prompt.predecessor) {
+            (Some(parent), _) => {
+                let output = history.request(RequestIndex(parent)).usage.as_ref();
+                let output = output.map_or(Tokens::ZERO, |usage| usage.output);
+                let placeholders = Tokens(PLACEHOLDER.0 * siblings[&parent]);
+                Some(forking.begin(prompt, parent, output + placeholders))
+            }
+            (None, before) => before.and_then(|before| forks[before]).filter(|_| prompt.is_agent),
+        };
+        if let Some(fork) = fork {
+            forking.set(place, prompt, &recorded, fork);
+        }
+        forks.push(fork);
+    }
+    let priced_as = forks.iter().enumerate();
+    plan.priced_as =
+        priced_as.map(|(place, fork)| fork.map_or(place, |fork| fork.stem.parent)).collect();
+}
+
+/// For the first prompt of each sub-agent the latest one of its session's main conversation.
+fn parents(trace: &PromptTrace) -> Vec<Option<usize>> {
+    let mut latest: FxHashMap<Symbol, usize> = FxHashMap::default();
+    let mut parents = Vec::with_capacity(trace.prompts.len());
+    for (place, prompt) in trace.prompts.iter().enumerate() {
+        let is_first = prompt.is_agent && prompt.predecessor.is_none();
+        let parent = prompt.session.filter(|_| is_first).and_then(|id| latest.get(&id).copied());
+        parents.push(parent);
+        if let Some(session) = prompt.session.filter(|_| !prompt.is_agent) {
+            latest.insert(session, place);
+        }
+    }
+    parents
+}
+
+struct Forking<'a> {
+    trace: &'a mut PromptTrace,
+    /// By the parent's request.
+    stems: FxHashMap<usize, Stem>,
+}
+
+impl Forking<'_> {
+    /// The fork that begins with a prompt; what its own system prompt held is the parent's now.
+    fn begin(&mut self, first: &Prompt, parent: usize, answer: Tokens) -> Fork {
+        let stem = self.stem(parent, answer);
+        let directive = first.total.saturating_sub(first.system_prefix);
+        Fork { stem, recorded: first.total, forked: stem.end + directive }
+    }
+
+    /// The parent's prompt with its answer and the placeholders.
+    fn stem(&mut self, parent: usize, answer: Tokens) -> Stem {
+        if let Some(stem) = self.stems.get(&parent) {
+            return *stem;
+        }
+        let prompt = &self.trace.prompts[parent];
+        let (before, end) = (prompt.node, prompt.total + answer);
+        let node = self.extend(before, end);
+        let stem = Stem { parent, node, end };
+        self.stems.insert(parent, stem);
+        stem
+    }
+
+    fn extend(&mut self, parent: NodeId, end: Tokens) -> NodeId {
+        let before = *self.trace.node(parent);
+        self.trace.add_node(Node {
+            parent: Some(parent),
+            end,
+            basis: Basis::Estimated,
+            positions: before.positions + 1,
+            blocks: before.blocks + 1,
+            level: Level::Messages,
+            ..before
+        })
+    }
+
+    /// Makes a fork's prompt of a recorded one: what it had grown by, it grows by here.
+    fn set(&mut self, place: usize, prompt: &Prompt, recorded: &PromptTrace, fork: Fork) {
+        let total = (fork.forked + prompt.total).saturating_sub(fork.recorded).max(fork.stem.end);
+        let last = recorded.markers_of(prompt).last();
+        let tail = last.map_or(Tokens::ZERO, |last| prompt.total.saturating_sub(last.end));
+        let end = total.saturating_sub(tail).max(fork.stem.end);
+        let before =
+            prompt.predecessor.map_or(fork.stem.node, |before| self.trace.prompts[before].node);
+        let node = self.extend(before, end);
+        let parent = self.trace.prompts[fork.stem.parent].clone();
+        let first = self.trace.markers.len();
+        let system = self.trace.markers_of(&parent).first().copied();
+        let own = last.copied().unwrap_or(Marker {
+            node,
+            end,
+            basis: Basis::Estimated,
+            ttl: None,
+            is_global: false,
+            is_automatic: false,
+            is_markable: true,
+        });
+        let at = |node, end| Marker { node, end, basis: Basis::Estimated, ..own };
+        let system = system.map(|system| Marker { ttl: own.ttl, ..system });
+        self.trace.markers.extend(system);
+        self.trace.markers.push(at(fork.stem.node, fork.stem.end));
+        self.trace.markers.push(at(node, end));
+        self.trace.prompts[place] = Prompt {
+            model: parent.model,
+            minimum: parent.minimum,
+            predecessor: Some(prompt.predecessor.unwrap_or(fork.stem.parent)),
+            total,
+            basis: Basis::Estimated,
+            node,
+            markers: first..self.trace.markers.len(),
+            background: None,
+            opening: None,
+            broken_read: prompt.broken_read.filter(|_| prompt.predecessor.is_some()),
+            system_prefix: parent.system_prefix,
+            shared_prefix: parent.shared_prefix,
+            shared_prefix_basis: parent.shared_prefix_basis,
+            ..prompt.clone()
+        };
+    }
+}

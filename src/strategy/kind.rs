@@ -1,0 +1,124 @@
+//! A strategy: its name, and what it does.
+
+use std::borrow::Cow;
+
+use super::assumptions::Assumptions;
+use super::bound;
+use super::design::Design;
+use super::plan::Plan;
+use super::run::{Material, Simulated, run, simulate_design, simulate_elsewhere};
+use super::search::{self, Search};
+use crate::cache::Reading;
+use crate::design::PromptDesign;
+use crate::provider::{Provider, VOCABULARY_ASSUMPTION};
+
+/// A strategy, by name or from a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strategy {
+    /// The name in options and outputs.
+    pub name: Cow<'static, str>,
+    /// What it stands for, in a line.
+    pub summary: Cow<'static, str>,
+    /// What it does.
+    pub kind: StrategyKind,
+}
+
+/// What a strategy does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StrategyKind {
+    /// Not simulated: the figures of the record.
+    Recorded,
+    /// The recorded requests under the rules.
+    Replay,
+    /// Another design.
+    Counterfactual(Design),
+    /// The cheapest of several designs for the history at hand.
+    Cheapest(Search),
+    /// The prompts as recorded under another provider's automatic cache.
+    Elsewhere(&'static Provider),
+    /// The cheapest that any choice of markers, TTLs and pings could have made of the requests, under
+    /// this reading or that of the run.
+    Optimal(Option<Reading>),
+}
+
+impl Strategy {
+    /// Applies the strategy; `None` for the record itself.
+    #[must_use]
+    pub fn simulate(&self, material: Material<'_>) -> Option<Simulated> {
+        match &self.kind {
+            StrategyKind::Recorded => None,
+            StrategyKind::Replay => {
+                let plan = Plan::recorded(material.trace);
+                Some(run(&plan, &material.assumptions.replay()))
+            }
+            StrategyKind::Counterfactual(design) => Some(simulate_design(design, material)),
+            StrategyKind::Cheapest(search) => Some(search::cheapest(*search, material)),
+            StrategyKind::Elsewhere(provider) => Some(simulate_elsewhere(provider, material)),
+            StrategyKind::Optimal(reading) => {
+                let reading = reading.unwrap_or(material.assumptions.reading);
+                let assumptions = Assumptions { reading, ..*material.assumptions };
+                Some(bound::bound(Material { assumptions: &assumptions, ..material }))
+            }
+        }
+    }
+
+    /// The bound under a reading, or under that of the run.
+    #[must_use]
+    pub fn bound(reading: Option<Reading>) -> Self {
+        Self {
+            name: Cow::Borrowed("optimal"),
+            summary: Cow::Borrowed(
+                "the cheapest choice of markers, TTLs and pings, with every gap known in advance",
+            ),
+            kind: StrategyKind::Optimal(reading),
+        }
+    }
+
+    /// The requests as another provider would have served them.
+    #[must_use]
+    pub fn elsewhere(provider: &'static Provider) -> Self {
+        Self {
+            name: Cow::Borrowed(provider.name),
+            summary: Cow::Borrowed(provider.summary),
+            kind: StrategyKind::Elsewhere(provider),
+        }
+    }
+
+    /// Whether it needs the bytes of captured prompts.
+    #[must_use]
+    pub fn needs_bytes(&self) -> bool {
+        match &self.kind {
+            StrategyKind::Counterfactual(design) => design.prompt != PromptDesign::default(),
+            _ => false,
+        }
+    }
+
+    /// What no simulation of it can know, and what is assumed instead.
+    #[must_use]
+    pub fn unknowns(&self) -> Vec<&'static str> {
+        match &self.kind {
+            StrategyKind::Elsewhere(provider) => {
+                let assumptions = provider.assumptions.iter().copied();
+                assumptions.chain([VOCABULARY_ASSUMPTION]).collect()
+            }
+            StrategyKind::Counterfactual(design) => design.unknowns(),
+            StrategyKind::Recorded
+            | StrategyKind::Replay
+            | StrategyKind::Cheapest(_)
+            | StrategyKind::Optimal(_) => Vec::new(),
+        }
+    }
+
+    /// Whether it sends the prompts as recorded, so that the bound holds for it.
+    #[must_use]
+    pub fn keeps_content(&self) -> bool {
+        match &self.kind {
+            StrategyKind::Recorded
+            | StrategyKind::Replay
+            | StrategyKind::Cheapest(_)
+            | StrategyKind::Optimal(_) => true,
+            StrategyKind::Counterfactual(design) => design.keeps_content(),
+            StrategyKind::Elsewhere(_) => false,
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Automatic prefix caches on random trees, against a second, naive simulator, and their laws.
+
+use cachesim::basis::Basis;
+use cachesim::cache::{
+    AutomaticCache, AutomaticPolicy, EntryPlaces, Outcome, TokenRatio, simulate_automatic,
+};
+use cachesim::id::{Symbol, Symbols};
+use cachesim::prompt::{Level, Node, NodeId, Prompt, PromptTrace};
+use cachesim::units::{Millis, Tokens};
+use proptest::prelude::*;
+
+/// A request of a random workspace.
+#[derive(Clone, Debug)]
+struct Ask {
+    /// Which earlier node it goes on from.
+    from: prop::sample::Index,
+    /// The nodes it adds, by size.
+    adds: Vec<u64>,
+    /// Tokens behind its last node.
+    tail: u64,
+    gap: i64,
+    /// From its start to the beginning of the response.
+    wait: i64,
+    is_other_model: bool,
+}
+
+fn ask() -> impl Strategy<Value = Ask> {
+    let gap = prop_oneof![6 => 0_i64..40, 2 => 90_i64..110, 1 => 300_i64..900];
+    let wait = prop_oneof![4 => Just(0_i64), 1 => 0_i64..150];
+    let adds = prop::collection::vec(0_u64..700, 0..4);
+    (any::<prop::sample::Index>(), adds, 0_u64..50, gap, wait, prop::bool::weighted(0.15)).prop_map(
+        |(from, adds, tail, gap, wait, is_other_model)| Ask {
+            from,
+            adds,
+            tail,
+            gap,
+            wait,
+            is_other_model,
+        },
+    )
+}
+
+fn trace(asks: &[Ask]) -> PromptTrace {
+    let mut symbols = Symbols::default();
+    let models = [symbols.intern("a"), symbols.intern("b")];
+    let mut trace = PromptTrace::default();
+    trace.nodes.push(node(None, 0));
+    let mut now = 0;
+    for ask in asks {
+        now += ask.gap;
+        let mut end = NodeId(ask.from.index(trace.nodes.len()));
+        for size in &ask.adds {
+            let before = trace.node(end).end.0;
+            trace.nodes.push(node(Some(end), before + size));
+            end = NodeId(trace.nodes.len() - 1);
+        }
+        let total = Tokens(trace.node(end).end.0 + ask.tail);
+        let model = models[usize::from(ask.is_other_model)];
+        trace.prompts.push(prompt(end, total, model, now, now + ask.wait));
+    }
+    trace
+}
+
+fn node(parent: Option<NodeId>, end: u64) -> Node {
+    Node {
+        parent,
+        end: Tokens(end),
+        basis: Basis::Derived,
+        positions: 0,
+        blocks: 0,
+        level: Level::Messages,
+        is_markable: true,
+        session: None,
+    }
+}
+
+fn prompt(node: NodeId, total: Tokens, model: Symbol, start: i64, readable_from: i64) -> Prompt {
+    Prompt {
+        start: Millis(start),
+        readable_from: Millis(readable_from),
+        model,
+        scope: None,
+        session: None,
+        predecessor: None,
+        is_agent: false,
+        total,
+        basis: Basis::Derived,
+        minimum: Tokens(9_999),
+        node,
+        markers: 0..0,
+        deleted: Tokens::ZERO,
+        background: None,
+        opening: None,
+        broken_read: None,
+        system_prefix: Tokens::ZERO,
+        shared_prefix: Tokens::ZERO,
+        shared_prefix_basis: Basis::Derived,
+    }
+}
+
+fn cache() -> impl Strategy<Value = AutomaticCache> {
+    let places = prop_oneof![Just(EntryPlaces::Everywhere), Just(EntryPlaces::RequestEnds)];
+    (0_u64..1_500, 1_u64..300, 1_i64..400, places, any::<bool>()).prop_map(
+        |(minimum, step, lifetime, places, charges_writes)| AutomaticCache {
+            minimum: Tokens(minimum),
+            step: Tokens(step),
+            lifetime,
+            places,
+            charges_writes,
+        },
+    )
+}
+
+fn simulated(trace: &PromptTrace, cache: AutomaticCache) -> Vec<Outcome> {
+    let policy = AutomaticPolicy { cache, keeps_breaks: true };
+    simulate_automatic(trace, &policy, |_| TokenRatio::ONE)
+}
+
+/// The rules once more: a clock for every node and model, walks to the root, and a list of
+/// responses that have not begun.
+struct Naive<'a> {
+    trace: &'a PromptTrace,
+    cache: AutomaticCache,
+    /// When a node was last used, by model.
+    used: Vec<[Option<i64>; 2]>,
+    is_entry: Vec<[bool; 2]>,
+}
+
+impl Naive<'_> {
+    fn run(trace: &PromptTrace, cache: AutomaticCache) -> Vec<u64> {
+        let none = vec![[None; 2]; trace.nodes.len()];
+        let is_entry = vec![[false; 2]; trace.nodes.len()];
+        let mut naive = Naive { trace, cache, used: none, is_entry };
+        let mut waiting: Vec<(i64, usize)> = Vec::new();
+        let mut reads = Vec::new();
+        for (index, prompt) in trace.prompts.iter().enumerate() {
+            let now = prompt.start.0;
+            waiting.sort_unstable();
+            while waiting.first().is_some_and(|(begun, _)| *begun <= now) {
+                let (begun, index) = waiting.remove(0);
+                let prompt = &trace.prompts[index];
+                naive.note(prompt.node, prompt.model.index(), prompt.start.0, begun, true);
+            }
+            let model = prompt.model.index();
+            let path: Vec<NodeId> = trace.path(prompt.node).collect();
+            let found = path.into_iter().find(|node| naive.is_found(*node, model, now));
+            if let Some(found) = found {
+                naive.note(found, model, now, now, false);
+            }
+            if naive.whole(prompt.node).is_some() {
+                waiting.push((prompt.readable_from.0, index));
+            }
+            reads.push(found.and_then(|node| naive.whole(node)).unwrap_or(0));
+        }
+        reads
+    }
+
+    fn is_alive(&self, node: NodeId, model: usize, now: i64) -> bool {
+        self.used[node.0][model].is_some_and(|used| now - used < self.cache.lifetime)
+    }
+
+    fn is_found(&self, node: NodeId, model: usize, now: i64) -> bool {
+        let stands = self.cache.places == EntryPlaces::Everywhere || self.is_entry[node.0][model];
+        stands && self.is_alive(node, model, now)
+    }
+
+    fn whole(&self, node: NodeId) -> Option<u64> {
+        let tokens = self.trace.node(node).end.0;
+        let whole = tokens - tokens % self.cache.step.0;
+        (whole >= self.cache.minimum.0).then_some(whole)
+    }
+
+    fn note(&mut self, end: NodeId, model: usize, at: i64, now: i64, is_stored: bool) {
+        let path: Vec<NodeId> = self.trace.path(end).collect();
+        for node in path {
+            if !self.is_alive(node, model, now) {
+                self.is_entry[node.0][model] = false;
+            }
+            let used = &mut self.used[node.0][model];
+            *used = Some(used.map_or(at, |used| used.max(at)));
+        }
+        self.is_entry[end.0][model] |= is_stored;
+    }
+}
+
+/// The longest beginning that a prompt shares with an earlier one of its model.
+fn common_with_earlier(trace: &PromptTrace, index: usize) -> u64 {
+    let prompt = &trace.prompts[index];
+    let own: Vec<NodeId> = trace.path(prompt.node).collect();
+    let earlier = trace.prompts[..index].iter().filter(|earlier| earlier.model == prompt.model);
+    earlier
+        .filter_map(|earlier| trace.path(earlier.node).find(|node| own.contains(node)))
+        .map(|node| trace.node(node).end.0)
+        .max()
+        .unwrap_or(0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn the_naive_simulator_agrees(
+        asks in prop::collection::vec(ask(), 1..60),
+        cache in cache(),
+    ) {
+        let trace = trace(&asks);
+        let reads: Vec<u64> =
+            simulated(&trace, cache).iter().map(|outcome| outcome.read.0).collect();
+        prop_assert_eq!(reads, Naive::run(&trace, cache));
+    }
+
+    #[test]
+    fn tokens_are_conserved_and_only_what_was_sent_is_read(
+        asks in prop::collection::vec(ask(), 1..60),
+        cache in cache(),
+    ) {
+        let trace = trace(&asks);
+        for (index, outcome) in simulated(&trace, cache).iter().enumerate() {
+            prop_assert_eq!(outcome.total(), trace.prompts[index].total);
+            prop_assert!(outcome.read.0 <= common_with_earlier(&trace, index));
+            prop_assert_eq!(outcome.read.0 % cache.step.0, 0);
+            prop_assert!(outcome.read.0 == 0 || outcome.read >= cache.minimum);
+            prop_assert!(cache.charges_writes || outcome.written.0 == 0);
+        }
+    }
+
+    #[test]
+    fn a_longer_life_and_finer_steps_never_read_less(
+        asks in prop::collection::vec(ask(), 1..60),
+        cache in cache(),
+        longer in 1_i64..500,
+        finer in 1_u64..6,
+    ) {
+        let trace = trace(&asks);
+        let reads = |cache| simulated(&trace, cache).into_iter().map(|outcome| outcome.read);
+        let longer = AutomaticCache { lifetime: cache.lifetime + longer, ..cache };
+        for (short, long) in reads(cache).zip(reads(longer)) {
+            prop_assert!(short <= long);
+        }
+        // A step that divides another one.
+        let coarse = AutomaticCache { step: Tokens(cache.step.0 * finer), ..cache };
+        for (coarse, fine) in reads(coarse).zip(reads(cache)) {
+            prop_assert!(coarse <= fine);
+        }
+    }
+
+    #[test]
+    fn converted_tokens_are_conserved(
+        asks in prop::collection::vec(ask(), 1..40),
+        cache in cache(),
+        per_mille in 1_u64..2_000,
+    ) {
+        let trace = trace(&asks);
+        let ratio = TokenRatio { per_mille };
+        let policy = AutomaticPolicy { cache, keeps_breaks: true };
+        let outcomes = simulate_automatic(&trace, &policy, |_| ratio);
+        for (prompt, outcome) in trace.prompts.iter().zip(outcomes) {
+            prop_assert_eq!(outcome.total(), ratio.of(prompt.total));
+        }
+    }
+}
+
+/// Each request goes on from the one before, and every second one is a dead end: a walk to the root
+/// for each request would take twenty billion steps.
+#[test]
+fn long_conversations_take_no_quadratic_time() {
+    let mut symbols = Symbols::default();
+    let model = symbols.intern("a");
+    let mut trace = PromptTrace::default();
+    trace.nodes.push(node(None, 2_000));
+    let mut last = NodeId(0);
+    for number in 1..200_000_u64 {
+        let end = 2_000 + number;
+        trace.nodes.push(node(Some(last), end));
+        let id = NodeId(trace.nodes.len() - 1);
+        let start = i64::try_from(number).expect("a small number");
+        trace.prompts.push(prompt(id, Tokens(end), model, start, start));
+        if number % 2 == 0 {
+            last = id;
+        }
+    }
+    // Nothing is alive any more when the next one comes: the longest search there is.
+    for lifetime in [1, i64::MAX] {
+        for places in [EntryPlaces::Everywhere, EntryPlaces::RequestEnds] {
+            let cache = AutomaticCache {
+                minimum: Tokens(1_024),
+                step: Tokens(1),
+                lifetime,
+                places,
+                charges_writes: false,
+            };
+            let reads: u64 = simulated(&trace, cache).iter().map(|one| one.read.0).sum();
+            assert_eq!(reads > 0, lifetime > 1);
+        }
+    }
+}

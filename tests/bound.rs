@@ -1,0 +1,243 @@
+//! The bound is what exhaustive search finds on small conversations, and never dearer than what any
+//! strategy makes of the same prompts.
+
+use cachesim::basis::Basis;
+use cachesim::cache::{Markers, Outcome, Policy, Reading, simulate};
+use cachesim::conversation::History;
+use cachesim::id::{Symbol, Symbols};
+use cachesim::pricing::{Billing, Rates, RequestRates};
+use cachesim::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use cachesim::strategy::{Assumptions, Material, Simulated, Strategy as Design};
+use cachesim::ttl::Ttl;
+use cachesim::units::{Millis, Picodollars, Tokens};
+use proptest::prelude::*;
+
+/// Input, writes for five minutes and an hour, reads, output: the usual ratios.
+const RATES: Rates = Rates {
+    input: Picodollars(100),
+    cache_write_5m: Picodollars(125),
+    cache_write_1h: Picodollars(200),
+    cache_read: Picodollars(10),
+    output: Picodollars(500),
+};
+
+const MINUTE: i64 = 60_000;
+const SYSTEM: Tokens = Tokens(1_000);
+
+/// A request of a small conversation.
+#[derive(Clone, Debug)]
+struct Step {
+    minutes: i64,
+    /// How much it adds.
+    growth: u64,
+    /// How many requests it goes back, if any.
+    rewind: usize,
+}
+
+fn node(parent: Option<NodeId>, end: Tokens, blocks: u32) -> Node {
+    Node {
+        parent,
+        end,
+        basis: Basis::Derived,
+        positions: blocks,
+        blocks,
+        level: if parent.is_none() { Level::System } else { Level::Messages },
+        is_markable: true,
+        session: None,
+    }
+}
+
+fn marker(trace: &PromptTrace, node: NodeId, ttl: Ttl) -> Marker {
+    Marker {
+        node,
+        end: trace.node(node).end,
+        basis: Basis::Derived,
+        ttl: Some(ttl),
+        is_global: false,
+        is_automatic: false,
+        is_markable: true,
+    }
+}
+
+fn prompt(trace: &PromptTrace, node: NodeId, start: i64, before: Option<usize>) -> Prompt {
+    let mut symbols = Symbols::default();
+    let model: Symbol = symbols.intern("model");
+    Prompt {
+        start: Millis(start),
+        readable_from: Millis(start),
+        model,
+        scope: None,
+        session: None,
+        predecessor: before,
+        is_agent: false,
+        total: trace.node(node).end + Tokens(2),
+        basis: Basis::Derived,
+        minimum: Tokens(500),
+        node,
+        markers: 0..0,
+        deleted: Tokens::ZERO,
+        background: None,
+        opening: None,
+        broken_read: None,
+        system_prefix: Tokens::ZERO,
+        shared_prefix: Tokens::ZERO,
+        shared_prefix_basis: Basis::Derived,
+    }
+}
+
+/// A conversation whose requests go on from the last one or from one before it.
+fn conversation(steps: &[Step]) -> PromptTrace {
+    let mut trace = PromptTrace::default();
+    trace.nodes.push(node(None, SYSTEM, 1));
+    let mut now = 0;
+    for step in steps {
+        now += step.minutes * MINUTE;
+        let last = trace.prompts.len().checked_sub(1);
+        let before = last.map(|last| last - step.rewind.min(last));
+        let parent = before.map_or(NodeId(0), |before| trace.prompts[before].node);
+        let at = *trace.node(parent);
+        trace.nodes.push(node(Some(parent), at.end + Tokens(step.growth), at.blocks + 1));
+        let own = NodeId(trace.nodes.len() - 1);
+        trace.prompts.push(prompt(&trace, own, now, before));
+    }
+    trace
+}
+
+fn cost(simulated: &Simulated) -> Picodollars {
+    let sent = simulated.outcomes.iter().map(|outcome| (outcome, Tokens::ZERO));
+    let added = simulated.added.iter().map(|added| (&added.outcome, added.output));
+    sent.chain(added).map(|(outcome, output)| Billing::of(outcome, output).cost(&RATES)).sum()
+}
+
+fn bound(trace: &PromptTrace, reading: Reading) -> Simulated {
+    let rates: RequestRates = trace.prompts.iter().map(|_| Some(RATES)).collect();
+    let assumptions = Assumptions { reading, ..Assumptions::default() };
+    let history = History::default();
+    let material =
+        Material { history: &history, steps: &[], trace, rates: &rates, assumptions: &assumptions };
+    let optimal = Design::by_name("optimal").expect("a strategy");
+    optimal.simulate(material).expect("it is simulated")
+}
+
+/// Every way to mark the nodes in front of a request: an hour never behind five minutes.
+fn markings(trace: &PromptTrace, prompt: &Prompt) -> Vec<Vec<Marker>> {
+    let mut path: Vec<NodeId> = trace.path(prompt.node).collect();
+    path.reverse();
+    let mut markings: Vec<Vec<Marker>> = vec![Vec::new()];
+    for node in path {
+        for marking in markings.clone() {
+            for ttl in [Ttl::FiveMinutes, Ttl::OneHour] {
+                if marking.last().is_none_or(|last| last.ttl >= Some(ttl)) {
+                    let mut longer = marking.clone();
+                    longer.push(marker(trace, node, ttl));
+                    markings.push(longer);
+                }
+            }
+        }
+    }
+    markings.retain(|marking| marking.len() <= 4);
+    markings
+}
+
+/// Every sensible series of pings in a gap: none, or as few as keep one of the prefixes alive.
+fn pings(trace: &PromptTrace, before: &Prompt, gap: i64) -> Vec<Vec<Prompt>> {
+    let mut series = vec![Vec::new()];
+    for ttl in [Ttl::FiveMinutes, Ttl::OneHour] {
+        let count = (gap - 1) / (ttl.millis() - 1);
+        for prefix in trace.path(before.node).filter(|_| count > 0) {
+            let ping = |number| Prompt {
+                total: trace.node(prefix).end,
+                ..prompt(trace, prefix, before.start.0 + number * (gap / (count + 1)), None)
+            };
+            series.push((1..=count).map(ping).collect());
+        }
+    }
+    series
+}
+
+/// The cheapest of all markings and pings under the real simulator.
+fn exhaustive(trace: &PromptTrace, reading: Reading) -> Picodollars {
+    let assumptions = Assumptions { reading, ..Assumptions::default() };
+    let policy = assumptions.policy(Markers::AsRecorded);
+    let mut cheapest = Picodollars(i128::MAX);
+    let mut chosen = PromptTrace::default();
+    chosen.nodes.clone_from(&trace.nodes);
+    try_all(trace, &policy, &mut chosen, 0, &mut cheapest);
+    cheapest
+}
+
+fn try_all(
+    trace: &PromptTrace,
+    policy: &Policy,
+    chosen: &mut PromptTrace,
+    place: usize,
+    cheapest: &mut Picodollars,
+) {
+    let Some(prompt) = trace.prompts.get(place) else {
+        let outcomes = simulate(chosen, policy);
+        let output = |sent: &Prompt| {
+            let is_ping = trace.prompts.iter().all(|prompt| prompt.start != sent.start);
+            Tokens(u64::from(is_ping))
+        };
+        let costs = outcomes.iter().zip(&chosen.prompts);
+        let cost = costs.map(|(outcome, sent): (&Outcome, &Prompt)| {
+            Billing::of(outcome, output(sent)).cost(&RATES)
+        });
+        *cheapest = (*cheapest).min(cost.sum());
+        return;
+    };
+    let gaps = place.checked_sub(1).map(|before| &trace.prompts[before]);
+    let series = gaps.map_or_else(
+        || vec![Vec::new()],
+        |before| pings(trace, before, prompt.start.since(before.start)),
+    );
+    let (prompts, markers) = (chosen.prompts.len(), chosen.markers.len());
+    for pings in series {
+        for ping in pings {
+            let first = chosen.markers.len();
+            let mark = marker(trace, ping.node, Ttl::FiveMinutes);
+            chosen.markers.push(mark);
+            chosen.prompts.push(Prompt { markers: first..first + 1, ..ping });
+        }
+        let (pinged_prompts, pinged_markers) = (chosen.prompts.len(), chosen.markers.len());
+        for marking in markings(trace, prompt) {
+            let range = pinged_markers..pinged_markers + marking.len();
+            chosen.markers.extend(marking);
+            chosen.prompts.push(Prompt { markers: range, ..prompt.clone() });
+            try_all(trace, policy, chosen, place + 1, cheapest);
+            chosen.prompts.truncate(pinged_prompts);
+            chosen.markers.truncate(pinged_markers);
+        }
+        chosen.prompts.truncate(prompts);
+        chosen.markers.truncate(markers);
+    }
+}
+
+fn step() -> impl proptest::strategy::Strategy<Value = Step> {
+    let minutes = prop::sample::select(vec![1_i64, 4, 7, 20, 50, 70, 150]);
+    let rewind = prop::sample::select(vec![0_usize, 0, 0, 1]);
+    (minutes, 100_u64..3_000, rewind).prop_map(|(minutes, growth, rewind)| Step {
+        minutes,
+        growth,
+        rewind,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn the_bound_is_what_exhaustive_search_finds(steps in prop::collection::vec(step(), 2..=3)) {
+        let trace = conversation(&steps);
+        let found = cost(&bound(&trace, Reading::Conservative));
+        prop_assert_eq!(found, exhaustive(&trace, Reading::Conservative));
+    }
+
+    #[test]
+    fn no_design_is_cheaper_by_the_letter_either(steps in prop::collection::vec(step(), 2..=3)) {
+        let trace = conversation(&steps);
+        let literal = cost(&bound(&trace, Reading::Literal));
+        prop_assert!(literal <= exhaustive(&trace, Reading::Literal));
+        prop_assert!(literal <= cost(&bound(&trace, Reading::Conservative)));
+    }
+}

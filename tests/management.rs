@@ -1,0 +1,342 @@
+//! Context management: prompts and costs worked out by hand, and the laws that every session keeps.
+
+mod session;
+
+use std::borrow::Cow;
+
+use cachesim::conversation::{History, ReadOptions, RequestIndex, read};
+use cachesim::input::discover;
+use cachesim::ledger::Ledger;
+use cachesim::management::{Budget, Compaction, Effects, Management, SessionMemory};
+use cachesim::pricing::{Billing, PriceTable, RequestRates};
+use cachesim::prompt::{build, steps};
+use cachesim::strategy::{ALL, Assumptions, Design, Material, Strategy, StrategyKind};
+use cachesim::units::{Picodollars, Tokens};
+use session::Session;
+
+use crate::common::{project, shared};
+
+/// What became of a session: read, written for an hour and sent in full, by request; what was done.
+struct Outcome {
+    rows: Vec<(u64, u64, u64)>,
+    cost: Picodollars,
+    effects: Effects,
+}
+
+fn design(management: Management) -> Strategy {
+    let design = Design { management: Some(management), ..Design::default() };
+    Strategy {
+        name: Cow::Borrowed("managed"),
+        summary: Cow::Borrowed(""),
+        kind: StrategyKind::Counterfactual(design),
+    }
+}
+
+fn managed(history: &History, management: Management) -> Outcome {
+    let steps = steps(history);
+    let trace = build(history, &steps, Assumptions::default().shared_prefix);
+    let prices = PriceTable::built_in();
+    let strategies = [design(management)];
+    let assumptions = Assumptions::default();
+    let ledger = Ledger::new(history, &steps, &trace, &prices, &strategies, &assumptions);
+    let column = &ledger.columns[0];
+    let requests = || (0..history.requests.len()).map(RequestIndex);
+    let rows: Vec<Billing> =
+        requests().flat_map(|index| ledger.rows(column, index)).map(|row| row.billing).collect();
+    let simulated = column.simulated.as_ref().expect("a simulation");
+    Outcome {
+        rows: rows.iter().map(|row| (row.read.0, row.write_1h.0, row.input.0)).collect(),
+        cost: ledger.totals(column, requests()).cost().expect("prices"),
+        effects: simulated.managed.expect("management").1,
+    }
+}
+
+/// In millionths of a dollar, of which a token of input costs 5, one written for an hour 10, one
+/// read ½ and one of output 25.
+fn micro_dollars(count: i128) -> Picodollars {
+    Picodollars(count * 1_000_000)
+}
+
+/// Four answers with a result each, an hour and a minute of silence, a prompt, and a result.
+fn silent_hour() -> Session {
+    let mut session = Session::new();
+    session.prompt().open("Read", 1);
+    session.results(1).call("Bash", 1);
+    session.results(1).call("Grep", 1);
+    session.results(1).call("Read", 0);
+    session.wait(61).prompt().answer("Read", 1, 8_000);
+    session.results(1).call("Read", 0);
+    session
+}
+
+#[test]
+fn after_a_silence_all_but_the_newest_results_are_cleared() {
+    let management = Management::TimeBasedMicrocompaction { gap: 60 * 60_000, keep_recent: 1 };
+    let outcome = managed(&silent_hour().history(), management);
+    // Prompts of 10,000, 10,600, 11,200, 11,800, 12,400 and 13,000 tokens. Before the fifth the
+    // first two results are cleared: 76 bytes remain of each (placeholder 34, quotes 2, frame 40),
+    // 32 tokens of 500. 12,400 − 2 × 468 = 11,464, of which other traffic keeps 8,000 warm.
+    assert_eq!(
+        outcome.rows,
+        [
+            (8_000, 1_998, 2),
+            (9_998, 600, 2),
+            (10_598, 600, 2),
+            (11_198, 600, 2),
+            (8_000, 3_462, 2),
+            (11_462, 600, 2),
+        ],
+    );
+    let expected = Effects { events: 1, results: 2, tokens: Tokens(936) };
+    assert_eq!(outcome.effects, expected);
+    // 59,256 read, 7,860 written, 12 in full, 600 of output.
+    assert_eq!(outcome.cost, micro_dollars(29_628 + 78_600 + 60 + 15_000));
+}
+
+/// A prompt, and so many answers that call a tool; every result has 500 tokens.
+fn tool_loop(session: &mut Session, tool: &str, results: &[usize]) -> History {
+    session.prompt().open(tool, results[0]);
+    for (place, count) in results.iter().enumerate() {
+        session.results(*count).call(tool, results.get(place + 1).copied().unwrap_or(0));
+    }
+    session.history()
+}
+
+fn rows_of_replay(history: &History) -> Vec<(u64, u64, u64)> {
+    // A gap that no silence reaches.
+    let never = Management::TimeBasedMicrocompaction { gap: i64::MAX, keep_recent: 1 };
+    managed(history, never).rows
+}
+
+const PAIRWISE: Management = Management::CachedMicrocompaction { trigger: 2, keep_recent: 1 };
+
+#[test]
+fn deleted_results_leave_the_reads_and_nothing_is_written_anew() {
+    let history = tool_loop(&mut Session::new(), "Bash", &[1, 1, 1, 1, 1]);
+    let outcome = managed(&history, PAIRWISE);
+    // Prompts of 10,000, 10,600, 11,200, 11,800, 12,400 and 13,000 tokens. The fourth would have
+    // three results: two go, 936 tokens, from the cached 11,198 as well. The sixth has r3, r4 and
+    // r5 left: r3 and r4 go, 1,872 in all, so that 12,398 − 1,872 is read.
+    assert_eq!(
+        outcome.rows,
+        [
+            (8_000, 1_998, 2),
+            (9_998, 600, 2),
+            (10_598, 600, 2),
+            (10_262, 600, 2),
+            (10_862, 600, 2),
+            (10_526, 600, 2),
+        ],
+    );
+    assert_eq!(outcome.effects, Effects { events: 2, results: 4, tokens: Tokens(1_872) });
+    // 60,246 read, 4,998 written, 12 in full, 600 of output.
+    assert_eq!(outcome.cost, micro_dollars(30_123 + 49_980 + 60 + 15_000));
+}
+
+#[test]
+fn results_of_the_last_message_are_deleted_later() {
+    let history = tool_loop(&mut Session::new(), "Bash", &[4, 1]);
+    let outcome = managed(&history, PAIRWISE);
+    // The second prompt brings four results, which nothing can refer to yet. The third, of 12,700
+    // tokens, deletes them: 4 × 468 = 1,872, of the cached 12,098 as well.
+    assert_eq!(outcome.rows, [(8_000, 1_998, 2), (9_998, 2_100, 2), (10_226, 600, 2)]);
+}
+
+#[test]
+fn sub_agents_and_other_tools_are_left_alone() {
+    for history in [
+        tool_loop(&mut Session::of_agent(), "Bash", &[1, 1, 1, 1, 1]),
+        tool_loop(&mut Session::new(), "Task", &[1, 1, 1, 1, 1]),
+        tool_loop(&mut Session::new(), "mcp__a__b", &[1, 1, 1, 1, 1]),
+    ] {
+        let outcome = managed(&history, PAIRWISE);
+        assert_eq!(outcome.effects, Effects::default());
+        assert_eq!(outcome.rows, rows_of_replay(&history));
+    }
+}
+
+#[test]
+fn the_service_clears_only_as_much_as_is_worth_it() {
+    let history = tool_loop(&mut Session::new(), "Bash", &[1, 1, 1, 1, 1, 1]);
+    let management = Management::ToolResultClearing {
+        trigger: Tokens(12_000),
+        keep: Tokens(1_000),
+        clear_at_least: Tokens(900),
+    };
+    let outcome = managed(&history, management);
+    // The fifth prompt has 12,400 tokens and four results. The newest two hold 1,000, the others go:
+    // 936. The first of them came in with the second request, so that what the first one had cached
+    // is read. The sixth, of 12,064, could clear one result, 468: too little. The seventh, of
+    // 12,664, clears two; in what the fifth had written anew nothing but its end is cached.
+    assert_eq!(
+        outcome.rows,
+        [
+            (8_000, 1_998, 2),
+            (9_998, 600, 2),
+            (10_598, 600, 2),
+            (11_198, 600, 2),
+            (9_998, 1_464, 2),
+            (11_462, 600, 2),
+            (9_998, 1_728, 2),
+        ],
+    );
+    assert_eq!(outcome.effects, Effects { events: 2, results: 4, tokens: Tokens(1_872) });
+}
+
+fn compaction(threshold: u64) -> Management {
+    Management::Compaction(Compaction {
+        threshold: Tokens(threshold),
+        summary: Tokens(1_000),
+        files: Budget { pieces: 2, each: Tokens(300), all: Tokens(500) },
+        skills: Budget::SKILLS,
+    })
+}
+
+#[test]
+fn a_summary_takes_the_conversations_place() {
+    let history = tool_loop(&mut Session::new(), "Read", &[1; 7]);
+    let outcome = managed(&history, compaction(12_000));
+    // Before the fifth request there are 11,800 tokens, an answer of 100, and a result of 1,160
+    // bytes, which the client takes for 290: 12,190. The summary's request has 11,900 + 500 and
+    // 2,500 of its own, reads 11,798, and answers with 1,000 + 2,000. Behind it stand 9,500 in front
+    // of the messages, 1,000, and two files of 300 at the most, 500 together: 11,000, of which tools
+    // and system prompt (8,000) are read. The sixth and the seventh prompt have 11,600 and 12,200;
+    // 12,200 + 100 + 290 is too large again.
+    assert_eq!(
+        outcome.rows,
+        [
+            (8_000, 1_998, 2),
+            (9_998, 600, 2),
+            (10_598, 600, 2),
+            (11_198, 600, 2),
+            (11_798, 3_100, 2),
+            (8_000, 2_998, 2),
+            (10_998, 600, 2),
+            (11_598, 600, 2),
+            (12_198, 3_100, 2),
+            (8_000, 2_998, 2),
+        ],
+    );
+    // From 12,400 and 12,800 to 11,000.
+    assert_eq!(outcome.effects, Effects { events: 2, results: 0, tokens: Tokens(3_200) });
+    // 102,386 read, 17,194 written, 20 in full, 8 × 100 and 2 × 3,000 of output.
+    assert_eq!(outcome.cost, micro_dollars(51_193 + 171_940 + 100 + 170_000));
+}
+
+#[test]
+fn a_recorded_compaction_is_undone() {
+    let mut session = Session::new();
+    session.prompt().open("Read", 1).results(1).call("Read", 0);
+    session.compact().prompt().answer("Read", 1, 8_000);
+    session.results(1).call("Read", 0);
+    let history = session.history();
+    // Recorded: 10,000, 10,600, then 9,500 with a summary and a prompt of 500 each, 10,500, and
+    // 11,100. Without the compaction the third is 10,600 + 100 + 500.
+    let undone = managed(&history, compaction(100_000));
+    let expected = [(8_000, 1_998, 2), (9_998, 600, 2), (10_598, 600, 2), (11_198, 600, 2)];
+    assert_eq!(undone.rows, expected);
+    assert_eq!(undone.effects, Effects::default());
+    let kept = rows_of_replay(&history);
+    assert_eq!(kept[2..], [(8_000, 2_498, 2), (10_498, 600, 2)]);
+}
+
+fn session_memory(minimum_messages: u32, maximum: u64) -> Management {
+    Management::SessionMemory(SessionMemory {
+        threshold: Tokens(12_000),
+        memory: Tokens(1_000),
+        minimum: Tokens(1_000),
+        minimum_messages,
+        maximum: Tokens(maximum),
+    })
+}
+
+#[test]
+fn a_memory_keeps_the_latest_pairs_until_refills_come_too_fast() {
+    let history = tool_loop(&mut Session::new(), "Read", &[1; 7]);
+    let outcome = managed(&history, session_memory(0, 1_300));
+    // Before the fifth request, of 12,400 tokens, there are 12,190. Two answers of 100 with their
+    // results of 500 hold the minimum: 9,500 + 1,000 + 1,200 = 11,700. With the next answer and
+    // result there are 12,090 again, and so on; the third refill in a row stops it.
+    assert_eq!(
+        outcome.rows[4..],
+        [(8_000, 3_698, 2), (8_000, 3_698, 2), (8_000, 3_698, 2), (11_698, 600, 2)],
+    );
+    assert_eq!(outcome.effects, Effects { events: 3, results: 0, tokens: Tokens(700 + 600 + 600) });
+    // No message of these has text, so the maximum decides: three pairs, 12,300 tokens.
+    let outcome = managed(&history, session_memory(1, 2_000));
+    assert_eq!(outcome.rows[4], (8_000, 4_298, 2));
+}
+
+/// What every built-in way does to a history, held against the laws.
+fn keep_the_laws(history: &History) -> Result<(), String> {
+    let steps = steps(history);
+    let trace = build(history, &steps, Assumptions::default().shared_prefix);
+    let prices = PriceTable::built_in();
+    let recorded: Vec<Tokens> = trace.prompts.iter().map(|prompt| prompt.total).collect();
+    let rates = RequestRates::new(history, &prices, recorded.iter().copied());
+    let assumptions = Assumptions::default();
+    let (steps, trace, rates) = (&steps, &trace, &rates);
+    let material = Material { history, steps, trace, rates, assumptions: &assumptions };
+    let of_record = Strategy { kind: StrategyKind::Counterfactual(Design::default()), ..never() };
+    let of_record = of_record.simulate(material).expect("a simulation");
+    if never().simulate(material).expect("a simulation").outcomes != of_record.outcomes {
+        return Err("what is never reached changes something".to_owned());
+    }
+    for strategy in ALL.iter() {
+        let simulated = strategy.simulate(material).filter(|one| one.managed.is_some());
+        let Some((simulated, totals)) =
+            simulated.and_then(|mut one| one.totals.take().map(|totals| (one, totals)))
+        else {
+            continue;
+        };
+        let name = &strategy.name;
+        if (totals.len(), simulated.outcomes.len()) != (recorded.len(), recorded.len()) {
+            return Err(format!("{name}: other requests"));
+        }
+        let compacts = name.contains("100k");
+        let totals = totals.iter().map(|sent| sent.total);
+        for ((total, outcome), recorded) in totals.zip(&simulated.outcomes).zip(&recorded) {
+            let total = &total;
+            let is_billed = outcome.refusal.is_some() || outcome.total() == *total;
+            if !is_billed || (total > recorded && !compacts) {
+                return Err(format!("{name}: {outcome:?}, {total:?} of {recorded:?}"));
+            }
+        }
+        for added in &simulated.added {
+            if added.outcome.refusal.is_none() && added.outcome.total() <= Tokens(2_500) {
+                return Err(format!("{name}: {added:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A rule that nothing meets.
+fn never() -> Strategy {
+    design(Management::ToolResultClearing {
+        trigger: Tokens(u64::MAX),
+        keep: Tokens::ZERO,
+        clear_at_least: Tokens::ZERO,
+    })
+}
+
+#[test]
+fn every_fixture_and_every_session_keeps_the_laws() {
+    for folder in [Some(project("fixtures")), shared("corpus")].into_iter().flatten() {
+        let files = discover(std::slice::from_ref(&folder));
+        let history = read(files, ReadOptions::default(), |_| {});
+        assert!(!history.requests.is_empty());
+        assert_eq!(keep_the_laws(&history), Ok(()), "{}", folder.display());
+    }
+}
+
+/// Ten thousand requests with a result each, which every rule meets again and again.
+#[test]
+fn long_sessions_take_linear_time() {
+    let results = vec![1; 10_000];
+    let history = tool_loop(&mut Session::new(), "Read", &results);
+    let started = std::time::Instant::now();
+    assert_eq!(keep_the_laws(&history), Ok(()));
+    let elapsed = started.elapsed();
+    assert!(elapsed.as_secs() < 60, "{elapsed:?}");
+}
