@@ -105,12 +105,15 @@ fn strategy_files_are_read_and_their_errors_have_a_place() {
 #[test]
 fn every_format_has_every_strategy() {
     let names = ["billed", "replay", "none", "5m", "1h", "mixed", "optimal"];
-    for format in ["table", "markdown", "csv", "json"] {
+    for format in ["table", "markdown", "csv", "json", "jsonl"] {
         let printed = stdout(&["compare", &session(), "--format", format, "-q"]);
         for name in names {
             assert!(printed.contains(name), "{format} without {name}");
         }
     }
+    let lines = stdout(&["compare", &session(), "--format", "jsonl", "-q"]);
+    let of_lines = lines.lines().map(|line| -> Value { serde_json::from_str(line).expect("JSON") });
+    assert!(of_lines.zip(names).all(|(line, name)| line["strategy"] == name));
     let list = stdout(&["compare", "--list-strategies"]);
     assert!(names.iter().all(|name| list.contains(name)));
 }

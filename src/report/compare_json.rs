@@ -1,4 +1,5 @@
-//! `cachesim.compare/v1`: a comparison of strategies for programs, and the same as CSV.
+//! `cachesim.compare/v1`: a comparison of strategies for programs, and its strategies line by line as
+//! JSON and as CSV.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -197,6 +198,34 @@ pub fn write_comparison(
     };
     serde_json::to_writer_pretty(SafeJson(&mut *out), &object)?;
     out.write_all(b"\n")
+}
+
+/// A strategy by itself.
+#[derive(Serialize)]
+struct StrategyLine<'a> {
+    schema: &'static str,
+    reading: &'static str,
+    #[serde(flatten)]
+    strategy: StrategyObject<'a>,
+}
+
+/// Writes an object for each strategy, one a line.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_comparison_lines(
+    history: &History,
+    comparison: &Comparison<'_>,
+    reading: Reading,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for compared in &comparison.strategies {
+        let strategy = StrategyObject::new(history, comparison, compared);
+        let line = StrategyLine { schema: SCHEMA, reading: reading_name(reading), strategy };
+        serde_json::to_writer(SafeJson(&mut *out), &line)?;
+        out.write_all(b"\n")?;
+    }
+    Ok(())
 }
 
 /// Writes a line for each strategy.

@@ -31,7 +31,7 @@ pub use analyze_view::analyze_document;
 pub use break_rows::{write_break_csv, write_break_rows};
 pub use breaks_json::write_breaks;
 pub use breaks_view::{BreaksViewOptions, breaks_document};
-pub use compare_json::{write_comparison, write_comparison_csv};
+pub use compare_json::{write_comparison, write_comparison_csv, write_comparison_lines};
 pub use compare_view::{agreement_document, compare_document};
 pub use context_json::write_context;
 pub use context_view::context_document;

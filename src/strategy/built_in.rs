@@ -57,6 +57,11 @@ fn lifetimes() -> Vec<Strategy> {
             with(TierTtl::MIXED, TierTtl::MIXED),
         ),
         design(
+            "as-recorded",
+            "the recorded requests with their recorded breaks, which other designs start from",
+            Design::default(),
+        ),
+        design(
             "1h-main-5m-agents",
             "an hour in main conversations, five minutes in sub-agents'",
             with(ONE_HOUR, FIVE_MINUTES),

@@ -85,7 +85,9 @@ pub(in crate::cli) enum CompareFormat {
     Table,
     /// For programs, as cachesim.compare/v1
     Json,
-    /// A line for each strategy
+    /// The same strategy by strategy, one a line
+    Jsonl,
+    /// A line of figures for each strategy
     Csv,
     /// Tables for a comment or a page
     Markdown,

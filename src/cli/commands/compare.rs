@@ -12,7 +12,7 @@ use crate::compare::Comparison;
 use crate::provider::{Agreement, Provider, agreement};
 use crate::report::{
     agreement_document, compare_document, strategies_document, write_comparison,
-    write_comparison_csv,
+    write_comparison_csv, write_comparison_lines,
 };
 use crate::rollout::{self, Rollout};
 use crate::strategy::Strategy;
@@ -51,6 +51,9 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
         CompareFormat::Json => output.write(|out| {
             write_comparison(history, &run.prices, &comparison, reading, &rollouts, out)
         }),
+        CompareFormat::Jsonl => {
+            output.write(|out| write_comparison_lines(history, &comparison, reading, out))
+        }
         CompareFormat::Csv => output.write(|out| write_comparison_csv(&comparison, out)),
     }?;
     check(&gates, &comparison)
