@@ -3,9 +3,10 @@
 //!
 //! A fork has its parent's tools, system prompt and messages, the parent's whole last answer, one
 //! placeholder for the result of each call in it, the same for all siblings, and behind that its
-//! directive (the client's fork agents, since 2.1.232). Its model is the parent's. Markers stand
-//! behind the system prompt, the placeholders and the last message, so siblings share all but their
-//! directives.
+//! directive (the client's fork agents, since 2.1.232). Of the calls those are counted that started a
+//! sub-agent; how many others stood beside them is not known here. Its model is the parent's. Markers
+//! stand behind the system prompt, the placeholders and the last message, so siblings share all but
+//! their directives.
 
 use rustc_hash::FxHashMap;
 
