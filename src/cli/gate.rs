@@ -2,9 +2,10 @@
 
 use super::error::CliError;
 use super::output::say;
+use super::strategies::hint;
 use crate::compare::{Comparison, Expression};
 use crate::report::terminal_safe;
-use crate::strategy::{Strategy, nearest};
+use crate::strategy::Strategy;
 
 /// An expression as it was given.
 pub(super) struct Gate {
@@ -24,8 +25,7 @@ fn gate(text: &str, strategies: &[Strategy]) -> Result<Gate, CliError> {
     for reference in expression.references() {
         let name = reference.strategy.as_str();
         if !names.contains(&name) {
-            let hint = nearest(name, names.iter().copied());
-            let hint = hint.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
+            let hint = hint(name, &names);
             return Err(CliError::Usage(format!(
                 "--fail-if '{text}': `{name}` is not compared{hint}; name it in --strategy",
             )));

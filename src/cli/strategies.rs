@@ -86,9 +86,14 @@ pub(super) fn providers(names: &[String]) -> Result<Vec<&'static Provider>, CliE
     Ok(providers)
 }
 
+/// The nearest known name, as words to put behind an unknown one.
+pub(super) fn hint(name: &str, known: &[&str]) -> String {
+    let nearest = nearest(name, known.iter().copied());
+    nearest.map_or_else(String::new, |nearest| format!(" (did you mean `{nearest}`?)"))
+}
+
 fn unknown(option: &str, name: &str, known: &[&str]) -> CliError {
-    let hint = nearest(name, known.iter().copied());
-    let hint = hint.map_or_else(String::new, |nearest| format!(" (did you mean `{nearest}`?)"));
+    let hint = hint(name, known);
     let known = known.join(", ");
     CliError::Usage(format!("{option}: `{name}` is unknown{hint}; there are {known}"))
 }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::paired::{Paired, SessionCost, pair};
 use crate::conversation::RequestIndex;
-use crate::ledger::{Ledger, Selection, StrategyColumn, Totals};
+use crate::ledger::{Ledger, Row, Selection, StrategyColumn, Totals};
 use crate::strategy::Strategy;
 use crate::units::Picodollars;
 
@@ -59,20 +59,14 @@ impl<'l> Comparison<'l> {
     #[must_use]
     pub fn new(ledger: &'l Ledger<'_>, selection: &Selection) -> Self {
         let (compared, bounds) = ledger.columns.split_at(ledger.columns.len().saturating_sub(2));
-        let costs: Vec<Vec<SessionCost>> =
-            compared.par_iter().map(|column| session_costs(ledger, column, selection)).collect();
+        let (mut strategies, costs): (Vec<Compared<'l>>, Vec<Vec<SessionCost>>) =
+            compared.par_iter().map(|column| sums(ledger, column, selection)).unzip();
         let is_complete = |session: usize| costs.iter().all(|costs| costs[session].cost.is_some());
         let complete: Vec<usize> =
             (0..selection.sessions.len()).filter(|at| is_complete(*at)).collect();
-        let paired = |number: usize| pair(&costs[0], &costs[number], &complete);
-        let strategies = compared
-            .par_iter()
-            .enumerate()
-            .map(|(number, column)| Compared {
-                paired: (number > 0).then(|| paired(number)),
-                ..sums(ledger, column, selection)
-            })
-            .collect();
+        strategies.par_iter_mut().zip(&costs).skip(1).for_each(|(strategy, own)| {
+            strategy.paired = Some(pair(&costs[0], own, &complete));
+        });
         let total = |column: &StrategyColumn| ledger.totals(column, selection.requests()).cost();
         Self {
             strategies,
@@ -107,25 +101,12 @@ impl<'l> Comparison<'l> {
     }
 }
 
-fn session_costs(
-    ledger: &Ledger<'_>,
-    column: &StrategyColumn,
-    selection: &Selection,
-) -> Vec<SessionCost> {
-    let cost = |requests: &[RequestIndex]| {
-        let totals = ledger.totals(column, requests.iter().copied());
-        let is_known = totals.unpriced == 0 && totals.unrecorded == 0;
-        totals.cost().filter(|_| is_known)
-    };
-    let sessions = selection.sessions.iter();
-    sessions.map(|session| SessionCost { id: session.id, cost: cost(&session.requests) }).collect()
-}
-
+/// A strategy's sums, not yet paired, and what each session costs.
 fn sums<'l>(
     ledger: &'l Ledger<'_>,
     column: &'l StrategyColumn,
     selection: &Selection,
-) -> Compared<'l> {
+) -> (Compared<'l>, Vec<SessionCost>) {
     let mut compared = Compared {
         strategy: &column.strategy,
         chosen: column.chosen(),
@@ -136,21 +117,42 @@ fn sums<'l>(
         paired: None,
         unknowns: column.strategy.unknowns(),
     };
-    for index in selection.requests() {
-        let is_agent = ledger.history.request(index).agent.is_some();
-        let of_chain = if is_agent { &mut compared.agents } else { &mut compared.main };
-        let mut is_recorded = false;
-        for row in ledger.rows(column, index) {
-            is_recorded = true;
-            of_chain.add(&row);
-            compared.totals.add(&row);
-            compared.by_model.entry(row.model).or_default().add(&row);
+    let mut costs = Vec::with_capacity(selection.sessions.len());
+    for session in &selection.sessions {
+        let mut of_session = Totals::default();
+        for index in session.requests.iter().copied() {
+            add_request(ledger, column, index, &mut compared, &mut of_session);
         }
-        if !is_recorded {
-            of_chain.unrecorded += 1;
-            compared.totals.unrecorded += 1;
-            compared.by_model.entry(ledger.history.model(index)).or_default().unrecorded += 1;
-        }
+        let is_known = of_session.unpriced == 0 && of_session.unrecorded == 0;
+        costs.push(SessionCost { id: session.id, cost: of_session.cost().filter(|_| is_known) });
     }
-    compared
+    (compared, costs)
+}
+
+/// Adds the rows of a request to every sum it belongs to.
+fn add_request<'l>(
+    ledger: &'l Ledger<'_>,
+    column: &'l StrategyColumn,
+    index: RequestIndex,
+    compared: &mut Compared<'l>,
+    of_session: &mut Totals,
+) {
+    let is_agent = ledger.history.request(index).agent.is_some();
+    let of_chain = if is_agent { &mut compared.agents } else { &mut compared.main };
+    let all = [of_chain, &mut compared.totals, of_session];
+    let by_model = &mut compared.by_model;
+    let rows: Vec<Row<'l>> = ledger.rows(column, index).collect();
+    for row in &rows {
+        by_model.entry(row.model).or_default().add(row);
+    }
+    let is_unrecorded = u64::from(rows.is_empty());
+    if rows.is_empty() {
+        by_model.entry(ledger.history.model(index)).or_default().unrecorded += 1;
+    }
+    for sum in all {
+        for row in &rows {
+            sum.add(row);
+        }
+        sum.unrecorded += is_unrecorded;
+    }
 }

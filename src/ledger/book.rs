@@ -1,6 +1,7 @@
 //! The ledger: a history under several strategies, priced.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use rayon::prelude::*;
 
@@ -89,7 +90,8 @@ impl<'a> Ledger<'a> {
         let totals: Vec<Tokens> = trace.prompts.iter().map(|prompt| prompt.total).collect();
         let rates = RequestRates::new(history, prices, totals.iter().copied());
         let material = Material { history, steps, trace, rates: &rates, assumptions };
-        let of_providers = PriceTable::of_providers();
+        // Only another provider's column needs them.
+        let of_providers = LazyLock::new(PriceTable::of_providers);
         let column = |strategy: &Strategy| {
             let simulated = strategy.simulate(material);
             if let Some(provider) = simulated.as_ref().and_then(|simulated| simulated.provider) {

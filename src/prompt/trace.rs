@@ -159,6 +159,17 @@ impl PromptTrace {
         NodeId(self.nodes.len() - 1)
     }
 
+    /// For each node the nearest one at or before it that may be marked.
+    #[must_use]
+    pub fn nearest_markable(&self) -> Vec<Option<NodeId>> {
+        let mut nearest: Vec<Option<NodeId>> = Vec::with_capacity(self.nodes.len());
+        for (index, node) in self.nodes.iter().enumerate() {
+            let before = node.parent.and_then(|parent| nearest[parent.0]);
+            nearest.push(if node.is_markable { Some(NodeId(index)) } else { before });
+        }
+        nearest
+    }
+
     /// The markers of a prompt.
     #[must_use]
     pub fn markers_of(&self, prompt: &Prompt) -> &[Marker] {

@@ -80,7 +80,7 @@ impl<'a> Places<'a> {
         let count = trace.nodes.len();
         let mut places = Self {
             trace,
-            markable: Vec::with_capacity(count),
+            markable: trace.nearest_markable(),
             systems: Vec::with_capacity(count),
             multiples: Vec::with_capacity(count),
         };
@@ -92,10 +92,8 @@ impl<'a> Places<'a> {
             let is_system = node.level == Level::System;
             let multiple = own.filter(|_| is_multiple).or_else(|| before(&places.multiples));
             let system = own.filter(|_| is_system).or_else(|| before(&places.systems));
-            let markable = own.or_else(|| before(&places.markable));
             places.multiples.push(multiple);
             places.systems.push(system);
-            places.markable.push(markable);
         }
         places
     }

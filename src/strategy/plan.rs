@@ -16,17 +16,6 @@ pub enum Purpose {
     Compaction,
 }
 
-impl Purpose {
-    /// The name in outputs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::KeepAlive => "keep_alive",
-            Self::Compaction => "compaction",
-        }
-    }
-}
-
 /// What a prompt of a plan is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {

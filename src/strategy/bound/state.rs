@@ -66,7 +66,13 @@ type Layer = Vec<State>;
 
 /// The choices for every request of a thread that cost the least together.
 pub(super) fn cheapest_choices(thread: &Thread, material: Material<'_>) -> Vec<Choice> {
-    let mut search = Search { material, layers: Vec::new() };
+    let nothing = State {
+        cached: Cached::default(),
+        cost: Picodollars::ZERO,
+        from: 0,
+        action: Action::Gap(None),
+    };
+    let mut search = Search { material, latest: vec![nothing], earlier: Vec::new() };
     for (number, request) in thread.requests.iter().enumerate() {
         let before = number.checked_sub(1).map(|before| &thread.requests[before]);
         if let Some(before) = before {
@@ -80,7 +86,9 @@ pub(super) fn cheapest_choices(thread: &Thread, material: Material<'_>) -> Vec<C
 
 struct Search<'a> {
     material: Material<'a>,
-    layers: Vec<Layer>,
+    latest: Layer,
+    /// The layers before it, from the one before anything was sent.
+    earlier: Vec<Layer>,
 }
 
 impl<'a> Search<'a> {
@@ -96,21 +104,10 @@ impl<'a> Search<'a> {
         Prices::of(self.material.rates.of(RequestIndex(request.place)))
     }
 
-    /// The states before anything was sent, or the latest.
-    fn latest(&self) -> Layer {
-        let nothing = State {
-            cached: Cached::default(),
-            cost: Picodollars::ZERO,
-            from: 0,
-            action: Action::Gap(None),
-        };
-        self.layers.last().cloned().unwrap_or_else(|| vec![nothing])
-    }
-
     /// Adds the layer that every state of the latest leads to.
     fn step(&mut self, next: impl Fn(&State) -> Vec<(Cached, Picodollars, Action)>) {
         let mut layer = Layer::new();
-        for (from, state) in self.latest().iter().enumerate() {
+        for (from, state) in self.latest.iter().enumerate() {
             layer.extend(next(state).into_iter().map(|(cached, cost, action)| State {
                 cached,
                 cost: state.cost + cost,
@@ -118,7 +115,8 @@ impl<'a> Search<'a> {
                 action,
             }));
         }
-        self.layers.push(cheapest(self.trace(), layer));
+        let next = cheapest(self.trace(), layer);
+        self.earlier.push(std::mem::replace(&mut self.latest, next));
     }
 
     /// Lets the time between two requests pass. A background request in between starts every clock
@@ -127,15 +125,13 @@ impl<'a> Search<'a> {
         let (start, next) = (self.prompt(before).start, self.prompt(request));
         let Some(background) = next.background else {
             self.pass(before, start, start, next.start);
-            // Keeps two layers between any two requests.
-            self.step(|state| vec![(state.cached, Picodollars::ZERO, Action::Gap(None))]);
             return;
         };
         let at = background.at.max(start).min(next.start);
         self.pass(before, start, start, at);
         let known = Known { trace: self.trace(), prompt: next };
         let reading = self.material.assumptions.reading;
-        for state in self.layers.last_mut().into_iter().flatten() {
+        for state in &mut self.latest {
             state.cached = extended(known, state.cached, background.node, reading);
         }
         self.pass(before, start, at, next.start);
@@ -163,10 +159,12 @@ impl<'a> Search<'a> {
     /// Goes back from the cheapest last state.
     fn choices(&self, requests: usize) -> Vec<Choice> {
         let mut choices = vec![Choice::default(); requests];
-        let last = self.layers.last().map_or(&[][..], Vec::as_slice);
+        let last = &self.latest;
         let mut place = (0..last.len()).min_by_key(|place| last[*place].cost).unwrap_or(0);
         let mut request = requests;
-        for layer in self.layers.iter().rev() {
+        // Nothing leads to the first layer.
+        let steps = self.earlier.iter().skip(1).chain([last]);
+        for layer in steps.rev() {
             let state = &layer[place];
             match state.action {
                 Action::Request(split, basis) => {

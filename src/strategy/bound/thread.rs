@@ -36,7 +36,7 @@ pub(super) fn threads(trace: &PromptTrace) -> Vec<Thread> {
         let request = ThreadRequest { place, ends: Vec::new(), shared };
         threads[thread_of[place]].requests.push(request);
     }
-    let markable = markable(trace);
+    let markable = trace.nearest_markable();
     for thread in &mut threads {
         set_ends(trace, &markable, thread);
     }
@@ -112,16 +112,6 @@ fn shared_prefixes(trace: &PromptTrace, thread_of: &[usize], count: usize) -> Ve
         }
     }
     shared
-}
-
-/// The nearest node at or before each one that may be marked.
-fn markable(trace: &PromptTrace) -> Vec<Option<NodeId>> {
-    let mut markable: Vec<Option<NodeId>> = Vec::with_capacity(trace.nodes.len());
-    for (index, node) in trace.nodes.iter().enumerate() {
-        let before = node.parent.and_then(|parent| markable[parent.0]);
-        markable.push(if node.is_markable { Some(NodeId(index)) } else { before });
-    }
-    markable
 }
 
 /// Finds the ends of each request from the last one on: those of its own, then what it has in common
