@@ -21,6 +21,8 @@
 pub mod basis;
 pub mod id;
 pub mod model;
+pub mod nearest;
+mod toml_text;
 pub mod ttl;
 pub mod units;
 pub mod wording;

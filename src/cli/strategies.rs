@@ -5,9 +5,10 @@ use std::path::Path;
 
 use super::error::CliError;
 use super::output::say;
+use crate::nearest::nearest;
 use crate::provider::{self, Provider};
 use crate::report::terminal_safe;
-use crate::strategy::{ALL, Strategy, nearest, parse_strategies};
+use crate::strategy::{ALL, Strategy, parse_strategies};
 
 /// The built-in strategies of a list of names, each once.
 pub(super) fn named_strategies(names: &[String]) -> Result<Vec<Strategy>, CliError> {

@@ -13,7 +13,6 @@ mod forks;
 mod keep_alive;
 mod kind;
 mod layout;
-mod nearest;
 mod plan;
 mod run;
 mod search;
@@ -26,6 +25,5 @@ pub use file::{
     Contradiction, LeftOut, StrategyFile, StrategyFileError, StrategyFileProblem, parse_strategies,
 };
 pub use kind::{Strategy, StrategyKind};
-pub use nearest::nearest;
 pub use plan::Purpose;
 pub use run::{Added, Material, Sent, Simulated};

@@ -5,7 +5,7 @@ use rust_decimal::Decimal;
 use super::error::{ExpressionError, ExpressionProblem as Problem};
 use super::metric::Metric;
 use super::tree::{Arithmetic, Comparison, Reference};
-use crate::strategy::nearest;
+use crate::nearest::nearest;
 
 /// A word.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,9 @@ use jiff::SignedDuration;
 
 use super::parse::{MOST_STRATEGIES, SCHEMA};
 use crate::cache::Refusal;
+use crate::nearest::suggestion;
 use crate::strategy::design::MOST_MARKERS;
+use crate::toml_text::quoted;
 use crate::ttl::Ttl;
 
 /// Why a strategy file cannot be used, and where.
@@ -159,15 +161,4 @@ impl Contradiction {
             Self::LimitBelowInterval | Self::TooManyPings(_) => "keepalive.limit",
         }
     }
-}
-
-/// Text of the file as a message can carry it.
-pub(super) fn quoted(text: &str) -> String {
-    const MOST: usize = 80;
-    let escaped: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
-    if text.chars().nth(MOST).is_some() { format!("{escaped}…") } else { escaped }
-}
-
-fn suggestion(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
 }

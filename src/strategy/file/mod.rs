@@ -27,7 +27,6 @@ mod error;
 mod management;
 mod parameter;
 mod parse;
-mod position;
 mod sweep;
 mod value;
 

@@ -8,12 +8,12 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Contradiction, StrategyFileError, StrategyFileProblem as Problem};
 use super::parameter::{self, PARAMETERS, Parameter};
-use super::position::line_and_column;
 use super::sweep::{Choice, Setting};
-use super::value::{Unreadable, written};
+use super::value::Unreadable;
+use crate::nearest::nearest;
 use crate::strategy::built_in;
 use crate::strategy::kind::{Strategy, StrategyKind};
-use crate::strategy::nearest::nearest;
+use crate::toml_text::{entries, found, line_and_column, written};
 
 /// The schema of a strategy file.
 pub(super) const SCHEMA: &str = "cachesim.strategy/v1";
@@ -249,26 +249,12 @@ fn expand(sketch: &Sketch, made: &mut StrategyFile) -> Result<(), Fault> {
     }
 }
 
-/// The entries of a table in the order of the file.
-fn entries<'a, 'i>(
-    table: &'a DeTable<'i>,
-) -> Vec<(&'a Spanned<Cow<'i, str>>, &'a Spanned<DeValue<'i>>)> {
-    let mut entries: Vec<_> = table.iter().collect();
-    entries.sort_by_key(|(key, _)| key.span().start);
-    entries
-}
-
 fn text_of<'a>(key: &'static str, value: &'a Spanned<DeValue<'_>>) -> Result<&'a str, Fault> {
     value.get_ref().as_str().ok_or_else(|| mistyped(key, "a text", value))
 }
 
 fn mistyped(key: &'static str, expected: &'static str, value: &Spanned<DeValue<'_>>) -> Fault {
-    let found = match value.get_ref() {
-        DeValue::String(_) => format!("\"{}\"", written(value.get_ref())),
-        DeValue::Array(_) => "a list".to_owned(),
-        DeValue::Table(_) => "a table".to_owned(),
-        other => written(other),
-    };
+    let found = found(value.get_ref());
     Fault::at(value.span().start, Problem::Type { key, expected, found })
 }
 

@@ -4,7 +4,7 @@ use enumset::EnumSet;
 use jiff::fmt::friendly::SpanParser;
 use toml::de::DeValue;
 
-use super::error::{Contradiction, quoted};
+use super::error::Contradiction;
 use crate::strategy::design::{Anchor, Layout, MOST_MARKERS};
 use crate::ttl::{TierTtl, Ttl};
 use crate::units::Tokens;
@@ -207,19 +207,4 @@ fn whole_number(value: &DeValue<'_>) -> Option<u64> {
 
 fn too_many_markers(count: u64) -> Unreadable {
     Unreadable::Refused(Contradiction::TooManyMarkers { count })
-}
-
-/// A value as it stands in names and messages.
-pub(super) fn written(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => quoted(text),
-        DeValue::Integer(integer) => quoted(&integer.to_string()),
-        DeValue::Boolean(is) => is.to_string(),
-        DeValue::Array(places) => {
-            let places: Vec<&str> =
-                places.iter().filter_map(|place| place.get_ref().as_str()).collect();
-            quoted(&places.join("+"))
-        }
-        DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => value.type_str().to_owned(),
-    }
 }

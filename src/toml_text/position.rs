@@ -1,7 +1,7 @@
 //! Where in a text something stands, as editors count.
 
 /// The line and the column in characters of a byte, both from 1 on.
-pub(super) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |end| end + 1);
     let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;

@@ -16,6 +16,12 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// Words to put behind a name that does not exist; none where nothing is alike.
+#[must_use]
+pub fn suggestion(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
