@@ -71,6 +71,8 @@ pub mod analysis;
 
 pub mod fork;
 
+pub mod redact;
+
 pub mod report;
 
 pub mod cli;

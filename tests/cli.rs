@@ -244,4 +244,5 @@ fn help_is_complete() {
     insta::assert_snapshot!("help_place", stdout(&["place", "--help"]));
     insta::assert_snapshot!("help_lint", stdout(&["lint", "--help"]));
     insta::assert_snapshot!("help_fork", stdout(&["fork", "--help"]));
+    insta::assert_snapshot!("help_redact", stdout(&["redact", "--help"]));
 }

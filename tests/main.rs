@@ -27,6 +27,7 @@ mod placement;
 mod providers;
 mod random_captures;
 mod random_designs;
+mod redact;
 mod rollouts;
 mod strategies;
 

@@ -33,10 +33,14 @@ fn limits(family: TokenizerFamily) -> Limits {
 
 /// The tokens of an image given as base64.
 pub(super) fn image_tokens(data: &str, family: TokenizerFamily) -> u64 {
+    pixels(data).map_or(USUAL_IMAGE, |(width, height)| pixel_tokens(width, height, family))
+}
+
+/// The width and height of an image given as base64; `None` where they cannot be read.
+pub(crate) fn pixels(data: &str) -> Option<(u64, u64)> {
     let begin = &data.as_bytes()[..data.len().min(READ_BYTES * 4 / 3) / 4 * 4];
-    let bytes = decode(begin);
-    imagesize::blob_size(&bytes)
-        .map_or(USUAL_IMAGE, |size| pixel_tokens(size.width as u64, size.height as u64, family))
+    let size = imagesize::blob_size(&decode(begin)).ok()?;
+    Some((size.width as u64, size.height as u64))
 }
 
 /// The tokens of an image of so many pixels.
@@ -58,14 +62,18 @@ fn pixel_tokens(width: u64, height: u64, family: TokenizerFamily) -> u64 {
 
 /// The tokens of a document given as base64.
 pub(super) fn document_tokens(data: &str) -> u64 {
+    (page_count(data).max(1) as u64) * TOKENS_A_PAGE
+}
+
+/// How many page objects a document has, given as base64.
+pub(crate) fn page_count(data: &str) -> usize {
     let bytes = decode(data.as_bytes());
-    let pages = memchr::memmem::find_iter(&bytes, b"/Type /Page")
+    memchr::memmem::find_iter(&bytes, b"/Type /Page")
         .chain(memchr::memmem::find_iter(&bytes, b"/Type/Page"))
         .filter(|at| {
             !bytes[*at..].starts_with(b"/Type /Pages") && !bytes[*at..].starts_with(b"/Type/Pages")
         })
-        .count();
-    (pages.max(1) as u64) * TOKENS_A_PAGE
+        .count()
 }
 
 /// The bytes as far as they are base64.

@@ -21,8 +21,10 @@ mod tree;
 
 pub use block::BlockKind;
 pub use body::{Likeness, WireMarker};
+pub(crate) use image_size::{page_count, pixels};
 pub use load::{CaptureOptions, Captures};
 pub(crate) use load::{load_bundles, load_captures};
+pub(crate) use parse::MESSAGES_ENDPOINTS;
 pub use parse::WireRequest;
 pub use prefix::PrefixHash;
 pub use size::TokenCounting;

@@ -23,6 +23,10 @@ use crate::units::Millis;
 /// The scope of records that name none.
 const DEFAULT_SCOPE: &str = "default";
 
+/// How addresses end to which requests are sent: Bedrock and Google Cloud name the operation there.
+pub(crate) const MESSAGES_ENDPOINTS: [&str; 5] =
+    ["/messages", ":rawPredict", ":streamRawPredict", "/invoke", "/invoke-with-response-stream"];
+
 /// The status codes of an answer that was given.
 const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
 
@@ -323,11 +327,7 @@ fn name_or<'t>(text: &'t Text<'_>, default: &'t str) -> &'t str {
 
 fn is_messages_endpoint(url: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/');
-    // Bedrock and Google Cloud name the operation at the end.
-    path.ends_with("/messages")
-        || [":rawPredict", ":streamRawPredict", "/invoke", "/invoke-with-response-stream"]
-            .iter()
-            .any(|end| path.ends_with(end))
+    MESSAGES_ENDPOINTS.iter().any(|end| path.ends_with(end))
 }
 
 /// Claude Code names the session at the end of `metadata.user_id`, or in a JSON object there.

@@ -53,6 +53,7 @@ fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Verify(args) => with_threads(args.input.jobs, || commands::verify(args)),
         Command::Place(args) => commands::place(args),
         Command::Lint(args) => with_threads(args.input.jobs, || commands::lint(args)),
+        Command::Redact(args) => commands::redact(args),
         Command::Fork(args) => commands::fork(args),
         Command::Prices(args) => commands::prices(args),
     }

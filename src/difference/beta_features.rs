@@ -10,7 +10,7 @@ const PLACE: &str = "anthropic-beta";
 
 /// What certain beta features stand for, by how their names begin. Claude Code sends those of auto mode
 /// in that mode alone.
-const FAMILIES: [(&str, DifferenceKind); 4] = [
+pub(crate) const BETA_FAMILIES: [(&str, DifferenceKind); 4] = [
     ("fast-mode-", DifferenceKind::FastMode),
     ("afk-mode-", DifferenceKind::AutoMode),
     ("dangerous-tool-use-", DifferenceKind::AutoMode),
@@ -33,7 +33,7 @@ pub(super) fn beta_differences(before: Option<&str>, after: Option<&str>) -> Vec
 }
 
 fn kind_of(name: &str) -> DifferenceKind {
-    let family = FAMILIES.iter().find(|(beginning, _)| name.starts_with(beginning));
+    let family = BETA_FAMILIES.iter().find(|(beginning, _)| name.starts_with(beginning));
     family.map_or(DifferenceKind::Betas, |(_, kind)| *kind)
 }
 

@@ -11,7 +11,7 @@ use super::view::PromptView;
 use crate::capture::{BlockKind, Part, WireNodeId};
 
 /// What Claude Code puts in the place of an old result.
-const CLEARED: &str = "[Old tool result content cleared]";
+pub(crate) const CLEARED: &str = "[Old tool result content cleared]";
 
 /// The first difference between the messages that the earlier request had and those of the later one.
 /// Messages that were added are none.

@@ -14,13 +14,15 @@ mod tools;
 mod value;
 mod view;
 
+pub(crate) use beta_features::BETA_FAMILIES;
 pub use bytes::ByteDifference;
 pub(crate) use bytes::{context, first_difference};
 pub use compare::{Difference, Divergence, differences, divergence};
 pub use kind::{DifferenceKind, Dimension};
+pub(crate) use messages::CLEARED;
 pub(crate) use overlap::{common_end, differing, same_ends};
 pub(crate) use settings::{Setting, disables_thinking, rewrite_settings, setting_changes};
-pub(crate) use system::{begins_with_attribution, is_attribution};
+pub(crate) use system::{ATTRIBUTION, begins_with_attribution, is_attribution};
 pub(crate) use tools::{ToolChange, ToolChangeKind, tool_changes, tool_name};
 pub(crate) use value::{SAME_IN_OTHER_BYTES, says_the_same};
 pub(crate) use view::PromptView;

@@ -9,7 +9,7 @@ use super::value::{SAME_IN_OTHER_BYTES, says_the_same};
 use crate::input::Text;
 
 /// How the attribution line of Claude Code begins.
-const ATTRIBUTION: &str = "x-anthropic-billing-header";
+pub(crate) const ATTRIBUTION: &str = "x-anthropic-billing-header";
 
 /// Whether a block of the system prompt is the client's attribution line.
 pub(crate) fn is_attribution(text: &str) -> bool {

@@ -7,7 +7,7 @@ use super::error::BundleError;
 use super::raw::Object;
 
 /// What a client says it is where the record does not replace it.
-const IDENTITIES: [&str; 3] = [
+pub(crate) const IDENTITIES: [&str; 3] = [
     "You are Claude Code, Anthropic's official CLI for Claude.",
     "You are Claude Code, Anthropic's official CLI for Claude, running within the Claude Agent SDK.",
     "You are a Claude agent, built on Anthropic's Claude Agent SDK.",
@@ -16,7 +16,7 @@ const IDENTITIES: [&str; 3] = [
 const DEFAULT_PROVIDER: &str = "first_party";
 const BEDROCK: &str = "bedrock";
 const DEFAULT_QUERY_SOURCE: &str = "repl_main_thread";
-const DEFAULT_ALLOW_LIST: [&str; 2] = ["repl_main_thread*", "sdk"];
+pub(crate) const DEFAULT_ALLOW_LIST: [&str; 2] = ["repl_main_thread*", "sdk"];
 
 /// All flags of a record.
 #[derive(Debug)]

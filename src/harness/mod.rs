@@ -22,6 +22,8 @@ mod ttl;
 mod writer;
 
 pub use error::BundleError;
+pub(crate) use flags::{DEFAULT_ALLOW_LIST, IDENTITIES};
 pub(crate) use lines::place_lines;
 pub use place::{Harness, Placed};
+pub(crate) use system::BOUNDARY;
 pub(crate) use tool::{ToolRank, tool_rank};

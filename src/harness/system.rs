@@ -13,7 +13,7 @@ use super::marker::Scope;
 const ATTRIBUTION_PREFIX: &str = "x-anthropic-billing-header";
 
 /// Stands between the static and the dynamic part, and is never sent.
-const BOUNDARY: &str = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__";
+pub(crate) const BOUNDARY: &str = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__";
 
 /// A text block of the system prompt.
 #[derive(Debug, PartialEq, Eq)]

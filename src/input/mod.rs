@@ -16,6 +16,7 @@ pub use diagnostics::{Diagnostic, Diagnostics, Kind};
 pub use discover::{Discovered, discover};
 pub(crate) use format::Format;
 pub(crate) use lenient::{Content, Count, Flag, JsonLength, List, Listed, Number, Shape, Text};
+pub(crate) use lines::{CHUNK, LONGEST_LINE};
 pub(crate) use moment::moment;
 pub use source::{Location, Source};
 pub(crate) use stretches::{Extent, OpenSource, Stretch};

@@ -21,7 +21,7 @@ pub enum ContentKind {
 }
 
 /// Beginnings of texts that the client writes in the user's name.
-const BEGINNINGS: [(&str, ContentKind); 11] = [
+pub(crate) const BEGINNINGS: [(&str, ContentKind); 11] = [
     ("<command-", ContentKind::Command),
     ("<local-command-", ContentKind::Command),
     ("<bash-input>", ContentKind::Command),
@@ -34,6 +34,12 @@ const BEGINNINGS: [(&str, ContentKind); 11] = [
     ("[Request interrupted by user", ContentKind::Reminder),
     ("Base directory for this skill", ContentKind::Skill),
 ];
+
+/// Where the beginning of a text ends that tells its kind; `None` where it tells none.
+pub(crate) fn beginning_of(text: &str) -> Option<usize> {
+    let known = BEGINNINGS.iter().find(|(beginning, _)| text.starts_with(beginning));
+    known.map(|(beginning, _)| beginning.len())
+}
 
 /// The kind of a user's text, by its beginning, decoded or as JSON without its quotes.
 pub(super) fn kind_of_text(text: &str) -> ContentKind {

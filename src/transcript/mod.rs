@@ -13,10 +13,13 @@ mod sign_reading;
 mod wire;
 
 pub use content::ContentKind;
+pub(crate) use content::{BEGINNINGS, beginning_of};
 pub use entry::{
     Entry, EntryKind, NestedContent, NestedMessage, ResponseLine, ServerVerdict, StopReason,
     ToolUse, UserMessage,
 };
 pub(crate) use load::load_open;
 pub use load::{Transcript, load};
+pub(crate) use parse::SYNTHETIC_MODEL;
+pub(crate) use sign::{NAME_TAG, command_name, known_commands};
 pub use sign::{Sign, Signs};

@@ -17,7 +17,7 @@ use crate::id::{EntryId, Symbol, Symbols};
 use crate::input::{Content, Diagnostics, Kind, Text, moment, read_usage, replace_lone_surrogates};
 
 /// The model name of messages that the client made itself.
-pub(super) const SYNTHETIC_MODEL: &str = "<synthetic>";
+pub(crate) const SYNTHETIC_MODEL: &str = "<synthetic>";
 
 /// Types of lines that belong to a session without being part of its chain. A file that holds
 /// nothing but these is still a transcript.

@@ -3,6 +3,8 @@
 //!
 //! System prompt and tools are not in a transcript; these signs are what it tells of them.
 
+use std::ops::Range;
+
 use enumset::{EnumSet, EnumSetType};
 
 /// Something that a line shows.
@@ -124,6 +126,9 @@ impl Sign {
 /// front.
 const COMMAND_WITHIN: usize = 300;
 
+/// What stands in front of the name of a command.
+pub(crate) const NAME_TAG: &str = "<command-name>";
+
 /// The signs at the beginning of a user's text, decoded or as JSON without its quotes: none of the
 /// marks has a character that JSON escapes.
 pub(super) fn signs_of_text(text: &str) -> Signs {
@@ -136,11 +141,11 @@ pub(super) fn signs_of_text(text: &str) -> Signs {
     if text.starts_with("Base directory for this skill") {
         return Sign::SkillLoaded.into();
     }
-    command_name(text).map(command_sign).into_iter().collect()
+    command_in(text).map(|name| command_sign(&text[name])).into_iter().collect()
 }
 
-/// The name of the slash command that a text reports.
-fn command_name(text: &str) -> Option<&str> {
+/// Where the name of the slash command stands that a text reports.
+fn command_in(text: &str) -> Option<Range<usize>> {
     if !text.starts_with("<command-") {
         return None;
     }
@@ -148,23 +153,57 @@ fn command_name(text: &str) -> Option<&str> {
     while !text.is_char_boundary(within) {
         within -= 1;
     }
-    let (_, rest) = text[..within].split_once("<command-name>")?;
-    let (name, _) = rest.split_once('<')?;
-    Some(name.trim_start_matches('/'))
+    let start = text[..within].find(NAME_TAG)? + NAME_TAG.len();
+    let end = start + text[start..within].find('<')?;
+    let slashes = text[start..end].len() - text[start..end].trim_start_matches('/').len();
+    Some(start + slashes..end)
+}
+
+/// What of a text tells which command it reports: the tag in front of the name, and the name where it
+/// is one that tells something.
+pub(crate) fn command_name(text: &str) -> Option<Range<usize>> {
+    let name = command_in(text)?;
+    let tag = text[..name.start].rfind(NAME_TAG)?;
+    let is_known = command_sign(&text[name.clone()]) != Sign::OtherCommand;
+    Some(tag..if is_known { name.end } else { tag + NAME_TAG.len() })
+}
+
+/// What commands show that change something.
+const COMMANDS: [(&str, Sign); 24] = [
+    ("exit", Sign::Exit),
+    ("quit", Sign::Exit),
+    ("mcp", Sign::ToolCommand),
+    ("plugin", Sign::ToolCommand),
+    ("plugins", Sign::ToolCommand),
+    ("reload-plugins", Sign::ToolCommand),
+    ("permissions", Sign::ToolCommand),
+    ("allowed-tools", Sign::ToolCommand),
+    ("chrome", Sign::ToolCommand),
+    ("ide", Sign::ToolCommand),
+    ("agents", Sign::ToolCommand),
+    ("remote-control", Sign::BridgeConnected),
+    ("rc", Sign::BridgeConnected),
+    ("teleport", Sign::BridgeConnected),
+    ("model", Sign::ModelCommand),
+    ("effort", Sign::ModelCommand),
+    ("fast", Sign::ModelCommand),
+    ("output-style", Sign::SettingsCommand),
+    ("config", Sign::SettingsCommand),
+    ("add-dir", Sign::SettingsCommand),
+    ("cd", Sign::SettingsCommand),
+    ("login", Sign::SettingsCommand),
+    ("memory", Sign::SettingsCommand),
+    ("init", Sign::SettingsCommand),
+];
+
+/// The names of the commands that change something.
+pub(crate) fn known_commands() -> impl Iterator<Item = &'static str> {
+    COMMANDS.iter().map(|(name, _)| *name)
 }
 
 fn command_sign(name: &str) -> Sign {
-    match name {
-        "exit" | "quit" => Sign::Exit,
-        "mcp" | "plugin" | "plugins" | "reload-plugins" | "permissions" | "allowed-tools"
-        | "chrome" | "ide" | "agents" => Sign::ToolCommand,
-        "remote-control" | "rc" | "teleport" => Sign::BridgeConnected,
-        "model" | "effort" | "fast" => Sign::ModelCommand,
-        "output-style" | "config" | "add-dir" | "cd" | "login" | "memory" | "init" => {
-            Sign::SettingsCommand
-        }
-        _ => Sign::OtherCommand,
-    }
+    let known = COMMANDS.iter().find(|(known, _)| *known == name);
+    known.map_or(Sign::OtherCommand, |(_, sign)| *sign)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod compare;
 mod fork;
+mod redact;
 mod shared;
 
 use std::path::PathBuf;
@@ -10,9 +11,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use compare::COMPARE_EXAMPLES;
 use fork::FORK_EXAMPLES;
+use redact::REDACT_EXAMPLES;
 
 pub(super) use compare::{CompareArgs, CompareFormat};
 pub(super) use fork::ForkArgs;
+pub(super) use redact::RedactArgs;
 pub(super) use shared::{ColorArg, InputArgs, OutputArgs, PlatformArg, SimulationArgs, TokensArgs};
 
 /// Replays coding-agent sessions through the providers' prompt-cache rules.
@@ -62,6 +65,9 @@ pub(super) enum Command {
     /// What in captured prompts makes prefixes unstable, where to the byte, and its price
     #[command(after_help = LINT_EXAMPLES)]
     Lint(LintArgs),
+    /// The same sessions and requests without their text, for fixtures and bug reports
+    #[command(after_help = REDACT_EXAMPLES)]
+    Redact(RedactArgs),
     /// What sharing a prefix saves: the arithmetic of forked agents
     #[command(after_help = FORK_EXAMPLES)]
     Fork(ForkArgs),

@@ -8,6 +8,7 @@ mod fork;
 mod lint;
 mod place;
 mod prices;
+mod redact;
 mod verify;
 
 pub(super) use analyze::analyze;
@@ -18,4 +19,5 @@ pub(super) use fork::fork;
 pub(super) use lint::lint;
 pub(super) use place::place;
 pub(super) use prices::prices;
+pub(super) use redact::redact;
 pub(super) use verify::verify;

@@ -1,0 +1,67 @@
+//! The options of `redact`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::OutputArgs;
+use crate::redact::ToolNames;
+
+pub(super) const REDACT_EXAMPLES: &str = "\
+Examples:
+  cachesim redact session.jsonl -o report.jsonl
+  cachesim redact ~/.claude/projects/-home-me-project -o fixture/
+  cachesim redact capture.jsonl -o - --tool-names hash | cachesim analyze -
+
+Lines keep their structure and their length, usage and times stay, equal texts stay equal, and letters
+and digits of everything else are replaced: text, paths, ids, names of files. Figures are those of the
+input, except where they rest on the wording (lint, --show-text). Several files need a folder as OUT;
+only what cachesim reads (*.jsonl, also .gz and .zst) is written there.
+
+Lengths and times stay, and so do the names of tools: look at those before you publish.";
+
+/// `redact`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct RedactArgs {
+    /// Transcripts, captures, bundles or logs: files, folders (walked for *.jsonl, also .gz and
+    /// .zst), or - for standard input, which is held in memory
+    #[arg(value_name = "IN", required = true)]
+    pub(in crate::cli) inputs: Vec<PathBuf>,
+    /// What stays of the names of tools
+    #[arg(long, value_enum, default_value_t = ToolNamesArg::Keep)]
+    tool_names: ToolNamesArg,
+    /// Exit with 4 where a file cannot be read to its end
+    #[arg(long)]
+    pub(in crate::cli) strict: bool,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
+impl RedactArgs {
+    pub(in crate::cli) fn tool_names(&self) -> ToolNames {
+        match self.tool_names {
+            ToolNamesArg::Keep => ToolNames::Keep,
+            ToolNamesArg::Hash => ToolNames::Hash,
+        }
+    }
+}
+
+impl RedactArgs {
+    /// What besides lengths and times stays, for people.
+    pub(in crate::cli) fn kept(&self) -> &'static str {
+        match self.tool_names {
+            ToolNamesArg::Keep => "the names of tools and models",
+            ToolNamesArg::Hash => "the names of models",
+        }
+    }
+}
+
+/// `--tool-names`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ToolNamesArg {
+    /// They stay
+    Keep,
+    /// They are replaced; only that a tool is of an MCP server stays
+    Hash,
+}

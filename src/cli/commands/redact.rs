@@ -1,0 +1,263 @@
+//! `cachesim redact`.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::RedactArgs;
+use crate::cli::error::CliError;
+use crate::cli::input::name_damage;
+use crate::cli::output::say;
+use crate::input::{Diagnostics, Kind, Location, Source, discover};
+use crate::redact::{Extent, Redaction, Survey};
+use crate::report::grouped;
+
+/// The name of standard input in a folder.
+const STANDARD_INPUT: &str = "stdin.jsonl";
+
+/// A source, and the number of the argument that named it.
+struct Input {
+    source: Source,
+    argument: usize,
+}
+
+/// Where the sources go.
+enum Target {
+    StandardOutput,
+    File(PathBuf),
+    Folder(PathBuf),
+}
+
+/// What was done.
+#[derive(Default)]
+struct Sums {
+    files: u64,
+    lines: u64,
+    bytes: u64,
+    strings: u64,
+}
+
+/// Transcripts and captures → the same without their text.
+pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
+    let target = target(args)?;
+    let mut diagnostics = Diagnostics::default();
+    let inputs = inputs(args, &mut diagnostics)?;
+    refuse_to_overwrite(args, &inputs, &target)?;
+    let mut survey = Survey::default();
+    let readable = surveyed(inputs, &mut survey, &mut diagnostics);
+    if !args.output.quiet {
+        name_damage(&diagnostics, args.output.verbose);
+    }
+    let redaction = survey.finish(args.tool_names());
+    let sums = write_all(&readable, &redaction, &target, args.inputs.len())?;
+    if !args.output.quiet {
+        say(&format!(
+            "redacted {} lines and {} bytes in {} files; {} strings were looked at. Lengths, times \
+             and {} stay",
+            grouped(sums.lines),
+            grouped(sums.bytes),
+            grouped(sums.files),
+            grouped(sums.strings),
+            args.kept(),
+        ));
+    }
+    if args.strict && diagnostics.has_damage() {
+        return Err(CliError::DamagedInput);
+    }
+    Ok(())
+}
+
+fn target(args: &RedactArgs) -> Result<Target, CliError> {
+    let path = &args.output.output;
+    let is_one_file = args.inputs.len() == 1 && !args.inputs[0].is_dir();
+    if path.as_os_str() == "-" {
+        return if is_one_file {
+            Ok(Target::StandardOutput)
+        } else {
+            let message = "--output: several files need a folder; give one with -o FOLDER";
+            Err(CliError::Usage(message.to_owned()))
+        };
+    }
+    if is_one_file && !path.is_dir() {
+        return Ok(Target::File(path.clone()));
+    }
+    let is_empty = match fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+        Err(source) => return Err(CliError::OutputFile { path: path.clone(), source }),
+    };
+    if !is_empty {
+        let path = path.display();
+        return Err(CliError::Usage(format!(
+            "--output: {path} is not empty; give a new folder, so that nothing old is mixed in"
+        )));
+    }
+    Ok(Target::Folder(path.clone()))
+}
+
+/// The sources behind the arguments, each once.
+fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>, CliError> {
+    let mut seen = HashSet::new();
+    let mut inputs = Vec::new();
+    for (argument, path) in args.inputs.iter().enumerate() {
+        let discovered = discover(std::slice::from_ref(path));
+        diagnostics.absorb(discovered.diagnostics);
+        for source in discovered.sources {
+            let source = match &source.location {
+                Location::StandardInput => standard_input()?,
+                _ => source,
+            };
+            if seen.insert(identity(&source)) {
+                inputs.push(Input { source, argument });
+            }
+        }
+    }
+    if inputs.is_empty() {
+        let message = "no *.jsonl file (also .gz, .zst) in the given folders; give a file or a \
+                       folder with transcripts or captures";
+        return Err(CliError::NoInput(message.to_owned()));
+    }
+    Ok(inputs)
+}
+
+/// What is read twice has to be at hand.
+fn standard_input() -> Result<Source, CliError> {
+    let mut bytes = Vec::new();
+    io::stdin()
+        .read_to_end(&mut bytes)
+        .map_err(|error| CliError::NoInput(format!("cannot read standard input: {error}")))?;
+    Ok(Source::in_memory(STANDARD_INPUT, &bytes))
+}
+
+fn identity(source: &Source) -> PathBuf {
+    match &source.location {
+        Location::File(path) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
+        Location::StandardInput | Location::Memory(_) => PathBuf::from("-"),
+    }
+}
+
+/// An output that is also an input would be gone before it was of use, and one among them would be
+/// read with them the next time.
+fn refuse_to_overwrite(
+    args: &RedactArgs,
+    inputs: &[Input],
+    target: &Target,
+) -> Result<(), CliError> {
+    let (Target::File(path) | Target::Folder(path)) = target else { return Ok(()) };
+    let place = resolved(path);
+    let is_input = |input: &Input| match &input.source.location {
+        Location::File(file) => resolved(file) == place,
+        Location::StandardInput | Location::Memory(_) => false,
+    };
+    let is_around = |input: &PathBuf| input.is_dir() && place.starts_with(resolved(input));
+    if inputs.iter().any(is_input) || args.inputs.iter().any(is_around) {
+        let path = path.display();
+        return Err(CliError::Usage(format!(
+            "--output: {path} is an input, or lies in a folder that is one; give another place"
+        )));
+    }
+    Ok(())
+}
+
+/// A path that may not exist yet, without links.
+fn resolved(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let known = absolute.ancestors().find_map(|front| Some((front, fs::canonicalize(front).ok()?)));
+    match known {
+        Some((front, canonical)) => match absolute.strip_prefix(front) {
+            Ok(rest) if rest.as_os_str().is_empty() => canonical,
+            Ok(rest) => canonical.join(rest),
+            Err(_) => absolute,
+        },
+        None => absolute,
+    }
+}
+
+/// The sources that could be read for the first time.
+fn surveyed(inputs: Vec<Input>, survey: &mut Survey, diagnostics: &mut Diagnostics) -> Vec<Input> {
+    let mut is_readable = |input: &Input| {
+        let label = &input.source.label;
+        match survey.read(&input.source) {
+            Ok(Extent { error: None, .. }) => true,
+            Ok(Extent { error: Some(error), lines, .. }) => {
+                let detail = format!("{error}; what was read before it is used");
+                diagnostics.add(Kind::UnreadableFile, label, lines, detail);
+                true
+            }
+            Err(error) => {
+                diagnostics.add(Kind::UnreadableFile, label, 0, error.to_string());
+                false
+            }
+        }
+    };
+    inputs.into_iter().filter(|input| is_readable(input)).collect()
+}
+
+fn write_all(
+    inputs: &[Input],
+    redaction: &Redaction,
+    target: &Target,
+    arguments: usize,
+) -> Result<Sums, CliError> {
+    if inputs.is_empty() {
+        let message = "no file could be read; see above";
+        return Err(CliError::NoInput(message.to_owned()));
+    }
+    let mut sums = Sums::default();
+    for input in inputs {
+        let extent = match target {
+            Target::StandardOutput => {
+                let mut out = BufWriter::new(io::stdout().lock());
+                let extent = redaction.write(&input.source, &mut out)?;
+                out.flush()?;
+                extent
+            }
+            Target::File(path) => write_file(input, redaction, path)?,
+            Target::Folder(folder) => {
+                let label = redaction.label(&input.source.label);
+                write_file(input, redaction, &placed(folder, &label, input.argument, arguments))?
+            }
+        };
+        sums.files += 1;
+        sums.lines += extent.lines;
+        sums.bytes += extent.bytes;
+        sums.strings += extent.strings;
+    }
+    Ok(sums)
+}
+
+/// Where a file goes: of several arguments each has a folder of its own, numbered in their order.
+fn placed(folder: &Path, label: &str, argument: usize, arguments: usize) -> PathBuf {
+    if arguments == 1 {
+        return folder.join(label);
+    }
+    let width = arguments.to_string().len();
+    folder.join(format!("{:0width$}", argument + 1)).join(label)
+}
+
+/// Writes a file, compressed as its ending says.
+fn write_file(input: &Input, redaction: &Redaction, path: &Path) -> Result<Extent, CliError> {
+    let failed = |source| CliError::OutputFile { path: path.to_owned(), source };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+    let written = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("gz") => {
+            let mut out = flate2::write::GzEncoder::new(&mut file, flate2::Compression::default());
+            let extent = redaction.write(&input.source, &mut out);
+            extent.and_then(|extent| out.finish().map(|_| extent))
+        }
+        Some("zst") => {
+            zstd::Encoder::new(&mut file, zstd::DEFAULT_COMPRESSION_LEVEL).and_then(|mut out| {
+                let extent = redaction.write(&input.source, &mut out)?;
+                out.finish().map(|_| extent)
+            })
+        }
+        _ => redaction.write(&input.source, &mut file),
+    };
+    let extent = written.map_err(failed)?;
+    file.flush().map_err(failed)?;
+    Ok(extent)
+}

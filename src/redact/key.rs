@@ -1,0 +1,209 @@
+//! The key of a run, and the pseudo-random choices made with it.
+//!
+//! The key is a `BLAKE2b` hash of all that the run reads, so that the same input gives the same output
+//! and nobody who lacks the input has the key. A choice depends on the key and on all characters in
+//! front of the one it is made for: `SipHash`-2-4 over them, one word for each, which can be asked
+//! after every word.
+
+use blake2::Blake2b;
+use blake2::digest::Digest;
+use blake2::digest::consts::U32;
+
+/// How many permutations of letters and of digits a key has. A choice takes one of them.
+const PERMUTATIONS: usize = 256;
+
+/// Makes a [`Key`] from the bytes of a run's sources.
+#[derive(Default)]
+pub(super) struct KeyMaker {
+    hash: Blake2b<U32>,
+    bytes: u64,
+}
+
+impl KeyMaker {
+    /// Takes in bytes of a source.
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        self.hash.update(bytes);
+        self.bytes += bytes.len() as u64;
+    }
+
+    /// Marks the end of a source.
+    pub(super) fn end_source(&mut self) {
+        self.hash.update(self.bytes.to_le_bytes());
+        self.bytes = 0;
+    }
+
+    pub(super) fn finish(self) -> Key {
+        Key::new(self.hash.finalize().into())
+    }
+}
+
+/// What characters are replaced by: permutations without a fixed point, and how one is chosen.
+pub(super) struct Key {
+    start: Prefix,
+    /// The image of each letter, as positions in the alphabet.
+    letters: Vec<[u8; 26]>,
+    digits: Vec<[u8; 10]>,
+}
+
+/// What is chosen for: two kinds of strings have nothing in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Purpose {
+    Text = 1,
+    Number = 2,
+    Identifier = 3,
+    FileName = 4,
+    Permutations = 5,
+}
+
+impl Key {
+    fn new(hash: [u8; 32]) -> Self {
+        let start = Prefix::new(hash);
+        let mut source = RandomSource { prefix: start.of(Purpose::Permutations), count: 0 };
+        let letters = (0..PERMUTATIONS).map(|_| source.derangement()).collect();
+        let digits = (0..PERMUTATIONS).map(|_| source.derangement()).collect();
+        Self { start, letters, digits }
+    }
+
+    /// The empty prefix of a string.
+    pub(super) fn prefix(&self, purpose: Purpose) -> Prefix {
+        self.start.of(purpose)
+    }
+
+    /// A permutation of the alphabet.
+    #[inline]
+    pub(super) fn letters(&self, choice: u64) -> &[u8; 26] {
+        &self.letters[index(choice)]
+    }
+
+    /// A permutation of the digits.
+    #[inline]
+    pub(super) fn digits(&self, choice: u64) -> &[u8; 10] {
+        &self.digits[index(choice)]
+    }
+
+    /// All permutations of the alphabet, beginning with that of a choice.
+    pub(super) fn letters_from(&self, choice: u64) -> impl Iterator<Item = &[u8; 26]> {
+        let (front, back) = self.letters.split_at(index(choice));
+        back.iter().chain(front)
+    }
+}
+
+#[inline]
+fn index(choice: u64) -> usize {
+    usize::from(choice.to_le_bytes()[0])
+}
+
+/// The characters in front of a place: the state of a `SipHash` over them.
+#[derive(Clone, Copy)]
+pub(super) struct Prefix([u64; 4]);
+
+impl Prefix {
+    fn new(hash: [u8; 32]) -> Self {
+        let mut state = [0; 4];
+        for (word, bytes) in state.iter_mut().zip(hash.chunks_exact(8)) {
+            *word = bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        }
+        Self(state)
+    }
+
+    fn of(mut self, purpose: Purpose) -> Self {
+        self.add(purpose as u64);
+        self
+    }
+
+    /// Goes on behind a character.
+    #[inline]
+    pub(super) fn add(&mut self, character: u64) {
+        self.0[3] ^= character;
+        self.round();
+        self.round();
+        self.0[0] ^= character;
+    }
+
+    /// The choice for what comes next.
+    #[inline]
+    pub(super) fn choice(&self) -> u64 {
+        let mut end = *self;
+        end.0[2] ^= 0xff;
+        for _ in 0..4 {
+            end.round();
+        }
+        end.0[0] ^ end.0[1] ^ end.0[2] ^ end.0[3]
+    }
+
+    #[inline]
+    fn round(&mut self) {
+        let [mut a, mut b, mut c, mut d] = self.0;
+        a = a.wrapping_add(b);
+        b = b.rotate_left(13) ^ a;
+        a = a.rotate_left(32);
+        c = c.wrapping_add(d);
+        d = d.rotate_left(16) ^ c;
+        a = a.wrapping_add(d);
+        d = d.rotate_left(21) ^ a;
+        c = c.wrapping_add(b);
+        b = b.rotate_left(17) ^ c;
+        c = c.rotate_left(32);
+        self.0 = [a, b, c, d];
+    }
+}
+
+/// A stream of choices.
+struct RandomSource {
+    prefix: Prefix,
+    count: u64,
+}
+
+impl RandomSource {
+    fn below(&mut self, bound: usize) -> usize {
+        let mut at = self.prefix;
+        at.add(self.count);
+        self.count += 1;
+        usize::try_from(at.choice() % bound as u64).unwrap_or(0)
+    }
+
+    /// A permutation that leaves nothing in its place.
+    fn derangement<const N: usize>(&mut self) -> [u8; N] {
+        loop {
+            let mut images: [u8; N] = std::array::from_fn(|place| u8::try_from(place).unwrap_or(0));
+            for last in (1..N).rev() {
+                images.swap(last, self.below(last + 1));
+            }
+            if images.iter().enumerate().all(|(place, image)| place != usize::from(*image)) {
+                return images;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permutations_have_no_fixed_points() {
+        let key = KeyMaker::default().finish();
+        for choice in 0..256 {
+            let mut images = *key.letters(choice);
+            assert!(images.iter().enumerate().all(|(place, image)| place != usize::from(*image)));
+            images.sort_unstable();
+            assert!(images.iter().enumerate().all(|(place, image)| place == usize::from(*image)));
+        }
+    }
+
+    /// The test vector of the paper on `SipHash` (appendix A): 15 bytes, in two words of which the second
+    /// ends with their number.
+    #[test]
+    fn the_rounds_are_those_of_siphash() {
+        let (k0, k1) = (0x0706_0504_0302_0100_u64, 0x0f0e_0d0c_0b0a_0908_u64);
+        let mut prefix = Prefix([
+            k0 ^ 0x736f_6d65_7073_6575,
+            k1 ^ 0x646f_7261_6e64_6f6d,
+            k0 ^ 0x6c79_6765_6e65_7261,
+            k1 ^ 0x7465_6462_7974_6573,
+        ]);
+        prefix.add(0x0706_0504_0302_0100);
+        prefix.add(0x0f0e_0d0c_0b0a_0908 & !(0xff << 56) | 15 << 56);
+        assert_eq!(prefix.choice(), 0xa129_ca61_49be_45e5);
+    }
+}

@@ -1,0 +1,266 @@
+//! Transcripts and captures without their text, and with the same figures.
+//!
+//! Every line keeps its length and its structure, and every string its length, its escapes and its
+//! kinds of characters; letters and digits are replaced (`mapping.rs`). What stays is a fixed list of
+//! names (`fields.rs`) and words (`vocabulary.rs`). Equal strings stay equal in all files of a run, and
+//! different ones stay different from the same character on, so that prefixes, and with them all that
+//! the rules make of them, are as they were.
+//!
+//! A run reads its sources twice: once for the key and the words that must not come out by chance, and
+//! once to replace. One line is in memory at a time.
+
+mod characters;
+mod fields;
+mod identifier;
+mod key;
+mod lines;
+mod literal;
+mod mapping;
+mod media;
+mod names;
+mod scribe;
+mod shape;
+mod vocabulary;
+mod walk;
+mod words;
+
+use std::io::{self, Write};
+
+use identifier::Named;
+use key::KeyMaker;
+use lines::{Piece, read_pieces};
+use mapping::Mapping;
+use names::Names;
+use scribe::{Replacer, Scratch, Scribe};
+use shape::{Field, Shape};
+use walk::walk;
+use words::Words;
+
+pub use scribe::ToolNames;
+pub use vocabulary::allowed_words;
+
+use crate::input::Source;
+
+/// What stands in place of a line that is too long to be read.
+const FILLER: u8 = b'x';
+
+/// What a run learns before it replaces anything.
+///
+/// ```
+/// use cachesim::input::Source;
+/// use cachesim::redact::{Survey, ToolNames};
+///
+/// let line = br#"{"type":"user","message":{"role":"user","content":"Where is the key?"}}"#;
+/// let source = Source::in_memory("session.jsonl", line);
+/// let mut survey = Survey::default();
+/// survey.read(&source)?;
+/// let mut redacted = Vec::new();
+/// survey.finish(ToolNames::Keep).write(&source, &mut redacted)?;
+/// let text = String::from_utf8_lossy(&redacted);
+/// assert!(text.starts_with(r#"{"type":"user","message":{"role":"user","content":""#));
+/// assert!(!text.contains("Where") && redacted.len() == line.len());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Default)]
+pub struct Survey {
+    key: KeyMaker,
+    words: Words,
+    names: Names,
+    scratch: Scratch,
+}
+
+/// Replaces the text of the sources that were surveyed.
+pub struct Redaction {
+    replacer: Replacer,
+    names: Names,
+}
+
+/// How much of a source was read, and replaced.
+#[derive(Debug, Default)]
+pub struct Extent {
+    /// Lines.
+    pub lines: u64,
+    /// Bytes, after decompression.
+    pub bytes: u64,
+    /// Strings and names of fields that were looked at and may have been replaced.
+    pub strings: u64,
+    /// Why it was not read to its end. What was read before is there.
+    pub error: Option<io::Error>,
+}
+
+impl Survey {
+    /// Reads a source for the first time.
+    ///
+    /// # Errors
+    /// That the source cannot be opened.
+    pub fn read(&mut self, source: &Source) -> io::Result<Extent> {
+        self.names.add(&source.label, &mut self.words);
+        let (key, words, scratch) = (&mut self.key, &mut self.words, &mut self.scratch);
+        let reading = read_pieces(source, |piece| {
+            match piece {
+                Piece::Line(line) => {
+                    key.add(line);
+                    walk(line, Field::Shaped(Shape::Line), &mut Scribe::Learning(words, scratch));
+                }
+                Piece::PartOfLongLine(part) => key.add(part),
+            }
+            Ok(())
+        })?;
+        self.key.end_source();
+        Ok(Extent { lines: reading.lines, bytes: reading.bytes, strings: 0, error: reading.error })
+    }
+
+    /// What replaces the text of all that was read.
+    #[must_use]
+    pub fn finish(self, tool_names: ToolNames) -> Redaction {
+        let key = self.key.finish();
+        let mut names = self.names;
+        names.replace(&key, &self.words);
+        let mut named = Named::default();
+        for (original, image) in names.all() {
+            named.add(original, image);
+        }
+        let mapping = Mapping { key, words: self.words };
+        Redaction { replacer: Replacer { mapping, named, tool_names }, names }
+    }
+}
+
+impl Redaction {
+    /// The label of a source, which must have been surveyed, without its words. Labels keep their
+    /// order, their parts and their endings.
+    #[must_use]
+    pub fn label(&self, label: &str) -> String {
+        self.names.label(label)
+    }
+
+    /// Writes a source, which must have been surveyed, without its text.
+    ///
+    /// # Errors
+    /// That the source cannot be opened, or what `out` says.
+    pub fn write(&self, source: &Source, out: &mut dyn Write) -> io::Result<Extent> {
+        let mut scratch = Scratch::default();
+        let reading = read_pieces(source, |piece| match piece {
+            Piece::Line(line) => {
+                let mut scribe = Scribe::Replacing(&self.replacer, &mut scratch);
+                walk(line, Field::Shaped(Shape::Line), &mut scribe);
+                out.write_all(line)
+            }
+            Piece::PartOfLongLine(part) => {
+                let length = part.strip_suffix(b"\n").unwrap_or(part).len();
+                part[..length].fill(FILLER);
+                out.write_all(part)
+            }
+        })?;
+        Ok(Extent {
+            lines: reading.lines,
+            bytes: reading.bytes,
+            strings: scratch.strings,
+            error: reading.error,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde::de::IgnoredAny;
+
+    use super::*;
+
+    fn redacted(line: &[u8]) -> Vec<u8> {
+        let source = Source::in_memory("a.jsonl", line);
+        let mut survey = Survey::default();
+        survey.read(&source).expect("memory");
+        let mut out = Vec::new();
+        survey.finish(ToolNames::Keep).write(&source, &mut out).expect("memory");
+        out
+    }
+
+    /// Where and why a line is no JSON.
+    fn fault(line: &[u8]) -> Option<(usize, String)> {
+        let error = serde_json::from_slice::<IgnoredAny>(line).err()?;
+        Some((error.column(), format!("{:?}", error.classify())))
+    }
+
+    #[test]
+    fn damage_stays_the_same_damage() {
+        for line in [
+            r#"{"type":"user","message":{"content":"torn"#,
+            r#"{"a": hello}"#,
+            r#"{"a": tru"#,
+            r#"{"a": nullify}"#,
+            r#"{"a":"\users"}"#,
+            r#"{"a":"\u00zz"}"#,
+            r#"{"a":"x" "b"}"#,
+            "not JSON at all, but words",
+            "1e5 and 12.50",
+            "]]]}",
+        ] {
+            let line = line.replace(r"\\", r"\").into_bytes();
+            let after = redacted(&line);
+            assert_eq!(fault(&after), fault(&line), "{}", String::from_utf8_lossy(&line));
+        }
+    }
+
+    #[test]
+    fn structure_stays_and_content_goes() {
+        let line = r#"{"type":"assistant","secretKey":7,"cwd":"/home/ann/work","version":"2.1.34",
+"timestamp":"2026-08-03T10:00:00Z","message":{"id":"msg_01Abcdefg","model":"claude-opus-5",
+"content":[{"type":"tool_use","name":"Read","id":"toolu_1","input":{"file_path":"/home/ann/x"}}],
+"usage":{"input_tokens":12,"speed":"fast"}}}"#;
+        let text = String::from_utf8(redacted(line.replace('\n', "").as_bytes())).expect("text");
+        for kept in [
+            r#"{"type":"assistant","#,
+            r#""version":"2.1.34""#,
+            r#""timestamp":"2026-08-03T10:00:00Z""#,
+            r#""id":"msg_"#,
+            r#""model":"claude-opus-5""#,
+            r#""name":"Read""#,
+            r#""usage":{"input_tokens":12,"speed":"fast"}}}"#,
+        ] {
+            assert!(text.contains(kept), "{kept} in {text}");
+        }
+        for gone in ["secretKey", "home", "ann", "file_path", "Abcdefg", "toolu_1\""] {
+            assert!(!text.contains(gone), "{gone} in {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_inside_strings_is_redacted_where_it_is_read() {
+        let line = r#"{"request":{"url":"https://api.example.com/v1/messages?beta=true","headers":
+{"anthropic-beta":"fast-mode-2026-02-01,acme-thing"},"body":{"metadata":{"user_id":
+"user_00ab_account__session_5e1f0000-0000-4000-8000-000000000001"}}},"response":{"body_raw":
+"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"usage\":{\"input_tokens\":3}}}\n\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"private\"}}\n"}}"#;
+        let text = String::from_utf8(redacted(line.replace('\n', "").as_bytes())).expect("text");
+        for kept in [
+            "/v1/messages?beta=true",
+            "fast-mode-2026-02-01,",
+            "_session_",
+            r#"event: message_start\ndata: {\"type\":\"message_start\""#,
+            r#"\"usage\":{\"input_tokens\":3}"#,
+        ] {
+            assert!(text.contains(kept), "{kept} in {text}");
+        }
+        for gone in ["example", "acme", "5e1f0000", "private"] {
+            assert!(!text.contains(gone), "{gone} in {text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_keep_their_lines(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let after = redacted(&bytes);
+            let lengths = |bytes: &[u8]| {
+                bytes.split(|byte| *byte == b'\n').map(<[u8]>::len).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(lengths(&after), lengths(&bytes));
+        }
+
+        #[test]
+        fn nearly_json_keeps_its_faults(line in r#"[{}\[\]:,"\\a-fntu0-2.e \-é]{0,40}"#) {
+            let after = redacted(line.as_bytes());
+            prop_assert_eq!(fault(&after), fault(line.as_bytes()), "{}", String::from_utf8_lossy(&after));
+            prop_assert_eq!(&redacted(line.as_bytes()), &after);
+        }
+    }
+}

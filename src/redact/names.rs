@@ -1,0 +1,212 @@
+//! Names of files and folders: without their words, in the order they had.
+//!
+//! Files are read in the order of their names, and some ties between their requests are decided by
+//! it. So each character of a name becomes one between those that its neighbours in that order have
+//! or had: names have exactly as much in common at their beginnings as before.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::characters::{Class, members};
+use super::key::{Key, Prefix, Purpose};
+use super::mapping::learn;
+use super::vocabulary::is_folder;
+use super::words::{SHORTEST_WORD, Words};
+
+/// What the names of agents' files begin with, which readers look at.
+const AGENT: &str = "agent-";
+
+/// The endings of files that are read.
+const ENDINGS: [&str; 4] = [".jsonl", ".jsonl.gz", ".jsonl.zst", ""];
+
+/// Names that hold a word by chance are made anew, so often at most.
+const MOST_ATTEMPTS: u64 = 64;
+
+/// The parts of the labels of files, without the endings.
+#[derive(Default)]
+pub(super) struct Names {
+    /// Each with its replacement, once that is known.
+    images: BTreeMap<String, String>,
+}
+
+/// A name without the ending of a transcript, and that ending.
+fn split_ending(part: &str) -> (&str, &str) {
+    let stem = ENDINGS.iter().find_map(|ending| part.strip_suffix(ending)).unwrap_or(part);
+    part.split_at(stem.len())
+}
+
+impl Names {
+    /// Takes in the label of a file: names with `/` between them.
+    pub(super) fn add(&mut self, label: &str, words: &mut Words) {
+        for part in label.split('/') {
+            let (stem, _) = split_ending(part);
+            learn(words, stem.as_bytes());
+            self.images.entry(stem.to_owned()).or_default();
+        }
+    }
+
+    /// Makes the replacements.
+    pub(super) fn replace(&mut self, key: &Key, words: &Words) {
+        let names: Vec<Name> =
+            self.images.keys().map(|name| Name::new(name, self.stays(name))).collect();
+        for attempt in 0..MOST_ATTEMPTS {
+            let mut prefix = key.prefix(Purpose::FileName);
+            prefix.add(attempt);
+            let mut images: Vec<Vec<char>> =
+                names.iter().map(|name| name.characters.clone()).collect();
+            replace_behind(&names, &mut images, 0, prefix);
+            let is_clear = images.iter().zip(self.images.keys()).all(|(image, name)| {
+                self.stays(name) || !has_word(&image.iter().collect::<String>(), words)
+            });
+            for (image, slot) in images.iter().zip(self.images.values_mut()) {
+                *slot = image.iter().collect();
+            }
+            if is_clear {
+                return;
+            }
+        }
+    }
+
+    /// Whether a name stays: that of a folder whose beginning no other name has.
+    fn stays(&self, name: &str) -> bool {
+        let beginning: String = name.chars().take(SHORTEST_WORD as usize).collect();
+        let others = self.images.range(beginning.clone()..);
+        is_folder(name)
+            && others.take_while(|(other, _)| other.starts_with(&beginning)).count() == 1
+    }
+
+    /// The label in place of another.
+    pub(super) fn label(&self, label: &str) -> String {
+        let part = |part: &str| {
+            let (stem, ending) = split_ending(part);
+            let image = self.images.get(stem).map_or(stem, String::as_str);
+            format!("{image}{ending}")
+        };
+        label.split('/').map(part).collect::<Vec<_>>().join("/")
+    }
+
+    /// All names with their replacements.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.images.iter().map(|(name, image)| (name.as_str(), image.as_str()))
+    }
+}
+
+/// A name that is replaced.
+struct Name {
+    characters: Vec<char>,
+    /// How many characters at its beginning stay.
+    fixed: usize,
+    /// Whether it is a number of a session or an agent.
+    is_hexadecimal: bool,
+}
+
+impl Name {
+    fn new(name: &str, stays: bool) -> Self {
+        let agent = name.strip_prefix(AGENT);
+        let characters: Vec<char> = name.chars().collect();
+        let fixed = match agent {
+            Some(_) => AGENT.len(),
+            None if stays => characters.len(),
+            None => 0,
+        };
+        let is_digit = |one: char| matches!(one, '0'..='9' | 'a'..='f' | '-');
+        Self { characters, fixed, is_hexadecimal: agent.unwrap_or(name).chars().all(is_digit) }
+    }
+
+    fn at(&self, depth: usize) -> Option<char> {
+        self.characters.get(depth).copied()
+    }
+}
+
+/// Replaces the characters of sorted names that are the same up to a depth, from there on.
+fn replace_behind(names: &[Name], images: &mut [Vec<char>], depth: usize, prefix: Prefix) {
+    let starts: Vec<usize> = (0..names.len())
+        .filter(|at| names[*at].characters.len() > depth)
+        .filter(|at| *at == 0 || names[*at].at(depth) != names[*at - 1].at(depth))
+        .collect();
+    let mut before: Option<char> = None;
+    for (order, start) in starts.iter().enumerate() {
+        let end = starts.get(order + 1).copied().unwrap_or(names.len());
+        let character = names[*start].characters[depth];
+        let next = starts.get(order + 1).map(|start| names[*start].characters[depth]);
+        let mut here = prefix;
+        here.add(u64::from(u32::from(character)));
+        let image = if names[*start..end].iter().any(|name| depth < name.fixed) {
+            character
+        } else {
+            let class =
+                class_of(character, names[*start..end].iter().all(|name| name.is_hexadecimal));
+            image_between(character, &class, before..next, here.choice())
+        };
+        images[*start..end].iter_mut().for_each(|name| name[depth] = image);
+        before = Some(image);
+        replace_behind(&names[*start..end], &mut images[*start..end], depth + 1, here);
+    }
+}
+
+/// A character of the class of another one between two that stand beside it, and another one than
+/// itself where there is any.
+fn image_between(
+    original: char,
+    class: &[char],
+    between: Range<Option<char>>,
+    choice: u64,
+) -> char {
+    let is_between = |one: char| {
+        between.start.is_none_or(|before| one > before) && between.end.is_none_or(|next| one < next)
+    };
+    let candidates: Vec<char> =
+        class.iter().copied().filter(|one| *one != original && is_between(*one)).collect();
+    let place = usize::try_from(choice % candidates.len().max(1) as u64).unwrap_or(0);
+    candidates.get(place).copied().unwrap_or(original)
+}
+
+fn class_of(character: char, is_hexadecimal: bool) -> Vec<char> {
+    match Class::of(character) {
+        Class::Kept => Vec::new(),
+        Class::Lower(_) if is_hexadecimal => ('a'..='f').collect(),
+        Class::Lower(_) => ('a'..='z').collect(),
+        Class::Upper(_) => ('A'..='Z').collect(),
+        Class::Digit(_) => ('0'..='9').collect(),
+        Class::Other(class, _) => members(class).to_vec(),
+    }
+}
+
+fn has_word(name: &str, words: &Words) -> bool {
+    let name = name.strip_prefix(AGENT).unwrap_or(name);
+    let mut runs = name.split(|one: char| !one.is_alphabetic());
+    runs.any(|run| run.chars().count() >= SHORTEST_WORD as usize && words.contains(run))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::key::KeyMaker;
+    use super::*;
+
+    #[test]
+    fn names_lose_their_words_and_keep_their_order_and_endings() {
+        let labels = [
+            "-home-ann-secret/5e1f0000-0000-4000-8000-000000000001/subagents/agent-a1b2.jsonl",
+            "-home-ann-secret/5e1f0000-0000-4000-8000-000000000001/subagents/agent-a1b3.jsonl.gz",
+            "-home-ann-secret/5e1f0000-0000-4000-8000-000000000001.jsonl",
+            "-home-ann-secret/session.jsonl.zst",
+            "-home-ann-work/Grüße.jsonl",
+        ];
+        let (mut names, mut words) = (Names::default(), Words::default());
+        for label in labels {
+            names.add(label, &mut words);
+        }
+        names.replace(&KeyMaker::default().finish(), &words);
+        let images: Vec<String> = labels.iter().map(|label| names.label(label)).collect();
+        let parts = |label: &str| label.split('/').map(str::to_owned).collect::<Vec<_>>();
+        assert!(images.iter().map(|image| parts(image)).is_sorted(), "{images:?}");
+        for (label, image) in labels.iter().zip(&images) {
+            assert_eq!(image.len(), label.len());
+            assert_eq!(split_ending(image).1, split_ending(label).1);
+            let words = ["home", "secret", "session", "work", "Grüße", "5e1f"];
+            assert!(words.iter().all(|word| !image.contains(word)), "{image}");
+        }
+        assert!(images[1].contains("/subagents/agent-"), "{}", images[1]);
+        assert_eq!(images[2].strip_suffix(".jsonl"), images[0].split("/subagents").next());
+    }
+}

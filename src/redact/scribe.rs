@@ -1,0 +1,243 @@
+//! What is done with each piece of a line: its words are learnt, or it is replaced.
+
+use super::identifier::{Named, replace_identifier};
+use super::literal::{decode, edit_literal};
+use super::mapping::{Mapping, learn};
+use super::media::replace_media;
+use super::shape::{Field, Shape};
+use super::vocabulary::{
+    is_address_part, is_beta, is_model, is_moment, is_tool_name, is_user_part, is_version, is_word,
+    known_source, model_start, spoken_phrases, system_phrases,
+};
+use super::walk::walk;
+use super::words::Words;
+
+/// What stays of the names of tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToolNames {
+    /// All of them: they tell what a harness can do, and figures by tool are read by them.
+    #[default]
+    Keep,
+    /// That they are of an MCP server, and which ones are equal.
+    Hash,
+}
+
+/// What a tool of an MCP server is known by.
+const MCP: &str = "mcp__";
+
+/// A replacement that would be known where it stands is replaced again, so often at most.
+const MOST_STEPS: usize = 64;
+
+/// Replaces what stands in lines.
+pub(super) struct Replacer {
+    pub(super) mapping: Mapping,
+    pub(super) named: Named,
+    pub(super) tool_names: ToolNames,
+}
+
+/// Who walks through the lines.
+pub(super) enum Scribe<'s> {
+    /// One that learns the words.
+    Learning(&'s mut Words, &'s mut Scratch),
+    /// One that replaces, and counts.
+    Replacing(&'s Replacer, &'s mut Scratch),
+}
+
+/// Memory for decoded strings, and how many there were.
+#[derive(Default)]
+pub(super) struct Scratch {
+    decoded: Vec<u8>,
+    pub(super) strings: u64,
+}
+
+impl Scribe<'_> {
+    /// The name of a field, and what it holds. One that is not known is replaced.
+    pub(super) fn name(&mut self, literal: &mut [u8], shape: Shape) -> Field {
+        let known = decoded_text(literal).and_then(|name| shape.field(&name));
+        if let Some(field) = known {
+            return field;
+        }
+        let is_known = |name: &str| shape.field(name).is_some();
+        self.edit(literal, |replacer, name| replacer.text_beside(name, is_known));
+        shape.unknown_field()
+    }
+
+    /// A string value.
+    pub(super) fn string(&mut self, literal: &mut [u8], field: Field) {
+        match field {
+            Field::Events => self.inside(literal, events),
+            Field::User => self.inside(literal, user),
+            _ => self.edit(literal, |replacer, text| replacer.value(text, field)),
+        }
+    }
+
+    /// A number that does not stay.
+    pub(super) fn number(&mut self, number: &mut [u8]) {
+        if let Self::Replacing(replacer, _) = self {
+            replacer.mapping.number(number);
+        }
+    }
+
+    /// Text outside of strings, which must not begin like a literal or the exponent of JSON.
+    pub(super) fn bare(&mut self, text: &mut [u8]) {
+        self.edit_plain(text, |replacer, text| {
+            replacer.mapping.text(text);
+            if let Some(first @ (b't' | b'f' | b'n' | b'e' | b'E')) = text.first_mut() {
+                *first = b'x';
+            }
+        });
+    }
+
+    fn edit(&mut self, literal: &mut [u8], replace: impl FnOnce(&Replacer, &mut [u8])) {
+        match self {
+            Self::Learning(words, scratch) => {
+                decode(literal, &mut scratch.decoded);
+                learn(words, &scratch.decoded);
+            }
+            Self::Replacing(replacer, scratch) => {
+                scratch.strings += 1;
+                edit_literal(literal, &mut scratch.decoded, |text| replace(replacer, text));
+            }
+        }
+    }
+
+    fn edit_plain(&mut self, text: &mut [u8], replace: impl FnOnce(&Replacer, &mut [u8])) {
+        match self {
+            Self::Learning(words, _) => learn(words, text),
+            Self::Replacing(replacer, _) => replace(replacer, text),
+        }
+    }
+
+    /// A string that has a form of its own inside.
+    fn inside(&mut self, literal: &mut [u8], each: impl FnOnce(&mut Scribe<'_>, &mut [u8])) {
+        let mut decoded = Vec::new();
+        edit_literal(literal, &mut decoded, |text| each(self, text));
+    }
+}
+
+/// The decoded text of a short string, such as a name.
+fn decoded_text(literal: &[u8]) -> Option<String> {
+    let mut decoded = Vec::new();
+    decode(literal, &mut decoded);
+    String::from_utf8(decoded).ok()
+}
+
+/// The events of a streamed answer: lines, some of which hold JSON.
+fn events(scribe: &mut Scribe<'_>, text: &mut [u8]) {
+    for line in text.split_mut(|byte| *byte == b'\n') {
+        if line.starts_with(b"data:") {
+            walk(&mut line[5..], Field::Shaped(Shape::Response), scribe);
+        } else if let Some(value) = line.strip_prefix(b"event:".as_slice()).map(<[u8]>::len) {
+            let start = line.len() - value;
+            let rest = &mut line[start..];
+            let from = rest.iter().position(|byte| *byte != b' ').unwrap_or(rest.len());
+            let end = rest.iter().rposition(|byte| *byte != b'\r').map_or(from, |last| last + 1);
+            let name = &mut rest[from..end.max(from)];
+            scribe.edit_plain(name, |replacer, name| replacer.value(name, Field::Word));
+        } else {
+            scribe.edit_plain(line, |replacer, line| replacer.mapping.text(line));
+        }
+    }
+}
+
+/// `metadata.user_id`: an object, or identities with words between them.
+fn user(scribe: &mut Scribe<'_>, text: &mut [u8]) {
+    if text.trim_ascii_start().starts_with(b"{") {
+        return walk(text, Field::Shaped(Shape::Metadata), scribe);
+    }
+    for part in text.split_mut(|byte| *byte == b'_') {
+        scribe.edit_plain(part, |replacer, part| {
+            if !std::str::from_utf8(part).is_ok_and(is_user_part) {
+                replacer.identifier(part);
+            }
+        });
+    }
+}
+
+impl Replacer {
+    fn identifier(&self, id: &mut [u8]) {
+        replace_identifier(&self.mapping, &self.named, id);
+    }
+
+    /// Replaces a text by one that is not known where it stands.
+    fn text_beside(&self, text: &mut [u8], is_known: impl Fn(&str) -> bool) {
+        for _ in 0..MOST_STEPS {
+            self.mapping.text(text);
+            if !std::str::from_utf8(text).is_ok_and(&is_known) {
+                return;
+            }
+        }
+    }
+
+    /// Replaces a decoded string value but for what is allowed to stay of it.
+    fn value(&self, bytes: &mut [u8], field: Field) {
+        let Ok(text) = std::str::from_utf8(bytes) else { return self.mapping.text(bytes) };
+        match field {
+            Field::Spoken | Field::Content => {
+                let phrases = spoken_phrases(text);
+                self.mapping.text_but(bytes, &phrases);
+            }
+            Field::System => {
+                let phrases = system_phrases(text);
+                self.mapping.text_but(bytes, &phrases);
+            }
+            Field::Word if is_word(text) => {}
+            Field::Word => self.text_beside(bytes, is_word),
+            Field::Version if is_version(text) => {}
+            Field::Moment if is_moment(text) => {}
+            Field::Identifier => self.identifier(bytes),
+            Field::Tool => self.tool(bytes),
+            Field::Model => self.model(bytes),
+            Field::Path => self.parts(bytes, |byte| matches!(byte, b'/' | b'\\'), |_| false),
+            Field::Url => self.parts(bytes, |byte| b"/:?#&=.".contains(&byte), is_address_part),
+            Field::Betas => self.parts(bytes, |byte| b", ".contains(&byte), is_beta),
+            Field::Hook => self.hook(bytes),
+            Field::QuerySource => {
+                let known = known_source(text);
+                self.mapping.text_behind(bytes, known);
+            }
+            Field::Media => replace_media(&self.mapping, bytes),
+            _ => self.mapping.text(bytes),
+        }
+    }
+
+    fn tool(&self, name: &mut [u8]) {
+        let text = std::str::from_utf8(name).unwrap_or_default();
+        let front = if text.starts_with(MCP) { MCP.len() } else { 0 };
+        if self.tool_names == ToolNames::Hash || !is_tool_name(text) {
+            self.mapping.text_behind(name, front);
+        }
+    }
+
+    fn model(&self, name: &mut [u8]) {
+        let text = std::str::from_utf8(name).unwrap_or_default();
+        let start = model_start(text);
+        if is_model(&text[start..]) {
+            if !is_model(text) {
+                self.mapping.text(&mut name[..start]);
+            }
+        } else {
+            self.mapping.text(name);
+        }
+    }
+
+    /// The event of a hook, and the tool or the reason it ran for.
+    fn hook(&self, name: &mut [u8]) {
+        for (place, part) in name.split_mut(|byte| *byte == b':').enumerate() {
+            match std::str::from_utf8(part) {
+                Ok(text) if is_word(text) => {}
+                Ok(_) if place == 1 => self.tool(part),
+                _ => self.mapping.text(part),
+            }
+        }
+    }
+
+    /// Replaces each part of a text for itself, but for those that stay.
+    fn parts(&self, text: &mut [u8], is_border: fn(u8) -> bool, stays: fn(&str) -> bool) {
+        for part in text.split_mut(|byte| is_border(*byte)) {
+            if !std::str::from_utf8(part).is_ok_and(stays) {
+                self.mapping.text(part);
+            }
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! What stays as it is, besides the names of fields ([`super::shape`]): a fixed list of words, and
+//! forms that hold none.
+//!
+//! A word stays only where a field of that kind has it. Phrases that other modules look for at the
+//! beginning of texts are theirs, and are taken from there.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::fields::fields_of;
+use super::shape::Shape;
+use super::words::SHORTEST_WORD;
+use crate::capture::MESSAGES_ENDPOINTS;
+use crate::difference::{ATTRIBUTION, BETA_FAMILIES, CLEARED};
+use crate::harness::{BOUNDARY, DEFAULT_ALLOW_LIST, IDENTITIES};
+use crate::model::canonical_name;
+use crate::pricing::PriceTable;
+use crate::transcript::{
+    BEGINNINGS, NAME_TAG, SYNTHETIC_MODEL, beginning_of, command_name, known_commands,
+};
+
+/// Values of enumerated fields, in alphabetical order by their bytes.
+#[rustfmt::skip] // one word a line would be pages
+const WORDS: [&str; 320] = [
+    "1h", "5m", "GET", "Notification", "POST", "PermissionRequest", "PostToolUse",
+    "PostToolUseFailure", "PreCompact", "PreToolUse", "SessionEnd", "SessionStart", "Stop",
+    "SubagentStart", "SubagentStop", "UserPromptSubmit", "acceptEdits", "adaptive",
+    "advisor_message", "agent-color", "agent-name", "agent-setting", "agent_listing_delta",
+    "agent_message", "agent_progress", "agent_reasoning", "agent_reasoning_raw_content",
+    "agent_reasoning_section_break", "agents_killed", "ai-title", "all", "any", "api_error",
+    "api_metrics", "application/json", "application/pdf", "array", "assistant",
+    "async_hook_response", "attachment", "attribution-snapshot", "attribution_snapshot", "auto",
+    "auto_mode", "available", "away_summary", "base64", "bash_",
+    "bash_code_execution_tool_result", "bash_progress", "batch", "batching_reminder_sent",
+    "bedrock", "boolean", "bridge-session", "bridge_status", "bypassPermissions", "cache_edits",
+    "chunked", "citations_delta", "claude-code-github-action", "claude-desktop", "claude-vscode",
+    "clear", "clear_thinking_", "clear_tool_uses_", "cli", "code_execution_",
+    "code_execution_20260120", "code_execution_tool_result", "command_permissions", "commentary",
+    "compact", "compact_", "compact_boundary", "compact_file_reference", "compacted",
+    "compaction", "companion_intro", "completed", "computer_", "container_upload", "content",
+    "content-replacement", "content_block_delta", "content_block_start", "content_block_stop",
+    "context_window", "critical_system_reminder", "custom", "custom-title", "custom_tool_call",
+    "custom_tool_call_output", "date_change", "default", "deferred_tools_delta", "delete",
+    "dequeue", "developer", "diagnostics", "direct", "directory", "disabled", "document",
+    "dontAsk", "edited_text_file", "enabled", "encrypted_content", "end_turn", "enqueue",
+    "ephemeral", "error", "event_msg", "external", "failed", "fallback_message", "fast", "file",
+    "file-history-delta", "file-history-snapshot", "final_answer", "first_party",
+    "fork-context-ref", "foundry", "frame-link", "full", "function", "function_call",
+    "function_call_output", "global", "goal_status", "gzip", "high", "hook_additional_context",
+    "hook_blocking_error", "hook_cancelled", "hook_non_blocking_error", "hook_progress",
+    "hook_success", "hook_system_message", "human", "identity", "image", "image/gif",
+    "image/jpeg", "image/png", "image/webp", "in_progress", "info", "informational",
+    "input_json_delta", "input_text", "input_tokens", "integer",
+    "inter_agent_communication_metadata", "invoked_skills", "json_schema", "keep-alive",
+    "last-prompt", "local-agent", "local_command", "local_shell_call", "logout", "low", "manual",
+    "marble-origami-commit", "marble-origami-snapshot", "max", "max_tokens", "mcp",
+    "mcp_instructions_delta", "mcp_progress", "mcp_tool_call_end", "mcp_tool_result",
+    "mcp_tool_use", "medium", "memory_", "memory_saved", "message", "message_delta",
+    "message_start", "message_stop", "messages_changed", "microcompact_boundary", "minimal",
+    "mode", "model", "model_changed", "model_context_window_exceeded", "model_refusal_fallback",
+    "namespace", "nested_memory", "none", "normal", "not_available", "null", "number", "object",
+    "omitted", "opened_file_in_ide", "output_style", "output_text", "output_tokens",
+    "patch_apply_end", "pause_turn", "pending", "permission-mode", "permission_retry", "ping",
+    "plan", "plan_file_reference", "plan_mode", "plan_mode_exit", "popAll", "pr-link",
+    "previous_message_not_found", "priority", "progress", "prompt", "query_update",
+    "queue-operation", "queued", "queued_command", "reasoning", "redacted_thinking", "refusal",
+    "relevant_memories", "relocated", "remote", "remove", "response_item", "resume", "retry",
+    "rewind-pointer", "saved_hook_context", "scheduled_task_fire", "sdk-cli", "sdk-py", "sdk-ts",
+    "search_result", "search_results_received", "selected_lines_in_ide", "server_tool_use",
+    "session_meta", "signature_delta", "skill_listing", "snip", "sparse", "speculation-accept",
+    "standard", "started", "startup", "stop_hook_summary", "stop_sequence", "string",
+    "sub_agent_activity", "suggestion", "summarised", "summarized", "summary", "summary_text",
+    "system", "system_changed", "tag", "task-notification", "task-summary", "task_complete",
+    "task_notification", "task_progress", "task_reminder", "task_started", "task_status", "text",
+    "text/event-stream", "text/plain", "text_delta", "text_editor", "text_editor_",
+    "text_editor_code_execution_tool_result", "thinking", "thinking_delta", "thinking_turns",
+    "thread_settings_applied", "todo_reminder", "token_count", "token_usage", "tool",
+    "tool_addition", "tool_reference", "tool_removal", "tool_result", "tool_search_tool_bm25_",
+    "tool_search_tool_regex_", "tool_search_tool_result", "tool_use", "tool_uses",
+    "tools_changed", "total_tokens_reminder", "turn_aborted", "turn_context", "turn_duration",
+    "typed", "ultra", "ultra_effort_enter", "unavailable", "url", "us", "user", "user_message",
+    "vertex", "waiting_for_task", "warning", "web_fetch_", "web_fetch_tool_result", "web_search_",
+    "web_search_call", "web_search_tool_result", "worktree-state", "world_state", "xhigh",
+];
+
+/// Words in names of models that the price tables do not have: of platforms, and general ones.
+const MODEL_WORDS: [&str; 27] = [
+    "anthropic",
+    "apac",
+    "au",
+    "bedrock",
+    "beta",
+    "codex",
+    "eu",
+    "experimental",
+    "fast",
+    "gemini",
+    "global",
+    "gov",
+    "gpt",
+    "high",
+    "jp",
+    "large",
+    "latest",
+    "low",
+    "m",
+    "max",
+    "mini",
+    "nano",
+    "preview",
+    "pro",
+    "small",
+    "us",
+    "v",
+];
+
+/// Beginnings of beta features that the service has documented, besides those that are told apart.
+const BETAS: [&str; 24] = [
+    "advanced-tool-use-",
+    "claude-code-",
+    "code-execution-",
+    "compact-",
+    "computer-use-",
+    "context-1m-",
+    "context-management-",
+    "effort-",
+    "extended-cache-ttl-",
+    "files-api-",
+    "fine-grained-tool-streaming-",
+    "inline-tools-",
+    "interleaved-thinking-",
+    "mcp-client-",
+    "mid-conversation-",
+    "oauth-",
+    "output-128k-",
+    "pdfs-",
+    "prompt-caching-",
+    "redact-thinking-",
+    "skills-",
+    "structured-outputs-",
+    "token-efficient-tools-",
+    "web-fetch-",
+];
+
+/// Beginnings of identities that say what kind they are.
+const ID_KINDS: [&str; 10] = [
+    "agent-",
+    "call_",
+    "chatcmpl-",
+    "msg_",
+    "req_",
+    "resp_",
+    "sess_",
+    "srvtoolu_",
+    "toolu_",
+    "vrtx_",
+];
+
+/// Parts of addresses to which requests are sent.
+const ADDRESS_PARTS: [&str; 16] = [
+    "anthropic",
+    "api",
+    "batches",
+    "beta",
+    "com",
+    "complete",
+    "count_tokens",
+    "http",
+    "https",
+    "locations",
+    "messages",
+    "model",
+    "models",
+    "projects",
+    "publishers",
+    "true",
+];
+
+/// What `metadata.user_id` is made of.
+const USER_PARTS: [&str; 3] = ["account", "session", "user"];
+
+/// Folders in which clients keep transcripts.
+const FOLDERS: [&str; 4] = ["projects", "subagents", "tool-results", "workflows"];
+
+/// All words of five letters or more, in small letters, that may stand in what was redacted: those of
+/// the fixed lists, and the beginnings of identities and pictures. With the names of tools, where they
+/// stay, nothing else of an input does.
+#[must_use]
+pub fn allowed_words() -> BTreeSet<String> {
+    let names = Shape::ALL.into_iter().flat_map(fields_of).flat_map(|(_, names)| *names);
+    let phrases = BEGINNINGS.iter().map(|(beginning, _)| *beginning).chain(known_commands());
+    let betas = BETA_FAMILIES.iter().map(|(family, _)| *family).chain(BETAS);
+    let harness = IDENTITIES.into_iter().chain(DEFAULT_ALLOW_LIST);
+    let fixed = [ATTRIBUTION, BOUNDARY, CLEARED, NAME_TAG, SYNTHETIC_MODEL, "unknown", "mcp__"];
+    let of_user_ids = USER_PARTS.into_iter().chain(FOLDERS).chain(ADDRESS_PARTS).chain(ID_KINDS);
+    let of_models = model_words().iter().map(String::as_str);
+    names
+        .copied()
+        .chain(WORDS)
+        .chain(phrases)
+        .chain(betas)
+        .chain(harness)
+        .chain(fixed)
+        .chain(of_user_ids)
+        .chain(of_models)
+        .chain(MESSAGES_ENDPOINTS)
+        .flat_map(|text| text.split(|one: char| !one.is_alphabetic()))
+        .filter(|word| word.chars().count() >= SHORTEST_WORD as usize)
+        .map(str::to_lowercase)
+        .collect()
+}
+
+/// Whether a value of an enumerated field stays.
+pub(super) fn is_word(text: &str) -> bool {
+    // Tools and features of the service are dated.
+    let undated = text.trim_end_matches(|character: char| character.is_ascii_digit());
+    WORDS.binary_search(&text).is_ok()
+        || (undated.ends_with('_') && WORDS.binary_search(&undated).is_ok())
+}
+
+/// Whether the name of a model stays: it is made of words that names of models are made of.
+pub(super) fn is_model(text: &str) -> bool {
+    text == SYNTHETIC_MODEL
+        || text == "unknown"
+        || text
+            .split(|character: char| !character.is_alphabetic())
+            .all(|word| word.is_empty() || model_words().contains(&*word.to_lowercase()))
+}
+
+/// Where in the name of a model the part begins that stays: an address may stand in front.
+pub(super) fn model_start(text: &str) -> usize {
+    text.rfind('/').map_or(0, |slash| slash + 1)
+}
+
+fn model_words() -> &'static BTreeSet<String> {
+    static WORDS: OnceLock<BTreeSet<String>> = OnceLock::new();
+    WORDS.get_or_init(|| {
+        let tables = [PriceTable::built_in(), PriceTable::of_providers()];
+        let names = tables.iter().flat_map(PriceTable::models).flat_map(|model| {
+            std::iter::once(&model.id).chain(&model.aliases).map(|name| canonical_name(name))
+        });
+        let words = names.flat_map(|name| name.split(|one: char| !one.is_alphabetic()));
+        let words = words.chain(MODEL_WORDS).map(str::to_lowercase);
+        words.filter(|word| !word.is_empty()).collect()
+    })
+}
+
+/// Whether a text is a version: numbers with dots, and at most a word that versions have.
+pub(super) fn is_version(text: &str) -> bool {
+    let is_part = |part: &str| {
+        part.bytes().all(|byte| byte.is_ascii_digit())
+            || matches!(part, "alpha" | "beta" | "dev" | "rc" | "v" | "bedrock" | "vertex")
+    };
+    text.split(['.', '-', '+']).all(is_part)
+}
+
+/// Whether a text is a moment or a day.
+pub(super) fn is_moment(text: &str) -> bool {
+    text.bytes().all(|byte| {
+        byte.is_ascii_digit() || matches!(byte, b'-' | b':' | b'.' | b'T' | b'Z' | b'+' | b' ')
+    })
+}
+
+/// Whether a beta feature stays.
+pub(super) fn is_beta(name: &str) -> bool {
+    let families = BETA_FAMILIES.iter().map(|(family, _)| *family);
+    let rest = families.chain(BETAS).find_map(|family| name.strip_prefix(family));
+    rest.is_some_and(|rest| {
+        let is_part = |part: &str| {
+            part.bytes().all(|byte| byte.is_ascii_digit())
+                || matches!(part, "scope" | "output" | "config" | "tool" | "changes" | "system")
+        };
+        rest.split('-').all(is_part)
+    })
+}
+
+/// Whether a text can be the name of a tool.
+pub(super) fn is_tool_name(text: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    text.len() <= 128 && text.bytes().all(is_allowed)
+}
+
+/// How long the beginning of an identity is that says of what kind it is.
+pub(super) fn id_kind(text: &str) -> usize {
+    ID_KINDS.iter().find(|kind| text.starts_with(**kind)).map_or(0, |kind| kind.len())
+}
+
+/// Whether a part of an address stays.
+pub(super) fn is_address_part(part: &str) -> bool {
+    let is_version = part.strip_prefix('v').is_some_and(|rest| is_version(rest) && rest.len() < 3);
+    let mut ends = MESSAGES_ENDPOINTS.iter().map(|end| end.trim_start_matches([':', '/']));
+    is_version || ADDRESS_PARTS.contains(&part) || ends.any(|end| end == part)
+}
+
+/// Whether a part of `metadata.user_id` stays.
+pub(super) fn is_user_part(part: &str) -> bool {
+    USER_PARTS.contains(&part)
+}
+
+/// Whether the name of a folder stays.
+pub(super) fn is_folder(name: &str) -> bool {
+    FOLDERS.contains(&name)
+}
+
+/// How much of what in a client sends a request is the beginning of a name that a harness knows.
+pub(super) fn known_source(text: &str) -> usize {
+    let common = |known: &str| {
+        let known = known.trim_end_matches('*').bytes();
+        known.zip(text.bytes()).take_while(|(one, other)| one == other).count()
+    };
+    DEFAULT_ALLOW_LIST.iter().map(|known| common(known)).max().unwrap_or(0)
+}
+
+/// What of a text in a message tells what kind it is.
+pub(super) fn spoken_phrases(text: &str) -> Vec<Range<usize>> {
+    let mut phrases: Vec<Range<usize>> = beginning_of(text).map(|end| 0..end).into_iter().collect();
+    phrases.extend(command_name(text));
+    phrases.extend(occurrences(text, CLEARED));
+    phrases
+}
+
+/// What of a text in a system prompt tells what kind it is.
+pub(super) fn system_phrases(text: &str) -> Vec<Range<usize>> {
+    if text == BOUNDARY || IDENTITIES.contains(&text) {
+        return std::iter::once(0..text.len()).collect();
+    }
+    occurrences(text, ATTRIBUTION).collect()
+}
+
+fn occurrences<'t>(text: &'t str, phrase: &'static str) -> impl Iterator<Item = Range<usize>> + 't {
+    text.match_indices(phrase).map(|(at, found)| at..at + found.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_in_order_to_be_found() {
+        assert!(WORDS.is_sorted());
+        for word in ["assistant", "task-notification", "image/png", "bash_20250124", "1h"] {
+            assert!(is_word(word), "{word}");
+        }
+        for text in ["", "secret", "bash_x", "20250124"] {
+            assert!(!is_word(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn models_are_made_of_the_words_of_models() {
+        for name in [
+            "claude-opus-5[1m]",
+            "us.anthropic.claude-opus-4-5-20251101-v1:0",
+            "gpt-5.4-mini",
+            "<synthetic>",
+        ] {
+            assert!(is_model(name), "{name}");
+        }
+        for name in ["acme-tuned", "claude-for-acme", "arn:aws:bedrock:us-east-1:1:p"] {
+            assert!(!is_model(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn forms_hold_no_words() {
+        assert!(is_version("2.1.34") && is_version("1.0.0-beta.2") && !is_version("2.1-secret"));
+        assert!(is_moment("2026-08-03T10:00:00.123Z") && !is_moment("Monday"));
+        assert!(is_beta("fast-mode-2026-02-01") && is_beta("context-1m-2025-08-07"));
+        assert!(!is_beta("fast-mode-secret") && !is_beta("acme-2026-01-01"));
+    }
+
+    #[test]
+    fn phrases_are_known_where_they_tell_something() {
+        let kept = |text: &str| -> Vec<String> {
+            spoken_phrases(text).into_iter().map(|range| text[range].to_owned()).collect()
+        };
+        assert_eq!(kept("<command-name>/mcp</command-name>"), ["<command-", "<command-name>/mcp"]);
+        assert_eq!(kept("<command-name>/mine</command-name>"), ["<command-", "<command-name>"]);
+        assert_eq!(kept("see <command-name>/mcp</command-name>"), [""; 0]);
+        assert_eq!(system_phrases("x-anthropic-billing-header: a"), std::slice::from_ref(&(0..26)));
+    }
+}

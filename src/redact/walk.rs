@@ -1,0 +1,154 @@
+//! A line, walked through piece by piece: structure stays, and every string, number and bare word is
+//! handed on with what its place holds.
+//!
+//! Nothing is parsed into a tree and nothing has to be valid: a line that ends in the middle, or is no
+//! JSON at all, is walked through like any other and fails to parse in the same place afterwards.
+
+use super::scribe::Scribe;
+use super::shape::{Field, Shape};
+
+/// Deeper values are free content. No line that is read is nested so deeply.
+const DEEPEST: usize = 256;
+
+/// The literals of JSON. What begins like one of them stays as far as it does.
+const LITERALS: [&[u8]; 3] = [b"true", b"false", b"null"];
+
+/// An object or a list that has begun.
+struct Open {
+    is_object: bool,
+    awaits_key: bool,
+    /// The names of an object.
+    shape: Shape,
+    /// What the next value is: of the field whose name was read, or of each element.
+    field: Field,
+}
+
+struct Walk<'w, 's> {
+    bytes: &'w mut [u8],
+    at: usize,
+    open: Vec<Open>,
+    /// How many values are open beyond the deepest.
+    beyond: usize,
+    top: Field,
+    scribe: &'w mut Scribe<'s>,
+}
+
+/// Walks through JSON values of which the outermost hold what `top` says.
+pub(super) fn walk(bytes: &mut [u8], top: Field, scribe: &mut Scribe<'_>) {
+    Walk { bytes, at: 0, open: Vec::new(), beyond: 0, top, scribe }.run();
+}
+
+impl Walk<'_, '_> {
+    fn run(&mut self) {
+        while let Some(byte) = self.bytes.get(self.at).copied() {
+            match byte {
+                b'{' | b'[' => self.begin(byte == b'{'),
+                b'}' | b']' => self.end(),
+                b',' => self.next_member(),
+                b'"' => self.string(),
+                b' ' | b'\t' | b'\r' | b'\n' | b':' => self.at += 1,
+                _ => self.bare(),
+            }
+        }
+    }
+
+    /// What the next value holds.
+    fn field(&self) -> Field {
+        if self.beyond > 0 {
+            return Field::Free;
+        }
+        self.open.last().map_or(self.top, |open| open.field)
+    }
+
+    fn begin(&mut self, is_object: bool) {
+        self.at += 1;
+        if self.open.len() == DEEPEST {
+            self.beyond += 1;
+            return;
+        }
+        let field = self.field();
+        let shape = if is_object { field.shape() } else { Shape::Free };
+        let field = if is_object { Field::Free } else { field };
+        self.open.push(Open { is_object, awaits_key: is_object, shape, field });
+    }
+
+    fn end(&mut self) {
+        self.at += 1;
+        if self.beyond > 0 {
+            self.beyond -= 1;
+        } else {
+            self.open.pop();
+        }
+    }
+
+    fn next_member(&mut self) {
+        self.at += 1;
+        if let Some(open) = self.open.last_mut().filter(|_| self.beyond == 0) {
+            open.awaits_key = open.is_object;
+        }
+    }
+
+    fn string(&mut self) {
+        let start = self.at + 1;
+        let length = literal_length(&self.bytes[start..]);
+        self.at = (start + length + 1).min(self.bytes.len());
+        let field = self.field();
+        let literal = &mut self.bytes[start..start + length];
+        match self.open.last_mut().filter(|open| self.beyond == 0 && open.awaits_key) {
+            Some(open) => {
+                open.awaits_key = false;
+                open.field = self.scribe.name(literal, open.shape);
+            }
+            None => self.scribe.string(literal, field),
+        }
+    }
+
+    /// A number, a literal, or text that is no JSON.
+    fn bare(&mut self) {
+        let rest = &self.bytes[self.at..];
+        let is_end = |byte: &u8| {
+            matches!(
+                byte,
+                b'{' | b'}' | b'[' | b']' | b',' | b'"' | b':' | b' ' | b'\t' | b'\r' | b'\n'
+            )
+        };
+        let length = rest.iter().position(is_end).unwrap_or(rest.len());
+        let field = self.field();
+        let word = &mut self.bytes[self.at..self.at + length];
+        self.at += length;
+        let digits = number_length(word);
+        let (number, text) = word.split_at_mut(digits);
+        if !field.keeps_numbers() || !text.is_empty() {
+            self.scribe.number(number);
+        }
+        let kept = LITERALS.iter().map(|literal| common_start(literal, text)).max().unwrap_or(0);
+        let kept = if digits == 0 { kept } else { 0 };
+        self.scribe.bare(&mut text[kept..]);
+    }
+}
+
+fn common_start(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).take_while(|(one, other)| one == other).count()
+}
+
+/// How much of a word a number is, or the beginning of one.
+fn number_length(word: &[u8]) -> usize {
+    let is_of_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+    if !matches!(word.first(), Some(b'0'..=b'9' | b'-')) {
+        return 0;
+    }
+    word.iter().take_while(|byte| is_of_number(byte)).count()
+}
+
+/// How long the inside of a string is that has begun.
+fn literal_length(rest: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', &rest[at..]) {
+        at += found;
+        if rest[at] == b'"' {
+            return at;
+        }
+        at = (at + 2).min(rest.len());
+    }
+    rest.len()
+}
