@@ -1,9 +1,12 @@
 //! How a figure is known.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a figure rests on. The worst basis of its parts is that of a sum.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
     /// The provider reported it.

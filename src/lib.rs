@@ -22,7 +22,7 @@ pub mod basis;
 pub mod id;
 pub mod model;
 pub mod nearest;
-mod toml_text;
+pub mod toml_text;
 pub mod ttl;
 pub mod units;
 pub mod wording;
@@ -66,6 +66,14 @@ pub mod context;
 pub mod lint;
 
 pub mod breaks;
+
+pub mod snapshot;
+
+pub mod budget;
+
+pub mod config;
+
+pub mod check;
 
 pub mod analysis;
 

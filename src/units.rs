@@ -3,11 +3,15 @@
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
+use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use rust_decimal::Decimal;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A number of prompt or output tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Tokens(pub u64);
 
@@ -91,6 +95,9 @@ pub struct Picodollars(pub i128);
 
 const PICODOLLARS_PER_DOLLAR: i128 = 1_000_000_000_000;
 
+/// Digits of a dollar behind the full stop in picodollars.
+const PICODOLLAR_SCALE: u32 = 12;
+
 impl Picodollars {
     /// No money.
     pub const ZERO: Self = Self(0);
@@ -105,6 +112,20 @@ impl Picodollars {
     #[must_use]
     pub fn times(self, tokens: Tokens) -> Self {
         Self(self.0 * i128::from(tokens.0))
+    }
+
+    /// Dollars, exactly; `None` beyond 10¹⁶.
+    #[must_use]
+    pub fn to_decimal(self) -> Option<Decimal> {
+        Decimal::try_from_i128_with_scale(self.0, PICODOLLAR_SCALE).ok()
+    }
+
+    /// So many dollars; `None` where that is no whole number of picodollars, or too large.
+    #[must_use]
+    pub fn from_decimal(dollars: Decimal) -> Option<Self> {
+        let amount = dollars.normalize();
+        let missing = PICODOLLAR_SCALE.checked_sub(amount.scale())?;
+        amount.mantissa().checked_mul(10_i128.checked_pow(missing)?).map(Self)
     }
 
     /// Dollars as a float, for percentages and columns that are rounded anyway.
@@ -155,9 +176,42 @@ impl Serialize for Picodollars {
     }
 }
 
+/// An amount of money that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a decimal number of dollars with up to twelve digits behind the full stop")]
+pub struct NoMoney;
+
+impl FromStr for Picodollars {
+    type Err = NoMoney;
+
+    /// Reads what [`fmt::Display`] writes.
+    fn from_str(text: &str) -> Result<Self, NoMoney> {
+        let dollars = Decimal::from_str_exact(text).map_err(|_| NoMoney)?;
+        Self::from_decimal(dollars).ok_or(NoMoney)
+    }
+}
+
+impl<'de> Deserialize<'de> for Picodollars {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|error: NoMoney| de::Error::custom(error))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn money_is_read_as_it_is_printed() {
+        for amount in [0, 1, -1_500_000_000_000, 26_977_500_000, i128::from(i64::MAX)] {
+            let amount = Picodollars(amount);
+            assert_eq!(amount.to_string().parse(), Ok(amount));
+        }
+        for text in ["", "1e3", "$1", "0.0000000000001", "1,5", "NaN"] {
+            assert_eq!(text.parse::<Picodollars>(), Err(NoMoney), "{text}");
+        }
+    }
 
     #[test]
     fn money_prints_exactly() {

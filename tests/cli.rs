@@ -243,6 +243,8 @@ fn help_is_complete() {
     insta::assert_snapshot!("help_verify", stdout(&["verify", "--help"]));
     insta::assert_snapshot!("help_place", stdout(&["place", "--help"]));
     insta::assert_snapshot!("help_lint", stdout(&["lint", "--help"]));
+    insta::assert_snapshot!("help_check", stdout(&["check", "--help"]));
     insta::assert_snapshot!("help_fork", stdout(&["fork", "--help"]));
+    insta::assert_snapshot!("help_config_show", stdout(&["config", "show", "--help"]));
     insta::assert_snapshot!("help_redact", stdout(&["redact", "--help"]));
 }

@@ -1,13 +1,17 @@
 //! Tests of the whole program. One binary, so that it is linked once; each module says what it
 //! asks.
 
+#[cfg(unix)] // its steps are run by bash
+mod action;
 mod automatic;
 mod bound;
 mod breaks;
 mod captures;
+mod check;
 mod cli;
 mod common;
 mod compare;
+mod configuration;
 mod conformance;
 mod context;
 mod corpus;
@@ -23,12 +27,14 @@ mod mutation;
 mod naive;
 mod orderings;
 mod outputs;
+mod pages;
 mod placement;
 mod providers;
 mod random_captures;
 mod random_designs;
 mod redact;
 mod rollouts;
+mod schemas;
 mod strategies;
 
 /// A test module that nobody declared above would silently never run.

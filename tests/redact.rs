@@ -80,7 +80,15 @@ impl Comparison {
                 }
             }
             (Value::String(old), Value::String(new)) if old != new => {
-                let names = ["session_id", "agent_id", "request_id", "message_id", "file", "model"];
+                let names = [
+                    "session_id",
+                    "agent_id",
+                    "request_id",
+                    "message_id",
+                    "file",
+                    "files",
+                    "model",
+                ];
                 let field = path.rsplit('.').next().unwrap_or_default();
                 assert!(names.contains(&field), "{path}: {old} became {new}");
                 let known = self.names.entry((field.to_owned(), old.clone()));

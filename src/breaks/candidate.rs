@@ -1,5 +1,6 @@
 //! A cause that fits, with what speaks for it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cause::Cause;
@@ -7,7 +8,7 @@ use crate::conversation::Request;
 use crate::transcript::Sign;
 
 /// How sure a cause is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// The length that was still readable allows it; nothing else speaks for it.

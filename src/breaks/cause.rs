@@ -1,12 +1,13 @@
 //! Why a request missed the cache, by the names of the contract.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::difference::DifferenceKind;
 use crate::ttl::Ttl;
 
 /// Why a request read less than it could have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// The entry was for five minutes, and older.
@@ -107,6 +108,39 @@ impl From<DifferenceKind> for Cause {
 }
 
 impl Cause {
+    /// Every cause.
+    pub const ALL: [Self; 29] = [
+        Self::TtlExpired5m,
+        Self::TtlExpired1h,
+        Self::ModelChanged,
+        Self::EffortChanged,
+        Self::FastModeChanged,
+        Self::ToolsChanged,
+        Self::SystemPromptChanged,
+        Self::MessagesRewritten,
+        Self::Rewound,
+        Self::ImageChanged,
+        Self::ThinkingChanged,
+        Self::ToolChoiceChanged,
+        Self::BetasChanged,
+        Self::ScopeChanged,
+        Self::TtlTierChanged,
+        Self::AutoModeChanged,
+        Self::OverageChanged,
+        Self::CachedMicrocompactionChanged,
+        Self::ExtraBodyChanged,
+        Self::Compaction,
+        Self::Microcompaction,
+        Self::Resumed,
+        Self::ClientVersionChanged,
+        Self::ThinkingStripped,
+        Self::BelowMinimum,
+        Self::LookbackExceeded,
+        Self::WriteNotVisible,
+        Self::LikelyServerSide,
+        Self::Unknown,
+    ];
+
     /// The expiry of a TTL.
     #[must_use]
     pub fn expiry(ttl: Ttl) -> Self {
@@ -186,6 +220,12 @@ impl Cause {
             Self::LikelyServerSide => "the service dropped the entry",
             Self::Unknown => "nothing tells why",
         }
+    }
+
+    /// The cause of a name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|cause| cause.name() == name)
     }
 
     /// Whether the miss follows from what was done, so that nobody is surprised: a compaction, an

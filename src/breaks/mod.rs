@@ -25,5 +25,6 @@ pub use candidate::{Candidate, Confidence, Evidence};
 pub use cause::Cause;
 pub use find::{Break, Breaks, DetectionRule, Options, find};
 pub use patterns::{Ground, Pattern, patterns};
+pub(crate) use project::project_names;
 pub use readable::{Class, Readable};
 pub use summary::{Agreement, Counted, Reconciliation, Sum, Summary};

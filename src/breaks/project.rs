@@ -7,7 +7,7 @@ use crate::conversation::History;
 use crate::id::Symbol;
 
 /// The name of every project of a history.
-pub(super) fn project_names(history: &History) -> BTreeMap<Symbol, String> {
+pub(crate) fn project_names(history: &History) -> BTreeMap<Symbol, String> {
     let projects: BTreeSet<Symbol> =
         history.requests.iter().filter_map(|request| request.project).collect();
     let projects: Vec<Symbol> = projects.into_iter().collect();

@@ -6,6 +6,7 @@
 //! (5 of 5), the shared prefix a changed system prompt (13 of 13), the end of an earlier request a
 //! rewritten message (3 of 3).
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::landmarks::Landmarks;
@@ -42,7 +43,7 @@ pub enum Readable {
 }
 
 /// What happened to the cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// Nothing was read.

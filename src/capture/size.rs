@@ -1,5 +1,6 @@
 //! How large the parts of a prompt are, in tokens.
 
+use std::fmt;
 use std::num::NonZeroU64;
 
 use super::block::Block;
@@ -16,6 +17,16 @@ pub enum TokenCounting {
     Estimated,
     /// So many canonical bytes are a token, rounded up for each block.
     Bytes(NonZeroU64),
+}
+
+impl fmt::Display for TokenCounting {
+    /// As `--tokens` takes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Estimated => f.write_str("auto"),
+            Self::Bytes(bytes) => write!(f, "bytes:{bytes}"),
+        }
+    }
 }
 
 /// What the service adds for tools, by model: with tool choice `auto` or `none`, as documented.

@@ -35,6 +35,31 @@ pub enum Part {
 }
 
 impl Part {
+    /// Every part, in the order of a prompt.
+    pub const ALL: [Self; 7] = [
+        Self::Model,
+        Self::Tool,
+        Self::SystemSettings,
+        Self::System,
+        Self::MessageSettings,
+        Self::MessageStart,
+        Self::Block,
+    ];
+
+    /// The name in every output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Tool => "tool",
+            Self::SystemSettings => "system_settings",
+            Self::System => "system",
+            Self::MessageSettings => "message_settings",
+            Self::MessageStart => "message",
+            Self::Block => "block",
+        }
+    }
+
     /// Whether it is content, which has a position, and no setting.
     #[must_use]
     pub fn is_block(self) -> bool {

@@ -4,9 +4,13 @@ use std::io;
 use std::path::PathBuf;
 
 use super::exit;
+use crate::check::CheckError;
 use crate::compare::ExpressionError;
+use crate::config::ConfigError;
 use crate::pricing::PriceError;
+use crate::snapshot::BaselineError;
 use crate::strategy::StrategyFileError;
+use crate::wording::counted;
 
 /// A reason to stop.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +43,9 @@ pub(super) enum CliError {
     /// A strategy file has no usable strategies.
     #[error(transparent)]
     Strategies(#[from] StrategyFileError),
+    /// A configuration cannot be used.
+    #[error(transparent)]
+    Configuration(#[from] ConfigError),
     /// An expression cannot be read, or asks for what is not there.
     #[error("--fail-if '{expression}': {source}")]
     Expression {
@@ -50,6 +57,33 @@ pub(super) enum CliError {
     /// An expression holds.
     #[error("--fail-if '{0}' holds")]
     GateFailed(String),
+    /// A baseline is unreadable.
+    #[error("cannot read the baseline {}: {source}", path.display())]
+    BaselineFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A baseline is none.
+    #[error("{}: cannot be a baseline: {source}", path.display())]
+    Baseline {
+        /// The file.
+        path: PathBuf,
+        /// Why, and what to do.
+        source: BaselineError,
+    },
+    /// A question of `check` has no answer.
+    #[error("{place}{error}")]
+    Unanswered {
+        /// Where the budget stands, with a colon behind; empty where nothing in a file asks.
+        place: String,
+        /// Why.
+        error: CheckError,
+    },
+    /// Budgets are not kept.
+    #[error("{}: {}", failed(.0.len()), .0.join(", "))]
+    BudgetsFailed(Vec<String>),
     /// The output file cannot be made.
     #[error("cannot write to {}: {source}", path.display())]
     OutputFile {
@@ -69,21 +103,30 @@ pub(super) enum CliError {
     NoPrice(String),
 }
 
+fn failed(count: usize) -> String {
+    format!("{} not kept", counted(count as u64, "budget is", "budgets are"))
+}
+
 impl CliError {
     /// The exit code; a closed pipe is no error.
     #[must_use]
     pub(super) fn exit_code(&self) -> u8 {
         match self {
+            Self::Unanswered { error, .. } if error.is_about_input() => exit::NO_INPUT,
             Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::DONE,
             Self::Usage(_)
             | Self::PriceFile { .. }
             | Self::Prices(_)
             | Self::StrategyFile { .. }
             | Self::Strategies(_)
+            | Self::Configuration(_)
             | Self::Expression { .. }
+            | Self::BaselineFile { .. }
+            | Self::Baseline { .. }
             | Self::OutputFile { .. }
-            | Self::Write(_) => exit::USAGE,
-            Self::GateFailed(_) => exit::GATE_FAILED,
+            | Self::Write(_)
+            | Self::Unanswered { .. } => exit::USAGE,
+            Self::GateFailed(_) | Self::BudgetsFailed(_) => exit::GATE_FAILED,
             Self::NoInput(_) => exit::NO_INPUT,
             Self::DamagedInput => exit::DAMAGED_INPUT,
             Self::NoPrice(_) => exit::NO_PRICE,

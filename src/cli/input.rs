@@ -3,7 +3,7 @@
 use std::env;
 use std::fs;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -61,7 +61,7 @@ pub(super) fn sources(paths: &[PathBuf], output: &OutputArgs) -> Result<Discover
             "no *.jsonl file (also .gz, .zst) in the given folders".to_owned(),
         ));
     }
-    refuse_to_overwrite(&discovered, output)?;
+    refuse_to_overwrite(&discovered, &output.output, "--output")?;
     Ok(discovered)
 }
 
@@ -77,16 +77,30 @@ pub(super) fn refuse_transcripts(history: &History) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Refuses files of `--export` that are inputs.
+pub(super) fn refuse_inputs(
+    input: &InputArgs,
+    output: &OutputArgs,
+    exports: &[&Path],
+) -> Result<(), CliError> {
+    let discovered = discovered(input, output)?;
+    exports.iter().try_for_each(|path| refuse_to_overwrite(&discovered, path, "--export"))
+}
+
 /// An output that is also an input would be gone before it was of use.
-fn refuse_to_overwrite(discovered: &Discovered, output: &OutputArgs) -> Result<(), CliError> {
-    let Ok(target) = fs::canonicalize(&output.output) else { return Ok(()) };
+fn refuse_to_overwrite(
+    discovered: &Discovered,
+    output: &Path,
+    option: &str,
+) -> Result<(), CliError> {
+    let Ok(target) = fs::canonicalize(output) else { return Ok(()) };
     let is_target = |source: &Source| match &source.location {
         Location::File(path) => fs::canonicalize(path).is_ok_and(|path| path == target),
         Location::StandardInput | Location::Memory(_) => false,
     };
     if discovered.sources.iter().any(is_target) {
-        let path = output.output.display();
-        return Err(CliError::Usage(format!("--output: {path} is an input; give another file")));
+        let path = output.display();
+        return Err(CliError::Usage(format!("{option}: {path} is an input; give another file")));
     }
     Ok(())
 }

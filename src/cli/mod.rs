@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod configuration;
 mod error;
 mod exit;
 mod gate;
@@ -21,14 +22,14 @@ use args::{Cli, Command};
 use error::CliError;
 use output::say;
 
+use crate::config::Configuration;
 use crate::report::terminal_safe;
 
 /// Runs the program.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
     // A panic is a bug, and has an exit code of its own; its message is printed by the hook.
-    match panic::catch_unwind(panic::AssertUnwindSafe(|| run(&cli))) {
+    match panic::catch_unwind(start) {
         Ok(Ok(())) => ExitCode::from(exit::DONE),
         Ok(Err(error)) => {
             let code = error.exit_code();
@@ -44,7 +45,16 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(cli: &Cli) -> Result<(), CliError> {
+/// The command line is parsed once as it is, which says which configuration is wanted, and where a
+/// configuration sets something once more with that as defaults. So help needs no configuration.
+fn start() -> Result<(), CliError> {
+    let typed = Cli::parse();
+    let configuration = configuration::read(&typed.configuration)?;
+    let cli = if configuration.is_plain() { typed } else { configuration::parse(&configuration) };
+    run(&cli, &configuration)
+}
+
+fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
     match &cli.command {
         Command::Analyze(args) => with_threads(args.input.jobs, || commands::analyze(args)),
         Command::Breaks(args) => with_threads(args.input.jobs, || commands::breaks(args)),
@@ -56,6 +66,13 @@ fn run(cli: &Cli) -> Result<(), CliError> {
         Command::Redact(args) => commands::redact(args),
         Command::Fork(args) => commands::fork(args),
         Command::Prices(args) => commands::prices(args),
+        Command::Check(args) => {
+            with_threads(args.input.jobs, || commands::check(args, configuration))
+        }
+        Command::Config(args) => commands::config(args, configuration),
+        Command::Schema(args) => commands::schema(args),
+        Command::Completions(args) => commands::completions(args),
+        Command::Man(args) => commands::man(args),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Where the output goes and how wide it is.
 
 use std::env;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
 use super::args::{ColorArg, OutputArgs};
 use super::error::CliError;
@@ -19,22 +20,38 @@ pub(super) fn say(text: &str) {
     let _ignored = writeln!(anstream::stderr(), "cachesim: {text}");
 }
 
-/// A file whose old content goes with the first write.
+/// A file whose old content goes with the first write. One that was not there before, and to which
+/// nothing was written for an error, is not there afterwards.
 struct Replacing {
     file: File,
     is_empty: bool,
+    /// The file, while it is new and nothing is known to be finished.
+    unfinished: Option<PathBuf>,
+}
+
+impl Drop for Replacing {
+    fn drop(&mut self) {
+        if let Some(path) = self.unfinished.take().filter(|_| !self.is_empty) {
+            // What cannot be removed stays, as an empty file.
+            let _ignored = fs::remove_file(path);
+        }
+    }
 }
 
 impl Write for Replacing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.is_empty {
-            self.file.set_len(0)?;
+            // Devices and pipes have no old content.
+            if self.file.metadata()?.is_file() {
+                self.file.set_len(0)?;
+            }
             self.is_empty = true;
         }
         self.file.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        self.unfinished = None;
         self.file.flush()
     }
 }
@@ -48,22 +65,30 @@ pub(super) struct Output {
 impl Output {
     /// Opens the output, before the long work, so that a bad path fails early.
     pub(super) fn open(args: &OutputArgs) -> Result<Self, CliError> {
-        let is_standard = args.output.as_os_str() == "-";
-        let writer: Box<dyn Write> = if is_standard {
-            Box::new(BufWriter::new(io::stdout().lock()))
-        } else {
-            let path = &args.output;
-            // Emptied only when there is something to write: what stands there outlives an error.
-            let file = OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(path)
-                .map_err(|source| CliError::OutputFile { path: path.clone(), source })?;
-            Box::new(BufWriter::new(Replacing { file, is_empty: false }))
-        };
-        let is_terminal = is_standard && io::stdout().is_terminal();
+        if args.output.as_os_str() != "-" {
+            return Self::to_file(&args.output, args.color);
+        }
+        let is_terminal = io::stdout().is_terminal();
         let style = TextStyle { width: width(is_terminal), bold: bold(args.color, is_terminal) };
+        Ok(Self { writer: Box::new(BufWriter::new(io::stdout().lock())), style })
+    }
+
+    /// Opens a file.
+    pub(super) fn to_file(path: &Path, color: ColorArg) -> Result<Self, CliError> {
+        let is_new = !path.exists();
+        // Emptied only when there is something to write: what stands there outlives an error.
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(|source| CliError::OutputFile { path: path.to_owned(), source })?;
+        let writer = Box::new(BufWriter::new(Replacing {
+            file,
+            is_empty: false,
+            unfinished: is_new.then(|| path.to_owned()),
+        }));
+        let style = TextStyle { width: width(false), bold: bold(color, false) };
         Ok(Self { writer, style })
     }
 
@@ -88,6 +113,20 @@ impl Output {
     fn close(mut self) -> Result<(), CliError> {
         Ok(self.writer.flush()?)
     }
+}
+
+/// Writes files into a folder, which is made where it is missing.
+pub(super) fn write_files(
+    folder: &Path,
+    files: impl IntoIterator<Item = (String, Vec<u8>)>,
+) -> Result<(), CliError> {
+    let fail = |path: &Path, source| CliError::OutputFile { path: path.to_owned(), source };
+    fs::create_dir_all(folder).map_err(|source| fail(folder, source))?;
+    for (name, bytes) in files {
+        let path = folder.join(name);
+        fs::write(&path, bytes).map_err(|source| fail(&path, source))?;
+    }
+    Ok(())
 }
 
 fn width(is_terminal: bool) -> u16 {

@@ -93,8 +93,14 @@ pub(super) fn hint(name: &str, known: &[&str]) -> String {
     nearest.map_or_else(String::new, |nearest| format!(" (did you mean `{nearest}`?)"))
 }
 
-fn unknown(option: &str, name: &str, known: &[&str]) -> CliError {
+/// A name that is not among the known ones, as an error that names the nearest.
+pub(super) fn unknown(option: &str, name: &str, known: &[&str]) -> CliError {
+    CliError::Usage(format!("{option}: {}", unknown_name(name, known)))
+}
+
+/// What is wrong with a name that is none of those known.
+pub(super) fn unknown_name(name: &str, known: &[&str]) -> String {
     let hint = hint(name, known);
     let known = known.join(", ");
-    CliError::Usage(format!("{option}: `{name}` is unknown{hint}; there are {known}"))
+    format!("`{name}` is unknown{hint}; there are {known}")
 }

@@ -4,10 +4,7 @@ use rust_decimal::Decimal;
 
 use super::comparison::Comparison;
 use super::expression::Metric;
-use crate::units::{Picodollars, Tokens};
-
-/// Digits of a dollar behind the full stop in picodollars.
-const PICODOLLAR_SCALE: u32 = 12;
+use crate::units::Tokens;
 
 impl Comparison<'_> {
     /// A figure of a strategy; `None` where it is not known, or the strategy not compared.
@@ -17,9 +14,9 @@ impl Comparison<'_> {
         let totals = &compared.totals;
         let tokens = |tokens: Tokens| Some(Decimal::from(tokens.0));
         match metric {
-            Metric::Cost => decimal(totals.cost()?),
+            Metric::Cost => totals.cost()?.to_decimal(),
             Metric::PerRequest => {
-                decimal(totals.cost()?)?.checked_div(Decimal::from(totals.requests))
+                totals.cost()?.to_decimal()?.checked_div(Decimal::from(totals.requests))
             }
             Metric::Input => tokens(totals.input),
             Metric::Read => tokens(totals.read),
@@ -33,13 +30,9 @@ impl Comparison<'_> {
             Metric::Requests => Some(Decimal::from(totals.requests)),
             Metric::AddedRequests => Some(Decimal::from(totals.added)),
             Metric::Gap => {
-                let beyond = decimal(self.beyond_bound(compared)?)?;
-                beyond.checked_div(decimal(self.bound.own_reading?)?)
+                let beyond = self.beyond_bound(compared)?.to_decimal()?;
+                beyond.checked_div(self.bound.own_reading?.to_decimal()?)
             }
         }
     }
-}
-
-fn decimal(amount: Picodollars) -> Option<Decimal> {
-    Decimal::try_from_i128_with_scale(amount.0, PICODOLLAR_SCALE).ok()
 }

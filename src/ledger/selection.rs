@@ -1,6 +1,6 @@
 //! Which requests are reported, and in which order. The cache is simulated over all of them.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::conversation::{History, RequestIndex};
 use crate::id::Symbol;
@@ -14,6 +14,16 @@ pub struct Session {
     /// Its requests in the order of their answers (captured ones of their starts), those of
     /// sub-agents among them.
     pub requests: Vec<RequestIndex>,
+}
+
+impl Session {
+    /// The files it is in, by their places in the history, in the order of its requests.
+    #[must_use]
+    pub fn files(&self, history: &History) -> Vec<usize> {
+        let mut known: FxHashSet<usize> = FxHashSet::default();
+        let files = self.requests.iter().map(|index| history.request(*index).file);
+        files.filter(|file| known.insert(*file)).collect()
+    }
 }
 
 /// The reported requests by session, the session that began first in front.

@@ -12,6 +12,9 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// Every severity, the gravest first.
+    pub const ALL: [Self; 3] = [Self::Error, Self::Warning, Self::Note];
+
     /// The word in every output.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -134,6 +137,12 @@ impl Rule {
             Self::MarkerMissing => "marker-missing",
             Self::LooksVolatile => "looks-volatile",
         }
+    }
+
+    /// The rule of a name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|rule| rule.name() == name)
     }
 
     /// How much a finding of the rule matters.

@@ -51,14 +51,22 @@ pub(super) fn replace_identifier(mapping: &Mapping, named: &Named, id: &mut [u8]
     }
 }
 
+/// An id is short enough to come out without a word after a few steps; longer ones are text.
+const MOST_STEPS: u32 = 1_000;
+
+/// The longest id of hexadecimal digits: a digest of 256 bits.
+const MOST_DIGITS: usize = 64;
+
 fn replace_by_form(mapping: &Mapping, id: &mut [u8]) {
     let kind = std::str::from_utf8(id).map_or(0, id_kind);
     let rest = &mut id[kind..];
     if is_hexadecimal(rest) {
         replace_hexadecimal(mapping, rest);
         // Six letters make words, too.
-        while has_word(rest) {
+        let mut steps = MOST_STEPS;
+        while has_word(rest) && steps > 0 {
             replace_hexadecimal(mapping, rest);
+            steps -= 1;
         }
     } else {
         mapping.text(rest);
@@ -75,7 +83,8 @@ fn is_hexadecimal(id: &[u8]) -> bool {
         };
         return id.iter().enumerate().all(is_at_its_place);
     }
-    id.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-'))
+    id.len() <= MOST_DIGITS
+        && id.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-'))
         && id.iter().any(u8::is_ascii_digit)
         && id.iter().any(u8::is_ascii_lowercase)
 }

@@ -2,46 +2,72 @@
 
 use std::io::{self, Write};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::escape::{SafeJson, csv_cell};
 use super::ledger_rows::to_io;
 use crate::breaks::{Break, Breaks, Candidate, Cause, Class, Confidence};
 use crate::conversation::History;
-use crate::units::{Picodollars, Tokens};
+use crate::units::{Millis, Picodollars, Tokens};
 
-const SCHEMA: &str = "cachesim.break/v1";
+pub(super) const SCHEMA: &str = "cachesim.break/v1";
 
-#[derive(Serialize)]
-struct BreakRow<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct BreakRow<'a> {
+    /// The format and its version.
     schema: &'static str,
+    /// The session.
     session_id: &'a str,
+    /// The sub-agent; null in a main conversation.
     agent_id: Option<&'a str>,
+    /// The service's id of the request, if it is known.
     request_id: Option<&'a str>,
+    /// The service's id of the answer, if it is known.
     message_id: Option<&'a str>,
+    /// When the first line of the response was written.
+    #[schemars(with = "Option<Millis>")]
     timestamp: Option<String>,
+    /// The model.
     model: &'a str,
+    /// What happened to the cache.
     class: Class,
+    /// Why it happened.
     cause: Cause,
+    /// Whether it follows from what was done: a compaction, an expiry.
     expected: bool,
+    /// What speaks for each cause that fits; the row's own cause comes first.
     evidence: Vec<EvidenceRow<'a>>,
+    /// Seconds from the start of the request before to its own, if both are known.
     gap_s: Option<f64>,
+    /// Tokens that the request could have read.
     expected_read_tokens: Tokens,
+    /// Tokens that it read.
     cache_read_input_tokens: Tokens,
+    /// Tokens that it sent again though they had been cached.
     rewritten_tokens: Tokens,
+    /// What that cost beyond reading them, in dollars; null where the model has no price.
     excess_usd: Option<Picodollars>,
+    /// The service's own verdict, if there is one.
     server_reason: Option<&'a str>,
 }
 
 /// What speaks for a cause; those of the row's cause come first.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct EvidenceRow<'a> {
+    /// The cause that it speaks for.
     cause: Cause,
+    /// How sure that cause is.
     confidence: Confidence,
+    /// What was seen, in words.
     meaning: &'a str,
+    /// The file, relative to the given path.
     file: &'a str,
+    /// The line of the file, from 1 on.
     line: u64,
+    /// The field of that line.
     field: &'static str,
+    /// Names and words of the prompt; only with --show-text.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
 }

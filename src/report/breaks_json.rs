@@ -3,44 +3,71 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::escape::SafeJson;
 use super::number::share;
 use super::report_json::ReportInputs;
-use crate::breaks::{Agreement, Analysis, Cause, Counted, Pattern, Reconciliation, Sum};
+use super::schemas::Keyed;
+use crate::breaks::{
+    Agreement, Analysis, Cause, Class, Counted, Ground, Pattern, Reconciliation, Sum,
+};
 use crate::conversation::History;
 use crate::units::{Picodollars, Tokens};
 
-const SCHEMA: &str = "cachesim.breaks/v1";
+pub(super) const SCHEMA: &str = "cachesim.breaks/v1";
 
-#[derive(Serialize)]
-struct BreaksObject<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct BreaksObject<'a> {
+    /// The format and its version.
     schema: &'static str,
+    /// The version of the program.
     tool_version: &'static str,
+    /// What was read.
     inputs: ReportInputs,
+    /// Requests that were held against the one before.
     compared: u64,
+    /// Requests behind a hole in their chain, which are not judged.
     not_comparable: u64,
+    /// Requests with nothing before them.
     first_of_chain: u64,
+    /// All breaks.
     totals: SumObject,
+    /// Those that follow from what was done: compactions and expiries.
     expected: SumObject,
+    /// The cause with the largest excess; null where there is no break.
     biggest_cause: Option<Cause>,
+    /// The pattern whose change would have saved most, if there is one.
     best_change: Option<PatternObject<'a>>,
+    /// Breaks by cause, the dearest first.
     by_cause: Vec<CauseObject>,
+    /// Breaks by what happened to the cache.
+    #[schemars(with = "Keyed<Class, SumObject>")]
     by_class: BTreeMap<&'static str, SumObject>,
+    /// Breaks by the folder that the session worked in.
     by_project: BTreeMap<&'a str, SumObject>,
+    /// Breaks by the version of the client.
     by_client_version: BTreeMap<&'a str, SumObject>,
+    /// Breaks by ISO week in UTC.
     by_week: BTreeMap<&'a str, SumObject>,
+    /// What recurs, and what to change; savings overlap and do not add up.
     patterns: Vec<PatternObject<'a>>,
+    /// The inferred causes held against the service's own verdicts.
     verdicts: VerdictsObject<'a>,
+    /// How the breaks add up to what the bill and the rules differ by.
     reconciliation: ReconciliationObject,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct SumObject {
+    /// How many.
     breaks: u64,
+    /// Tokens that were sent again though they had been cached.
     rewritten_tokens: Tokens,
+    /// What that cost beyond reading them, in dollars; null where nothing has a price.
     excess_usd: Option<Picodollars>,
+    /// Breaks of models without a price, which the excess leaves out.
     unpriced_breaks: u64,
 }
 
@@ -55,22 +82,32 @@ impl From<&Sum> for SumObject {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct CauseObject {
+    /// The cause.
     cause: Cause,
+    /// Whether it follows from what was done.
     expected: bool,
     #[serde(flatten)]
     sum: SumObject,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct PatternObject<'a> {
+    /// The name of the pattern.
     pattern: &'static str,
+    /// What was seen, in a sentence.
     observation: &'a str,
+    /// What to change, in a sentence.
     advice: &'a str,
+    /// How often it was seen.
     occurrences: u64,
+    /// In how many sessions.
     sessions: u64,
+    /// What the change would have saved here, in dollars; null without prices.
     saving_usd: Option<Picodollars>,
+    /// What the saving rests on.
+    #[schemars(with = "Ground")]
     saving_rests_on: &'static str,
 }
 
@@ -88,18 +125,25 @@ impl<'a> From<&'a Pattern> for PatternObject<'a> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct VerdictsObject<'a> {
+    /// Misses for which the service named a cause.
     named: CountObject,
+    /// Those of them where the inferred cause is the same.
     agreeing: CountObject,
+    /// The share of the latter in the former; null where there are none.
     agreement: Option<f64>,
+    /// The same inside the lifetime of the entries.
     agreement_inside_ttl: Option<f64>,
+    /// Each verdict with each cause that was inferred beside it.
     table: Vec<VerdictRow<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct CountObject {
+    /// All misses.
     misses: u64,
+    /// Those inside the lifetime of the entries.
     inside_ttl: u64,
 }
 
@@ -109,10 +153,13 @@ impl From<Counted> for CountObject {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct VerdictRow<'a> {
+    /// The service's verdict.
     server_reason: &'a str,
+    /// The cause inferred without it.
     inferred: Cause,
+    /// Whether the two say the same; null where the verdict names nothing.
     agrees: Option<bool>,
     #[serde(flatten)]
     count: CountObject,
@@ -138,14 +185,21 @@ impl<'a> From<&'a Agreement> for VerdictsObject<'a> {
 }
 
 /// `billed − replay = (excess − predicted) + unexplained`, exactly.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ReconciliationObject {
+    /// What was billed, in dollars.
     billed_usd: Picodollars,
+    /// What the rules predict for the same requests.
     replay_usd: Picodollars,
+    /// What was billed beyond that.
     difference_usd: Picodollars,
+    /// What the breaks cost.
     excess_usd: Picodollars,
+    /// The part of the excess that the rules predict, too.
     predicted_excess_usd: Picodollars,
+    /// What no break accounts for.
     unexplained_usd: Picodollars,
+    /// Requests that are in none of these sums.
     left_out_requests: u64,
 }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::escape::SafeJson;
@@ -16,37 +17,61 @@ use crate::pricing::PriceTable;
 use crate::provider::{Agreement, Provider};
 use crate::units::{Picodollars, Tokens};
 
-const SCHEMA: &str = "cachesim.compare/v1";
+pub(super) const SCHEMA: &str = "cachesim.compare/v1";
 
-#[derive(Serialize)]
-struct CompareObject<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct CompareObject<'a> {
+    /// The format and its version.
     schema: &'static str,
+    /// The version of the program.
     tool_version: &'static str,
+    /// The table of list prices.
     prices: Prices<'a>,
+    /// What was read.
     inputs: ReportInputs,
+    /// How long an entry lives that was written behind one of a shorter lifetime.
+    #[schemars(with = "Reading")]
     reading: &'static str,
+    /// The strategy that the others are held against.
     base: Option<&'a str>,
+    /// The least that any strategy could cost.
     bound: BoundObject,
+    /// Sessions that are compared one by one.
     compared_sessions: usize,
+    /// Sessions that are not, for a strategy has no cost there.
     incomparable_sessions: usize,
+    /// The strategies, in the order they were given.
     strategies: Vec<StrategyObject<'a>>,
+    /// Codex rollouts held against the rules; left out where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rollouts: Vec<AgreementObject>,
 }
 
 /// What Codex recorded as cached against what the rules give.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct AgreementObject {
+    /// The provider, under whose rules they were simulated.
+    #[schemars(with = "Provider")]
     provider: &'static str,
+    /// Requests that were compared.
     requests: u64,
+    /// Those whose simulated and recorded reads differ by no more than 1 % of the prompt.
     within_1_percent: u64,
+    /// Those where the two differ by less than a step of the rules.
     within_step: u64,
+    /// Those where the two differ by less than the step that the record shows.
     within_recorded_step: u64,
+    /// Cached tokens, as recorded.
     recorded_cached_tokens: Tokens,
+    /// Cached tokens, by the rules.
     simulated_cached_tokens: Tokens,
+    /// The sum of the absolute differences.
     error_tokens: Tokens,
+    /// Requests that lost their prefix in the record and by the rules.
     lost_in_both: u64,
+    /// Those that lost it in the record alone.
     lost_in_record_only: u64,
+    /// Those that lost it by the rules alone.
     lost_under_rules_only: u64,
 }
 
@@ -68,49 +93,75 @@ impl AgreementObject {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct BoundObject {
+    /// The bound, in dollars; null where it is unknown.
     cost_usd: Option<Picodollars>,
+    /// The bound under the other reading, in dollars.
     other_reading_cost_usd: Option<Picodollars>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct StrategyObject<'a> {
+    /// The strategy.
     strategy: &'a str,
+    /// What it stands for, in a line.
     summary: &'a str,
+    /// What a search chose; left out of strategies that search nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     chosen: Option<&'a str>,
+    /// What its simulation does not know or assumes, in words; left out where there is nothing.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     unknowns: &'a [&'static str],
+    /// What it costs more than the base, in dollars; null where either cost is unknown.
     difference_usd: Option<Picodollars>,
+    /// What it costs more than the bound, in dollars; null where its prompts are not those
+    /// recorded.
     above_bound_usd: Option<Picodollars>,
+    /// The share of the prompts' tokens that was read, from 0 to 1; null without any.
     hit_rate: Option<f64>,
+    /// Requests that it added.
     added_requests: u64,
+    /// All its sums.
     totals: TotalsObject,
+    /// Those of main conversations.
     main: TotalsObject,
+    /// Those of sub-agents.
     agents: TotalsObject,
+    /// Those of each model.
     by_model: BTreeMap<&'a str, TotalsObject>,
+    /// It and the base, session by session; null for the base and where it cannot be compared.
     paired: Option<PairedObject<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct PairedObject<'a> {
+    /// What it costs more than the base in the compared sessions, in dollars.
     difference_usd: Picodollars,
+    /// Where that sum would lie in 95 of 100 cases were the sessions drawn anew; null with fewer
+    /// than two.
     interval_95_usd: Option<(Picodollars, Picodollars)>,
+    /// The quartiles of the sessions' differences, in dollars.
     quartiles_usd: Option<[Picodollars; 3]>,
+    /// Sessions in which it costs less.
     cheaper_sessions: usize,
+    /// Sessions in which it costs the same.
     equal_sessions: usize,
+    /// Sessions in which it costs more.
     dearer_sessions: usize,
+    /// The sessions that differ most.
     decisive: Vec<DecisiveObject<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct DecisiveObject<'a> {
+    /// The session.
     session_id: &'a str,
+    /// What it costs more there, in dollars.
     difference_usd: Picodollars,
 }
 
-fn reading_name(reading: Reading) -> &'static str {
+pub(super) fn reading_name(reading: Reading) -> &'static str {
     match reading {
         Reading::Literal => "literal",
         Reading::Conservative => "conservative",
@@ -201,9 +252,12 @@ pub fn write_comparison(
 }
 
 /// A strategy by itself.
-#[derive(Serialize)]
-struct StrategyLine<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct StrategyLine<'a> {
+    /// The format and its version.
     schema: &'static str,
+    /// How long an entry lives that was written behind one of a shorter lifetime.
+    #[schemars(with = "Reading")]
     reading: &'static str,
     #[serde(flatten)]
     strategy: StrategyObject<'a>,

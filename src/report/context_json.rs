@@ -2,34 +2,46 @@
 
 use std::io::{self, Write};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::escape::SafeJson;
 use super::report_json::{Prices, ReportInputs, is_zero};
 use crate::basis::Basis;
-use crate::context::{Bill, CarriedItem, Carrying, Context, KindTotals, SessionContext};
+use crate::context::{Bill, CarriedItem, Carrying, Context, Kind, KindTotals, SessionContext};
 use crate::conversation::History;
 use crate::ledger::Ledger;
 use crate::units::{Picodollars, Tokens};
 
-const SCHEMA: &str = "cachesim.context/v1";
+pub(super) const SCHEMA: &str = "cachesim.context/v1";
 
-#[derive(Serialize)]
-struct ContextObject<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct ContextObject<'a> {
+    /// The format and its version.
     schema: &'static str,
+    /// The version of the program.
     tool_version: &'static str,
+    /// The table of list prices.
     prices: Prices<'a>,
+    /// What was read.
     inputs: ReportInputs,
+    /// Every kind of content, the dearest first.
     kinds: Vec<KindObject<'a>>,
+    /// The sums of all requests.
     totals: TotalsObject,
+    /// The dearest items.
     items: Vec<ItemObject<'a>>,
+    /// The same for each session.
     sessions: Vec<SessionObject<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct SessionObject<'a> {
+    /// The session.
     session_id: &'a str,
+    /// Every kind of content in it.
     kinds: Vec<KindObject<'a>>,
+    /// The sums of its requests.
     totals: TotalsObject,
 }
 
@@ -43,14 +55,20 @@ impl<'a> SessionObject<'a> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct KindObject<'a> {
+    /// The kind of content.
+    #[schemars(with = "Kind")]
     kind: &'static str,
+    /// The tool, of results whose tool is known.
     tool: Option<&'a str>,
+    /// How many items of it came in.
     items: u64,
+    /// Their tokens, each counted once.
     tokens: Tokens,
     #[serde(flatten)]
     carried: CarriedObject,
+    /// What the figures rest on.
     basis: Basis,
 }
 
@@ -66,14 +84,21 @@ fn kinds<'a>(history: &'a History, kinds: &[KindTotals]) -> Vec<KindObject<'a>> 
     kinds.iter().map(object).collect()
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct CarriedObject {
+    /// Tokens neither read from cache nor written to it.
     input_tokens: Tokens,
+    /// Tokens read from cache.
     cache_read_input_tokens: Tokens,
+    /// Tokens written for five minutes.
     ephemeral_5m_input_tokens: Tokens,
+    /// Tokens written for an hour.
     ephemeral_1h_input_tokens: Tokens,
+    /// What reading them cost, in dollars; null where nothing has a price.
     read_cost_usd: Option<Picodollars>,
+    /// What writing them cost, in dollars.
     write_cost_usd: Option<Picodollars>,
+    /// What carrying them cost in all, in dollars.
     cost_usd: Option<Picodollars>,
 }
 
@@ -91,17 +116,27 @@ impl From<&Carrying> for CarriedObject {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct TotalsObject {
+    /// Requests in these sums.
     requests: u64,
+    /// Their prompts.
     prompts: CarriedObject,
+    /// Tokens of their answers.
     output_tokens: Tokens,
+    /// What these cost, in dollars; null where nothing has a price.
     output_cost_usd: Option<Picodollars>,
+    /// What was billed beside prompts and answers, in dollars.
     other_cost_usd: Option<Picodollars>,
+    /// What all of it costs, in dollars.
     cost_usd: Option<Picodollars>,
+    /// What the sums rest on.
     basis: Basis,
+    /// Requests whose model has no price; left out where there are none.
     #[serde(skip_serializing_if = "is_zero")]
     unpriced_requests: u64,
+    /// Requests without recorded usage, which are left out of the sums; left out where there are
+    /// none.
     #[serde(skip_serializing_if = "is_zero")]
     requests_without_usage: u64,
 }
@@ -123,17 +158,26 @@ impl From<&Bill> for TotalsObject {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ItemObject<'a> {
+    /// The kind of content.
+    #[schemars(with = "Kind")]
     kind: &'static str,
+    /// The tool, of results whose tool is known.
     tool: Option<&'a str>,
+    /// The session.
     session_id: &'a str,
+    /// The file, relative to the given path.
     file: &'a str,
+    /// The line of the file, from 1 on.
     line: u64,
+    /// Its tokens.
     tokens: Tokens,
+    /// Requests whose prompts held it.
     requests: u64,
     #[serde(flatten)]
     carried: CarriedObject,
+    /// What the figures rest on.
     basis: Basis,
 }
 

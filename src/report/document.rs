@@ -7,7 +7,8 @@ use comfy_table::{
     presets,
 };
 
-use super::escape::{markdown_cell, terminal_safe};
+use super::escape::{html_text, markdown_cell, terminal_safe};
+use super::number::counted;
 
 /// Spaces between columns.
 const COLUMN_GAP: u16 = 2;
@@ -27,6 +28,7 @@ enum Block {
     Heading(String),
     Text(String),
     Grid(Grid),
+    Folded(String, Document),
 }
 
 /// A table.
@@ -77,7 +79,7 @@ impl Grid {
             .set_width(style.width)
             .set_header(self.header.iter().map(|(name, _)| name));
         for row in &self.rows {
-            table.add_row(row.iter().map(|cell| terminal_safe(cell).into_owned()));
+            table.add_row(row.iter().map(|cell| terminal_cell(cell)));
         }
         for (column, (_, align)) in table.column_iter_mut().zip(&self.header) {
             match align {
@@ -98,17 +100,25 @@ impl Grid {
         table.trim_fmt()
     }
 
-    fn markdown(&self, out: &mut String) {
-        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        out.push_str(&line(self.header.iter().map(|(name, _)| markdown_cell(name)).collect()));
+    fn markdown_header(&self) -> String {
+        let names = self.header.iter().map(|(name, _)| markdown_cell(name));
         let rule = |align: &Align| match align {
             Align::Right => "--:".to_owned(),
             Align::Left | Align::Wrapped => "---".to_owned(),
         };
-        out.push_str(&line(self.header.iter().map(|(_, align)| rule(align)).collect()));
-        for row in &self.rows {
-            out.push_str(&line(row.iter().map(|cell| markdown_cell(cell)).collect()));
-        }
+        let rules = self.header.iter().map(|(_, align)| rule(align));
+        markdown_row(names) + &markdown_row(rules)
+    }
+}
+
+/// Text for a cell of a terminal's table. The widths of a row are added up in 16 bits, so there is a
+/// longest one.
+fn terminal_cell(text: &str) -> String {
+    const MOST: usize = 1_000;
+    let safe = terminal_safe(text);
+    match safe.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &safe[..end]),
+        None => safe.into_owned(),
     }
 }
 
@@ -125,6 +135,11 @@ impl Document {
         self.blocks.push(Block::Grid(grid));
     }
 
+    /// Details that a page shows when they are asked for, under a summary.
+    pub(super) fn folded(&mut self, summary: impl Into<String>, details: Self) {
+        self.blocks.push(Block::Folded(summary.into(), details));
+    }
+
     /// For a terminal.
     #[must_use]
     pub fn to_text(&self, style: TextStyle) -> String {
@@ -137,6 +152,12 @@ impl Document {
                 }
                 Block::Text(text) => writeln!(out, "{}\n", terminal_safe(text)),
                 Block::Grid(grid) => writeln!(out, "{}\n", grid.text(style)),
+                Block::Folded(summary, details) => writeln!(
+                    out,
+                    "{bold}{}{bold:#}\n\n{}",
+                    terminal_safe(summary),
+                    details.to_text(style).trim_end_matches('\n').to_owned() + "\n"
+                ),
             };
             debug_assert!(result.is_ok(), "a string takes everything");
         }
@@ -146,24 +167,130 @@ impl Document {
     /// For a comment or a page.
     #[must_use]
     pub fn to_markdown(&self) -> String {
-        let mut out = String::new();
-        for block in &self.blocks {
+        self.to_markdown_within(usize::MAX)
+    }
+
+    /// For a comment or a page that takes so many bytes at most: tables are cut where there is no more
+    /// room, which is said, and what stands behind is left out.
+    #[must_use]
+    pub fn to_markdown_within(&self, most: usize) -> String {
+        let mut page = MarkdownPage { text: String::new(), room: most.saturating_sub(CUT_NOTE) };
+        page.document(self);
+        page.text
+    }
+}
+
+/// Room for the note that something was cut.
+const CUT_NOTE: usize = 100;
+
+/// A page of Markdown with an end.
+struct MarkdownPage {
+    text: String,
+    /// Bytes that are left.
+    room: usize,
+}
+
+impl MarkdownPage {
+    /// Whether there was room for some text.
+    fn put(&mut self, text: &str) -> bool {
+        let has_room = text.len() <= self.room;
+        if has_room {
+            self.room -= text.len();
+            self.text.push_str(text);
+        }
+        has_room
+    }
+
+    /// Says what is missing; from here on there is no more room.
+    fn cut(&mut self, what: &str) {
+        if self.room > 0 {
+            self.room = 0;
+            self.text.push_str(what);
+        }
+    }
+
+    fn document(&mut self, document: &Document) {
+        for block in &document.blocks {
             match block {
-                Block::Heading(text) => {
-                    out.push_str("## ");
-                    out.push_str(&markdown_cell(text));
-                    out.push_str("\n\n");
-                }
-                Block::Text(text) => {
-                    out.push_str(&markdown_cell(text));
-                    out.push_str("\n\n");
-                }
-                Block::Grid(grid) => {
-                    grid.markdown(&mut out);
-                    out.push('\n');
-                }
+                Block::Heading(text) => self.whole(&format!("## {}\n\n", markdown_cell(text))),
+                Block::Text(text) => self.whole(&format!("{}\n\n", markdown_cell(text))),
+                Block::Grid(grid) => self.grid(grid),
+                Block::Folded(summary, details) => self.folded(summary, details),
             }
         }
-        out
+    }
+
+    /// A block that is not cut in two.
+    fn whole(&mut self, text: &str) {
+        if !self.put(text) {
+            self.cut("… more in the report.\n\n");
+        }
+    }
+
+    fn grid(&mut self, grid: &Grid) {
+        if !self.put(&grid.markdown_header()) {
+            self.cut("… more in the report.\n\n");
+            return;
+        }
+        for (at, row) in grid.rows.iter().enumerate() {
+            if !self.put(&markdown_row(row.iter().map(|cell| markdown_cell(cell)))) {
+                let left = counted((grid.rows.len() - at) as u64, "more row", "more rows");
+                self.cut(&format!("\n… {left} in the report.\n\n"));
+                return;
+            }
+        }
+        self.whole("\n");
+    }
+
+    fn folded(&mut self, summary: &str, details: &Document) {
+        const END: &str = "</details>\n\n";
+        let begin = format!("<details><summary>{}</summary>\n\n", html_text(summary));
+        if self.room < begin.len() + END.len() {
+            self.cut("… more in the report.\n\n");
+            return;
+        }
+        self.room -= END.len();
+        self.put(&begin);
+        self.document(details);
+        self.text.push_str(END);
+    }
+}
+
+fn markdown_row(cells: impl Iterator<Item = String>) -> String {
+    format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn long() -> Document {
+        let mut details = Document::default();
+        let mut grid = Grid::new(&[("number", Align::Right), ("what", Align::Left)]);
+        for number in 0..100 {
+            grid.add(vec![number.to_string(), "a|b".to_owned()]);
+        }
+        details.grid(grid);
+        let mut document = Document::default();
+        document.heading("Title");
+        document.folded("All <of> them", details);
+        document.text("The end.");
+        document
+    }
+
+    #[test]
+    fn pages_end_where_there_is_no_more_room() {
+        let whole = long().to_markdown();
+        assert!(whole.contains("<details><summary>All &lt;of&gt; them</summary>\n\n| number |"));
+        assert!(whole.ends_with("| 99 | a\\|b |\n\n</details>\n\nThe end.\n\n"));
+        for most in 300..whole.len() + 200 {
+            let page = long().to_markdown_within(most);
+            assert!(page.len() <= most, "{most}");
+            assert_eq!(page.matches("<details>").count(), page.matches("</details>").count());
+            assert_eq!(page == whole, most >= whole.len() + CUT_NOTE, "{most}");
+        }
+        let page = long().to_markdown_within(500);
+        assert!(page.contains("more rows in the report.\n\n</details>"), "{page}");
+        assert!(!page.contains("The end."), "what follows a cut is left out");
     }
 }

@@ -21,11 +21,18 @@ fn is_unsafe(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// Text for a cell of a Markdown table.
+/// Text for a cell of a Markdown table. In a comment it must neither call somebody (`@name`) nor refer
+/// to something (`#12`, an address).
 pub(super) fn markdown_cell(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in terminal_safe(text).chars() {
+    let safe = terminal_safe(text);
+    let mut characters = safe.chars().peekable();
+    while let Some(c) = characters.next() {
+        let next = characters.peek();
         match c {
+            '@' => escaped.push_str("&#64;"),
+            '#' if next.is_some_and(char::is_ascii_digit) => escaped.push_str("&#35;"),
+            ':' if next == Some(&'/') => escaped.push_str("&#58;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
@@ -37,6 +44,11 @@ pub(super) fn markdown_cell(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// Text inside an HTML element.
+pub(super) fn html_text(text: &str) -> String {
+    terminal_safe(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Text for a cell of a CSV file: a spreadsheet must not take it for a formula.

@@ -2,35 +2,51 @@
 
 use std::io::{self, Write};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::escape::SafeJson;
 use super::report_json::Prices;
-use crate::fork::{Charge, Comparison, Equivalents, ForkPlan, ForkPrices, ForkTable};
+use crate::fork::{Charge, Comparison, Equivalents, ForkPlan, ForkPrices, ForkTable, Variant};
 use crate::ttl::Ttl;
 use crate::units::{Picodollars, Tokens};
 
-const SCHEMA: &str = "cachesim.fork/v1";
+pub(super) const SCHEMA: &str = "cachesim.fork/v1";
 
-#[derive(Serialize)]
-struct Fork<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Fork<'a> {
+    /// The format and its version.
     schema: &'static str,
+    /// The version of the program.
     tool_version: &'static str,
+    /// The table of list prices; null without --model.
     prices: Option<Prices<'a>>,
+    /// The model; null where none was given.
     model: Option<&'a str>,
+    /// The sizes that were given.
     plan: PlanObject<'a>,
+    /// What a token that is not sent in full weighs.
     multipliers: MultipliersObject,
+    /// The ways to fork, the one that shares nothing first.
     variants: Vec<VariantObject>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct PlanObject<'a> {
+    /// Tokens of the parent's prompt.
     parent_tokens: Tokens,
+    /// Tokens of its last answer.
     assistant_tokens: Tokens,
+    /// Tokens of the placeholders for the results of its calls, all together.
     placeholder_tokens: Tokens,
+    /// Tokens of each child's directive.
     directive_tokens: &'a [Tokens],
+    /// Whether the parent's prompt is still cached.
     parent_is_warm: bool,
+    /// How long what is written lives.
+    #[schemars(with = "Ttl")]
     ttl: &'static str,
+    /// Tokens that a prefix needs to be cached.
     minimum_prefix_tokens: Tokens,
 }
 
@@ -48,17 +64,24 @@ impl<'a> PlanObject<'a> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct MultipliersObject {
+    /// Of a token that is read.
     read: Equivalents,
+    /// Of a token that is written.
     write: Equivalents,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct VariantObject {
+    /// The way to fork.
+    #[schemars(with = "Variant")]
     variant: &'static str,
+    /// What it is, in words.
     meaning: &'static str,
+    /// All children together.
     total: ChargeObject,
+    /// Each child, in the order in which they start.
     children: Vec<ChargeObject>,
 }
 
@@ -74,13 +97,19 @@ impl VariantObject {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ChargeObject {
+    /// Tokens neither read from cache nor written to it.
     input_tokens: Tokens,
+    /// Tokens read from cache.
     cache_read_input_tokens: Tokens,
+    /// Tokens written for five minutes.
     ephemeral_5m_input_tokens: Tokens,
+    /// Tokens written for an hour.
     ephemeral_1h_input_tokens: Tokens,
+    /// Tokens sent in full that would cost as much.
     input_token_equivalents: Equivalents,
+    /// What it costs, in dollars; null without a model.
     cost_usd: Option<Picodollars>,
 }
 

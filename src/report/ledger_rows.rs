@@ -2,37 +2,61 @@
 
 use std::io::{self, Write};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::escape::{SafeJson, csv_cell};
 use crate::basis::Basis;
 use crate::cache::Refusal;
 use crate::ledger::{Ledger, Row, Selection};
-use crate::units::{Picodollars, Tokens};
+use crate::units::{Millis, Picodollars, Tokens};
 
-const SCHEMA: &str = "cachesim.ledger/v1";
+pub(super) const SCHEMA: &str = "cachesim.ledger/v1";
 
-#[derive(Serialize)]
-struct LedgerRow<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct LedgerRow<'a> {
+    /// The format and its version.
     schema: &'static str,
+    /// The strategy.
     strategy: &'a str,
+    /// The session.
     session_id: &'a str,
+    /// The sub-agent; null in a main conversation.
     agent_id: Option<&'a str>,
+    /// The service's id of the request, if it is known.
     request_id: Option<&'a str>,
+    /// The service's id of the answer, if it is known.
     message_id: Option<&'a str>,
+    /// When the first line of the response was written; of a request that the strategy added, when
+    /// it is sent.
+    #[schemars(with = "Option<Millis>")]
     timestamp: Option<String>,
+    /// The model that is billed.
     model: &'a str,
+    /// The file, relative to the given path.
     file: &'a str,
+    /// The line of the file, from 1 on.
     line: u64,
+    /// Tokens neither read from cache nor written to it.
     input_tokens: Tokens,
+    /// Tokens read from cache.
     cache_read_input_tokens: Tokens,
+    /// Tokens written for five minutes.
     ephemeral_5m_input_tokens: Tokens,
+    /// Tokens written for an hour.
     ephemeral_1h_input_tokens: Tokens,
+    /// Tokens of the answer, if they are known.
     output_tokens: Option<Tokens>,
+    /// Whether the record ends before the answer does.
     output_is_lower_bound: bool,
+    /// What the token fields rest on, all together.
     basis: Basis,
+    /// Which of several samplings this row bills, from 0 on; null on the ordinary row.
     iteration: Option<usize>,
+    /// What the row costs, in dollars; null where the model has no price.
     cost_usd: Option<Picodollars>,
+    /// Why the service would refuse the request, in which case all token fields are 0.
+    #[schemars(with = "Option<Refusal>")]
     invalid: Option<&'static str>,
 }
 

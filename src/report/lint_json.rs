@@ -2,41 +2,63 @@
 
 use std::io::{self, Write};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::escape::SafeJson;
 use super::report_json::ReportInputs;
 use crate::conversation::History;
 use crate::difference::ByteDifference;
-use crate::lint::Finding;
+use crate::lint::{Finding, Rule, Severity};
 use crate::units::{Picodollars, Tokens};
 
-const SCHEMA: &str = "cachesim.lint/v1";
+pub(super) const SCHEMA: &str = "cachesim.lint/v1";
 
-#[derive(Serialize)]
-struct Lint<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Lint<'a> {
+    /// The format and its version.
     schema: &'static str,
+    /// The version of the program.
     tool_version: &'static str,
+    /// What was read.
     inputs: ReportInputs,
+    /// What was found, each rule and place once.
     findings: Vec<FindingObject<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct FindingObject<'a> {
+    /// The rule.
+    #[schemars(with = "Rule")]
     rule: &'static str,
+    /// How much it matters.
+    #[schemars(with = "Severity")]
     severity: &'static str,
+    /// The part of the prompt.
     place: &'a str,
+    /// What was seen, in words.
     detail: &'a str,
+    /// The file, relative to the given path.
     file: &'a str,
+    /// The line of the file, from 1 on.
     line: u64,
+    /// The session.
     session_id: &'a str,
+    /// The first request that shows it, if it has an id.
     request_id: Option<&'a str>,
+    /// The byte of that part at which the difference begins, from 0 on.
     byte: Option<usize>,
+    /// What stood there before; null with --hide-text.
     before: Option<&'a str>,
+    /// What stands there now; null with --hide-text.
     after: Option<&'a str>,
+    /// Requests that show it.
     requests: u64,
+    /// Tokens that were written, or sent in full, and could have been read.
     tokens: Tokens,
+    /// What that cost beyond reading them, in dollars; null where the model has no price.
     cost_usd: Option<Picodollars>,
+    /// What the rule is about, in a sentence.
     explanation: &'static str,
 }
 

@@ -1,6 +1,7 @@
 //! What context management did under each strategy that has it, and what its simulation does not
 //! know.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::number::{counted, tokens};
@@ -9,13 +10,20 @@ use crate::ledger::{Ledger, StrategyColumn};
 use crate::units::Tokens;
 
 /// What context management did to the whole input.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub(super) struct ManagedObject<'a> {
+    /// The strategy.
     strategy: &'a str,
+    /// How often something was taken out of a prompt.
     events: u64,
+    /// Tool results that were taken out.
     cleared_results: u64,
+    /// Tokens that were taken out.
     removed_tokens: Tokens,
+    /// What the figures rest on.
+    #[schemars(with = "Basis")]
     basis: &'static str,
+    /// What the simulation does not know, in words.
     unknowns: &'static [&'static str],
 }
 

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::{Align, Document, Grid};
@@ -11,7 +12,7 @@ use super::number::grouped;
 use crate::pricing::{ModelPrices, PriceTable, Rate, Speed};
 use crate::units::{Picodollars, Tokens};
 
-const SCHEMA: &str = "cachesim.prices-list/v1";
+pub(super) const SCHEMA: &str = "cachesim.prices-list/v1";
 
 /// A price for a token, in dollars for a million of them.
 fn per_million(price: Picodollars) -> String {
@@ -92,32 +93,63 @@ pub fn model_document(model: &ModelPrices, at: Option<Date>) -> Document {
     document
 }
 
-#[derive(Serialize)]
-struct PricesObject<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct PricesObject<'a> {
+    /// The format and its version.
     schema: &'static str,
+    /// The name of the table.
     id: &'a str,
+    /// The day on which it was last checked.
     as_of: &'a str,
+    /// The models.
     models: Vec<ModelObject<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ModelObject<'a> {
+    /// The model.
     id: &'a str,
+    /// The table its prices are from.
     source: &'a str,
+    /// What holds on the day asked for, or all that ever held.
     rates: Vec<RateObject>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct RateObject {
+    /// The first day on which it holds; null from the beginning.
+    #[schemars(with = "Option<Date>")]
     from: Option<String>,
+    /// The day from which it no longer holds; null where it has no end.
+    #[schemars(with = "Option<Date>")]
     until: Option<String>,
+    /// It is for prompts of more tokens than this; null for any.
     above_tokens: Option<Tokens>,
+    /// The speed it is for.
+    #[schemars(with = "Speed")]
     speed: &'static str,
+    /// Tokens sent in full, in dollars for a million.
+    #[schemars(with = "Picodollars")]
     input_usd_per_mtok: String,
+    /// Tokens written for five minutes, in dollars for a million.
+    #[schemars(with = "Picodollars")]
     cache_write_5m_usd_per_mtok: String,
+    /// Tokens written for an hour, in dollars for a million.
+    #[schemars(with = "Picodollars")]
     cache_write_1h_usd_per_mtok: String,
+    /// Tokens read, in dollars for a million.
+    #[schemars(with = "Picodollars")]
     cache_read_usd_per_mtok: String,
+    /// Tokens of answers, in dollars for a million.
+    #[schemars(with = "Picodollars")]
     output_usd_per_mtok: String,
+}
+
+pub(super) fn speed_name(speed: Speed) -> &'static str {
+    match speed {
+        Speed::Standard => "standard",
+        Speed::Fast => "fast",
+    }
 }
 
 impl RateObject {
@@ -126,10 +158,7 @@ impl RateObject {
             from: rate.from.map(|date| date.to_string()),
             until: rate.until.map(|date| date.to_string()),
             above_tokens: rate.above,
-            speed: match rate.speed {
-                Speed::Standard => "standard",
-                Speed::Fast => "fast",
-            },
+            speed: speed_name(rate.speed),
             input_usd_per_mtok: per_million(rate.rates.input),
             cache_write_5m_usd_per_mtok: per_million(rate.rates.cache_write_5m),
             cache_write_1h_usd_per_mtok: per_million(rate.rates.cache_write_1h),

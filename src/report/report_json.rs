@@ -3,26 +3,37 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::escape::SafeJson;
 use super::managed::{ManagedObject, managed};
+use super::schemas::Keyed;
+use super::snapshot_json::{BlockObject, LintObject, TurnObject};
 use crate::conversation::{History, RequestIndex};
-use crate::id::Symbol;
-use crate::ledger::{Ledger, Row, Selection, Totals};
+use crate::input::Kind as DiagnosticKind;
+use crate::ledger::{Ledger, Row, Selection, Session, Totals};
 use crate::pricing::PriceTable;
+use crate::snapshot::Snapshot;
 use crate::units::{Picodollars, Tokens};
 
-const SCHEMA: &str = "cachesim.report/v1";
+pub(super) const SCHEMA: &str = "cachesim.report/v1";
 
 /// The input of a run, as every machine format reports it.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub(super) struct ReportInputs {
+    /// Files read.
     files: usize,
+    /// Bytes read, after decompression.
     bytes: u64,
+    /// Lines read.
     lines: u64,
+    /// Requests found, each counted once.
     requests: usize,
+    /// Copies of requests in resumed and forked sessions, which are not counted again.
     duplicates: u64,
+    /// Lines and values that were rejected or repaired, by kind; kinds without any are left out.
+    #[schemars(with = "Keyed<DiagnosticKind, u64>")]
     skipped: BTreeMap<&'static str, u64>,
 }
 
@@ -45,9 +56,11 @@ impl ReportInputs {
 }
 
 /// The prices of a run.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub(super) struct Prices<'a> {
+    /// The name of the table.
     id: &'a str,
+    /// The day on which it was last checked.
     as_of: &'a str,
 }
 
@@ -58,27 +71,58 @@ impl<'a> Prices<'a> {
     }
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Report<'a> {
+    /// The format and its version.
     schema: &'static str,
+    /// The version of the program.
     tool_version: &'static str,
+    /// The table of list prices.
     prices: Prices<'a>,
+    /// What was read.
     inputs: ReportInputs,
+    /// The sums of all requests.
     totals: ByStrategy<'a>,
+    /// What the strategies that keep contexts small did; left out where there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     context_management: Vec<ManagedObject<'a>>,
+    /// The sums of the rows that each model was billed for.
     by_model: BTreeMap<&'a str, ByStrategy<'a>>,
+    /// The sums of each session, in the order of their first requests.
     sessions: Vec<SessionTotals<'a>>,
+    /// How captured prompts were measured, as `--tokens` takes it; in a baseline of captured prompts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<&'a str>,
+    /// The blocks of captured prompts, each prefix once; in a baseline.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    blocks: Vec<BlockObject<'a>>,
+    /// How often each rule of `lint` was broken; in a baseline of captured prompts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lint: Option<Vec<LintObject>>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct SessionTotals<'a> {
+    /// The session.
     session_id: &'a str,
+    /// The files it is in, relative to the given paths.
+    files: Vec<&'a str>,
+    /// The name of its project, where one is recorded; in a baseline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<&'a str>,
+    /// The sums of its requests.
     totals: ByStrategy<'a>,
+    /// Its requests; in a baseline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turns: Option<Vec<TurnObject<'a>>>,
 }
 
 /// Totals with their strategies' names, in the order of the strategies.
-struct ByStrategy<'a>(Vec<(&'a str, TotalsObject)>);
+#[derive(JsonSchema)]
+#[schemars(transparent)]
+struct ByStrategy<'a>(
+    #[schemars(with = "BTreeMap<&'a str, TotalsObject>")] Vec<(&'a str, TotalsObject)>,
+);
 
 impl Serialize for ByStrategy<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -86,23 +130,35 @@ impl Serialize for ByStrategy<'_> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub(super) struct TotalsObject {
+    /// Requests in these sums.
     requests: u64,
+    /// Tokens neither read from cache nor written to it.
     input_tokens: Tokens,
+    /// Tokens read from cache.
     cache_read_input_tokens: Tokens,
+    /// Tokens written for five minutes.
     ephemeral_5m_input_tokens: Tokens,
+    /// Tokens written for an hour.
     ephemeral_1h_input_tokens: Tokens,
+    /// Tokens of the answers, as far as they are known.
     output_tokens: Tokens,
+    /// What all of it costs, in dollars; null where nothing has a price.
     cost_usd: Option<Picodollars>,
+    /// Requests that the strategy added; left out where there are none.
     #[serde(skip_serializing_if = "is_zero")]
     added_requests: u64,
+    /// Requests whose model has no price, which the cost leaves out; left out where there are none.
     #[serde(skip_serializing_if = "is_zero")]
     unpriced_requests: u64,
+    /// Requests whose output is unknown; left out where there are none.
     #[serde(skip_serializing_if = "is_zero")]
     requests_without_output: u64,
+    /// Requests that the service would refuse; left out where there are none.
     #[serde(skip_serializing_if = "is_zero")]
     invalid_requests: u64,
+    /// Requests without recorded usage; left out where there are none.
     #[serde(skip_serializing_if = "is_zero")]
     unrecorded_requests: u64,
 }
@@ -170,18 +226,37 @@ fn by_model<'l>(
     totals.into_iter().map(|(model, totals)| (model, named(totals))).collect()
 }
 
-/// Writes the report.
+/// Writes the report; with a snapshot of the same selection it can be a baseline.
 ///
 /// # Errors
 /// What `out` says.
 pub fn write_report(
     ledger: &Ledger<'_>,
     selection: &Selection,
+    snapshot: Option<&Snapshot>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let history = ledger.history;
-    let name = |id: Symbol| history.symbols.text(id);
     let all: Vec<RequestIndex> = selection.requests().collect();
+    let session = |(at, session): (usize, &Session)| {
+        let saved = snapshot.map(|snapshot| &snapshot.sessions[at]);
+        let turns = saved.and_then(|session| session.turns.as_ref()).zip(snapshot);
+        SessionTotals {
+            session_id: history.symbols.text(session.id),
+            files: session
+                .files(history)
+                .into_iter()
+                .map(|file| &*history.files[file].label)
+                .collect(),
+            project: saved.and_then(|session| session.project.as_deref()),
+            totals: by_strategy(ledger, &session.requests),
+            turns: turns.map(|(turns, snapshot)| {
+                turns.iter().map(|turn| TurnObject::new(snapshot, turn)).collect()
+            }),
+        }
+    };
+    let lint = snapshot.and_then(|snapshot| snapshot.lint.as_ref());
+    let blocks = snapshot.map(|snapshot| snapshot.blocks.list.as_slice()).unwrap_or_default();
     let report = Report {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
@@ -190,14 +265,10 @@ pub fn write_report(
         totals: by_strategy(ledger, &all),
         context_management: managed(ledger),
         by_model: by_model(ledger, selection),
-        sessions: selection
-            .sessions
-            .iter()
-            .map(|session| SessionTotals {
-                session_id: name(session.id),
-                totals: by_strategy(ledger, &session.requests),
-            })
-            .collect(),
+        sessions: selection.sessions.iter().enumerate().map(session).collect(),
+        tokens: snapshot.and_then(|snapshot| snapshot.counting.as_deref()),
+        blocks: blocks.iter().map(BlockObject::from).collect(),
+        lint: lint.map(|lint| lint.iter().map(LintObject::from).collect()),
     };
     serde_json::to_writer_pretty(SafeJson(&mut *out), &report)?;
     out.write_all(b"\n")

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::escape::SafeJson;
@@ -11,50 +12,78 @@ use super::report_json::ReportInputs;
 use super::verify_view::kind_name;
 use crate::analysis::{Agreement, Expiries, Verification, Worst};
 use crate::conversation::History;
+use crate::prompt::StepKind;
 use crate::units::{Picodollars, Tokens};
 
-const SCHEMA: &str = "cachesim.verify/v1";
+pub(super) const SCHEMA: &str = "cachesim.verify/v1";
 
-#[derive(Serialize)]
-struct VerifyObject<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct VerifyObject<'a> {
+    /// The format and its version.
     schema: &'static str,
+    /// The version of the program.
     tool_version: &'static str,
+    /// What was read.
     inputs: ReportInputs,
+    /// Which requests were simulated and compared.
     coverage: CoverageObject,
+    /// How the compared requests agree.
     all: AgreementObject,
+    /// The same without breaks, which no rule can foresee.
     outside_breaks: AgreementObject,
+    /// Breaks among the compared requests.
     breaks: u64,
+    /// Entries that expired, in the record and by the rules.
     expiries: ExpiriesObject,
+    /// What the rules and the breaks explain of the bill.
     dollars: DollarsObject,
+    /// Whether every row's tokens add up to its prompt.
     conservation: ConservationObject,
+    /// The agreement for each version of the client.
     by_client_version: BTreeMap<&'a str, AgreementObject>,
+    /// The agreement for each model.
     by_model: BTreeMap<&'a str, AgreementObject>,
+    /// The requests with the largest errors.
     worst: Vec<WorstObject<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct CoverageObject {
+    /// All requests.
     requests: u64,
+    /// Those that were simulated: all of them.
     simulated: u64,
+    /// Their share, from 0 to 1.
     covered: Option<f64>,
+    /// Those whose reads were compared.
     compared: u64,
+    /// Why the others were not.
     left_out: LeftOut,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct LeftOut {
+    /// Requests that open a chain, whose recorded read the simulation may know.
     first_of_chain: u64,
+    /// The first requests after a change of model, likewise.
     first_after_model_change: u64,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct AgreementObject {
+    /// Requests that were compared.
     requests: u64,
+    /// Those whose simulated and recorded reads differ by no more than 1 % of the prompt.
     within_1_percent: u64,
+    /// Their share, from 0 to 1; null without any request.
     within_1_percent_share: Option<f64>,
+    /// Those that are equal to the token.
     exact: u64,
+    /// The sum of the absolute differences of the reads.
     read_error_tokens: Tokens,
+    /// The sum of the prompts.
     prompt_tokens: Tokens,
+    /// The former over the latter.
     read_error: Option<f64>,
 }
 
@@ -72,13 +101,19 @@ impl From<&Agreement> for AgreementObject {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ExpiriesObject {
+    /// Consecutive requests with a pause in which an entry could expire.
     pairs: u64,
+    /// Expiries in the record.
     recorded: u64,
+    /// Expiries by the rules.
     simulated: u64,
+    /// Expiries in both.
     both: u64,
+    /// The share of the simulated ones that are recorded, from 0 to 1.
     precision: Option<f64>,
+    /// The share of the recorded ones that are simulated, from 0 to 1.
     recall: Option<f64>,
 }
 
@@ -95,34 +130,54 @@ impl From<&Expiries> for ExpiriesObject {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct DollarsObject {
+    /// What was billed, in dollars.
     billed_usd: Picodollars,
+    /// What the rules predict.
     replay_usd: Picodollars,
+    /// What the breaks cost beyond that.
     breaks_usd: Picodollars,
+    /// What is left.
     unexplained_usd: Picodollars,
+    /// The share of the bill that is explained, at most 1.
     explained: Option<f64>,
+    /// Requests whose model has no price, which are in none of these sums.
     unpriced_requests: u64,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ConservationObject {
+    /// Rows that were checked.
     rows: u64,
+    /// Rows whose tokens do not add up to the prompt.
     violations: u64,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct WorstObject<'a> {
+    /// The session.
     session_id: &'a str,
+    /// The sub-agent; null in a main conversation.
     agent_id: Option<&'a str>,
+    /// The service's id of the request, if it is known.
     request_id: Option<&'a str>,
+    /// The service's id of the answer, if it is known.
     message_id: Option<&'a str>,
+    /// The file, relative to the given path.
     file: &'a str,
+    /// The line of the file, from 1 on.
     line: u64,
+    /// How the request follows the one before.
+    #[schemars(with = "StepKind")]
     step: &'static str,
+    /// Whether it is a break.
     is_break: bool,
+    /// Tokens of its prompt.
     prompt_tokens: Tokens,
+    /// Tokens that it read.
     recorded_read_tokens: Tokens,
+    /// Tokens that it reads by the rules.
     simulated_read_tokens: Tokens,
 }
 

@@ -26,13 +26,14 @@ pub(crate) fn written(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => quoted(text),
         DeValue::Integer(integer) => quoted(&integer.to_string()),
+        DeValue::Float(float) => quoted(&float.to_string()),
         DeValue::Boolean(is) => is.to_string(),
         DeValue::Array(places) => {
             let places: Vec<&str> =
                 places.iter().filter_map(|place| place.get_ref().as_str()).collect();
             quoted(&places.join("+"))
         }
-        DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => value.type_str().to_owned(),
+        DeValue::Datetime(_) | DeValue::Table(_) => value.type_str().to_owned(),
     }
 }
 

@@ -5,10 +5,11 @@ use std::process::Output;
 
 use serde_json::Value;
 
-/// The program, in an environment that holds nothing of the user's.
+/// The program, in an environment that holds nothing of the user's, and that looks for no
+/// configuration file: there may be one above this project.
 pub(crate) fn cachesim() -> assert_cmd::Command {
     let mut command = assert_cmd::cargo::cargo_bin_cmd!("cachesim");
-    command.env_clear().env("HOME", "/nonexistent");
+    command.env_clear().env("HOME", "/nonexistent").env("CACHESIM_NO_CONFIG", "1");
     command
 }
 

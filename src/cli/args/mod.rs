@@ -1,21 +1,36 @@
 //! The command line, as it is typed.
 
+mod check;
 mod compare;
+mod completions;
+mod config;
 mod fork;
+mod man;
 mod redact;
+mod schema;
 mod shared;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use check::CHECK_EXAMPLES;
 use compare::COMPARE_EXAMPLES;
+use completions::COMPLETIONS_EXAMPLES;
+use config::CONFIG_NOTES;
 use fork::FORK_EXAMPLES;
+use man::MAN_EXAMPLES;
 use redact::REDACT_EXAMPLES;
+use schema::SCHEMA_EXAMPLES;
 
+pub(super) use check::{CheckArgs, CheckFormat};
 pub(super) use compare::{CompareArgs, CompareFormat};
+pub(super) use completions::CompletionsArgs;
+pub(super) use config::{ConfigArgs, ConfigCommand, ConfigurationArgs};
 pub(super) use fork::ForkArgs;
+pub(super) use man::ManArgs;
 pub(super) use redact::RedactArgs;
+pub(super) use schema::SchemaArgs;
 pub(super) use shared::{ColorArg, InputArgs, OutputArgs, PlatformArg, SimulationArgs, TokensArgs};
 
 /// Replays coding-agent sessions through the providers' prompt-cache rules.
@@ -29,12 +44,15 @@ pub(super) struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub(super) command: Command,
+    /// The configuration.
+    #[command(flatten)]
+    pub(super) configuration: ConfigurationArgs,
 }
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0   done; damaged input is counted and named on stderr
-  1   a gate failed: what compare --fail-if names has come true
+  1   a gate failed: a budget of check is not kept, or what compare --fail-if names has come true
   2   usage
   3   no usable input
   4   damaged input, under --strict
@@ -59,6 +77,9 @@ pub(super) enum Command {
     /// How well the rules reproduce the recorded usage
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
+    /// Budgets and what changed since a baseline, for CI
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckArgs),
     /// A harness's prompt parts → wire requests with the cache markers placed
     #[command(after_help = PLACE_EXAMPLES)]
     Place(PlaceArgs),
@@ -73,6 +94,18 @@ pub(super) enum Command {
     Fork(ForkArgs),
     /// The prices in use
     Prices(PricesArgs),
+    /// The configuration in use, and where each value comes from
+    #[command(after_help = CONFIG_NOTES)]
+    Config(ConfigArgs),
+    /// The JSON schemas of the machine formats
+    #[command(after_help = SCHEMA_EXAMPLES)]
+    Schema(SchemaArgs),
+    /// The script by which a shell completes commands and options
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsArgs),
+    /// The manual pages
+    #[command(after_help = MAN_EXAMPLES)]
+    Man(ManArgs),
 }
 
 const ANALYZE_EXAMPLES: &str = "\

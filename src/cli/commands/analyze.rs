@@ -22,7 +22,7 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     match args.format {
         AnalyzeFormat::Table => output.text(&document()),
         AnalyzeFormat::Markdown => output.markdown(&document()),
-        AnalyzeFormat::Json => output.write(|out| write_report(&ledger, selection, out)),
+        AnalyzeFormat::Json => output.write(|out| write_report(&ledger, selection, None, out)),
         AnalyzeFormat::Jsonl => output.write(|out| write_jsonl(&ledger, selection, out)),
         AnalyzeFormat::Csv => output.write(|out| write_csv(&ledger, selection, out)),
     }

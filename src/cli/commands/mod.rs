@@ -2,22 +2,32 @@
 
 mod analyze;
 mod breaks;
+mod check;
 mod compare;
+mod completions;
+mod config;
 mod context;
 mod fork;
 mod lint;
+mod man;
 mod place;
 mod prices;
 mod redact;
+mod schema;
 mod verify;
 
 pub(super) use analyze::analyze;
 pub(super) use breaks::breaks;
+pub(super) use check::check;
 pub(super) use compare::compare;
+pub(super) use completions::completions;
+pub(super) use config::config;
 pub(super) use context::context;
 pub(super) use fork::fork;
 pub(super) use lint::lint;
+pub(super) use man::man;
 pub(super) use place::place;
 pub(super) use prices::prices;
 pub(super) use redact::redact;
+pub(super) use schema::schema;
 pub(super) use verify::verify;

@@ -11,7 +11,7 @@ use crate::cli::input::name_damage;
 use crate::cli::output::say;
 use crate::input::{Diagnostics, Kind, Location, Source, discover};
 use crate::redact::{Extent, Redaction, Survey};
-use crate::report::grouped;
+use crate::report::{counted, grouped};
 
 /// The name of standard input in a folder.
 const STANDARD_INPUT: &str = "stdin.jsonl";
@@ -20,6 +20,8 @@ const STANDARD_INPUT: &str = "stdin.jsonl";
 struct Input {
     source: Source,
     argument: usize,
+    /// How much of it was read for the first time.
+    surveyed: u64,
 }
 
 /// Where the sources go.
@@ -53,11 +55,10 @@ pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
     let sums = write_all(&readable, &redaction, &target, args.inputs.len())?;
     if !args.output.quiet {
         say(&format!(
-            "redacted {} lines and {} bytes in {} files; {} strings were looked at. Lengths, times \
-             and {} stay",
-            grouped(sums.lines),
+            "redacted {} and {} bytes in {}; {} strings were looked at. Lengths, times and {} stay",
+            counted(sums.lines, "line", "lines"),
             grouped(sums.bytes),
-            grouped(sums.files),
+            counted(sums.files, "file", "files"),
             grouped(sums.strings),
             args.kept(),
         ));
@@ -109,7 +110,7 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
                 _ => source,
             };
             if seen.insert(identity(&source)) {
-                inputs.push(Input { source, argument });
+                inputs.push(Input { source, argument, surveyed: 0 });
             }
         }
     }
@@ -176,22 +177,23 @@ fn resolved(path: &Path) -> PathBuf {
 
 /// The sources that could be read for the first time.
 fn surveyed(inputs: Vec<Input>, survey: &mut Survey, diagnostics: &mut Diagnostics) -> Vec<Input> {
-    let mut is_readable = |input: &Input| {
+    let mut read = |input: Input| {
         let label = &input.source.label;
         match survey.read(&input.source) {
-            Ok(Extent { error: None, .. }) => true,
-            Ok(Extent { error: Some(error), lines, .. }) => {
-                let detail = format!("{error}; what was read before it is used");
-                diagnostics.add(Kind::UnreadableFile, label, lines, detail);
-                true
+            Ok(Extent { error, lines, bytes, .. }) => {
+                if let Some(error) = error {
+                    let detail = format!("{error}; what was read before it is used");
+                    diagnostics.add(Kind::UnreadableFile, label, lines, detail);
+                }
+                Some(Input { surveyed: bytes, ..input })
             }
             Err(error) => {
                 diagnostics.add(Kind::UnreadableFile, label, 0, error.to_string());
-                false
+                None
             }
         }
     };
-    inputs.into_iter().filter(|input| is_readable(input)).collect()
+    inputs.into_iter().filter_map(&mut read).collect()
 }
 
 fn write_all(
@@ -219,6 +221,14 @@ fn write_all(
                 write_file(input, redaction, &placed(folder, &label, input.argument, arguments))?
             }
         };
+        if extent.bytes != input.surveyed {
+            return Err(CliError::Usage(format!(
+                "{} changed while it was redacted: {} bytes were read, then {}; run it again",
+                input.source.label,
+                grouped(input.surveyed),
+                grouped(extent.bytes)
+            )));
+        }
         sums.files += 1;
         sums.lines += extent.lines;
         sums.bytes += extent.bytes;

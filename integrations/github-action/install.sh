@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Puts the program where the check finds it and says where that is: builds it from the sources of
+# the action, downloads it from the action's release, or takes the one that is there.
+set -euo pipefail
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+# shellcheck source=workflow.sh
+source "$here/workflow.sh"
+
+build() {
+    command -v cargo >/dev/null || refuse "install: build needs Rust on the runner"
+    # From its own folder, so that no toolchain or setting of the checked repository has a say.
+    cd "$GITHUB_ACTION_PATH"
+    CARGO_TARGET_DIR="$RUNNER_TEMP/cachesim/target" \
+        cargo install --locked --path . --root "$folder" >&2
+}
+
+# Finds the program that is there: a path, from the workspace, or a name on the PATH.
+find_present() {
+    local path="$INPUT_BINARY"
+    if [[ $path != */* ]]; then
+        path="$(type -P -- "$path")" || refuse "binary: $INPUT_BINARY is not on the PATH"
+    fi
+    [[ -f $path && -x $path ]] || refuse "binary: $INPUT_BINARY is no program"
+    binary="$(cd -- "$(dirname -- "$path")" && pwd)/$(basename -- "$path")"
+}
+
+folder="$RUNNER_TEMP/cachesim/install"
+binary="$folder/bin/$(program_name)"
+case "$INPUT_INSTALL" in
+build) [[ -x $binary ]] || (build) ;;
+download) "$here/download.sh" "$folder/bin" ;;
+none) find_present ;;
+*) refuse "install: $INPUT_INSTALL is none of build, download, none" ;;
+esac
+
+"$binary" --version
+output binary "$binary"

@@ -1,0 +1,116 @@
+//! The options of `check`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{InputArgs, OutputArgs, SimulationArgs, TokensArgs};
+
+pub(super) const CHECK_EXAMPLES: &str = "\
+Examples:
+  cachesim check sessions/ --export report=baseline.json
+  cachesim check sessions/ --baseline baseline.json
+  cachesim check sessions/ --baseline baseline.json --export markdown=comment.md \\
+      --export summary=summary.md --export junit=check.xml --export sarif=lint.sarif
+
+The first saves a baseline. Budgets are the [[budget]] tables of cachesim.toml; without any, requests
+that the service refuses fail, and with a baseline sessions that got over 5 % dearer.
+
+Metrics: cost, cost_per_session, cost_per_request, mean_cost_per_session, mean_cost_per_request,
+hit_rate, hit_rate_per_session, written_tokens, written_tokens_per_session, breaks, breaks_cost,
+breaks_share, prefix_variants, lint_findings. Limits: max, min, max_increase, max_decrease.
+
+Formats: text, markdown (a comment, under 65,536 characters), summary (Markdown under 1 MiB), json
+(cachesim.check/v1), junit, sarif (findings of lint), report (cachesim.report/v1, for a baseline).
+
+Exit codes: 0 every limit that fails is kept, 1 one is not.";
+
+/// `check`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct CheckArgs {
+    /// The input.
+    #[command(flatten)]
+    pub(in crate::cli) input: InputArgs,
+    /// A saved cachesim.report/v1 to hold the run against
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) baseline: Option<PathBuf>,
+    /// Also write this format to this file; may be given several times
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = export)]
+    pub(in crate::cli) export: Vec<Export>,
+    /// Tells the comments of several checks of a pull request apart
+    #[arg(long, value_name = "NAME", default_value = "default", value_parser = tag)]
+    pub(in crate::cli) tag: String,
+    /// How many rows a table for people has at most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(in crate::cli) top: u16,
+    /// Show words of captured prompts where findings of lint quote them (sarif)
+    #[arg(long)]
+    pub(in crate::cli) show_text: bool,
+    /// How captured prompts are measured.
+    #[command(flatten)]
+    pub(in crate::cli) tokens: TokensArgs,
+    /// The simulation.
+    #[command(flatten)]
+    pub(in crate::cli) simulation: SimulationArgs,
+    /// The output format
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    pub(in crate::cli) format: CheckFormat,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
+/// The formats of `check`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum CheckFormat {
+    /// For a terminal
+    Text,
+    /// For a comment: under 65,536 characters, with a hidden marker in front
+    Markdown,
+    /// For a job summary: Markdown under 1 MiB
+    Summary,
+    /// For programs, as cachesim.check/v1
+    Json,
+    /// JUnit XML, a case for each budget
+    Junit,
+    /// SARIF 2.1.0 of the findings of lint
+    Sarif,
+    /// Totals, turns and fingerprints, as cachesim.report/v1: a baseline
+    Report,
+}
+
+/// `--export`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::cli) struct Export {
+    /// The format.
+    pub(in crate::cli) format: CheckFormat,
+    /// The file.
+    pub(in crate::cli) path: PathBuf,
+}
+
+fn export(text: &str) -> Result<Export, String> {
+    let names: Vec<String> = CheckFormat::value_variants()
+        .iter()
+        .filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()))
+        .collect();
+    let expected = || format!("expected FORMAT=FILE, with one of {}", names.join(", "));
+    let (name, path) = text.split_once('=').ok_or_else(expected)?;
+    let format = CheckFormat::from_str(name, false).map_err(|_| expected())?;
+    if path.is_empty() || path == "-" {
+        return Err("expected a file behind the =; --format is for standard output".to_owned());
+    }
+    Ok(Export { format, path: PathBuf::from(path) })
+}
+
+/// A tag stands inside an HTML comment.
+fn tag(text: &str) -> Result<String, String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._".contains(&byte);
+    let words = text.split('-');
+    // Two hyphens in a row would end the comment.
+    let is_safe = words.into_iter().all(|word| !word.is_empty() && word.bytes().all(is_plain));
+    if is_safe && text.len() <= 64 {
+        Ok(text.to_owned())
+    } else {
+        Err("expected up to 64 letters, digits and . _ with single - between them".to_owned())
+    }
+}

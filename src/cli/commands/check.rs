@@ -1,0 +1,180 @@
+//! `cachesim check`.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use crate::breaks::{self, Breaks};
+use crate::budget::{Budget, defaults};
+use crate::cache::Reading;
+use crate::check::{Check, CheckError, Checked, Status, Verdict, check as hold_against};
+use crate::cli::args::{CheckArgs, CheckFormat};
+use crate::cli::error::CliError;
+use crate::cli::input::refuse_inputs;
+use crate::cli::output::Output;
+use crate::cli::prepared::Prepared;
+use crate::config::{Configuration, PlacedBudget};
+use crate::ledger::Ledger;
+use crate::lint::{self, Finding};
+use crate::report::{
+    CheckView, check_document, comment, summary, write_check, write_junit, write_report,
+    write_sarif,
+};
+use crate::snapshot::{Snapshot, parse_baseline, snapshot};
+use crate::strategy::Strategy;
+
+/// Budgets, and what changed since a baseline.
+pub(in crate::cli) fn check(
+    args: &CheckArgs,
+    configuration: &Configuration,
+) -> Result<(), CliError> {
+    // Read before anything is written: a run may renew its own baseline.
+    let baseline = args.baseline.as_deref().map(read_baseline).transpose()?;
+    let budgets = budgets(configuration, baseline.is_some());
+    let outputs = outputs(args)?;
+    let run = prepared(args)?;
+    let ledger = run.ledger(&strategies(&budgets))?;
+    let found = found(&run, &ledger);
+    let now = snapshot(&ledger, &run.selection, &found.breaks, found.findings.as_deref());
+    let checked = Checked {
+        now: &now,
+        before: baseline.as_ref(),
+        budgets: &budgets,
+        tree: &run.history.captured.tree,
+    };
+    let check = hold_against(checked).map_err(|error| unanswered(error, configuration))?;
+    let page = Page {
+        args,
+        ledger: &ledger,
+        run: &run,
+        view: CheckView {
+            findings: found.findings.as_deref().unwrap_or_default(),
+            history: &run.history,
+            prices: &run.prices,
+            now: &now,
+            before: baseline.as_ref(),
+            check: &check,
+            top: usize::from(args.top),
+        },
+    };
+    for (format, output) in outputs {
+        page.write(format, output)?;
+    }
+    verdict(&check)
+}
+
+fn read_baseline(path: &Path) -> Result<Snapshot, CliError> {
+    let unreadable = |source| CliError::BaselineFile { path: path.to_owned(), source };
+    let json = fs::read(path).map_err(unreadable)?;
+    parse_baseline(&json).map_err(|source| CliError::Baseline { path: path.to_owned(), source })
+}
+
+fn budgets(configuration: &Configuration, has_baseline: bool) -> Vec<Budget> {
+    if configuration.budgets.is_empty() {
+        return defaults(has_baseline);
+    }
+    configuration.budgets.iter().map(|placed| placed.budget.clone()).collect()
+}
+
+/// Every output, opened before the long work, with its format. None may be an input.
+fn outputs(args: &CheckArgs) -> Result<Vec<(CheckFormat, Output)>, CliError> {
+    let paths: Vec<&Path> = args.export.iter().map(|export| export.path.as_path()).collect();
+    refuse_inputs(&args.input, &args.output, &paths)?;
+    let mut outputs = vec![(args.format, Output::open(&args.output)?)];
+    let mut known = HashSet::from([fs::canonicalize(&args.output.output).ok()]);
+    for export in &args.export {
+        outputs.push((export.format, Output::to_file(&export.path, args.output.color)?));
+        if !known.insert(fs::canonicalize(&export.path).ok()) {
+            let path = export.path.display();
+            let message = format!("--export: {path} is an output already; give another file");
+            return Err(CliError::Usage(message));
+        }
+    }
+    Ok(outputs)
+}
+
+fn prepared(args: &CheckArgs) -> Result<Prepared<'_>, CliError> {
+    let options = args.tokens.read_options(true);
+    let assumptions = args.simulation.assumptions(true, Reading::Literal);
+    Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)
+}
+
+/// The record, its replay, and what budgets ask for.
+///
+/// # Panics
+/// Never: the names in budgets were those of strategies when they were read.
+fn strategies(budgets: &[Budget]) -> Vec<Strategy> {
+    let asked = budgets.iter().filter_map(|budget| budget.selector.strategy.as_deref());
+    let mut names: Vec<&str> = vec!["billed", "replay"];
+    for name in asked {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.iter().map(|name| Strategy::by_name(name).expect("a strategy's name")).collect()
+}
+
+/// Breaks, and of captured prompts what makes them unstable.
+struct Found {
+    breaks: Breaks,
+    findings: Option<Vec<Finding>>,
+}
+
+/// # Panics
+/// Never: the ledger has the record and its replay.
+fn found(run: &Prepared<'_>, ledger: &Ledger<'_>) -> Found {
+    let options = breaks::Options::default();
+    let breaks = breaks::find(ledger, &run.trace, &run.steps, &run.selection, options);
+    let is_captured = !run.history.captured.requests.is_empty();
+    let policy = run.assumptions.replay();
+    let findings = is_captured.then(|| lint::lint(ledger, &run.trace, &policy, &run.selection));
+    Found { breaks: breaks.expect("the record and its replay are simulated"), findings }
+}
+
+/// Where a budget stands is part of what is wrong with it.
+fn unanswered(error: CheckError, configuration: &Configuration) -> CliError {
+    let place = error.budget().and_then(|name| {
+        let is_meant = |placed: &&PlacedBudget| placed.budget.name == name;
+        let placed = configuration.budgets.iter().find(is_meant)?;
+        Some(format!("{}:{}: ", placed.file, placed.line))
+    });
+    CliError::Unanswered { place: place.unwrap_or_default(), error }
+}
+
+/// Everything that an output may show.
+struct Page<'a> {
+    args: &'a CheckArgs,
+    run: &'a Prepared<'a>,
+    ledger: &'a Ledger<'a>,
+    view: CheckView<'a>,
+}
+
+impl Page<'_> {
+    fn write(&self, format: CheckFormat, output: Output) -> Result<(), CliError> {
+        let (view, history) = (self.view, &self.run.history);
+        let shows_text = self.args.show_text;
+        match format {
+            CheckFormat::Text => output.text(&check_document(view)),
+            CheckFormat::Markdown => {
+                output.write(|out| out.write_all(comment(view, &self.args.tag).as_bytes()))
+            }
+            CheckFormat::Summary => output.write(|out| out.write_all(summary(view).as_bytes())),
+            CheckFormat::Json => output.write(|out| write_check(view, out)),
+            CheckFormat::Junit => output.write(|out| write_junit(view, out)),
+            CheckFormat::Sarif => {
+                output.write(|out| write_sarif(history, view.findings, shows_text, out))
+            }
+            CheckFormat::Report => output
+                .write(|out| write_report(self.ledger, &self.run.selection, Some(view.now), out)),
+        }
+    }
+}
+
+fn verdict(check: &Check) -> Result<(), CliError> {
+    if check.verdict != Verdict::Fail {
+        return Ok(());
+    }
+    let failed = check.outcomes.iter().filter(|outcome| outcome.status == Status::Failed);
+    let names = failed.map(|outcome| outcome.budget.name.clone()).collect();
+    Err(CliError::BudgetsFailed(names))
+}

@@ -1,0 +1,155 @@
+//! What is configured as defaults of the options, so that whatever is typed holds over it.
+
+use std::ffi::OsString;
+
+use clap::{Arg, Command};
+
+use crate::config::{
+    BASELINE, ConfigOption, Configuration, DEFAULTS, Effective, Origin, Setting, Takes, is_file,
+};
+
+/// The command whose strategies can be files: the designs in them may need the bytes of prompts,
+/// which the others do not keep.
+const TAKES_STRATEGY_FILES: &str = "compare";
+
+/// A command, with all its subcommands, whose options have what is configured as defaults.
+pub(super) fn with_defaults(command: Command, configuration: &Configuration) -> Command {
+    command.mut_subcommands(|command| configured(command, None, configuration))
+}
+
+fn configured(command: Command, above: Option<&str>, configuration: &Configuration) -> Command {
+    let name = full_name(&command, above);
+    command
+        .mut_args(|arg| match applied(&arg, &name, configuration) {
+            Some((_, values)) => arg.default_values(values),
+            None => arg,
+        })
+        .mut_subcommands(|command| configured(command, Some(&name), configuration))
+}
+
+fn full_name(command: &Command, above: Option<&str>) -> String {
+    let name = command.get_name();
+    above.map_or_else(|| name.to_owned(), |above| format!("{above} {name}"))
+}
+
+/// What is configured for an option of a command. One that must be typed has no default.
+fn applied<'a>(
+    arg: &Arg,
+    command: &str,
+    configuration: &'a Configuration,
+) -> Option<(&'a Setting, Vec<OsString>)> {
+    let setting = configuration.setting(command, arg.get_id().as_str())?;
+    let is_taken = |value: &&OsString| {
+        setting.option.takes != Takes::Names || command == TAKES_STRATEGY_FILES || !is_file(value)
+    };
+    let values: Vec<OsString> = setting.values.iter().filter(is_taken).cloned().collect();
+    let is_left_out = arg.is_required_set() || (values.is_empty() && !setting.values.is_empty());
+    (!is_left_out).then_some((setting, values))
+}
+
+/// What holds for every option that can be configured; commands stand together where it is the
+/// same.
+pub(super) fn effective(command: &Command, configuration: &Configuration) -> Vec<Effective> {
+    let mut all = Vec::new();
+    for option in DEFAULTS.into_iter().chain([&BASELINE]) {
+        let mut rows = Vec::new();
+        for command in command.get_subcommands() {
+            add(option, command, None, configuration, &mut rows);
+        }
+        all.append(&mut rows);
+    }
+    all
+}
+
+fn add(
+    option: &'static ConfigOption,
+    command: &Command,
+    above: Option<&str>,
+    configuration: &Configuration,
+    rows: &mut Vec<Effective>,
+) {
+    let name = full_name(command, above);
+    let has_it = |arg: &&Arg| arg.get_id() == option.key && !arg.is_required_set();
+    if let Some(arg) = command.get_arguments().find(has_it) {
+        let (values, origin) = match applied(arg, &name, configuration) {
+            Some((setting, values)) => (values, setting.origin.clone()),
+            None => (own_default(arg), Origin::Default),
+        };
+        let same = rows.iter_mut().find(|row| row.values == values && row.origin == origin);
+        if let Some(row) = same {
+            row.commands.push(name.clone());
+        } else {
+            let commands = vec![name.clone()];
+            rows.push(Effective { option, commands, values, origin });
+        }
+    }
+    for command in command.get_subcommands() {
+        add(option, command, Some(&name), configuration, rows);
+    }
+}
+
+/// What the program has for an option; a list is written as it would be typed.
+fn own_default(arg: &Arg) -> Vec<OsString> {
+    let values = arg.get_default_values().iter().map(|value| value.to_string_lossy());
+    match arg.get_value_delimiter() {
+        Some(delimiter) => values
+            .flat_map(|value| value.split(delimiter).map(OsString::from).collect::<Vec<_>>())
+            .collect(),
+        None => values.map(|value| OsString::from(value.as_ref())).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, PATHS};
+
+    fn command() -> Command {
+        let paths = || Arg::new("paths").num_args(0..);
+        let required = Arg::new("paths").num_args(1..).required(true);
+        Command::new("cachesim")
+            .subcommand(Command::new("analyze").arg(paths()))
+            .subcommand(
+                Command::new("check").arg(paths()).arg(Arg::new("baseline").long("baseline")),
+            )
+            .subcommand(Command::new("redact").arg(required))
+    }
+
+    fn configuration() -> Configuration {
+        let setting = |option, value: &str, is_for_check| Setting {
+            option,
+            is_for_check,
+            values: vec![value.into()],
+            origin: Origin::Default,
+        };
+        let check = vec![setting(&PATHS, "checked/", true), setting(&BASELINE, "main.json", true)];
+        let defaults = vec![setting(&PATHS, "sessions/", false)];
+        let file = Config { check: Some(check), defaults, ..Config::default() };
+        Configuration::new(vec![], vec![], Some(file), None)
+    }
+
+    fn values(line: &[&str], id: &str) -> Vec<String> {
+        let command = with_defaults(command(), &configuration());
+        let matches = command.try_get_matches_from(line).expect("it parses");
+        let (_, matches) = matches.subcommand().expect("a subcommand");
+        matches.get_many::<String>(id).into_iter().flatten().cloned().collect()
+    }
+
+    #[test]
+    fn check_has_paths_of_its_own() {
+        assert_eq!(values(&["cachesim", "analyze"], "paths"), ["sessions/"]);
+        assert_eq!(values(&["cachesim", "check"], "paths"), ["checked/"]);
+        assert_eq!(values(&["cachesim", "check"], "baseline"), ["main.json"]);
+        assert_eq!(values(&["cachesim", "check", "typed/"], "paths"), ["typed/"]);
+        assert_eq!(values(&["cachesim", "check", "--baseline", "b"], "baseline"), ["b"]);
+    }
+
+    #[test]
+    fn what_must_be_typed_has_no_default() {
+        let command = with_defaults(command(), &configuration());
+        assert!(command.try_get_matches_from(["cachesim", "redact"]).is_err());
+        let rows = effective(&self::command(), &configuration());
+        let commands: Vec<_> = rows.iter().map(|row| row.commands.join("+")).collect();
+        assert_eq!(commands, ["analyze", "check", "check"], "paths, paths, baseline");
+    }
+}

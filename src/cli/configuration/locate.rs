@@ -1,0 +1,85 @@
+//! Where the configuration files are.
+
+use std::env;
+use std::ffi::OsString;
+use std::iter;
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::ConfigurationArgs;
+use crate::config::{ConfigFile, Level, switch};
+
+/// The name of a project's file.
+const PROJECT_FILE: &str = "cachesim.toml";
+
+/// Where the user's file is, in the folder of configurations.
+const USER_FILE: &str = "cachesim/config.toml";
+
+/// The files that there are.
+#[derive(Debug, Default)]
+pub(super) struct Located {
+    pub(super) project: Option<ConfigFile>,
+    pub(super) user: Option<ConfigFile>,
+    /// What was looked for.
+    pub(super) looked_for: Vec<String>,
+}
+
+/// Finds the files. A file that is named is taken whether it is there or not; what is looked for
+/// need not be there.
+pub(super) fn locate(args: &ConfigurationArgs) -> Located {
+    let from_environment = || variable("CACHESIM_CONFIG").filter(|_| !args.no_config);
+    let named = args.config.clone().or_else(|| from_environment().map(PathBuf::from));
+    let mut located = Located { project: named.map(named_file), ..Located::default() };
+    if args.no_config || is_on("CACHESIM_NO_CONFIG") {
+        return located;
+    }
+    if located.project.is_none() {
+        located.project = nearest_project_file();
+        located.looked_for.push(format!("{PROJECT_FILE} (in this folder and those above it)"));
+    }
+    if let Some(file) = user_file() {
+        located.looked_for.push(file.name.clone());
+        located.user = file.path.exists().then_some(file);
+    }
+    located
+}
+
+fn named_file(path: PathBuf) -> ConfigFile {
+    ConfigFile { level: Level::Project, name: path.display().to_string(), path }
+}
+
+/// The nearest project file, as a path from the working directory.
+fn nearest_project_file() -> Option<ConfigFile> {
+    let depth = env::current_dir().map_or(1, |folder| folder.ancestors().count());
+    let mut folders = (0..depth).map(|up| iter::repeat_n("..", up).collect::<PathBuf>());
+    folders
+        .find_map(|folder| Some(folder.join(PROJECT_FILE)).filter(|path| path.exists()))
+        .map(named_file)
+}
+
+/// Where the user's file is if there is one: the folder for configurations is that of the XDG base
+/// directories on every system, and one that is not absolute does not count.
+fn user_file() -> Option<ConfigFile> {
+    let home = env::home_dir();
+    let configured =
+        variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = configured.or_else(|| home.as_ref().map(|home| home.join(".config")))?;
+    let path = folder.join(USER_FILE);
+    let name = as_typed(&path, home.as_deref());
+    Some(ConfigFile { level: Level::User, path, name })
+}
+
+/// A path with `~` for the home.
+fn as_typed(path: &Path, home: Option<&Path>) -> String {
+    let in_home = home.and_then(|home| path.strip_prefix(home).ok());
+    in_home.map_or_else(|| path.display().to_string(), |rest| format!("~/{}", rest.display()))
+}
+
+/// An environment variable, where it has a value.
+fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+fn is_on(name: &str) -> bool {
+    // A word that means nothing is no "no".
+    variable(name).is_some_and(|value| switch(&value.to_string_lossy()) != Some(false))
+}

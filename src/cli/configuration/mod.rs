@@ -1,0 +1,52 @@
+//! The configuration of a run: where its files are, what the environment sets, and how both become
+//! defaults of the options.
+
+mod accept;
+mod apply;
+mod locate;
+
+use std::env;
+
+use clap::{CommandFactory, FromArgMatches};
+
+use super::args::{Cli, ConfigurationArgs};
+use super::error::CliError;
+use crate::config::{
+    Accepts, BASELINE, ConfigError, ConfigOption, Configuration, DEFAULTS, Effective, Setting,
+    from_environment, load,
+};
+
+/// Reads the configuration that the command line and the environment ask for.
+pub(super) fn read(args: &ConfigurationArgs) -> Result<Configuration, CliError> {
+    let command = Cli::command();
+    let accepts = |option: &ConfigOption, text: &str| accept::accept(&command, option, text);
+    let located = locate::locate(args);
+    let home = env::home_dir();
+    let load = |file| load(file, home.as_deref(), &accepts);
+    let project = located.project.as_ref().map(load).transpose()?;
+    let user = located.user.as_ref().map(load).transpose()?;
+    Ok(Configuration::new(located.looked_for, environment(&accepts)?, project, user))
+}
+
+/// What the environment sets. A variable without a value sets nothing.
+fn environment(accepts: Accepts<'_>) -> Result<Vec<Setting>, ConfigError> {
+    let mut settings = Vec::new();
+    for option in DEFAULTS.into_iter().chain([&BASELINE]) {
+        let value = env::var_os(option.variable()).filter(|value| !value.is_empty());
+        if let Some(value) = value {
+            settings.push(from_environment(option, &value, accepts)?);
+        }
+    }
+    Ok(settings)
+}
+
+/// Parses the command line with what is configured as defaults.
+pub(super) fn parse(configuration: &Configuration) -> Cli {
+    let matches = apply::with_defaults(Cli::command(), configuration).get_matches();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// What holds for every option that can be configured.
+pub(super) fn effective(configuration: &Configuration) -> Vec<Effective> {
+    apply::effective(&Cli::command(), configuration)
+}

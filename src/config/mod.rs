@@ -1,0 +1,35 @@
+//! Configuration: what the options of the program are where nobody gives them, from files and the
+//! environment, and what `check` holds against.
+//!
+//! ```toml
+//! schema = "cachesim.config/v1"
+//!
+//! [defaults]
+//! strategy = ["billed", "replay"]
+//! paths = ["sessions/"]
+//!
+//! [check]
+//! baseline = "baseline.json"
+//! ```
+//!
+//! Which options there are stands in `option.rs` and nowhere else. What an option accepts, only the
+//! command line knows; it is asked through [`Accepts`], so that a value is refused where it stands.
+
+mod effective;
+mod error;
+mod file;
+mod layers;
+mod load;
+mod option;
+mod origin;
+mod value;
+
+pub use effective::Effective;
+pub use error::ConfigError;
+pub use file::{Accepts, Config, PlacedBudget, SCHEMA};
+pub use layers::{Configuration, Files};
+pub use load::{ConfigFile, load};
+pub use option::{BASELINE, CHECK, ConfigOption, DEFAULTS, PATHS, Takes};
+pub use origin::{Level, Origin};
+pub(crate) use value::is_file;
+pub use value::{Setting, from_environment, switch};

@@ -1,0 +1,443 @@
+//! `cachesim.check/v1`: what became of each budget, and what differs from the baseline.
+
+use std::io::{self, Write};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::check_view::CheckView;
+use super::check_words::reasons;
+use super::escape::SafeJson;
+use super::report_json::{Prices, ReportInputs, is_zero};
+use crate::budget::{Amount, Change, Level, Limit, Metric, Pattern, Selector, Unit};
+use crate::check::{
+    Difference, Exceeded, MatchedBy, Outcome, PromptChangeKind, PromptDifference, SessionChange,
+    Status, TurnChange, Verdict,
+};
+use crate::snapshot::{Figures, Session, Snapshot};
+use crate::units::{Picodollars, Tokens};
+
+pub(super) const SCHEMA: &str = "cachesim.check/v1";
+
+#[derive(JsonSchema, Serialize)]
+pub(super) struct CheckObject<'a> {
+    /// The format and its version.
+    schema: &'static str,
+    /// The version of the program.
+    tool_version: &'static str,
+    /// The table of list prices.
+    prices: Prices<'a>,
+    /// What was read.
+    inputs: ReportInputs,
+    /// What the run comes to.
+    #[schemars(with = "Verdict")]
+    verdict: &'static str,
+    /// The strategy of budgets that name none.
+    strategy: &'static str,
+    /// What everything costs under it.
+    cost_usd: Option<Picodollars>,
+    /// What became of each budget, in the order of their file.
+    budgets: Vec<BudgetObject<'a>>,
+    /// What differs from the baseline; null without one.
+    difference: Option<DifferenceObject<'a>>,
+}
+
+/// What became of a budget.
+#[derive(JsonSchema, Serialize)]
+struct BudgetObject<'a> {
+    /// Its name, which no other has.
+    name: &'a str,
+    /// The figure that has a limit.
+    #[schemars(with = "Metric")]
+    metric: &'static str,
+    /// The limit.
+    limit: LimitObject,
+    /// What happens where it is not kept.
+    #[schemars(with = "Level")]
+    level: &'static str,
+    /// Which requests it is about; all where it is empty.
+    selector: SelectorObject<'a>,
+    /// Whether the limit is kept.
+    #[schemars(with = "Status")]
+    status: &'static str,
+    /// The figure farthest beyond the limit, or nearest to it.
+    figure: Option<AmountObject>,
+    /// The baseline's, where the limit is about it.
+    baseline: Option<AmountObject>,
+    /// How many figures were held against the limit.
+    compared: usize,
+    /// The sessions or requests beyond the limit, the farthest in front.
+    exceeded: Vec<ExceededObject<'a>>,
+    /// What the configuration says of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    /// Requests without a price, which the figure lacks.
+    #[serde(skip_serializing_if = "is_zero")]
+    unpriced_requests: u64,
+    /// Requests without a record, which the figure lacks.
+    #[serde(skip_serializing_if = "is_zero")]
+    unrecorded_requests: u64,
+    /// Why a budget that nobody asked for does not apply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<String>,
+}
+
+/// A limit of a figure.
+#[derive(JsonSchema, Serialize)]
+struct LimitObject {
+    /// The key of the configuration.
+    #[schemars(with = "Limit")]
+    kind: &'static str,
+    #[serde(flatten)]
+    amount: AmountObject,
+}
+
+/// An exact decimal number with its unit.
+#[derive(JsonSchema, Serialize)]
+struct AmountObject {
+    /// A decimal number without exponent.
+    value: String,
+    /// `usd`, `percent`, `tokens` or `count`; of a change also `percent_of_baseline`.
+    unit: &'static str,
+}
+
+impl From<Amount> for AmountObject {
+    fn from(amount: Amount) -> Self {
+        let unit = match amount.unit {
+            Unit::Dollars => "usd",
+            Unit::Percent => "percent",
+            Unit::Tokens => "tokens",
+            Unit::Count => "count",
+        };
+        Self { value: amount.value.normalize().to_string(), unit }
+    }
+}
+
+impl From<Limit> for LimitObject {
+    fn from(limit: Limit) -> Self {
+        let amount = match limit {
+            Limit::Max(amount) | Limit::Min(amount) => amount.into(),
+            Limit::MaxIncrease(change) | Limit::MaxDecrease(change) => match change {
+                Change::Absolute(amount) => amount.into(),
+                Change::Relative(percent) => AmountObject {
+                    value: percent.normalize().to_string(),
+                    unit: "percent_of_baseline",
+                },
+            },
+        };
+        Self { kind: limit.key(), amount }
+    }
+}
+
+/// Which requests a budget is about.
+#[derive(JsonSchema, Serialize)]
+struct SelectorObject<'a> {
+    /// A pattern of projects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<&'a str>,
+    /// A pattern of models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    /// A pattern of files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<&'a str>,
+    /// The strategy whose figures count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strategy: Option<&'a str>,
+}
+
+impl<'a> From<&'a Selector> for SelectorObject<'a> {
+    fn from(selector: &'a Selector) -> Self {
+        Self {
+            project: selector.project.as_ref().map(Pattern::text),
+            model: selector.model.as_ref().map(Pattern::text),
+            files: selector.files.as_ref().map(Pattern::text),
+            strategy: selector.strategy.as_deref(),
+        }
+    }
+}
+
+/// A session, or a request of one, beyond a limit.
+#[derive(JsonSchema, Serialize)]
+struct ExceededObject<'a> {
+    /// The session.
+    session_id: &'a str,
+    /// The request; left out where the limit is one of sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<RequestObject<'a>>,
+    /// Its figure.
+    figure: AmountObject,
+    /// The baseline's.
+    baseline: Option<AmountObject>,
+}
+
+/// A request by its place.
+#[derive(JsonSchema, Serialize)]
+struct RequestObject<'a> {
+    /// In its session, from 1 on.
+    number: usize,
+    /// Its id.
+    request_id: Option<&'a str>,
+    /// The file it stands in, relative to the given paths.
+    file: &'a str,
+    /// The line of the file.
+    line: u64,
+}
+
+impl<'a> RequestObject<'a> {
+    fn new(session: &'a Session, at: usize) -> Option<Self> {
+        let turn = session.turns.as_ref()?.get(at)?;
+        Some(Self {
+            number: at + 1,
+            request_id: turn.request_id.as_deref(),
+            file: &turn.file,
+            line: turn.line,
+        })
+    }
+}
+
+/// What differs from the baseline.
+#[derive(JsonSchema, Serialize)]
+struct DifferenceObject<'a> {
+    /// The strategy whose costs are compared.
+    strategy: &'a str,
+    /// How many sessions were found in the baseline by what.
+    matched: Matched,
+    /// What the sessions on both sides cost in the baseline.
+    cost_before_usd: Option<Picodollars>,
+    /// What they cost now.
+    cost_usd: Option<Picodollars>,
+    /// What they cost more.
+    difference_usd: Option<Picodollars>,
+    /// Parts of captured prompts.
+    prompts: Vec<PromptObject<'a>>,
+    /// Those of which something differs.
+    sessions: Vec<SessionObject<'a>>,
+    /// `sessionId`s of the run alone.
+    new: Vec<&'a str>,
+    /// `sessionId`s of the baseline alone.
+    gone: Vec<&'a str>,
+}
+
+/// How many sessions were found in the baseline.
+#[derive(JsonSchema, Serialize)]
+struct Matched {
+    /// By their ids.
+    id: usize,
+    /// By the files they are in.
+    file: usize,
+    /// By their order.
+    order: usize,
+}
+
+/// A part of captured prompts that differs.
+#[derive(JsonSchema, Serialize)]
+struct PromptObject<'a> {
+    /// Where it is, such as `tools[1]`; of what is gone, where it was.
+    place: &'a str,
+    /// What happened to it.
+    #[schemars(with = "PromptChangeKind")]
+    kind: &'static str,
+    /// Of a tool its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<&'a str>,
+    /// The fields of a changed tool that differ.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    fields: &'a [String],
+    /// The bytes with the first difference: from the first on, before the second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_difference: Option<(u64, u64)>,
+    /// How many bytes it had.
+    bytes_before: Option<u64>,
+    /// How many it has.
+    bytes: Option<u64>,
+    /// In how many requests.
+    requests: u64,
+    /// In which sessions.
+    sessions: Vec<&'a str>,
+    /// The first of the requests.
+    first: Option<RequestObject<'a>>,
+    /// What these sessions cost more than in the baseline, for whatever reason.
+    difference_usd: Option<Picodollars>,
+}
+
+/// A session that differs.
+#[derive(JsonSchema, Serialize)]
+struct SessionObject<'a> {
+    /// Its id.
+    session_id: &'a str,
+    /// Its id in the baseline.
+    baseline_session_id: &'a str,
+    /// By what it was found in the baseline.
+    #[schemars(with = "MatchedBy")]
+    matched_by: &'static str,
+    /// What it cost in the baseline.
+    cost_before_usd: Option<Picodollars>,
+    /// What it costs now.
+    cost_usd: Option<Picodollars>,
+    /// What it costs more.
+    difference_usd: Option<Picodollars>,
+    /// Its requests that differ, those that changed the cost most in front.
+    turns: Vec<TurnChangeObject<'a>>,
+}
+
+/// A request that differs.
+#[derive(JsonSchema, Serialize)]
+struct TurnChangeObject<'a> {
+    /// Its place in the baseline; null where only the run has it.
+    before: Option<RequestObject<'a>>,
+    /// Its place in the run; null where only the baseline has it.
+    now: Option<RequestObject<'a>>,
+    /// What it cost in the baseline.
+    cost_before_usd: Option<Picodollars>,
+    /// What it costs now.
+    cost_usd: Option<Picodollars>,
+    /// What it costs more.
+    difference_usd: Picodollars,
+    /// Read from cache in the baseline.
+    cache_read_input_tokens_before: Option<Tokens>,
+    /// Read from cache now.
+    cache_read_input_tokens: Option<Tokens>,
+    /// Written to cache in the baseline.
+    cache_creation_input_tokens_before: Option<Tokens>,
+    /// Written to cache now.
+    cache_creation_input_tokens: Option<Tokens>,
+    /// What is different, in words.
+    reasons: String,
+}
+
+/// Writes the result of a check.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_check(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let check = view.check;
+    let difference = check.difference.as_ref().zip(view.before);
+    let document = CheckObject {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        prices: Prices::of(view.prices),
+        inputs: ReportInputs::of(view.history),
+        verdict: check.verdict.name(),
+        strategy: check.strategy,
+        cost_usd: check.total.known_cost(),
+        budgets: check.outcomes.iter().map(|outcome| budget(view.now, outcome)).collect(),
+        difference: difference.map(|(difference, before)| differences(view, difference, before)),
+    };
+    serde_json::to_writer_pretty(SafeJson(&mut *out), &document)?;
+    out.write_all(b"\n")
+}
+
+fn budget<'a>(now: &'a Snapshot, outcome: &'a Outcome) -> BudgetObject<'a> {
+    let budget = &outcome.budget;
+    let exceeded = |one: &Exceeded| {
+        let session = &now.sessions[one.session];
+        ExceededObject {
+            session_id: &session.id,
+            request: one.turn.and_then(|turn| RequestObject::new(session, turn)),
+            figure: one.figure.into(),
+            baseline: one.baseline.map(AmountObject::from),
+        }
+    };
+    BudgetObject {
+        name: &budget.name,
+        metric: budget.metric.name,
+        limit: budget.limit.into(),
+        level: budget.level.name(),
+        selector: (&budget.selector).into(),
+        status: outcome.status.name(),
+        figure: outcome.figure.map(AmountObject::from),
+        baseline: outcome.baseline.map(AmountObject::from),
+        compared: outcome.compared,
+        exceeded: outcome.exceeded.iter().map(exceeded).collect(),
+        message: budget.message.as_deref(),
+        unpriced_requests: outcome.unpriced,
+        unrecorded_requests: outcome.unrecorded,
+        left_out: outcome.left_out.as_ref().map(ToString::to_string),
+    }
+}
+
+fn differences<'a>(
+    view: CheckView<'a>,
+    difference: &'a Difference,
+    before: &'a Snapshot,
+) -> DifferenceObject<'a> {
+    let (now, pairing) = (view.now, &difference.pairing);
+    let costs = difference.costs();
+    let ids = |side: &'a Snapshot, places: &[usize]| -> Vec<&'a str> {
+        places.iter().map(|at| side.sessions[*at].id.as_str()).collect()
+    };
+    DifferenceObject {
+        strategy: &difference.strategy,
+        matched: Matched {
+            id: pairing.count(MatchedBy::Id),
+            file: pairing.count(MatchedBy::File),
+            order: pairing.count(MatchedBy::Order),
+        },
+        cost_before_usd: costs.map(|(before, _)| before),
+        cost_usd: costs.map(|(_, now)| now),
+        difference_usd: costs.map(|(before, now)| now.minus(before)),
+        prompts: difference.prompts.iter().map(|prompt| prompt_object(now, prompt)).collect(),
+        sessions: difference
+            .changed()
+            .map(|session| session_object(now, before, session))
+            .collect(),
+        new: ids(now, &pairing.new),
+        gone: ids(before, &pairing.gone),
+    }
+}
+
+fn prompt_object<'a>(now: &'a Snapshot, prompt: &'a PromptDifference) -> PromptObject<'a> {
+    let change = &prompt.change;
+    PromptObject {
+        place: &change.place,
+        kind: change.kind.name(),
+        tool: change.tool.as_deref(),
+        fields: &change.fields,
+        first_difference: change.bytes,
+        bytes_before: change.bytes_before,
+        bytes: change.bytes_now,
+        requests: prompt.requests,
+        sessions: prompt.sessions.iter().map(|at| now.sessions[*at].id.as_str()).collect(),
+        first: RequestObject::new(&now.sessions[prompt.first.0], prompt.first.1),
+        difference_usd: prompt.difference,
+    }
+}
+
+fn session_object<'a>(
+    now: &'a Snapshot,
+    before: &'a Snapshot,
+    change: &'a SessionChange,
+) -> SessionObject<'a> {
+    let (new, old) = (&now.sessions[change.pair.now], &before.sessions[change.pair.before]);
+    let cost = |figures: Option<Figures>| figures.and_then(|figures| figures.known_cost());
+    SessionObject {
+        session_id: &new.id,
+        baseline_session_id: &old.id,
+        matched_by: change.pair.by.name(),
+        cost_before_usd: cost(change.before),
+        cost_usd: cost(change.now),
+        difference_usd: change.difference(),
+        turns: change.turns.iter().map(|turn| turn_object(new, old, turn)).collect(),
+    }
+}
+
+fn turn_object<'a>(
+    new: &'a Session,
+    old: &'a Session,
+    change: &'a TurnChange,
+) -> TurnChangeObject<'a> {
+    let (before, now) = (change.tokens_before, change.tokens_now);
+    TurnChangeObject {
+        before: change.before.and_then(|at| RequestObject::new(old, at)),
+        now: change.now.and_then(|at| RequestObject::new(new, at)),
+        cost_before_usd: change.cost_before,
+        cost_usd: change.cost_now,
+        difference_usd: change.difference(),
+        cache_read_input_tokens_before: before.map(|tokens| tokens.read),
+        cache_read_input_tokens: now.map(|tokens| tokens.read),
+        cache_creation_input_tokens_before: before.map(|tokens| tokens.written),
+        cache_creation_input_tokens: now.map(|tokens| tokens.written),
+        reasons: reasons(change),
+    }
+}

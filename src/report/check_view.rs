@@ -1,0 +1,373 @@
+//! What `check` found, for people: the answer, the budgets, and what differs from the baseline.
+
+use super::check_words::{
+    beyond_lines, change_words, cost_change, figure_words, lacking_sentence, pairing_sentence,
+    part_name, reasons, session_name, verdict_sentence,
+};
+use super::document::{Align, Document, Grid};
+use super::number::{counted, dollar_difference, dollars, grouped, percent_difference, relative};
+use crate::budget::{Amount, Limit};
+use crate::check::{Check, Difference, Outcome, SessionChange, Status, Verdict};
+use crate::conversation::History;
+use crate::lint::Finding;
+use crate::pricing::PriceTable;
+use crate::snapshot::{Figures, Session, Snapshot};
+use crate::units::Picodollars;
+
+/// What is held against what.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckView<'a> {
+    /// What was read.
+    pub history: &'a History,
+    /// The prices.
+    pub prices: &'a PriceTable,
+    /// The run.
+    pub now: &'a Snapshot,
+    /// The baseline.
+    pub before: Option<&'a Snapshot>,
+    /// What `lint` found in captured prompts.
+    pub findings: &'a [Finding],
+    /// What came of it.
+    pub check: &'a Check,
+    /// How many rows a table has at most.
+    pub top: usize,
+}
+
+/// The page.
+#[must_use]
+pub fn check_document(view: CheckView<'_>) -> Document {
+    let mut document = Document::default();
+    document.heading(title(view.check));
+    document.text(answer(view));
+    budgets(&mut document, view);
+    if let (Some(difference), Some(before)) = (&view.check.difference, view.before) {
+        changes(&mut document, view, difference, before);
+    }
+    if let Some(note) = other_prices(view) {
+        document.text(note);
+    }
+    document.text(footer(view));
+    document
+}
+
+/// A paragraph names so many sessions, findings or breaks at most; machine formats have all.
+const MOST_BEYOND: usize = 5;
+
+/// A comment takes so many characters at most; these are bytes, which are no fewer.
+const COMMENT_BYTES: usize = 65_000;
+
+/// A job summary takes 1 MiB at most, of all its steps together.
+const SUMMARY_BYTES: usize = 1_000_000;
+
+/// The page as a comment, with a marker in front by which a job finds the comment it has to renew.
+#[must_use]
+pub fn comment(view: CheckView<'_>, tag: &str) -> String {
+    let page = check_document(view).to_markdown_within(COMMENT_BYTES);
+    format!("<!-- cachesim-check:{tag} -->\n{page}")
+}
+
+/// The page for the summary of a job.
+#[must_use]
+pub fn summary(view: CheckView<'_>) -> String {
+    check_document(view).to_markdown_within(SUMMARY_BYTES)
+}
+
+fn title(check: &Check) -> String {
+    let word = match check.verdict {
+        Verdict::Pass => "passed",
+        Verdict::Warn => "passed with warnings",
+        Verdict::Fail => "failed",
+    };
+    format!("Prompt cache check {word}")
+}
+
+fn answer(view: CheckView<'_>) -> String {
+    let check = view.check;
+    let verdict = verdict_sentence(check);
+    let costs = check.difference.as_ref().and_then(Difference::costs);
+    let cost = if let Some((before, now)) = costs {
+        format!(
+            "The sessions of the baseline cost {}, {}.",
+            cost_change(Some(before), Some(now)),
+            percent_difference(relative(Some(now), Some(before)))
+        )
+    } else {
+        let sessions = counted(view.now.sessions.len() as u64, "session costs", "sessions cost");
+        format!("{sessions} {}.", dollars(check.total.known_cost()))
+    };
+    format!("{verdict}. {cost}")
+}
+
+fn status_word(status: Status) -> &'static str {
+    match status {
+        Status::Passed => "ok",
+        Status::LeftOut => "left out",
+        Status::Warned => "warns",
+        Status::Failed => "FAILS",
+    }
+}
+
+fn budgets(document: &mut Document, view: CheckView<'_>) {
+    let mut grid = Grid::new(&[
+        ("budget", Align::Left),
+        ("result", Align::Left),
+        ("figure", Align::Right),
+        ("baseline", Align::Right),
+        ("limit", Align::Wrapped),
+    ]);
+    let outcomes = || view.check.outcomes.iter();
+    for outcome in outcomes().filter(|outcome| outcome.status != Status::LeftOut) {
+        let amount = |amount: Option<Amount>| {
+            amount.map_or_else(|| "–".to_owned(), |amount| amount.to_string())
+        };
+        grid.add(vec![
+            outcome.budget.name.clone(),
+            status_word(outcome.status).to_owned(),
+            figure_words(outcome),
+            amount(outcome.baseline),
+            limit(outcome),
+        ]);
+    }
+    document.grid(grid);
+    let left_out: Vec<&str> = outcomes()
+        .filter(|outcome| outcome.status == Status::LeftOut)
+        .map(|outcome| outcome.budget.name.as_str())
+        .collect();
+    if !left_out.is_empty() {
+        document.text(format!(
+            "Not checked, since nothing here is what they are about: {}.",
+            left_out.join(", ")
+        ));
+    }
+    for outcome in outcomes().filter(|outcome| outcome.status >= Status::Warned) {
+        if let Some(text) = beyond(view, outcome) {
+            document.text(text);
+        }
+    }
+}
+
+fn limit(outcome: &Outcome) -> String {
+    let limit = match outcome.budget.limit {
+        Limit::MaxIncrease(change) => format!("at most +{change}"),
+        Limit::MaxDecrease(change) => format!("at most -{change}"),
+        other => other.to_string(),
+    };
+    match outcome.budget.selector.to_string() {
+        selector if selector.is_empty() => limit,
+        selector => format!("{limit} ({selector})"),
+    }
+}
+
+/// What there is to say of a budget that is not kept, besides its row.
+fn beyond(view: CheckView<'_>, outcome: &Outcome) -> Option<String> {
+    let mut sentences: Vec<String> = outcome.budget.message.iter().cloned().collect();
+    let lines = beyond_lines(CheckView { top: view.top.min(MOST_BEYOND), ..view }, outcome);
+    if !lines.is_empty() {
+        sentences.push(format!("{}.", lines.join("; ")));
+    }
+    let lacking = lacking_sentence(outcome);
+    if !lacking.is_empty() {
+        sentences.push(format!("{lacking}."));
+    }
+    if sentences.is_empty() {
+        return None;
+    }
+    let (word, name) = (status_word(outcome.status), &outcome.budget.name);
+    Some(format!("{word}: {name}. {}", sentences.join(" ")))
+}
+
+fn changes(
+    document: &mut Document,
+    view: CheckView<'_>,
+    difference: &Difference,
+    before: &Snapshot,
+) {
+    document.heading("What changed");
+    document.text(pairing_sentence(&difference.pairing));
+    let changed: Vec<&SessionChange> = difference.changed().collect();
+    if changed.is_empty() && difference.prompts.is_empty() {
+        document.text("Nothing differs in what both have.");
+    }
+    if !difference.prompts.is_empty() {
+        document.grid(prompts(view, difference));
+        document.text(
+            "“Cost of these sessions” is what they cost more than in the baseline, for whatever reason.",
+        );
+    }
+    if !changed.is_empty() {
+        document.grid(sessions(view, &changed));
+        let details = turns(view, &changed, before);
+        if let Some(details) = details {
+            document.folded("The requests that changed most", details);
+        } else if !difference.has_turns {
+            document.text(
+                "The baseline has no single requests; save it with `cachesim check PATH --export \
+                 report=FILE` to see which changed.",
+            );
+        }
+    }
+    alone(
+        document,
+        "Sessions in the run alone",
+        view,
+        &difference.pairing.new,
+        view.now,
+        difference,
+    );
+    alone(
+        document,
+        "Sessions in the baseline alone",
+        view,
+        &difference.pairing.gone,
+        before,
+        difference,
+    );
+}
+
+fn prompts(view: CheckView<'_>, difference: &Difference) -> Grid {
+    let mut grid = Grid::new(&[
+        ("part of the prompt", Align::Left),
+        ("what happened", Align::Wrapped),
+        ("first seen", Align::Left),
+        ("requests", Align::Right),
+        ("sessions", Align::Right),
+        ("cost of these sessions", Align::Right),
+    ]);
+    for prompt in difference.prompts.iter().take(view.top) {
+        let (session, turn) = prompt.first;
+        let turn = view.now.sessions[session].turns.as_ref().and_then(|turns| turns.get(turn));
+        grid.add(vec![
+            part_name(&prompt.change),
+            change_words(&prompt.change),
+            turn.map(|turn| format!("{}:{}", turn.file, turn.line)).unwrap_or_default(),
+            grouped(prompt.requests),
+            grouped(prompt.sessions.len() as u64),
+            dollar_difference(prompt.difference),
+        ]);
+    }
+    grid
+}
+
+fn sessions(view: CheckView<'_>, changed: &[&SessionChange]) -> Grid {
+    let mut grid = Grid::new(&[
+        ("session", Align::Wrapped),
+        ("found by", Align::Left),
+        ("baseline", Align::Right),
+        ("now", Align::Right),
+        ("difference", Align::Right),
+        ("", Align::Right),
+        ("mostly", Align::Wrapped),
+    ]);
+    for session in changed.iter().take(view.top) {
+        let cost = |figures: Option<Figures>| figures.and_then(|figures| figures.known_cost());
+        let (before, now) = (cost(session.before), cost(session.now));
+        grid.add(vec![
+            session_name(&view.now.sessions[session.pair.now]),
+            session.pair.by.name().to_owned(),
+            dollars(before),
+            dollars(now),
+            dollar_difference(session.difference()),
+            percent_difference(relative(now, before)),
+            session.turns.first().map(reasons).unwrap_or_default(),
+        ]);
+    }
+    grid
+}
+
+/// The turns that changed most, of all sessions; `None` where none is known to.
+fn turns(view: CheckView<'_>, changed: &[&SessionChange], before: &Snapshot) -> Option<Document> {
+    let mut turns: Vec<_> = changed
+        .iter()
+        .flat_map(|session| session.turns.iter().map(move |turn| (*session, turn)))
+        .collect();
+    turns.sort_by_key(|(_, turn)| std::cmp::Reverse(turn.difference().0.unsigned_abs()));
+    if turns.is_empty() {
+        return None;
+    }
+    let mut grid = Grid::new(&[
+        ("request", Align::Left),
+        ("line", Align::Left),
+        ("baseline", Align::Right),
+        ("now", Align::Right),
+        ("difference", Align::Right),
+        ("why", Align::Wrapped),
+    ]);
+    for (session, change) in turns.iter().take(view.top) {
+        let (now, old) =
+            (&view.now.sessions[session.pair.now], &before.sessions[session.pair.before]);
+        let here = change.now.map(|at| (now, at)).or(change.before.map(|at| (old, at)));
+        let (name, line) = here.map(|(session, at)| request_name(session, at)).unwrap_or_default();
+        grid.add(vec![
+            name,
+            line,
+            dollars(change.cost_before),
+            dollars(change.cost_now),
+            dollar_difference(Some(change.difference())),
+            reasons(change),
+        ]);
+    }
+    let mut details = Document::default();
+    details.grid(grid);
+    let left = turns.len().saturating_sub(view.top) as u64;
+    if left > 0 {
+        details.text(format!("… and {}.", counted(left, "more request", "more requests")));
+    }
+    Some(details)
+}
+
+/// A request by its place in its session, and the line it stands on.
+fn request_name(session: &Session, at: usize) -> (String, String) {
+    let turn = session.turns.as_ref().and_then(|turns| turns.get(at));
+    let line = turn.map(|turn| format!("{}:{}", turn.file, turn.line)).unwrap_or_default();
+    (format!("{} of {}", grouped(at as u64 + 1), session.id), line)
+}
+
+/// Sessions that one side has alone.
+fn alone(
+    document: &mut Document,
+    heading: &str,
+    view: CheckView<'_>,
+    places: &[usize],
+    side: &Snapshot,
+    difference: &Difference,
+) {
+    if places.is_empty() {
+        return;
+    }
+    let column = side.strategy(&difference.strategy);
+    let mut grid = Grid::new(&[("session", Align::Wrapped), ("cost", Align::Right)]);
+    for at in places.iter().take(view.top) {
+        let session = &side.sessions[*at];
+        let figures = column.and_then(|column| session.totals[column]);
+        let cost: Option<Picodollars> = figures.and_then(|figures| figures.known_cost());
+        grid.add(vec![session_name(session), dollars(cost)]);
+    }
+    let mut details = Document::default();
+    details.grid(grid);
+    document.folded(format!("{heading} ({})", grouped(places.len() as u64)), details);
+}
+
+/// Other prices are a difference of their own.
+fn other_prices(view: CheckView<'_>) -> Option<String> {
+    let before = view.before?.prices.as_deref()?;
+    let now = view.now.prices.as_deref()?;
+    let note = format!(
+        "The baseline was priced with {before}, this run with {now}: some of the difference may be the \
+         prices'. Save the baseline anew."
+    );
+    (before != now).then_some(note)
+}
+
+fn footer(view: CheckView<'_>) -> String {
+    let figures = match view.check.strategy {
+        "billed" => "as billed (measured)",
+        _ => "by the rules (`replay`), since not every request has recorded usage",
+    };
+    format!(
+        "Figures {figures}, unless a budget names a strategy. {} in {}. Prices: {}, checked on {}.",
+        counted(view.history.requests.len() as u64, "request", "requests"),
+        counted(view.history.files.len() as u64, "file", "files"),
+        view.prices.id,
+        view.prices.as_of
+    )
+}

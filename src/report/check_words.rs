@@ -1,0 +1,281 @@
+//! What `check` found, in sentences that every output shares.
+
+use std::cmp::Reverse;
+
+use super::check_view::CheckView;
+use super::number::{counted, dollar_difference, dollars, duration, grouped, tokens};
+use crate::budget::{Amount, Budget, Limit, Quantity};
+use crate::check::{
+    Check, Exceeded, MatchedBy, Outcome, Pairing, PromptChange, PromptChangeKind, PromptDifference,
+    Status, TurnChange, TurnReason, TurnTokens, Verdict,
+};
+use crate::lint::Finding;
+use crate::snapshot::{Session, Snapshot, TurnBreak};
+use crate::units::Picodollars;
+
+/// Of more names the rest is counted.
+const MOST_NAMES: usize = 3;
+
+/// `2 of 7 budgets failed, 1 warns`.
+pub(super) fn verdict_sentence(check: &Check) -> String {
+    let count = |status: Status| {
+        check.outcomes.iter().filter(|outcome| outcome.status == status).count() as u64
+    };
+    let all = check.outcomes.len() as u64 - count(Status::LeftOut);
+    let (failed, warned) = (count(Status::Failed), count(Status::Warned));
+    let budgets = counted(all, "budget", "budgets");
+    let warns = match warned {
+        0 => String::new(),
+        1 => ", 1 warns".to_owned(),
+        warned => format!(", {} warn", grouped(warned)),
+    };
+    match (check.verdict, failed) {
+        (Verdict::Fail, failed) if failed == all => format!("{budgets}, failed"),
+        (Verdict::Fail, failed) => format!("{} of {budgets} failed{warns}", grouped(failed)),
+        (Verdict::Warn, _) => {
+            format!("{} of {budgets} held{warns}", grouped(all - warned))
+        }
+        (Verdict::Pass, _) => format!("{budgets} held"),
+    }
+}
+
+/// A figure as it is shown, with as many decimals as it takes to tell it from its limit.
+pub(super) fn figure_words(outcome: &Outcome) -> String {
+    let Some(figure) = outcome.figure else { return "unknown".to_owned() };
+    let others = match outcome.budget.limit {
+        Limit::Max(amount) | Limit::Min(amount) => Some(amount),
+        Limit::MaxIncrease(_) | Limit::MaxDecrease(_) => outcome.baseline,
+    };
+    let is_alike = |other: Amount| other.to_string() == figure.to_string() && other != figure;
+    if others.is_some_and(is_alike) { figure.exact() } else { figure.to_string() }
+}
+
+/// A figure, its limit, and what it was: `$0.6153, at most 5 % more than the baseline ($0.5753)`.
+pub(super) fn outcome_sentence(outcome: &Outcome) -> String {
+    let figure = figure_words(outcome);
+    let baseline = outcome.baseline.map(|baseline| format!(" ({baseline})")).unwrap_or_default();
+    format!("{figure}, {}{baseline}", outcome.budget.limit)
+}
+
+/// What a figure lacks; empty where that is nothing.
+pub(super) fn lacking_sentence(outcome: &Outcome) -> String {
+    let mut parts = Vec::new();
+    if outcome.unpriced > 0 {
+        let requests = counted(outcome.unpriced, "request", "requests");
+        parts.push(format!("{requests} without a price not counted"));
+    }
+    if outcome.unrecorded > 0 {
+        let requests = counted(outcome.unrecorded, "request", "requests");
+        parts.push(format!("{requests} without a record not counted"));
+    }
+    parts.join(", ")
+}
+
+/// A session by its file and id.
+pub(super) fn session_name(session: &Session) -> String {
+    match session.files.first() {
+        Some(file) => format!("{} ({})", session.id, file),
+        None => session.id.clone(),
+    }
+}
+
+/// A session or request beyond its limit: `s1 (a.jsonl), request 3: $0.10, baseline $0.05`.
+fn exceeded_sentence(now: &Snapshot, exceeded: &Exceeded) -> String {
+    let session = &now.sessions[exceeded.session];
+    let request = exceeded.turn.map(|turn| format!(", request {}", grouped(turn as u64 + 1)));
+    let baseline = exceeded.baseline.map(|baseline| format!(", baseline {baseline}"));
+    format!(
+        "{}{}: {}{}",
+        session_name(session),
+        request.unwrap_or_default(),
+        exceeded.figure,
+        baseline.unwrap_or_default()
+    )
+}
+
+/// What is beyond a limit, in a line each: sessions or requests, findings of `lint`, breaks; of many
+/// those that matter most.
+pub(super) fn beyond_lines(view: CheckView<'_>, outcome: &Outcome) -> Vec<String> {
+    let budget = &outcome.budget;
+    if budget.metric.quantity == Quantity::LintFindings {
+        let counts = |finding: &&Finding| budget.lint.has(finding.rule);
+        let findings = view.findings.iter().filter(counts);
+        return shortened(
+            findings.map(|finding| finding_sentence(view, finding)).collect(),
+            view.top,
+        );
+    }
+    if budget.metric.is_of_breaks() {
+        return shortened(break_sentences(view, budget), view.top);
+    }
+    let exceeded = outcome.exceeded.iter();
+    shortened(exceeded.map(|one| exceeded_sentence(view.now, one)).collect(), view.top)
+}
+
+fn shortened(mut lines: Vec<String>, most: usize) -> Vec<String> {
+    let left = lines.len().saturating_sub(most) as u64;
+    lines.truncate(most);
+    lines.extend((left > 0).then(|| format!("and {} more", grouped(left))));
+    lines
+}
+
+/// A finding of `lint` without a word of the prompt but names of tools and fields.
+fn finding_sentence(view: CheckView<'_>, finding: &Finding) -> String {
+    let request = view.history.request(finding.request);
+    let file = &view.history.files[request.file].label;
+    format!("{} at {} ({file}:{})", finding.rule.name(), finding.place, request.line)
+}
+
+/// The breaks that a budget counts, the dearest in front.
+fn break_sentences(view: CheckView<'_>, budget: &Budget) -> Vec<String> {
+    let now = view.now;
+    let pairing = view.check.difference.as_ref().map(|difference| &difference.pairing);
+    let pairing = pairing.filter(|_| budget.limit.needs_baseline());
+    let is_counted = |at: usize| pairing.is_none_or(|pairing| pairing.before(at).is_some());
+    let mut breaks = Vec::new();
+    let sessions = now.sessions.iter().enumerate().filter(|(at, session)| {
+        is_counted(*at) && budget.selector.has_project(session.project.as_deref())
+    });
+    for (_, session) in sessions {
+        for (at, turn) in session.turns.iter().flatten().enumerate() {
+            let is_selected = budget.selector.has_request(&turn.model, &turn.file);
+            let broken = turn.broken.as_ref().filter(|broken| budget.breaks.has(broken.cause));
+            breaks.extend(broken.filter(|_| is_selected).map(|broken| (session, at, broken)));
+        }
+    }
+    breaks.sort_by_key(|(_, _, broken)| Reverse(broken.excess));
+    let sentence = |(session, at, broken): &(&Session, usize, &TurnBreak)| {
+        format!(
+            "{}, request {}: {}, {}",
+            session_name(session),
+            grouped(*at as u64 + 1),
+            broken.cause.name(),
+            dollars(broken.excess)
+        )
+    };
+    breaks.iter().map(sentence).collect()
+}
+
+/// What a part of a prompt is called: ``tools[1] `search` ``.
+pub(super) fn part_name(change: &PromptChange) -> String {
+    match &change.tool {
+        Some(tool) => format!("{} `{tool}`", change.place),
+        None => change.place.clone(),
+    }
+}
+
+/// What happened to a part of a prompt, with its bytes.
+pub(super) fn change_words(change: &PromptChange) -> String {
+    let size = |bytes: Option<u64>| grouped(bytes.unwrap_or_default());
+    let (before, now) = (size(change.bytes_before), size(change.bytes_now));
+    match change.kind {
+        PromptChangeKind::Added => format!("new, {now} bytes"),
+        PromptChangeKind::Removed => format!("gone, {before} bytes"),
+        PromptChangeKind::Moved => "stands elsewhere".to_owned(),
+        PromptChangeKind::Changed => {
+            let fields = if change.fields.is_empty() {
+                String::new()
+            } else {
+                format!("{} ", listed(&change.fields))
+            };
+            let first = change.bytes.map(|(from, to)| match to - from {
+                0 | 1 => format!(", from byte {} on", grouped(from)),
+                _ => format!(", first in bytes {} to {}", grouped(from), grouped(to - 1)),
+            });
+            let first = first.unwrap_or_default();
+            let sizes = if before == now {
+                format!("still {now} bytes")
+            } else {
+                format!("{before} bytes became {now}")
+            };
+            format!("{fields}changed{first}; {sizes}")
+        }
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    let shown = names.iter().take(MOST_NAMES).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MOST_NAMES) {
+        0 => shown,
+        left => format!("{shown} and {left} more"),
+    }
+}
+
+/// A difference of prompts in a sentence: the part, what happened, where, and what these sessions cost
+/// more.
+pub(super) fn prompt_sentence(now: &Snapshot, prompt: &PromptDifference) -> String {
+    let sessions: Vec<String> =
+        prompt.sessions.iter().map(|at| now.sessions[*at].id.clone()).collect();
+    format!(
+        "{}: {}; in {} of {}, which cost {} against the baseline",
+        part_name(&prompt.change),
+        change_words(&prompt.change),
+        counted(prompt.requests, "request", "requests"),
+        listed(&sessions),
+        dollar_difference(prompt.difference)
+    )
+}
+
+/// By what sessions were found in the baseline, and which were not.
+pub(super) fn pairing_sentence(pairing: &Pairing) -> String {
+    let ways = [(MatchedBy::Id, "id"), (MatchedBy::File, "file"), (MatchedBy::Order, "order")];
+    let found: Vec<String> = ways
+        .into_iter()
+        .filter(|(by, _)| pairing.count(*by) > 0)
+        .map(|(by, name)| format!("{} by {name}", grouped(pairing.count(by) as u64)))
+        .collect();
+    let all = counted(pairing.pairs.len() as u64, "session is", "sessions are");
+    let mut parts = vec![format!("{all} in the baseline, too ({})", found.join(", "))];
+    let others =
+        [(pairing.new.len(), "in the run alone"), (pairing.gone.len(), "in the baseline alone")];
+    let others = others.into_iter().filter(|(count, _)| *count > 0);
+    parts.extend(others.map(|(count, words)| format!("{} {words}", grouped(count as u64))));
+    parts.join("; ") + "."
+}
+
+/// What is different about a turn.
+pub(super) fn reasons(change: &TurnChange) -> String {
+    let reasons: Vec<String> = change.reasons.iter().map(reason).collect();
+    if reasons.is_empty() { cache_words(change) } else { reasons.join("; ") }
+}
+
+fn reason(reason: &TurnReason) -> String {
+    let signed = |value: i128| {
+        let sign = if value < 0 { "−" } else { "+" };
+        format!("{sign}{}", grouped(u64::try_from(value.unsigned_abs()).unwrap_or(u64::MAX)))
+    };
+    match reason {
+        TurnReason::Broken(cause, None) => format!("the cache broke: {}", cause.name()),
+        TurnReason::Broken(cause, Some(evidence)) => {
+            format!("the cache broke: {} ({evidence})", cause.name())
+        }
+        TurnReason::NoLongerBroken(cause) => format!("no longer a break: {}", cause.name()),
+        TurnReason::Model(before, now) => format!("{before} became {now}"),
+        TurnReason::Prompt => "the prompt has other bytes".to_owned(),
+        TurnReason::Markers => "other markers".to_owned(),
+        TurnReason::Pause(before, now) => {
+            format!("a pause of {} instead of {}", duration(*now), duration(*before))
+        }
+        TurnReason::PromptSize(size) => format!("prompt {} tokens", signed(*size)),
+        TurnReason::OutputSize(size) => format!("output {} tokens", signed(*size)),
+        TurnReason::Gone => "only in the baseline".to_owned(),
+        TurnReason::New => "only in the run".to_owned(),
+    }
+}
+
+/// Where nothing of the request differs, the cache met it otherwise.
+fn cache_words(change: &TurnChange) -> String {
+    let words = |side: Option<TurnTokens>| {
+        side.map_or_else(
+            || "nothing".to_owned(),
+            |side| format!("{} read, {} written", tokens(side.read), tokens(side.written)),
+        )
+    };
+    format!("{} instead of {}", words(change.tokens_now), words(change.tokens_before))
+}
+
+/// The cost of both sides: `$0.5753 → $0.6153 (+$0.0400)`.
+pub(super) fn cost_change(before: Option<Picodollars>, now: Option<Picodollars>) -> String {
+    let difference = before.zip(now).map(|(before, now)| now.minus(before));
+    format!("{} → {} ({})", dollars(before), dollars(now), dollar_difference(difference))
+}

@@ -1,0 +1,246 @@
+//! The configuration in use, for people and programs.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::document::{Align, Document, Grid};
+use super::escape::SafeJson;
+use crate::config::{
+    BASELINE, ConfigOption, Configuration, Effective, Level, Origin, PATHS, PlacedBudget, Setting,
+    Takes,
+};
+
+pub(super) const SCHEMA: &str = "cachesim.config-show/v1";
+
+/// Every option that can be configured, and what `check` takes.
+#[must_use]
+pub fn config_document(configuration: &Configuration, options: &[Effective]) -> Document {
+    let mut document = Document::default();
+    document.heading("Configuration");
+    document.text(files(configuration));
+    let mut grid =
+        Grid::new(&[("option", Align::Left), ("value", Align::Wrapped), ("from", Align::Left)]);
+    for option in options {
+        let is_one_of_several =
+            options.iter().filter(|other| other.option == option.option).count() > 1;
+        let commands = format!(" ({})", option.commands.join(", "));
+        let commands = if is_one_of_several { commands.as_str() } else { "" };
+        grid.add(vec![
+            format!("{}{commands}", option.option.key),
+            shown(option.option, &option.values),
+            option.origin.to_string(),
+        ]);
+    }
+    document.grid(grid);
+    check(configuration, &mut document);
+    document
+}
+
+/// Which files there are, and which were looked for.
+fn files(configuration: &Configuration) -> String {
+    let files = &configuration.files;
+    let project = files.project.as_ref().map(|file| format!("project file {file}"));
+    let user = files.user.as_ref().map(|file| format!("user file {file}"));
+    let found: Vec<String> = project.into_iter().chain(user).collect();
+    let found = match found.as_slice() {
+        [] => "Files: none".to_owned(),
+        found => format!("Files: {}", found.join(", ")),
+    };
+    match files.looked_for.as_slice() {
+        [] => format!("{found}; none was looked for."),
+        looked_for => format!("{found}; looked for {}.", looked_for.join(" and ")),
+    }
+}
+
+/// What `check` takes, where anything is said of it.
+fn check(configuration: &Configuration, document: &mut Document) {
+    let settings = check_settings(configuration);
+    if settings.is_empty() && configuration.budgets.is_empty() {
+        return;
+    }
+    document.heading("check");
+    let mut grid =
+        Grid::new(&[("what", Align::Left), ("value", Align::Wrapped), ("from", Align::Left)]);
+    for setting in settings {
+        let value = shown(setting.option, &setting.values);
+        grid.add(vec![setting.option.key.to_owned(), value, setting.origin.to_string()]);
+    }
+    for PlacedBudget { file, line, budget } in &configuration.budgets {
+        grid.add(vec!["budget".to_owned(), budget.to_string(), format!("{file}:{line}")]);
+    }
+    document.grid(grid);
+}
+
+fn check_settings(configuration: &Configuration) -> Vec<&Setting> {
+    [&BASELINE, &PATHS].into_iter().filter_map(|option| configuration.of_check(option)).collect()
+}
+
+/// Values as they would be typed.
+fn shown(option: &ConfigOption, values: &[OsString]) -> String {
+    if values.is_empty() {
+        return option.unset.to_owned();
+    }
+    let separator = if option.takes == Takes::Names { "," } else { " " };
+    let values: Vec<_> = values.iter().map(|value| value.to_string_lossy()).collect();
+    values.join(separator)
+}
+
+#[derive(JsonSchema, Serialize)]
+pub(super) struct ConfigObject<'a> {
+    /// The format and its version.
+    schema: &'static str,
+    /// The files in use.
+    files: FilesObject<'a>,
+    /// Every option that can be configured.
+    options: Vec<OptionObject<'a>>,
+    /// What `check` takes.
+    check: CheckSettingsObject<'a>,
+    /// What `check` holds figures against.
+    budgets: Vec<PlacedBudgetObject<'a>>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct FilesObject<'a> {
+    /// That of the project; null where there is none.
+    project: Option<&'a str>,
+    /// That of the user.
+    user: Option<&'a str>,
+    /// The files that were looked for.
+    looked_for: &'a [String],
+}
+
+#[derive(JsonSchema, Serialize)]
+struct OptionObject<'a> {
+    /// Its name in files.
+    option: &'static str,
+    /// The commands for which this value holds.
+    commands: &'a [String],
+    /// A text, a number, yes or no, or a list; null where it has none.
+    value: Value,
+    /// Where the value comes from.
+    origin: OriginObject<'a>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct OriginObject<'a> {
+    /// `environment`, `project`, `user` or `default`.
+    level: &'static str,
+    /// The environment variable.
+    variable: Option<&'a str>,
+    /// The file.
+    file: Option<&'a str>,
+    /// The line of the file.
+    line: Option<usize>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct CheckSettingsObject<'a> {
+    /// The saved report to hold runs against; null where none is set.
+    baseline: Option<CheckSettingObject<'a>>,
+    /// Where the requests come from.
+    paths: Option<CheckSettingObject<'a>>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct CheckSettingObject<'a> {
+    /// A text or a list.
+    value: Value,
+    /// Where the value comes from.
+    origin: OriginObject<'a>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct PlacedBudgetObject<'a> {
+    /// The file it stands in.
+    file: &'a str,
+    /// The line of the file.
+    line: usize,
+    /// The figure and its limit, in words.
+    budget: String,
+}
+
+impl<'a> OriginObject<'a> {
+    fn of(origin: &'a Origin) -> Self {
+        let nowhere = Self { level: "default", variable: None, file: None, line: None };
+        match origin {
+            Origin::Environment(variable) => {
+                Self { level: "environment", variable: Some(variable), ..nowhere }
+            }
+            Origin::File { level, file, line } => {
+                let level = match level {
+                    Level::Project => "project",
+                    Level::User => "user",
+                };
+                Self { level, file: Some(file), line: Some(*line), ..nowhere }
+            }
+            Origin::Default => nowhere,
+        }
+    }
+}
+
+impl<'a> OptionObject<'a> {
+    fn of(effective: &'a Effective) -> Self {
+        Self {
+            option: effective.option.key,
+            commands: &effective.commands,
+            value: value(effective.option, &effective.values),
+            origin: OriginObject::of(&effective.origin),
+        }
+    }
+}
+
+impl<'a> PlacedBudgetObject<'a> {
+    fn of(placed: &'a PlacedBudget) -> Self {
+        Self { file: &placed.file, line: placed.line, budget: placed.budget.to_string() }
+    }
+}
+
+impl<'a> CheckSettingObject<'a> {
+    fn of(setting: &'a Setting) -> Self {
+        let value = value(setting.option, &setting.values);
+        Self { value, origin: OriginObject::of(&setting.origin) }
+    }
+}
+
+/// A value as a file would have it; null where an option has none.
+fn value(option: &ConfigOption, values: &[OsString]) -> Value {
+    let texts: Vec<String> =
+        values.iter().map(|value| value.to_string_lossy().into_owned()).collect();
+    match (option.takes, texts.as_slice()) {
+        (Takes::Switch, texts) => Value::from(texts.iter().any(|text| text == "true")),
+        (Takes::Names | Takes::Paths, _) => Value::from(texts),
+        (_, []) => Value::Null,
+        (Takes::Number, [text, ..]) => text.parse::<u64>().map_or(Value::Null, Value::from),
+        (Takes::Word | Takes::Path, [text, ..]) => Value::from(text.as_str()),
+    }
+}
+
+/// Writes the configuration as JSON.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_config(
+    configuration: &Configuration,
+    options: &[Effective],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let files = &configuration.files;
+    let of_check = |option| configuration.of_check(option).map(CheckSettingObject::of);
+    let object = ConfigObject {
+        schema: SCHEMA,
+        files: FilesObject {
+            project: files.project.as_deref(),
+            user: files.user.as_deref(),
+            looked_for: &files.looked_for,
+        },
+        options: options.iter().map(OptionObject::of).collect(),
+        check: CheckSettingsObject { baseline: of_check(&BASELINE), paths: of_check(&PATHS) },
+        budgets: configuration.budgets.iter().map(PlacedBudgetObject::of).collect(),
+    };
+    serde_json::to_writer_pretty(SafeJson(&mut *out), &object)?;
+    writeln!(out)
+}

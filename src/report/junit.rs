@@ -1,0 +1,70 @@
+//! The budgets of `check` as JUnit XML, which every CI service reads: one case for each.
+
+use std::io::{self, Write};
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use super::check_view::CheckView;
+use super::check_words::{beyond_lines, lacking_sentence, outcome_sentence, prompt_sentence};
+use super::escape::terminal_safe;
+use crate::check::{Outcome, Status};
+
+/// The name of the suite, and of the class of its cases.
+const SUITE: &str = "cachesim check";
+
+/// Writes the budgets: those that do not hold as failures, those that only warn as passed with a note,
+/// those that do not apply as skipped.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_junit(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut suite = TestSuite::new(SUITE);
+    suite.add_test_cases(view.check.outcomes.iter().map(|outcome| test_case(view, outcome)));
+    let mut report = Report::new(SUITE);
+    report.add_test_suite(suite);
+    let xml = report.to_string().map_err(io::Error::other)?;
+    out.write_all(xml.as_bytes())
+}
+
+fn test_case(view: CheckView<'_>, outcome: &Outcome) -> TestCase {
+    let sentence = terminal_safe(&outcome_sentence(outcome)).into_owned();
+    let status = match outcome.status {
+        Status::Passed | Status::Warned => TestCaseStatus::success(),
+        Status::LeftOut => {
+            let mut skipped = TestCaseStatus::skipped();
+            skipped.set_message(
+                outcome.left_out.as_ref().map(ToString::to_string).unwrap_or_default(),
+            );
+            skipped
+        }
+        Status::Failed => {
+            let mut failure = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            failure.set_type(outcome.budget.metric.name);
+            failure.set_message(sentence.clone());
+            failure.set_description(details(view, outcome).join("\n"));
+            failure
+        }
+    };
+    let mut case = TestCase::new(terminal_safe(&outcome.budget.name).into_owned(), status);
+    case.set_classname(SUITE);
+    if outcome.status == Status::Warned {
+        let mut lines = vec![format!("warns: {sentence}")];
+        lines.extend(details(view, outcome));
+        case.set_system_out(lines.join("\n"));
+    }
+    case
+}
+
+/// What a reader needs besides the figure: whose it is, what changed, and what to do.
+fn details(view: CheckView<'_>, outcome: &Outcome) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    lines.extend(outcome.budget.message.clone());
+    lines.extend(Some(lacking_sentence(outcome)).filter(|sentence| !sentence.is_empty()));
+    lines.extend(beyond_lines(view, outcome));
+    let is_about_baseline = outcome.budget.limit.needs_baseline();
+    if let Some(difference) = view.check.difference.as_ref().filter(|_| is_about_baseline) {
+        let prompts = difference.prompts.iter().take(view.top);
+        lines.extend(prompts.map(|prompt| prompt_sentence(view.now, prompt)));
+    }
+    lines.iter().map(|line| terminal_safe(line).into_owned()).collect()
+}

@@ -1,0 +1,46 @@
+//! The JSON schemas of the machine formats, by name. Those of outputs are derived from the rows and
+//! documents that are written, those of inputs stand in `schemas/`.
+
+mod config;
+mod format;
+mod values;
+mod words;
+
+pub use format::MachineFormat;
+
+pub(super) use values::Keyed;
+
+use super::break_rows::{self, BreakRow};
+use super::breaks_json::{self, BreaksObject};
+use super::check_json::{self, CheckObject};
+use super::compare_json::{self, CompareObject, StrategyLine};
+use super::config_view::{self, ConfigObject};
+use super::context_json::{self, ContextObject};
+use super::fork_json::{self, Fork};
+use super::ledger_rows::{self, LedgerRow};
+use super::lint_json::{self, Lint};
+use super::prices_view::{self, PricesObject};
+use super::report_json::{self, Report};
+use super::verify_json::{self, VerifyObject};
+
+/// Every machine format. One that is not listed here has no schema.
+#[rustfmt::skip] // a format is a line
+pub static MACHINE_FORMATS: [MachineFormat; 17] = [
+    MachineFormat::output::<Report<'_>>("report", report_json::SCHEMA, "analyze --format json", "totals by strategy, by model and by session"),
+    MachineFormat::output::<LedgerRow<'_>>("ledger", ledger_rows::SCHEMA, "analyze --format jsonl", "a line for each request and strategy"),
+    MachineFormat::output::<BreaksObject<'_>>("breaks", breaks_json::SCHEMA, "breaks --format json", "the sums of the breaks and their patterns"),
+    MachineFormat::output::<BreakRow<'_>>("break", break_rows::SCHEMA, "breaks --format jsonl", "a line for each break"),
+    MachineFormat::output::<CheckObject<'_>>("check", check_json::SCHEMA, "check --format json", "what became of each budget, and what differs from the baseline"),
+    MachineFormat::output::<CompareObject<'_>>("compare", compare_json::SCHEMA, "compare --format json", "strategies side by side"),
+    MachineFormat::output::<StrategyLine<'_>>("compare-line", compare_json::SCHEMA, "compare --format jsonl", "a line for each strategy"),
+    MachineFormat::output::<ContextObject<'_>>("context", context_json::SCHEMA, "context --format json", "what each kind of content held, and what carrying it cost"),
+    MachineFormat::output::<VerifyObject<'_>>("verify", verify_json::SCHEMA, "verify --format json", "how well the rules reproduce the record"),
+    MachineFormat::output::<Lint<'_>>("lint", lint_json::SCHEMA, "lint --format json", "what makes prefixes unstable"),
+    MachineFormat::output::<Fork<'_>>("fork", fork_json::SCHEMA, "fork --format json", "what each way to fork is charged"),
+    MachineFormat::output::<PricesObject<'_>>("prices", prices_view::SCHEMA, "prices list|show --format json", "models and their prices"),
+    MachineFormat::output::<ConfigObject<'_>>("config-show", config_view::SCHEMA, "config show --format json", "every option with its value and where it comes from"),
+    MachineFormat::made("config", "read by every command", "the configuration, cachesim.toml", config::config_schema),
+    MachineFormat::input("strategy", "read by compare --strategy", "designs of an agent's requests (TOML)", include_str!("../../../schemas/strategy.schema.json")),
+    MachineFormat::input("capture", "place; read by lint and others", "captured API requests, one a line", include_str!("../../../schemas/capture.schema.json")),
+    MachineFormat::input("bundle", "read by place and others", "prompt parts of a harness, one prompt a line", include_str!("../../../schemas/bundle.schema.json")),
+];

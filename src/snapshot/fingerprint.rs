@@ -1,0 +1,171 @@
+//! What some bytes are known by, once they are gone: their length and digest, and digests of their
+//! pieces, which tell where another version first differs.
+
+use std::fmt;
+use std::ops::Range;
+
+use blake2::Blake2b;
+use blake2::digest::Digest as _;
+use blake2::digest::consts::U8;
+
+/// A digest of bytes: the first 64 bits of their BLAKE2b.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest(pub u64);
+
+/// The digest of some bytes.
+pub(super) fn digest(bytes: &[u8]) -> Digest {
+    Digest(u64::from_be_bytes(Blake2b::<U8>::digest(bytes).into()))
+}
+
+impl fmt::Display for Digest {
+    /// Sixteen hexadecimal digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl Digest {
+    /// Reads what [`fmt::Display`] writes.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        is_hexadecimal(text, 16).then(|| u64::from_str_radix(text, 16).ok().map(Self)).flatten()
+    }
+}
+
+/// What a block is known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fingerprint {
+    /// The length of its canonical bytes.
+    pub bytes: u64,
+    /// Of its bytes, and of the role of the message that begins with it.
+    pub digest: Digest,
+}
+
+impl Fingerprint {
+    pub(super) fn of(role: &[u8], bytes: &[u8]) -> Self {
+        let mut hasher = Blake2b::<U8>::new();
+        hasher.update(role);
+        hasher.update(b"\n");
+        hasher.update(bytes);
+        let digest = Digest(u64::from_be_bytes(hasher.finalize().into()));
+        Self { bytes: bytes.len() as u64, digest }
+    }
+}
+
+/// A block is cut into so many pieces at most …
+const MOST_PIECES: usize = 64;
+
+/// … of so many bytes at least.
+const LEAST_PIECE: usize = 16;
+
+/// Digests of the pieces of a block, of equal lengths but for the last; none of a block whose pieces
+/// should not be known. A short piece could be found by trying.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pieces(pub(super) Vec<u32>);
+
+impl Pieces {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        Self(bytes.chunks(piece_length(bytes.len())).map(piece_digest).collect())
+    }
+
+    /// Where another version of a block first differs from one of `length` bytes with these pieces:
+    /// the piece with the first difference, in bytes of both. `None` where every piece is the same,
+    /// and the other version is no longer, or where no pieces are known.
+    #[must_use]
+    pub fn first_difference(&self, length: u64, other: &[u8]) -> Option<Range<u64>> {
+        let length = usize::try_from(length).ok()?;
+        if self.0.is_empty() && length > 0 {
+            return None;
+        }
+        let piece = piece_length(length);
+        let same = self
+            .0
+            .iter()
+            .enumerate()
+            .take_while(|(number, digest)| {
+                let end = ((number + 1) * piece).min(length);
+                other.get(number * piece..end).is_some_and(|bytes| piece_digest(bytes) == **digest)
+            })
+            .count();
+        let from = (same * piece).min(length);
+        if same == self.0.len() && other.len() <= length {
+            return None;
+        }
+        let to = (from + piece).min(length.max(other.len()));
+        Some(from as u64..to as u64)
+    }
+}
+
+fn piece_length(length: usize) -> usize {
+    length.div_ceil(MOST_PIECES).max(LEAST_PIECE)
+}
+
+/// A short digest is enough: it tells two versions of one piece apart, not pieces of anything.
+fn piece_digest(bytes: &[u8]) -> u32 {
+    (digest(bytes).0 >> 32) as u32
+}
+
+impl fmt::Display for Pieces {
+    /// Eight hexadecimal digits for each.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|piece| write!(f, "{piece:08x}"))
+    }
+}
+
+impl Pieces {
+    /// Reads what [`fmt::Display`] writes, for a block of `length` bytes. No pieces may be known.
+    pub(super) fn parse(text: &str, length: u64) -> Option<Self> {
+        if text.is_empty() {
+            return Some(Self::default());
+        }
+        let length = usize::try_from(length).ok()?;
+        let count = length.div_ceil(piece_length(length));
+        if !is_hexadecimal(text, count.checked_mul(8)?) {
+            return None;
+        }
+        let piece = |at: usize| u32::from_str_radix(&text[at * 8..(at + 1) * 8], 16).ok();
+        (0..count).map(piece).collect::<Option<_>>().map(Self)
+    }
+}
+
+fn is_hexadecimal(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_first_difference_is_in_the_piece_that_is_named() {
+        let text = b"a description of forty bytes, or so it is";
+        let pieces = Pieces::of(text);
+        assert_eq!(pieces.first_difference(41, text), None);
+        let mut other = *text;
+        other[20] = b'O';
+        assert_eq!(pieces.first_difference(41, &other), Some(16..32));
+        assert_eq!(pieces.first_difference(41, &[&text[..], b"!"].concat()), Some(41..42));
+        assert_eq!(pieces.first_difference(41, &text[..33]), Some(32..41));
+        assert_eq!(Pieces::of(b"").first_difference(0, b""), None);
+        assert_eq!(Pieces::of(b"").first_difference(0, b"abc"), Some(0..3));
+    }
+
+    proptest! {
+        #[test]
+        fn every_change_lies_in_its_piece(
+            bytes in prop::collection::vec(any::<u8>(), 1..3_000),
+            at in any::<prop::sample::Index>(),
+        ) {
+            let at = at.index(bytes.len());
+            let mut other = bytes.clone();
+            other[at] ^= 1;
+            let pieces = Pieces::of(&bytes);
+            let length = bytes.len() as u64;
+            let range = pieces.first_difference(length, &other).expect("a difference");
+            prop_assert!(range.contains(&(at as u64)));
+            prop_assert!(range.end - range.start <= length.div_ceil(64).max(16));
+            prop_assert_eq!(Pieces::parse(&pieces.to_string(), length), Some(pieces));
+        }
+    }
+}

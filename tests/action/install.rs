@@ -1,0 +1,114 @@
+//! Where the program comes from: a build, a download, or what is there, each with programs on the PATH
+//! that stand in for `cargo` and `gh`.
+
+use super::program::{script, stand_in};
+use super::runner::{Run, Runner};
+
+/// A runner with a configuration, on whose PATH is the stand-in, under another name.
+fn runner() -> Runner {
+    let runner = Runner::new().with_file("cachesim.toml", "");
+    stand_in(&runner.path());
+    runner
+}
+
+/// A `gh` that puts an archive with the stand-in, and this as its checksum, where they are wanted.
+fn runner_with_release(checksum: &str) -> Runner {
+    let runner = runner();
+    let gh = format!(
+        r#"#!/bin/bash
+set -euo pipefail
+here="$(dirname "$0")"
+printf '%s\n' "$@" >"$here/asked"
+archive= folder=
+while (($#)); do
+    case "$1" in
+    --pattern) if [[ $2 != *.sha256 ]]; then archive="$2"; fi ;;
+    --dir) folder="$2" ;;
+    esac
+    shift
+done
+cp "$here/stand-in" "$here/cachesim"
+tar -czf "$folder/$archive" -C "$here" cachesim
+rm "$here/cachesim"
+(cd "$folder" && {checksum} "$archive" >"$archive.sha256")
+"#
+    );
+    script(&runner.path(), "gh", &gh);
+    runner
+}
+
+const SUM: &str = "\"$(type -P sha256sum || echo shasum -a 256)\"";
+
+fn passes(run: &Run) {
+    assert_eq!((run.output("verdict"), run.failed), ("pass", None), "{}", run.log);
+    assert!(run.log.contains("cachesim 0.0.0"), "the log says which version it is");
+}
+
+#[test]
+fn a_program_on_the_path_is_used_by_its_name() {
+    passes(&runner().with("install", "none").with("binary", "stand-in").run());
+}
+
+#[test]
+fn a_program_of_the_workspace_is_found_from_any_working_directory() {
+    let runner = runner()
+        .with_file("below/cachesim.toml", "")
+        .with("install", "none")
+        .with("binary", "./stand-in")
+        .with("working-directory", "below");
+    stand_in(&runner.workspace());
+    passes(&runner.run());
+}
+
+#[test]
+fn a_build_is_of_the_action_and_is_kept_under_a_key() {
+    let runner = runner();
+    let cargo = r#"#!/bin/bash
+set -euo pipefail
+[[ "$*" == "install --locked --path . --root "* && $PWD == "${GITHUB_ACTION_PATH%/}" ]]
+mkdir -p "${*: -1}/bin"
+cp "$(dirname "$0")/stand-in" "${*: -1}/bin/cachesim"
+"#;
+    script(&runner.path(), "cargo", cargo);
+    script(&runner.path(), "rustc", "#!/bin/bash\necho rustc 1.88.0\n");
+    let run = runner.run();
+    passes(&run);
+    let cache = run.given("actions/cache@");
+    assert!(cache["path"].ends_with("/cachesim/install"), "{cache:?}");
+    let hash = cache["key"].strip_prefix("cachesim-Linux-X64-own-").expect("a key of the runner");
+    assert!(hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()), "{hash}");
+}
+
+#[test]
+fn a_download_is_of_the_release_of_the_action() {
+    let runner = runner_with_release(SUM).with("install", "download");
+    let asked = runner.path().join("asked");
+    let run = runner.run();
+    passes(&run);
+    let asked = std::fs::read_to_string(asked).expect("gh was called");
+    assert!(
+        asked.starts_with("release\ndownload\nv0.1.0\n--repo\ngit.example/OWNER/cachesim\n"),
+        "{asked}"
+    );
+}
+
+#[test]
+fn a_damaged_download_is_refused() {
+    let run = runner_with_release("echo 00ff").with("install", "download").run();
+    assert_eq!(run.failed, Some(2));
+    assert!(run.commands[0].contains("is damaged: its SHA-256 is "), "{:?}", run.commands);
+    assert!(run.commands[0].ends_with(", not 00ff"), "{:?}", run.commands);
+}
+
+#[test]
+fn a_release_that_is_not_there_is_named() {
+    let runner = runner().with("install", "download");
+    script(&runner.path(), "gh", "#!/bin/bash\nexit 1\n");
+    let run = runner.run();
+    assert_eq!(run.failed, Some(2));
+    assert!(
+        run.commands[0].contains("OWNER/cachesim has no release v0.1.0 with cachesim-"),
+        "{:?}",
+        run.commands
+    );
+}
