@@ -6,6 +6,7 @@ mod figure;
 mod outcome;
 mod pairing;
 mod prompt_change;
+mod question;
 mod result;
 mod turn_change;
 

@@ -2,8 +2,9 @@
 
 use super::difference::Difference;
 use super::figure::Unknown;
-use super::outcome::{Outcome, Sides, Status};
+use super::outcome::{self, Outcome, Status};
 use super::pairing::Pairing;
+use super::question::Sides;
 use crate::budget::Budget;
 use crate::capture::WireTree;
 use crate::snapshot::{Figures, Snapshot};
@@ -149,7 +150,7 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
     }
     let sides = Sides { now, before: before.zip(pairing.as_ref()), strategy };
     let outcomes =
-        budgets.iter().map(|budget| outcome(&sides, budget)).collect::<Result<Vec<_>, _>>()?;
+        budgets.iter().map(|budget| outcome(sides, budget)).collect::<Result<Vec<_>, _>>()?;
     if outcomes.iter().all(|outcome| outcome.status == Status::LeftOut) {
         return Err(CheckError::NothingChecked);
     }
@@ -181,12 +182,12 @@ fn total(now: &Snapshot, strategy: &str) -> Option<Figures> {
     Figures::sum(now.sessions.iter().filter_map(|session| session.totals[column].as_ref()))
 }
 
-fn outcome(sides: &Sides<'_>, budget: &Budget) -> Result<Outcome, CheckError> {
+fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<Outcome, CheckError> {
     let name = budget.name.clone();
     if budget.limit.needs_baseline() && sides.before.is_none() {
         return Err(CheckError::NoBaseline { name });
     }
-    match sides.outcome(budget) {
+    match outcome::outcome(sides, budget) {
         Ok(outcome) => Ok(outcome),
         Err(problem) if budget.is_default && problem.is_inapplicable() => {
             Ok(Outcome::left_out(budget, problem))

@@ -195,6 +195,9 @@ mod tests {
             "not JSON at all, but words",
             "1e5 and 12.50",
             "]]]}",
+            // By chance these went on like a literal.
+            "nn1}  \"\":é é  .\"]\"2\"unfn}é]f\"",
+            "nun\"{c0\":.e2{-{tf,é{",
         ] {
             let line = line.replace(r"\\", r"\").into_bytes();
             let after = redacted(&line);

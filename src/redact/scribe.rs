@@ -25,6 +25,9 @@ pub enum ToolNames {
 /// What a tool of an MCP server is known by.
 const MCP: &str = "mcp__";
 
+/// The letters of `true`, `false` and `null`, and of exponents.
+const LETTERS: &[u8] = b"truefalsnE";
+
 /// A replacement that would be known where it stands is replaced again, so often at most.
 const MOST_STEPS: usize = 64;
 
@@ -78,11 +81,12 @@ impl Scribe<'_> {
         }
     }
 
-    /// Text outside of strings, which must not begin like a literal or the exponent of JSON.
+    /// Text outside of strings. It must not begin like a literal of JSON, go on with one that has begun
+    /// in front of it, or be an exponent.
     pub(super) fn bare(&mut self, text: &mut [u8]) {
         self.edit_plain(text, |replacer, text| {
             replacer.mapping.text(text);
-            if let Some(first @ (b't' | b'f' | b'n' | b'e' | b'E')) = text.first_mut() {
+            if let Some(first) = text.first_mut().filter(|first| LETTERS.contains(first)) {
                 *first = b'x';
             }
         });

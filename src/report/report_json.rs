@@ -14,7 +14,7 @@ use crate::conversation::{History, RequestIndex};
 use crate::input::Kind as DiagnosticKind;
 use crate::ledger::{Ledger, Row, Selection, Session, Totals};
 use crate::pricing::PriceTable;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Figures, Snapshot};
 use crate::units::{Picodollars, Tokens};
 
 pub(super) const SCHEMA: &str = "cachesim.report/v1";
@@ -120,8 +120,8 @@ struct SessionTotals<'a> {
 /// Totals with their strategies' names, in the order of the strategies.
 #[derive(JsonSchema)]
 #[schemars(transparent)]
-struct ByStrategy<'a>(
-    #[schemars(with = "BTreeMap<&'a str, TotalsObject>")] Vec<(&'a str, TotalsObject)>,
+pub(super) struct ByStrategy<'a>(
+    #[schemars(with = "BTreeMap<&'a str, TotalsObject>")] pub(super) Vec<(&'a str, TotalsObject)>,
 );
 
 impl Serialize for ByStrategy<'_> {
@@ -183,6 +183,26 @@ impl From<Totals> for TotalsObject {
             requests_without_output: totals.without_output,
             invalid_requests: totals.refused,
             unrecorded_requests: totals.unrecorded,
+        }
+    }
+}
+
+impl From<&Figures> for TotalsObject {
+    /// Of one request; what a snapshot does not count apart is zero, and left out.
+    fn from(figures: &Figures) -> Self {
+        Self {
+            requests: figures.requests,
+            input_tokens: figures.input,
+            cache_read_input_tokens: figures.read,
+            ephemeral_5m_input_tokens: figures.write_5m,
+            ephemeral_1h_input_tokens: figures.write_1h,
+            output_tokens: figures.output,
+            cost_usd: figures.known_cost(),
+            added_requests: 0,
+            unpriced_requests: figures.unpriced,
+            requests_without_output: 0,
+            invalid_requests: 0,
+            unrecorded_requests: 0,
         }
     }
 }

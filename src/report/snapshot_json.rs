@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use super::report_json::is_zero;
+use super::report_json::ByStrategy;
 use crate::breaks::Cause;
 use crate::capture::Part;
 use crate::lint::{Rule, Severity};
-use crate::snapshot::{Block, Figures, LintCount, Snapshot, Turn, TurnBreak, TurnMarker};
+use crate::snapshot::{Block, LintCount, Snapshot, Turn, TurnBreak, TurnMarker};
 use crate::ttl::Ttl;
 use crate::units::{Millis, Picodollars, Tokens};
 
@@ -31,7 +31,7 @@ pub(super) struct TurnObject<'a> {
     #[schemars(with = "Millis")]
     start: String,
     /// The sums of its rows under each strategy that it is recorded under.
-    totals: TurnTotals<'a>,
+    totals: ByStrategy<'a>,
     /// The break, where it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     r#break: Option<BreakObject>,
@@ -44,56 +44,6 @@ pub(super) struct TurnObject<'a> {
     /// The markers of its prompt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     markers: Vec<MarkerObject>,
-}
-
-/// Figures with their strategies' names, in the order of the strategies.
-#[derive(JsonSchema)]
-#[schemars(transparent)]
-struct TurnTotals<'a>(
-    #[schemars(with = "BTreeMap<&'a str, FiguresObject>")] Vec<(&'a str, FiguresObject)>,
-);
-
-impl Serialize for TurnTotals<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, figures)| (name, figures)))
-    }
-}
-
-/// The sum of some rows.
-#[derive(JsonSchema, Serialize)]
-pub(super) struct FiguresObject {
-    /// Requests.
-    requests: u64,
-    /// Tokens sent in full.
-    input_tokens: Tokens,
-    /// Tokens read from cache.
-    cache_read_input_tokens: Tokens,
-    /// Tokens written to cache for five minutes.
-    ephemeral_5m_input_tokens: Tokens,
-    /// Tokens written to cache for an hour.
-    ephemeral_1h_input_tokens: Tokens,
-    /// Tokens of output.
-    output_tokens: Tokens,
-    /// The cost; null where the model has no price.
-    cost_usd: Option<Picodollars>,
-    /// Requests with a row that has no price.
-    #[serde(skip_serializing_if = "is_zero")]
-    unpriced_requests: u64,
-}
-
-impl From<&Figures> for FiguresObject {
-    fn from(figures: &Figures) -> Self {
-        Self {
-            requests: figures.requests,
-            input_tokens: figures.input,
-            cache_read_input_tokens: figures.read,
-            ephemeral_5m_input_tokens: figures.write_5m,
-            ephemeral_1h_input_tokens: figures.write_1h,
-            output_tokens: figures.output,
-            cost_usd: figures.known_cost(),
-            unpriced_requests: figures.unpriced,
-        }
-    }
 }
 
 /// A request that read less than it could have.
@@ -148,7 +98,7 @@ impl<'a> TurnObject<'a> {
             file: &turn.file,
             line: turn.line,
             start: turn.start.to_string(),
-            totals: TurnTotals(figures),
+            totals: ByStrategy(figures),
             r#break: turn.broken.as_ref().map(BreakObject::from),
             block: turn.block.map(|block| block.0),
             front: turn.front.map(|block| block.0),

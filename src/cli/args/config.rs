@@ -10,13 +10,17 @@ pub(super) const CONFIG_NOTES: &str = "\
 A value on the command line holds over the environment (CACHESIM_JOBS for --jobs), that over the
 project's file, that over the user's, and that over the program's default.";
 
+// In words of the documentation the variable would have to stand in quotes, which help shows.
+const CONFIG_HELP: &str = "\
+The project's configuration [default: $CACHESIM_CONFIG, or the nearest cachesim.toml in this folder or \
+above]";
+
 /// Which configuration is read, of all commands.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Configuration")]
 pub(in crate::cli) struct ConfigurationArgs {
-    /// The project's configuration [default: $`CACHESIM_CONFIG`, or the nearest cachesim.toml in this
-    /// folder or above]
-    #[arg(long, global = true, value_name = "FILE")]
+    /// The project's configuration.
+    #[arg(long, global = true, value_name = "FILE", help = CONFIG_HELP)]
     pub(in crate::cli) config: Option<PathBuf>,
     /// Look for no configuration file, neither the project's nor the user's
     #[arg(long, global = true)]

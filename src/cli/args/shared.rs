@@ -11,12 +11,16 @@ use crate::conversation::ReadOptions;
 use crate::prompt::SharedPrefix;
 use crate::strategy::Assumptions;
 
+// In words of the documentation the variable would have to stand in quotes, which help shows.
+const PATHS_HELP: &str = "\
+Files, folders (walked for *.jsonl, also .gz and .zst), or - for standard input [default: projects/ in \
+$CLAUDE_CONFIG_DIR or ~/.claude]";
+
 /// Where the requests come from.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InputArgs {
-    /// Files, folders (walked for *.jsonl, also .gz and .zst), or - for standard input
-    /// [default: projects/ in $`CLAUDE_CONFIG_DIR` or ~/.claude]
-    #[arg(value_name = "PATH")]
+    /// The files and folders.
+    #[arg(value_name = "PATH", help = PATHS_HELP)]
     pub(in crate::cli) paths: Vec<PathBuf>,
     /// Report requests from this moment on: YYYY-MM-DD or RFC 3339
     #[arg(long, value_name = "TIME")]
