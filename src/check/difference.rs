@@ -28,10 +28,22 @@ pub struct SessionChange {
 }
 
 impl SessionChange {
+    /// What it cost; `None` without a price or a record.
+    #[must_use]
+    pub fn cost_before(&self) -> Option<Picodollars> {
+        self.before?.known_cost()
+    }
+
+    /// What it costs now.
+    #[must_use]
+    pub fn cost_now(&self) -> Option<Picodollars> {
+        self.now?.known_cost()
+    }
+
     /// What it costs more; `None` where a cost is unknown.
     #[must_use]
     pub fn difference(&self) -> Option<Picodollars> {
-        Some(self.now?.known_cost()?.minus(self.before?.known_cost()?))
+        Some(self.cost_now()?.minus(self.cost_before()?))
     }
 
     /// Whether nothing of it differs.

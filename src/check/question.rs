@@ -67,6 +67,8 @@ struct Earlier<'a> {
     snapshot: &'a Snapshot,
     pairing: &'a Pairing,
     view: View<'a>,
+    /// What is selected of the sessions that the run has, too.
+    selected: Vec<Selected<'a>>,
 }
 
 impl<'a> Question<'a> {
@@ -75,7 +77,8 @@ impl<'a> Question<'a> {
         let before = sides.before.filter(|_| budget.limit.needs_baseline());
         let earlier = before.map(|(snapshot, pairing)| {
             let view = View::new(snapshot, budget, sides.strategy)?;
-            Ok(Earlier { snapshot, pairing, view })
+            let selected = view.selected(pairing.pairs.iter().map(|pair| pair.before))?;
+            Ok(Earlier { snapshot, pairing, view, selected })
         });
         let earlier = earlier.transpose()?;
         let selected = match &earlier {
@@ -99,7 +102,7 @@ impl<'a> Question<'a> {
     pub(super) fn lacking(&self) -> Result<(u64, u64), Unknown> {
         let mut lacking = lacking_of(self.budget, &self.view, &self.selected)?;
         if let Some(earlier) = &self.earlier {
-            let before = lacking_of(self.budget, &earlier.view, &earlier.selected()?)?;
+            let before = lacking_of(self.budget, &earlier.view, &earlier.selected)?;
             lacking = (lacking.0 + before.0, lacking.1 + before.1);
         }
         Ok(lacking)
@@ -107,7 +110,7 @@ impl<'a> Question<'a> {
 
     fn total(&self) -> Result<Candidate, Unknown> {
         let now = self.view.total(&self.selected)?;
-        let before = self.earlier.as_ref().map(|earlier| earlier.view.total(&earlier.selected()?));
+        let before = self.earlier.as_ref().map(|earlier| earlier.view.total(&earlier.selected));
         Ok(Candidate { session: 0, turn: None, now, before: before.transpose()? })
     }
 
@@ -158,11 +161,6 @@ impl<'a> Question<'a> {
 }
 
 impl<'a> Earlier<'a> {
-    /// What is selected of the sessions that the run has, too.
-    fn selected(&self) -> Result<Vec<Selected<'a>>, Unknown> {
-        self.view.selected(self.pairing.pairs.iter().map(|pair| pair.before))
-    }
-
     /// The figure of the session that one of the run is.
     fn session(&self, now: usize) -> Result<Decimal, Unknown> {
         let before = self.pairing.before(now).ok_or(Unknown::NothingSelected)?;

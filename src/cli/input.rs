@@ -83,6 +83,9 @@ pub(super) fn refuse_inputs(
     output: &OutputArgs,
     exports: &[&Path],
 ) -> Result<(), CliError> {
+    if exports.is_empty() {
+        return Ok(());
+    }
     let discovered = discovered(input, output)?;
     exports.iter().try_for_each(|path| refuse_to_overwrite(&discovered, path, "--export"))
 }

@@ -14,7 +14,7 @@ use crate::check::{
     Difference, Exceeded, MatchedBy, Outcome, PromptChangeKind, PromptDifference, SessionChange,
     Status, TurnChange, Verdict,
 };
-use crate::snapshot::{Figures, Session, Snapshot};
+use crate::snapshot::{Session, Snapshot};
 use crate::units::{Picodollars, Tokens};
 
 pub(super) const SCHEMA: &str = "cachesim.check/v1";
@@ -410,13 +410,12 @@ fn session_object<'a>(
     change: &'a SessionChange,
 ) -> SessionObject<'a> {
     let (new, old) = (&now.sessions[change.pair.now], &before.sessions[change.pair.before]);
-    let cost = |figures: Option<Figures>| figures.and_then(|figures| figures.known_cost());
     SessionObject {
         session_id: &new.id,
         baseline_session_id: &old.id,
         matched_by: change.pair.by.name(),
-        cost_before_usd: cost(change.before),
-        cost_usd: cost(change.now),
+        cost_before_usd: change.cost_before(),
+        cost_usd: change.cost_now(),
         difference_usd: change.difference(),
         turns: change.turns.iter().map(|turn| turn_object(new, old, turn)).collect(),
     }

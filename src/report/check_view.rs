@@ -11,7 +11,7 @@ use crate::check::{Check, Difference, Outcome, SessionChange, Status, Verdict};
 use crate::conversation::History;
 use crate::lint::Finding;
 use crate::pricing::PriceTable;
-use crate::snapshot::{Figures, Session, Snapshot};
+use crate::snapshot::{Session, Snapshot};
 use crate::units::Picodollars;
 
 /// What is held against what.
@@ -259,8 +259,7 @@ fn sessions(view: CheckView<'_>, changed: &[&SessionChange]) -> Grid {
         ("mostly", Align::Wrapped),
     ]);
     for session in changed.iter().take(view.top) {
-        let cost = |figures: Option<Figures>| figures.and_then(|figures| figures.known_cost());
-        let (before, now) = (cost(session.before), cost(session.now));
+        let (before, now) = (session.cost_before(), session.cost_now());
         grid.add(vec![
             session_name(&view.now.sessions[session.pair.now]),
             session.pair.by.name().to_owned(),

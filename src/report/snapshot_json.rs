@@ -160,6 +160,10 @@ pub(super) struct LintObject {
 
 impl From<&LintCount> for LintObject {
     fn from(count: &LintCount) -> Self {
-        Self { rule: count.rule.name(), severity: count.severity.name(), findings: count.findings }
+        Self {
+            rule: count.rule.name(),
+            severity: count.rule.severity().name(),
+            findings: count.findings,
+        }
     }
 }

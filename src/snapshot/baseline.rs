@@ -202,7 +202,7 @@ fn lint_count(lint: &LintDocument) -> Result<LintCount, BaselineError> {
     if lint.findings > MOST_COUNT {
         return Err(damaged("figures that no session has"));
     }
-    Ok(LintCount { rule, severity: rule.severity(), findings: lint.findings })
+    Ok(LintCount { rule, findings: lint.findings })
 }
 
 fn blocks(documents: Vec<BlockDocument>) -> Result<Blocks, BaselineError> {

@@ -45,9 +45,7 @@ fn lint_counts(findings: &[Finding]) -> Vec<LintCount> {
     for finding in findings {
         *counts.entry(finding.rule).or_default() += 1;
     }
-    let count =
-        |(rule, findings): (Rule, u64)| LintCount { rule, severity: rule.severity(), findings };
-    counts.into_iter().map(count).collect()
+    counts.into_iter().map(|(rule, findings)| LintCount { rule, findings }).collect()
 }
 
 struct Recorder<'a> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::block::{BlockId, Blocks};
 use crate::breaks::Cause;
 use crate::ledger::Row;
-use crate::lint::{Rule, Severity};
+use crate::lint::Rule;
 use crate::ttl::Ttl;
 use crate::units::{Millis, Picodollars, Tokens};
 
@@ -32,8 +32,6 @@ pub struct Snapshot {
 pub struct LintCount {
     /// The rule.
     pub rule: Rule,
-    /// How much it matters.
-    pub severity: Severity,
     /// At how many places of the prompts.
     pub findings: u64,
 }

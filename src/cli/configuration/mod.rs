@@ -5,6 +5,7 @@ mod accept;
 mod apply;
 mod locate;
 
+use std::cell::LazyCell;
 use std::env;
 
 use clap::{CommandFactory, FromArgMatches};
@@ -18,7 +19,8 @@ use crate::config::{
 
 /// Reads the configuration that the command line and the environment ask for.
 pub(super) fn read(args: &ConfigurationArgs) -> Result<Configuration, CliError> {
-    let command = Cli::command();
+    // Most runs have nothing to check.
+    let command = LazyCell::new(Cli::command);
     let accepts = |option: &ConfigOption, text: &str| accept::accept(&command, option, text);
     let located = locate::locate(args);
     let home = env::home_dir();
