@@ -26,6 +26,7 @@ mod management;
 mod mutation;
 mod naive;
 mod orderings;
+mod output_files;
 mod outputs;
 mod pages;
 mod placement;

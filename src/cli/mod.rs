@@ -9,6 +9,7 @@ mod gate;
 mod input;
 mod moment;
 mod output;
+mod output_file;
 mod prepared;
 mod pricing;
 mod strategies;

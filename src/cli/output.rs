@@ -1,12 +1,13 @@
 //! Where the output goes and how wide it is.
 
 use std::env;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::fs;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
 use super::args::{ColorArg, OutputArgs};
 use super::error::CliError;
+use super::output_file::OutputFile;
 use crate::report::{Document, TextStyle};
 
 /// The width where there is no terminal, so that logs are reproducible.
@@ -20,46 +21,16 @@ pub(super) fn say(text: &str) {
     let _ignored = writeln!(anstream::stderr(), "cachesim: {text}");
 }
 
-/// A file whose old content goes with the first write. One that was not there before, and to which
-/// nothing was written for an error, is not there afterwards.
-struct Replacing {
-    file: File,
-    is_empty: bool,
-    /// The file, while it is new and nothing is known to be finished.
-    unfinished: Option<PathBuf>,
-}
-
-impl Drop for Replacing {
-    fn drop(&mut self) {
-        if let Some(path) = self.unfinished.take().filter(|_| !self.is_empty) {
-            // What cannot be removed stays, as an empty file.
-            let _ignored = fs::remove_file(path);
-        }
-    }
-}
-
-impl Write for Replacing {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.is_empty {
-            // Devices and pipes have no old content.
-            if self.file.metadata()?.is_file() {
-                self.file.set_len(0)?;
-            }
-            self.is_empty = true;
-        }
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.unfinished = None;
-        self.file.flush()
-    }
-}
-
 /// An open output.
 pub(super) struct Output {
-    writer: Box<dyn Write>,
+    writer: Writer,
     style: TextStyle,
+}
+
+enum Writer {
+    Standard(BufWriter<StdoutLock<'static>>),
+    /// A file, and the path that it was asked for by.
+    File(BufWriter<OutputFile>, PathBuf),
 }
 
 impl Output {
@@ -70,49 +41,57 @@ impl Output {
         }
         let is_terminal = io::stdout().is_terminal();
         let style = TextStyle { width: width(is_terminal), bold: bold(args.color, is_terminal) };
-        Ok(Self { writer: Box::new(BufWriter::new(io::stdout().lock())), style })
+        Ok(Self { writer: Writer::Standard(BufWriter::new(io::stdout().lock())), style })
     }
 
-    /// Opens a file.
+    /// Opens a file, which is replaced when everything is written.
     pub(super) fn to_file(path: &Path, color: ColorArg) -> Result<Self, CliError> {
-        let is_new = !path.exists();
-        // Emptied only when there is something to write: what stands there outlives an error.
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(|source| CliError::OutputFile { path: path.to_owned(), source })?;
-        let writer = Box::new(BufWriter::new(Replacing {
-            file,
-            is_empty: false,
-            unfinished: is_new.then(|| path.to_owned()),
-        }));
+        let file = OutputFile::open(path).map_err(|source| failed(path, source))?;
         let style = TextStyle { width: width(false), bold: bold(color, false) };
-        Ok(Self { writer, style })
+        Ok(Self { writer: Writer::File(BufWriter::new(file), path.to_owned()), style })
     }
 
-    pub(super) fn text(mut self, document: &Document) -> Result<(), CliError> {
-        self.writer.write_all(document.to_text(self.style).as_bytes())?;
-        self.close()
+    /// The file that is replaced, without links; `None` of streams and devices.
+    pub(super) fn place(&self) -> Option<&Path> {
+        match &self.writer {
+            Writer::Standard(_) => None,
+            Writer::File(file, _) => file.get_ref().place(),
+        }
     }
 
-    pub(super) fn markdown(mut self, document: &Document) -> Result<(), CliError> {
-        self.writer.write_all(document.to_markdown().as_bytes())?;
-        self.close()
+    pub(super) fn text(self, document: &Document) -> Result<(), CliError> {
+        let text = document.to_text(self.style);
+        self.write(|out| out.write_all(text.as_bytes()))
+    }
+
+    pub(super) fn markdown(self, document: &Document) -> Result<(), CliError> {
+        self.write(|out| out.write_all(document.to_markdown().as_bytes()))
     }
 
     pub(super) fn write(
-        mut self,
+        self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), CliError> {
-        write(&mut self.writer)?;
-        self.close()
+        match self.writer {
+            Writer::Standard(mut out) => {
+                write(&mut out)?;
+                Ok(out.flush()?)
+            }
+            Writer::File(mut file, path) => {
+                write(&mut file)?;
+                finish(file).map_err(|source| failed(&path, source))
+            }
+        }
     }
+}
 
-    fn close(mut self) -> Result<(), CliError> {
-        Ok(self.writer.flush()?)
-    }
+/// Writes what is buffered, and puts the file in its place.
+pub(super) fn finish(file: BufWriter<OutputFile>) -> io::Result<()> {
+    file.into_inner()?.finish()
+}
+
+fn failed(path: &Path, source: io::Error) -> CliError {
+    CliError::OutputFile { path: path.to_owned(), source }
 }
 
 /// Writes files into a folder, which is made where it is missing.
@@ -120,11 +99,15 @@ pub(super) fn write_files(
     folder: &Path,
     files: impl IntoIterator<Item = (String, Vec<u8>)>,
 ) -> Result<(), CliError> {
-    let fail = |path: &Path, source| CliError::OutputFile { path: path.to_owned(), source };
-    fs::create_dir_all(folder).map_err(|source| fail(folder, source))?;
+    fs::create_dir_all(folder).map_err(|source| failed(folder, source))?;
     for (name, bytes) in files {
         let path = folder.join(name);
-        fs::write(&path, bytes).map_err(|source| fail(&path, source))?;
+        let write = || {
+            let mut file = OutputFile::open(&path)?;
+            file.write_all(&bytes)?;
+            file.finish()
+        };
+        write().map_err(|source| failed(&path, source))?;
     }
     Ok(())
 }
@@ -143,8 +126,8 @@ fn bold(color: ColorArg, is_terminal: bool) -> bool {
         ColorArg::Always => true,
         ColorArg::Never => false,
         ColorArg::Auto => {
-            let is_refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-                || env::var_os("TERM").is_some_and(|term| term == "dumb");
+            let is_refused =
+                env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) || is_dumb();
             let is_forced = env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
             (is_terminal || is_forced) && !is_refused
         }

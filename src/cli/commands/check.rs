@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::breaks::{self, Breaks};
 use crate::budget::{Budget, defaults};
@@ -80,15 +80,17 @@ fn budgets(configuration: &Configuration, has_baseline: bool) -> Vec<Budget> {
 fn outputs(args: &CheckArgs) -> Result<Vec<(CheckFormat, Output)>, CliError> {
     let paths: Vec<&Path> = args.export.iter().map(|export| export.path.as_path()).collect();
     refuse_inputs(&args.input, &args.output, &paths)?;
-    let mut outputs = vec![(args.format, Output::open(&args.output)?)];
-    let mut known = HashSet::from([fs::canonicalize(&args.output.output).ok()]);
+    let output = Output::open(&args.output)?;
+    let mut known: HashSet<PathBuf> = output.place().map(Path::to_owned).into_iter().collect();
+    let mut outputs = vec![(args.format, output)];
     for export in &args.export {
-        outputs.push((export.format, Output::to_file(&export.path, args.output.color)?));
-        if !known.insert(fs::canonicalize(&export.path).ok()) {
+        let output = Output::to_file(&export.path, args.output.color)?;
+        if output.place().is_some_and(|place| !known.insert(place.to_owned())) {
             let path = export.path.display();
             let message = format!("--export: {path} is an output already; give another file");
             return Err(CliError::Usage(message));
         }
+        outputs.push((export.format, output));
     }
     Ok(outputs)
 }

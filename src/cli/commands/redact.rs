@@ -1,14 +1,15 @@
 //! `cachesim redact`.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::RedactArgs;
 use crate::cli::error::CliError;
 use crate::cli::input::name_damage;
-use crate::cli::output::say;
+use crate::cli::output::{finish, say};
+use crate::cli::output_file::OutputFile;
 use crate::input::{Diagnostics, Kind, Location, Source, discover};
 use crate::redact::{Extent, Redaction, Survey};
 use crate::report::{counted, grouped};
@@ -31,6 +32,16 @@ enum Target {
     Folder(PathBuf),
 }
 
+impl Target {
+    /// A single file is opened before the long work, so that a bad path fails early.
+    fn open(&self) -> Result<Option<OutputFile>, CliError> {
+        match self {
+            Self::File(path) => Ok(Some(open(path)?)),
+            Self::StandardOutput | Self::Folder(_) => Ok(None),
+        }
+    }
+}
+
 /// What was done.
 #[derive(Default)]
 struct Sums {
@@ -46,13 +57,14 @@ pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
     let mut diagnostics = Diagnostics::default();
     let inputs = inputs(args, &mut diagnostics)?;
     refuse_to_overwrite(args, &inputs, &target)?;
+    let opened = target.open()?;
     let mut survey = Survey::default();
     let readable = surveyed(inputs, &mut survey, &mut diagnostics);
     if !args.output.quiet {
         name_damage(&diagnostics, args.output.verbose);
     }
     let redaction = survey.finish(args.tool_names());
-    let sums = write_all(&readable, &redaction, &target, args.inputs.len())?;
+    let sums = write_all(&readable, &redaction, &target, opened, args.inputs.len())?;
     if !args.output.quiet {
         say(&format!(
             "redacted {} and {} bytes in {}; {} strings were looked at. Lengths, times and {} stay",
@@ -200,6 +212,7 @@ fn write_all(
     inputs: &[Input],
     redaction: &Redaction,
     target: &Target,
+    mut opened: Option<OutputFile>,
     arguments: usize,
 ) -> Result<Sums, CliError> {
     if inputs.is_empty() {
@@ -215,10 +228,11 @@ fn write_all(
                 out.flush()?;
                 extent
             }
-            Target::File(path) => write_file(input, redaction, path)?,
+            Target::File(path) => write_file(input, redaction, path, opened.take())?,
             Target::Folder(folder) => {
                 let label = redaction.label(&input.source.label);
-                write_file(input, redaction, &placed(folder, &label, input.argument, arguments))?
+                let path = placed(folder, &label, input.argument, arguments);
+                write_file(input, redaction, &path, None)?
             }
         };
         if extent.bytes != input.surveyed {
@@ -246,13 +260,22 @@ fn placed(folder: &Path, label: &str, argument: usize, arguments: usize) -> Path
     folder.join(format!("{:0width$}", argument + 1)).join(label)
 }
 
+/// Opens a file, in a folder that is made where it is missing.
+fn open(path: &Path) -> Result<OutputFile, CliError> {
+    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+    let file = folder.and_then(|()| OutputFile::open(path));
+    file.map_err(|source| CliError::OutputFile { path: path.to_owned(), source })
+}
+
 /// Writes a file, compressed as its ending says.
-fn write_file(input: &Input, redaction: &Redaction, path: &Path) -> Result<Extent, CliError> {
+fn write_file(
+    input: &Input,
+    redaction: &Redaction,
+    path: &Path,
+    opened: Option<OutputFile>,
+) -> Result<Extent, CliError> {
     let failed = |source| CliError::OutputFile { path: path.to_owned(), source };
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(failed)?;
-    }
-    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+    let mut file = BufWriter::new(opened.map_or_else(|| open(path), Ok)?);
     let written = match path.extension().and_then(|ending| ending.to_str()) {
         Some("gz") => {
             let mut out = flate2::write::GzEncoder::new(&mut file, flate2::Compression::default());
@@ -268,6 +291,6 @@ fn write_file(input: &Input, redaction: &Redaction, path: &Path) -> Result<Exten
         _ => redaction.write(&input.source, &mut file),
     };
     let extent = written.map_err(failed)?;
-    file.flush().map_err(failed)?;
+    finish(file).map_err(failed)?;
     Ok(extent)
 }
