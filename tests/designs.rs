@@ -47,7 +47,7 @@ pub(crate) fn read_bytes(lines: &[String]) -> History {
 }
 
 fn read_counted(lines: &[String], counting: TokenCounting, keeps_bytes: bool) -> History {
-    read_with(lines, ReadOptions { counting, keeps_bytes, global_scope: None })
+    read_with(lines, ReadOptions { counting, keeps_bytes, ..ReadOptions::default() })
 }
 
 fn read_with(lines: &[String], options: ReadOptions) -> History {
@@ -322,8 +322,10 @@ fn a_bundle_is_placed_with_scopes_or_without() {
     let bundles = [bundle(0, "1", "a"), bundle(1, "2", "b")];
     let placed = |global_scope| {
         let counting = TokenCounting::Bytes(NonZeroU64::MIN);
-        let history =
-            read_with(&bundles, ReadOptions { counting, keeps_bytes: true, global_scope });
+        let history = read_with(
+            &bundles,
+            ReadOptions { global_scope, counting, keeps_bytes: true, ..ReadOptions::default() },
+        );
         let [as_sent, _] = traces(&history, AS_SENT);
         simulate(&as_sent, &RULES).iter().map(figures).collect::<Vec<_>>()
     };

@@ -37,6 +37,7 @@ mod redact;
 mod rollouts;
 mod schemas;
 mod strategies;
+mod titles;
 
 /// A test module that nobody declared above would silently never run.
 #[test]

@@ -128,7 +128,7 @@ fn check(files: &[Vec<u8>]) {
     let sources =
         sources.map(|(number, bytes)| Source::in_memory(&format!("{number}.jsonl"), bytes));
     let discovered = Discovered { sources: sources.collect(), ..Discovered::default() };
-    let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
+    let options = ReadOptions { keeps_bytes: true, keeps_titles: true, ..ReadOptions::default() };
     let history = read(discovered, options, |_| {});
     for (index, request) in history.requests.iter().enumerate() {
         assert!(request.predecessor.is_none_or(|before| before.0 < index));

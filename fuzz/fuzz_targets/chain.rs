@@ -13,7 +13,8 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|bytes: &[u8]| {
     let sources = vec![Source::in_memory("fuzz.jsonl", bytes)];
     let discovered = Discovered { sources, ..Discovered::default() };
-    let history = read(discovered, ReadOptions::default(), |_| {});
+    let options = ReadOptions { keeps_titles: true, ..ReadOptions::default() };
+    let history = read(discovered, options, |_| {});
     for (index, request) in history.requests.iter().enumerate() {
         assert!(request.predecessor.is_none_or(|before| before.0 < index));
     }

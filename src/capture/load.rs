@@ -18,6 +18,8 @@ pub struct CaptureOptions {
     pub keeps_bytes: bool,
     /// What the flag `global_scope` of every bundle is taken for; `None` leaves it as recorded.
     pub global_scope: Option<bool>,
+    /// Whether the titles of sessions are kept, which only transcripts have.
+    pub keeps_titles: bool,
 }
 
 /// The captured requests of one file.

@@ -12,7 +12,7 @@ use super::response::{ResponseKey, ResponseLines};
 use super::trail::{CalledTools, Trail};
 use crate::id::{EntryId, Symbol, Symbols};
 use crate::input::Diagnostics;
-use crate::transcript::{Entry, EntryKind, Transcript};
+use crate::transcript::{Entry, EntryKind, Title, Transcript};
 use crate::units::Millis;
 
 /// How far a result that was given beside the linear path is looked for. Real answers call a few
@@ -74,6 +74,10 @@ pub struct FileConversation {
     pub refusals: Vec<(Symbol, Symbol)>,
     /// What lies between responses.
     pub trail: Trail,
+    /// The titles of sessions, in file order, where they are kept.
+    pub titles: Vec<Title>,
+    /// The session of each entry, where titles are kept.
+    pub entry_sessions: Vec<(EntryId, Symbol)>,
     /// The strings named here.
     pub symbols: Symbols,
     /// What was rejected or repaired.
@@ -126,6 +130,12 @@ pub fn build(mut transcript: Transcript) -> FileConversation {
         other_messages: other_messages(&transcript.entries),
         refusals: refusals(&transcript.entries),
         trail,
+        entry_sessions: transcript
+            .titles
+            .iter()
+            .flat_map(|_| sessions(&transcript.entries))
+            .collect(),
+        titles: transcript.titles.unwrap_or_default(),
         label: transcript.label,
         stem: transcript.stem,
         responses,
@@ -135,6 +145,10 @@ pub fn build(mut transcript: Transcript) -> FileConversation {
         bytes: transcript.bytes,
         lines: transcript.lines,
     }
+}
+
+fn sessions(entries: &[Entry]) -> impl Iterator<Item = (EntryId, Symbol)> {
+    entries.iter().filter_map(|entry| Some((entry.id?, entry.session?)))
 }
 
 /// A result that was sent as a preview has the preview's size.

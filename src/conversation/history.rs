@@ -8,6 +8,7 @@ use super::between::{Between, Interruptions};
 use super::captured::CapturedPrompts;
 use super::file::{FileConversation, FileResponse};
 use super::origin::{Copies, find_copies};
+use super::titles::session_titles;
 use super::trail::Trail;
 use crate::capture::{TokenCounting, WireRequest};
 use crate::id::{EntryId, Symbol, Symbols};
@@ -97,6 +98,9 @@ pub struct History {
     pub diagnostics: Diagnostics,
     /// `requestId` → the model that refused it first.
     pub refusals: FxHashMap<Symbol, Symbol>,
+    /// Session → its title, where titles are kept. A title is text of a transcript and may hold any
+    /// character.
+    pub titles: FxHashMap<Symbol, String>,
     /// Bytes read, after decompression.
     pub bytes: u64,
     /// Lines read.
@@ -122,6 +126,7 @@ pub fn join(mut files: Vec<FileConversation>) -> History {
     }
     let copies = find_copies(&files);
     history.duplicates = copies.duplicates;
+    history.titles = session_titles(&files, &copies, &mut history.symbols);
     for &(file, response) in &copies.replays {
         let label = &history.files[file].label;
         let line = files[file].responses[response].lines.first_line;
@@ -154,6 +159,7 @@ fn move_symbols(file: &mut FileConversation, symbols: &mut Symbols) {
         }
     }
     file.trail.move_symbols(to);
+    file.entry_sessions.iter_mut().for_each(|(_, session)| *session = to(*session));
     file.other_messages.iter_mut().for_each(|message| *message = to(*message));
     for (request, model) in &mut file.refusals {
         (*request, *model) = (to(*request), to(*model));

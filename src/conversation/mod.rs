@@ -11,6 +11,7 @@ mod nested;
 mod origin;
 mod read;
 mod response;
+mod titles;
 mod trail;
 
 pub use between::Between;

@@ -75,7 +75,9 @@ fn read_source(source: &Source, options: ReadOptions) -> Content {
     match OpenSource::open(source) {
         Ok(open) => match open.format {
             // A rollout is named as another program's file.
-            Format::Transcript | Format::Rollout => Content::Transcript(build(load_open(open))),
+            Format::Transcript | Format::Rollout => {
+                Content::Transcript(build(load_open(open, options.keeps_titles)))
+            }
             Format::Capture => Content::Captures(load_captures(open, options)),
             Format::Bundle => {
                 let is_file = matches!(source.location, Location::File(_));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::entry::{Entry, remap_symbols};
 use super::parse::{LineParser, ParsedLines};
+use super::title::Title;
 use crate::id::Symbols;
 use crate::input::{Diagnostics, Extent, Kind, OpenSource, Source, Stretch};
 
@@ -16,6 +17,8 @@ pub struct Transcript {
     pub stem: String,
     /// Its entries in file order.
     pub entries: Vec<Entry>,
+    /// The titles in it, in file order; `None` where none are kept.
+    pub titles: Option<Vec<Title>>,
     /// The strings the entries name.
     pub symbols: Symbols,
     /// What was rejected or repaired.
@@ -26,11 +29,12 @@ pub struct Transcript {
     pub lines: u64,
 }
 
-/// Reads a whole source as a transcript, holding no more of its text than a few chunks.
+/// Reads a whole source as a transcript, holding no more of its text than a few chunks, and keeping
+/// none.
 #[must_use]
 pub fn load(source: &Source) -> Transcript {
     match OpenSource::open(source) {
-        Ok(open) => load_open(open),
+        Ok(open) => load_open(open, false),
         Err(error) => {
             let mut joined = ParsedLines::default();
             joined.diagnostics.add(Kind::UnreadableFile, &source.label, 0, error.to_string());
@@ -39,19 +43,20 @@ pub fn load(source: &Source) -> Transcript {
     }
 }
 
-/// Reads an open source as a transcript.
-pub(crate) fn load_open(mut open: OpenSource) -> Transcript {
+/// Reads an open source as a transcript, with the titles in it where they are wanted.
+pub(crate) fn load_open(mut open: OpenSource, keeps_titles: bool) -> Transcript {
     let label = Arc::clone(&open.label);
     let mut joined = ParsedLines::default();
     let extent = open.read(&mut joined, |chunk| {
-        let mut parser = LineParser::new(&label);
+        let mut parser = LineParser::new(&label, keeps_titles);
         for (number, line) in chunk.lines() {
             parser.line(line, number);
         }
         parser.finish()
     });
     reject_foreign(&mut joined, &label);
-    finish(joined, label, open.stem, extent)
+    let titles = keeps_titles.then(|| std::mem::take(&mut joined.titles));
+    Transcript { titles, ..finish(joined, label, open.stem, extent) }
 }
 
 fn finish(joined: ParsedLines, label: Arc<str>, stem: String, extent: Extent) -> Transcript {
@@ -59,6 +64,7 @@ fn finish(joined: ParsedLines, label: Arc<str>, stem: String, extent: Extent) ->
         label,
         stem,
         entries: joined.entries,
+        titles: None,
         symbols: joined.symbols,
         diagnostics: joined.diagnostics,
         bytes: extent.bytes,
@@ -74,6 +80,7 @@ impl Stretch for ParsedLines {
     fn append(&mut self, part: Self) {
         self.native += part.native;
         self.objects += part.objects;
+        self.titles.extend(part.titles);
         self.diagnostics.absorb(part.diagnostics);
         if self.entries.is_empty() {
             self.entries = part.entries;
@@ -94,6 +101,7 @@ fn reject_foreign(joined: &mut ParsedLines, label: &Arc<str>) {
         return;
     }
     joined.entries.clear();
+    joined.titles.clear();
     let detail = "no line of this file is a transcript's, a capture's or a bundle's";
     joined.diagnostics.add(Kind::ForeignFormat, label, 0, detail);
     joined.diagnostics.add_count(Kind::ForeignFormat, joined.objects - 1);

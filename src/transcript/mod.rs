@@ -10,6 +10,7 @@ mod load;
 mod parse;
 mod sign;
 mod sign_reading;
+mod title;
 mod wire;
 
 pub use content::ContentKind;
@@ -23,3 +24,4 @@ pub use load::{Transcript, load};
 pub(crate) use parse::SYNTHETIC_MODEL;
 pub(crate) use sign::{NAME_TAG, command_name, known_commands};
 pub use sign::{Sign, Signs};
+pub use title::{Title, TitleKind, Titled};

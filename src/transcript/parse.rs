@@ -12,6 +12,7 @@ use super::entry::{
 };
 use super::sign::Signs;
 use super::sign_reading::signs;
+use super::title::{Title, title};
 use super::wire::{Block, Line, Message, ProgressData, ServerDiagnostics};
 use crate::id::{EntryId, Symbol, Symbols};
 use crate::input::{Content, Diagnostics, Kind, Text, moment, read_usage, replace_lone_surrogates};
@@ -37,6 +38,8 @@ const SESSION_LINE_TYPES: [&str; 8] = [
 pub(super) struct ParsedLines {
     /// Entries in file order, their symbols in `symbols`.
     pub(super) entries: Vec<Entry>,
+    /// Titles in file order, where they are kept.
+    pub(super) titles: Vec<Title>,
     /// The strings of this stretch.
     pub(super) symbols: Symbols,
     /// What was rejected or repaired.
@@ -50,12 +53,13 @@ pub(super) struct ParsedLines {
 /// Parses lines into [`ParsedLines`].
 pub(super) struct LineParser<'a> {
     file: &'a Arc<str>,
+    keeps_titles: bool,
     parsed: ParsedLines,
 }
 
 impl<'a> LineParser<'a> {
-    pub(super) fn new(file: &'a Arc<str>) -> Self {
-        Self { file, parsed: ParsedLines::default() }
+    pub(super) fn new(file: &'a Arc<str>, keeps_titles: bool) -> Self {
+        Self { file, keeps_titles, parsed: ParsedLines::default() }
     }
 
     pub(super) fn finish(self) -> ParsedLines {
@@ -89,6 +93,9 @@ impl<'a> LineParser<'a> {
                 Some(Ok(object)) => {
                     let end = values.byte_offset();
                     self.object(&object, line);
+                    if self.keeps_titles {
+                        self.parsed.titles.extend(title(&object, &rest[..end]));
+                    }
                     if !is_first {
                         self.reject(Kind::JoinedLine, line, "each value of the line is used");
                     }
@@ -328,7 +335,7 @@ mod tests {
 
     fn parse(lines: &[&[u8]]) -> ParsedLines {
         let file: Arc<str> = "test.jsonl".into();
-        let mut parser = LineParser::new(&file);
+        let mut parser = LineParser::new(&file, false);
         for (line, number) in lines.iter().zip(1..) {
             parser.line(line, number);
         }
