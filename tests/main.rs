@@ -4,6 +4,7 @@
 #[cfg(unix)] // its steps are run by bash
 mod action;
 mod automatic;
+mod bars;
 mod bound;
 mod breaks;
 mod captures;

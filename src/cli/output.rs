@@ -40,14 +40,18 @@ impl Output {
             return Self::to_file(&args.output, args.color);
         }
         let is_terminal = io::stdout().is_terminal();
-        let style = TextStyle { width: width(is_terminal), bold: bold(args.color, is_terminal) };
+        let style = TextStyle {
+            width: width(is_terminal),
+            bold: bold(args.color, is_terminal),
+            bars: is_terminal && !is_dumb(),
+        };
         Ok(Self { writer: Writer::Standard(BufWriter::new(io::stdout().lock())), style })
     }
 
     /// Opens a file, which is replaced when everything is written.
     pub(super) fn to_file(path: &Path, color: ColorArg) -> Result<Self, CliError> {
         let file = OutputFile::open(path).map_err(|source| failed(path, source))?;
-        let style = TextStyle { width: width(false), bold: bold(color, false) };
+        let style = TextStyle { width: width(false), bold: bold(color, false), bars: false };
         Ok(Self { writer: Writer::File(BufWriter::new(file), path.to_owned()), style })
     }
 
@@ -132,4 +136,9 @@ fn bold(color: ColorArg, is_terminal: bool) -> bool {
             (is_terminal || is_forced) && !is_refused
         }
     }
+}
+
+/// Whether the terminal shows plain text at most.
+fn is_dumb() -> bool {
+    env::var_os("TERM").is_some_and(|term| term == "dumb")
 }

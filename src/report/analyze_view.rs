@@ -1,10 +1,11 @@
 //! The ledger for people: one session turn by turn, several in a line each, and the totals by
 //! strategy.
 
+use super::bar::bar;
 use super::document::{Align, Document, Grid};
 use super::managed::managed;
 use super::number::{
-    bytes, counted, dollar_difference, dollars, duration, grouped, moment, percent,
+    bytes, counted, dollar_difference, dollars, duration, grouped, moment, part, percent,
     percent_difference, relative, short_moment, tokens, whole_percent,
 };
 use crate::analysis::{Event, Turn, turns};
@@ -83,6 +84,7 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], ses
         ("input", Align::Right),
         ("output", Align::Right),
         ("hit", Align::Right),
+        ("", Align::Bar),
         ("cost", Align::Right),
         ("what happened", Align::Wrapped),
     ]);
@@ -110,6 +112,7 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], ses
             tokens(split.input),
             output(request, &row),
             whole_percent(totals.hit_rate()),
+            bar(totals.hit_rate()),
             dollars(row.cost),
             what_happened(history, request, &turn, &row),
         ]);
@@ -226,9 +229,17 @@ fn many_sessions(document: &mut Document, ledger: &Ledger<'_>, sessions: &[Sessi
     ];
     header
         .extend(ledger.columns.iter().map(|column| (column.strategy.name.as_ref(), Align::Right)));
+    // Beside what was billed, else beside the first strategy.
+    let billed = ledger.columns.iter().position(|column| column.strategy.name == "billed");
+    let shown = billed.unwrap_or_default();
+    let bars = (header.len() - ledger.columns.len() + shown + 1).min(header.len());
+    header.insert(bars, ("", Align::Bar));
     let mut grid = Grid::new(&header);
-    for session in sessions {
-        let by_strategy: Vec<Totals> = strategy_totals(ledger, &session.requests);
+    let of_sessions: Vec<Vec<Totals>> =
+        sessions.iter().map(|session| strategy_totals(ledger, &session.requests)).collect();
+    let cost = |of_session: &Vec<Totals>| of_session.get(shown).and_then(Totals::cost);
+    let dearest = of_sessions.iter().filter_map(cost).max();
+    for (session, by_strategy) in sessions.iter().zip(&of_sessions) {
         let complete = by_strategy.iter().find(|totals| totals.unrecorded == 0);
         let Some(first) = complete.or(by_strategy.first()) else {
             continue;
@@ -242,6 +253,7 @@ fn many_sessions(document: &mut Document, ledger: &Ledger<'_>, sessions: &[Sessi
             percent(first.hit_rate()),
         ];
         cells.extend(by_strategy.iter().map(|totals| dollars(totals.cost())));
+        cells.insert(bars, bar(part(cost(by_strategy), dearest)));
         grid.add(cells);
     }
     document.grid(grid);
@@ -262,6 +274,7 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
         ("output", Align::Right),
         ("hit", Align::Right),
         ("cost", Align::Right),
+        ("", Align::Bar),
         ("difference", Align::Right),
         ("", Align::Right),
     ]);
@@ -273,6 +286,8 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
     };
     let first = ledger.columns.iter().zip(&by_strategy).position(|pair| is_base(&pair));
     let base = first.and_then(|first| by_strategy[first].cost());
+    let bases = ledger.columns.iter().zip(&by_strategy).filter(is_base);
+    let dearest = bases.filter_map(|(_, totals)| totals.cost()).max();
     for (number, (column, totals)) in ledger.columns.iter().zip(&by_strategy).enumerate() {
         let cost = totals.cost();
         let is_compared = Some(number) != first && is_base(&(column, totals));
@@ -287,6 +302,7 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
             tokens(totals.output),
             percent(totals.hit_rate()),
             dollars(cost),
+            bar(part(cost, dearest).filter(|_| is_base(&(column, totals)))),
             difference.map(dollar_difference).unwrap_or_default(),
             share.unwrap_or_default(),
         ]);

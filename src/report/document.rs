@@ -47,6 +47,8 @@ pub(super) enum Align {
     Right,
     /// Words that may be broken over several lines.
     Wrapped,
+    /// Bars, which show a number of another column: only a terminal has them.
+    Bar,
 }
 
 /// How text is set on a terminal or in a file.
@@ -56,6 +58,8 @@ pub struct TextStyle {
     pub width: u16,
     /// Whether headings are bold.
     pub bold: bool,
+    /// Whether tables have bars.
+    pub bars: bool,
 }
 
 impl Grid {
@@ -77,13 +81,14 @@ impl Grid {
             .load_style(underlined)
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(style.width)
-            .set_header(self.header.iter().map(|(name, _)| name));
+            .set_header(self.shown(&self.header, style.bars).map(|(name, _)| name));
         for row in &self.rows {
-            table.add_row(row.iter().map(|cell| terminal_cell(cell)));
+            table.add_row(self.shown(row, style.bars).map(|cell| terminal_cell(cell)));
         }
-        for (column, (_, align)) in table.column_iter_mut().zip(&self.header) {
+        let header = self.shown(&self.header, style.bars);
+        for (column, (_, align)) in table.column_iter_mut().zip(header) {
             match align {
-                Align::Left => {
+                Align::Left | Align::Bar => {
                     column.set_constraint(ColumnConstraint::ContentWidth);
                 }
                 Align::Right => {
@@ -100,13 +105,23 @@ impl Grid {
         table.trim_fmt()
     }
 
+    /// What stands in the columns that are shown.
+    fn shown<'g, T>(&'g self, row: &'g [T], bars: bool) -> impl Iterator<Item = &'g T> {
+        let columns = row.iter().zip(&self.header);
+        columns.filter(move |(_, (_, align))| bars || *align != Align::Bar).map(|(cell, _)| cell)
+    }
+
+    fn markdown_row(&self, row: &[String]) -> String {
+        markdown_row(self.shown(row, false).map(|cell| markdown_cell(cell)))
+    }
+
     fn markdown_header(&self) -> String {
-        let names = self.header.iter().map(|(name, _)| markdown_cell(name));
+        let names = self.shown(&self.header, false).map(|(name, _)| markdown_cell(name));
         let rule = |align: &Align| match align {
             Align::Right => "--:".to_owned(),
-            Align::Left | Align::Wrapped => "---".to_owned(),
+            Align::Left | Align::Wrapped | Align::Bar => "---".to_owned(),
         };
-        let rules = self.header.iter().map(|(_, align)| rule(align));
+        let rules = self.shown(&self.header, false).map(|(_, align)| rule(align));
         markdown_row(names) + &markdown_row(rules)
     }
 }
@@ -233,7 +248,7 @@ impl MarkdownPage {
             return;
         }
         for (at, row) in grid.rows.iter().enumerate() {
-            if !self.put(&markdown_row(row.iter().map(|cell| markdown_cell(cell)))) {
+            if !self.put(&grid.markdown_row(row)) {
                 let left = counted((grid.rows.len() - at) as u64, "more row", "more rows");
                 self.cut(&format!("\n… {left} in the report.\n\n"));
                 return;
@@ -276,6 +291,27 @@ mod tests {
         document.folded("All <of> them", details);
         document.text("The end.");
         document
+    }
+
+    #[test]
+    fn bars_are_for_terminals() {
+        let grid = |columns: &[(&str, Align)], row: &[&str]| {
+            let mut grid = Grid::new(columns);
+            grid.add(row.iter().map(|cell| (*cell).to_owned()).collect());
+            let mut document = Document::default();
+            document.grid(grid);
+            document
+        };
+        let style = TextStyle { width: 80, bold: false, bars: false };
+        let columns = [("hit", Align::Right), ("", Align::Bar), ("cost", Align::Right)];
+        let with = grid(&columns, &["50 %", "█████", "$1.00"]);
+        let without = grid(&[columns[0], columns[2]], &["50 %", "$1.00"]);
+        assert_eq!(with.to_text(style), without.to_text(style));
+        assert_eq!(with.to_markdown(), without.to_markdown());
+        let text = with.to_text(TextStyle { bars: true, ..style });
+        let row = text.lines().nth(2).expect("a row");
+        assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["50", "%", "█████", "$1.00"]);
+        assert_eq!(without.to_text(TextStyle { bars: true, ..style }), without.to_text(style));
     }
 
     #[test]

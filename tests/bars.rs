@@ -1,0 +1,119 @@
+//! Tables have small bars on a terminal, and only there.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::common::{count, json, ledger, project, prompt_of, run, stdout, text};
+
+const BLOCKS: [char; 8] = ['█', '▉', '▊', '▋', '▌', '▍', '▎', '▏'];
+
+fn fixture(name: &str) -> String {
+    project(&format!("fixtures/{name}")).to_str().expect("a plain path").to_owned()
+}
+
+/// What the program prints on a terminal; `None`, with a message, where none can be had.
+fn on_terminal(arguments: &str, terminal: &str) -> Option<String> {
+    let program = env!("CARGO_BIN_EXE_cachesim");
+    let output = Command::new("script")
+        .args(["-qec", &format!("'{program}' {arguments}"), "/dev/null"])
+        .env_clear()
+        .envs([("HOME", "/nonexistent"), ("CACHESIM_NO_CONFIG", "1"), ("COLUMNS", "160")])
+        .env("TERM", terminal)
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .stdin(std::process::Stdio::null())
+        .output();
+    match output {
+        Ok(output) if output.status.success() => Some(text(&output.stdout).replace("\r\n", "\n")),
+        Ok(output) if output.stderr.is_empty() => panic!("{}", text(&output.stdout)),
+        _ => {
+            eprintln!("skipped: there is no `script` of util-linux here");
+            None
+        }
+    }
+}
+
+fn has_bars(text: &str) -> bool {
+    text.contains(BLOCKS)
+}
+
+/// The bars in the rows of the table under a heading, in their order.
+fn bars(text: &str, heading: &str) -> Vec<String> {
+    let lines = text.lines().skip_while(|line| !line.starts_with(heading));
+    // The heading and an empty line, then the names of the columns and a rule.
+    let rows = lines.skip(2).take_while(|line| !line.is_empty()).skip(2);
+    rows.map(|row| row.chars().filter(|one| BLOCKS.contains(one)).collect()).collect()
+}
+
+/// Ten cells for the whole, in eighths that are full; one for anything at all.
+fn bar(part: u128, whole: u128) -> String {
+    let eighths = usize::try_from((part * 80 / whole).max(u128::from(part > 0))).expect("small");
+    let last = (1..=7).rev().zip(&BLOCKS[1..]).find(|(count, _)| *count == eighths % 8);
+    "█".repeat(eighths / 8) + &last.map(|(_, block)| block.to_string()).unwrap_or_default()
+}
+
+/// Picodollars.
+fn amount(usd: &Value) -> u128 {
+    let (whole, fraction) = usd.as_str().and_then(|usd| usd.split_once('.')).expect("a decimal");
+    format!("{whole}{fraction:0<12}").parse().expect("an amount")
+}
+
+#[test]
+fn a_terminal_has_bars() {
+    let session = fixture("first-look/session.jsonl");
+    let arguments = format!("analyze '{session}' -q --color never");
+    let Some(shown) = on_terminal(&arguments, "xterm") else { return };
+    let rows = ledger(Path::new(&session), &["--strategy", "billed"]);
+    let of_turns = rows
+        .iter()
+        .map(|row| bar(count(row, "cache_read_input_tokens").into(), prompt_of(row).into()));
+    assert_eq!(bars(&shown, "Session"), of_turns.collect::<Vec<_>>());
+    let totals = &json(&["analyze", &session, "-q", "--format", "json"])["totals"];
+    let strategies = ["billed", "replay", "none", "5m", "1h"];
+    let costs = strategies.map(|strategy| amount(&totals[strategy]["cost_usd"]));
+    let dearest = *costs.iter().max().expect("strategies");
+    assert_eq!(bars(&shown, "Totals"), costs.map(|cost| bar(cost, dearest)));
+    let words = |text: &str| {
+        let words = text.split(|one: char| one.is_whitespace() || one == '─');
+        let words = words.filter(|word| !word.is_empty() && !has_bars(word));
+        words.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let plain = stdout(&["analyze", &session, "-q"]);
+    assert!(!has_bars(&plain));
+    assert_eq!(words(&shown), words(&plain), "nothing else differs");
+}
+
+#[test]
+fn sessions_have_bars_by_what_they_cost() {
+    let folder = fixture("resumed-and-forked");
+    let Some(shown) = on_terminal(&format!("analyze '{folder}' -q"), "xterm") else { return };
+    let report = json(&["analyze", &folder, "-q", "--format", "json"]);
+    let sessions = report["sessions"].as_array().expect("sessions");
+    assert!(sessions.len() > 1);
+    let costs = sessions.iter().map(|session| amount(&session["totals"]["billed"]["cost_usd"]));
+    let dearest = costs.clone().max().expect("a session");
+    let heading = format!("{} sessions", sessions.len());
+    let expected: Vec<String> = costs.map(|cost| bar(cost, dearest)).collect();
+    // The heading is bold.
+    let shown = shown.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
+    assert_eq!(bars(&shown, &heading), expected);
+}
+
+#[test]
+fn others_have_none() {
+    let session = fixture("first-look/session.jsonl");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("out");
+    for (arguments, terminal) in [
+        (format!("analyze '{session}'"), "dumb"),
+        (format!("analyze '{session}' --format markdown"), "xterm"),
+        (format!("analyze '{session}' -o '{}'", file.display()), "xterm"),
+    ] {
+        let Some(shown) = on_terminal(&arguments, terminal) else { return };
+        assert!(!has_bars(&shown), "{arguments}: {shown}");
+    }
+    assert_eq!(std::fs::read_to_string(file).expect("read"), stdout(&["analyze", &session]));
+    let colored = run(&["analyze", &session, "--color", "always"]);
+    assert!(!has_bars(&text(&colored.stdout)), "colours alone make no terminal");
+}
