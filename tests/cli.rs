@@ -240,6 +240,8 @@ fn help_is_complete() {
     insta::assert_snapshot!("help_analyze", stdout(&["analyze", "--help"]));
     insta::assert_snapshot!("help_breaks", stdout(&["breaks", "--help"]));
     insta::assert_snapshot!("help_context", stdout(&["context", "--help"]));
+    insta::assert_snapshot!("help_chart", stdout(&["chart", "--help"]));
+    insta::assert_snapshot!("help_report", stdout(&["report", "--help"]));
     insta::assert_snapshot!("help_verify", stdout(&["verify", "--help"]));
     insta::assert_snapshot!("help_place", stdout(&["place", "--help"]));
     insta::assert_snapshot!("help_lint", stdout(&["lint", "--help"]));

@@ -351,24 +351,24 @@ fn the_configuration_is_shown() {
 
     Files: project file ../cachesim.toml, user file ~/.config/cachesim/config.toml; looked for cachesim.toml (in this folder and those above it) and ~/.config/cachesim/config.toml.
 
-     option               value                            from
-    ────────────────────────────────────────────────────────────────────────────────────────────────────
-     paths                ../a ../b                        ../cachesim.toml:4
-     strategy (analyze)   billed                           ../cachesim.toml:2
-     strategy (compare)   billed,../own.toml               ../cachesim.toml:2
-     tokens               auto                             default
-     shared_prefix        auto                             default
-     lookback             positions                        default
-     ttl_grace            2                                user file ~/.config/cachesim/config.toml:2
-     breaks               keep                             default
-     reading              conservative                     default
-     prices               none                             default
-     platform             auto                             default
-     jobs                 2                                ../cachesim.toml:3
-     strict               true                             environment CACHESIM_STRICT
-     strict_prices        false                            default
-     color                auto                             default
-     baseline             ../main.json                     ../cachesim.toml:7
+     option                              value                            from
+    ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     paths                               ../a ../b                        ../cachesim.toml:4
+     strategy (analyze)                  billed                           ../cachesim.toml:2
+     strategy (compare, chart, report)   billed,../own.toml               ../cachesim.toml:2
+     tokens                              auto                             default
+     shared_prefix                       auto                             default
+     lookback                            positions                        default
+     ttl_grace                           2                                user file ~/.config/cachesim/config.toml:2
+     breaks                              keep                             default
+     reading                             conservative                     default
+     prices                              none                             default
+     platform                            auto                             default
+     jobs                                2                                ../cachesim.toml:3
+     strict                              true                             environment CACHESIM_STRICT
+     strict_prices                       false                            default
+     color                               auto                             default
+     baseline                            ../main.json                     ../cachesim.toml:7
 
     check
 
@@ -395,7 +395,7 @@ fn the_configuration_is_shown() {
     let nothing = text(&nothing.stdout);
     assert!(nothing.contains("Files: none; none was looked for."), "{nothing}");
     let rows = nothing.lines().filter(|line| line.trim_end().ends_with(" default"));
-    assert_eq!(rows.count(), 16, "15 options, of which one has two defaults");
+    assert_eq!(rows.count(), 17, "15 options, of which one has three defaults");
 }
 
 #[test]

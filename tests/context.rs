@@ -4,7 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use cachesim::units::{Millis, Picodollars};
+use cachesim::context::{Kind, context, windows};
+use cachesim::conversation::{ReadOptions, RequestIndex, read};
+use cachesim::input::discover;
+use cachesim::ledger::{Ledger, Selection};
+use cachesim::pricing::PriceTable;
+use cachesim::prompt::{self, SharedPrefix};
+use cachesim::strategy::{Assumptions, Strategy as Policy};
+use cachesim::units::{Millis, Picodollars, Tokens};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -210,6 +217,46 @@ fn keys_stand_in_a_fixed_order() {
         .collect();
     assert!(positions.is_sorted(), "{positions:?}");
     assert!(report.contains("\"schema\": \"cachesim.context/v1\""));
+}
+
+/// Request by request the kinds hold the prompt, and over all requests what the tables say they
+/// carried.
+#[test]
+fn windows_hold_what_was_carried() {
+    let mut folders = vec![project("fixtures/context-kinds"), project("fixtures/compaction")];
+    folders.extend(shared("corpus/entireio__git-sync"));
+    for folder in folders {
+        let discovered = discover(&[folder]);
+        let history = read(discovered, ReadOptions::default(), |_| {});
+        let steps = prompt::steps(&history);
+        let trace = prompt::build(&history, &steps, SharedPrefix::Auto);
+        let prices = PriceTable::built_in();
+        let billed = [Policy::by_name("billed").expect("a strategy")];
+        let assumptions = Assumptions::default();
+        let ledger = Ledger::new(&history, &steps, &trace, &prices, &billed, &assumptions);
+        let selection = Selection::new(&history, None, None);
+        let all = context(&ledger, &steps, &trace, &selection, 0).expect("the record");
+        for (session, carried) in selection.sessions.iter().zip(&all.sessions) {
+            let is_main = |index: &RequestIndex| history.request(*index).agent.is_none();
+            if !session.requests.iter().all(is_main) {
+                continue;
+            }
+            let windows =
+                windows(&ledger, &steps, &trace, session, usize::MAX).expect("the record");
+            let mut sent: BTreeMap<Kind, Tokens> = BTreeMap::new();
+            for window in &windows.requests {
+                let total: Tokens = window.tokens.iter().copied().sum();
+                assert_eq!(total, history.request(window.request).prompt_total());
+                for (kind, tokens) in windows.kinds.iter().zip(&window.tokens) {
+                    *sent.entry(*kind).or_default() += *tokens;
+                }
+            }
+            let kinds = carried.kinds.iter().filter(|kind| kind.carried.tokens() > Tokens::ZERO);
+            let carried: BTreeMap<Kind, Tokens> =
+                kinds.map(|kind| (kind.kind, kind.carried.tokens())).collect();
+            assert_eq!(sent, carried);
+        }
+    }
 }
 
 #[test]

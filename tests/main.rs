@@ -4,10 +4,11 @@
 #[cfg(unix)] // its steps are run by bash
 mod action;
 mod automatic;
-mod bars;
 mod bound;
 mod breaks;
+mod browser;
 mod captures;
+mod chart;
 mod check;
 mod cli;
 mod common;
@@ -35,9 +36,13 @@ mod providers;
 mod random_captures;
 mod random_designs;
 mod redact;
+mod report;
 mod rollouts;
+#[cfg(unix)] // a shell makes them
+mod samples;
 mod schemas;
 mod strategies;
+mod terminal;
 mod titles;
 
 /// A test module that nobody declared above would silently never run.

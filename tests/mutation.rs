@@ -7,20 +7,24 @@
 use std::fs;
 use std::path::PathBuf;
 
+use cachesim::analysis::{Gaps, Spending};
 use cachesim::breaks::{self, DetectionRule};
 use cachesim::cache::Lookback;
+use cachesim::context::windows;
 use cachesim::conversation::{History, ReadOptions, read};
 use cachesim::input::{Discovered, Source};
-use cachesim::ledger::{Ledger, Selection};
+use cachesim::ledger::{Ledger, Selection, StrategyColumn};
 use cachesim::lint::lint;
 use cachesim::pricing::{PriceTable, RequestRates};
 use cachesim::prompt::{self, SharedPrefix};
 use cachesim::report::{
-    BreaksViewOptions, breaks_document, write_break_csv, write_break_rows, write_breaks,
+    BreaksViewOptions, Theme, breaks_chart, breaks_document, context_chart, cost_chart,
+    daily_chart, gaps_chart, strategies_chart, svg, turns_chart, write_break_csv, write_break_rows,
+    write_breaks,
 };
 use cachesim::strategy::{ALL, Assumptions, Material, Strategy};
 use cachesim::transcript::load;
-use cachesim::units::Tokens;
+use cachesim::units::{Picodollars, Tokens};
 
 use crate::common::{project, shared};
 
@@ -123,7 +127,7 @@ fn mutate(line: &mut Vec<u8>, random: &mut Random) {
 }
 
 /// Reads files, whatever their format, and simulates them under every strategy.
-fn check(files: &[Vec<u8>]) {
+fn check(files: &[Vec<u8>]) -> History {
     let sources = files.iter().enumerate();
     let sources =
         sources.map(|(number, bytes)| Source::in_memory(&format!("{number}.jsonl"), bytes));
@@ -162,6 +166,7 @@ fn check(files: &[Vec<u8>]) {
     }
     check_lint(&history);
     check_breaks(&history);
+    history
 }
 
 /// Explains every difference to the last digit, and writes it in every format.
@@ -190,6 +195,47 @@ fn check_breaks(history: &History) {
         let view = BreaksViewOptions { top: 20, shows_text: true };
         printed.extend(breaks_document(history, &analysis, view).to_markdown().into_bytes());
         assert!(!printed.contains(&0x1b), "an escape sequence");
+    }
+}
+
+/// Draws every chart; each is well-formed XML, and what it is made of adds up.
+fn check_charts(history: &History) {
+    let assumptions = Assumptions::default();
+    let steps = prompt::steps(history);
+    let trace = prompt::build(history, &steps, assumptions.shared_prefix);
+    let prices = PriceTable::built_in();
+    let ledger = Ledger::new(history, &steps, &trace, &prices, &ALL[..6], &assumptions);
+    let selection = Selection::new(history, None, None);
+    let options = breaks::Options::default();
+    let analysis = breaks::Analysis::new(&ledger, &trace, &steps, &selection, options)
+        .expect("every strategy is simulated");
+    let (list, billed) = (&analysis.breaks.list, &ledger.columns[0]);
+    let gaps = Gaps::new(&steps, &selection, list);
+    let rows = selection.requests().flat_map(|index| ledger.rows(billed, index));
+    let cost: Picodollars = rows.filter_map(|row| row.cost).sum();
+    assert_eq!(Spending::of(&ledger, billed, &selection).total(), cost);
+    let columns: Vec<&StrategyColumn> = ledger.columns.iter().collect();
+    let mut charts = vec![
+        cost_chart(&ledger, &columns, &selection),
+        gaps_chart(history, &selection, &gaps),
+        strategies_chart(&ledger, &columns, None, &selection),
+        breaks_chart(history, &selection, &analysis),
+        daily_chart(&ledger, billed, &selection),
+    ];
+    for session in &selection.sessions {
+        let windows = windows(&ledger, &steps, &trace, session, 3).expect("the record is there");
+        for window in &windows.requests {
+            let held: Tokens = window.tokens.iter().copied().sum();
+            let total = history.request(window.request).prompt_total();
+            assert_eq!(held + window.others, total, "{window:?}");
+        }
+        charts.push(turns_chart(&ledger, &steps, &selection, session, list));
+        charts.push(context_chart(history, &selection, session, &windows));
+    }
+    for chart in &charts {
+        let svg = svg(chart, Theme::Page);
+        roxmltree::Document::parse(&svg).unwrap_or_else(|error| panic!("{error}: {svg}"));
+        assert!(!svg.contains('\u{1b}'), "an escape sequence");
     }
 }
 
@@ -227,7 +273,7 @@ fn mutated_lines_never_panic() {
 fn mutated_sessions_keep_every_law() {
     let seeds = seeds();
     let mut random = Random(0x2545_f491_4f6c_dd1d);
-    for _ in 0..rounds() {
+    for round in 0..rounds() {
         let files: Vec<Vec<u8>> = (0..=random.below(2))
             .map(|_| {
                 // Neighbouring lines belong together; mixing in others tears the chains.
@@ -248,7 +294,11 @@ fn mutated_sessions_keep_every_law() {
                 lines.join(&b'\n')
             })
             .collect();
-        check(&files);
+        let history = check(&files);
+        // Drawing takes longer than everything else.
+        if round % 20 == 0 {
+            check_charts(&history);
+        }
     }
 }
 
@@ -283,6 +333,6 @@ fn shapes_that_invite_slowness_stay_linear() {
         .map(|number| line(number, &format!("\"assistant{}\"", (number + 1) % count), "assistant"))
         .collect();
     for lines in [comb, star, circle] {
-        check(&[lines.join("\n").into_bytes()]);
+        check_charts(&check(&[lines.join("\n").into_bytes()]));
     }
 }

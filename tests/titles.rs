@@ -153,10 +153,14 @@ fn no_report_shows_a_title_unasked() {
     let mut lines = session("a").to_vec();
     lines.push(custom("a", "SECRET"));
     fs::write(&path, lines.join("\n")).expect("written");
-    for command in ["analyze", "breaks", "compare", "context", "verify", "check"] {
-        let output = run(&[command, path.to_str().expect("plain")]);
+    let path = path.to_str().expect("plain");
+    let commands = ["analyze", "breaks", "compare", "context", "verify", "check", "report"];
+    let kinds = ["turns", "cost", "gaps", "strategies", "breaks", "context", "daily"];
+    let charts = kinds.map(|kind| vec!["chart", kind, path]);
+    for command in commands.map(|command| vec![command, path]).into_iter().chain(charts) {
+        let output = run(&command);
         let shown = [output.stdout, output.stderr].concat();
-        assert!(!String::from_utf8_lossy(&shown).contains("SECRET"), "{command}");
+        assert!(!String::from_utf8_lossy(&shown).contains("SECRET"), "{command:?}");
     }
 }
 

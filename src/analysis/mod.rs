@@ -1,8 +1,14 @@
-//! What the ledger shows: how well the rules reproduce the record, and what happened at each
-//! request.
+//! What the ledger shows: how well the rules reproduce the record, what happened at each request,
+//! and where time and money went.
 
+mod gaps;
+mod period;
+mod spending;
 mod turn;
 mod verify;
 
+pub use gaps::{GapBin, Gaps};
+pub use period::{Period, PeriodLength};
+pub use spending::{Spending, spending_by_period};
 pub use turn::{Event, Turn, turns};
 pub use verify::{Agreement, Coverage, Dollars, Expiries, Verification, Worst, verify};

@@ -35,6 +35,15 @@ pub enum Reading {
 }
 
 impl Reading {
+    /// The one that it is not.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Literal => Self::Conservative,
+            Self::Conservative => Self::Literal,
+        }
+    }
+
     /// The TTL of an entry behind a prefix of another one.
     #[must_use]
     pub fn ttl_behind(self, prefix: Ttl, own: Ttl) -> Ttl {

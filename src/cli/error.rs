@@ -8,6 +8,7 @@ use crate::check::CheckError;
 use crate::compare::ExpressionError;
 use crate::config::ConfigError;
 use crate::pricing::PriceError;
+use crate::report::PngError;
 use crate::snapshot::BaselineError;
 use crate::strategy::StrategyFileError;
 use crate::wording::counted;
@@ -46,6 +47,9 @@ pub(super) enum CliError {
     /// A configuration cannot be used.
     #[error(transparent)]
     Configuration(#[from] ConfigError),
+    /// A chart cannot be drawn as a PNG.
+    #[error("cannot draw the chart as a PNG: {0}; try --format svg")]
+    Png(#[from] PngError),
     /// An expression cannot be read, or asks for what is not there.
     #[error("--fail-if '{expression}': {source}")]
     Expression {
@@ -127,6 +131,7 @@ impl CliError {
             | Self::Write(_)
             | Self::Unanswered { .. } => exit::USAGE,
             Self::GateFailed(_) | Self::BudgetsFailed(_) => exit::GATE_FAILED,
+            Self::Png(_) => exit::BUG,
             Self::NoInput(_) => exit::NO_INPUT,
             Self::DamagedInput => exit::DAMAGED_INPUT,
             Self::NoPrice(_) => exit::NO_PRICE,

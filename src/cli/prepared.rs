@@ -48,4 +48,15 @@ impl<'a> Prepared<'a> {
         check_prices(&ledger, &self.selection, self.simulation.strict_prices, self.is_quiet)?;
         Ok(ledger)
     }
+
+    /// Simulates strategies of the same run under other assumptions, but for what was built into the
+    /// trace: the shared prefix. Models without a price are not named once more.
+    pub(super) fn ledger_under(
+        &self,
+        strategies: &[Strategy],
+        assumptions: &Assumptions,
+    ) -> Ledger<'_> {
+        let Self { history, steps, trace, prices, .. } = self;
+        Ledger::new(history, steps, trace, prices, strategies, assumptions)
+    }
 }

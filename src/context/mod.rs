@@ -12,8 +12,10 @@ mod kind;
 mod segment;
 mod session;
 mod whole;
+mod window;
 
 pub use carry::{Carrying, Charge};
 pub use kind::Kind;
 pub use session::{Bill, CarriedItem, KindTotals, SessionContext};
 pub use whole::{Context, context};
+pub use window::{Window, Windows, windows};

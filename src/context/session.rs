@@ -162,7 +162,7 @@ impl Sources<'_> {
 
     /// The last segment of each of the session's prompts. Those before them in their chains are
     /// built, too, wherever they are.
-    fn prompts(
+    pub(super) fn prompts(
         &self,
         tree: &mut SegmentTree,
         session: &Session,

@@ -151,6 +151,7 @@ impl<'a> Ledger<'a> {
         };
         let searches = usage.filter(|_| refusal.is_none()).map_or(0, |usage| usage.web_searches);
         let fee = self.prices.web_searches(searches);
+        let charges = self.rates_under(column, index).map(|rates| billing.charges(rates));
         Some(Row {
             strategy: &column.strategy.name,
             request: index,
@@ -162,7 +163,8 @@ impl<'a> Ledger<'a> {
             refusal,
             iteration: None,
             added: None,
-            cost: self.rates_under(column, index).map(|rates| billing.cost(rates) + fee),
+            charges,
+            cost: charges.map(|charges| charges.total() + fee),
         })
     }
 
@@ -174,6 +176,7 @@ impl<'a> Ledger<'a> {
     ) -> impl Iterator<Item = Row<'s>> + use<'a, 's> {
         column.added_after(index).iter().map(move |added| {
             let billing = Billing::of(&added.outcome, added.output);
+            let charges = self.rates_under(column, index).map(|rates| billing.charges(rates));
             Row {
                 strategy: &column.strategy.name,
                 request: index,
@@ -184,7 +187,8 @@ impl<'a> Ledger<'a> {
                 refusal: added.outcome.refusal,
                 iteration: None,
                 added: Some((added.purpose, added.at)),
-                cost: self.rates_under(column, index).map(|rates| billing.cost(rates)),
+                charges,
+                cost: charges.map(|charges| charges.total()),
             }
         })
     }
@@ -213,6 +217,7 @@ impl<'a> Ledger<'a> {
                 prompt: iteration.prompt.total(),
                 ..self.price_context(index)
             };
+            let charges = self.prices.rates(&context).map(|rates| billing.charges(&rates));
             Row {
                 strategy,
                 request: index,
@@ -223,7 +228,8 @@ impl<'a> Ledger<'a> {
                 refusal: None,
                 iteration: Some(number),
                 added: None,
-                cost: self.prices.rates(&context).map(|rates| billing.cost(&rates)),
+                charges,
+                cost: charges.map(|charges| charges.total()),
             }
         })
     }

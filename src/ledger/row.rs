@@ -3,7 +3,7 @@
 use crate::basis::Basis;
 use crate::cache::Refusal;
 use crate::conversation::RequestIndex;
-use crate::pricing::Billing;
+use crate::pricing::{Billing, Charges};
 use crate::strategy::Purpose;
 use crate::units::{Millis, Picodollars};
 
@@ -28,6 +28,8 @@ pub struct Row<'a> {
     pub iteration: Option<usize>,
     /// Why and when it is sent, for one that the strategy adds to those recorded.
     pub added: Option<(Purpose, Millis)>,
-    /// The cost; `None` where the model has no price.
+    /// What the tokens of each class cost; `None` where the model has no price.
+    pub charges: Option<Charges>,
+    /// The cost, web searches included; `None` where the model has no price.
     pub cost: Option<Picodollars>,
 }

@@ -24,6 +24,10 @@ pub struct Totals {
     rows: u64,
     /// Rows whose model has no price.
     pub unpriced: u64,
+    /// Requests whose model has no price.
+    pub unpriced_requests: u64,
+    /// What further samplings cost; they are in the cost, and no simulation has them.
+    pub apart: Picodollars,
     /// Requests whose output is unknown, so that it is in no sum.
     pub without_output: u64,
     /// Requests that the service refuses.
@@ -35,7 +39,8 @@ pub struct Totals {
 impl Totals {
     /// Adds a row.
     pub fn add(&mut self, row: &Row<'_>) {
-        self.requests += u64::from(row.iteration.is_none() && row.added.is_none());
+        let is_request = row.iteration.is_none() && row.added.is_none();
+        self.requests += u64::from(is_request);
         self.added += u64::from(row.added.is_some());
         self.input += row.billing.input;
         self.read += row.billing.read;
@@ -45,9 +50,14 @@ impl Totals {
         self.without_output += u64::from(!row.is_output_known);
         self.refused += u64::from(row.refusal.is_some());
         self.rows += 1;
-        match row.cost {
-            Some(cost) => self.priced += cost,
-            None => self.unpriced += 1,
+        if let Some(cost) = row.cost {
+            self.priced += cost;
+            if row.iteration.is_some() {
+                self.apart += cost;
+            }
+        } else {
+            self.unpriced += 1;
+            self.unpriced_requests += u64::from(is_request);
         }
     }
 

@@ -1,5 +1,7 @@
 //! What a request costs under the prices of its day.
 
+use std::ops::AddAssign;
+
 use jiff::civil::Date;
 
 use super::rate::{Multiplier, Rates, Speed};
@@ -53,14 +55,52 @@ impl Billing {
     /// The cost at these rates: input·p + 5m·p₅ + 1h·p₆₀ + read·r + output·q.
     #[must_use]
     pub fn cost(&self, rates: &Rates) -> Picodollars {
-        let part = |tokens: Tokens, price: Picodollars| i128::from(tokens.0) * price.0;
-        Picodollars(
-            part(self.input, rates.input)
-                + part(self.write_5m, rates.cache_write_5m)
-                + part(self.write_1h, rates.cache_write_1h)
-                + part(self.read, rates.cache_read)
-                + part(self.output, rates.output),
-        )
+        self.charges(rates).total()
+    }
+
+    /// What the tokens of each class cost at these rates.
+    #[must_use]
+    pub fn charges(&self, rates: &Rates) -> Charges {
+        Charges {
+            input: rates.input.times(self.input),
+            read: rates.cache_read.times(self.read),
+            write_5m: rates.cache_write_5m.times(self.write_5m),
+            write_1h: rates.cache_write_1h.times(self.write_1h),
+            output: rates.output.times(self.output),
+        }
+    }
+}
+
+/// What the tokens of each class cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Charges {
+    /// Sent in full.
+    pub input: Picodollars,
+    /// Read from cache.
+    pub read: Picodollars,
+    /// Written for five minutes.
+    pub write_5m: Picodollars,
+    /// Written for an hour.
+    pub write_1h: Picodollars,
+    /// Output.
+    pub output: Picodollars,
+}
+
+impl Charges {
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> Picodollars {
+        self.input + self.read + self.write_5m + self.write_1h + self.output
+    }
+}
+
+impl AddAssign for Charges {
+    fn add_assign(&mut self, other: Self) {
+        self.input += other.input;
+        self.read += other.read;
+        self.write_5m += other.write_5m;
+        self.write_1h += other.write_1h;
+        self.output += other.output;
     }
 }
 
@@ -93,12 +133,18 @@ impl PriceTable {
 
 impl ModelPrices {
     fn base_rates(&self, context: &PriceContext<'_>) -> Option<Rates> {
-        // A request dated before the launch pays what the launch day asked.
-        let day = day_of(context.at)?.max(self.launch());
+        let day = self.priced_day(context.at)?;
         let speed = if context.tier.fast { Speed::Fast } else { Speed::Standard };
         self.rates_at(day, context.prompt, speed)
             // Where a model has no fast mode on that day, it is served at the ordinary speed.
             .or_else(|| self.rates_at(day, context.prompt, Speed::Standard))
+    }
+
+    /// The day whose rates a moment has: its own in UTC, and before the launch that of the launch.
+    /// `None` outside of the calendar.
+    #[must_use]
+    pub fn priced_day(&self, at: Millis) -> Option<Date> {
+        Some(day_of(at)?.max(self.launch()))
     }
 
     /// The rates on a day: those of the highest size tier that the prompt reaches, and of several

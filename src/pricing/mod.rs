@@ -7,7 +7,7 @@ mod rate;
 mod request_rates;
 mod table;
 
-pub use cost::{Billing, PriceContext};
+pub use cost::{Billing, Charges, PriceContext};
 pub use rate::{Multiplier, Rate, Rates, Speed};
 pub use request_rates::{RequestRates, price_context};
 pub use table::{ModelPrices, PriceError, PriceTable};

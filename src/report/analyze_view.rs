@@ -9,6 +9,7 @@ use super::number::{
     percent_difference, relative, short_moment, tokens, whole_percent,
 };
 use crate::analysis::{Event, Turn, turns};
+use crate::cache::Refusal;
 use crate::conversation::{History, Request, RequestIndex};
 use crate::ledger::{Ledger, Row, Selection, Session, StrategyColumn, Totals};
 use crate::prompt::{Level, PromptTrace, Step};
@@ -114,7 +115,7 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], ses
             whole_percent(totals.hit_rate()),
             bar(totals.hit_rate()),
             dollars(row.cost),
-            what_happened(history, request, &turn, &row),
+            what_happened(history, request, &turn, row.refusal),
         ]);
         grid.add(cells);
     }
@@ -123,7 +124,10 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], ses
 
 /// The column that a session's turns are shown with: what was billed, where that is known of all of
 /// them, else the first simulation.
-fn shown_column<'l>(ledger: &'l Ledger<'_>, session: &Session) -> Option<&'l StrategyColumn> {
+pub(super) fn shown_column<'l>(
+    ledger: &'l Ledger<'_>,
+    session: &Session,
+) -> Option<&'l StrategyColumn> {
     let is_complete = |column: &&StrategyColumn| {
         is_comparable(ledger, column)
             && session.requests.iter().all(|index| ledger.row(column, *index).is_some())
@@ -197,8 +201,14 @@ fn output(request: &Request, row: &Row<'_>) -> String {
     format!("{mark}{}", tokens(row.billing.output))
 }
 
-fn what_happened(history: &History, request: &Request, turn: &Turn, row: &Row<'_>) -> String {
-    let refused = row.refusal.map(|refusal| format!("refused: {}", refusal.name()));
+/// What happened at a request, the most important first, and whether it would be refused.
+pub(super) fn what_happened(
+    history: &History,
+    request: &Request,
+    turn: &Turn,
+    refusal: Option<Refusal>,
+) -> String {
+    let refused = refusal.map(|refusal| format!("refused: {}", refusal.name()));
     let words = turn.events.iter().map(|event| match event {
         Event::Opening => "first of its chain".to_owned(),
         Event::ModelChange => format!("now {}", history.symbols.text(request.model)),

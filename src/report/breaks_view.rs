@@ -7,7 +7,7 @@ use super::document::{Align, Document, Grid};
 use super::number::{
     counted, dollar_difference, dollars, exact_percent, grouped, part, percent, share, tokens,
 };
-use crate::breaks::{Analysis, Break, Ground, Pattern, Reconciliation, Sum, Summary};
+use crate::breaks::{Analysis, Break, Candidate, Ground, Pattern, Reconciliation, Sum, Summary};
 use crate::conversation::History;
 use crate::units::Picodollars;
 
@@ -32,8 +32,15 @@ pub fn breaks_document(
 ) -> Document {
     let mut document = Document::default();
     headlines(&mut document, analysis);
-    causes(&mut document, &analysis.summary);
-    changes(&mut document, &analysis.patterns);
+    if !analysis.summary.by_cause.is_empty() {
+        document.heading("By cause");
+        document.grid(causes(&analysis.summary));
+    }
+    if !analysis.patterns.is_empty() {
+        document.heading("What to change");
+        document.grid(changes(&analysis.patterns));
+        document.text(CHANGES_NOTE);
+    }
     dearest(&mut document, history, &analysis.breaks.list, options);
     let summary = &analysis.summary;
     let by_class =
@@ -108,7 +115,8 @@ fn left_out(document: &mut Document, analysis: &Analysis) {
     }
 }
 
-fn saving(pattern: &Pattern) -> String {
+/// What a change would have saved.
+pub(super) fn saving(pattern: &Pattern) -> String {
     let amount = dollars(pattern.saving);
     match pattern.ground {
         Ground::AtMostExcess => format!("at most {amount}"),
@@ -116,11 +124,8 @@ fn saving(pattern: &Pattern) -> String {
     }
 }
 
-fn causes(document: &mut Document, summary: &Summary) {
-    if summary.by_cause.is_empty() {
-        return;
-    }
-    document.heading("By cause");
+/// The causes, the dearest first.
+pub(super) fn causes(summary: &Summary) -> Grid {
     let mut grid = Grid::new(&[
         ("cause", Align::Left),
         ("what it means", Align::Wrapped),
@@ -140,14 +145,16 @@ fn causes(document: &mut Document, summary: &Summary) {
             percent(part(sum.excess(), summary.total.excess())),
         ]);
     }
-    document.grid(grid);
+    grid
 }
 
-fn changes(document: &mut Document, patterns: &[Pattern]) {
-    if patterns.is_empty() {
-        return;
-    }
-    document.heading("What to change");
+/// How the savings of patterns are to be read.
+pub(super) const CHANGES_NOTE: &str = "Each by itself: what several would save overlaps. “At most” is \
+                                       the excess of all these breaks; the rest is simulated, or the \
+                                       excess that the change avoids.";
+
+/// What recurs, with what to do about it.
+pub(super) fn changes(patterns: &[Pattern]) -> Grid {
     let mut grid = Grid::new(&[
         ("pattern", Align::Left),
         ("seen, and what to do", Align::Wrapped),
@@ -162,11 +169,15 @@ fn changes(document: &mut Document, patterns: &[Pattern]) {
             saving(pattern),
         ]);
     }
-    document.grid(grid);
-    document.text(
-        "Each by itself: what several would save overlaps. “At most” is the excess of all these \
-         breaks; the rest is simulated, or the excess that the change avoids.",
-    );
+    grid
+}
+
+/// The dearest so many.
+pub(super) fn dearest_breaks(breaks: &[Break], most: usize) -> Vec<&Break> {
+    let mut dearest: Vec<&Break> = breaks.iter().collect();
+    dearest.sort_by_key(|found| (Reverse((found.excess, found.rewritten)), found.request));
+    dearest.truncate(most);
+    dearest
 }
 
 fn dearest(
@@ -178,9 +189,7 @@ fn dearest(
     if breaks.is_empty() || options.top == 0 {
         return;
     }
-    let mut dearest: Vec<&Break> = breaks.iter().collect();
-    dearest.sort_by_key(|found| (Reverse((found.excess, found.rewritten)), found.request));
-    dearest.truncate(options.top);
+    let dearest = dearest_breaks(breaks, options.top);
     document.heading(format!("The dearest {} of {}", dearest.len(), grouped(breaks.len() as u64)));
     let mut grid = Grid::new(&[
         ("where", Align::Wrapped),
@@ -208,7 +217,18 @@ fn dearest(
 fn why(history: &History, found: &Break, shows_text: bool) -> String {
     let class = found.class.name().replace('_', " ");
     let Some(first) = found.candidates.first() else { return class };
-    let evidence = first.evidence.iter().map(|one| {
+    let evidence = evidence(history, found, first, shows_text);
+    format!("{class}; {} confidence: {evidence}", first.confidence.name())
+}
+
+/// What speaks for a cause of a break, with the lines that show it.
+pub(super) fn evidence(
+    history: &History,
+    found: &Break,
+    candidate: &Candidate,
+    shows_text: bool,
+) -> String {
+    let evidence = candidate.evidence.iter().map(|one| {
         let text = one.text.as_ref().filter(|_| shows_text);
         let text = text.map(|text| format!(" {text}")).unwrap_or_default();
         let file = &history.files[one.file].label;
@@ -217,8 +237,7 @@ fn why(history: &History, found: &Break, shows_text: bool) -> String {
             if is_own { format!("line {}", one.line) } else { format!("{file}:{}", one.line) };
         format!("{}{text} ({place})", one.meaning)
     });
-    let evidence = evidence.collect::<Vec<_>>().join("; ");
-    format!("{class}; {} confidence: {evidence}", first.confidence.name())
+    evidence.collect::<Vec<_>>().join("; ")
 }
 
 /// Sums by name: in the order of the names, or the dearest of many.

@@ -41,9 +41,9 @@ pub fn compare_document(
     let mut document = Document::default();
     document.heading("Strategies");
     document.grid(totals(comparison));
-    chosen(&mut document, comparison);
-    bound(&mut document, comparison.bound, reading);
-    unknowns(&mut document, comparison);
+    for note in notes(comparison, reading) {
+        document.text(note);
+    }
     if comparison.base().is_some_and(|base| base.agents.requests > 0) {
         document.heading("Main conversations and sub-agents");
         document.grid(chains(comparison));
@@ -58,7 +58,8 @@ fn name(compared: &Compared<'_>) -> String {
     compared.strategy.name.to_string()
 }
 
-fn totals(comparison: &Comparison<'_>) -> Grid {
+/// A line for each strategy, with how it compares.
+pub(super) fn totals(comparison: &Comparison<'_>) -> Grid {
     let mut grid = Grid::new(&[
         ("strategy", Align::Left),
         ("cost", Align::Right),
@@ -102,15 +103,16 @@ fn difference(cost: Option<Picodollars>, base: Option<Picodollars>) -> Option<Pi
     Some(cost?.minus(base?))
 }
 
-fn chosen(document: &mut Document, comparison: &Comparison<'_>) {
-    for compared in &comparison.strategies {
-        if let Some(design) = &compared.chosen {
-            document.text(format!("{} is {design}.", compared.strategy.name));
-        }
-    }
+/// What to know of the strategies beside their figures.
+pub(super) fn notes(comparison: &Comparison<'_>, reading: Reading) -> Vec<String> {
+    let chosen = comparison.strategies.iter().filter_map(|compared| {
+        let design = compared.chosen.as_ref()?;
+        Some(format!("{} is {design}.", compared.strategy.name))
+    });
+    chosen.chain([bound(comparison.bound, reading)]).chain(unknowns(comparison)).collect()
 }
 
-fn bound(document: &mut Document, bound: Bound, reading: Reading) {
+fn bound(bound: Bound, reading: Reading) -> String {
     let (own, other) = match reading {
         Reading::Conservative => (
             "no entry outlives the shortest-lived part of its prefix",
@@ -121,16 +123,16 @@ fn bound(document: &mut Document, bound: Bound, reading: Reading) {
             "no entry outlives the shortest-lived part of its prefix",
         ),
     };
-    document.text(format!(
+    format!(
         "The bound, the least that any markers, TTLs and pings could have cost for the same prompts: \
          {} where {own} (so are all strategies simulated), {} where {other}.",
         dollars(bound.own_reading),
         dollars(bound.other_reading),
-    ));
+    )
 }
 
 /// What no simulation can know, each once with the strategies it is about.
-fn unknowns(document: &mut Document, comparison: &Comparison<'_>) {
+fn unknowns(comparison: &Comparison<'_>) -> Vec<String> {
     let mut about: Vec<(&str, Vec<&str>)> = Vec::new();
     for compared in &comparison.strategies {
         for unknown in &compared.unknowns {
@@ -141,12 +143,13 @@ fn unknowns(document: &mut Document, comparison: &Comparison<'_>) {
             }
         }
     }
-    for (unknown, names) in about {
+    let sentence = |(unknown, names): (&str, Vec<&str>)| {
         let (shown, rest) = names.split_at(names.len().min(MOST_NAMES));
         let others =
             if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-        document.text(format!("{}{others}: {unknown}.", shown.join(", ")));
-    }
+        format!("{}{others}: {unknown}.", shown.join(", "))
+    };
+    about.into_iter().map(sentence).collect()
 }
 
 fn chains(comparison: &Comparison<'_>) -> Grid {

@@ -41,7 +41,7 @@ pub fn context_document(ledger: &Ledger<'_>, context: &Context) -> Document {
 }
 
 /// What a kind is called, results with their tool.
-fn kind_name(history: &History, kind: Kind) -> String {
+pub(super) fn kind_name(history: &History, kind: Kind) -> String {
     let name = match kind {
         Kind::HiddenPrefix => "hidden prefix",
         Kind::Tools => "tools",
@@ -63,7 +63,8 @@ fn kind_name(history: &History, kind: Kind) -> String {
     name.to_owned()
 }
 
-fn kinds(history: &History, kinds: &[KindTotals], bill: &Bill) -> Grid {
+/// A line for each kind of content, the dearest first.
+pub(super) fn kinds(history: &History, kinds: &[KindTotals], bill: &Bill) -> Grid {
     let mut grid = Grid::new(&[
         ("kind", Align::Left),
         ("items", Align::Right),

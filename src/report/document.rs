@@ -73,6 +73,16 @@ impl Grid {
         self.rows.push(row);
     }
 
+    /// The columns, with their names.
+    pub(super) fn columns(&self) -> &[(String, Align)] {
+        &self.header
+    }
+
+    /// The rows, each with a cell for every column.
+    pub(super) fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
     fn text(&self, style: TextStyle) -> String {
         let underlined: TableStyle =
             presets::NOTHING.header_separator(LineStyle::new('─', '─', '─', '─'));

@@ -15,7 +15,7 @@ pub fn terminal_safe(text: &str) -> Cow<'_, str> {
     }
 }
 
-fn is_unsafe(c: char) -> bool {
+pub(super) fn is_unsafe(c: char) -> bool {
     c.is_control()
         || c == '\u{61c}'
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -49,6 +49,11 @@ pub(super) fn markdown_cell(text: &str) -> String {
 /// Text inside an HTML element.
 pub(super) fn html_text(text: &str) -> String {
     terminal_safe(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Text in an attribute of an HTML or SVG element.
+pub(super) fn html_attribute(text: &str) -> String {
+    html_text(text).replace('"', "&quot;").replace('\'', "&#39;")
 }
 
 /// Text for a cell of a CSV file: a spreadsheet must not take it for a formula.

@@ -8,6 +8,7 @@ mod bar;
 mod break_rows;
 mod breaks_json;
 mod breaks_view;
+mod chart;
 mod check_json;
 mod check_view;
 mod check_words;
@@ -21,6 +22,7 @@ mod escape;
 mod fork_json;
 mod fork_view;
 mod formats_view;
+mod html;
 mod junit;
 mod ledger_rows;
 mod lint_json;
@@ -40,6 +42,11 @@ pub use analyze_view::analyze_document;
 pub use break_rows::{write_break_csv, write_break_rows};
 pub use breaks_json::write_breaks;
 pub use breaks_view::{BreaksViewOptions, breaks_document};
+pub use chart::{
+    Chart, PngError, Theme, UNDRAWN_STRATEGY, WINDOW_KINDS, breaks_chart, context_chart,
+    cost_chart, daily_chart, dearest_session, gaps_chart, page_style, png, strategies_chart, svg,
+    turns_chart,
+};
 pub use check_json::write_check;
 pub use check_view::{CheckView, check_document, comment, summary};
 pub use compare_json::{write_comparison, write_comparison_csv, write_comparison_lines};
@@ -52,11 +59,12 @@ pub use escape::{terminal_safe, write_record};
 pub use fork_json::write_fork;
 pub use fork_view::fork_document;
 pub use formats_view::formats_document;
+pub use html::{PageChart, PageView, write_page};
 pub use junit::write_junit;
 pub use ledger_rows::{write_csv, write_jsonl};
 pub use lint_json::write_lint;
 pub use lint_view::lint_document;
-pub use number::{counted, grouped};
+pub use number::{counted, dollars, grouped};
 pub use prices_view::{model_document, models_document, models_json};
 pub use report_json::write_report;
 pub use sarif::write_sarif;

@@ -21,9 +21,10 @@ pub(super) fn equivalents(value: Equivalents) -> String {
 }
 
 /// Dollars with two decimals, or four below ten dollars; `unknown` without a price.
-pub(super) fn dollars(amount: Option<Picodollars>) -> String {
+#[must_use]
+pub fn dollars(amount: Option<Picodollars>) -> String {
     match amount {
-        Some(amount) if amount.0 < 0 => format!("-${}", magnitude(amount)),
+        Some(amount) if amount.0 < 0 && is_shown(amount) => format!("-${}", magnitude(amount)),
         Some(amount) => format!("${}", magnitude(amount)),
         None => "unknown".to_owned(),
     }
@@ -32,9 +33,14 @@ pub(super) fn dollars(amount: Option<Picodollars>) -> String {
 /// A difference in dollars, with its sign.
 pub(super) fn dollar_difference(amount: Option<Picodollars>) -> String {
     match amount {
-        Some(amount) if amount.0 > 0 => format!("+${}", magnitude(amount)),
+        Some(amount) if amount.0 > 0 && is_shown(amount) => format!("+${}", magnitude(amount)),
         other => dollars(other),
     }
+}
+
+/// Whether more than zeros are left of an amount: those have no sign.
+fn is_shown(amount: Picodollars) -> bool {
+    magnitude(amount).contains(|digit: char| ('1'..='9').contains(&digit))
 }
 
 fn magnitude(amount: Picodollars) -> String {
@@ -121,6 +127,8 @@ mod tests {
         assert_eq!(dollars(Some(Picodollars(1_234_565_000_000_000))), "$1,234.57");
         assert_eq!(dollar_difference(Some(Picodollars(-500_000_000_000))), "-$0.5000");
         assert_eq!(dollar_difference(Some(Picodollars(500_000_000_000))), "+$0.5000");
+        assert_eq!(dollar_difference(Some(Picodollars(49_000_000))), "$0.0000");
+        assert_eq!(dollars(Some(Picodollars(-49_000_000))), "$0.0000");
         assert_eq!(dollars(None), "unknown");
         assert_eq!(percent(Some(0.98765)), "98.8 %");
         assert_eq!(equivalents(Equivalents(31_315_000_000)), "31,315");

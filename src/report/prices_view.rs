@@ -20,11 +20,11 @@ fn per_million(price: Picodollars) -> String {
     Picodollars(price.0 * 1_000_000).to_string()
 }
 
-fn day(date: Option<Date>) -> String {
+pub(super) fn day(date: Option<Date>) -> String {
     date.map(|date| date.to_string()).unwrap_or_default()
 }
 
-fn conditions(rate: &Rate) -> String {
+pub(super) fn conditions(rate: &Rate) -> String {
     let speed = match rate.speed {
         Speed::Standard => None,
         Speed::Fast => Some("fast mode".to_owned()),
@@ -33,7 +33,7 @@ fn conditions(rate: &Rate) -> String {
     speed.into_iter().chain(size).collect::<Vec<_>>().join(", ")
 }
 
-fn price_grid(first: &[(&'static str, Align)]) -> Grid {
+pub(super) fn price_grid(first: &[(&'static str, Align)]) -> Grid {
     let prices = [
         ("input", Align::Right),
         ("write 5m", Align::Right),
@@ -44,7 +44,7 @@ fn price_grid(first: &[(&'static str, Align)]) -> Grid {
     Grid::new(&[first, prices.as_slice()].concat())
 }
 
-fn price_cells(rate: &Rate) -> Vec<String> {
+pub(super) fn price_cells(rate: &Rate) -> Vec<String> {
     let rates = &rate.rates;
     [rates.input, rates.cache_write_5m, rates.cache_write_1h, rates.cache_read, rates.output]
         .map(per_million)

@@ -26,17 +26,23 @@ pub(super) fn kind_name(kind: StepKind) -> &'static str {
 pub fn verify_document(history: &History, verification: &Verification) -> Document {
     let mut document = Document::default();
     document.heading("How well the rules reproduce the record");
-    coverage(&mut document, history, verification);
-    figures(&mut document, verification);
-    groups(&mut document, "By client version", "client", &verification.by_client_version);
-    groups(&mut document, "By model", "model", &verification.by_model);
+    document.text(coverage(history, verification));
+    document.grid(figures(verification));
+    if let Some(note) = unpriced(verification) {
+        document.text(note);
+    }
+    document.heading("By client version");
+    document.grid(groups("client", &verification.by_client_version));
+    document.heading("By model");
+    document.grid(groups("model", &verification.by_model));
     worst(&mut document, history, verification);
     document
 }
 
-fn coverage(document: &mut Document, history: &History, verification: &Verification) {
+/// Which requests were compared.
+pub(super) fn coverage(history: &History, verification: &Verification) -> String {
     let coverage = &verification.coverage;
-    document.text(format!(
+    format!(
         "{} in {} ({}); {} of them simulated. {} are compared; left out are {} first requests of a \
          chain and {} after a change of model, whose recorded read is an input of the simulation.",
         counted(coverage.requests, "request", "requests"),
@@ -46,10 +52,11 @@ fn coverage(document: &mut Document, history: &History, verification: &Verificat
         grouped(coverage.compared),
         grouped(coverage.openings),
         grouped(coverage.model_changes),
-    ));
+    )
 }
 
-fn figures(document: &mut Document, verification: &Verification) {
+/// How far the rules and the record agree.
+pub(super) fn figures(verification: &Verification) -> Grid {
     let mut grid =
         Grid::new(&[("figure", Align::Left), ("value", Align::Right), ("of", Align::Left)]);
     let mut add = |name: &str, value: String, of: String| {
@@ -103,22 +110,19 @@ fn figures(document: &mut Document, verification: &Verification) {
         ),
         format!("{} rows", grouped(verification.conserved_rows)),
     );
-    document.grid(grid);
-    if money.unpriced > 0 {
-        document.text(format!(
-            "{} requests of models without a price are in none of the dollars.",
-            grouped(money.unpriced)
-        ));
-    }
+    grid
 }
 
-fn groups(
-    document: &mut Document,
-    heading: &str,
-    name: &'static str,
-    agreements: &BTreeMap<String, Agreement>,
-) {
-    document.heading(heading);
+/// What the dollars leave out, if anything.
+pub(super) fn unpriced(verification: &Verification) -> Option<String> {
+    let count = verification.dollars.unpriced;
+    (count > 0).then(|| {
+        format!("{} requests of models without a price are in none of the dollars.", grouped(count))
+    })
+}
+
+/// The agreement by a name.
+pub(super) fn groups(name: &'static str, agreements: &BTreeMap<String, Agreement>) -> Grid {
     let mut grid = Grid::new(&[
         (name, Align::Left),
         ("requests", Align::Right),
@@ -135,7 +139,7 @@ fn groups(
             exact_percent(share(agreement.error.0, agreement.prompt.0)),
         ]);
     }
-    document.grid(grid);
+    grid
 }
 
 fn worst(document: &mut Document, history: &History, verification: &Verification) {

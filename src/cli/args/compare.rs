@@ -18,7 +18,7 @@ A strategy file is TOML (cachesim.strategy/v1); lists of values in it are swept.
 An expression compares numbers: STRATEGY.METRIC (cost, read, written, input, output, hit_rate,
 requests, added_requests, gap), decimals, percentages, + - * /, and, or, not.";
 
-const DEFAULT_COMPARED: &str = "billed,replay,none,5m,1h,mixed,optimal";
+pub(super) const DEFAULT_COMPARED: &str = "billed,replay,none,5m,1h,mixed,optimal";
 
 /// `compare`.
 #[derive(Debug, Args)]

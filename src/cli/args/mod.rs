@@ -1,5 +1,6 @@
 //! The command line, as it is typed.
 
+mod chart;
 mod check;
 mod compare;
 mod completions;
@@ -7,6 +8,7 @@ mod config;
 mod fork;
 mod man;
 mod redact;
+mod report;
 mod schema;
 mod shared;
 
@@ -14,6 +16,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use chart::CHART_EXAMPLES;
 use check::CHECK_EXAMPLES;
 use compare::COMPARE_EXAMPLES;
 use completions::COMPLETIONS_EXAMPLES;
@@ -21,15 +24,18 @@ use config::CONFIG_NOTES;
 use fork::FORK_EXAMPLES;
 use man::MAN_EXAMPLES;
 use redact::REDACT_EXAMPLES;
+use report::REPORT_EXAMPLES;
 use schema::SCHEMA_EXAMPLES;
 
+pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ThemeArg};
 pub(super) use check::{CheckArgs, CheckFormat};
-pub(super) use compare::{CompareArgs, CompareFormat};
+pub(super) use compare::{CompareArgs, CompareFormat, ReadingArg};
 pub(super) use completions::CompletionsArgs;
 pub(super) use config::{ConfigArgs, ConfigCommand, ConfigurationArgs};
 pub(super) use fork::ForkArgs;
 pub(super) use man::ManArgs;
 pub(super) use redact::RedactArgs;
+pub(super) use report::ReportArgs;
 pub(super) use schema::SchemaArgs;
 pub(super) use shared::{ColorArg, InputArgs, OutputArgs, PlatformArg, SimulationArgs, TokensArgs};
 
@@ -74,6 +80,12 @@ pub(super) enum Command {
     /// Where the context comes from: what each kind of content held, and what carrying it cost
     #[command(after_help = CONTEXT_EXAMPLES)]
     Context(ContextArgs),
+    /// Charts as SVG or PNG: turns, costs, gaps, strategies, breaks, context, days
+    #[command(after_help = CHART_EXAMPLES)]
+    Chart(ChartArgs),
+    /// Everything as one page of HTML that needs no network
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(ReportArgs),
     /// How well the rules reproduce the recorded usage
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),

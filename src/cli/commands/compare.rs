@@ -1,6 +1,5 @@
 //! `cachesim compare`.
 
-use crate::cache::Reading;
 use crate::cli::args::{CompareArgs, CompareFormat, RecordedBreaksArg};
 use crate::cli::error::CliError;
 use crate::cli::gate::{check, gates};
@@ -29,7 +28,7 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     strategies.extend(providers.iter().map(|provider| Strategy::elsewhere(provider)));
     let gates = gates(&args.fail_if, &strategies)?;
     let reading = args.reading.reading();
-    strategies.extend([reading, other(reading)].map(|reading| Strategy::bound(Some(reading))));
+    strategies.extend([reading, reading.other()].map(|reading| Strategy::bound(Some(reading))));
     let needs_bytes = strategies.iter().any(Strategy::needs_bytes);
     let options = args.tokens.read_options(needs_bytes);
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
@@ -73,11 +72,4 @@ fn agreements(
         return Ok(Vec::new());
     }
     Ok(providers.iter().map(|provider| (*provider, agreement(&rollouts, provider))).collect())
-}
-
-fn other(reading: Reading) -> Reading {
-    match reading {
-        Reading::Conservative => Reading::Literal,
-        Reading::Literal => Reading::Conservative,
-    }
 }

@@ -2,6 +2,7 @@
 
 mod analyze;
 mod breaks;
+mod chart;
 mod check;
 mod compare;
 mod completions;
@@ -13,11 +14,13 @@ mod man;
 mod place;
 mod prices;
 mod redact;
+mod report;
 mod schema;
 mod verify;
 
 pub(super) use analyze::analyze;
 pub(super) use breaks::breaks;
+pub(super) use chart::chart;
 pub(super) use check::check;
 pub(super) use compare::compare;
 pub(super) use completions::completions;
@@ -29,5 +32,6 @@ pub(super) use man::man;
 pub(super) use place::place;
 pub(super) use prices::prices;
 pub(super) use redact::redact;
+pub(super) use report::report;
 pub(super) use schema::schema;
 pub(super) use verify::verify;

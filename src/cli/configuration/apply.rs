@@ -8,9 +8,9 @@ use crate::config::{
     BASELINE, ConfigOption, Configuration, DEFAULTS, Effective, Origin, Setting, Takes, is_file,
 };
 
-/// The command whose strategies can be files: the designs in them may need the bytes of prompts,
+/// The commands whose strategies can be files: the designs in them may need the bytes of prompts,
 /// which the others do not keep.
-const TAKES_STRATEGY_FILES: &str = "compare";
+const TAKE_STRATEGY_FILES: [&str; 3] = ["chart", "compare", "report"];
 
 /// A command, with all its subcommands, whose options have what is configured as defaults.
 pub(super) fn with_defaults(command: Command, configuration: &Configuration) -> Command {
@@ -40,7 +40,9 @@ fn applied<'a>(
 ) -> Option<(&'a Setting, Vec<OsString>)> {
     let setting = configuration.setting(command, arg.get_id().as_str())?;
     let is_taken = |value: &&OsString| {
-        setting.option.takes != Takes::Names || command == TAKES_STRATEGY_FILES || !is_file(value)
+        setting.option.takes != Takes::Names
+            || TAKE_STRATEGY_FILES.contains(&command)
+            || !is_file(value)
     };
     let values: Vec<OsString> = setting.values.iter().filter(is_taken).cloned().collect();
     let is_left_out = arg.is_required_set() || (values.is_empty() && !setting.values.is_empty());

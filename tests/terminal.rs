@@ -1,4 +1,5 @@
-//! Tables have small bars on a terminal, and only there.
+//! What is different on a terminal: tables have small bars, and what is nothing to look at there is
+//! refused.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,8 +14,16 @@ fn fixture(name: &str) -> String {
     project(&format!("fixtures/{name}")).to_str().expect("a plain path").to_owned()
 }
 
-/// What the program prints on a terminal; `None`, with a message, where none can be had.
+/// What the program prints on a terminal where it succeeds.
 fn on_terminal(arguments: &str, terminal: &str) -> Option<String> {
+    let (code, printed) = run_on_terminal(arguments, terminal)?;
+    assert_eq!(code, Some(0), "{printed}");
+    Some(printed)
+}
+
+/// How the program ends on a terminal, and what it prints; `None`, with a message, where no terminal can
+/// be had.
+fn run_on_terminal(arguments: &str, terminal: &str) -> Option<(Option<i32>, String)> {
     let program = env!("CARGO_BIN_EXE_cachesim");
     let output = Command::new("script")
         .args(["-qec", &format!("'{program}' {arguments}"), "/dev/null"])
@@ -24,14 +33,12 @@ fn on_terminal(arguments: &str, terminal: &str) -> Option<String> {
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .stdin(std::process::Stdio::null())
         .output();
-    match output {
-        Ok(output) if output.status.success() => Some(text(&output.stdout).replace("\r\n", "\n")),
-        Ok(output) if output.stderr.is_empty() => panic!("{}", text(&output.stdout)),
-        _ => {
-            eprintln!("skipped: there is no `script` of util-linux here");
-            None
-        }
-    }
+    let Ok(output) = output else {
+        eprintln!("skipped: there is no `script` of util-linux here");
+        return None;
+    };
+    assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+    Some((output.status.code(), text(&output.stdout).replace("\r\n", "\n")))
 }
 
 fn has_bars(text: &str) -> bool {
@@ -116,4 +123,17 @@ fn others_have_none() {
     assert_eq!(std::fs::read_to_string(file).expect("read"), stdout(&["analyze", &session]));
     let colored = run(&["analyze", &session, "--color", "always"]);
     assert!(!has_bars(&text(&colored.stdout)), "colours alone make no terminal");
+}
+
+#[test]
+fn pictures_and_pages_are_nothing_for_a_terminal() {
+    let fixture = fixture("first-look");
+    for (arguments, words) in [
+        (format!("chart turns '{fixture}' --format png"), "give -o FILE"),
+        (format!("report '{fixture}'"), "-o report.html"),
+    ] {
+        let Some((code, printed)) = run_on_terminal(&arguments, "xterm") else { return };
+        assert_eq!(code, Some(2), "{printed}");
+        assert!(printed.contains(words), "{printed}");
+    }
 }

@@ -1,0 +1,123 @@
+//! The options of `chart`.
+
+use clap::{Args, ValueEnum};
+
+use super::compare::ReadingArg;
+use super::{InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs};
+use crate::report::Theme;
+
+pub(super) const CHART_EXAMPLES: &str = "\
+Examples:
+  cachesim chart turns session.jsonl -o turns.svg
+  cachesim chart cost ~/.claude/projects --strategy billed,5m,1h,optimal -o cost.png
+  cachesim chart gaps ~/.claude/projects --since 2026-07-01 -o gaps.svg
+  cachesim chart context sessions/ --session 5e1f -o context.png --theme dark
+
+turns and context show one session: of several the one that cost most, or the one that --session names.";
+
+/// Those of `compare` without `none`: beside what sessions cost without any caching, nothing else could
+/// be told apart.
+const DEFAULT_DRAWN: &str = "billed,replay,5m,1h,mixed,optimal";
+
+/// `chart`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ChartArgs {
+    /// What to show
+    #[arg(value_enum)]
+    pub(in crate::cli) kind: ChartKindArg,
+    /// The input.
+    #[command(flatten)]
+    pub(in crate::cli) input: InputArgs,
+    /// Only the session whose id begins like this
+    #[arg(long, value_name = "ID")]
+    pub(in crate::cli) session: Option<String>,
+    /// The strategies that cost and strategies show, and no other chart: names, and files of strategies
+    /// (*.toml)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_DRAWN)]
+    pub(in crate::cli) strategy: Vec<String>,
+    /// How long an entry lives that was written behind one of a shorter TTL
+    #[arg(long, value_enum, default_value_t = ReadingArg::Conservative)]
+    pub(in crate::cli) reading: ReadingArg,
+    /// Whether counterfactuals keep the recorded breaks inside the TTL
+    #[arg(long, value_enum, default_value_t = RecordedBreaksArg::Keep)]
+    pub(in crate::cli) breaks: RecordedBreaksArg,
+    /// The picture's format [default: as the name of the output ends, else svg]
+    #[arg(long, value_enum)]
+    pub(in crate::cli) format: Option<ChartFormat>,
+    /// The ground: auto follows whoever looks at an SVG, and is light in a PNG
+    #[arg(long, value_enum, default_value_t = ThemeArg::Auto)]
+    pub(in crate::cli) theme: ThemeArg,
+    /// How many pixels of a PNG are one of the SVG's 1,200 in width
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=4))]
+    pub(in crate::cli) scale: u8,
+    /// How captured prompts are measured.
+    #[command(flatten)]
+    pub(in crate::cli) tokens: TokensArgs,
+    /// The simulation.
+    #[command(flatten)]
+    pub(in crate::cli) simulation: SimulationArgs,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
+impl ChartArgs {
+    /// The picture's format.
+    pub(in crate::cli) fn picture_format(&self) -> ChartFormat {
+        let is_png = |name: &std::ffi::OsStr| name.eq_ignore_ascii_case("png");
+        let by_name = match self.output.output.extension() {
+            Some(name) if is_png(name) => ChartFormat::Png,
+            _ => ChartFormat::Svg,
+        };
+        self.format.unwrap_or(by_name)
+    }
+}
+
+/// The kinds of charts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum ChartKindArg {
+    /// What each request of a session read, wrote and sent in full; breaks with their causes
+    Turns,
+    /// Dollars added up, by strategy
+    Cost,
+    /// How long requests waited for the next one, and what was lost behind it
+    Gaps,
+    /// What strategies cost, and the cheapest possible
+    Strategies,
+    /// What breaks cost, by cause
+    Breaks,
+    /// What held the context window of a session, request by request
+    Context,
+    /// What was paid each day, by class of token
+    Daily,
+}
+
+/// The formats of `chart`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum ChartFormat {
+    /// For pages and reviews; sharp at every size
+    Svg,
+    /// For chats and slides
+    Png,
+}
+
+/// `--theme`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum ThemeArg {
+    /// The reader's
+    Auto,
+    /// Light ground
+    Light,
+    /// Dark ground
+    Dark,
+}
+
+impl ThemeArg {
+    pub(in crate::cli) fn theme(self) -> Theme {
+        match self {
+            Self::Auto => Theme::Auto,
+            Self::Light => Theme::Light,
+            Self::Dark => Theme::Dark,
+        }
+    }
+}

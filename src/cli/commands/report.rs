@@ -1,0 +1,157 @@
+//! `cachesim report`.
+
+use std::io::{self, IsTerminal};
+
+use crate::analysis::{self, Gaps};
+use crate::breaks::{self, Analysis};
+use crate::cache::Reading;
+use crate::cli::args::{OutputArgs, RecordedBreaksArg, ReportArgs};
+use crate::cli::error::CliError;
+use crate::cli::output::Output;
+use crate::cli::prepared::Prepared;
+use crate::cli::strategies::strategies;
+use crate::compare::{Compared, Comparison};
+use crate::context::{self, windows};
+use crate::conversation::ReadOptions;
+use crate::ledger::{Ledger, StrategyColumn};
+use crate::report::{
+    Chart, PageChart, PageView, Theme, UNDRAWN_STRATEGY, WINDOW_KINDS, breaks_chart, context_chart,
+    cost_chart, daily_chart, dearest_session, dollars, gaps_chart, page_style, strategies_chart,
+    svg, turns_chart, write_page,
+};
+use crate::strategy::Strategy;
+
+/// What breaks are found and priced with.
+const EVIDENCE: [&str; 4] = ["billed", "replay", "5m", "1h"];
+
+/// How many of the dearest items of the context are looked for; the page shows kinds only.
+const NO_ITEMS: usize = 0;
+
+/// Everything as one page.
+///
+/// # Panics
+/// Never: the record and its replay are simulated.
+pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
+    refuse_terminal(&args.output)?;
+    let output = Output::open(&args.output)?;
+    let shown = strategies(&args.strategy, args.output.quiet)?;
+    let reading = args.reading.reading();
+    let mut simulated = shown.clone();
+    simulated.extend([reading, reading.other()].map(|reading| Strategy::bound(Some(reading))));
+    let assumptions = args.simulation.assumptions(args.breaks == RecordedBreaksArg::Keep, reading);
+    let options = ReadOptions { keeps_titles: args.show_text, ..args.tokens.read_options(true) };
+    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)?;
+    let ledger = run.ledger(&simulated)?;
+    let comparison = Comparison::new(&ledger, &run.selection);
+    let by_the_letter = args.simulation.assumptions(false, Reading::Literal);
+    let evidence = EVIDENCE.map(|name| Strategy::by_name(name).expect("every name is known"));
+    let evidence = run.ledger_under(&evidence, &by_the_letter);
+    let (steps, trace, selection) = (&run.steps, &run.trace, &run.selection);
+    let analysis = Analysis::new(&evidence, trace, steps, selection, breaks::Options::default())
+        .expect("the record and its replay are simulated");
+    let verification = analysis::verify(&evidence, steps, selection)
+        .expect("the record and its replay are simulated");
+    let context = context::context(&evidence, steps, trace, selection, NO_ITEMS)
+        .expect("the ledger has the record");
+    let material = Material {
+        run: &run,
+        ledger: &ledger,
+        comparison: &comparison,
+        evidence: &evidence,
+        analysis: &analysis,
+    };
+    let charts = material.charts();
+    let view = PageView {
+        ledger: &ledger,
+        comparison: &comparison,
+        evidence: &evidence,
+        analysis: &analysis,
+        verification: &verification,
+        context: &context,
+        steps,
+        selection,
+        assumptions: &run.assumptions,
+        charts: &charts,
+        chart_style: &page_style(),
+        titles: &run.history.titles,
+        shows_text: args.show_text,
+    };
+    output.write(|out| write_page(&view, out))
+}
+
+/// What the charts of the page are made of.
+struct Material<'a> {
+    run: &'a Prepared<'a>,
+    ledger: &'a Ledger<'a>,
+    comparison: &'a Comparison<'a>,
+    evidence: &'a Ledger<'a>,
+    analysis: &'a Analysis,
+}
+
+impl Material<'_> {
+    fn charts(&self) -> Vec<PageChart> {
+        let Prepared { history, selection, steps, trace, .. } = self.run;
+        let (shown, note) = self.shown();
+        let bound = self.comparison.bound.own_reading;
+        let breaks = &self.analysis.breaks.list;
+        let gaps = Gaps::new(steps, selection, breaks);
+        let mut strategies = strategies_chart(self.ledger, &shown, bound, selection);
+        let mut cost = cost_chart(self.ledger, &shown, selection);
+        if let Some(note) = note {
+            strategies.note(note.as_str());
+            cost.note(note);
+        }
+        let mut charts = vec![
+            ("strategies", strategies),
+            ("cost", cost),
+            ("gaps", gaps_chart(history, selection, &gaps)),
+            ("breaks", breaks_chart(history, selection, self.analysis)),
+        ];
+        if let Some(billed) = self.evidence.column("billed") {
+            charts.push(("daily", daily_chart(self.evidence, billed, selection)));
+        }
+        if let Some(session) = dearest_session(self.evidence, selection) {
+            let turns = turns_chart(self.evidence, steps, selection, session, breaks);
+            charts.push(("turns", turns));
+            let windows = windows(self.evidence, steps, trace, session, WINDOW_KINDS);
+            let context = windows.map(|held| context_chart(history, selection, session, &held));
+            charts.extend(context.map(|chart| ("context", chart)));
+        }
+        let drawn = |(id, chart): (&'static str, Chart)| {
+            let svg = svg(&chart, Theme::Page);
+            PageChart { id, title: chart.title, svg }
+        };
+        charts.into_iter().map(drawn).collect()
+    }
+
+    /// The columns that are drawn, and what is said of one that is not: beside what no caching costs
+    /// nothing else could be told apart, where it is several times as much.
+    fn shown(&self) -> (Vec<&StrategyColumn>, Option<String>) {
+        let strategies = &self.comparison.strategies;
+        let is_undrawn = |one: &&Compared<'_>| one.strategy.name == UNDRAWN_STRATEGY;
+        let costs = |one: &Compared<'_>| one.totals.cost();
+        let others = strategies.iter().filter(|one| !is_undrawn(one)).filter_map(costs).max();
+        let undrawn = strategies.iter().find(is_undrawn).and_then(costs);
+        let is_left_out = undrawn.zip(others).is_some_and(|(own, other)| own.0 > other.0 * 2);
+        let is_shown = |one: &&Compared<'_>| !(is_left_out && is_undrawn(one));
+        let columns = strategies.iter().filter(is_shown);
+        let columns = columns.filter_map(|one| self.ledger.column(&one.strategy.name)).collect();
+        let note = is_left_out.then(|| {
+            let cost = dollars(undrawn);
+            format!(
+                "“{UNDRAWN_STRATEGY}” costs {cost}; beside it the others could not be told apart."
+            )
+        });
+        (columns, note)
+    }
+}
+
+/// A page is nothing to look at in a terminal.
+fn refuse_terminal(output: &OutputArgs) -> Result<(), CliError> {
+    if output.output.as_os_str() == "-" && io::stdout().is_terminal() {
+        let message = "the report is a page of HTML: give it a file with -o report.html, or send \
+                       standard output to one";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! Marks in lanes below a plot, one lane for each meaning, so that no label covers another one.
+
+use super::canvas::{Anchor, Canvas};
+use super::frame::{Columns, LABEL_SIZE, LABEL_SPACE, text_width};
+use super::scale::Scale;
+use super::typeface::fitted;
+use crate::report::chart::ink::Ink;
+use crate::report::chart::picture::Lanes;
+
+/// From one lane to the next.
+const LANE: i32 = 22;
+
+/// A mark.
+const MARK_HEIGHT: i32 = 14;
+
+/// Half of its width.
+const HALF_MARK: i32 = 2;
+
+pub(super) fn height(lanes: &Lanes) -> i32 {
+    i32::try_from(lanes.lanes.len()).unwrap_or(i32::MAX / 1_000) * LANE
+}
+
+/// How wide the names of the lanes are.
+pub(super) fn names_width(lanes: &Lanes) -> i32 {
+    lanes.lanes.iter().map(|lane| text_width(&lane.label)).max().unwrap_or(0)
+}
+
+pub(super) fn draw(canvas: &Canvas<'_>, lanes: &Lanes, columns: Columns, top: i32) {
+    let x = Scale::new(&lanes.x, (columns.left, columns.right));
+    let mut middle = top + LANE / 2;
+    for lane in &lanes.lanes {
+        canvas.line(Ink::Grid, 1, vec![(columns.left, middle), (columns.right, middle)]);
+        // Marks on one pixel are one mark.
+        let mut places: Vec<i32> = lane.marks.iter().map(|mark| x.pixel(*mark)).collect();
+        places.dedup();
+        for at in places {
+            let corner = (at - HALF_MARK, middle - MARK_HEIGHT / 2);
+            canvas.rectangle(lane.ink, corner, (at + HALF_MARK, middle + MARK_HEIGHT / 2));
+        }
+        let begin = columns.right + 2 * LABEL_SPACE;
+        let name = fitted(&lane.label, LABEL_SIZE, columns.edge - begin + LABEL_SPACE);
+        canvas.text(Ink::Text, LABEL_SIZE, Anchor::Start, (begin, middle), &name);
+        middle += LANE;
+    }
+}

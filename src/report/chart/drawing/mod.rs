@@ -1,0 +1,15 @@
+//! A chart as data → SVG → PNG. Everything is laid out in whole pixels with the measures of the bundled
+//! font, so that a chart has the same bytes everywhere.
+
+mod bars;
+mod canvas;
+mod frame;
+mod lanes;
+mod plot;
+mod png;
+mod scale;
+mod svg;
+mod typeface;
+
+pub use png::{PngError, png};
+pub use svg::{Theme, page_style, svg};

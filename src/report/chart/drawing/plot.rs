@@ -1,0 +1,226 @@
+//! Plots: stacked columns and lines between two axes.
+
+use super::canvas::{Anchor, Canvas, Place};
+use super::frame::{Columns, ENTRY_HEIGHT, LABEL_SIZE, LABEL_SPACE, text_width};
+use super::scale::Scale;
+use super::typeface::fitted;
+use crate::report::chart::axis::Axis;
+use crate::report::chart::ink::Ink;
+use crate::report::chart::picture::{self, Line, Plot, Rule};
+
+/// What the upright axis measures stands above it.
+pub(super) const HEADING_HEIGHT: i32 = 28;
+
+/// The names of rules stand between the heading and the plot.
+const RULES_HEIGHT: i32 = 18;
+
+/// The labels of the level axis.
+const TICKS_HEIGHT: i32 = 24;
+
+/// Its title.
+const AXIS_TITLE_HEIGHT: i32 = 20;
+
+/// Narrower columns are drawn as one shape, without spaces between them.
+const NARROWEST_COLUMN: i32 = 5;
+
+/// The dash in front of a line's name.
+const DASH: i32 = 14;
+
+/// Names of lines below each other.
+const LINE_NAME_HEIGHT: i32 = 17;
+
+pub(super) fn height(plot: &Plot) -> i32 {
+    above(plot) + i32::from(plot.height) + TICKS_HEIGHT + title_height(&plot.x)
+}
+
+fn above(plot: &Plot) -> i32 {
+    HEADING_HEIGHT + if plot.rules.is_empty() { 0 } else { RULES_HEIGHT }
+}
+
+fn title_height(axis: &Axis) -> i32 {
+    if axis.title.is_empty() { 0 } else { AXIS_TITLE_HEIGHT }
+}
+
+/// How wide the labels of the upright axis are.
+pub(super) fn labels_width(plot: &Plot) -> i32 {
+    plot.y.ticks.iter().map(|tick| text_width(&tick.label)).max().unwrap_or(0)
+}
+
+/// How wide the names of the lines are.
+pub(super) fn names_width(plot: &Plot) -> i32 {
+    let name = |line: &Line| text_width(&format!("{} {}", line.label, line.value));
+    let names = plot.lines.iter().map(|line| DASH + LABEL_SPACE + name(line));
+    names.max().unwrap_or(0)
+}
+
+pub(super) fn draw(canvas: &Canvas<'_>, plot: &Plot, columns: Columns, top: i32) {
+    let upper = top + above(plot);
+    let lower = upper + i32::from(plot.height);
+    let x = Scale::new(&plot.x, (columns.left, columns.right));
+    let y = Scale::new(&plot.y, (lower, upper));
+    let heading = fitted(&plot.heading, LABEL_SIZE, columns.right - columns.left);
+    canvas.text(Ink::Muted, LABEL_SIZE, Anchor::Start, (columns.left, top + 10), &heading);
+    for tick in &plot.y.ticks {
+        let at = y.pixel(tick.at);
+        canvas.line(Ink::Grid, 1, vec![(columns.left, at), (columns.right, at)]);
+        let place = (columns.left - LABEL_SPACE, at);
+        canvas.text(Ink::Muted, LABEL_SIZE, Anchor::End, place, &tick.label);
+    }
+    stacked(canvas, &plot.columns, &x, &y);
+    column_labels(canvas, &plot.columns, &x, &y);
+    for line in &plot.lines {
+        let points = line.points.iter().map(|(across, up)| (x.pixel(*across), y.pixel(*up)));
+        let width = if line.ink == Ink::Record { 3 } else { 2 };
+        canvas.line(line.ink, width, points.collect());
+    }
+    line_names(canvas, &plot.lines, &y, columns, (upper, lower));
+    canvas.line(Ink::Muted, 1, vec![(columns.left, lower), (columns.right, lower)]);
+    level_axis(canvas, &plot.x, columns, lower);
+    rules(canvas, &plot.rules, &x, columns, (upper, lower));
+}
+
+/// Draws the labels and the title below a level axis. Labels that would touch the one before them are
+/// left out.
+pub(super) fn level_axis(canvas: &Canvas<'_>, axis: &Axis, columns: Columns, top: i32) {
+    let scale = Scale::new(axis, (columns.left, columns.right));
+    let middle = top + TICKS_HEIGHT / 2 + 2;
+    let mut free_from = i32::MIN;
+    for tick in &axis.ticks {
+        let (at, half) = (scale.pixel(tick.at), text_width(&tick.label) / 2 + 1);
+        // Half a label may stand beyond the ends of the axis.
+        if at - half < free_from || at + half > columns.edge {
+            continue;
+        }
+        free_from = at + half + 2 * LABEL_SPACE;
+        canvas.line(Ink::Muted, 1, vec![(at, top), (at, top + 4)]);
+        canvas.text(Ink::Muted, LABEL_SIZE, Anchor::Middle, (at, middle), &tick.label);
+    }
+    if !axis.title.is_empty() {
+        let place = (i32::midpoint(columns.left, columns.right), top + TICKS_HEIGHT + 8);
+        let title = fitted(&axis.title, LABEL_SIZE, columns.right - columns.left);
+        canvas.text(Ink::Muted, LABEL_SIZE, Anchor::Middle, place, &title);
+    }
+}
+
+pub(super) fn level_axis_height(axis: &Axis) -> i32 {
+    TICKS_HEIGHT + title_height(axis)
+}
+
+fn stacked(canvas: &Canvas<'_>, columns: &picture::Columns, x: &Scale, y: &Scale) {
+    let edges = |column: &picture::Column| (x.pixel(column.from), x.pixel(column.to));
+    let widths = columns.columns.iter().map(|column| edges(column).1 - edges(column).0);
+    let is_dense = widths.min().is_some_and(|narrowest| narrowest < NARROWEST_COLUMN);
+    for (place, ink) in columns.inks.iter().enumerate() {
+        // The part reaches from the sum of those below it to the sum with it.
+        let ends = |column: &picture::Column| {
+            let below: f64 = column.parts[..place].iter().sum();
+            (y.pixel(below), y.pixel(below + column.parts[place]))
+        };
+        if is_dense {
+            silhouette(canvas, *ink, columns, edges, ends);
+            continue;
+        }
+        for column in &columns.columns {
+            let ((left, right), (lower, upper)) = (edges(column), ends(column));
+            let space = if right - left >= 12 { 2 } else { 1 };
+            canvas.rectangle(*ink, (left, upper), (right - space, lower));
+        }
+    }
+}
+
+/// The labels of columns that are wider than these.
+fn column_labels(canvas: &Canvas<'_>, columns: &picture::Columns, x: &Scale, y: &Scale) {
+    for column in columns.columns.iter().filter(|column| !column.label.is_empty()) {
+        let (left, right) = (x.pixel(column.from), x.pixel(column.to));
+        if text_width(&column.label) < right - left {
+            let place = (i32::midpoint(left, right), y.pixel(column.height()) - LABEL_SPACE);
+            canvas.text(Ink::Text, LABEL_SIZE, Anchor::Middle, place, &column.label);
+        }
+    }
+}
+
+/// One part of all columns as a single shape, in steps.
+fn silhouette(
+    canvas: &Canvas<'_>,
+    ink: Ink,
+    columns: &picture::Columns,
+    edges: impl Fn(&picture::Column) -> (i32, i32),
+    ends: impl Fn(&picture::Column) -> (i32, i32),
+) {
+    let mut upper: Vec<Place> = Vec::new();
+    let mut lower: Vec<Place> = Vec::new();
+    for column in &columns.columns {
+        let ((left, right), (low, high)) = (edges(column), ends(column));
+        upper.extend([(left, high), (right, high)]);
+        lower.extend([(left, low), (right, low)]);
+    }
+    if upper.iter().zip(&lower).all(|(one, other)| one == other) {
+        return;
+    }
+    upper.dedup();
+    lower.dedup();
+    lower.reverse();
+    canvas.polygon(ink, [upper, lower].concat());
+}
+
+/// The names of lines beside their ends, moved so that they do not cover each other.
+fn line_names(
+    canvas: &Canvas<'_>,
+    lines: &[Line],
+    y: &Scale,
+    columns: Columns,
+    (upper, lower): (i32, i32),
+) {
+    let ending = |line: &Line| line.points.last().map_or(lower, |(_, end)| y.pixel(*end));
+    let mut named: Vec<(i32, &Line)> = lines.iter().map(|line| (ending(line), line)).collect();
+    named.sort_by_key(|(at, _)| *at);
+    let mut free_from = upper;
+    for (at, _) in &mut named {
+        *at = (*at).max(free_from);
+        free_from = *at + LINE_NAME_HEIGHT;
+    }
+    // Those pushed beyond the lower end push back.
+    let mut free_to = lower + LINE_NAME_HEIGHT / 2;
+    for (at, _) in named.iter_mut().rev() {
+        *at = (*at).min(free_to);
+        free_to = *at - LINE_NAME_HEIGHT;
+    }
+    let x = columns.right + LABEL_SPACE;
+    for (at, line) in named {
+        canvas.line(line.ink, 3, vec![(x, at), (x + DASH, at)]);
+        let begin = x + DASH + LABEL_SPACE;
+        let value = format!(" {}", line.value);
+        let room = columns.edge - begin + LABEL_SPACE - text_width(&value);
+        let name = fitted(&line.label, LABEL_SIZE, room) + &value;
+        canvas.text(Ink::Text, LABEL_SIZE, Anchor::Start, (begin, at), &name);
+    }
+}
+
+/// Upright lines. Their names stand above the plot, on the side that is turned away from the others.
+fn rules(
+    canvas: &Canvas<'_>,
+    rules: &[Rule],
+    x: &Scale,
+    columns: Columns,
+    (upper, lower): (i32, i32),
+) {
+    let last = rules.len().saturating_sub(1);
+    for (place, rule) in rules.iter().enumerate() {
+        let at = x.pixel(rule.at);
+        canvas.line(Ink::Rule, 2, vec![(at, upper - 4), (at, lower)]);
+        let (anchor, room) = if place < last || at > columns.right - ENTRY_HEIGHT {
+            (Anchor::End, at - columns.left)
+        } else {
+            (Anchor::Start, columns.edge - at)
+        };
+        let name = fitted(&rule.label, LABEL_SIZE, room.max(ENTRY_HEIGHT));
+        let shift = if anchor == Anchor::End { -4 } else { 4 };
+        canvas.text(
+            Ink::Text,
+            LABEL_SIZE,
+            anchor,
+            (at + shift, upper - RULES_HEIGHT / 2 - 3),
+            &name,
+        );
+    }
+}

@@ -1,0 +1,44 @@
+//! The SVG of a chart → PNG, with the bundled font alone.
+
+use std::sync::Arc;
+
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::fontdb::Database;
+use resvg::usvg::{self, Options, Tree};
+
+use super::frame;
+use super::svg::Theme;
+use super::typeface::{FAMILY, FONT};
+use crate::report::chart::ink::Ink;
+use crate::report::chart::picture::Chart;
+
+/// Why a chart is no PNG.
+#[derive(Debug, thiserror::Error)]
+pub enum PngError {
+    /// The drawing is not understood; a bug.
+    #[error("the drawing cannot be read: {0}")]
+    Drawing(#[from] usvg::Error),
+    /// It has more pixels than there is memory for.
+    #[error("a picture of {0} x {1} pixels is too large")]
+    Size(u32, u32),
+    /// The pixels cannot be encoded.
+    #[error("the picture cannot be encoded: {0}")]
+    Encoding(String),
+}
+
+/// Draws a chart with `scale` pixels for each of the SVG's.
+pub fn png(chart: &Chart, theme: Theme, scale: u8) -> Result<Vec<u8>, PngError> {
+    let drawn = frame::draw(chart, if theme == Theme::Dark { Ink::on_dark } else { Ink::on_light });
+    let mut fonts = Database::new();
+    fonts.load_font_data(FONT.to_vec());
+    fonts.set_sans_serif_family(FAMILY);
+    let options =
+        Options { fontdb: Arc::new(fonts), font_family: FAMILY.to_owned(), ..Options::default() };
+    let tree = Tree::from_str(&drawn, &options)?;
+    let size = tree.size().to_int_size();
+    let (width, height) = (size.width() * u32::from(scale), size.height() * u32::from(scale));
+    let mut pixels = Pixmap::new(width, height).ok_or(PngError::Size(width, height))?;
+    let scale = f32::from(scale);
+    resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
+    pixels.encode_png().map_err(|error| PngError::Encoding(error.to_string()))
+}

@@ -1,0 +1,76 @@
+//! What held the context window of a conversation, request by request.
+
+use super::columns::{columns_of, tokens_heading};
+use super::scope::session_scope;
+use crate::context::Windows;
+use crate::conversation::History;
+use crate::ledger::{Selection, Session};
+use crate::report::chart::axis::{Axis, Unit};
+use crate::report::chart::ink::Ink;
+use crate::report::chart::picture::{Chart, Panel, Plot};
+use crate::report::context_view::kind_name;
+use crate::report::number::{counted, tokens};
+use crate::units::Tokens;
+
+const TITLE: &str = "What held the context window";
+
+/// The kinds of content that a window is divided into; as many as have colours that differ.
+pub const WINDOW_KINDS: usize = 7;
+
+/// The windows of a session's main conversation.
+#[must_use]
+pub fn context_chart(
+    history: &History,
+    selection: &Selection,
+    session: &Session,
+    windows: &Windows,
+) -> Chart {
+    let scope = session_scope(history, session, selection);
+    let total = |window: &crate::context::Window| {
+        window.tokens.iter().copied().sum::<Tokens>() + window.others
+    };
+    let Some(largest) = windows.requests.iter().map(total).max() else {
+        return Chart::without_data(TITLE, &scope, "The usage of these requests was not recorded.");
+    };
+    let whose = if windows.is_of_agents { "sub-agents" } else { "the main conversation" };
+    let shown = counted(windows.requests.len() as u64, "request", "requests");
+    let mut chart = Chart::new(
+        TITLE,
+        format!(
+            "{scope}; shown are {shown} of {whose}. The largest prompt had {} tokens.",
+            tokens(largest)
+        ),
+    );
+    let rows: Vec<Vec<u64>> = windows
+        .requests
+        .iter()
+        .map(|window| {
+            let kinds = window.tokens.iter().chain([&window.others]);
+            kinds.map(|tokens| tokens.0).collect()
+        })
+        .collect();
+    let rows: Vec<&[u64]> = rows.iter().map(Vec::as_slice).collect();
+    let series = (0..windows.kinds.len()).map(Ink::Series);
+    let inks: Vec<Ink> = series.chain([Ink::Others]).collect();
+    let columns = columns_of(inks.clone(), &rows);
+    chart.panels.push(Panel::Plot(Plot {
+        heading: tokens_heading(rows.len()),
+        height: 420,
+        x: Axis::numbers(rows.len(), &format!("request of {whose}, in the order of the answers")),
+        y: Axis::amounts(columns.highest(), Unit::Tokens, 5),
+        columns,
+        lines: Vec::new(),
+        rules: Vec::new(),
+    }));
+    let has_others = windows.requests.iter().any(|window| window.others > Tokens::ZERO);
+    if has_others {
+        chart.explain(Ink::Others, "others");
+    }
+    for (kind, ink) in windows.kinds.iter().zip(inks).rev() {
+        chart.explain(ink, kind_name(history, *kind));
+    }
+    chart.notes.push(
+        "How a prompt is shared among the kinds is estimated; its total is measured.".to_owned(),
+    );
+    chart
+}

@@ -1,0 +1,161 @@
+//! Dollars added up request by request, a line for each strategy.
+
+use super::notes::{apart_note, left_out_notes, no_cost, simulation_note};
+use super::scope::selection_scope;
+use crate::conversation::RequestIndex;
+use crate::ledger::{Ledger, Selection, StrategyColumn, Totals};
+use crate::report::chart::axis::{Axis, Unit};
+use crate::report::chart::ink::Ink;
+use crate::report::chart::picture::{Chart, Columns, Line, Panel, Plot};
+use crate::report::number::dollars;
+use crate::units::Picodollars;
+
+const TITLE: &str = "What the requests cost so far";
+
+/// More points than this do not show.
+const MOST_POINTS: usize = 400;
+
+/// More lines of simulations, each with a colour of its own, cannot be told apart.
+const MOST_SIMULATED: usize = 8;
+
+/// The cumulative cost under some columns of a ledger.
+#[must_use]
+pub fn cost_chart(
+    ledger: &Ledger<'_>,
+    columns: &[&StrategyColumn],
+    selection: &Selection,
+) -> Chart {
+    let scope = selection_scope(ledger.history, selection);
+    let mut requests: Vec<RequestIndex> = selection.requests().collect();
+    requests.sort_by_key(|index| (ledger.history.request(*index).time(), *index));
+    let (mut lines, unknown) = cumulative(ledger, columns, &requests);
+    let undrawn = keep_cheapest(&mut lines);
+    let Some(highest) = lines.iter().map(|line| line.cost).max() else {
+        return Chart::without_data(TITLE, &scope, &no_cost(ledger, selection));
+    };
+    let subtitle = match lines.iter().min_by_key(|line| line.cost) {
+        Some(cheapest) if lines.len() > 1 => {
+            format!("{scope}. Cheapest: {} {}.", cheapest.names(), dollars(Some(cheapest.cost)))
+        }
+        _ => format!("{scope}."),
+    };
+    let mut chart = Chart::new(TITLE, subtitle);
+    chart.panels.push(Panel::Plot(Plot {
+        heading: "dollars".to_owned(),
+        height: 440,
+        x: Axis::numbers(requests.len(), "request, in the order of the answers"),
+        y: Axis::amounts(highest.to_dollars_lossy(), Unit::Dollars, 6),
+        columns: Columns::default(),
+        lines: drawn(&lines),
+        rules: Vec::new(),
+    }));
+    chart.notes.extend(simulation_note(columns));
+    chart.notes.extend(lines.iter().find_map(|line| apart_note(&line.totals)));
+    if !undrawn.is_empty() {
+        chart.note(format!("Not drawn, since they cost more: {}.", undrawn.join(", ")));
+    }
+    if !unknown.is_empty() {
+        chart.note(format!("Not drawn, since their cost is not known: {}.", unknown.join(", ")));
+    }
+    let unpriced = lines.iter().max_by_key(|line| line.totals.unpriced_requests);
+    chart.notes.extend(unpriced.into_iter().flat_map(|line| left_out_notes(&line.totals)));
+    chart
+}
+
+/// The sums of strategies that cost the same at every request.
+struct Cumulative<'l> {
+    columns: Vec<&'l StrategyColumn>,
+    cost: Picodollars,
+    totals: Totals,
+    points: Vec<(f64, f64)>,
+}
+
+impl Cumulative<'_> {
+    fn is_record(&self) -> bool {
+        self.columns.iter().any(|column| column.simulated.is_none())
+    }
+
+    fn names(&self) -> String {
+        let names = self.columns.iter().map(|column| column.strategy.name.as_ref());
+        names.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The sums of the strategies whose cost is known, and the names of the others.
+fn cumulative<'l>(
+    ledger: &Ledger<'_>,
+    columns: &[&'l StrategyColumn],
+    requests: &[RequestIndex],
+) -> (Vec<Cumulative<'l>>, Vec<&'l str>) {
+    let mut lines: Vec<Cumulative<'l>> = Vec::new();
+    let mut unknown = Vec::new();
+    for &column in columns {
+        let totals = ledger.totals(column, requests.iter().copied());
+        let (Some(cost), 0) = (totals.cost(), totals.unrecorded) else {
+            unknown.push(column.strategy.name.as_ref());
+            continue;
+        };
+        let points = points(ledger, column, requests);
+        // Of lines that lie on each other only the last would be seen.
+        match lines.iter_mut().find(|line| line.points == points) {
+            Some(line) => line.columns.push(column),
+            None => lines.push(Cumulative { columns: vec![column], cost, totals, points }),
+        }
+    }
+    (lines, unknown)
+}
+
+/// Leaves the record and the cheapest simulations; returns the names of the others.
+fn keep_cheapest(lines: &mut Vec<Cumulative<'_>>) -> Vec<String> {
+    let mut costs: Vec<Picodollars> =
+        lines.iter().filter(|line| !line.is_record()).map(|line| line.cost).collect();
+    costs.sort_unstable();
+    let Some(most) = costs.get(MOST_SIMULATED - 1).copied() else { return Vec::new() };
+    let mut room = MOST_SIMULATED;
+    let mut undrawn = Vec::new();
+    lines.retain(|line| {
+        let is_kept = line.is_record() || (line.cost <= most && room > 0);
+        if is_kept {
+            room -= usize::from(!line.is_record());
+        } else {
+            undrawn.push(line.names());
+        }
+        is_kept
+    });
+    undrawn
+}
+
+fn drawn(lines: &[Cumulative<'_>]) -> Vec<Line> {
+    let mut series = 0..;
+    let line = |line: &Cumulative<'_>| Line {
+        ink: if line.is_record() {
+            Ink::Record
+        } else {
+            Ink::Series(series.next().unwrap_or_default())
+        },
+        label: line.names(),
+        value: dollars(Some(line.cost)),
+        points: line.points.clone(),
+    };
+    lines.iter().map(line).collect()
+}
+
+/// The sum at each of a few requests, and at the last one, each above the middle of its request.
+fn points(
+    ledger: &Ledger<'_>,
+    column: &StrategyColumn,
+    requests: &[RequestIndex],
+) -> Vec<(f64, f64)> {
+    let step = requests.len().div_ceil(MOST_POINTS).max(1);
+    let mut sum = Picodollars::ZERO;
+    let mut points = vec![(0.0, 0.0)];
+    for (number, index) in requests.iter().enumerate() {
+        sum += ledger.rows(column, *index).filter_map(|row| row.cost).sum();
+        let done = number + 1;
+        if done.is_multiple_of(step) || done == requests.len() {
+            #[allow(clippy::cast_precision_loss)] // places in a picture
+            points.push((number as f64 + 0.5, sum.to_dollars_lossy()));
+        }
+    }
+    points
+}

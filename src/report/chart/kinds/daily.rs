@@ -1,0 +1,113 @@
+//! What was paid each day, by class of token.
+
+use super::notes::{left_out_notes, no_cost};
+use super::scope::selection_scope;
+use super::strategies::{CLASSES, by_class, explain_classes};
+use crate::analysis::{Period, PeriodLength, Spending, spending_by_period};
+use crate::ledger::{Ledger, Selection, StrategyColumn};
+use crate::report::chart::axis::{Axis, Tick, Unit};
+use crate::report::chart::picture::{Chart, Column, Columns, Panel, Plot};
+use crate::report::number::dollars;
+use crate::units::Picodollars;
+
+/// Longer times have columns of weeks, months or years.
+const MOST_DAYS: i64 = 62;
+
+/// Years have columns even where there are thousands of them, but no more than can be seen.
+const MOST_PERIODS: usize = 400;
+
+/// What was paid under a column of a ledger.
+#[must_use]
+pub fn daily_chart(ledger: &Ledger<'_>, column: &StrategyColumn, selection: &Selection) -> Chart {
+    let scope = selection_scope(ledger.history, selection);
+    let times = || selection.requests().map(|index| ledger.history.request(index).time());
+    let length = match (times().min(), times().max()) {
+        (Some(first), Some(last)) => PeriodLength::covering(first, last, MOST_DAYS),
+        _ => PeriodLength::Day,
+    };
+    let title = format!("What was paid each {}", length.name());
+    let totals = ledger.totals(column, selection.requests());
+    let Some(cost) = totals.cost() else {
+        return Chart::without_data(&title, &scope, &no_cost(ledger, selection));
+    };
+    let mut periods: Vec<(Period, Spending)> =
+        spending_by_period(ledger, column, selection, length).into_iter().collect();
+    let is_cut = periods.len() > MOST_PERIODS;
+    periods.drain(..periods.len().saturating_sub(MOST_PERIODS));
+    let dearest = periods.iter().max_by_key(|(_, spending)| spending.total());
+    let dearest = dearest.map_or_else(String::new, |(period, spending)| {
+        let cost = dollars(Some(spending.total()));
+        format!("; the dearest {}: {cost} ({})", length.name(), label(*period, length))
+    });
+    let mut chart = Chart::new(
+        title,
+        format!("{scope}. {}: {}{dearest}.", column.strategy.name, dollars(Some(cost))),
+    );
+    let columns = columns(&periods);
+    chart.panels.push(Panel::Plot(Plot {
+        heading: "dollars".to_owned(),
+        height: 400,
+        x: calendar(&periods, length),
+        y: Axis::amounts(columns.highest(), Unit::Dollars, 5),
+        columns,
+        lines: Vec::new(),
+        rules: Vec::new(),
+    }));
+    let spendings: Vec<&Spending> = periods.iter().map(|(_, spending)| spending).collect();
+    explain_classes(&mut chart, &spendings);
+    chart.legend.reverse();
+    if is_cut {
+        chart.notes.push(format!("Shown are the last {MOST_PERIODS}."));
+    }
+    chart.notes.extend(left_out_notes(&totals));
+    chart
+}
+
+#[allow(clippy::cast_precision_loss)] // places in a picture
+fn columns(periods: &[(Period, Spending)]) -> Columns {
+    let column = |(place, (_, spending)): (usize, &(Period, Spending))| Column {
+        from: place as f64,
+        to: place as f64 + 1.0,
+        parts: by_class(spending).iter().map(|cost| positive(*cost)).collect(),
+        label: match spending.total() {
+            Picodollars::ZERO => String::new(),
+            total => dollars(Some(total)),
+        },
+    };
+    Columns {
+        inks: CLASSES.iter().map(|(ink, _)| *ink).collect(),
+        columns: periods.iter().enumerate().map(column).collect(),
+    }
+}
+
+fn positive(cost: Picodollars) -> f64 {
+    cost.to_dollars_lossy().max(0.0)
+}
+
+/// Dates, each below the middle of its column.
+#[allow(clippy::cast_precision_loss)] // places in a picture
+fn calendar(periods: &[(Period, Spending)], length: PeriodLength) -> Axis {
+    let ticks = periods
+        .iter()
+        .enumerate()
+        .map(|(place, (period, _))| Tick { at: place as f64 + 0.5, label: label(*period, length) });
+    let title = match length {
+        PeriodLength::Week => "week from (UTC)",
+        _ => "UTC",
+    };
+    Axis {
+        from: 0.0,
+        to: periods.len().max(1) as f64,
+        title: title.to_owned(),
+        ticks: ticks.collect(),
+    }
+}
+
+fn label(period: Period, length: PeriodLength) -> String {
+    let day = period.first_day();
+    match length {
+        PeriodLength::Day | PeriodLength::Week => day.to_string(),
+        PeriodLength::Month => day.strftime("%Y-%m").to_string(),
+        PeriodLength::Year => day.strftime("%Y").to_string(),
+    }
+}

@@ -1,0 +1,146 @@
+//! How long requests waited for the next one, and what was lost behind it.
+
+use super::notes::unpriced_note;
+use super::scope::selection_scope;
+use crate::analysis::{GapBin, Gaps};
+use crate::conversation::History;
+use crate::ledger::Selection;
+use crate::report::chart::axis::{Axis, Unit, logarithm};
+use crate::report::chart::ink::Ink;
+use crate::report::chart::picture::{Chart, Column, Columns, Panel, Plot, Rule};
+use crate::report::number::{counted, dollars, grouped, tokens};
+use crate::ttl::Ttl;
+use crate::units::{Picodollars, Tokens};
+
+const TITLE: &str = "How long requests waited, and what was lost behind it";
+
+/// What stands above a column whose amount is not known: there is no room for more.
+const UNKNOWN: &str = "?";
+
+/// The axis has at least these lengths, so that both lifetimes are on it.
+const SHORTEST_AXIS: (f64, f64) = (10_000.0, 14_400_000.0);
+
+/// The gaps of a selection and the breaks behind them.
+#[must_use]
+pub fn gaps_chart(history: &History, selection: &Selection, gaps: &Gaps) -> Chart {
+    let scope = selection_scope(history, selection);
+    let bins = &gaps.bins;
+    let (Some(first), Some(last)) = (bins.first(), bins.last()) else {
+        let reason = "No request follows another one: there are no gaps.";
+        return Chart::without_data(TITLE, &scope, reason);
+    };
+    let unpriced = sum(bins, |bin| bin.unpriced);
+    let is_priced = unpriced < sum(bins, |bin| bin.breaks) || unpriced == 0;
+    let mut chart = Chart::new(TITLE, format!("{scope}. {}", figures(bins, is_priced)));
+    let ends = (first.from.min(SHORTEST_AXIS.0), last.to.max(SHORTEST_AXIS.1));
+    chart.panels.push(Panel::Plot(counts(bins, ends)));
+    chart.panels.push(Panel::Plot(if is_priced {
+        lost_dollars(bins, ends)
+    } else {
+        lost_tokens(bins, ends)
+    }));
+    if is_priced {
+        chart.notes.extend(unpriced_note(unpriced));
+    }
+    chart
+}
+
+fn figures(bins: &[GapBin], is_priced: bool) -> String {
+    let excess: Picodollars = bins.iter().map(|bin| bin.excess).sum();
+    let rewritten: Tokens = bins.iter().map(|bin| bin.rewritten).sum();
+    let from_on = |ttl: Ttl| sum(bins, |bin| if bin.from >= millis(ttl) { bin.gaps } else { 0 });
+    format!(
+        "{}: {} of 5 minutes or more, {} of an hour or more. Lost behind them: {} ({} tokens sent \
+         again).",
+        counted(sum(bins, |bin| bin.gaps), "gap", "gaps"),
+        grouped(from_on(Ttl::FiveMinutes)),
+        grouped(from_on(Ttl::OneHour)),
+        dollars(is_priced.then_some(excess)),
+        tokens(rewritten),
+    )
+}
+
+fn sum(bins: &[GapBin], count: impl Fn(&GapBin) -> u64) -> u64 {
+    bins.iter().map(count).sum()
+}
+
+/// How many gaps there are, with the names of the lifetimes.
+fn counts(bins: &[GapBin], (from, to): (f64, f64)) -> Plot {
+    let label = |bin: &GapBin| if bin.gaps > 0 { grouped(bin.gaps) } else { String::new() };
+    let columns = columns(bins, Ink::Read, |bin| whole(bin.gaps), label);
+    Plot {
+        heading: "gaps, from the start of a request to the start of the next one of its \
+                  conversation"
+            .to_owned(),
+        height: 210,
+        x: Axis::durations(from, to, ""),
+        y: Axis::amounts(columns.highest(), Unit::Count, 4),
+        columns,
+        lines: Vec::new(),
+        rules: lifetimes(["TTL of 5 minutes", "TTL of an hour"]),
+    }
+}
+
+fn lost_dollars(bins: &[GapBin], ends: (f64, f64)) -> Plot {
+    let label = |bin: &GapBin| match bin.rewritten {
+        Tokens::ZERO => String::new(),
+        _ if bin.unpriced == bin.breaks => UNKNOWN.to_owned(),
+        _ => dollars(Some(bin.excess)),
+    };
+    let amount = |bin: &GapBin| bin.excess.to_dollars_lossy().max(0.0);
+    let columns = columns(bins, Ink::Unexpected, amount, label);
+    losses("dollars lost by sending again what could have been read", columns, Unit::Dollars, ends)
+}
+
+/// Where nothing has a price.
+fn lost_tokens(bins: &[GapBin], ends: (f64, f64)) -> Plot {
+    let label = |bin: &GapBin| match bin.rewritten {
+        Tokens::ZERO => String::new(),
+        rewritten => tokens(rewritten),
+    };
+    let columns = columns(bins, Ink::Unexpected, |bin| whole(bin.rewritten.0), label);
+    losses("tokens sent again (no price is known)", columns, Unit::Tokens, ends)
+}
+
+fn losses(heading: &str, columns: Columns, unit: Unit, (from, to): (f64, f64)) -> Plot {
+    Plot {
+        heading: heading.to_owned(),
+        height: 170,
+        x: Axis::durations(from, to, "gap (logarithmic)"),
+        y: Axis::amounts(columns.highest(), unit, 4),
+        columns,
+        lines: Vec::new(),
+        rules: lifetimes(["", ""]),
+    }
+}
+
+fn columns(
+    bins: &[GapBin],
+    ink: Ink,
+    amount: impl Fn(&GapBin) -> f64,
+    label: impl Fn(&GapBin) -> String,
+) -> Columns {
+    let column = |bin: &GapBin| Column {
+        from: logarithm(bin.from),
+        to: logarithm(bin.to),
+        parts: vec![amount(bin)],
+        label: label(bin),
+    };
+    Columns { inks: vec![ink], columns: bins.iter().map(column).collect() }
+}
+
+fn lifetimes(names: [&str; 2]) -> Vec<Rule> {
+    let rule =
+        |(ttl, name): (Ttl, &str)| Rule { at: logarithm(millis(ttl)), label: name.to_owned() };
+    [Ttl::FiveMinutes, Ttl::OneHour].into_iter().zip(names).map(rule).collect()
+}
+
+#[allow(clippy::cast_precision_loss)] // places in a picture
+fn whole(count: u64) -> f64 {
+    count as f64
+}
+
+#[allow(clippy::cast_precision_loss)] // an hour has few milliseconds
+fn millis(ttl: Ttl) -> f64 {
+    ttl.millis() as f64
+}

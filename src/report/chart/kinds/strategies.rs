@@ -1,0 +1,141 @@
+//! What strategies cost, by class of token, and the cheapest possible.
+
+use std::cmp::Reverse;
+
+use super::notes::{apart_note, left_out_notes, no_cost, simulation_note};
+use super::scope::selection_scope;
+use crate::analysis::Spending;
+use crate::ledger::{Ledger, Selection, StrategyColumn, Totals};
+use crate::report::chart::axis::{Axis, Unit};
+use crate::report::chart::ink::Ink;
+use crate::report::chart::picture::{Bar, Bars, Chart, Panel, Rule};
+use crate::report::number::{dollars, percent_difference, relative};
+use crate::units::Picodollars;
+
+const TITLE: &str = "What strategies cost";
+
+/// The strategy that charts leave out unless they are asked for it: without any caching sessions cost
+/// several times as much, and beside that nothing else could be told apart.
+pub const UNDRAWN_STRATEGY: &str = "none";
+
+/// More bars cannot be read.
+const MOST_BARS: usize = 40;
+
+/// What each class of token is called, with its ink, from the left to the right of a bar.
+pub(super) const CLASSES: [(Ink, &str); 6] = [
+    (Ink::Read, "read from cache"),
+    (Ink::Written5m, "written for 5 min"),
+    (Ink::Written1h, "written for 1 h"),
+    (Ink::Input, "sent in full"),
+    (Ink::Output, "output"),
+    (Ink::Fees, "web searches"),
+];
+
+/// What each class costs, in the order of [`CLASSES`].
+pub(super) fn by_class(spending: &Spending) -> [Picodollars; 6] {
+    let charges = &spending.charges;
+    let written = [charges.write_5m, charges.write_1h];
+    [charges.read, written[0], written[1], charges.input, charges.output, spending.fees]
+}
+
+/// The cost of some columns of a ledger, the dearest first; `bound` is the cheapest possible.
+#[must_use]
+pub fn strategies_chart(
+    ledger: &Ledger<'_>,
+    columns: &[&StrategyColumn],
+    bound: Option<Picodollars>,
+    selection: &Selection,
+) -> Chart {
+    let scope = selection_scope(ledger.history, selection);
+    let (mut known, unknown) = costs(ledger, columns, selection);
+    let Some(first) = known.first().copied() else {
+        return Chart::without_data(TITLE, &scope, &no_cost(ledger, selection));
+    };
+    known.sort_by_key(|cost| Reverse(cost.spending.total()));
+    let surplus = known.len().saturating_sub(MOST_BARS);
+    let undrawn: Vec<&str> = known.drain(..surplus).map(|cost| cost.name).collect();
+    let base = dollars(Some(first.spending.total()));
+    let mut chart = Chart::new(TITLE, format!("{scope}. {}: {base}.", first.name));
+    let highest = known.first().map_or(Picodollars::ZERO, |cost| cost.spending.total());
+    chart.panels.push(Panel::Bars(Bars {
+        heading: format!("dollars, and the difference to {}", first.name),
+        x: Axis::amounts(highest.to_dollars_lossy(), Unit::Dollars, 6),
+        rows: known.iter().map(|cost| cost.bar(&first)).collect(),
+        rule: bound.map(|bound| Rule {
+            at: bound.to_dollars_lossy(),
+            label: format!("cheapest possible {}", dollars(Some(bound))),
+        }),
+    }));
+    let spendings: Vec<&Spending> = known.iter().map(|cost| &cost.spending).collect();
+    explain_classes(&mut chart, &spendings);
+    chart.notes.extend(simulation_note(columns));
+    if bound.is_some() {
+        chart.note(
+            "The cheapest possible is that of any markers, lifetimes and pings for the same prompts.",
+        );
+    }
+    chart.notes.extend(known.iter().find_map(|cost| apart_note(&cost.totals)));
+    if !undrawn.is_empty() {
+        chart.note(format!("Not drawn, since they cost more: {}.", undrawn.join(", ")));
+    }
+    if !unknown.is_empty() {
+        chart.note(format!("Not drawn, since their cost is not known: {}.", unknown.join(", ")));
+    }
+    let unpriced = known.iter().max_by_key(|cost| cost.totals.unpriced_requests);
+    chart.notes.extend(unpriced.into_iter().flat_map(|cost| left_out_notes(&cost.totals)));
+    chart
+}
+
+/// What a strategy costs.
+#[derive(Clone, Copy)]
+struct StrategyCost<'l> {
+    name: &'l str,
+    totals: Totals,
+    spending: Spending,
+}
+
+impl StrategyCost<'_> {
+    fn bar(&self, base: &Self) -> Bar {
+        let total = Some(self.spending.total());
+        let mut value = dollars(total);
+        if self.name != base.name {
+            let difference = relative(total, Some(base.spending.total()));
+            value = format!("{value}  {}", percent_difference(difference));
+        }
+        let parts = CLASSES.iter().zip(by_class(&self.spending));
+        Bar {
+            label: self.name.to_owned(),
+            value,
+            parts: parts.map(|((ink, _), cost)| (*ink, cost.to_dollars_lossy())).collect(),
+        }
+    }
+}
+
+/// The costs that are known, and the names of the other strategies.
+fn costs<'l>(
+    ledger: &'l Ledger<'_>,
+    columns: &[&'l StrategyColumn],
+    selection: &Selection,
+) -> (Vec<StrategyCost<'l>>, Vec<&'l str>) {
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    for &column in columns {
+        let name = column.strategy.name.as_ref();
+        let totals = ledger.totals(column, selection.requests());
+        if totals.cost().is_some() && totals.unrecorded == 0 {
+            let spending = Spending::of(ledger, column, selection);
+            known.push(StrategyCost { name, totals, spending });
+        } else {
+            unknown.push(name);
+        }
+    }
+    (known, unknown)
+}
+
+/// Names the classes that occur.
+pub(super) fn explain_classes(chart: &mut Chart, all: &[&Spending]) {
+    for (place, (ink, name)) in CLASSES.into_iter().enumerate() {
+        if all.iter().any(|spending| by_class(spending)[place] > Picodollars::ZERO) {
+            chart.explain(ink, name);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The dearest breaks one by one, with what speaks for their causes.
+
+use rustc_hash::FxHashMap;
+
+use super::PageView;
+use crate::breaks::Break;
+use crate::id::Symbol;
+use crate::report::analyze_view::session_name;
+use crate::report::breaks_view::{dearest_breaks, evidence};
+use crate::report::number::{dollars, moment, tokens};
+
+/// So many are listed.
+const MOST_BREAKS: usize = 100;
+
+/// A break in the table.
+pub(super) struct BreakLine {
+    /// The number of its session.
+    pub(super) session: usize,
+    pub(super) session_name: String,
+    pub(super) sent: String,
+    /// The file and the line.
+    pub(super) place: String,
+    pub(super) cause: &'static str,
+    /// What happened to the cache.
+    pub(super) class: String,
+    pub(super) confidence: &'static str,
+    pub(super) evidence: String,
+    pub(super) read: String,
+    pub(super) could: String,
+    pub(super) excess: String,
+}
+
+/// The dearest breaks.
+pub(super) fn break_lines(view: &PageView<'_>) -> Vec<BreakLine> {
+    let history = view.ledger.history;
+    let sessions = view.selection.sessions.iter().enumerate();
+    let numbers: FxHashMap<Symbol, usize> =
+        sessions.map(|(number, session)| (session.id, number)).collect();
+    let dearest = dearest_breaks(&view.analysis.breaks.list, MOST_BREAKS);
+    let line = |found: &Break| {
+        let request = history.request(found.request);
+        let first = found.candidates.first();
+        BreakLine {
+            session: numbers.get(&request.session).copied().unwrap_or_default(),
+            session_name: session_name(history.symbols.text(request.session)),
+            sent: moment(request.start),
+            place: format!("{}:{}", history.files[request.file].label, request.line),
+            cause: found.cause.name(),
+            class: found.class.name().replace('_', " "),
+            confidence: first.map_or("–", |first| first.confidence.name()),
+            evidence: first
+                .map_or_else(String::new, |first| evidence(history, found, first, view.shows_text)),
+            read: tokens(found.read),
+            could: tokens(found.expected),
+            excess: dollars(found.excess),
+        }
+    };
+    dearest.into_iter().map(line).collect()
+}

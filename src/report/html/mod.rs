@@ -1,0 +1,253 @@
+//! The report as one page of HTML: everything it needs is in it, and it loads nothing.
+//!
+//! What it shows first stands in the page as written. The turns of the sessions are data that its
+//! script reads when a session is opened, so that a page with many of them opens at once.
+
+mod answer;
+mod break_index;
+mod break_lines;
+mod chart;
+mod embedded;
+mod micro_dollars;
+mod origin;
+mod policy;
+mod prices;
+mod safe_text;
+mod sessions;
+mod turns;
+
+use std::io::{self, Write};
+
+use askama::Template;
+use rustc_hash::FxHashMap;
+
+use answer::{Figure, answer};
+use break_index::BreakIndex;
+use break_lines::{BreakLine, break_lines};
+use chart::charts_of;
+use embedded::{Embedded, embedded};
+use policy::content_policy;
+use sessions::{SessionLine, dearest_first, session_figures, session_lines, sessions_block};
+
+use super::breaks_view::{CHANGES_NOTE, causes, changes};
+use super::compare_view;
+use super::context_view::kinds;
+use super::document::{Align, Grid};
+use super::number::{counted, dollars, grouped};
+use super::verify_view;
+use crate::analysis::Verification;
+use crate::breaks::Analysis;
+use crate::compare::Comparison;
+use crate::context::Context;
+use crate::id::Symbol;
+use crate::ledger::{Ledger, Selection, StrategyColumn, Totals};
+use crate::prompt::Step;
+use crate::strategy::Assumptions;
+use crate::units::Picodollars;
+
+pub use chart::PageChart;
+use safe_text::PageText;
+
+const SCRIPT: &str = include_str!("report.js");
+const STYLE: &str = include_str!("report.css");
+
+/// Columns of a ledger that stand behind those that are shown: the two bounds.
+const BOUNDS: usize = 2;
+
+/// What the page is made of.
+#[derive(Debug)]
+pub struct PageView<'a> {
+    /// The strategies to show, the first of which is the base, and behind them the two bounds.
+    pub ledger: &'a Ledger<'a>,
+    /// The same strategies side by side.
+    pub comparison: &'a Comparison<'a>,
+    /// The record and what breaks are priced with, under the rules by the letter.
+    pub evidence: &'a Ledger<'a>,
+    /// The breaks of `evidence`.
+    pub analysis: &'a Analysis,
+    /// How well the rules reproduce the record.
+    pub verification: &'a Verification,
+    /// Where the context comes from.
+    pub context: &'a Context,
+    /// How each request follows its predecessor.
+    pub steps: &'a [Step],
+    /// The requests that are reported.
+    pub selection: &'a Selection,
+    /// What the simulations of `ledger` assume.
+    pub assumptions: &'a Assumptions,
+    /// The charts.
+    pub charts: &'a [PageChart],
+    /// Rules for the charts, to stand behind those of the page.
+    pub chart_style: &'a str,
+    /// Titles of sessions.
+    pub titles: &'a FxHashMap<Symbol, String>,
+    /// Whether names and words of captured prompts are shown.
+    pub shows_text: bool,
+}
+
+impl<'a> PageView<'a> {
+    /// The strategies that the page shows.
+    fn shown(&self) -> impl Iterator<Item = &'a StrategyColumn> + use<'a> {
+        let columns: &'a [StrategyColumn] = &self.ledger.columns;
+        columns[..columns.len().saturating_sub(BOUNDS)].iter()
+    }
+
+    /// What was billed for all requests.
+    fn billed_totals(&self) -> Totals {
+        let billed = self.evidence.column("billed");
+        let totals = |column| self.evidence.totals(column, self.selection.requests());
+        billed.map(totals).unwrap_or_default()
+    }
+}
+
+/// Writes the page.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_page(view: &PageView<'_>, out: &mut dyn Write) -> io::Result<()> {
+    Page::of(view).write_into(out)
+}
+
+/// A table with its caption.
+struct Table {
+    caption: String,
+    grid: Grid,
+}
+
+impl Table {
+    fn of(caption: impl Into<String>, grid: Grid) -> Self {
+        Self { caption: caption.into(), grid }
+    }
+
+    /// Nothing is said by a table without rows.
+    fn is_empty(&self) -> bool {
+        self.grid.rows().is_empty()
+    }
+
+    /// The class of a column's cells.
+    fn class(&self, column: usize) -> &'static str {
+        match self.grid.columns().get(column) {
+            Some((_, Align::Right)) => "number",
+            Some((_, Align::Wrapped)) => "words",
+            Some((_, Align::Left | Align::Bar)) | None => "name",
+        }
+    }
+}
+
+/// What the template asks for.
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    policy: String,
+    script: &'static str,
+    style: String,
+    version: &'static str,
+    charts: &'a [PageChart],
+    answer: Vec<Figure>,
+    names: Vec<&'a str>,
+    strategies: Table,
+    strategy_notes: Vec<String>,
+    apart: Option<String>,
+    context: Table,
+    sessions: Vec<SessionLine>,
+    sessions_note: Option<String>,
+    count: String,
+    sessions_block: String,
+    embedded: Embedded,
+    causes: Table,
+    changes: Table,
+    changes_note: &'static str,
+    breaks: Vec<BreakLine>,
+    all_breaks: String,
+    coverage: String,
+    verification: Vec<Table>,
+    verification_note: Option<String>,
+    diagnostics: Table,
+    table_id: &'a str,
+    table_as_of: &'a str,
+    prices: Table,
+    unpriced: Table,
+    inputs: String,
+    assumptions: Vec<String>,
+}
+
+impl<'a> Page<'a> {
+    fn of(view: &'a PageView<'a>) -> Self {
+        let history = view.ledger.history;
+        let breaks = BreakIndex::new(history, &view.analysis.breaks.list);
+        let sessions = session_figures(view, &breaks);
+        let dearest = dearest_first(&sessions);
+        let style = format!("{STYLE}{}", view.chart_style);
+        let incomplete = sessions.iter().filter(|session| session.is_incomplete()).count() as u64;
+        let (analysis, verification) = (view.analysis, view.verification);
+        let all = counted(sessions.len() as u64, "session", "sessions");
+        Self {
+            policy: content_policy(SCRIPT, &style),
+            script: SCRIPT,
+            style,
+            version: env!("CARGO_PKG_VERSION"),
+            charts: view.charts,
+            answer: answer(view),
+            names: view.shown().map(|column| column.strategy.name.as_ref()).collect(),
+            strategies: Table::of(
+                "Costs and tokens of all requests",
+                compare_view::totals(view.comparison),
+            ),
+            strategy_notes: compare_view::notes(view.comparison, view.assumptions.reading),
+            apart: Some(view.billed_totals().apart)
+                .filter(|apart| *apart > Picodollars::ZERO)
+                .map(|apart| dollars(Some(apart))),
+            context: Table::of(
+                "What the prompts held, and what carrying it cost",
+                kinds(history, &view.context.kinds, &view.context.bill),
+            ),
+            sessions: session_lines(&dearest),
+            sessions_note: (incomplete > 0).then(|| incomplete_note(incomplete)),
+            count: format!("{} of {all}", grouped(sessions.len() as u64)),
+            sessions_block: sessions_block(view, &sessions),
+            embedded: embedded(view, &breaks, &dearest),
+            causes: Table::of("Breaks by cause", causes(&analysis.summary)),
+            changes: Table::of("What to change", changes(&analysis.patterns)),
+            changes_note: CHANGES_NOTE,
+            breaks: break_lines(view),
+            all_breaks: counted(analysis.breaks.list.len() as u64, "break", "breaks"),
+            coverage: verify_view::coverage(history, verification),
+            verification: verification_tables(verification),
+            verification_note: verify_view::unpriced(verification),
+            diagnostics: Table::of(
+                "What in the input was not as expected",
+                origin::diagnostics(view),
+            ),
+            table_id: &view.ledger.prices.id,
+            table_as_of: &view.ledger.prices.as_of,
+            prices: Table::of("Dollars for a million tokens", prices::used_prices(view)),
+            unpriced: Table::of("Models without a price", prices::unpriced_models(view)),
+            inputs: origin::inputs(view),
+            assumptions: origin::assumptions(view),
+        }
+    }
+
+    /// The charts of a section.
+    fn charts<const COUNT: usize>(&self, ids: &[&str; COUNT]) -> Vec<&PageChart> {
+        charts_of(self.charts, ids)
+    }
+}
+
+fn incomplete_note(sessions: u64) -> String {
+    format!(
+        "Of {} not every request has a price and a record: the cost is that of the rest, and the \
+         difference is unknown.",
+        counted(sessions, "session", "sessions"),
+    )
+}
+
+fn verification_tables(verification: &Verification) -> Vec<Table> {
+    vec![
+        Table::of("How far the rules and the record agree", verify_view::figures(verification)),
+        Table::of("By model", verify_view::groups("model", &verification.by_model)),
+        Table::of(
+            "By client version",
+            verify_view::groups("client", &verification.by_client_version),
+        ),
+    ]
+}

@@ -1,0 +1,111 @@
+//! Text in a page: escaped for HTML, or for the JSON that the page's script reads. Either way it can
+//! neither end what it stands in nor change the direction of the text around it.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use askama::filters::Escaper;
+use serde::Serialize;
+use serde_json::ser::{CharEscape, Formatter};
+
+use crate::report::escape::is_unsafe;
+
+/// What stands for a character that is not shown.
+const REPLACEMENT: char = '\u{fffd}';
+
+/// The escaper of every template: for elements and for quoted attributes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PageText;
+
+impl Escaper for PageText {
+    fn write_escaped_str<W: fmt::Write>(&self, mut dest: W, text: &str) -> fmt::Result {
+        let mut plain = 0;
+        for (at, c) in text.char_indices() {
+            let Some(escaped) = escape(c) else { continue };
+            dest.write_str(&text[plain..at])?;
+            dest.write_str(escaped)?;
+            plain = at + c.len_utf8();
+        }
+        dest.write_str(&text[plain..])
+    }
+}
+
+fn escape(c: char) -> Option<&'static str> {
+    match c {
+        '&' => Some("&amp;"),
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        '"' => Some("&quot;"),
+        '\'' => Some("&#39;"),
+        c if is_unsafe(c) => Some("\u{fffd}"),
+        _ => None,
+    }
+}
+
+/// Data as the text of a `<script type="application/json">`.
+pub(super) fn data_block(data: &impl Serialize) -> String {
+    let mut bytes = Vec::new();
+    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, BlockFormat);
+    data.serialize(&mut serializer).expect("the data of the page have no maps with other keys");
+    String::from_utf8(bytes).expect("JSON is UTF-8")
+}
+
+/// Compact JSON without a character that HTML could take for the end of the block.
+struct BlockFormat;
+
+impl Formatter for BlockFormat {
+    fn write_string_fragment<W: Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut plain = 0;
+        for (at, c) in fragment.char_indices() {
+            if !matches!(c, '<' | '>' | '&') && !is_unsafe(c) {
+                continue;
+            }
+            writer.write_all(&fragment.as_bytes()[plain..at])?;
+            let shown = if is_unsafe(c) { REPLACEMENT } else { c };
+            write!(writer, "\\u{:04x}", u32::from(shown))?;
+            plain = at + c.len_utf8();
+        }
+        writer.write_all(&fragment.as_bytes()[plain..])
+    }
+
+    fn write_char_escape<W: Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        escape: CharEscape,
+    ) -> io::Result<()> {
+        match escape {
+            CharEscape::Quote => writer.write_all(b"\\\""),
+            CharEscape::ReverseSolidus => writer.write_all(b"\\\\"),
+            // The others are control characters.
+            _ => write!(writer, "\\u{:04x}", u32::from(REPLACEMENT)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOSTILE: &str = "\"><script>'&\u{202e}\u{1b}[2J\n\u{2028}é\\";
+
+    #[test]
+    fn text_cannot_leave_its_element_or_attribute() {
+        let mut page = String::new();
+        PageText.write_escaped_str(&mut page, HOSTILE).expect("a string takes everything");
+        let expected = "&quot;&gt;&lt;script&gt;&#39;&amp;\u{fffd}\u{fffd}[2J\u{fffd}\u{fffd}é\\";
+        assert_eq!(page, expected);
+    }
+
+    #[test]
+    fn data_cannot_end_their_block() {
+        let block = data_block(&[HOSTILE, "</script><!--"]);
+        assert!(!block.contains(['<', '>', '&', '\u{2028}', '\u{202e}']), "{block}");
+        let read: Vec<String> = serde_json::from_str(&block).expect("JSON");
+        let replaced = "\"><script>'&\u{fffd}\u{fffd}[2J\u{fffd}\u{fffd}é\\";
+        assert_eq!(read, [replaced, "</script><!--"]);
+    }
+}

@@ -1,0 +1,202 @@
+//! The sessions: a row each for the first strategy, and the figures of all strategies for the page's
+//! script.
+
+use std::cmp::Reverse;
+
+use rayon::prelude::*;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::PageView;
+use super::break_index::BreakIndex;
+use super::micro_dollars::micro_dollars;
+use super::safe_text::data_block;
+use crate::ledger::{Session, Totals};
+use crate::report::analyze_view::session_name;
+use crate::report::number::{dollars, grouped, moment, percent, tokens};
+use crate::units::{Millis, Picodollars, Tokens};
+
+/// A session in the table.
+pub(super) struct SessionLine {
+    /// Its place among the sessions, in the order in which they began.
+    pub(super) number: usize,
+    /// Its id, short where that tells it apart.
+    pub(super) name: String,
+    /// Its title, empty where it has none.
+    pub(super) title: String,
+    /// The files it is in.
+    pub(super) files: String,
+    pub(super) began: String,
+    pub(super) requests: String,
+    pub(super) prompt: String,
+    pub(super) hit: String,
+    pub(super) cost: String,
+    pub(super) lost: String,
+}
+
+/// What the page knows of a session.
+pub(super) struct SessionFigures<'a> {
+    session: &'a Session,
+    number: usize,
+    /// Its whole id, its title and its files, in which is searched.
+    name: String,
+    title: String,
+    files: String,
+    began: Millis,
+    lost: Option<Picodollars>,
+    /// For each strategy that is shown.
+    by_strategy: Vec<Totals>,
+}
+
+/// The figures of every session, in the order in which they began.
+pub(super) fn session_figures<'a>(
+    view: &PageView<'a>,
+    breaks: &BreakIndex,
+) -> Vec<SessionFigures<'a>> {
+    let selection = view.selection;
+    let figures = |(number, session): (usize, &'a Session)| {
+        let totals = |column| view.ledger.totals(column, session.requests.iter().copied());
+        SessionFigures {
+            session,
+            number,
+            name: view.ledger.history.symbols.text(session.id).to_owned(),
+            title: view.titles.get(&session.id).cloned().unwrap_or_default(),
+            files: files(view, session),
+            began: began(view, session),
+            lost: breaks.lost(session.id),
+            by_strategy: view.shown().map(totals).collect(),
+        }
+    };
+    selection.sessions.par_iter().enumerate().map(figures).collect()
+}
+
+/// The first file, and how many there are besides.
+fn files(view: &PageView<'_>, session: &Session) -> String {
+    let files = session.files(view.ledger.history);
+    let Some((first, others)) = files.split_first() else { return String::new() };
+    let label = &view.ledger.history.files[*first].label;
+    match others.len() {
+        0 => label.to_string(),
+        others => format!("{label} and {} more", grouped(others as u64)),
+    }
+}
+
+fn began(view: &PageView<'_>, session: &Session) -> Millis {
+    let first = session.requests.first();
+    first.map_or(Millis(0), |index| view.ledger.history.request(*index).start)
+}
+
+/// A cost that holds all requests; `None` where some are unknown.
+fn whole_cost(totals: &Totals) -> Option<Picodollars> {
+    totals.cost().filter(|_| totals.unpriced == 0 && totals.unrecorded == 0)
+}
+
+impl<'a> SessionFigures<'a> {
+    /// Its requests.
+    pub(super) fn session(&self) -> &'a Session {
+        self.session
+    }
+
+    /// Its place among the sessions.
+    pub(super) fn number(&self) -> usize {
+        self.number
+    }
+
+    /// What it costs under the first strategy.
+    pub(super) fn cost(&self) -> Option<Picodollars> {
+        self.by_strategy.first().and_then(Totals::cost)
+    }
+
+    /// Whether some request of it has no price or no record under the first strategy.
+    pub(super) fn is_incomplete(&self) -> bool {
+        self.by_strategy.first().is_some_and(|totals| whole_cost(totals).is_none())
+    }
+
+    /// What a strategy costs more than the first; unknown where it is of other requests.
+    fn difference(&self, totals: &Totals) -> Option<Picodollars> {
+        let base = whole_cost(self.by_strategy.first()?)?;
+        Some(whole_cost(totals)?.minus(base))
+    }
+
+    fn line(&self) -> SessionLine {
+        let totals = self.by_strategy.first().copied().unwrap_or_default();
+        SessionLine {
+            number: self.number,
+            name: session_name(&self.name),
+            title: self.title.clone(),
+            files: self.files.clone(),
+            began: moment(self.began),
+            requests: grouped(self.session.requests.len() as u64),
+            prompt: tokens(totals.prompt()),
+            hit: percent(totals.hit_rate()),
+            cost: dollars(totals.cost()),
+            lost: dollars(self.lost),
+        }
+    }
+}
+
+/// The dearest first; of equals the one that began first.
+pub(super) fn dearest_first<'s, 'a>(
+    sessions: &'s [SessionFigures<'a>],
+) -> Vec<&'s SessionFigures<'a>> {
+    let mut dearest: Vec<&SessionFigures<'a>> = sessions.iter().collect();
+    dearest.sort_by_key(|session| (Reverse(session.cost()), session.number));
+    dearest
+}
+
+/// The rows of the table.
+pub(super) fn session_lines(dearest: &[&SessionFigures<'_>]) -> Vec<SessionLine> {
+    dearest.iter().map(|session| session.line()).collect()
+}
+
+/// The figures of all sessions for the page's script.
+#[derive(Serialize)]
+struct SessionsData<'a> {
+    /// The names of the strategies.
+    strategies: Vec<&'a str>,
+    sessions: Vec<SessionData<'a>>,
+}
+
+/// An amount as it is written; null where it is unknown.
+type MicroDollars = Option<Box<RawValue>>;
+
+#[derive(Serialize)]
+struct SessionData<'a> {
+    /// Its id.
+    id: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    title: &'a str,
+    files: &'a str,
+    /// When it began, in milliseconds since the Unix epoch.
+    began: i64,
+    requests: usize,
+    /// What its breaks cost, in micro-dollars; null without a price.
+    lost: MicroDollars,
+    /// For each strategy: the prompts, what of them was read, the cost and its difference to the
+    /// first strategy's, in micro-dollars.
+    figures: Vec<(Tokens, Tokens, MicroDollars, MicroDollars)>,
+}
+
+/// The text of the data block of all sessions.
+pub(super) fn sessions_block(view: &PageView<'_>, sessions: &[SessionFigures<'_>]) -> String {
+    let data = |session: &SessionFigures<'_>| -> Vec<_> {
+        let figures = |totals: &Totals| {
+            let difference = session.difference(totals).map(micro_dollars);
+            (totals.prompt(), totals.read, totals.cost().map(micro_dollars), difference)
+        };
+        session.by_strategy.iter().map(figures).collect()
+    };
+    let sessions = sessions.iter().map(|session| SessionData {
+        id: &session.name,
+        title: &session.title,
+        files: &session.files,
+        began: session.began.0,
+        requests: session.session.requests.len(),
+        lost: session.lost.map(micro_dollars),
+        figures: data(session),
+    });
+    data_block(&SessionsData {
+        strategies: view.shown().map(|column| column.strategy.name.as_ref()).collect(),
+        sessions: sessions.collect(),
+    })
+}

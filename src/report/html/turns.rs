@@ -1,0 +1,303 @@
+//! The turns of a session, column by column, for the page's script.
+
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::PageView;
+use super::break_index::BreakIndex;
+use super::micro_dollars::micro_dollars;
+use super::safe_text::data_block;
+use crate::analysis::{Event, Turn, turns};
+use crate::breaks::Cause;
+use crate::cache::Refusal;
+use crate::conversation::{History, Request, RequestIndex};
+use crate::id::Symbol;
+use crate::ledger::{Ledger, Row, Session, StrategyColumn};
+use crate::report::analyze_view::what_happened;
+use crate::units::{Picodollars, Tokens};
+use crate::wording::counted;
+
+/// A value for each turn. Most columns of a session hold one value only.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+enum Column<T> {
+    /// The same for every turn.
+    Same(T),
+    /// One for each.
+    Each(Vec<T>),
+}
+
+impl<T: PartialEq> FromIterator<T> for Column<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let mut values: Vec<T> = values.into_iter().collect();
+        if values.windows(2).all(|pair| pair[0] == pair[1])
+            && let Some(value) = values.pop()
+        {
+            return Self::Same(value);
+        }
+        Self::Each(values)
+    }
+}
+
+/// A note about one turn: its place, and the words.
+type Note = (usize, String);
+
+/// A session's turns. What was read is what is left of the prompt.
+#[derive(Serialize)]
+struct SessionTurns {
+    /// How many.
+    count: usize,
+    /// When the first was sent, in seconds since the Unix epoch.
+    start: i64,
+    /// Seconds from the turn before to each, as they are listed.
+    step: Vec<i64>,
+    /// The sub-agents.
+    agents: Vec<String>,
+    /// Which sub-agent; null in the main conversation.
+    agent: Column<Option<usize>>,
+    /// From the request before in the conversation, in tenths of a second.
+    gap: Column<Option<i64>>,
+    /// The whole prompt.
+    prompt: Column<Tokens>,
+    /// Tokens of the answer; null where they are not known.
+    output: Column<Option<Tokens>>,
+    /// The turns whose recorded output may be less than the real one.
+    bounds: Vec<usize>,
+    /// What happened, where anything did.
+    words: Vec<Note>,
+    /// Breaks, each with its cause.
+    breaks: Vec<(usize, &'static str)>,
+    /// Turns in front of which the conversation was shortened.
+    compactions: Vec<usize>,
+    /// In the order of the strategies that the page shows.
+    strategies: Vec<StrategyTurns>,
+}
+
+/// The same turns under a strategy. A turn without a figure of it has null as its input.
+#[derive(Serialize)]
+struct StrategyTurns {
+    /// The whole prompt, where it is not the session's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<Column<Tokens>>,
+    /// Sent in full.
+    input: Column<Option<Tokens>>,
+    /// Written for five minutes.
+    write_5m: Column<Tokens>,
+    /// Written for an hour.
+    write_1h: Column<Tokens>,
+    /// Tokens of the answer, where they are not the session's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<Column<Option<Tokens>>>,
+    /// What the turn costs with all that belongs to it, in micro-dollars, exactly; null without a
+    /// price.
+    cost: Column<Option<Exact>>,
+    /// Turns that the service refuses, and why: nothing is read, written or sent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    refused: Vec<(usize, &'static str)>,
+    /// What else the cost of a turn holds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    besides: Vec<Note>,
+}
+
+/// An amount as it is written.
+#[derive(Clone, Debug, Serialize)]
+struct Exact(Box<RawValue>);
+
+impl PartialEq for Exact {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get()
+    }
+}
+
+/// The turns of a session, as the text of its data block.
+pub(super) fn turns_block(view: &PageView<'_>, breaks: &BreakIndex, session: &Session) -> String {
+    data_block(&session_turns(view, breaks, session))
+}
+
+fn session_turns(view: &PageView<'_>, breaks: &BreakIndex, session: &Session) -> SessionTurns {
+    let history = view.ledger.history;
+    let requests: Vec<&Request> =
+        session.requests.iter().map(|index| history.request(*index)).collect();
+    let recorded: Vec<Recorded> =
+        session.requests.iter().map(|index| Recorded::of(view.ledger, *index)).collect();
+    let (agents, agent) = agents(history, &requests);
+    let (start, step) = times(&requests);
+    let turns: Vec<Turn> = turns(history, view.steps, &session.requests).collect();
+    let is_bound = |request: &&Request| request.output_is_lower_bound;
+    let is_compacted = |turn: &Turn| turn.events.iter().any(is_compaction);
+    let strategies =
+        view.shown().map(|column| strategy_turns(view.ledger, column, session, &recorded));
+    SessionTurns {
+        count: requests.len(),
+        start,
+        step,
+        agents,
+        agent,
+        gap: turns.iter().map(|turn| turn.gap.map(|gap| gap / 100)).collect(),
+        prompt: recorded.iter().map(|one| one.prompt).collect(),
+        output: recorded.iter().map(|one| one.output).collect(),
+        bounds: places(requests.iter().map(is_bound)),
+        words: turns.iter().enumerate().filter_map(|turn| words(history, turn)).collect(),
+        breaks: causes(breaks, session),
+        compactions: places(turns.iter().map(is_compacted)),
+        strategies: strategies.collect(),
+    }
+}
+
+/// What is the same under every strategy that sends the requests as recorded.
+#[derive(Clone, Copy)]
+struct Recorded {
+    prompt: Tokens,
+    output: Option<Tokens>,
+}
+
+impl Recorded {
+    fn of(ledger: &Ledger<'_>, index: RequestIndex) -> Self {
+        let usage = ledger.history.request(index).usage.as_ref();
+        Self { prompt: ledger.prompt_total(index), output: usage.map(|usage| usage.output) }
+    }
+}
+
+/// The sub-agents by name, and which of them each turn is of.
+fn agents(history: &History, requests: &[&Request]) -> (Vec<String>, Column<Option<usize>>) {
+    let mut places: FxHashMap<Symbol, usize> = FxHashMap::default();
+    let mut names = Vec::new();
+    let agent = requests.iter().map(|request| {
+        let agent = request.agent?;
+        Some(*places.entry(agent).or_insert_with(|| {
+            names.push(history.symbols.text(agent).to_owned());
+            names.len() - 1
+        }))
+    });
+    let agent = agent.collect();
+    (names, agent)
+}
+
+/// When the first was sent, and the seconds from turn to turn.
+fn times(requests: &[&Request]) -> (i64, Vec<i64>) {
+    let seconds = |request: &&Request| request.start.0.div_euclid(1_000);
+    let start = requests.first().map_or(0, seconds);
+    let before = std::iter::once(start).chain(requests.iter().map(seconds));
+    let steps = requests.iter().map(seconds).zip(before);
+    (start, steps.map(|(own, before)| own.saturating_sub(before)).collect())
+}
+
+fn words(history: &History, (place, turn): (usize, &Turn)) -> Option<Note> {
+    let happened = what_happened(history, history.request(turn.request), turn, None);
+    (!happened.is_empty()).then_some((place, happened))
+}
+
+fn is_compaction(event: &Event) -> bool {
+    matches!(event, Event::Compaction | Event::Microcompaction)
+}
+
+fn places(holds: impl Iterator<Item = bool>) -> Vec<usize> {
+    holds.enumerate().filter_map(|(place, holds)| holds.then_some(place)).collect()
+}
+
+fn causes(breaks: &BreakIndex, session: &Session) -> Vec<(usize, &'static str)> {
+    let cause = |index: &RequestIndex| breaks.cause(*index).map(Cause::name);
+    let turns = session.requests.iter().enumerate();
+    turns.filter_map(|(place, index)| Some((place, cause(index)?))).collect()
+}
+
+/// A turn under a strategy.
+struct Figures {
+    prompt: Tokens,
+    /// None where the strategy has no row of it.
+    input: Option<Tokens>,
+    write_5m: Tokens,
+    write_1h: Tokens,
+    output: Option<Tokens>,
+    cost: Option<Exact>,
+    refusal: Option<Refusal>,
+    besides: Option<String>,
+}
+
+impl Figures {
+    fn of(
+        ledger: &Ledger<'_>,
+        column: &StrategyColumn,
+        index: RequestIndex,
+        recorded: Recorded,
+    ) -> Self {
+        let rows: Vec<Row<'_>> = ledger.rows(column, index).collect();
+        let own = rows.iter().find(|row| row.iteration.is_none() && row.added.is_none());
+        let billing = own.map(|row| row.billing).unwrap_or_default();
+        let sent = own.filter(|row| row.refusal.is_none());
+        Self {
+            prompt: sent.map_or(recorded.prompt, |_| {
+                billing.read + billing.write_5m + billing.write_1h + billing.input
+            }),
+            input: own.map(|row| row.billing.input),
+            write_5m: billing.write_5m,
+            write_1h: billing.write_1h,
+            output: sent
+                .map_or(recorded.output, |row| row.is_output_known.then_some(billing.output)),
+            cost: cost(&rows),
+            refusal: own.and_then(|row| row.refusal),
+            besides: besides(&rows),
+        }
+    }
+}
+
+fn strategy_turns(
+    ledger: &Ledger<'_>,
+    column: &StrategyColumn,
+    session: &Session,
+    recorded: &[Recorded],
+) -> StrategyTurns {
+    let turns: Vec<Figures> = session
+        .requests
+        .iter()
+        .zip(recorded)
+        .map(|(index, recorded)| Figures::of(ledger, column, *index, *recorded))
+        .collect();
+    let differs = |is_same: fn(&Figures, &Recorded) -> bool| {
+        turns.iter().zip(recorded).any(|(turn, recorded)| !is_same(turn, recorded))
+    };
+    let has_other_prompts = differs(|turn, recorded| turn.prompt == recorded.prompt);
+    let has_other_outputs = differs(|turn, recorded| turn.output == recorded.output);
+    let noted = || turns.iter().enumerate();
+    StrategyTurns {
+        prompt: has_other_prompts.then(|| turns.iter().map(|turn| turn.prompt).collect()),
+        input: turns.iter().map(|turn| turn.input).collect(),
+        write_5m: turns.iter().map(|turn| turn.write_5m).collect(),
+        write_1h: turns.iter().map(|turn| turn.write_1h).collect(),
+        output: has_other_outputs.then(|| turns.iter().map(|turn| turn.output).collect()),
+        cost: turns.iter().map(|turn| turn.cost.clone()).collect(),
+        refused: noted().filter_map(|(at, turn)| Some((at, turn.refusal?.name()))).collect(),
+        besides: noted().filter_map(|(at, turn)| Some((at, turn.besides.clone()?))).collect(),
+    }
+}
+
+/// The cost of the rows that have one.
+fn cost(rows: &[Row<'_>]) -> Option<Exact> {
+    let known = rows.iter().filter_map(|row| row.cost);
+    known.reduce(|sum, cost| sum + cost).map(|cost: Picodollars| Exact(micro_dollars(cost)))
+}
+
+/// What else the cost of a turn holds, if anything.
+fn besides(rows: &[Row<'_>]) -> Option<String> {
+    let earlier = rows.iter().filter(|row| row.iteration.is_some()).count() as u64;
+    let added = rows.iter().filter(|row| row.added.is_some()).count() as u64;
+    let earlier = (earlier > 0).then(|| counted(earlier, "earlier sampling", "earlier samplings"));
+    let added = (added > 0).then(|| counted(added, "added request", "added requests"));
+    let all: Vec<String> = earlier.into_iter().chain(added).collect();
+    (!all.is_empty()).then(|| format!("cost with {}", all.join(" and ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_of_one_value_is_that_value() {
+        let column = |values: &[Option<u8>]| values.iter().copied().collect::<Column<_>>();
+        assert_eq!(column(&[Some(0), Some(0)]), Column::Same(Some(0)));
+        assert_eq!(column(&[]), Column::Each(vec![]));
+        let written = data_block(&[column(&[Some(1), None]), column(&[None, None])]);
+        assert_eq!(written, "[[1,null],null]");
+    }
+}

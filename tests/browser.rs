@@ -1,0 +1,14 @@
+//! The HTML report in a real Chromium: it is looked at and used as a reader would.
+//!
+//! Where there is no Chromium or no chromedriver these tests say so and pass, unless
+//! `CACHESIM_BROWSER=required` is set, as it is in CI.
+
+mod accessibility;
+mod appearance;
+mod chrome;
+mod driver;
+mod harness;
+mod hostile;
+mod large;
+mod reader;
+mod report;
