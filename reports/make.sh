@@ -18,7 +18,10 @@ cachesim() {
     fi
 }
 
-for kind in turns cost gaps strategies breaks context daily; do
+# Two breaks in one session, and a compaction in another one.
+cachesim chart turns sessions --session a11ce --no-config --quiet -o "$into/turns.svg"
+cachesim chart context sessions --session c0ffee --no-config --quiet -o "$into/context.svg"
+for kind in cost gaps strategies breaks daily; do
     cachesim chart "$kind" sessions --no-config --quiet -o "$into/$kind.svg"
 done
 cachesim report sessions --no-config --quiet -o "$into/report.html"
