@@ -39,13 +39,15 @@ fn dollars(picodollars: Option<i128>) -> String {
     let Some(amount) = picodollars else { return "unknown".to_owned() };
     let ten_thousandths = (amount.unsigned_abs() + 50_000_000) / 100_000_000;
     assert!(ten_thousandths < 100_000, "an amount below ten dollars");
-    let sign = if amount < 0 { "-" } else { "" };
+    // What rounds to nothing has no sign.
+    let sign = if amount < 0 && ten_thousandths > 0 { "-" } else { "" };
     format!("{sign}${}.{:04}", ten_thousandths / 10_000, ten_thousandths % 10_000)
 }
 
 fn difference(picodollars: Option<i128>) -> String {
-    let sign = if picodollars.is_some_and(|amount| amount > 0) { "+" } else { "" };
-    format!("{sign}{}", dollars(picodollars))
+    let text = dollars(picodollars);
+    let is_more = picodollars.is_some_and(|amount| amount > 0) && text != "$0.0000";
+    format!("{}{text}", if is_more { "+" } else { "" })
 }
 
 fn grouped(number: u64) -> String {
