@@ -1,90 +1,173 @@
 //! Identities: entries and tool calls as fixed-size numbers, repeated strings as symbols.
 
-use std::num::NonZeroU128;
+use std::hash::BuildHasher;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::ops::Range;
 
 use blake2::Blake2b;
 use blake2::digest::Digest;
 use blake2::digest::consts::U16;
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rustc_hash::FxBuildHasher;
 
 /// The identity of a transcript line or of a tool call.
 ///
 /// A UUID is its own 128-bit value; any other string is the first 128 bits of its `BLAKE2b` hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EntryId(NonZeroU128);
+pub struct EntryId {
+    /// In halves, so that it takes no more room than its 16 bytes wherever it stands.
+    high: NonZeroU64,
+    low: u64,
+}
 
 impl EntryId {
     /// The identity that `text` names.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let value = parse_uuid(text.as_bytes())
-            .unwrap_or_else(|| u128::from_be_bytes(Blake2b::<U16>::digest(text).into()));
-        Self(NonZeroU128::new(value).unwrap_or(NonZeroU128::MIN))
+        let (high, low) = parse_uuid(text.as_bytes()).unwrap_or_else(|| {
+            let hash = u128::from_be_bytes(Blake2b::<U16>::digest(text).into());
+            halves(hash)
+        });
+        Self { high: NonZeroU64::new(high).unwrap_or(NonZeroU64::MIN), low }
+    }
+
+    /// The UUID of this value, in small letters.
+    #[must_use]
+    pub fn uuid(self) -> String {
+        let digits = format!("{:016x}{:016x}", self.high, self.low);
+        // Without the dashes, the groups of `UUID_GROUPS`.
+        [0..8, 8..12, 12..16, 16..20, 20..32].map(|group| &digits[group]).join("-")
+    }
+
+    /// Whether [`EntryId::uuid`] gives `text` back.
+    #[must_use]
+    pub fn is_uuid(self, text: &str) -> bool {
+        let has_large_letters = text.bytes().any(|byte| byte.is_ascii_uppercase());
+        !has_large_letters && parse_uuid(text.as_bytes()) == Some((self.high.get(), self.low))
     }
 }
 
-fn parse_uuid(text: &[u8]) -> Option<u128> {
-    if text.len() != 36 {
+#[allow(clippy::cast_possible_truncation)] // the halves of 128 bits have 64
+fn halves(value: u128) -> (u64, u64) {
+    ((value >> 64) as u64, value as u64)
+}
+
+/// The groups of hexadecimal digits in a UUID.
+const UUID_GROUPS: [Range<usize>; 5] = [0..8, 9..13, 14..18, 19..23, 24..36];
+
+fn parse_uuid(text: &[u8]) -> Option<(u64, u64)> {
+    if text.len() != 36 || [8, 13, 18, 23].iter().any(|place| text[*place] != b'-') {
         return None;
     }
-    let mut value = 0_u128;
-    for (position, byte) in text.iter().enumerate() {
-        if matches!(position, 8 | 13 | 18 | 23) {
-            if *byte != b'-' {
-                return None;
-            }
-            continue;
-        }
-        let digit = char::from(*byte).to_digit(16)?;
-        value = value << 4 | u128::from(digit);
+    let [first, second, third, fourth, fifth] = UUID_GROUPS.map(|group| hexadecimal(&text[group]));
+    Some((first? << 32 | second? << 16 | third?, fourth? << 48 | fifth?))
+}
+
+/// What each byte is as a hexadecimal digit, and something larger where it is none. (Most bytes of
+/// a line that are looked at one by one are those of its ids.)
+const DIGITS: [u8; 256] = {
+    let mut digits = [u8::MAX; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        digits[b"0123456789abcdef"[digit as usize] as usize] = digit;
+        digits[b"0123456789ABCDEF"[digit as usize] as usize] = digit;
+        digit += 1;
     }
-    Some(value)
+    digits
+};
+
+fn hexadecimal(digits: &[u8]) -> Option<u64> {
+    let (mut value, mut all) = (0, 0);
+    for byte in digits {
+        let digit = DIGITS[usize::from(*byte)];
+        all |= digit;
+        value = value << 4 | u64::from(digit & 15);
+    }
+    (all < 16).then_some(value)
 }
 
 /// A string that occurs often, as an index into a [`Symbols`] table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Symbol(u32);
+pub struct Symbol(NonZeroU32);
 
 impl Symbol {
+    /// # Panics
+    /// Never in practice: a table would need 2³² different strings.
+    fn at(index: usize) -> Self {
+        let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("fewer than 2^32 symbols"))
+    }
+
     /// The position in the table.
     #[must_use]
     pub fn index(self) -> usize {
-        self.0 as usize
+        self.0.get() as usize - 1
     }
 }
 
-/// A table of strings, each kept once.
+/// A table of strings, each kept once, all in one piece of memory.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
-    strings: Vec<Box<str>>,
-    by_string: FxHashMap<Box<str>, Symbol>,
+    text: String,
+    /// Where each string ends.
+    ends: Vec<usize>,
+    by_text: HashTable<Symbol>,
 }
 
 impl Symbols {
     /// The symbol of `text`, new or known.
-    ///
-    /// # Panics
-    /// Never in practice: a table would need 2³² different strings.
     pub fn intern(&mut self, text: &str) -> Symbol {
-        if let Some(symbol) = self.by_string.get(text) {
-            return *symbol;
+        let Self { text: all, ends, by_text } = self;
+        let entry = by_text.entry(
+            hash(text),
+            |known| text_of(all, ends, *known) == text,
+            |known| hash(text_of(all, ends, *known)),
+        );
+        match entry {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                let symbol = Symbol::at(ends.len());
+                place.insert(symbol);
+                all.push_str(text);
+                ends.push(all.len());
+                symbol
+            }
         }
-        let symbol = Symbol(u32::try_from(self.strings.len()).expect("fewer than 2^32 symbols"));
-        self.strings.push(text.into());
-        self.by_string.insert(text.into(), symbol);
-        symbol
+    }
+
+    /// The symbol of `text`, which is mostly the one that was looked up before, in `latest`.
+    pub fn intern_repeated(&mut self, text: &str, latest: &mut Option<Symbol>) -> Symbol {
+        if let Some(symbol) = latest.filter(|symbol| self.text(*symbol) == text) {
+            return symbol;
+        }
+        *latest.insert(self.intern(text))
     }
 
     /// The string behind a symbol of this table.
     #[must_use]
     pub fn text(&self, symbol: Symbol) -> &str {
-        &self.strings[symbol.index()]
+        text_of(&self.text, &self.ends, symbol)
     }
 
     /// Takes every string of `other` over and says which symbol each has here.
-    pub fn absorb(&mut self, other: &Self) -> Vec<Symbol> {
-        other.strings.iter().map(|text| self.intern(text)).collect()
+    pub fn absorb(&mut self, other: Self) -> Vec<Symbol> {
+        let symbols = (0..other.ends.len()).map(Symbol::at);
+        if self.ends.is_empty() {
+            *self = other;
+            return symbols.collect();
+        }
+        symbols.map(|symbol| self.intern(other.text(symbol))).collect()
     }
+}
+
+fn text_of<'a>(all: &'a str, ends: &[usize], symbol: Symbol) -> &'a str {
+    let start = symbol.index().checked_sub(1).map_or(0, |before| ends[before]);
+    &all[start..ends[symbol.index()]]
+}
+
+fn hash(text: &str) -> u64 {
+    FxBuildHasher.hash_one(text)
 }
 
 #[cfg(test)]
@@ -100,9 +183,38 @@ mod tests {
     }
 
     #[test]
+    fn a_uuid_in_small_letters_is_given_back() {
+        let uuid = "6fe4e511-70ab-4c00-8000-00000000000a";
+        assert_eq!(EntryId::of(uuid).uuid(), uuid);
+        assert!(EntryId::of(uuid).is_uuid(uuid));
+        let large = "6FE4E511-70AB-4C00-8000-00000000000A";
+        let almost = "6fe4e511-70ab-4c00-8000-0000000000-a";
+        for other in [large, almost, "u-1", &uuid[..35], &format!("{uuid}0")] {
+            assert!(!EntryId::of(other).is_uuid(other), "{other}");
+        }
+        // Of those that begin with zeros alone the first half is another.
+        let nothing = "00000000-0000-0000-0000-000000000000";
+        assert!(!EntryId::of(nothing).is_uuid(nothing));
+    }
+
+    #[test]
     fn other_names_are_hashed() {
         assert_ne!(EntryId::of("u-1"), EntryId::of("u-2"));
         assert_eq!(EntryId::of("u-1"), EntryId::of("u-1"));
+    }
+
+    #[test]
+    fn a_table_keeps_each_string_once_and_whole() {
+        let mut symbols = Symbols::default();
+        let texts = ["", "a", "ab", "b", "ä"];
+        let first: Vec<Symbol> = texts.iter().map(|text| symbols.intern(text)).collect();
+        let mut latest = None;
+        for (text, symbol) in texts.iter().zip(&first) {
+            assert_eq!(symbols.text(*symbol), *text);
+            assert_eq!(symbols.intern(text), *symbol);
+            assert_eq!(symbols.intern_repeated(text, &mut latest), *symbol);
+            assert_eq!(symbols.intern_repeated(text, &mut latest), *symbol);
+        }
     }
 
     #[test]
@@ -112,7 +224,7 @@ mod tests {
         left.intern("a");
         let b = right.intern("b");
         let a = right.intern("a");
-        let moved = left.absorb(&right);
+        let moved = left.absorb(right.clone());
         assert_eq!(left.text(moved[b.index()]), "b");
         assert_eq!(left.text(moved[a.index()]), "a");
         assert_eq!(moved[a.index()], left.intern("a"));

@@ -68,7 +68,15 @@ impl Sum for Tokens {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Millis(pub i64);
 
+const MILLIS_PER_DAY: i64 = 24 * 60 * 60 * 1_000;
+
 impl Millis {
+    /// The day in UTC, counted from 1970.
+    #[must_use]
+    pub fn day(self) -> i64 {
+        self.0.div_euclid(MILLIS_PER_DAY)
+    }
+
     /// Milliseconds from `earlier` to `self`; zero where the clock stepped backwards.
     #[must_use]
     pub fn since(self, earlier: Self) -> i64 {

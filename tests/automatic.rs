@@ -48,11 +48,11 @@ fn trace(asks: &[Ask]) -> PromptTrace {
     let mut now = 0;
     for ask in asks {
         now += ask.gap;
-        let mut end = NodeId(ask.from.index(trace.nodes.len()));
+        let mut end = NodeId::at(ask.from.index(trace.nodes.len()));
         for size in &ask.adds {
             let before = trace.node(end).end.0;
             trace.nodes.push(node(Some(end), before + size));
-            end = NodeId(trace.nodes.len() - 1);
+            end = NodeId::at(trace.nodes.len() - 1);
         }
         let total = Tokens(trace.node(end).end.0 + ask.tail);
         let model = models[usize::from(ask.is_other_model)];
@@ -156,11 +156,12 @@ impl Naive<'_> {
     }
 
     fn is_alive(&self, node: NodeId, model: usize, now: i64) -> bool {
-        self.used[node.0][model].is_some_and(|used| now - used < self.cache.lifetime)
+        self.used[node.index()][model].is_some_and(|used| now - used < self.cache.lifetime)
     }
 
     fn is_found(&self, node: NodeId, model: usize, now: i64) -> bool {
-        let stands = self.cache.places == EntryPlaces::Everywhere || self.is_entry[node.0][model];
+        let stands =
+            self.cache.places == EntryPlaces::Everywhere || self.is_entry[node.index()][model];
         stands && self.is_alive(node, model, now)
     }
 
@@ -174,12 +175,12 @@ impl Naive<'_> {
         let path: Vec<NodeId> = self.trace.path(end).collect();
         for node in path {
             if !self.is_alive(node, model, now) {
-                self.is_entry[node.0][model] = false;
+                self.is_entry[node.index()][model] = false;
             }
-            let used = &mut self.used[node.0][model];
+            let used = &mut self.used[node.index()][model];
             *used = Some(used.map_or(at, |used| used.max(at)));
         }
-        self.is_entry[end.0][model] |= is_stored;
+        self.is_entry[end.index()][model] |= is_stored;
     }
 }
 
@@ -268,11 +269,11 @@ fn long_conversations_take_no_quadratic_time() {
     let model = symbols.intern("a");
     let mut trace = PromptTrace::default();
     trace.nodes.push(node(None, 2_000));
-    let mut last = NodeId(0);
+    let mut last = NodeId::at(0);
     for number in 1..200_000_u64 {
         let end = 2_000 + number;
         trace.nodes.push(node(Some(last), end));
-        let id = NodeId(trace.nodes.len() - 1);
+        let id = NodeId::at(trace.nodes.len() - 1);
         let start = i64::try_from(number).expect("a small number");
         trace.prompts.push(prompt(id, Tokens(end), model, start, start));
         if number % 2 == 0 {

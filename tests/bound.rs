@@ -94,10 +94,10 @@ fn conversation(steps: &[Step]) -> PromptTrace {
         now += step.minutes * MINUTE;
         let last = trace.prompts.len().checked_sub(1);
         let before = last.map(|last| last - step.rewind.min(last));
-        let parent = before.map_or(NodeId(0), |before| trace.prompts[before].node);
+        let parent = before.map_or(NodeId::at(0), |before| trace.prompts[before].node);
         let at = *trace.node(parent);
         trace.nodes.push(node(Some(parent), at.end + Tokens(step.growth), at.blocks + 1));
-        let own = NodeId(trace.nodes.len() - 1);
+        let own = NodeId::at(trace.nodes.len() - 1);
         trace.prompts.push(prompt(&trace, own, now, before));
     }
     trace

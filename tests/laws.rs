@@ -235,12 +235,12 @@ fn trace_of(leaves: &[Leaf]) -> PromptTrace {
         });
         let parent = parent.unwrap_or_else(|| {
             trace.nodes.push(node(None, SYSTEM, 1, Level::System));
-            NodeId(trace.nodes.len() - 1)
+            NodeId::at(trace.nodes.len() - 1)
         });
         let before = *trace.node(parent);
         let end = before.end + Tokens(leaf.growth);
         trace.nodes.push(node(Some(parent), end, before.blocks + 1, Level::Messages));
-        let own = NodeId(trace.nodes.len() - 1);
+        let own = NodeId::at(trace.nodes.len() - 1);
         let system = trace.path(own).last().expect("a root");
         let first_marker = trace.markers.len();
         trace.markers.push(marker(system, SYSTEM, leaf.ttl.system));

@@ -35,6 +35,7 @@ mod placement;
 mod providers;
 mod random_captures;
 mod random_designs;
+mod reading;
 mod redact;
 mod report;
 mod rollouts;

@@ -32,7 +32,7 @@ impl Conversation {
     /// A prompt that goes on behind a node, ends its cached part after `end` tokens and has ten
     /// more.
     fn ask(&mut self, after: Option<NodeId>, end: u64, at: i64) -> NodeId {
-        let node = NodeId(self.trace.nodes.len());
+        let node = NodeId::at(self.trace.nodes.len());
         self.trace.nodes.push(Node {
             parent: after,
             end: Tokens(end),
@@ -163,7 +163,7 @@ fn where_entries_stand_decides_what_a_branch_reads() {
     let mut conversation = Conversation::default();
     let first = conversation.ask(None, 2_048, 0);
     // Two blocks of one request; the branch goes on behind the first of them.
-    let middle = NodeId(conversation.trace.nodes.len());
+    let middle = NodeId::at(conversation.trace.nodes.len());
     let parent = Node { parent: Some(first), ..*conversation.trace.node(first) };
     conversation.trace.nodes.push(Node { end: Tokens(4_096), ..parent });
     conversation.ask(Some(middle), 8_192, MINUTE);
@@ -212,7 +212,7 @@ fn sizes_are_those_of_the_requests_own_markers() {
         is_automatic: false,
         is_markable: true,
     };
-    conversation.trace.markers = vec![marker(system, 3_100), marker(NodeId(2), 6_990)];
+    conversation.trace.markers = vec![marker(system, 3_100), marker(NodeId::at(2), 6_990)];
     conversation.trace.prompts[1].markers = 0..2;
     let outcome = conversation.outcomes(&provider("openai-5.6"))[1];
     // The system prompt is no request's end; the entry in front is none.

@@ -202,8 +202,8 @@ impl CapturedCase<'_> {
         }
         let Some(shared) = shared else { return Tokens::ZERO };
         // The nodes of captured prompts stand in the trace as in their tree, behind the others.
-        let first = self.prompt().node.0 - after.0 as usize;
-        let shared = NodeId(first + shared.0 as usize);
+        let first = self.prompt().node.index() - after.0 as usize;
+        let shared = NodeId::at(first + shared.0 as usize);
         let was_marked =
             |node: &NodeId| entries.get(node).is_some_and(|request| *request < self.index);
         let entry = self.trace.path(shared).find(was_marked);

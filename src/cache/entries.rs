@@ -59,6 +59,7 @@ pub(super) struct Entries<'a> {
     paths: &'a Paths,
     lifetimes: Lifetimes,
     stretches: FxHashMap<(u32, Partition), Stretch>,
+    has_global: bool,
 }
 
 /// How long an entry is found after its last use.
@@ -169,7 +170,17 @@ impl Stretch {
 impl<'a> Entries<'a> {
     /// An empty cache whose entries are found for `grace` milliseconds beyond their TTL.
     pub(super) fn new(paths: &'a Paths, grace: i64) -> Self {
-        Self { paths, lifetimes: Lifetimes { grace }, stretches: FxHashMap::default() }
+        Self {
+            paths,
+            lifetimes: Lifetimes { grace },
+            stretches: FxHashMap::default(),
+            has_global: false,
+        }
+    }
+
+    /// Whether any entry is shared by all scopes.
+    pub(super) fn has_global(&self) -> bool {
+        self.has_global
     }
 
     /// The TTL of the entry at a node, if there is one that can be read now.
@@ -198,6 +209,7 @@ impl<'a> Entries<'a> {
         now: Millis,
         readable_from: Millis,
     ) {
+        self.has_global |= partition.is_global;
         let place = self.paths.place(node);
         let lifetimes = self.lifetimes;
         let stretch = self.stretches.entry((place.path, partition)).or_default();

@@ -13,7 +13,7 @@ mod token_ratio;
 
 pub use automatic::{AutomaticCache, AutomaticPolicy, EntryPlaces, simulate_automatic};
 pub use outcome::Outcome;
-pub use policy::{Lookback, Markers, Policy, Reading, Sent, effective};
+pub use policy::{Lookback, Markers, Policy, Reading, Sent, SentMarkers, effective};
 pub use refusal::Refusal;
 pub use simulate::{LOOKBACK, simulate};
 pub use token_ratio::TokenRatio;

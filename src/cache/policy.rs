@@ -1,5 +1,7 @@
 //! What a simulation changes about the recorded requests, and what it assumes of the service.
 
+use smallvec::SmallVec;
+
 use crate::prompt::{Level, Marker, NodeId};
 use crate::ttl::{Ttl, TtlPlan};
 use crate::units::Tokens;
@@ -93,11 +95,14 @@ impl Markers {
 /// A marker with the TTL it is sent with.
 pub type Sent<'a> = (&'a Marker, Ttl);
 
+/// The markers of one prompt, of which the service takes four.
+pub type SentMarkers<'a> = SmallVec<[Sent<'a>; 4]>;
+
 /// The markers that take effect: those over a prefix that is long enough, and of the automatic one
 /// and an explicit one on the same block the explicit one.
 #[must_use]
-pub fn effective(mut sent: Vec<Sent<'_>>, minimum: Tokens) -> Vec<Sent<'_>> {
-    let explicit: Vec<NodeId> = sent
+pub fn effective(mut sent: SentMarkers<'_>, minimum: Tokens) -> SentMarkers<'_> {
+    let explicit: SmallVec<[NodeId; 4]> = sent
         .iter()
         .filter(|(marker, _)| !marker.is_automatic)
         .map(|(marker, _)| marker.node)

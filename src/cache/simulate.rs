@@ -10,7 +10,7 @@
 
 use super::entries::{Entries, Partition};
 use super::outcome::Outcome;
-use super::policy::{Lookback, Policy, Sent, effective};
+use super::policy::{Lookback, Policy, Sent, SentMarkers, effective};
 use super::refusal::refusal;
 use crate::basis::Basis;
 use crate::prompt::{Level, Marker, NodeId, Prompt, PromptTrace};
@@ -61,7 +61,7 @@ impl<'a> Cache<'a> {
         Outcome { found: hit.map(|hit| hit.node), ..split(prompt, &effective, read, basis) }
     }
 
-    fn sent(&self, prompt: &Prompt) -> Vec<Sent<'a>> {
+    fn sent(&self, prompt: &Prompt) -> SentMarkers<'a> {
         let trace = self.trace;
         trace
             .markers_of(prompt)
@@ -97,7 +97,7 @@ impl<'a> Cache<'a> {
         let Some(background) = prompt.background else { return };
         let Some(((last, ttl), others)) = sent.split_last() else { return };
         let own = Marker { node: background.node, ..**last };
-        let mut sent = others.to_vec();
+        let mut sent = SentMarkers::from_slice(others);
         sent.push((&own, *ttl));
         let hit = self.find(prompt, &sent, background.at);
         self.use_entries(prompt, &sent, hit, background.at, background.at);
@@ -148,8 +148,9 @@ impl<'a> Cache<'a> {
         readable_from: Millis,
     ) {
         if let Some(hit) = hit {
-            for is_global in [false, true] {
-                self.entries.refresh(hit.node, self.partition(prompt, is_global), now);
+            self.entries.refresh(hit.node, self.partition(prompt, false), now);
+            if self.entries.has_global() {
+                self.entries.refresh(hit.node, self.partition(prompt, true), now);
             }
         }
         // What other traffic had kept warm lives as long as that traffic wants.

@@ -15,7 +15,7 @@ pub(super) struct Answered {
 /// Reads an answer.
 pub(super) fn read_answer(response: &LoggedResponse<'_>) -> Answered {
     if let Some(body) = &response.body.0 {
-        return answered(body.id.as_str(), body.usage.0.as_deref());
+        return answered(body.id.as_str(), body.usage.0.as_ref());
     }
     response.body_raw.as_str().map_or_else(|| answered(None, None), read_stream)
 }
@@ -31,7 +31,7 @@ fn read_stream(stream: &str) -> Answered {
         let Some(event) = line.strip_prefix("data:") else { continue };
         let Ok(event) = serde_json::from_str::<Answer<'_>>(event.trim()) else { continue };
         if let Some(message) = &event.message.0 {
-            known = answered(message.id.as_str(), message.usage.0.as_deref());
+            known = answered(message.id.as_str(), message.usage.0.as_ref());
         } else if let (Some(delta), Ok(usage)) = (&event.usage.0, &mut known.usage)
             && let Count::Value(output) = delta.output_tokens
         {

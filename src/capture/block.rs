@@ -106,7 +106,7 @@ impl<'a> Block<'a> {
         let list = list.and_then(|list| serde_json::from_str::<Vec<&RawValue>>(list.get()).ok());
         let block = |raw: &'a RawValue| {
             let shape: Shape<Block<'a>> = serde_json::from_str(raw.get()).unwrap_or_default();
-            (raw.get(), shape.0.map(|block| *block).unwrap_or_default())
+            (raw.get(), shape.0.unwrap_or_default())
         };
         list.unwrap_or_default().into_iter().map(block).collect()
     }
@@ -129,7 +129,7 @@ impl<'a> Block<'a> {
         }
         let is_result = self.kind() == BlockKind::ToolResult;
         let inner = is_result.then(|| self.inner().pop()).flatten()?;
-        inner.1.cache_control.0.map(|marker| *marker)
+        inner.1.cache_control.0
     }
 
     /// Whether it is an image or a result that holds one.

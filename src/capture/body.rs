@@ -144,7 +144,7 @@ impl<'a> Messages<'a> {
     fn read(messages: &[Shape<Message<'a>>]) -> Result<Self, BodyError> {
         let read = |message: &Shape<Message<'a>>| {
             let message =
-                message.0.as_deref().ok_or(BodyError::NotMessages("a message is no object"))?;
+                message.0.as_ref().ok_or(BodyError::NotMessages("a message is no object"))?;
             Ok(MessageBlocks { role: message.role, content: content(message.content)? })
         };
         messages.iter().map(read).collect::<Result<_, _>>().map(Self)
@@ -176,7 +176,7 @@ fn content(content: Option<&RawValue>) -> Result<Content<'_>, BodyError> {
 /// strings cannot be decoded.
 fn block(raw: &RawValue) -> Result<Block<'_>, BodyError> {
     match serde_json::from_str::<Shape<Block<'_>>>(raw.get()) {
-        Ok(shape) => Ok(shape.0.map(|block| *block).unwrap_or_default()),
+        Ok(shape) => Ok(shape.0.unwrap_or_default()),
         Err(error) if error.is_data() => Err(BodyError::DuplicateKey),
         Err(_) => Ok(Block::default()),
     }
@@ -310,7 +310,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         messages: &Messages<'_>,
     ) -> Result<(), BodyError> {
         let none = OutputConfig::default();
-        let output = body.output_config.0.as_deref().unwrap_or(&none);
+        let output = body.output_config.0.as_ref().unwrap_or(&none);
         let settings = [
             ("thinking", body.thinking),
             ("tool_choice", body.tool_choice),

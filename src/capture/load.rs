@@ -7,7 +7,7 @@ use super::size::TokenCounting;
 use super::tree::WireTree;
 use crate::harness::{Harness, Placed, place_lines};
 use crate::id::Symbols;
-use crate::input::{Diagnostics, Extent, OpenSource};
+use crate::input::{Chunk, Diagnostics, Extent, OpenSource};
 
 /// How captures are read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,6 +20,9 @@ pub struct CaptureOptions {
     pub global_scope: Option<bool>,
     /// Whether the titles of sessions are kept, which only transcripts have.
     pub keeps_titles: bool,
+    /// Whether what lies between the requests of a transcript is left out. Breaks, contexts and the
+    /// management of contexts look at it; the ledger does not.
+    pub leaves_out_trails: bool,
 }
 
 /// The captured requests of one file.
@@ -43,30 +46,37 @@ pub struct Captures {
     pub lines: u64,
 }
 
-/// Reads an open source of captures.
-pub(crate) fn load_captures(mut open: OpenSource, options: CaptureOptions) -> Captures {
+/// Reads an open source of captures with so many threads.
+pub(crate) fn load_captures(
+    open: &mut OpenSource,
+    threads: usize,
+    options: CaptureOptions,
+) -> Captures {
     let label = Arc::clone(&open.label);
     let mut joined = ParsedRequests::default();
-    let extent = open.read(&mut joined, |chunk| {
+    let mut diagnostics = Diagnostics::default();
+    let parse = |chunk: &Chunk| {
         let mut parser = RequestParser::new(&label, options);
         for (number, line) in chunk.lines() {
             parser.line(line, number);
         }
         parser.finish()
-    });
+    };
+    let extent = open.read(threads, &mut diagnostics, parse, |part| joined.append(part));
+    joined.diagnostics.absorb(diagnostics);
     finish(joined, open, extent)
 }
 
 /// Reads an open source of bundles: each record is placed, and then read as a capture.
 pub(crate) fn load_bundles(
-    mut open: OpenSource,
+    open: &mut OpenSource,
     harness: &mut Harness,
     options: CaptureOptions,
 ) -> Captures {
     let label = Arc::clone(&open.label);
     let mut parser = RequestParser::new(&label, options);
     let mut diagnostics = Diagnostics::default();
-    let extent = place_lines(&mut open, harness, &mut diagnostics, |number, placed| {
+    let extent = place_lines(open, harness, &mut diagnostics, |number, placed| {
         if let Placed::Request(record) = placed {
             parser.text(&record, number);
         }
@@ -76,11 +86,10 @@ pub(crate) fn load_bundles(
     finish(joined, open, extent)
 }
 
-fn finish(joined: ParsedRequests, open: OpenSource, extent: Extent) -> Captures {
-    let label = open.label;
+fn finish(joined: ParsedRequests, open: &OpenSource, extent: Extent) -> Captures {
     Captures {
-        label,
-        stem: open.stem,
+        label: Arc::clone(&open.label),
+        stem: open.stem.clone(),
         requests: joined.requests,
         tree: joined.tree,
         symbols: joined.symbols,

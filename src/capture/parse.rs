@@ -86,10 +86,13 @@ impl Stretch for ParsedRequests {
     fn diagnostics_mut(&mut self) -> &mut Diagnostics {
         &mut self.diagnostics
     }
+}
 
-    fn append(&mut self, later: Self) {
+impl ParsedRequests {
+    /// Puts what later lines hold behind these.
+    pub(super) fn append(&mut self, later: Self) {
         let nodes = self.tree.absorb(later.tree);
-        let symbols = self.symbols.absorb(&later.symbols);
+        let symbols = self.symbols.absorb(later.symbols);
         self.diagnostics.absorb(later.diagnostics);
         let lost = self.lost;
         self.requests.extend(later.requests.into_iter().map(|mut request| {
@@ -209,21 +212,21 @@ impl<'a> RequestParser<'a> {
     }
 
     fn record(&mut self, record: &Record<'_>, line: u64) {
-        let Some(request) = record.request.0.as_deref() else {
+        let Some(request) = record.request.0.as_ref() else {
             let detail = "no object `request`; a capture has the body as sent there";
             return self.reject(Kind::NotAMessagesRequest, line, detail);
         };
         if request.url.as_str().is_some_and(|url| !is_messages_endpoint(url)) {
             return self.reject(Kind::OtherEndpoint, line, "not /v1/messages");
         }
-        if let Some(body) = request.body.0.as_deref() {
+        if let Some(body) = request.body.0.as_ref() {
             return self.logged(record, request, body, line);
         }
         let envelope = Envelope {
             start: moment(&record.timestamp),
             response_started: moment(&record.response_started_at),
             message: record.message_id.as_str().map(str::to_owned),
-            usage: read_usage(record.usage.0.as_deref()),
+            usage: read_usage(record.usage.0.as_ref()),
             session: record.session_id.as_str(),
             headers: record.headers,
         };
@@ -233,7 +236,7 @@ impl<'a> RequestParser<'a> {
     /// An exchange of a claude-trace log. Requests that were not answered, or with an error, are left
     /// out: what became of them is not known.
     fn logged(&mut self, record: &Record<'_>, sent: &Request<'_>, body: &Request<'_>, line: u64) {
-        let Some(response) = record.response.0.as_deref() else {
+        let Some(response) = record.response.0.as_ref() else {
             return self.reject(Kind::FailedRequest, line, "it was not answered");
         };
         let answered = read_answer(response);
@@ -242,7 +245,7 @@ impl<'a> RequestParser<'a> {
         if is_error || is_empty {
             return self.reject(Kind::FailedRequest, line, "it was answered with an error");
         }
-        let user = body.metadata.0.as_deref().and_then(|metadata| metadata.user_id.as_str());
+        let user = body.metadata.0.as_ref().and_then(|metadata| metadata.user_id.as_str());
         let envelope = Envelope {
             start: seconds(sent.timestamp).or_else(|| moment(&record.timestamp)),
             response_started: seconds(response.timestamp),

@@ -97,7 +97,7 @@ pub(super) struct Request<'a> {
     pub(super) url: Text<'a>,
     /// In a log: the body.
     #[serde(borrow)]
-    pub(super) body: Shape<Request<'a>>,
+    pub(super) body: Shape<Box<Request<'a>>>,
     /// The fields that are not named above.
     #[serde(skip)]
     pub(super) other: OtherFields<'a>,
@@ -182,5 +182,5 @@ pub(super) struct Answer<'a> {
     pub(super) usage: Shape<UsageObject<'a>>,
     /// In a `message_start` event: the message.
     #[serde(borrow)]
-    pub(super) message: Shape<Answer<'a>>,
+    pub(super) message: Shape<Box<Answer<'a>>>,
 }

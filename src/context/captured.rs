@@ -64,7 +64,7 @@ impl<'a> CapturedPaths<'a> {
         let mut last = known.and_then(|known| self.last_of.get(&known).copied().flatten());
         let request = self.history.request(index);
         for id in new {
-            let node = self.trace.node(NodeId(self.first_node + id.0 as usize));
+            let node = self.trace.node(NodeId::at(self.first_node + id.0 as usize));
             let tokens = node.end.saturating_sub(Tokens(tree.end(last)));
             if tokens > Tokens::ZERO {
                 let kind = kind(wire.node(id));

@@ -1,6 +1,6 @@
 //! What the client added to the conversation between two requests.
 
-use super::trail::{CalledTools, Trail, TrailIndex};
+use super::trail::{Calls, Trail, TrailIndex};
 use crate::transcript::{Entry, EntryKind};
 use crate::units::Millis;
 
@@ -50,16 +50,16 @@ pub struct Interruptions {
 
 impl Between {
     /// Adds an entry that lies between the two requests.
-    pub(super) fn add(&mut self, entry: &Entry, trail: &mut Trail, tools: &CalledTools) {
-        self.trail = trail.go_on(self.trail, entry, tools);
+    pub(super) fn add(&mut self, entry: &Entry, trail: &mut Trail, calls: &Calls) {
+        self.trail = trail.go_on(self.trail, entry, calls);
         self.add_up(entry);
     }
 
     /// Adds a result that was found beside the path. One between the lines of an answer is on the
     /// trail already.
-    pub(super) fn add_recovered(&mut self, entry: &Entry, trail: &mut Trail, tools: &CalledTools) {
+    pub(super) fn add_recovered(&mut self, entry: &Entry, trail: &mut Trail, calls: &Calls) {
         if !trail.has_line(self.trail, entry.line) {
-            self.trail = trail.go_on(self.trail, entry, tools);
+            self.trail = trail.go_on(self.trail, entry, calls);
         }
         self.add_up(entry);
     }
@@ -92,6 +92,7 @@ impl Between {
             EntryKind::Snip(_) => self.has_snip = true,
             EntryKind::UnusableAnswer => self.has_hole = true,
             EntryKind::Response(_)
+            | EntryKind::GatheredLine
             | EntryKind::Synthetic { .. }
             | EntryKind::RefusalFallback { .. }
             | EntryKind::System

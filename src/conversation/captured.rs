@@ -167,7 +167,7 @@ impl History {
     /// Moves a file's nodes and strings over to those of the history.
     fn take_over(&mut self, file: Captures, own_session: &str) -> Vec<Placed> {
         let nodes = self.captured.tree.absorb(file.tree);
-        let symbols = self.symbols.absorb(&file.symbols);
+        let symbols = self.symbols.absorb(file.symbols);
         let own_session = self.symbols.intern(own_session);
         self.bytes += file.bytes;
         self.lines += file.lines;

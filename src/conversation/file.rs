@@ -1,15 +1,18 @@
 //! The entries of one file → its responses, each with its predecessor and what lies between.
 
+use std::num::NonZeroU32;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::between::{Between, Interruptions};
+use super::gathered::{Beginning, Gathered};
 use super::graph::Graph;
 use super::live::live_responses;
 use super::nested::nested_responses;
 use super::response::{ResponseKey, ResponseLines};
-use super::trail::{CalledTools, Trail};
+use super::trail::{Calls, Trail};
 use crate::id::{EntryId, Symbol, Symbols};
 use crate::input::Diagnostics;
 use crate::transcript::{Entry, EntryKind, Title, Transcript};
@@ -25,6 +28,8 @@ const LONGEST_STEP: usize = 1_000;
 pub struct FileResponse {
     /// How it is known.
     pub key: ResponseKey,
+    /// Which of the files of a run it is in, once they are put together.
+    pub file: usize,
     /// What its lines say.
     pub lines: ResponseLines,
     /// `sessionId` of its first line.
@@ -67,7 +72,7 @@ pub struct FileConversation {
     /// Responses in the order of their first lines; those inside progress lines come last.
     pub responses: Vec<FileResponse>,
     /// The response at or before each entry, and what lies between, for files that continue this one.
-    pub index: Vec<(EntryId, usize, Interruptions)>,
+    pub index: Vec<(EntryId, u32, Interruptions)>,
     /// Messages that have lines of their own but are no requests.
     pub other_messages: Vec<Symbol>,
     /// `requestId` → the model that refused it first.
@@ -91,37 +96,72 @@ pub struct FileConversation {
 /// What is known at an entry of everything before it.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    response: Option<usize>,
     between: Between,
     continues: Option<EntryId>,
+    response: Option<ResponsePlace>,
+    root: u32,
     has_gap: bool,
-    root: usize,
+}
+
+/// The place of a response among those of its file, counted from 1, so that a state takes less room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ResponsePlace(NonZeroU32);
+
+impl ResponsePlace {
+    fn at(index: usize) -> Self {
+        let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("fewer than 2^32 responses"))
+    }
+
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+fn root(position: usize) -> u32 {
+    u32::try_from(position).expect("fewer than 2^32 lines")
 }
 
 /// Builds the conversation of one file.
 #[must_use]
 pub fn build(mut transcript: Transcript) -> FileConversation {
-    apply_content_replacements(&mut transcript.entries);
-    let graph = Graph::link(&transcript.entries, &transcript.label, &mut transcript.diagnostics);
-    let mut builder = Builder::new(&transcript, &graph);
-    builder.fold();
-    builder.recover_parallel_results();
-    let Builder { mut responses, states, response_of, mut trail, mut tools, .. } = builder;
-    name_sidechains(&mut responses, &mut transcript, &states);
-    for live in live_responses(&transcript.entries, &graph, &response_of) {
-        responses[live].response.is_live = true;
+    let mut gathered = Gathered::default();
+    gathered.add(&mut transcript.entries, &transcript.label);
+    build_gathered(transcript, gathered, true)
+}
+
+/// Builds the conversation of one file whose entries were gathered while it was read. What lies
+/// between its requests is kept where it is wanted.
+#[must_use]
+pub(super) fn build_gathered(
+    mut transcript: Transcript,
+    mut gathered: Gathered,
+    keeps_trail: bool,
+) -> FileConversation {
+    // Those of a file of another program are given up.
+    if transcript.entries.is_empty() {
+        gathered = Gathered::default();
     }
-    let index = transcript
-        .entries
-        .iter()
-        .zip(&states)
-        .filter_map(|(entry, state)| {
-            Some((entry.id?, state.response?, state.between.interruptions(state.has_gap)))
-        })
-        .collect();
-    let mut responses: Vec<_> = responses.into_iter().map(|built| built.response).collect();
+    transcript.diagnostics.absorb(std::mem::take(&mut gathered.diagnostics));
+    if gathered.has_replacements {
+        apply_content_replacements(&mut transcript.entries);
+    }
+    let Transcript { entries, label, diagnostics, .. } = &mut transcript;
+    let (graph, results) = rayon::join(
+        || Graph::link(entries, &gathered, label, diagnostics),
+        || Results::of(entries, &gathered),
+    );
+    for live in live_responses(&transcript.entries, &graph, &gathered) {
+        gathered.responses[live].is_live = true;
+    }
+    let mut builder = Builder::new(&transcript.entries, &graph, gathered, Trail::new(keeps_trail));
+    builder.fold();
+    builder.recover_parallel_results(&results);
+    let Builder { mut responses, beginnings, states, mut trail, mut calls, .. } = builder;
+    name_sidechains(&mut responses, &beginnings, &mut transcript, &states);
+    let index = index(&transcript.entries, &states);
     let own = responses.len();
-    let nested = nested_responses(&transcript.entries, &graph, &mut trail, &mut tools);
+    let nested = nested_responses(&transcript.entries, &graph, &mut trail, &mut calls);
     responses.extend(nested.into_iter().map(|mut nested| {
         nested.predecessor = nested.predecessor.map(|predecessor| own + predecessor);
         nested
@@ -147,6 +187,17 @@ pub fn build(mut transcript: Transcript) -> FileConversation {
     }
 }
 
+fn index(entries: &[Entry], states: &[State]) -> Vec<(EntryId, u32, Interruptions)> {
+    let known = entries.iter().zip(states).filter_map(|(entry, state)| {
+        let response = state.response?.0.get() - 1;
+        Some((entry.id?, response, state.between.interruptions(state.has_gap)))
+    });
+    // Nearly every entry has one.
+    let mut index = Vec::with_capacity(entries.len());
+    index.extend(known);
+    index
+}
+
 fn sessions(entries: &[Entry]) -> impl Iterator<Item = (EntryId, Symbol)> {
     entries.iter().filter_map(|entry| Some((entry.id?, entry.session?)))
 }
@@ -162,9 +213,6 @@ fn apply_content_replacements(entries: &mut [Entry]) {
         .flatten()
         .copied()
         .collect();
-    if replacements.is_empty() {
-        return;
-    }
     for entry in entries {
         let EntryKind::User(user) = &mut entry.kind else {
             continue;
@@ -178,70 +226,63 @@ fn apply_content_replacements(entries: &mut [Entry]) {
     }
 }
 
-struct BuiltResponse {
-    response: FileResponse,
-    /// The entry where it begins.
-    first: usize,
-    is_placed: bool,
-    results: Vec<usize>,
-}
-
 struct Builder<'a> {
     entries: &'a [Entry],
     graph: &'a Graph,
-    responses: Vec<BuiltResponse>,
+    responses: Vec<FileResponse>,
+    beginnings: Vec<Beginning>,
     response_of: Vec<Option<usize>>,
     states: Vec<State>,
     trail: Trail,
-    tools: CalledTools,
+    calls: Calls,
+}
+
+/// The entries that answer the calls of each response.
+struct Results {
+    entries: Vec<usize>,
+    /// Of each response, which of `entries`.
+    of: Vec<Range<usize>>,
+}
+
+impl Results {
+    fn of(entries: &[Entry], gathered: &Gathered) -> Self {
+        let mut results: Vec<(usize, usize)> = Vec::new();
+        for (position, entry) in entries.iter().enumerate() {
+            let EntryKind::User(user) = &entry.kind else {
+                continue;
+            };
+            if gathered.is_duplicate[position] {
+                continue;
+            }
+            let caller_of = |(call, _): &(EntryId, u64)| gathered.calls.get(call)?.caller;
+            let caller = user.tool_results.iter().find_map(caller_of);
+            results.extend(caller.map(|caller| (caller, position)));
+        }
+        results.sort_by_key(|(caller, _)| *caller);
+        let mut of = vec![0..0; gathered.responses.len()];
+        let mut start = 0;
+        for of_one in results.chunk_by(|one, next| one.0 == next.0) {
+            of[of_one[0].0] = start..start + of_one.len();
+            start += of_one.len();
+        }
+        Self { entries: results.into_iter().map(|(_, position)| position).collect(), of }
+    }
 }
 
 impl<'a> Builder<'a> {
-    fn new(transcript: &'a Transcript, graph: &'a Graph) -> Self {
-        let entries = &transcript.entries;
-        let mut builder = Self {
+    fn new(entries: &'a [Entry], graph: &'a Graph, gathered: Gathered, trail: Trail) -> Self {
+        let Gathered { responses, beginnings, response_of, calls, positions, .. } = gathered;
+        // Its room is used for the states.
+        drop(positions);
+        Self {
             entries,
             graph,
-            responses: Vec::new(),
-            response_of: vec![None; entries.len()],
+            responses,
+            beginnings,
+            response_of,
             states: vec![State::default(); entries.len()],
-            trail: Trail::default(),
-            tools: CalledTools::default(),
-        };
-        builder.group_lines();
-        builder
-    }
-
-    fn group_lines(&mut self) {
-        let mut by_key: FxHashMap<ResponseKey, usize> = FxHashMap::default();
-        let mut agent_setting = None;
-        for (position, entry) in self.entries.iter().enumerate() {
-            if let EntryKind::AgentSetting(agent) = entry.kind {
-                agent_setting = Some(agent);
-            }
-            let EntryKind::Response(line) = &entry.kind else {
-                continue;
-            };
-            if self.graph.is_duplicate[position] {
-                continue;
-            }
-            self.tools.extend(line.tool_uses.iter().map(|call| (call.id, call.tool)));
-            let key = ResponseKey::of(line, entry.session);
-            let known = by_key.get(&key).copied();
-            let response = known.unwrap_or_else(|| {
-                self.responses.push(BuiltResponse {
-                    response: FileResponse { agent_setting, ..begin_response(key, line, entry) },
-                    first: position,
-                    is_placed: false,
-                    results: Vec::new(),
-                });
-                by_key.insert(key, self.responses.len() - 1);
-                self.responses.len() - 1
-            });
-            if known.is_some() {
-                self.responses[response].response.lines.add(line, entry.timestamp);
-            }
-            self.response_of[position] = Some(response);
+            trail,
+            calls,
         }
     }
 
@@ -255,10 +296,11 @@ impl<'a> Builder<'a> {
             }
             self.states[position] = if let Some(response) = self.request_of(position) {
                 let between = after_line(response, &before);
-                State { response: Some(response), between, root: before.root, ..State::default() }
+                let response = Some(ResponsePlace::at(response));
+                State { response, between, root: before.root, ..State::default() }
             } else {
                 let mut state = before;
-                state.between.add(entry, &mut self.trail, &self.tools);
+                state.between.add(entry, &mut self.trail, &self.calls);
                 // An answer without usage was a request whose writes are not known.
                 state.between.has_hole |= self.response_of[position].is_some();
                 state
@@ -270,7 +312,7 @@ impl<'a> Builder<'a> {
     /// on over it.
     fn request_of(&self, position: usize) -> Option<usize> {
         let response = self.response_of[position]?;
-        self.responses[response].response.lines.usage.is_ok().then_some(response)
+        self.responses[response].lines.usage.is_ok().then_some(response)
     }
 
     fn state_before(&self, position: usize) -> State {
@@ -280,10 +322,10 @@ impl<'a> Builder<'a> {
             Some(parent)
                 if self.entries[position].is_sidechain && !self.entries[parent].is_sidechain =>
             {
-                State { root: position, ..State::default() }
+                State { root: root(position), ..State::default() }
             }
             Some(parent) => self.states[parent],
-            None => State { root: position, ..State::default() },
+            None => State { root: root(position), ..State::default() },
         };
         // A sub-agent's first line names the call that started it; that is no earlier part of its
         // own conversation.
@@ -299,71 +341,49 @@ impl<'a> Builder<'a> {
 
     /// Gives a response its predecessor, at the first of its lines that hangs off something else.
     fn place(&mut self, response: usize, position: usize, before: &State) {
-        let built = &mut self.responses[response];
-        if built.is_placed || before.response == Some(response) {
+        let beginning = &mut self.beginnings[response];
+        if beginning.is_placed || before.response == Some(ResponsePlace::at(response)) {
             return;
         }
-        built.is_placed = true;
-        built.first = position;
-        built.response.predecessor = before.response;
-        built.response.continues = before.continues;
-        built.response.has_gap = before.has_gap;
-        built.response.between = before.between;
+        *beginning = Beginning { entry: position, is_placed: true };
+        let placed = &mut self.responses[response];
+        placed.predecessor = before.response.map(ResponsePlace::index);
+        placed.continues = before.continues;
+        placed.has_gap = before.has_gap;
+        placed.between = before.between;
     }
 
     /// Parallel calls are answered on lines of which only one lies on the path to the next
     /// request; the others belong to that request too.
-    fn recover_parallel_results(&mut self) {
-        let mut caller: FxHashMap<EntryId, usize> = FxHashMap::default();
-        for (index, built) in self.responses.iter().enumerate() {
-            for call in &built.response.lines.tool_uses {
-                caller.entry(call.id).or_insert(index);
-            }
-        }
-        for (position, entry) in self.entries.iter().enumerate() {
-            let EntryKind::User(user) = &entry.kind else {
-                continue;
-            };
-            if self.graph.is_duplicate[position] {
-                continue;
-            }
-            if let Some(caller) = user.tool_results.iter().find_map(|(tool, _)| caller.get(tool)) {
-                self.responses[*caller].results.push(position);
-            }
-        }
+    fn recover_parallel_results(&mut self, results: &Results) {
         for index in 0..self.responses.len() {
-            self.recover_results_before(index);
+            if let Some(predecessor) = self.responses[index].predecessor {
+                let of_predecessor = results.of[predecessor].clone();
+                self.recover_results_before(index, &results.entries[of_predecessor]);
+            }
         }
     }
 
-    fn recover_results_before(&mut self, index: usize) {
-        let built = &self.responses[index];
-        let Some(predecessor) = built.response.predecessor else {
-            return;
-        };
-        let results = &self.responses[predecessor].results;
-        if results.len() <= built.response.between.tool_result_messages as usize
+    fn recover_results_before(&mut self, index: usize, results: &[usize]) {
+        let response = &self.responses[index];
+        if results.len() <= response.between.tool_result_messages as usize
             || results.len() > LONGEST_STEP
         {
             return;
         }
-        let step = self.step_to(built.first);
+        let step = self.step_to(self.beginnings[index].entry);
         let answered: FxHashSet<EntryId> =
             step.into_iter().flat_map(|entry| self.answered_by(entry)).collect();
         let missing: Vec<usize> = results
             .iter()
             .copied()
             .filter(|result| self.answered_by(*result).all(|tool| !answered.contains(&tool)))
-            .filter(|result| is_not_later(self.entries[*result].timestamp, built))
+            .filter(|result| is_not_later(self.entries[*result].timestamp, response))
             .collect();
-        let built = &mut self.responses[index];
+        let response = &mut self.responses[index];
         for result in missing {
-            built.response.between.add_recovered(
-                &self.entries[result],
-                &mut self.trail,
-                &self.tools,
-            );
-            built.response.recovered_results += 1;
+            response.between.add_recovered(&self.entries[result], &mut self.trail, &self.calls);
+            response.recovered_results += 1;
         }
     }
 
@@ -393,57 +413,37 @@ impl<'a> Builder<'a> {
 
 /// What lies behind a line of a response: nothing yet, but for what was shown since its first line.
 fn after_line(response: usize, before: &State) -> Between {
-    let goes_on = before.response == Some(response);
+    let goes_on = before.response == Some(ResponsePlace::at(response));
     Between { trail: before.between.trail.filter(|_| goes_on), ..Between::default() }
 }
 
-fn is_not_later(time: Option<Millis>, built: &BuiltResponse) -> bool {
-    match (time, built.response.lines.first_timestamp) {
+fn is_not_later(time: Option<Millis>, response: &FileResponse) -> bool {
+    match (time, response.lines.first_timestamp) {
         (Some(time), Some(answer)) => time <= answer,
         _ => true,
     }
 }
 
-fn begin_response(
-    key: ResponseKey,
-    line: &crate::transcript::ResponseLine,
-    entry: &Entry,
-) -> FileResponse {
-    FileResponse {
-        key,
-        lines: ResponseLines::begin(line, entry.line, entry.timestamp),
-        session: entry.session,
-        agent: entry.agent,
-        is_sidechain: entry.is_sidechain,
-        is_forked: entry.is_forked,
-        client_version: entry.client_version,
-        project: entry.project,
-        agent_setting: None,
-        predecessor: None,
-        continues: None,
-        has_gap: false,
-        between: Between::default(),
-        recovered_results: 0,
-        is_live: false,
-        is_nested: false,
-    }
-}
-
 /// Names the agents of side conversations whose lines do not: by the file, else by the root.
-fn name_sidechains(responses: &mut [BuiltResponse], transcript: &mut Transcript, states: &[State]) {
+fn name_sidechains(
+    responses: &mut [FileResponse],
+    beginnings: &[Beginning],
+    transcript: &mut Transcript,
+    states: &[State],
+) {
     let Transcript { entries, symbols, stem, .. } = transcript;
-    for built in responses {
-        let response = &mut built.response;
+    for (response, beginning) in responses.iter_mut().zip(beginnings) {
         if response.agent.is_some() || !response.is_sidechain {
             continue;
         }
         response.agent = Some(if let Some(agent) = stem.strip_prefix("agent-") {
             symbols.intern(agent)
         } else {
-            let root = &entries[states[built.first].root];
-            let name = match root.sidechain_root {
-                Some(uuid) => format!("sidechain:{}", symbols.text(uuid)),
-                None => format!("sidechain:line-{}", root.line),
+            let root = &entries[states[beginning.entry].root as usize];
+            let name = match (root.unusual_uuid, root.id) {
+                (Some(uuid), _) => format!("sidechain:{}", symbols.text(uuid)),
+                (None, Some(id)) => format!("sidechain:{}", id.uuid()),
+                (None, None) => format!("sidechain:line-{}", root.line),
             };
             symbols.intern(&name)
         });

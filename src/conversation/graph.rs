@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::gathered::Gathered;
 use crate::id::{EntryId, Symbol};
 use crate::input::{Diagnostics, Kind};
 use crate::transcript::{Entry, EntryKind};
@@ -26,52 +27,57 @@ pub(super) struct Graph {
     pub(super) links: Vec<Link>,
     /// The entries in an order in which parents come first.
     pub(super) order: Vec<usize>,
-    /// Whether the entry repeats the identity of an earlier one and counts for nothing.
-    pub(super) is_duplicate: Vec<bool>,
 }
 
 impl Graph {
     /// Links `entries`; what had to be repaired goes to `diagnostics`.
-    pub(super) fn link(entries: &[Entry], file: &Arc<str>, diagnostics: &mut Diagnostics) -> Self {
-        let (positions, is_duplicate) = index(entries, file, diagnostics);
-        let mut previous: FxHashMap<(bool, Option<Symbol>), usize> = FxHashMap::default();
+    pub(super) fn link(
+        entries: &[Entry],
+        gathered: &Gathered,
+        file: &Arc<str>,
+        diagnostics: &mut Diagnostics,
+    ) -> Self {
+        let Gathered { positions, is_duplicate, .. } = gathered;
+        let mut latest = Latest::default();
         let mut links = vec![Link::default(); entries.len()];
         for (position, entry) in entries.iter().enumerate() {
             if is_duplicate[position] || !is_in_chain(entry) {
                 continue;
             }
-            let side = (entry.is_sidechain, entry.agent);
-            let before = previous.get(&side).copied();
-            links[position] = link_of(entry, before, &positions);
+            let before = latest.replace((entry.is_sidechain, entry.agent), position);
+            links[position] = link_of(entry, before, entries, positions);
             if links[position].missing.is_some() && before.is_some() {
                 let detail = "continued at the line before it, unless another file has it";
                 diagnostics.add(Kind::DanglingParent, file, entry.line, detail);
             }
-            previous.insert(side, position);
         }
         let order = parents_first(entries, &mut links, file, diagnostics);
-        Self { links, order, is_duplicate }
+        Self { links, order }
     }
 }
 
-fn index(
-    entries: &[Entry],
-    file: &Arc<str>,
-    diagnostics: &mut Diagnostics,
-) -> (FxHashMap<EntryId, usize>, Vec<bool>) {
-    let mut positions = FxHashMap::default();
-    positions.reserve(entries.len());
-    let mut is_duplicate = vec![false; entries.len()];
-    for (position, entry) in entries.iter().enumerate() {
-        let Some(id) = entry.id else { continue };
-        if let std::collections::hash_map::Entry::Vacant(vacant) = positions.entry(id) {
-            vacant.insert(position);
-        } else {
-            is_duplicate[position] = true;
-            diagnostics.add(Kind::DuplicateLine, file, entry.line, "the first of them counts");
+/// A conversation within a file: whether it is one on the side, and its agent.
+type Side = (bool, Option<Symbol>);
+
+/// The latest entry of each side. Entries of one mostly follow each other.
+#[derive(Default)]
+struct Latest {
+    current: Option<(Side, usize)>,
+    others: FxHashMap<Side, usize>,
+}
+
+impl Latest {
+    /// The latest entry of a side, which now is the one at `position`.
+    fn replace(&mut self, side: Side, position: usize) -> Option<usize> {
+        match self.current.replace((side, position)) {
+            Some((same, before)) if same == side => Some(before),
+            Some((other, before)) => {
+                self.others.insert(other, before);
+                self.others.get(&side).copied()
+            }
+            None => None,
         }
     }
-    (positions, is_duplicate)
 }
 
 /// Whether other entries may hang off this one.
@@ -84,15 +90,24 @@ fn is_in_chain(entry: &Entry) -> bool {
     )
 }
 
-fn link_of(entry: &Entry, before: Option<usize>, positions: &FxHashMap<EntryId, usize>) -> Link {
+fn link_of(
+    entry: &Entry,
+    before: Option<usize>,
+    entries: &[Entry],
+    positions: &FxHashMap<EntryId, usize>,
+) -> Link {
     let is_boundary = matches!(entry.kind, EntryKind::CompactBoundary);
     let named = if is_boundary { entry.parent.or(entry.logical_parent) } else { entry.parent };
-    match named.map(|id| (id, positions.get(&id).copied())) {
-        Some((_, Some(parent))) => Link { parent: Some(parent), missing: None },
-        Some((id, None)) => Link { parent: before, missing: Some(id) },
+    let Some(named) = named else {
         // A boundary goes on from something even where it does not say from what.
-        None if is_boundary => Link { parent: before, missing: None },
-        None => Link::default(),
+        return Link { parent: before.filter(|_| is_boundary), missing: None };
+    };
+    // Nearly always the entry before.
+    let is_before = before.is_some_and(|before| entries[before].id == Some(named));
+    let parent = if is_before { before } else { positions.get(&named).copied() };
+    match parent {
+        Some(parent) => Link { parent: Some(parent), missing: None },
+        None => Link { parent: before, missing: Some(named) },
     }
 }
 

@@ -6,7 +6,7 @@ use super::between::Between;
 use super::file::FileResponse;
 use super::graph::Graph;
 use super::response::{ResponseKey, ResponseLines};
-use super::trail::{CalledTools, Trail};
+use super::trail::{Call, Calls, Trail};
 use crate::id::Symbol;
 use crate::transcript::{Entry, EntryKind, NestedContent};
 
@@ -24,7 +24,7 @@ pub(super) fn nested_responses(
     entries: &[Entry],
     graph: &Graph,
     trail: &mut Trail,
-    tools: &mut CalledTools,
+    calls: &mut Calls,
 ) -> Vec<FileResponse> {
     let mut responses: Vec<FileResponse> = Vec::new();
     let mut by_key: FxHashMap<ResponseKey, usize> = FxHashMap::default();
@@ -42,12 +42,14 @@ pub(super) fn nested_responses(
                 let between = &mut agent.between;
                 between.user_messages += 1;
                 between.newest_user_entry = between.newest_user_entry.max(entry.timestamp);
-                let last = trail.go_on_with_user(between.trail, entry.line, user, tools);
-                between.trail = Some(last);
+                between.trail = trail.go_on_with_user(between.trail, entry.line, user, calls);
                 continue;
             }
         };
-        tools.extend(line.tool_uses.iter().map(|call| (call.id, call.tool)));
+        calls.extend(line.tool_uses.iter().map(|call| {
+            let caller = None;
+            (call.id, Call { tool: call.tool, caller })
+        }));
         let key = ResponseKey::of(line, entry.session);
         if let Some(known) = by_key.get(&key) {
             responses[*known].lines.add(line, entry.timestamp);
@@ -55,7 +57,8 @@ pub(super) fn nested_responses(
         }
         responses.push(FileResponse {
             key,
-            lines: ResponseLines::begin(line, entry.line, entry.timestamp),
+            file: 0,
+            lines: ResponseLines::begin(line.clone(), entry.line, entry.timestamp),
             session: entry.session,
             agent: nested.agent,
             is_sidechain: true,

@@ -6,17 +6,18 @@
 //! a whole and comes before the others.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
-use super::file::FileConversation;
+use super::file::FileResponse;
 use super::response::ResponseKey;
 use crate::id::Symbol;
 use crate::units::Millis;
 
-/// A response of a file: the file, and its place there.
-type Place = (usize, usize);
+/// A response, by its place among those of all files.
+type Place = usize;
 
-/// Session and message → the answer and where it stands.
-type MainMessages = FxHashMap<(Option<Symbol>, Symbol), Option<(ResponseKey, Place)>>;
+/// Where each response stands: nearly all stand in one place.
+type Places = FxHashMap<ResponseKey, SmallVec<[Place; 1]>>;
 
 /// Where each response counts.
 #[derive(Debug, Default)]
@@ -32,50 +33,49 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    pub(super) fn is_origin(&self, file: usize, index: usize) -> bool {
-        !self.dropped.contains(&(file, index))
+    pub(super) fn is_origin(&self, place: Place) -> bool {
+        !self.dropped.contains(&place)
     }
 
-    pub(super) fn origin_of(&self, file: usize, index: usize) -> Place {
-        self.origin.get(&(file, index)).copied().unwrap_or((file, index))
+    pub(super) fn origin_of(&self, place: Place) -> Place {
+        self.origin.get(&place).copied().unwrap_or(place)
     }
 }
 
-/// Finds what counts once though it occurs several times.
-pub(super) fn find_copies(files: &[FileConversation]) -> Copies {
+/// Finds what counts once though it occurs several times. `other_messages` have lines of their own
+/// but are no requests.
+pub(super) fn find_copies(
+    responses: &[FileResponse],
+    other_messages: &[Symbol],
+    files: usize,
+) -> Copies {
     let mut copies = Copies::default();
-    drop_nested_copies(files, &mut copies);
-    let mut by_key: FxHashMap<ResponseKey, Vec<Place>> = FxHashMap::default();
-    for (place, key) in places(files).filter(|(place, _)| !copies.dropped.contains(place)) {
-        by_key.entry(key).or_default().push(place);
+    drop_nested_copies(responses, other_messages, &mut copies);
+    let mut by_key = Places::default();
+    by_key.reserve(responses.len());
+    for (place, response) in responses.iter().enumerate() {
+        if copies.is_origin(place) {
+            by_key.entry(response.key).or_default().push(place);
+        }
     }
-    drop_replays(files, &by_key, &mut copies);
-    drop_later_copies(files, &by_key, &mut copies);
+    by_key.retain(|_, places| places.len() > 1);
+    drop_replays(responses, &mut copies);
+    drop_later_copies(responses, &by_key, files, &mut copies);
     copies
-}
-
-fn places(files: &[FileConversation]) -> impl Iterator<Item = (Place, ResponseKey)> {
-    files.iter().enumerate().flat_map(|(file, conversation)| {
-        let responses = conversation.responses.iter().enumerate();
-        responses.map(move |(index, response)| ((file, index), response.key))
-    })
 }
 
 /// A response inside a progress line counts only where its message has no line of its own
 /// anywhere.
-fn drop_nested_copies(files: &[FileConversation], copies: &mut Copies) {
-    let own_messages: FxHashSet<Symbol> = files
-        .iter()
-        .flat_map(|file| {
-            let own = file.responses.iter().filter(|response| !response.is_nested);
-            own.map(|response| response.lines.message).chain(file.other_messages.iter().copied())
-        })
-        .collect();
-    for (number, file) in files.iter().enumerate() {
-        for (index, response) in file.responses.iter().enumerate() {
-            if response.is_nested && own_messages.contains(&response.lines.message) {
-                copies.dropped.insert((number, index));
-            }
+fn drop_nested_copies(responses: &[FileResponse], other_messages: &[Symbol], copies: &mut Copies) {
+    if !responses.iter().any(|response| response.is_nested) {
+        return;
+    }
+    let own = responses.iter().filter(|response| !response.is_nested);
+    let own = own.map(|response| response.lines.message);
+    let own_messages: FxHashSet<Symbol> = own.chain(other_messages.iter().copied()).collect();
+    for (place, response) in responses.iter().enumerate() {
+        if response.is_nested && own_messages.contains(&response.lines.message) {
+            copies.dropped.insert(place);
         }
     }
 }
@@ -83,59 +83,71 @@ fn drop_nested_copies(files: &[FileConversation], copies: &mut Copies) {
 /// A side conversation may repeat answers of the main one under request ids of its own. Some
 /// gateways give every answer the same message id, so this holds within one session only, and only
 /// where the main conversation has that message once.
-fn drop_replays(
-    files: &[FileConversation],
-    by_key: &FxHashMap<ResponseKey, Vec<Place>>,
-    copies: &mut Copies,
-) {
-    let main = main_messages(files);
-    for (key, places) in by_key {
-        let ResponseKey::Request(message, _) = *key else { continue };
-        for &(number, index) in places {
-            let response = &files[number].responses[index];
-            let original = main.get(&(response.session, message)).copied().flatten();
-            if let Some((original, place)) = original.filter(|_| response.is_sidechain)
-                && original != *key
-            {
-                copies.dropped.insert((number, index));
-                copies.origin.insert((number, index), place);
-                copies.replays.push((number, index));
-            }
+fn drop_replays(responses: &[FileResponse], copies: &mut Copies) {
+    let side = side_messages(responses);
+    let main = main_messages(responses, &side);
+    for (place, response) in responses.iter().enumerate() {
+        let ResponseKey::Request(message, _) = response.key else { continue };
+        if !response.is_sidechain || !copies.is_origin(place) {
+            continue;
+        }
+        let original = main.get(&(response.session, message)).copied().flatten();
+        if let Some((_, original)) = original.filter(|(key, _)| *key != response.key) {
+            copies.dropped.insert(place);
+            copies.origin.insert(place, original);
+            copies.replays.push(place);
         }
     }
-    copies.replays.sort_unstable();
     copies.duplicates += copies.replays.len() as u64;
 }
 
-/// The messages of the main conversations; `None` where several answers have the same id.
-fn main_messages(files: &[FileConversation]) -> MainMessages {
-    let mut main = MainMessages::default();
-    for (number, file) in files.iter().enumerate() {
-        for (index, response) in file.responses.iter().enumerate() {
-            if response.is_sidechain {
-                continue;
-            }
-            main.entry((response.session, response.lines.message))
-                .and_modify(|known| {
-                    *known = known.filter(|(key, _)| *key == response.key);
-                })
-                .or_insert(Some((response.key, (number, index))));
+/// A message in its session.
+type SessionMessage = (Option<Symbol>, Symbol);
+
+/// The messages of side conversations.
+fn side_messages(responses: &[FileResponse]) -> FxHashSet<SessionMessage> {
+    let side = responses.iter().filter(|response| response.is_sidechain);
+    side.map(|response| (response.session, response.lines.message)).collect()
+}
+
+/// Those of the main conversations that side conversations have, too; `None` where several answers
+/// have the same id.
+fn main_messages(
+    responses: &[FileResponse],
+    side: &FxHashSet<SessionMessage>,
+) -> FxHashMap<SessionMessage, Option<(ResponseKey, Place)>> {
+    let mut main: FxHashMap<SessionMessage, Option<(ResponseKey, Place)>> = FxHashMap::default();
+    if side.is_empty() {
+        return main;
+    }
+    for (place, response) in responses.iter().enumerate() {
+        let message = (response.session, response.lines.message);
+        if response.is_sidechain || !side.contains(&message) {
+            continue;
         }
+        main.entry(message)
+            .and_modify(|known| {
+                *known = known.filter(|(key, _)| *key == response.key);
+            })
+            .or_insert(Some((response.key, place)));
     }
     main
 }
 
+/// Of responses that stand in several places, all but one are copies.
 fn drop_later_copies(
-    files: &[FileConversation],
-    by_key: &FxHashMap<ResponseKey, Vec<Place>>,
+    responses: &[FileResponse],
+    shared: &Places,
+    files: usize,
     copies: &mut Copies,
 ) {
-    let first_own = first_own_times(files, by_key);
-    for places in by_key.values() {
+    let first_own = first_own_times(responses, shared, files);
+    for places in shared.values() {
         let candidates = places.iter().copied().filter(|place| !copies.dropped.contains(place));
-        let Some(origin) = candidates.clone().min_by_key(|&(file, index)| {
-            let response = &files[file].responses[index];
-            (response.lines.usage.is_err(), response.is_forked, first_own[file], file, index)
+        let Some(origin) = candidates.clone().min_by_key(|&place| {
+            let response = &responses[place];
+            let first_own = first_own[response.file];
+            (response.lines.usage.is_err(), response.is_forked, first_own, place)
         }) else {
             continue;
         };
@@ -150,15 +162,20 @@ fn drop_later_copies(
 
 /// When each file's own requests begin; `None`, which comes first, where it has none.
 fn first_own_times(
-    files: &[FileConversation],
-    by_key: &FxHashMap<ResponseKey, Vec<Place>>,
+    responses: &[FileResponse],
+    shared: &Places,
+    files: usize,
 ) -> Vec<Option<Millis>> {
-    let is_shared = |key: &ResponseKey| by_key.get(key).is_some_and(|places| places.len() > 1);
-    files
-        .iter()
-        .map(|file| {
-            let own = file.responses.iter().filter(|response| !is_shared(&response.key));
-            own.filter_map(|response| response.lines.first_timestamp).min()
-        })
-        .collect()
+    let mut first: Vec<Option<Millis>> = vec![None; files];
+    if shared.is_empty() {
+        return first;
+    }
+    for response in responses {
+        let first = &mut first[response.file];
+        let Some(time) = response.lines.first_timestamp else { continue };
+        if first.is_none_or(|first| time < first) && !shared.contains_key(&response.key) {
+            *first = Some(time);
+        }
+    }
+    first
 }

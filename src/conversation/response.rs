@@ -2,7 +2,7 @@
 
 use crate::id::Symbol;
 use crate::input::{Usage, UsageProblem};
-use crate::transcript::{ResponseLine, ServerVerdict, StopReason, ToolUse};
+use crate::transcript::{ResponseLine, ServerVerdict, StopReason};
 use crate::units::{Millis, Tokens};
 
 /// How a response is known: by its message and request, or, where a gateway gives no request ids,
@@ -59,8 +59,8 @@ pub struct ResponseLines {
     pub last_timestamp: Option<Millis>,
     /// Why it ended; `None` where no line says, so that the output is a snapshot.
     pub stop: Option<StopReason>,
-    /// The tools it calls.
-    pub tool_uses: Vec<ToolUse>,
+    /// Whether it calls tools.
+    pub calls_tools: bool,
     /// Whether it holds thinking.
     pub has_thinking: bool,
     /// `effort`.
@@ -72,7 +72,7 @@ pub struct ResponseLines {
 }
 
 impl ResponseLines {
-    pub(super) fn begin(line: &ResponseLine, number: u64, timestamp: Option<Millis>) -> Self {
+    pub(super) fn begin(line: ResponseLine, number: u64, timestamp: Option<Millis>) -> Self {
         Self {
             message: line.message,
             request: line.request,
@@ -81,11 +81,11 @@ impl ResponseLines {
             first_timestamp: timestamp,
             last_timestamp: timestamp,
             stop: line.stop,
-            tool_uses: line.tool_uses.clone(),
+            calls_tools: !line.tool_uses.is_empty(),
             has_thinking: line.has_thinking,
             effort: line.effort,
             verdict: line.verdict,
-            usage: line.usage.clone(),
+            usage: line.usage,
         }
     }
 
@@ -96,7 +96,7 @@ impl ResponseLines {
         self.has_thinking |= line.has_thinking;
         self.effort = line.effort.or(self.effort);
         self.verdict = line.verdict.or(self.verdict);
-        self.tool_uses.extend(&line.tool_uses);
+        self.calls_tools |= !line.tool_uses.is_empty();
         self.usage =
             merge_usage(std::mem::replace(&mut self.usage, Err(UsageProblem::Missing)), line);
     }
@@ -112,7 +112,7 @@ impl ResponseLines {
     pub fn ends_turn(&self) -> bool {
         match self.stop {
             Some(stop) => stop == StopReason::Other,
-            None => self.tool_uses.is_empty(),
+            None => !self.calls_tools,
         }
     }
 }

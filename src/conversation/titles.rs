@@ -2,22 +2,21 @@
 
 use rustc_hash::FxHashMap;
 
-use super::file::FileConversation;
+use super::files::Files;
 use super::origin::Copies;
 use crate::id::{EntryId, Symbol, Symbols};
-use crate::transcript::{Title, TitleKind, Titled};
+use crate::transcript::{TitleKind, Titled};
 
 /// The title of each session that has one: of several the one whose author is nearest to the user,
 /// then the last in the order of the files.
 pub(super) fn session_titles(
-    files: &[FileConversation],
+    files: &Files,
     copies: &Copies,
     symbols: &mut Symbols,
 ) -> FxHashMap<Symbol, String> {
-    let titles: Vec<&Title> = files.iter().flat_map(|file| &file.titles).collect();
-    let leaves = sessions_of_leaves(files, copies, &titles);
+    let leaves = sessions_of_leaves(files, copies);
     let mut best: FxHashMap<Symbol, (TitleKind, &str)> = FxHashMap::default();
-    for title in titles {
+    for title in &files.titles {
         let session = match &title.of {
             Titled::Session(name) => symbols.intern(name),
             Titled::Leaf(leaf) => match leaves.get(leaf) {
@@ -35,12 +34,9 @@ pub(super) fn session_titles(
 
 /// Leaves that titles name → the session in which the answer at or before each began, else the one
 /// that its own line names.
-fn sessions_of_leaves(
-    files: &[FileConversation],
-    copies: &Copies,
-    titles: &[&Title],
-) -> FxHashMap<EntryId, Option<Symbol>> {
-    let mut sessions: FxHashMap<EntryId, Option<Symbol>> = titles
+fn sessions_of_leaves(files: &Files, copies: &Copies) -> FxHashMap<EntryId, Option<Symbol>> {
+    let mut sessions: FxHashMap<EntryId, Option<Symbol>> = files
+        .titles
         .iter()
         .filter_map(|title| match title.of {
             Titled::Leaf(leaf) => Some((leaf, None)),
@@ -50,15 +46,12 @@ fn sessions_of_leaves(
     if sessions.is_empty() {
         return sessions;
     }
-    for (number, file) in files.iter().enumerate() {
-        for (entry, response, _) in &file.index {
-            if let Some(session @ None) = sessions.get_mut(entry) {
-                let (file, index) = copies.origin_of(number, *response);
-                *session = files[file].responses[index].session;
-            }
+    for (entry, response, _) in &files.index {
+        if let Some(session @ None) = sessions.get_mut(entry) {
+            *session = files.responses[copies.origin_of(*response as usize)].session;
         }
     }
-    for (entry, named) in files.iter().flat_map(|file| &file.entry_sessions) {
+    for (entry, named) in &files.entry_sessions {
         if let Some(session @ None) = sessions.get_mut(entry) {
             *session = Some(*named);
         }

@@ -4,6 +4,8 @@
 //! An entry is kept once, linked to the one before it on its path; branches share what lies before
 //! they part.
 
+use std::num::NonZeroU32;
+
 use rustc_hash::FxHashMap;
 
 use crate::id::{EntryId, Symbol};
@@ -19,12 +21,21 @@ const MOST_CONTENTS: usize = 2_000;
 /// So many entries before a request are looked at for what they show; hostile files have any number.
 const LONGEST_STRETCH: usize = 500;
 
-/// The tool that each call of a file calls.
-pub(super) type CalledTools = FxHashMap<EntryId, Option<Symbol>>;
+/// The calls of a file.
+pub(super) type Calls = FxHashMap<EntryId, Call>;
+
+/// A call of a tool.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    /// The tool.
+    pub(super) tool: Option<Symbol>,
+    /// The response that calls it, by its place in the file; `None` inside progress lines.
+    pub(super) caller: Option<usize>,
+}
 
 /// The position of an entry in a [`Trail`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TrailIndex(u32);
+pub struct TrailIndex(NonZeroU32);
 
 /// An entry that shows something or brings content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,20 +75,30 @@ pub enum ContentSource {
 pub struct Trail {
     entries: Vec<TrailEntry>,
     contents: Vec<TrailContent>,
+    /// Whether nothing is kept, since nobody will look at it.
+    is_left_out: bool,
 }
 
 impl Trail {
+    /// An empty trail, which stays empty unless it is kept.
+    pub(super) fn new(is_kept: bool) -> Self {
+        Self { is_left_out: !is_kept, ..Self::default() }
+    }
+
     /// Goes on from `before` with an entry. One that shows nothing and brings nothing leaves no
     /// trace.
     pub(super) fn go_on(
         &mut self,
         before: Option<TrailIndex>,
         entry: &Entry,
-        tools: &CalledTools,
+        calls: &Calls,
     ) -> Option<TrailIndex> {
+        if self.is_left_out {
+            return None;
+        }
         let first = self.contents.len();
         match &entry.kind {
-            EntryKind::User(user) => self.add_user(user, tools),
+            EntryKind::User(user) => self.add_user(user, calls),
             EntryKind::Attachment { kind, bytes } => {
                 self.add_content(ContentSource::Text(*kind), *bytes);
             }
@@ -98,11 +119,14 @@ impl Trail {
         before: Option<TrailIndex>,
         line: u64,
         user: &UserMessage,
-        tools: &CalledTools,
-    ) -> TrailIndex {
+        calls: &Calls,
+    ) -> Option<TrailIndex> {
+        if self.is_left_out {
+            return None;
+        }
         let first = self.contents.len();
-        self.add_user(user, tools);
-        self.add_entry(before, line, Signs::new(), first)
+        self.add_user(user, calls);
+        Some(self.add_entry(before, line, Signs::new(), first))
     }
 
     fn add_entry(
@@ -112,7 +136,6 @@ impl Trail {
         signs: Signs,
         first_content: usize,
     ) -> TrailIndex {
-        let index = TrailIndex(position(self.entries.len()));
         self.entries.push(TrailEntry {
             before,
             line,
@@ -120,14 +143,15 @@ impl Trail {
             first_content: position(first_content),
             contents: position(self.contents.len() - first_content),
         });
-        index
+        // That of the last entry: positions are counted from 1.
+        TrailIndex(NonZeroU32::new(position(self.entries.len())).expect("an entry was added"))
     }
 
-    fn add_user(&mut self, user: &UserMessage, tools: &CalledTools) {
+    fn add_user(&mut self, user: &UserMessage, calls: &Calls) {
         let mut results = 0;
         for (call, bytes) in &user.tool_results {
             results += bytes;
-            let tool = tools.get(call).copied().flatten();
+            let tool = calls.get(call).and_then(|call| call.tool);
             self.contents.push(TrailContent { source: ContentSource::Tool(tool), bytes: *bytes });
         }
         let text = user.bytes.saturating_sub(results);
@@ -152,7 +176,7 @@ impl Trail {
     }
 
     fn path(&self, last: Option<TrailIndex>) -> impl Iterator<Item = &TrailEntry> {
-        let entry = |index: TrailIndex| &self.entries[index.0 as usize];
+        let entry = |index: TrailIndex| &self.entries[index.0.get() as usize - 1];
         std::iter::successors(last.map(entry), move |this| this.before.map(entry))
     }
 

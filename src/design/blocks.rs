@@ -49,7 +49,7 @@ impl<'a> BlockTree<'a> {
         };
         for id in (0..).map(WireNodeId).take(wire.nodes.len()) {
             let node = tree.as_sent(id);
-            let parent = tree.nodes[node.0].parent;
+            let parent = tree.nodes[node.index()].parent;
             tree.children.insert((parent, contents.of_node(id)), node);
         }
         tree
@@ -57,13 +57,13 @@ impl<'a> BlockTree<'a> {
 
     /// The node of a prompt as sent.
     pub(super) fn as_sent(&self, id: WireNodeId) -> NodeId {
-        NodeId(self.first + id.0 as usize)
+        NodeId::at(self.first + id.0 as usize)
     }
 
     /// The tokens of a block as sent.
     pub(super) fn size(&self, id: WireNodeId) -> Tokens {
-        let node = self.nodes[self.as_sent(id).0];
-        let before = node.parent.map_or(Tokens::ZERO, |parent| self.nodes[parent.0].end);
+        let node = self.nodes[self.as_sent(id).index()];
+        let before = node.parent.map_or(Tokens::ZERO, |parent| self.nodes[parent.index()].end);
         node.end.saturating_sub(before)
     }
 
@@ -84,9 +84,10 @@ impl<'a> BlockTree<'a> {
             return *known;
         }
         let wire = self.wire.node(block.source);
-        let before = parent.map(|id| (id, &self.nodes[id.0], self.kinds[id.0 - self.first]));
+        let before =
+            parent.map(|id| (id, &self.nodes[id.index()], self.kinds[id.index() - self.first]));
         let node = Node { end, basis: self.basis, ..node_behind(before, wire) };
-        let id = NodeId(self.nodes.len());
+        let id = NodeId::at(self.nodes.len());
         self.nodes.push(node);
         self.kinds.push(wire.kind);
         self.children.insert((parent, block.content), id);
@@ -95,7 +96,7 @@ impl<'a> BlockTree<'a> {
 
     /// Whether the last block of a prefix may carry a marker.
     pub(super) fn is_markable(&self, node: NodeId) -> bool {
-        self.kinds[node.0 - self.first] != BlockKind::Thinking
+        self.kinds[node.index() - self.first] != BlockKind::Thinking
     }
 
     /// The last node that two prefixes have in common; `None` where not even the model is the same.
@@ -104,7 +105,7 @@ impl<'a> BlockTree<'a> {
         while one != other {
             // Ids rise on a path, so the later node cannot be on the other one's.
             let later = if one > other { &mut one } else { &mut other };
-            *later = self.nodes[later.0].parent?;
+            *later = self.nodes[later.index()].parent?;
         }
         Some(one)
     }

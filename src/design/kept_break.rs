@@ -17,6 +17,6 @@ pub(super) struct Pair {
 pub(super) fn prevents_break(tree: &BlockTree<'_>, sent: &Pair, designed: &Pair) -> bool {
     let shared = |pair: &Pair| tree.shared(pair.marked, pair.prompt);
     let as_sent = shared(sent);
-    let blocks = |node: Option<NodeId>| node.map_or(0, |node| tree.nodes[node.0].blocks);
+    let blocks = |node: Option<NodeId>| node.map_or(0, |node| tree.nodes[node.index()].blocks);
     as_sent != Some(sent.marked) && blocks(shared(designed)) > blocks(as_sent)
 }

@@ -60,7 +60,7 @@ pub(super) fn markers(
 ) -> Vec<Marker> {
     let marker = |(marker, (sent, designed)): (&Marker, &(usize, usize))| {
         let node = path[*designed];
-        let own = tree.nodes[node.0].basis;
+        let own = tree.nodes[node.index()].basis;
         let is_same = ends.is_same(*sent, *designed);
         Marker {
             node,

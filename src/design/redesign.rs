@@ -77,7 +77,7 @@ impl Redesign<'_> {
         let basis = if total == as_sent.total {
             as_sent.basis
         } else {
-            as_sent.basis.max(self.tree.nodes[node.0].basis)
+            as_sent.basis.max(self.tree.nodes[node.index()].basis)
         };
         let prevents_break = as_sent.broken_read.is_some() && self.prevents_break(number, node);
         let broken_read = as_sent.broken_read.filter(|_| !prevents_break);

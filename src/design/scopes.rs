@@ -53,7 +53,7 @@ impl Sessions {
         }
         let replaced = markers[place];
         markers.retain(|marker| !of_system(marker));
-        let node = tree.nodes[end_of_static.0];
+        let node = tree.nodes[end_of_static.index()];
         let global = Marker {
             node: end_of_static,
             end,

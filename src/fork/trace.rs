@@ -92,7 +92,7 @@ impl<'a> Forks<'a> {
             is_markable: true,
             session: None,
         });
-        NodeId(self.trace.nodes.len() - 1)
+        NodeId::at(self.trace.nodes.len() - 1)
     }
 
     /// A request whose prompt ends at `node`.

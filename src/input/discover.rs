@@ -1,7 +1,7 @@
 //! Paths → input files, each once, in an order that does not depend on the file system.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,6 +19,32 @@ pub struct Discovered {
     pub diagnostics: Diagnostics,
 }
 
+/// What a file is known by, whichever path leads to it.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Identity {
+    /// Its device and its number there.
+    #[cfg(unix)]
+    Node(u64, u64),
+    /// Its path, without links where the system knows it.
+    Path(PathBuf),
+}
+
+impl Identity {
+    #[cfg(unix)]
+    fn of(path: &Path, metadata: Option<&Metadata>) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        metadata.map_or_else(
+            || Self::Path(path.to_owned()),
+            |metadata| Self::Node(metadata.dev(), metadata.ino()),
+        )
+    }
+
+    #[cfg(not(unix))]
+    fn of(path: &Path, _: Option<&Metadata>) -> Self {
+        Self::Path(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
+    }
+}
+
 /// Finds the files behind `paths`: a file is itself, a folder is walked for `*.jsonl`, `*.jsonl.gz`
 /// and `*.jsonl.zst`, and `-` is standard input. A file reached by two ways is taken once.
 #[must_use]
@@ -27,7 +53,7 @@ pub fn discover(paths: &[PathBuf]) -> Discovered {
     let mut seen = HashSet::new();
     for path in paths {
         if path.as_os_str() == "-" {
-            if seen.insert(path.clone()) {
+            if seen.insert(Identity::Path(path.clone())) {
                 discovered.sources.push(Source {
                     label: "-".into(),
                     location: Location::StandardInput,
@@ -45,7 +71,7 @@ pub fn discover(paths: &[PathBuf]) -> Discovered {
 }
 
 impl Discovered {
-    fn walk(&mut self, root: &Path, seen: &mut HashSet<PathBuf>) {
+    fn walk(&mut self, root: &Path, seen: &mut HashSet<Identity>) {
         for entry in WalkDir::new(root).follow_links(true).sort_by_file_name() {
             match entry {
                 Ok(entry) => {
@@ -73,12 +99,12 @@ impl Discovered {
         }
     }
 
-    fn file(&mut self, path: PathBuf, label: String, seen: &mut HashSet<PathBuf>) {
-        let identity = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-        if !seen.insert(identity) {
+    fn file(&mut self, path: PathBuf, label: String, seen: &mut HashSet<Identity>) {
+        let metadata = fs::metadata(&path).ok();
+        if !seen.insert(Identity::of(&path, metadata.as_ref())) {
             return;
         }
-        let size = fs::metadata(&path).map_or(0, |metadata| metadata.len());
+        let size = metadata.map_or(0, |metadata| metadata.len());
         self.sources.push(Source { label: label.into(), location: Location::File(path), size });
     }
 }

@@ -153,7 +153,7 @@ impl<'de> Deserialize<'de> for Count {
 
 /// An object of a known shape, or nothing where another type stands.
 #[derive(Debug)]
-pub(crate) struct Shape<T>(pub(crate) Option<Box<T>>);
+pub(crate) struct Shape<T>(pub(crate) Option<T>);
 
 impl<T> Default for Shape<T> {
     fn default() -> Self {
@@ -170,8 +170,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shape<T> {
                 f.write_str("any value")
             }
             fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<Self::Value, A::Error> {
-                let shape = T::deserialize(MapAccessDeserializer::new(object))?;
-                Ok(Shape(Some(Box::new(shape))))
+                Ok(Shape(Some(T::deserialize(MapAccessDeserializer::new(object))?)))
             }
             default_for!(bool number text null list);
         }
@@ -309,7 +308,7 @@ where
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
                 let mut blocks = Vec::new();
                 while let Some(Shape(block)) = list.next_element::<Shape<T>>()? {
-                    blocks.extend(block.map(|block| *block));
+                    blocks.extend(block);
                 }
                 Ok(Content::Blocks(blocks))
             }

@@ -5,14 +5,26 @@ use std::io::{self, Read};
 /// The longest line that is taken in. Images of 20 MB make longer lines than any text does.
 pub(crate) const LONGEST_LINE: usize = 64 * 1024 * 1024;
 
-/// How much is read at a time.
-pub(crate) const CHUNK: usize = 1024 * 1024;
+/// How much is read at a time: small enough that what was read is still in a core's own cache when
+/// it is parsed.
+pub(crate) const CHUNK: usize = 512 * 1024;
 
-/// Whole lines of a file, and where they stand.
+/// Beginnings of lines that no reader looks into, and that can be most of a file: copies of edited
+/// files. (A client writes the type first.) Where such a line does not fit into a chunk, it is
+/// skipped without being held, and only its beginning is given.
+const SKIPPED_BEGINNINGS: [&str; 2] =
+    [r#"{"type":"file-history-snapshot""#, r#"{"type":"attribution-snapshot""#];
+
+/// A buffer that grew for a long line is given back when it is larger than this.
+const LARGEST_SPARE: usize = 4 * CHUNK;
+
+/// Whole lines of a file, and where they stand. Its memory is used again.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     bytes: Vec<u8>,
-    /// How many of `bytes` are whole lines; the rest belongs to the next chunk.
+    /// How many of `bytes` were read; the rest is room.
+    filled: usize,
+    /// How many of them are whole lines; the rest belongs to the next chunk.
     complete: usize,
     /// The number of the chunk's first line, counted from 1.
     first_line: u64,
@@ -37,6 +49,51 @@ impl Chunk {
             number += 1;
             Some((number - 1, line))
         })
+    }
+
+    /// The same memory with nothing in it.
+    pub(crate) fn emptied(mut self) -> Self {
+        if self.bytes.len() > LARGEST_SPARE {
+            self.bytes = Vec::new();
+        }
+        Self { bytes: self.bytes, ..Self::default() }
+    }
+
+    fn begin(&mut self, carried: &[u8], first_line: u64) {
+        if self.bytes.len() < carried.len() {
+            self.bytes.resize(carried.len(), 0);
+        }
+        self.bytes[..carried.len()].copy_from_slice(carried);
+        self.filled = carried.len();
+        self.complete = 0;
+        self.first_line = first_line;
+    }
+
+    fn put_in_front(&mut self, text: &str) {
+        self.bytes.truncate(self.filled);
+        self.bytes.splice(..0, text.bytes());
+        self.filled = self.bytes.len();
+    }
+
+    fn read(&self) -> &[u8] {
+        &self.bytes[..self.filled]
+    }
+
+    /// Reads until a chunk more is there or the source is at its end; says how much it was.
+    fn read_from(&mut self, source: &mut impl Read) -> io::Result<usize> {
+        let before = self.filled;
+        if self.bytes.len() < before + CHUNK {
+            self.bytes.resize(before + CHUNK, 0);
+        }
+        while self.filled < before + CHUNK {
+            match source.read(&mut self.bytes[self.filled..before + CHUNK]) {
+                Ok(0) => break,
+                Ok(count) => self.filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.filled - before)
     }
 }
 
@@ -84,42 +141,35 @@ impl<R: Read> Chunks<R> {
         self.fill_next(chunk)
     }
 
-    /// The chunk that is filled next.
-    pub(crate) fn peek(&mut self) -> &Chunk {
-        if self.peeked.is_none() {
-            let mut chunk = Chunk::default();
-            let result = self.fill_next(&mut chunk);
-            self.peeked = Some((chunk, result));
-        }
-        &self.peeked.as_ref().expect("it was just filled").0
+    /// The chunk that is filled next, in the memory of `buffer`.
+    pub(crate) fn peek(&mut self, mut buffer: Chunk) -> &Chunk {
+        let result = self.fill_next(&mut buffer);
+        &self.peeked.insert((buffer, result)).0
     }
 
     fn fill_next(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
-        chunk.bytes.clear();
-        chunk.bytes.append(&mut self.carried);
-        chunk.complete = 0;
-        chunk.first_line = self.next_line;
+        chunk.begin(&self.carried, self.next_line);
+        self.carried.clear();
         let mut result = Ok(());
         // What is carried over has no newline.
-        let mut searched = chunk.bytes.len();
+        let mut searched = chunk.filled;
         while chunk.complete == 0 && !self.is_at_end {
-            match self.read_into(&mut chunk.bytes) {
-                Ok(0) => self.is_at_end = true,
-                Ok(_) => {}
+            match self.read_into(chunk) {
+                // Only the end of the stream gives less than a chunk.
+                Ok(count) => self.is_at_end = count < CHUNK,
                 Err(error) => {
                     self.is_at_end = true;
                     result = Err(error);
                 }
             }
-            if let Some(newline) = memchr::memrchr(b'\n', &chunk.bytes[searched..]) {
+            if let Some(newline) = memchr::memrchr(b'\n', &chunk.read()[searched..]) {
                 chunk.complete = searched + newline + 1;
-            }
-            searched = chunk.bytes.len();
-            if chunk.complete > 0 {
                 break;
             }
-            if chunk.bytes.len() > LONGEST_LINE {
-                if let Err(error) = self.skip_line(&mut chunk.bytes) {
+            searched = chunk.filled;
+            let beginning = skipped_beginning(chunk.read());
+            if chunk.filled > LONGEST_LINE || (beginning.is_some() && !self.is_at_end) {
+                if let Err(error) = self.skip_line(chunk, beginning) {
                     self.is_at_end = true;
                     result = Err(error);
                 }
@@ -128,11 +178,12 @@ impl<R: Read> Chunks<R> {
             }
         }
         if chunk.complete == 0 {
-            chunk.complete = chunk.bytes.len();
+            chunk.complete = chunk.filled;
         }
-        self.carried.extend_from_slice(&chunk.bytes[chunk.complete..]);
-        let lines = memchr::memchr_iter(b'\n', &chunk.bytes[..chunk.complete]).count() as u64;
-        let has_open_line = chunk.bytes[..chunk.complete].last().is_some_and(|byte| *byte != b'\n');
+        self.carried.extend_from_slice(&chunk.read()[chunk.complete..]);
+        let complete = &chunk.bytes[..chunk.complete];
+        let lines = memchr::memchr_iter(b'\n', complete).count() as u64;
+        let has_open_line = complete.last().is_some_and(|byte| *byte != b'\n');
         self.next_line += lines + u64::from(has_open_line);
         result.map(|()| chunk.complete > 0 || !self.is_at_end)
     }
@@ -152,35 +203,54 @@ impl<R: Read> Chunks<R> {
         self.next_line - 1
     }
 
-    fn read_into(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
-        let before = bytes.len();
-        let result = (&mut self.source).take(CHUNK as u64).read_to_end(bytes);
-        self.bytes_read += (bytes.len() - before) as u64;
+    fn read_into(&mut self, chunk: &mut Chunk) -> io::Result<usize> {
+        let before = chunk.filled;
+        let result = chunk.read_from(&mut self.source);
+        self.bytes_read += (chunk.filled - before) as u64;
         result
     }
 
-    /// Reads on to the end of a line that is too long, holding no more than one buffer of it.
-    fn skip_line(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
-        let mut length = bytes.len() as u64;
-        loop {
-            bytes.clear();
-            let read = self.read_into(bytes).inspect_err(|_| bytes.clear())?;
-            if read == 0 {
-                self.is_at_end = true;
-                break;
-            }
-            if let Some(newline) = memchr::memchr(b'\n', bytes) {
-                length += newline as u64;
-                bytes.drain(..=newline);
-                break;
-            }
-            length += read as u64;
+    /// Reads on to the end of a line, holding no more than one buffer of it. Of a line that nobody
+    /// looks into the beginning is put in its place; another one is too long.
+    fn skip_line(&mut self, chunk: &mut Chunk, beginning: Option<&str>) -> io::Result<()> {
+        let mut length = chunk.filled as u64;
+        let mut last = chunk.read().last().copied();
+        if length > CHUNK as u64 * 2 {
+            *chunk = Chunk::default();
         }
-        bytes.shrink_to(CHUNK);
-        self.long_lines.push(LongLine { line: self.next_line, bytes: length });
-        self.next_line += 1;
+        loop {
+            chunk.filled = 0;
+            let read = self.read_into(chunk).inspect_err(|_| chunk.filled = 0)?;
+            let newline = memchr::memchr(b'\n', chunk.read());
+            let of_line = &chunk.read()[..newline.unwrap_or(read)];
+            length += of_line.len() as u64;
+            last = of_line.iter().rfind(|byte| !byte.is_ascii_whitespace()).copied().or(last);
+            if let Some(newline) = newline {
+                chunk.bytes.copy_within(newline + 1..chunk.filled, 0);
+                chunk.filled -= newline + 1;
+                break;
+            }
+            if read < CHUNK {
+                self.is_at_end = true;
+                chunk.filled = 0;
+                break;
+            }
+        }
+        if let Some(beginning) = beginning {
+            // One that is torn stays so.
+            let end = if last == Some(b'}') { "}\n" } else { "\n" };
+            chunk.put_in_front(&[beginning, end].concat());
+        } else {
+            self.long_lines.push(LongLine { line: self.next_line, bytes: length });
+            self.next_line += 1;
+        }
         Ok(())
     }
+}
+
+/// The known beginning of a line that no reader looks into.
+fn skipped_beginning(line: &[u8]) -> Option<&'static str> {
+    SKIPPED_BEGINNINGS.into_iter().find(|beginning| line.starts_with(beginning.as_bytes()))
 }
 
 #[cfg(test)]
@@ -235,6 +305,34 @@ mod tests {
         assert_eq!(lines, [(1, b"a".to_vec()), (3, b"b".to_vec())]);
         assert_eq!(long, [LongLine { line: 2, bytes: length as u64 }]);
         assert_eq!(count, 3);
+    }
+
+    #[test]
+    fn of_a_long_line_that_nobody_looks_into_the_beginning_is_given() {
+        let beginning = r#"{"type":"file-history-snapshot""#;
+        let snapshot =
+            |end: &str| format!(r#"{beginning},"snapshot":"{}"{end}"#, "x".repeat(3 * CHUNK));
+        let short = format!(r#"{beginning},"snapshot":""}}"#);
+        let other = format!(r#"{{"type":"user","text":"{}"}}"#, "x".repeat(3 * CHUNK));
+        let lines = [
+            "a".to_owned(),
+            snapshot("} "),
+            short.clone(),
+            snapshot(""),
+            other.clone(),
+            snapshot("}"),
+            "b".to_owned(),
+            snapshot("}"),
+        ];
+        let whole = format!("{beginning}}}");
+        let given = ["a", &whole, &short, beginning, &other, &whole, "b", &whole];
+        for end in ["", "\n"] {
+            let (read, long, count) = read_all((lines.join("\n") + end).as_bytes());
+            let expected: Vec<(u64, &[u8])> = (1..).zip(given.map(str::as_bytes)).collect();
+            let read: Vec<(u64, &[u8])> = read.iter().map(|(at, line)| (*at, &**line)).collect();
+            assert!(read == expected);
+            assert_eq!((long.len(), count), (0, 8));
+        }
     }
 
     #[test]

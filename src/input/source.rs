@@ -5,9 +5,6 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Files up to this size are read by one thread; there are usually many of them.
-const SMALL_FILE: u64 = 8 * 1024 * 1024;
-
 /// An input file.
 #[derive(Clone, Debug)]
 pub struct Source {
@@ -71,12 +68,6 @@ impl Source {
             Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(file)),
             Compression::Zstandard => Box::new(zstd::Decoder::new(file)?),
         })
-    }
-
-    /// Whether the file is worth reading with all threads.
-    #[must_use]
-    pub fn is_large(&self) -> bool {
-        self.size > SMALL_FILE
     }
 
     /// The name without folders and endings, by which a session or an agent is known.

@@ -1,21 +1,31 @@
-//! The lines of an open source, parsed chunk by chunk: in parallel where the file is large, and
-//! joined in file order, so that the result does not depend on the number of threads.
+//! The lines of an open source, parsed chunk by chunk: by several threads where the file is large,
+//! and joined in file order, so that the result does not depend on the number of threads.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read};
-use std::sync::Arc;
-
-use rayon::prelude::*;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::diagnostics::{Diagnostics, Kind};
 use super::format::Format;
-use super::lines::{Chunk, Chunks, LONGEST_LINE};
+use super::lines::{CHUNK, Chunk, Chunks, LONGEST_LINE};
 use super::source::Source;
+
+/// Reads a source line by line, each with its number, and says how much that was. Lines that are too
+/// long are left out.
+///
+/// # Errors
+/// What the system says when the source is opened or read.
+pub fn read_lines(source: &Source, mut each: impl FnMut(u64, &[u8])) -> io::Result<Extent> {
+    let mut chunks = Chunks::new(source.open()?);
+    let mut chunk = Chunk::default();
+    while chunks.fill(&mut chunk)? {
+        chunk.lines().for_each(|(number, line)| each(number, line));
+    }
+    Ok(Extent { bytes: chunks.bytes_read(), lines: chunks.lines() })
+}
 
 /// What a stretch of lines gives.
 pub(crate) trait Stretch: Send {
-    /// Puts what a later stretch gave behind this one.
-    fn append(&mut self, later: Self);
-
     /// What was wrong with the lines.
     fn diagnostics_mut(&mut self) -> &mut Diagnostics;
 }
@@ -28,16 +38,19 @@ pub(crate) struct OpenSource {
     pub(crate) label: Arc<str>,
     /// The name without folders and endings.
     pub(crate) stem: String,
-    threads: usize,
+    /// Bytes on disk; 0 where unknown.
+    size: u64,
+    /// Memory that the next source can use.
+    spare: Chunk,
 }
 
 /// How much was read.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Extent {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
     /// Bytes, after decompression.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Lines.
-    pub(crate) lines: u64,
+    pub lines: u64,
 }
 
 impl OpenSource {
@@ -46,34 +59,70 @@ impl OpenSource {
     /// # Errors
     /// What the system says.
     pub(crate) fn open(source: &Source) -> io::Result<Self> {
+        Self::open_into(source, Chunk::default())
+    }
+
+    /// Opens a source whose lines are read into the memory of `buffer`.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn open_into(source: &Source, buffer: Chunk) -> io::Result<Self> {
         let mut chunks = Chunks::new(source.open()?);
-        let format = Format::of(chunks.peek());
+        let format = Format::of(chunks.peek(buffer));
         Ok(Self {
             chunks,
             format,
             label: Arc::clone(&source.label),
             stem: source.stem().to_owned(),
-            threads: if source.is_large() { rayon::current_num_threads().max(1) } else { 1 },
+            size: source.size,
+            spare: Chunk::default(),
         })
     }
 
-    /// Reads to the end: `parse` makes of each chunk what is then joined onto `joined`.
+    /// About how many chunks the source has, one at least.
+    pub(crate) fn expected_chunks(&self) -> usize {
+        usize::try_from(self.size / CHUNK as u64).unwrap_or(usize::MAX).saturating_add(1)
+    }
+
+    /// The memory that the source was read into.
+    pub(crate) fn into_buffer(self) -> Chunk {
+        self.spare.emptied()
+    }
+
+    /// Reads to the end with so many threads: of each chunk `parse` makes what `join` gets, in file
+    /// order.
     pub(crate) fn read<S: Stretch>(
         &mut self,
-        joined: &mut S,
+        threads: usize,
+        diagnostics: &mut Diagnostics,
         parse: impl Fn(&Chunk) -> S + Sync,
+        join: impl FnMut(S) + Send,
     ) -> Extent {
-        let mut buffers: Vec<Chunk> = (0..self.threads).map(|_| Chunk::default()).collect();
-        let mut is_over = false;
-        while !is_over {
-            let filled;
-            (filled, is_over) = self.fill(&mut buffers, joined.diagnostics_mut());
-            let parsed: Vec<S> = buffers[..filled].par_iter().map(&parse).collect();
-            for part in parsed {
-                joined.append(part);
+        let reader = Mutex::new(Reader { chunks: &mut self.chunks, filled: 0 });
+        let queue = Queue { parts: Mutex::default(), joiner: Mutex::new(Joiner { join, next: 0 }) };
+        let label = &self.label;
+        let work = |mut buffer: Chunk| {
+            loop {
+                // Bound apart, so that the lock is held for no longer than reading takes.
+                let filled = locked(&reader).fill(&mut buffer);
+                let Some(Filled { number, error }) = filled else { break };
+                let mut part = parse(&buffer);
+                if let Some((line, detail)) = error {
+                    part.diagnostics_mut().add(Kind::UnreadableFile, label, line, detail);
+                }
+                queue.add(number, part);
             }
+            buffer
+        };
+        if threads > 1 {
+            rayon::scope(|scope| {
+                (0..threads).for_each(|_| scope.spawn(|_| drop(work(Chunk::default()))));
+            });
+        } else {
+            self.spare = work(Chunk::default());
         }
-        self.finish(joined.diagnostics_mut())
+        queue.join_ready();
+        self.finish(diagnostics)
     }
 
     /// Reads to the end, line by line: for what depends on the lines before.
@@ -82,12 +131,13 @@ impl OpenSource {
         diagnostics: &mut Diagnostics,
         mut each: impl FnMut(u64, &[u8]),
     ) -> Extent {
-        let mut buffer = [Chunk::default()];
-        let mut is_over = false;
-        while !is_over {
-            let filled;
-            (filled, is_over) = self.fill(&mut buffer, diagnostics);
-            for (number, line) in buffer[..filled].iter().flat_map(Chunk::lines) {
+        let mut buffer = Chunk::default();
+        let mut reader = Reader { chunks: &mut self.chunks, filled: 0 };
+        while let Some(Filled { error, .. }) = reader.fill(&mut buffer) {
+            if let Some((line, detail)) = error {
+                diagnostics.add(Kind::UnreadableFile, &self.label, line, detail);
+            }
+            for (number, line) in buffer.lines() {
                 each(number, line);
             }
         }
@@ -102,21 +152,71 @@ impl OpenSource {
         }
         Extent { bytes: self.chunks.bytes_read(), lines: self.chunks.lines() }
     }
+}
 
-    /// Fills buffers, and says how many and whether nothing follows.
-    fn fill(&mut self, buffers: &mut [Chunk], diagnostics: &mut Diagnostics) -> (usize, bool) {
-        for (filled, buffer) in buffers.iter_mut().enumerate() {
-            match self.chunks.fill(buffer) {
-                Ok(true) => {}
-                Ok(false) => return (filled, true),
-                Err(error) => {
-                    let detail = format!("{error}; what was read before it is used");
-                    let line = self.chunks.lines();
-                    diagnostics.add(Kind::UnreadableFile, &self.label, line, detail);
-                    return (filled + 1, false);
-                }
+/// Hands out chunks to several threads, in file order.
+struct Reader<'a> {
+    chunks: &'a mut Chunks<Box<dyn Read + Send>>,
+    filled: usize,
+}
+
+/// A chunk that was filled.
+struct Filled {
+    /// The how manieth it is.
+    number: usize,
+    /// Where reading ended with an error, and what it was. What came before is in this chunk and
+    /// the next.
+    error: Option<(u64, String)>,
+}
+
+impl Reader<'_> {
+    /// Fills a buffer; `None` at the end.
+    fn fill(&mut self, buffer: &mut Chunk) -> Option<Filled> {
+        let error = match self.chunks.fill(buffer) {
+            Ok(true) => None,
+            Ok(false) => return None,
+            Err(error) => {
+                Some((self.chunks.lines(), format!("{error}; what was read before it is used")))
             }
-        }
-        (buffers.len(), false)
+        };
+        self.filled += 1;
+        Some(Filled { number: self.filled - 1, error })
     }
+}
+
+/// Passes on what chunks gave in file order, whichever thread is done first.
+struct Queue<S, J> {
+    /// What was parsed and not joined yet.
+    parts: Mutex<BTreeMap<usize, S>>,
+    joiner: Mutex<Joiner<J>>,
+}
+
+struct Joiner<J> {
+    join: J,
+    /// Which part is joined next.
+    next: usize,
+}
+
+impl<S, J: FnMut(S)> Queue<S, J> {
+    fn add(&self, number: usize, part: S) {
+        locked(&self.parts).insert(number, part);
+        self.join_ready();
+    }
+
+    /// Joins the parts that are next. Where another thread is at it, that one goes on, and this one
+    /// need not wait; the last part is joined by a call when all threads are done.
+    fn join_ready(&self) {
+        let Ok(mut joiner) = self.joiner.try_lock() else { return };
+        loop {
+            let part = locked(&self.parts).remove(&joiner.next);
+            let Some(part) = part else { break };
+            (joiner.join)(part);
+            joiner.next += 1;
+        }
+    }
+}
+
+/// A panic of another thread is passed on by the scope; what it held is not looked at again.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

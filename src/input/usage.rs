@@ -160,10 +160,10 @@ pub(crate) fn read_usage(object: Option<&UsageObject<'_>>) -> Result<Usage, Usag
         object.input_tokens,
         object.cache_read_input_tokens,
         object.cache_creation_input_tokens,
-        object.cache_creation.0.as_deref(),
+        object.cache_creation.0.as_ref(),
     )?;
     let output = tokens(object.output_tokens)?;
-    let server = object.server_tool_use.0.as_deref();
+    let server = object.server_tool_use.0.as_ref();
     let web_searches =
         server.map_or(Ok(Tokens::ZERO), |server| tokens(server.web_search_requests))?;
     let fetches = server.map_or(Count::Missing, |server| server.web_fetch_requests);
@@ -237,7 +237,7 @@ fn earlier_iterations(
         .iterations
         .0
         .iter()
-        .filter_map(|shape| shape.0.as_deref())
+        .filter_map(|shape| shape.0.as_ref())
         .map(read_iteration)
         .collect::<Result<Vec<_>, _>>()?;
     let sum: Tokens = iterations.iter().map(|one| one.prompt.total() + one.output).sum();
@@ -255,7 +255,7 @@ fn read_iteration(object: &IterationObject<'_>) -> Result<Iteration, UsageProble
             object.input_tokens,
             object.cache_read_input_tokens,
             object.cache_creation_input_tokens,
-            object.cache_creation.0.as_deref(),
+            object.cache_creation.0.as_ref(),
         )?,
         output: tokens(object.output_tokens)?,
     })

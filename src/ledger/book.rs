@@ -88,7 +88,11 @@ impl<'a> Ledger<'a> {
         assumptions: &Assumptions,
     ) -> Self {
         let totals: Vec<Tokens> = trace.prompts.iter().map(|prompt| prompt.total).collect();
-        let rates = RequestRates::new(history, prices, totals.iter().copied());
+        // Every simulation needs the paths, and none should wait for another one to find them.
+        let (rates, _) = rayon::join(
+            || RequestRates::new(history, prices, totals.iter().copied()),
+            || trace.paths(),
+        );
         let material = Material { history, steps, trace, rates: &rates, assumptions };
         // Only another provider's column needs them.
         let of_providers = LazyLock::new(PriceTable::of_providers);
@@ -104,11 +108,8 @@ impl<'a> Ledger<'a> {
             }
             let totals = simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
             let rates = totals.map(|sent| {
-                let as_sent = sent.iter().map(|sent| {
-                    let model = RequestIndex(sent.priced_as);
-                    prices.rates(&price_context(history, model, sent.total))
-                });
-                as_sent.collect()
+                let sent = sent.iter().map(|sent| (RequestIndex(sent.priced_as), sent.total));
+                RequestRates::as_sent(history, prices, sent)
             });
             StrategyColumn { strategy: strategy.clone(), simulated, rates }
         };
@@ -245,6 +246,30 @@ impl<'a> Ledger<'a> {
         self.earlier_rows(column, index).chain(own).chain(self.added_rows(column, index))
     }
 
+    /// Passes on the same rows; says whether there are any.
+    pub(super) fn each_row<'s>(
+        &'s self,
+        column: &'s StrategyColumn,
+        index: RequestIndex,
+        mut each: impl FnMut(&Row<'s>),
+    ) -> bool {
+        let mut has_rows = false;
+        // One after the other, since a chain of them would copy each row several times.
+        for row in self.earlier_rows(column, index) {
+            each(&row);
+            has_rows = true;
+        }
+        if let Some(row) = self.row(column, index) {
+            each(&row);
+            has_rows = true;
+        }
+        for row in self.added_rows(column, index) {
+            each(&row);
+            has_rows = true;
+        }
+        has_rows
+    }
+
     /// The sum over requests.
     pub fn totals(
         &self,
@@ -253,11 +278,7 @@ impl<'a> Ledger<'a> {
     ) -> Totals {
         let mut totals = Totals::default();
         for index in requests {
-            let mut is_recorded = false;
-            for row in self.rows(column, index) {
-                totals.add(&row);
-                is_recorded = true;
-            }
+            let is_recorded = self.each_row(column, index, |row| totals.add(row));
             totals.unrecorded += u64::from(!is_recorded);
         }
         totals
@@ -270,17 +291,34 @@ impl<'a> Ledger<'a> {
         &self,
         requests: impl IntoIterator<Item = RequestIndex>,
     ) -> Vec<(&str, usize)> {
+        if self.is_priced() {
+            return Vec::new();
+        }
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        // The record has the most rows of a request; where it has none, any simulation will do.
+        let columns: Vec<_> = self.column("billed").into_iter().chain(&self.columns).collect();
         for index in requests {
-            // The record has the most rows of a request; where it has none, any simulation will do.
-            let mut columns = self.column("billed").into_iter().chain(&self.columns);
-            let column = columns.find(|column| self.row(column, index).is_some());
-            let rows = column.into_iter().flat_map(|column| self.rows(column, index));
-            for row in rows.filter(|row| row.cost.is_none()) {
-                *counts.entry(row.model).or_default() += 1;
+            for column in &columns {
+                let is_recorded = self.each_row(column, index, |row| {
+                    if row.cost.is_none() {
+                        *counts.entry(row.model).or_default() += 1;
+                    }
+                });
+                if is_recorded {
+                    break;
+                }
             }
         }
         counts.into_iter().collect()
+    }
+
+    /// Whether every row surely has a price.
+    fn is_priced(&self) -> bool {
+        let mut columns = self.columns.iter().filter_map(|column| column.rates.as_ref());
+        let mut requests = self.history.requests.iter().filter_map(|one| one.usage.as_ref());
+        self.rates.is_complete()
+            && columns.all(RequestRates::is_complete)
+            && requests.all(|usage| usage.earlier_iterations.is_empty())
     }
 
     fn price_context(&self, index: RequestIndex) -> PriceContext<'a> {

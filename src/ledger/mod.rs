@@ -2,11 +2,13 @@
 //! and their exact cost. Rollups add up its rows and nothing else.
 
 mod book;
+mod breakdown;
 mod row;
 mod selection;
 mod totals;
 
 pub use book::{Ledger, StrategyColumn};
+pub use breakdown::Breakdown;
 pub use row::Row;
 pub use selection::{Selection, Session};
 pub use totals::Totals;

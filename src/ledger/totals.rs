@@ -1,5 +1,7 @@
 //! Sums over rows.
 
+use std::ops::AddAssign;
+
 use super::row::Row;
 use crate::units::{Picodollars, Tokens};
 
@@ -81,5 +83,25 @@ impl Totals {
     pub fn hit_rate(&self) -> Option<f64> {
         let prompt = self.prompt();
         (prompt > Tokens::ZERO).then(|| self.read.0 as f64 / prompt.0 as f64)
+    }
+}
+
+impl AddAssign for Totals {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.added += other.added;
+        self.input += other.input;
+        self.read += other.read;
+        self.write_5m += other.write_5m;
+        self.write_1h += other.write_1h;
+        self.output += other.output;
+        self.priced += other.priced;
+        self.rows += other.rows;
+        self.unpriced += other.unpriced;
+        self.unpriced_requests += other.unpriced_requests;
+        self.apart += other.apart;
+        self.without_output += other.without_output;
+        self.refused += other.refused;
+        self.unrecorded += other.unrecorded;
     }
 }

@@ -98,7 +98,7 @@ impl<'a> Trace<'a> {
 
     /// The captured node behind a node of the trace.
     pub(super) fn wire_node(&self, node: NodeId) -> WireNodeId {
-        WireNodeId(u32::try_from(node.0 - self.first_node).expect("a captured node"))
+        WireNodeId(u32::try_from(node.index() - self.first_node).expect("a captured node"))
     }
 
     /// The size of the prefix that ends at a captured node.

@@ -56,7 +56,7 @@ impl<'a> Rewrite<'a> {
     /// Lets a prompt part from the path of the one before it, in front of what came in with an
     /// earlier request.
     pub(super) fn part(&mut self, request: usize, in_front_of: usize) {
-        let parent = self.nodes[self.node_of(in_front_of).0].parent;
+        let parent = self.nodes[self.node_of(in_front_of).index()].parent;
         self.set_parent(request, parent);
     }
 
@@ -73,7 +73,7 @@ impl<'a> Rewrite<'a> {
 
     fn set_parent(&mut self, request: usize, parent: Option<NodeId>) {
         let node = self.node_of(request);
-        self.nodes[node.0].parent = parent;
+        self.nodes[node.index()].parent = parent;
     }
 
     /// Adds the prompt of the next request, which goes on from `before`.
@@ -96,8 +96,8 @@ impl<'a> Rewrite<'a> {
 
     /// Gives a node its place behind its parent, and its size.
     fn move_node(&mut self, id: NodeId, conversation: &Conversation) {
-        let parent = self.nodes[id.0].parent.map(|parent| self.nodes[parent.0]);
-        let node = &mut self.nodes[id.0];
+        let parent = self.nodes[id.index()].parent.map(|parent| self.nodes[parent.index()]);
+        let node = &mut self.nodes[id.index()];
         if let Some(parent) = parent {
             node.positions = parent.positions + 1;
             node.blocks = parent.blocks + 1;
@@ -144,13 +144,13 @@ impl<'a> Rewrite<'a> {
         let previous = self.prompts[before].clone();
         let total = size + SUMMARY_REQUEST;
         let start = Millis(now.0.saturating_sub(1)).max(previous.start);
-        let node = NodeId(self.nodes.len());
+        let node = NodeId::at(self.nodes.len());
         let mut markers = self.markers[previous.markers.clone()].to_vec();
         if let Some(last) = markers.last_mut() {
             let tail = previous.total.saturating_sub(last.end);
             let end = total.saturating_sub(tail);
             *last = Marker { node, end, basis: Basis::Estimated, ..*last };
-            let parent = self.nodes[previous.node.0];
+            let parent = self.nodes[previous.node.index()];
             self.nodes.push(Node {
                 parent: Some(previous.node),
                 end,

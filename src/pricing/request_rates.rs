@@ -6,6 +6,7 @@ use super::cost::PriceContext;
 use super::rate::Rates;
 use super::table::PriceTable;
 use crate::conversation::{History, RequestIndex};
+use crate::id::Symbol;
 use crate::input::PriceTier;
 use crate::units::Tokens;
 
@@ -21,16 +22,21 @@ impl FromIterator<Option<Rates>> for RequestRates {
         let mut found = Self::default();
         let mut known: FxHashMap<Rates, u32> = FxHashMap::default();
         for rates in of_requests {
-            let place = rates.map(|rates| {
-                *known.entry(rates).or_insert_with(|| {
-                    found.rates.push(rates);
-                    u32::try_from(found.rates.len() - 1).expect("fewer than 2^32 price rows")
-                })
-            });
+            let place = rates.map(|rates| *known.entry(rates).or_insert_with(|| found.keep(rates)));
             found.rate_of.push(place);
         }
         found
     }
+}
+
+/// What the rates of a request depend on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct RateKey {
+    model: Symbol,
+    day: i64,
+    tier: PriceTier,
+    /// How many of the sizes above which prices change the prompt exceeds.
+    sizes_exceeded: usize,
 }
 
 impl RequestRates {
@@ -42,9 +48,45 @@ impl RequestRates {
         prompt_totals: impl IntoIterator<Item = Tokens>,
     ) -> Self {
         let totals = prompt_totals.into_iter().enumerate();
-        totals
-            .map(|(index, total)| prices.rates(&price_context(history, RequestIndex(index), total)))
-            .collect()
+        Self::as_sent(history, prices, totals.map(|(index, total)| (RequestIndex(index), total)))
+    }
+
+    /// Looks up the rates of requests that are sent to the model of another one, in order; their
+    /// prompts have these sizes.
+    #[must_use]
+    pub(crate) fn as_sent(
+        history: &History,
+        prices: &PriceTable,
+        sent: impl IntoIterator<Item = (RequestIndex, Tokens)>,
+    ) -> Self {
+        let sizes = prices.sizes();
+        let mut known: FxHashMap<RateKey, Option<u32>> = FxHashMap::default();
+        let mut found = Self::default();
+        for (model, prompt) in sent {
+            let context = price_context(history, model, prompt);
+            let key = RateKey {
+                model: history.request(model).model,
+                day: context.at.day(),
+                tier: context.tier,
+                sizes_exceeded: sizes.partition_point(|size| prompt > *size),
+            };
+            let place = *known
+                .entry(key)
+                .or_insert_with(|| prices.rates(&context).map(|rates| found.keep(rates)));
+            found.rate_of.push(place);
+        }
+        found
+    }
+
+    /// Whether every request has a price.
+    #[must_use]
+    pub(crate) fn is_complete(&self) -> bool {
+        self.rate_of.iter().all(Option::is_some)
+    }
+
+    fn keep(&mut self, rates: Rates) -> u32 {
+        self.rates.push(rates);
+        u32::try_from(self.rates.len() - 1).expect("fewer than 2^32 price rows")
     }
 
     /// What the tokens of a request cost; `None` where its model has no price.

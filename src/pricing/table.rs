@@ -1,6 +1,6 @@
 //! Price tables: the one compiled in, and files that replace its rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use serde::Deserialize;
@@ -130,6 +130,13 @@ impl PriceTable {
         self.batch = over.batch;
         self.models.extend(over.models);
         Ok(())
+    }
+
+    /// The sizes of prompts above which some model's prices change, rising.
+    pub(super) fn sizes(&self) -> Vec<Tokens> {
+        let rates = self.models.values().flat_map(|model| &model.rates);
+        let sizes: BTreeSet<Tokens> = rates.filter_map(|rate| rate.above).collect();
+        sizes.into_iter().collect()
     }
 
     /// The models in order of their ids.

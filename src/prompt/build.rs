@@ -1,5 +1,7 @@
 //! A history → its prompt trace.
 
+use rustc_hash::FxHashMap;
+
 use super::calibrate::{Calibrated, calibrate};
 use super::captured::add_captured;
 use super::minimum::minimum_prefix;
@@ -9,6 +11,7 @@ use super::tail::LARGEST_CONSTANT_TAIL;
 use super::trace::{BackgroundWrite, Level, Marker, Node, NodeId, Prompt, PromptTrace};
 use crate::basis::Basis;
 use crate::conversation::{History, Request};
+use crate::id::Symbol;
 use crate::model::canonical_name;
 use crate::ttl::Ttl;
 use crate::units::Tokens;
@@ -30,7 +33,8 @@ pub enum SharedPrefix {
 #[must_use]
 pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptTrace {
     let calibrated = calibrate(history, steps);
-    let mut tree = Tree::default();
+    let mut tree = Tree::with_capacity(history.of_transcripts().len());
+    let mut minimums: FxHashMap<(Symbol, i64), Tokens> = FxHashMap::default();
     for ((request, step), calibrated) in history.of_transcripts().iter().zip(steps).zip(&calibrated)
     {
         let (system_prefix, shared_prefix) = prefixes(history, step, calibrated, shared);
@@ -41,7 +45,10 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
         tree.add_markers(request, step, calibrated, system_prefix);
         let read = request.recorded().prompt.read;
         let is_opening = matches!(step.kind, StepKind::Opening | StepKind::ModelChange);
-        let model = canonical_name(history.symbols.text(request.model));
+        let minimum = *minimums.entry((request.model, request.start.day())).or_insert_with(|| {
+            let model = canonical_name(history.symbols.text(request.model));
+            minimum_prefix(model, request.start)
+        });
         tree.trace.prompts.push(Prompt {
             start: request.start,
             // When the answer began is known of the first line that was written of it, which is
@@ -55,7 +62,7 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
             total: request.prompt_total(),
             deleted: Tokens::ZERO,
             basis: Basis::Derived,
-            minimum: minimum_prefix(model, request.start),
+            minimum,
             node,
             markers: first_marker..tree.trace.markers.len(),
             background,
@@ -106,6 +113,17 @@ struct Tree {
 }
 
 impl Tree {
+    /// An empty tree with room for so many requests. Nearly every request adds a node and two
+    /// markers.
+    fn with_capacity(requests: usize) -> Self {
+        let mut tree = Self::default();
+        tree.trace.prompts.reserve_exact(requests);
+        tree.trace.markers.reserve_exact(2 * requests);
+        tree.trace.nodes.reserve(requests);
+        tree.systems.reserve(requests);
+        tree
+    }
+
     /// Adds the end of the request's cached prefix, and that of a background request in front of
     /// it.
     fn add_nodes(
@@ -119,7 +137,7 @@ impl Tree {
             Some(predecessor) => {
                 let kept = step.dropped_thinking.unwrap_or(predecessor);
                 let before = self.trace.prompts[kept.0].node;
-                if step.is_rewritten { self.systems[before.0] } else { before }
+                if step.is_rewritten { self.systems[before.index()] } else { before }
             }
         };
         let background = calibrated.background.map(|expected| {
@@ -144,13 +162,13 @@ impl Tree {
         calibrated: &Calibrated,
         system_prefix: Tokens,
     ) {
-        let node = NodeId(self.trace.nodes.len() - 1);
+        let node = NodeId::at(self.trace.nodes.len() - 1);
         let tail = calibrated.uncached_tail;
         let end = request.prompt_total().saturating_sub(tail);
         let is_constant = tail <= LARGEST_CONSTANT_TAIL;
         let basis = if is_constant { Basis::Derived } else { Basis::Estimated };
         let ttl = step.ttl;
-        let system = self.systems[node.0];
+        let system = self.systems[node.index()];
         let system_end = system_prefix.min(end);
         let system_ttl = ttl.map(|ttl| ttl.system);
         self.add_marker(system, system_end, Basis::Estimated, system_ttl);
@@ -171,7 +189,7 @@ impl Tree {
 
     /// A system prompt whose size each of its requests estimates for itself.
     fn add_system(&mut self) -> NodeId {
-        let node = NodeId(self.trace.nodes.len());
+        let node = NodeId::at(self.trace.nodes.len());
         self.systems.push(node);
         self.trace.nodes.push(Node {
             parent: None,
@@ -196,7 +214,7 @@ impl Tree {
         basis: Basis,
     ) -> NodeId {
         let before = *self.trace.node(parent);
-        self.systems.push(self.systems[parent.0]);
+        self.systems.push(self.systems[parent.index()]);
         self.trace.nodes.push(Node {
             parent: Some(parent),
             end,
@@ -207,6 +225,6 @@ impl Tree {
             is_markable: true,
             session: Some(request.session),
         });
-        NodeId(self.trace.nodes.len() - 1)
+        NodeId::at(self.trace.nodes.len() - 1)
     }
 }

@@ -32,8 +32,10 @@ struct ChainMemory {
 
 /// The estimates for all requests, in the history's order.
 pub(super) fn calibrate(history: &History, steps: &[Step]) -> Vec<Calibrated> {
-    let habits = BackgroundHabits::collect(history, steps);
-    let prefixes = SharedPrefixes::collect(history, steps);
+    let (habits, prefixes) = rayon::join(
+        || BackgroundHabits::collect(history, steps),
+        || SharedPrefixes::collect(history, steps),
+    );
     let mut tails = Tails::default();
     let mut chains: FxHashMap<(Symbol, Option<Symbol>), ChainMemory> = FxHashMap::default();
     history

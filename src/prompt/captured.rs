@@ -70,7 +70,7 @@ pub(super) fn add_captured(
                 canonical_name(history.symbols.text(request.model)),
                 request.start,
             ),
-            node: NodeId(first_node + wire.leaf.0 as usize),
+            node: NodeId::at(first_node + wire.leaf.0 as usize),
             markers: first_marker..trace.markers.len(),
             background: None,
             opening: None,
@@ -137,7 +137,7 @@ fn add_nodes(trace: &mut PromptTrace, tree: &WireTree) {
     let first = trace.nodes.len();
     for wire in &tree.nodes {
         let before = wire.parent.map(|parent| {
-            let id = NodeId(first + parent.0 as usize);
+            let id = NodeId::at(first + parent.0 as usize);
             (id, trace.node(id), tree.node(parent).kind)
         });
         let node = node_behind(before, wire);
@@ -301,7 +301,7 @@ impl Sizing<'_> {
         let node = &self.nodes[marker.node.0 as usize];
         let is_leaf = marker.node == total.leaf;
         Marker {
-            node: NodeId(first_node + marker.node.0 as usize),
+            node: NodeId::at(first_node + marker.node.0 as usize),
             end: if is_leaf { total.end } else { node.end.min(total.end) },
             basis: if is_leaf { total.basis } else { node.basis },
             ttl: Some(marker.ttl),

@@ -33,17 +33,18 @@ impl Paths {
         let mut before = Vec::new();
         let mut on_path: Vec<Vec<NodeId>> = Vec::new();
         for (index, node) in nodes.iter().enumerate() {
-            let depth = node.parent.map_or(0, |parent| places[parent.0].depth + 1);
-            let continued = node.parent.filter(|parent| heavy[parent.0] == Some(NodeId(index)));
+            let depth = node.parent.map_or(0, |parent| places[parent.index()].depth + 1);
+            let continued =
+                node.parent.filter(|parent| heavy[parent.index()] == Some(NodeId::at(index)));
             let path = continued.map_or_else(
                 || {
                     before.push(node.parent);
                     on_path.push(Vec::new());
                     u32::try_from(before.len() - 1).expect("fewer than 2^32 nodes")
                 },
-                |parent| places[parent.0].path,
+                |parent| places[parent.index()].path,
             );
-            on_path[path as usize].push(NodeId(index));
+            on_path[path as usize].push(NodeId::at(index));
             places.push(Place { path, depth });
         }
         Self { places, before, nodes: on_path }
@@ -51,7 +52,7 @@ impl Paths {
 
     /// Where a node stands.
     pub(crate) fn place(&self, node: NodeId) -> Place {
-        self.places[node.0]
+        self.places[node.index()]
     }
 
     /// The longest prefix that two nodes have in common.
@@ -106,10 +107,11 @@ fn heavy_children(nodes: &[Node]) -> Vec<Option<NodeId>> {
     let mut heavy: Vec<Option<NodeId>> = vec![None; nodes.len()];
     for (index, node) in nodes.iter().enumerate().rev() {
         let Some(parent) = node.parent else { continue };
-        sizes[parent.0] += sizes[index];
-        let is_heaviest = heavy[parent.0].is_none_or(|other| sizes[index] >= sizes[other.0]);
+        sizes[parent.index()] += sizes[index];
+        let is_heaviest =
+            heavy[parent.index()].is_none_or(|other| sizes[index] >= sizes[other.index()]);
         if is_heaviest {
-            heavy[parent.0] = Some(NodeId(index));
+            heavy[parent.index()] = Some(NodeId::at(index));
         }
     }
     heavy
@@ -124,7 +126,7 @@ mod tests {
 
     fn tree(parents: &[Option<usize>]) -> Vec<Node> {
         let node = |parent: &Option<usize>| Node {
-            parent: parent.map(NodeId),
+            parent: parent.map(NodeId::at),
             end: Tokens::ZERO,
             basis: Basis::Derived,
             positions: 0,
@@ -141,9 +143,9 @@ mod tests {
         // 0 ─ 1 ─ 2 ─ 4
         //      └─ 3
         let paths = Paths::new(&tree(&[None, Some(0), Some(1), Some(1), Some(2)]));
-        let pieces: Vec<_> = paths.pieces(NodeId(4)).collect();
+        let pieces: Vec<_> = paths.pieces(NodeId::at(4)).collect();
         assert_eq!(pieces, [Place { path: 0, depth: 3 }]);
-        let pieces: Vec<_> = paths.pieces(NodeId(3)).collect();
+        let pieces: Vec<_> = paths.pieces(NodeId::at(3)).collect();
         assert_eq!(pieces, [Place { path: 1, depth: 2 }, Place { path: 0, depth: 1 }]);
     }
 
@@ -152,14 +154,14 @@ mod tests {
         // 0 ─ 1 ─ 2 ─ 4
         //      └─ 3        5
         let paths = Paths::new(&tree(&[None, Some(0), Some(1), Some(1), Some(2), None]));
-        assert_eq!(paths.common(NodeId(3), NodeId(4)), Some(NodeId(1)));
-        assert_eq!(paths.common(NodeId(2), NodeId(4)), Some(NodeId(2)));
-        assert_eq!(paths.common(NodeId(3), NodeId(3)), Some(NodeId(3)));
-        assert_eq!(paths.common(NodeId(5), NodeId(4)), None);
-        let up_to = |last: usize| paths.last_on_the_way(NodeId(3), |node| node.0 <= last);
-        assert_eq!(up_to(0), Some(NodeId(0)));
-        assert_eq!(up_to(2), Some(NodeId(1)));
-        assert_eq!(up_to(3), Some(NodeId(3)));
+        assert_eq!(paths.common(NodeId::at(3), NodeId::at(4)), Some(NodeId::at(1)));
+        assert_eq!(paths.common(NodeId::at(2), NodeId::at(4)), Some(NodeId::at(2)));
+        assert_eq!(paths.common(NodeId::at(3), NodeId::at(3)), Some(NodeId::at(3)));
+        assert_eq!(paths.common(NodeId::at(5), NodeId::at(4)), None);
+        let up_to = |last: usize| paths.last_on_the_way(NodeId::at(3), |node| node.index() <= last);
+        assert_eq!(up_to(0), Some(NodeId::at(0)));
+        assert_eq!(up_to(2), Some(NodeId::at(1)));
+        assert_eq!(up_to(3), Some(NodeId::at(3)));
     }
 
     #[test]
@@ -171,6 +173,6 @@ mod tests {
             parents.push(Some(step * 2));
         }
         let paths = Paths::new(&tree(&parents));
-        assert!(paths.pieces(NodeId(1_000)).count() <= 10);
+        assert!(paths.pieces(NodeId::at(1_000)).count() <= 10);
     }
 }

@@ -9,6 +9,7 @@
 //! TTLs of its markers, and, for the first request of a chain or after a change of model, the read
 //! that shows what was already warm. Its split into read, written and input is not here.
 
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -20,7 +21,25 @@ use crate::units::{Millis, Tokens};
 
 /// A node of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(pub usize);
+pub struct NodeId(NonZeroU32);
+
+impl NodeId {
+    /// The node of a position in [`PromptTrace::nodes`].
+    ///
+    /// # Panics
+    /// Never in practice: a trace would need 2³² nodes.
+    #[must_use]
+    pub fn at(index: usize) -> Self {
+        let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("fewer than 2^32 nodes"))
+    }
+
+    /// Its position in [`PromptTrace::nodes`].
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 /// The part of a prompt that a node belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -148,7 +167,7 @@ impl PromptTrace {
     /// The node behind an id.
     #[must_use]
     pub fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id.0]
+        &self.nodes[id.index()]
     }
 
     /// Adds a node behind those there are; its parent is one of them.
@@ -156,7 +175,7 @@ impl PromptTrace {
         // A copy of a trace brings along the paths of the tree as it was.
         self.paths.take();
         self.nodes.push(node);
-        NodeId(self.nodes.len() - 1)
+        NodeId::at(self.nodes.len() - 1)
     }
 
     /// For each node the nearest one at or before it that may be marked.
@@ -164,8 +183,8 @@ impl PromptTrace {
     pub fn nearest_markable(&self) -> Vec<Option<NodeId>> {
         let mut nearest: Vec<Option<NodeId>> = Vec::with_capacity(self.nodes.len());
         for (index, node) in self.nodes.iter().enumerate() {
-            let before = node.parent.and_then(|parent| nearest[parent.0]);
-            nearest.push(if node.is_markable { Some(NodeId(index)) } else { before });
+            let before = node.parent.and_then(|parent| nearest[parent.index()]);
+            nearest.push(if node.is_markable { Some(NodeId::at(index)) } else { before });
         }
         nearest
     }

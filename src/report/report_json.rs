@@ -1,8 +1,9 @@
 //! `cachesim.report/v1`: totals by strategy, by model and by session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -10,9 +11,9 @@ use super::escape::SafeJson;
 use super::managed::{ManagedObject, managed};
 use super::schemas::Keyed;
 use super::snapshot_json::{BlockObject, LintObject, TurnObject};
-use crate::conversation::{History, RequestIndex};
+use crate::conversation::History;
 use crate::input::Kind as DiagnosticKind;
-use crate::ledger::{Ledger, Row, Selection, Session, Totals};
+use crate::ledger::{Breakdown, Ledger, Selection, Session, Totals};
 use crate::pricing::PriceTable;
 use crate::snapshot::{Figures, Snapshot};
 use crate::units::{Picodollars, Tokens};
@@ -207,43 +208,26 @@ impl From<&Figures> for TotalsObject {
     }
 }
 
-fn by_strategy<'l>(ledger: &'l Ledger<'_>, requests: &[RequestIndex]) -> ByStrategy<'l> {
-    let totals = |column| TotalsObject::from(ledger.totals(column, requests.iter().copied()));
-    ByStrategy(
-        ledger
-            .columns
-            .iter()
-            .map(|column| (column.strategy.name.as_ref(), totals(column)))
-            .collect(),
-    )
+/// Sums of each strategy, in the order of the columns.
+fn by_strategy<'l>(
+    ledger: &'l Ledger<'_>,
+    totals: impl IntoIterator<Item = Totals>,
+) -> ByStrategy<'l> {
+    let names = ledger.columns.iter().map(|column| column.strategy.name.as_ref());
+    ByStrategy(names.zip(totals.into_iter().map(TotalsObject::from)).collect())
 }
 
-/// Rows are billed under the model that served them, which may differ from the request's own for
-/// samplings that were billed apart.
 fn by_model<'l>(
     ledger: &'l Ledger<'_>,
-    selection: &Selection,
+    breakdowns: &[Breakdown<'l>],
 ) -> BTreeMap<&'l str, ByStrategy<'l>> {
-    let mut totals: BTreeMap<&'l str, Vec<Totals>> = BTreeMap::new();
-    let columns = ledger.columns.len();
-    for (number, column) in ledger.columns.iter().enumerate() {
-        for index in selection.requests() {
-            let rows: Vec<Row<'l>> = ledger.rows(column, index).collect();
-            for row in &rows {
-                let model = totals.entry(row.model);
-                model.or_insert_with(|| vec![Totals::default(); columns])[number].add(row);
-            }
-            if rows.is_empty() {
-                let model = totals.entry(ledger.history.model(index));
-                model.or_insert_with(|| vec![Totals::default(); columns])[number].unrecorded += 1;
-            }
-        }
-    }
-    let named = |totals: Vec<Totals>| {
-        let names = ledger.columns.iter().map(|column| column.strategy.name.as_ref());
-        ByStrategy(names.zip(totals.into_iter().map(TotalsObject::from)).collect())
+    let names: BTreeSet<&'l str> =
+        breakdowns.iter().flat_map(|column| column.models.keys().copied()).collect();
+    let of_model = |model| {
+        let of_columns = breakdowns.iter().map(move |column| column.models.get(model).copied());
+        (model, by_strategy(ledger, of_columns.map(Option::unwrap_or_default)))
     };
-    totals.into_iter().map(|(model, totals)| (model, named(totals))).collect()
+    names.into_iter().map(of_model).collect()
 }
 
 /// Writes the report; with a snapshot of the same selection it can be a baseline.
@@ -257,7 +241,8 @@ pub fn write_report(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let history = ledger.history;
-    let all: Vec<RequestIndex> = selection.requests().collect();
+    let breakdowns: Vec<Breakdown<'_>> =
+        ledger.columns.par_iter().map(|column| ledger.breakdown(column, selection)).collect();
     let session = |(at, session): (usize, &Session)| {
         let saved = snapshot.map(|snapshot| &snapshot.sessions[at]);
         let turns = saved.and_then(|session| session.turns.as_ref()).zip(snapshot);
@@ -269,7 +254,7 @@ pub fn write_report(
                 .map(|file| &*history.files[file].label)
                 .collect(),
             project: saved.and_then(|session| session.project.as_deref()),
-            totals: by_strategy(ledger, &session.requests),
+            totals: by_strategy(ledger, breakdowns.iter().map(|column| column.sessions[at])),
             turns: turns.map(|(turns, snapshot)| {
                 turns.iter().map(|turn| TurnObject::new(snapshot, turn)).collect()
             }),
@@ -282,9 +267,9 @@ pub fn write_report(
         tool_version: env!("CARGO_PKG_VERSION"),
         prices: Prices::of(ledger.prices),
         inputs: ReportInputs::of(history),
-        totals: by_strategy(ledger, &all),
+        totals: by_strategy(ledger, breakdowns.iter().map(|column| column.all)),
         context_management: managed(ledger),
-        by_model: by_model(ledger, selection),
+        by_model: by_model(ledger, &breakdowns),
         sessions: selection.sessions.iter().enumerate().map(session).collect(),
         tokens: snapshot.and_then(|snapshot| snapshot.counting.as_deref()),
         blocks: blocks.iter().map(BlockObject::from).collect(),

@@ -132,7 +132,7 @@ impl LineReader {
     }
 
     fn object(&mut self, object: &Line<'_>, line: u64) {
-        let Some(payload) = object.payload.0.as_deref() else { return };
+        let Some(payload) = object.payload.0.as_ref() else { return };
         let at = moment(&object.timestamp);
         match (object.r#type.as_str(), payload.r#type.as_str()) {
             (Some("session_meta"), _) => self.session(payload),
@@ -183,12 +183,12 @@ impl LineReader {
     }
 
     fn usage(&mut self, payload: &Payload<'_>, at: Option<Millis>, line: u64) {
-        let info = payload.info.0.as_deref();
-        let Some(last) = info.and_then(|info| info.last_token_usage.0.as_deref()) else {
+        let info = payload.info.0.as_ref();
+        let Some(last) = info.and_then(|info| info.last_token_usage.0.as_ref()) else {
             self.rollout.without_usage += 1;
             return;
         };
-        let total = info.and_then(|info| info.total_token_usage.0.as_deref());
+        let total = info.and_then(|info| info.total_token_usage.0.as_ref());
         if total.is_some() && total == self.total.as_ref() {
             return self.repeated_usage();
         }

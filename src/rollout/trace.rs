@@ -38,7 +38,7 @@ pub fn build(rollouts: &[Rollout], shared: SharedPrefix) -> RolloutTrace {
     let mut built = RolloutTrace::default();
     let mut prompts = Vec::new();
     for (number, rollout) in rollouts.iter().enumerate() {
-        let models = built.symbols.absorb(&rollout.symbols);
+        let models = built.symbols.absorb(rollout.symbols.clone());
         let mut chain = Chain { trace: &mut built.trace, shared, models, state: None };
         for (index, request) in rollout.requests.iter().enumerate() {
             prompts.push(((number, index), chain.prompt(request)));
@@ -140,7 +140,7 @@ impl Chain<'_> {
             is_markable: true,
             session: None,
         });
-        NodeId(self.trace.nodes.len() - 1)
+        NodeId::at(self.trace.nodes.len() - 1)
     }
 
     fn shared_prefix(&self, model: Symbol) -> Tokens {

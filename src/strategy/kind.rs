@@ -62,6 +62,15 @@ impl Strategy {
         }
     }
 
+    /// Whether it manages contexts, for which it needs to know what lies between the requests.
+    #[must_use]
+    pub fn manages_context(&self) -> bool {
+        match &self.kind {
+            StrategyKind::Counterfactual(design) => design.management.is_some(),
+            _ => false,
+        }
+    }
+
     /// The bound under a reading, or under that of the run.
     #[must_use]
     pub fn bound(reading: Option<Reading>) -> Self {

@@ -85,8 +85,9 @@ impl<'a> Places<'a> {
             multiples: Vec::with_capacity(count),
         };
         for (index, node) in trace.nodes.iter().enumerate() {
-            let own = node.is_markable.then_some(NodeId(index));
-            let before = |known: &[Option<NodeId>]| node.parent.and_then(|parent| known[parent.0]);
+            let own = node.is_markable.then_some(NodeId::at(index));
+            let before =
+                |known: &[Option<NodeId>]| node.parent.and_then(|parent| known[parent.index()]);
             let blocks_before = node.parent.map_or(0, |parent| trace.node(parent).blocks);
             let is_multiple = node.blocks / distance > blocks_before / distance;
             let is_system = node.level == Level::System;
@@ -115,10 +116,10 @@ impl<'a> Places<'a> {
 
     fn anchors(&self, prompt: &Prompt, anchors: EnumSet<Anchor>) -> Vec<NodeId> {
         let at = |anchor| match anchor {
-            Anchor::System => self.systems[prompt.node.0],
+            Anchor::System => self.systems[prompt.node.index()],
             Anchor::Half => self.part(prompt, 1, 2),
             Anchor::Previous => self.previous(prompt),
-            Anchor::Last => self.markable[prompt.node.0],
+            Anchor::Last => self.markable[prompt.node.index()],
         };
         anchors.iter().filter_map(at).collect()
     }
@@ -127,7 +128,7 @@ impl<'a> Places<'a> {
     fn previous(&self, prompt: &Prompt) -> Option<NodeId> {
         let before = &self.trace.prompts[prompt.predecessor?];
         let common = self.trace.common(before.node, prompt.node)?;
-        self.markable[common.0]
+        self.markable[common.index()]
     }
 
     /// The end of so many parts of a prompt's blocks.
@@ -135,14 +136,14 @@ impl<'a> Places<'a> {
         let blocks = u64::from(self.trace.node(prompt.node).blocks);
         let wanted = blocks * u64::from(part) / u64::from(parts);
         let node = self.trace.ancestor_with_blocks(prompt.node, u32::try_from(wanted).ok()?);
-        self.markable[node?.0]
+        self.markable[node?.index()]
     }
 
     fn latest_multiples(&self, prompt: &Prompt) -> impl Iterator<Item = NodeId> + '_ {
         let next = |node: &NodeId| {
             let parent = self.trace.node(*node).parent?;
-            self.multiples[parent.0]
+            self.multiples[parent.index()]
         };
-        std::iter::successors(self.multiples[prompt.node.0], next).take(MOST_MARKERS as usize)
+        std::iter::successors(self.multiples[prompt.node.index()], next).take(MOST_MARKERS as usize)
     }
 }

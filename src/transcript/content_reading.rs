@@ -9,7 +9,7 @@ use super::sign::Signs;
 use super::sign_reading::attachment_signs;
 use super::wire::{Attachment, Block, InnerBlock, Line, Message};
 use crate::id::EntryId;
-use crate::input::{Content, List, Shape};
+use crate::input::{Content, List, Shape, only_value};
 
 /// What an image or a document inside a tool result counts in place of its base64: as many bytes
 /// as text of about as many tokens (1,500) has.
@@ -65,7 +65,7 @@ fn result_length(content: &RawValue) -> u64 {
     if !text.starts_with('[') || memmem::find(text.as_bytes(), b"\"source\"").is_none() {
         return bytes;
     }
-    let blocks: List<Shape<InnerBlock<'_>>> = serde_json::from_str(text).unwrap_or_default();
+    let blocks: List<Shape<InnerBlock<'_>>> = only_value(text).unwrap_or_default();
     let media = blocks.0.iter().filter_map(|block| {
         let block = block.0.as_ref()?;
         let is_media = matches!(block.r#type.as_str(), Some("image" | "document"));
@@ -77,7 +77,7 @@ fn result_length(content: &RawValue) -> u64 {
 /// An attachment, and what it shows besides its content.
 pub(super) fn attachment(raw: Option<&RawValue>) -> (EntryKind, Signs) {
     let text = raw.map_or("null", RawValue::get);
-    let Ok(Shape(Some(attachment))) = serde_json::from_str::<Shape<Attachment<'_>>>(text) else {
+    let Ok(Shape(Some(attachment))) = only_value::<Shape<Attachment<'_>>>(text) else {
         let kind = ContentKind::Reminder;
         return (EntryKind::Attachment { kind, bytes: json_length(raw) }, Signs::new());
     };

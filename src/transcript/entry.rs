@@ -1,5 +1,7 @@
 //! What is kept of a transcript line: identities, sizes and usage, never text.
 
+use smallvec::SmallVec;
+
 use super::content::ContentKind;
 use super::sign::Signs;
 use crate::id::{EntryId, Symbol};
@@ -25,9 +27,9 @@ pub struct Entry {
     pub is_forked: bool,
     /// `agentId`.
     pub agent: Option<Symbol>,
-    /// `uuid` as it is written, kept only in side conversations without an `agentId`: they are known
-    /// by their first line.
-    pub sidechain_root: Option<Symbol>,
+    /// `uuid` as it is written, where [`EntryId::uuid`] does not give it back; kept only in side
+    /// conversations without an `agentId`, which are known by their first line.
+    pub unusual_uuid: Option<Symbol>,
     /// `sessionId`.
     pub session: Option<Symbol>,
     /// `version`: the client's.
@@ -45,8 +47,10 @@ pub struct Entry {
 pub enum EntryKind {
     /// A user message: a prompt, tool results, a reminder, a summary.
     User(UserMessage),
-    /// Lines of a response of the API.
+    /// A line of a response of the API.
     Response(Box<ResponseLine>),
+    /// A line of a response whose content was put together with that of the others.
+    GatheredLine,
     /// An assistant message made by the client itself; no request.
     Synthetic {
         /// `message.id`.
@@ -108,7 +112,7 @@ pub struct UserMessage {
     /// How many images and documents it carries.
     pub media: u32,
     /// The tool calls it answers, each with the size of its result.
-    pub tool_results: Vec<(EntryId, u64)>,
+    pub tool_results: SmallVec<[(EntryId, u64); 1]>,
     /// `isMeta`: hidden from the user, sent to the model.
     pub is_meta: bool,
 }
@@ -150,7 +154,7 @@ pub struct ResponseLine {
     /// `message.stop_reason`.
     pub stop: Option<StopReason>,
     /// The tools it calls.
-    pub tool_uses: Vec<ToolUse>,
+    pub tool_uses: SmallVec<[ToolUse; 1]>,
     /// Whether it holds thinking.
     pub has_thinking: bool,
     /// `effort`.
@@ -200,7 +204,7 @@ pub(super) fn remap_symbols(entry: &mut Entry, moved: &[Symbol]) {
         }
     };
     remap_optional(&mut entry.agent);
-    remap_optional(&mut entry.sidechain_root);
+    remap_optional(&mut entry.unusual_uuid);
     remap_optional(&mut entry.session);
     remap_optional(&mut entry.client_version);
     remap_optional(&mut entry.project);

@@ -1,12 +1,16 @@
 //! One source → its entries.
 
+use std::io;
 use std::sync::Arc;
 
 use super::entry::{Entry, remap_symbols};
 use super::parse::{LineParser, ParsedLines};
 use super::title::Title;
 use crate::id::Symbols;
-use crate::input::{Diagnostics, Extent, Kind, OpenSource, Source, Stretch};
+use crate::input::{Chunk, Diagnostics, Extent, Kind, OpenSource, Source, Stretch};
+
+/// No more entries than this are expected of a file; what it has beyond is made room for later.
+const MOST_EXPECTED: usize = 1_000_000;
 
 /// The content of one file.
 #[derive(Debug)]
@@ -34,29 +38,48 @@ pub struct Transcript {
 #[must_use]
 pub fn load(source: &Source) -> Transcript {
     match OpenSource::open(source) {
-        Ok(open) => load_open(open, false),
-        Err(error) => {
-            let mut joined = ParsedLines::default();
-            joined.diagnostics.add(Kind::UnreadableFile, &source.label, 0, error.to_string());
-            finish(joined, Arc::clone(&source.label), source.stem().to_owned(), Extent::default())
-        }
+        Ok(mut open) => load_open(&mut open, 1, false, |_| {}),
+        Err(error) => unreadable(source, &error),
     }
 }
 
-/// Reads an open source as a transcript, with the titles in it where they are wanted.
-pub(crate) fn load_open(mut open: OpenSource, keeps_titles: bool) -> Transcript {
+/// A transcript of nothing, which names the source and what the system says.
+pub(crate) fn unreadable(source: &Source, error: &io::Error) -> Transcript {
+    let mut joined = ParsedLines::default();
+    joined.diagnostics.add(Kind::UnreadableFile, &source.label, 0, error.to_string());
+    finish(joined, Arc::clone(&source.label), source.stem().to_owned(), Extent::default())
+}
+
+/// Reads an open source as a transcript with so many threads, with the titles in it where they are
+/// wanted. `on_entries` is called with the entries in file order, some at a time, when one of the
+/// threads has just read them, and may take of them what it needs.
+pub(crate) fn load_open(
+    open: &mut OpenSource,
+    threads: usize,
+    keeps_titles: bool,
+    mut on_entries: impl FnMut(&mut [Entry]) + Send,
+) -> Transcript {
     let label = Arc::clone(&open.label);
     let mut joined = ParsedLines::default();
-    let extent = open.read(&mut joined, |chunk| {
+    let mut diagnostics = Diagnostics::default();
+    let parse = |chunk: &Chunk| {
         let mut parser = LineParser::new(&label, keeps_titles);
         for (number, line) in chunk.lines() {
             parser.line(line, number);
         }
         parser.finish()
+    };
+    let expected_chunks = open.expected_chunks();
+    let extent = open.read(threads, &mut diagnostics, parse, |part| {
+        joined.expect(part.entries.len(), expected_chunks);
+        let known = joined.entries.len();
+        joined.append(part);
+        on_entries(&mut joined.entries[known..]);
     });
+    joined.diagnostics.absorb(diagnostics);
     reject_foreign(&mut joined, &label);
     let titles = keeps_titles.then(|| std::mem::take(&mut joined.titles));
-    Transcript { titles, ..finish(joined, label, open.stem, extent) }
+    Transcript { titles, ..finish(joined, label, open.stem.clone(), extent) }
 }
 
 fn finish(joined: ParsedLines, label: Arc<str>, stem: String, extent: Extent) -> Transcript {
@@ -76,18 +99,29 @@ impl Stretch for ParsedLines {
     fn diagnostics_mut(&mut self) -> &mut Diagnostics {
         &mut self.diagnostics
     }
+}
 
+impl ParsedLines {
+    /// Makes room for the first stretch and for those after it, so that entries need not be moved
+    /// when there are more. Room that is not used takes no memory.
+    fn expect(&mut self, entries: usize, stretches: usize) {
+        if self.entries.capacity() == 0 && stretches > 1 {
+            let expected = entries.saturating_mul(stretches).min(MOST_EXPECTED);
+            self.entries.reserve_exact(expected);
+        }
+    }
+
+    /// Puts what later lines hold behind these.
     fn append(&mut self, part: Self) {
         self.native += part.native;
         self.objects += part.objects;
         self.titles.extend(part.titles);
         self.diagnostics.absorb(part.diagnostics);
-        if self.entries.is_empty() {
+        let moved = self.symbols.absorb(part.symbols);
+        if self.entries.capacity() == 0 {
             self.entries = part.entries;
-            self.symbols = part.symbols;
             return;
         }
-        let moved = self.symbols.absorb(&part.symbols);
         self.entries.extend(part.entries.into_iter().map(|mut entry| {
             remap_symbols(&mut entry, &moved);
             entry

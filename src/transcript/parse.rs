@@ -15,7 +15,9 @@ use super::sign_reading::signs;
 use super::title::{Title, title};
 use super::wire::{Block, Line, Message, ProgressData, ServerDiagnostics};
 use crate::id::{EntryId, Symbol, Symbols};
-use crate::input::{Content, Diagnostics, Kind, Text, moment, read_usage, replace_lone_surrogates};
+use crate::input::{
+    Content, Diagnostics, Kind, Text, first_value, moment, read_usage, replace_lone_surrogates,
+};
 
 /// The model name of messages that the client made itself.
 pub(crate) const SYNTHETIC_MODEL: &str = "<synthetic>";
@@ -54,12 +56,25 @@ pub(super) struct ParsedLines {
 pub(super) struct LineParser<'a> {
     file: &'a Arc<str>,
     keeps_titles: bool,
+    latest: Latest,
     parsed: ParsedLines,
+}
+
+/// What most lines repeat of the line before.
+#[derive(Default)]
+struct Latest {
+    agent: Option<Symbol>,
+    session: Option<Symbol>,
+    client_version: Option<Symbol>,
+    project: Option<Symbol>,
+    message: Option<Symbol>,
+    request: Option<Symbol>,
+    model: Option<Symbol>,
 }
 
 impl<'a> LineParser<'a> {
     pub(super) fn new(file: &'a Arc<str>, keeps_titles: bool) -> Self {
-        Self { file, keeps_titles, parsed: ParsedLines::default() }
+        Self { file, keeps_titles, latest: Latest::default(), parsed: ParsedLines::default() }
     }
 
     pub(super) fn finish(self) -> ParsedLines {
@@ -88,23 +103,19 @@ impl<'a> LineParser<'a> {
         let mut rest = text;
         let mut is_first = true;
         while rest.starts_with('{') {
-            let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Line<'_>>();
-            match values.next() {
-                Some(Ok(object)) => {
-                    let end = values.byte_offset();
-                    self.object(&object, line);
-                    if self.keeps_titles {
-                        self.parsed.titles.extend(title(&object, &rest[..end]));
-                    }
-                    if !is_first {
-                        self.reject(Kind::JoinedLine, line, "each value of the line is used");
-                    }
-                    is_first = false;
-                    rest = rest[end..].trim_start();
-                }
-                Some(Err(error)) => return self.object_with_error(rest, line, &error),
-                None => return,
+            let (object, end) = match first_value::<Line<'_>>(rest) {
+                Ok(first) => first,
+                Err(error) => return self.object_with_error(rest, line, &error),
+            };
+            self.object(&object, line);
+            if self.keeps_titles {
+                self.parsed.titles.extend(title(&object, &rest[..end]));
             }
+            if !is_first {
+                self.reject(Kind::JoinedLine, line, "each value of the line is used");
+            }
+            is_first = false;
+            rest = rest[end..].trim_start();
         }
         if !rest.is_empty() {
             self.reject_other_value(rest, line);
@@ -192,21 +203,25 @@ impl<'a> LineParser<'a> {
     }
 
     fn entry(&mut self, object: &Line<'_>, line: u64, kind: EntryKind, signs: Signs) -> Entry {
-        let agent = self.symbol(&object.agent_id);
+        let Self { latest, parsed: ParsedLines { symbols, .. }, .. } = self;
+        let agent = repeated(symbols, &object.agent_id, &mut latest.agent);
         let may_be_root = object.is_sidechain.0 && agent.is_none();
+        let id = entry_id(&object.uuid);
+        let is_unusual = |uuid: &&str| id.is_some_and(|id| !id.is_uuid(uuid));
+        let unusual_uuid = object.uuid.as_str().filter(|_| may_be_root).filter(is_unusual);
         Entry {
             line,
-            id: entry_id(&object.uuid),
+            id,
             parent: entry_id(&object.parent_uuid),
             logical_parent: entry_id(&object.logical_parent_uuid),
             timestamp: moment(&object.timestamp),
             is_sidechain: object.is_sidechain.0,
             is_forked: object.forked_from.0.is_some(),
             agent,
-            sidechain_root: if may_be_root { self.symbol(&object.uuid) } else { None },
-            session: self.symbol(&object.session_id),
-            client_version: self.symbol(&object.version),
-            project: self.symbol(&object.cwd),
+            unusual_uuid: unusual_uuid.map(|uuid| symbols.intern(uuid)),
+            session: repeated(symbols, &object.session_id, &mut latest.session),
+            client_version: repeated(symbols, &object.version, &mut latest.client_version),
+            project: repeated(symbols, &object.cwd, &mut latest.project),
             signs,
             kind,
         }
@@ -218,7 +233,7 @@ impl<'a> LineParser<'a> {
     }
 
     fn assistant(&mut self, object: &Line<'_>, line: u64) -> Option<EntryKind> {
-        let message = object.message.0.as_deref()?;
+        let message = object.message.0.as_ref()?;
         if message.model.is(SYNTHETIC_MODEL) {
             return Some(EntryKind::Synthetic { message: self.symbol(&message.id) });
         }
@@ -233,7 +248,11 @@ impl<'a> LineParser<'a> {
     }
 
     fn response(&mut self, message: &Message<'_>, request: &Text<'_>) -> Option<ResponseLine> {
-        let id = self.symbol(&message.id)?;
+        let Self { latest, parsed: ParsedLines { symbols, .. }, .. } = self;
+        let id = repeated(symbols, &message.id, &mut latest.message)?;
+        let request = repeated(symbols, request, &mut latest.request);
+        let model = message.model.as_str().unwrap_or("unknown");
+        let model = symbols.intern_repeated(model, &mut latest.model);
         let blocks = match &message.content {
             Content::Blocks(blocks) => blocks.as_slice(),
             Content::Absent | Content::Text(_) => &[],
@@ -249,21 +268,21 @@ impl<'a> LineParser<'a> {
             |block: &Block<'_>| block.r#type.is("thinking") || block.r#type.is("redacted_thinking");
         Some(ResponseLine {
             message: id,
-            request: self.symbol(request),
-            model: self.parsed.symbols.intern(message.model.as_str().unwrap_or("unknown")),
+            request,
+            model,
             stop: message.stop_reason.as_str().map(|reason| {
                 if reason == "tool_use" { StopReason::ToolUse } else { StopReason::Other }
             }),
             tool_uses,
             has_thinking: blocks.iter().any(is_thinking),
             effort: None,
-            verdict: self.verdict(message.diagnostics.0.as_deref()),
-            usage: read_usage(message.usage.0.as_deref()),
+            verdict: self.verdict(message.diagnostics.0.as_ref()),
+            usage: read_usage(message.usage.0.as_ref()),
         })
     }
 
     fn verdict(&mut self, diagnostics: Option<&ServerDiagnostics<'_>>) -> Option<ServerVerdict> {
-        let reason = diagnostics?.cache_miss_reason.0.as_deref()?;
+        let reason = diagnostics?.cache_miss_reason.0.as_ref()?;
         Some(ServerVerdict { reason: self.symbol(&reason.r#type)? })
     }
 
@@ -286,12 +305,12 @@ impl<'a> LineParser<'a> {
     }
 
     fn progress(&mut self, object: &Line<'_>) -> Option<Box<NestedMessage>> {
-        let data: &ProgressData<'_> = object.data.0.as_deref()?;
+        let data: &ProgressData<'_> = object.data.0.as_ref()?;
         if !data.r#type.is("agent_progress") {
             return None;
         }
-        let nested = data.message.0.as_deref()?;
-        let message = nested.message.0.as_deref();
+        let nested = data.message.0.as_ref()?;
+        let message = nested.message.0.as_ref();
         let content = match nested.r#type.as_str() {
             Some("assistant") => {
                 let message = message.filter(|message| !message.model.is(SYNTHETIC_MODEL))?;
@@ -308,12 +327,18 @@ impl<'a> LineParser<'a> {
     }
 }
 
+/// The symbol of a text that is mostly the one before; of an empty one none.
+fn repeated(symbols: &mut Symbols, text: &Text<'_>, latest: &mut Option<Symbol>) -> Option<Symbol> {
+    let text = text.as_str().filter(|text| !text.is_empty())?;
+    Some(symbols.intern_repeated(text, latest))
+}
+
 fn entry_id(text: &Text<'_>) -> Option<EntryId> {
     text.as_str().map(EntryId::of)
 }
 
 fn user(object: &Line<'_>) -> Option<EntryKind> {
-    user_message(object.message.0.as_deref()?, object).map(EntryKind::User)
+    user_message(object.message.0.as_ref()?, object).map(EntryKind::User)
 }
 
 fn content_replacement(object: &Line<'_>) -> EntryKind {
@@ -322,7 +347,7 @@ fn content_replacement(object: &Line<'_>) -> EntryKind {
             .replacements
             .0
             .iter()
-            .filter_map(|shape| shape.0.as_deref())
+            .filter_map(|shape| shape.0.as_ref())
             .filter_map(|one| Some((entry_id(&one.tool_use_id)?, one.replacement.0)))
             .collect(),
     )

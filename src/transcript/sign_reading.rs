@@ -5,11 +5,11 @@ use serde_json::value::RawValue;
 use super::parse::SYNTHETIC_MODEL;
 use super::sign::{Sign, Signs, signs_of_text};
 use super::wire::{Attachment, InnerBlock, Line, Message};
-use crate::input::{Content, List, Shape};
+use crate::input::{Content, List, Shape, only_value};
 
 /// What a line shows besides its content; an attachment is read for itself.
 pub(super) fn signs(object: &Line<'_>) -> Signs {
-    let message = object.message.0.as_deref();
+    let message = object.message.0.as_ref();
     match (object.r#type.as_str(), object.subtype.as_str()) {
         (Some("user"), _) => message.map_or_else(Signs::new, |message| message_signs(message)),
         (Some("assistant"), _) if message.is_some_and(|one| one.model.is(SYNTHETIC_MODEL)) => {
@@ -48,8 +48,7 @@ fn result_signs(content: &RawValue) -> Signs {
     if !content.get().starts_with('[') {
         return Signs::new();
     }
-    let blocks: List<Shape<InnerBlock<'_>>> =
-        serde_json::from_str(content.get()).unwrap_or_default();
+    let blocks: List<Shape<InnerBlock<'_>>> = only_value(content.get()).unwrap_or_default();
     let kinds = blocks.0.iter().filter_map(|block| block.0.as_ref()?.r#type.as_str());
     kinds
         .filter_map(|kind| match kind {

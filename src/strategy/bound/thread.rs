@@ -94,8 +94,8 @@ fn shared_prefixes(trace: &PromptTrace, thread_of: &[usize], count: usize) -> Ve
     let mut shared = Vec::with_capacity(trace.prompts.len());
     for (prompt, thread) in trace.prompts.iter().zip(thread_of) {
         let own = Sender::Thread(*thread);
-        let is_sent = |node: NodeId| senders[node.0] != Sender::Nobody;
-        let is_others = |node: NodeId| is_sent(node) && senders[node.0] != own;
+        let is_sent = |node: NodeId| senders[node.index()] != Sender::Nobody;
+        let is_others = |node: NodeId| is_sent(node) && senders[node.index()] != own;
         let sent = trace.last_on_the_way(prompt.node, is_sent);
         let before = latest[*thread].replace(prompt.node);
         let followed = before.and_then(|before| trace.common(before, prompt.node));
@@ -104,9 +104,9 @@ fn shared_prefixes(trace: &PromptTrace, thread_of: &[usize], count: usize) -> Ve
         shared.push(if is_followed { others() } else { sent });
         // Whoever sent a node sent all before it, so the walk ends where nothing changes.
         for node in trace.path(prompt.node) {
-            senders[node.0] = match senders[node.0] {
+            senders[node.index()] = match senders[node.index()] {
                 Sender::Nobody => own,
-                Sender::Thread(_) if senders[node.0] != own => Sender::Several,
+                Sender::Thread(_) if senders[node.index()] != own => Sender::Several,
                 Sender::Thread(_) | Sender::Several => break,
             };
         }
@@ -135,7 +135,7 @@ fn set_ends(trace: &PromptTrace, markable: &[Option<NodeId>], thread: &mut Threa
         }
         let nearest = partings.len().saturating_sub(MOST_ENDS);
         let ends = partings[nearest..].iter().chain([&own]);
-        request.ends = ends.filter_map(|node| markable[node.0]).collect();
+        request.ends = ends.filter_map(|node| markable[node.index()]).collect();
         request.ends.dedup();
         next = Some(own);
     }

@@ -1,0 +1,159 @@
+//! Large and awkward files: read by any number of threads, within fixed memory, and while they
+//! change.
+
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::common::{cachesim, count, ledger, run, shared, stdout, text};
+
+/// A session of so many requests, 60 kB for each ten of them, in which the prompt of each request
+/// says which one it is.
+fn session(requests: usize) -> String {
+    let result = r#"fn main() { println!(\"x\"); }\n"#.repeat(90);
+    let mut parent = "null".to_owned();
+    let mut lines = String::new();
+    for number in 0..requests {
+        let at = time_of(number);
+        let read = 20_000 + 10 * number;
+        writeln!(
+            lines,
+            r#"{{"type":"user","uuid":"u{number}","parentUuid":{parent},"sessionId":"s","timestamp":"{at}.000Z","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{number}","content":"{result}"}}]}},"toolUseResult":"{result}"}}
+{{"type":"assistant","uuid":"a{number}","parentUuid":"u{number}","sessionId":"s","timestamp":"{at}.900Z","requestId":"r{number}","message":{{"id":"m{number}","model":"claude-opus-5","stop_reason":"tool_use","content":[],"usage":{{"input_tokens":2,"cache_read_input_tokens":{read},"cache_creation_input_tokens":10,"output_tokens":90}}}}}}"#
+        )
+        .expect("a string takes everything");
+        parent = format!("\"a{number}\"");
+    }
+    lines
+}
+
+/// A moment 20 seconds after that of the request before.
+fn time_of(number: usize) -> String {
+    let seconds = number * 20;
+    let (day, hour) = (1 + seconds / 86_400, seconds / 3_600 % 24);
+    format!("2026-08-{day:02}T{hour:02}:{:02}:{:02}", seconds / 60 % 60, seconds % 60)
+}
+
+#[test]
+fn a_large_file_is_the_same_to_any_number_of_threads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("large.jsonl");
+    // Beyond the size from which all threads read one file, and with a line that is torn in the
+    // middle, whose number must not depend on who read it.
+    let torn = "{\"type\":\"user\",\"uuid\":\n";
+    let text = session(3_000);
+    let middle = text[text.len() / 2..].find('\n').expect("a line") + text.len() / 2 + 1;
+    fs::write(&path, format!("{}{torn}{}", &text[..middle], &text[middle..])).expect("a file");
+    assert!(fs::metadata(&path).expect("a file").len() > 12_000_000);
+    let torn_line = text[..middle].lines().count() + 1;
+
+    let name = path.to_str().expect("a plain path");
+    let printed = |jobs| {
+        let output = run(&["analyze", name, "--format", "jsonl", "--verbose", "--jobs", jobs]);
+        assert!(output.status.success());
+        (output.stdout, crate::common::text(&output.stderr))
+    };
+    let (rows, damage) = printed("1");
+    assert!(damage.contains(&format!("large.jsonl:{torn_line}:")), "{damage}");
+    for jobs in ["2", "8"] {
+        assert_eq!((rows.clone(), damage.clone()), printed(jobs), "{jobs} threads");
+    }
+
+    let billed = ledger(&path, &["--strategy", "billed"]);
+    assert_eq!(billed.len(), 3_000);
+    for (number, row) in billed.iter().enumerate() {
+        assert_eq!(row["request_id"], format!("r{number}"));
+        assert_eq!(count(row, "cache_read_input_tokens"), 20_000 + 10 * number as u64);
+    }
+}
+
+#[test]
+fn real_sessions_are_the_same_to_any_number_of_threads() {
+    let Some(corpus) = shared("corpus") else { return };
+    let corpus = corpus.to_str().expect("a plain path");
+    for format in ["jsonl", "json", "csv"] {
+        let printed = |jobs| stdout(&["analyze", corpus, "--format", format, "-q", "--jobs", jobs]);
+        let once = printed("1");
+        assert!(once.len() > 10_000);
+        for jobs in ["2", "8"] {
+            assert!(once == printed(jobs), "{format} with {jobs} threads");
+        }
+    }
+}
+
+/// A line of 500 MB without an end. The file has no blocks on disk.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_endless_line_is_refused_within_fixed_memory() {
+    const LENGTH: u64 = 500_000_000;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("endless.jsonl");
+    File::create(&path).expect("a file").set_len(LENGTH).expect("a sparse file");
+    // Address space, of which threads and the program itself take a part.
+    let limited = "ulimit -v 450000; exec \"$0\" analyze \"$1\" --jobs 2";
+    let output = std::process::Command::new("sh")
+        .args(["-c", limited, env!("CARGO_BIN_EXE_cachesim"), path.to_str().expect("plain")])
+        .env_clear()
+        .env("CACHESIM_NO_CONFIG", "1")
+        .output()
+        .expect("a shell");
+    let said = text(&output.stderr);
+    assert!(said.contains(&format!("endless.jsonl:1: too_long: {LENGTH} bytes")), "{said}");
+    assert_eq!(output.status.code(), Some(3), "{said}");
+}
+
+/// What a file held for sure is there, and nothing is that was never in it.
+fn requests_while(path: &Path, mut change: impl FnMut(&mut File)) -> u64 {
+    let name = path.to_str().expect("a plain path");
+    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_cachesim"));
+    let mut program = program
+        .args(["analyze", name, "--format", "json", "-q", "--jobs", "2"])
+        .env_clear()
+        .env("CACHESIM_NO_CONFIG", "1")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut file = OpenOptions::new().append(true).open(path).expect("the file");
+    while program.try_wait().expect("a child").is_none() {
+        change(&mut file);
+    }
+    let output = program.wait_with_output().expect("the program ends");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    report["inputs"]["requests"].as_u64().expect("a count")
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_read_gives_what_was_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("changing.jsonl");
+    let (kept, all) = (500, 2_500);
+    let text = session(all);
+    let length_of_kept = session(kept).len();
+
+    fs::write(&path, &text[..length_of_kept]).expect("a file");
+    let rest = &text[length_of_kept..];
+    let mut appended = 0;
+    let grown = requests_while(&path, |file| {
+        let end = (appended + 50_000).min(rest.len());
+        file.write_all(&rest.as_bytes()[appended..end]).expect("room");
+        appended = end;
+    });
+    assert!((kept as u64..=all as u64).contains(&grown), "{grown}");
+
+    fs::write(&path, &text).expect("a file");
+    let shrunk = requests_while(&path, |file| {
+        file.set_len(length_of_kept as u64).expect("a shorter file");
+    });
+    assert!((kept as u64..=all as u64).contains(&shrunk), "{shrunk}");
+    // What is read when nothing changes any more.
+    let name = path.to_str().expect("a plain path");
+    let again = cachesim().args(["analyze", name, "--format", "json", "-q"]).output();
+    let again: Value = serde_json::from_slice(&again.expect("it runs").stdout).expect("a report");
+    assert_eq!(again["inputs"]["requests"], kept);
+}
