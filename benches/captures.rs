@@ -33,7 +33,7 @@ fn push(trace: &mut PromptTrace, parent: Option<NodeId>, level: Level) -> NodeId
         is_markable: true,
         session: None,
     });
-    NodeId(trace.nodes.len() - 1)
+    NodeId::at(trace.nodes.len() - 1)
 }
 
 fn add_marker(trace: &mut PromptTrace, node: NodeId) {

@@ -1,14 +1,18 @@
 //! How long each stage takes on a synthetic session of a few megabytes. Whole commands on large
-//! trees are timed by `benches/commands.sh`.
+//! trees are timed by `benches/against_peers.py`.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
+use std::io::sink;
 
 use cachesim::cache::{Markers, simulate};
 use cachesim::conversation::{History, build, join};
-use cachesim::input::Source;
+use cachesim::input::{Source, read_lines};
+use cachesim::ledger::{Ledger, Selection};
+use cachesim::pricing::PriceTable;
 use cachesim::prompt::{self, SharedPrefix};
-use cachesim::strategy::Assumptions;
+use cachesim::report::write_report;
+use cachesim::strategy::{ALL, Assumptions, DEFAULT, Strategy};
 use cachesim::transcript::load;
 use cachesim::ttl::{TierTtl, Ttl, TtlPlan};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -52,7 +56,14 @@ fn stages(criterion: &mut Criterion) {
     let source = Source::in_memory("s.jsonl", &bytes);
     let mut group = criterion.benchmark_group("stages");
     group.throughput(Throughput::Bytes(bytes.len() as u64));
-    group.bench_function("load", |bencher| bencher.iter(|| black_box(load(&source))));
+    group.bench_function("split", |bencher| {
+        bencher.iter(|| {
+            let mut bytes = 0;
+            read_lines(&source, |_, line| bytes += line.len()).expect("bytes in memory");
+            black_box(bytes)
+        });
+    });
+    group.bench_function("parse", |bencher| bencher.iter(|| black_box(load(&source))));
     group.bench_function("chain", |bencher| {
         bencher.iter_with_setup(|| load(&source), |transcript| black_box(build(transcript)));
     });
@@ -68,6 +79,15 @@ fn stages(criterion: &mut Criterion) {
     let policy = Assumptions::default().policy(Markers::Fixed(five_minutes));
     group.bench_function("simulate", |bencher| {
         bencher.iter(|| black_box(simulate(&trace, &policy)));
+    });
+    let prices = PriceTable::built_in();
+    let assumptions = Assumptions::default();
+    let is_default = |strategy: &&Strategy| DEFAULT.contains(&strategy.name.as_ref());
+    let strategies: Vec<Strategy> = ALL.iter().filter(is_default).cloned().collect();
+    let ledger = Ledger::new(&history, &steps, &trace, &prices, &strategies, &assumptions);
+    let selection = Selection::new(&history, None, None);
+    group.bench_function("report", |bencher| {
+        bencher.iter(|| write_report(&ledger, &selection, None, &mut sink()).expect("a sink"));
     });
     group.finish();
 }
