@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::between::Interruptions;
 use super::file::{FileConversation, FileResponse};
 use super::history::{History, InputFile};
+use super::origin::Places;
 use crate::id::{EntryId, Symbol, Symbols};
 use crate::transcript::Title;
 
@@ -14,6 +15,8 @@ use crate::transcript::Title;
 pub(super) struct Files {
     /// The responses, one file after the other.
     pub(super) responses: Vec<FileResponse>,
+    /// Where each of them stands.
+    pub(super) places: Places,
     /// The response at or before each entry, by its place among all, and what lies between.
     pub(super) index: Vec<(EntryId, u32, Interruptions)>,
     /// Messages that have lines of their own but are no requests.
@@ -32,9 +35,10 @@ impl Files {
         move_symbols(&mut file, &mut self.history.symbols);
         let first = self.responses.len();
         let number = self.history.files.len();
-        for response in &mut file.responses {
+        for (place, response) in (first..).zip(&mut file.responses) {
             response.file = number;
             response.predecessor = response.predecessor.map(|predecessor| first + predecessor);
+            self.places.add(response.key, place);
         }
         put_behind(&mut self.responses, file.responses);
         let first = u32::try_from(first).expect("fewer than 2^32 responses");

@@ -1,15 +1,17 @@
 //! The conversations of all files → one history in which every request stands once.
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::between::Interruptions;
 use super::file::{FileConversation, FileResponse};
 use super::files::Files;
-use super::history::{History, Request, RequestIndex};
+use super::history::{History, InputFile, Request, RequestIndex};
 use super::origin::{Copies, find_copies};
 use super::titles::session_titles;
 use crate::id::EntryId;
-use crate::input::{Kind, UsageProblem};
+use crate::input::{Diagnostics, Kind, UsageProblem};
+use crate::units::Millis;
 
 /// Joins the conversations of all files.
 #[must_use]
@@ -25,7 +27,9 @@ impl Files {
     /// The history that the files make together.
     pub(super) fn join(mut self) -> History {
         let mut history = std::mem::take(&mut self.history);
-        let copies = find_copies(&self.responses, &self.other_messages, history.files.len());
+        let places = std::mem::take(&mut self.places);
+        let copies =
+            find_copies(&self.responses, places, &self.other_messages, history.files.len());
         history.duplicates = copies.duplicates;
         history.titles = session_titles(&self, &copies, &mut history.symbols);
         for &replay in &copies.replays {
@@ -38,10 +42,9 @@ impl Files {
         let continued = self.continued_responses();
         // What was large is given back before the requests are made.
         self.index = Vec::new();
-        let placed =
-            Placer { responses: &self.responses, copies: &copies, continued }.place(&mut history);
-        drop(self);
-        sort_by_time(&mut history, placed);
+        let responses = self.responses;
+        let placer = Placer { responses: &responses, copies: &copies, continued };
+        history.requests = placer.requests(&mut history.diagnostics, &history.files);
         history
     }
 
@@ -71,15 +74,14 @@ struct Continued {
     interruptions: Interruptions,
 }
 
-/// A request before it has its final position.
+/// A response that is a request.
 struct Placed {
-    request: Request,
-    /// The response before it, by its place among all.
-    predecessor: Option<usize>,
-    /// Its own place among all responses.
+    /// Its place among all responses.
     place: usize,
-    /// Which of the requests it is in the order of the files.
-    number: usize,
+    /// When it was sent.
+    start: Millis,
+    /// The one before it, by its place among those placed.
+    predecessor: Option<usize>,
 }
 
 struct Placer<'a> {
@@ -89,122 +91,126 @@ struct Placer<'a> {
 }
 
 impl Placer<'_> {
-    fn place(&self, history: &mut History) -> Vec<Placed> {
-        let mut placed = Vec::with_capacity(self.responses.len());
+    /// The requests in the order in which they were sent; what is none is named.
+    fn requests(&self, diagnostics: &mut Diagnostics, files: &[InputFile]) -> Vec<Request> {
+        let mut placed = self.place(diagnostics, files);
+        let depths = move_starts_up(&mut placed);
+        let key = |number: usize| {
+            let Placed { start, place, .. } = placed[number];
+            (start, depths[number], self.responses[place].lines.first_timestamp, place)
+        };
+        let mut order: Vec<_> = (0..placed.len()).map(|number| (key(number), number)).collect();
+        order.sort();
+        let mut position_of = vec![0; placed.len()];
+        for (position, (_, number)) in order.iter().enumerate() {
+            position_of[*number] = position;
+        }
+        let request = |(position, (_, number)): (usize, &(_, usize))| {
+            let before = placed[*number].predecessor.map(|before| position_of[before]);
+            let predecessor = before.filter(|before| *before < position).map(RequestIndex);
+            self.request(&placed[*number], predecessor)
+        };
+        order.par_iter().enumerate().map(request).collect()
+    }
+
+    /// The responses that are requests, in the order of the files.
+    fn place(&self, diagnostics: &mut Diagnostics, files: &[InputFile]) -> Vec<Placed> {
+        let mut placed: Vec<Placed> = Vec::with_capacity(self.responses.len());
         for (place, response) in self.responses.iter().enumerate() {
             if !self.copies.is_origin(place) {
                 continue;
             }
-            match request_of(response) {
-                Ok(mut request) => {
-                    let elsewhere = self.continued_elsewhere(response);
-                    match elsewhere {
-                        Some(continued) => request.between.goes_on_from(continued.interruptions),
-                        None => request.between.has_hole |= response.has_gap,
-                    }
-                    let before = elsewhere.map(|continued| continued.place);
-                    let before = before.or(response.predecessor);
-                    let predecessor = before.map(|before| self.copies.origin_of(before));
-                    let number = placed.len();
-                    placed.push(Placed { request, predecessor, place, number });
-                }
+            match start_of(response) {
+                Ok(start) => placed.push(Placed { place, start, predecessor: None }),
                 Err((kind, detail)) => {
-                    let label = &history.files[response.file].label;
-                    history.diagnostics.add(kind, label, response.lines.first_line, detail);
+                    let label = &files[response.file].label;
+                    diagnostics.add(kind, label, response.lines.first_line, detail);
                 }
             }
         }
+        for number in 0..placed.len() {
+            placed[number].predecessor = self.predecessor(&placed, number);
+        }
         placed
+    }
+
+    /// The one before another, by its place in the list.
+    fn predecessor(&self, placed: &[Placed], number: usize) -> Option<usize> {
+        let response = &self.responses[placed[number].place];
+        let elsewhere = self.continued_elsewhere(response).map(|continued| continued.place);
+        let place = self.copies.origin_of(elsewhere.or(response.predecessor)?);
+        // Nearly always the request before.
+        let neighbour = number.checked_sub(1).filter(|before| placed[*before].place == place);
+        neighbour.or_else(|| placed.binary_search_by_key(&place, |one| one.place).ok())
     }
 
     /// The response of another file that this one goes on from.
     fn continued_elsewhere(&self, response: &FileResponse) -> Option<Continued> {
         response.continues.and_then(|entry| self.continued.get(&entry)).copied()
     }
+
+    fn request(&self, placed: &Placed, predecessor: Option<RequestIndex>) -> Request {
+        let response = &self.responses[placed.place];
+        let mut between = response.between;
+        match self.continued_elsewhere(response) {
+            Some(continued) => between.goes_on_from(continued.interruptions),
+            None => between.has_hole |= response.has_gap,
+        }
+        let lines = &response.lines;
+        Request {
+            message: Some(lines.message),
+            request: lines.request,
+            model: lines.model,
+            session: response.session.expect("`move_symbols` names every session"),
+            agent: response.agent,
+            client_version: response.client_version,
+            project: response.project,
+            file: response.file,
+            line: lines.first_line,
+            start: placed.start,
+            answered: lines.first_timestamp,
+            finished: lines.last_timestamp.unwrap_or(placed.start).max(placed.start),
+            usage: lines.usage.clone().ok(),
+            output_is_lower_bound: lines.output_is_lower_bound(),
+            ends_turn: lines.ends_turn(),
+            has_thinking: lines.has_thinking,
+            effort: lines.effort,
+            agent_setting: response.agent_setting,
+            verdict: lines.verdict,
+            predecessor,
+            between,
+            recovered_results: response.recovered_results,
+            is_live: response.is_live,
+        }
+    }
 }
 
-fn request_of(response: &FileResponse) -> Result<Request, (Kind, &'static str)> {
+/// When a request was sent; an error where a response is none.
+fn start_of(response: &FileResponse) -> Result<Millis, (Kind, &'static str)> {
     let lines = &response.lines;
-    let usage = lines.usage.clone().map_err(|problem| match problem {
-        UsageProblem::Missing => (Kind::MissingUsage, "the response is left out"),
-        UsageProblem::Invalid => (Kind::InvalidUsage, "the response is left out"),
-        UsageProblem::WithoutCacheCounters => (
-            Kind::UsageWithoutCacheCounters,
-            "what it read from cache is unknown; the response is left out",
-        ),
-    })?;
-    let answered = lines.first_timestamp;
-    let sent = match (response.between.newest_user_entry, answered) {
+    if let Err(problem) = lines.usage {
+        return Err(match problem {
+            UsageProblem::Missing => (Kind::MissingUsage, "the response is left out"),
+            UsageProblem::Invalid => (Kind::InvalidUsage, "the response is left out"),
+            UsageProblem::WithoutCacheCounters => (
+                Kind::UsageWithoutCacheCounters,
+                "what it read from cache is unknown; the response is left out",
+            ),
+        });
+    }
+    let sent = match (response.between.newest_user_entry, lines.first_timestamp) {
         (Some(sent), Some(answered)) => Some(sent.min(answered)),
         (one, None) | (None, one) => one,
     };
-    let start = sent.ok_or((Kind::MissingTimestamp, "no line of it has a time; it is left out"))?;
-    let session = response.session.expect("`move_symbols` names every session");
-    Ok(Request {
-        message: Some(lines.message),
-        request: lines.request,
-        model: lines.model,
-        session,
-        agent: response.agent,
-        client_version: response.client_version,
-        project: response.project,
-        file: response.file,
-        line: lines.first_line,
-        start,
-        answered,
-        finished: lines.last_timestamp.unwrap_or(start).max(start),
-        usage: Some(usage),
-        output_is_lower_bound: lines.output_is_lower_bound(),
-        ends_turn: lines.ends_turn(),
-        has_thinking: lines.has_thinking,
-        effort: lines.effort,
-        agent_setting: response.agent_setting,
-        verdict: lines.verdict,
-        predecessor: None,
-        between: response.between,
-        recovered_results: response.recovered_results,
-        is_live: response.is_live,
-    })
-}
-
-/// Puts the requests in the order in which they were sent.
-///
-/// A request cannot have been sent before its predecessor, whatever a clock that was set back
-/// says; its start is moved up to that one's.
-fn sort_by_time(history: &mut History, mut placed: Vec<Placed>) {
-    let predecessors = predecessors(&placed);
-    let depths = move_starts_up(&mut placed, &predecessors);
-    placed.sort_by_cached_key(|one| {
-        (one.request.start, depths[one.number], one.request.answered, one.place)
-    });
-    let mut position_of = vec![0; placed.len()];
-    for (position, one) in placed.iter().enumerate() {
-        position_of[one.number] = position;
-    }
-    for (position, one) in placed.iter_mut().enumerate() {
-        let before = predecessors[one.number].map(|before| RequestIndex(position_of[before]));
-        one.request.predecessor = before.filter(|before| before.0 < position);
-    }
-    history.requests = placed.into_iter().map(|one| one.request).collect();
-    // They took over the room of what was larger.
-    history.requests.shrink_to_fit();
-}
-
-/// The predecessor of each request, by its place in the list. Requests are in the order of their
-/// files and places there.
-fn predecessors(placed: &[Placed]) -> Vec<Option<usize>> {
-    let position = |place| placed.binary_search_by_key(&place, |one| one.place).ok();
-    let before = |index: usize, place| {
-        // Nearly always the request before.
-        let neighbour = index.checked_sub(1).filter(|before| placed[*before].place == place);
-        neighbour.or_else(|| position(place))
-    };
-    placed.iter().enumerate().map(|(index, one)| before(index, one.predecessor?)).collect()
+    sent.ok_or((Kind::MissingTimestamp, "no line of it has a time; it is left out"))
 }
 
 /// Makes starts ascend along every chain and returns each request's distance from its chain's
 /// beginning.
-fn move_starts_up(placed: &mut [Placed], predecessors: &[Option<usize>]) -> Vec<u32> {
+///
+/// A request cannot have been sent before its predecessor, whatever a clock that was set back
+/// says; its start is moved up to that one's.
+fn move_starts_up(placed: &mut [Placed]) -> Vec<u32> {
     let mut depths: Vec<Option<u32>> = vec![None; placed.len()];
     let mut path = Vec::new();
     for start in 0..placed.len() {
@@ -214,16 +220,13 @@ fn move_starts_up(placed: &mut [Placed], predecessors: &[Option<usize>]) -> Vec<
             // end it here.
             depths[index] = Some(0);
             path.push(index);
-            here = predecessors[index];
+            here = placed[index].predecessor;
         }
         while let Some(index) = path.pop() {
-            let before = predecessors[index].filter(|before| depths[*before].is_some());
+            let before = placed[index].predecessor.filter(|before| depths[*before].is_some());
             if let Some(before) = before {
                 depths[index] = Some(depths[before].unwrap_or(0) + 1);
-                let earliest = placed[before].request.start;
-                let request = &mut placed[index].request;
-                request.start = request.start.max(earliest);
-                request.finished = request.finished.max(request.start);
+                placed[index].start = placed[index].start.max(placed[before].start);
             }
         }
     }

@@ -5,8 +5,9 @@
 //! requests (those that no other file has) start first. A file without own requests was copied as
 //! a whole and comes before the others.
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
 
 use super::file::FileResponse;
 use super::response::ResponseKey;
@@ -16,8 +17,42 @@ use crate::units::Millis;
 /// A response, by its place among those of all files.
 type Place = usize;
 
-/// Where each response stands: nearly all stand in one place.
-type Places = FxHashMap<ResponseKey, SmallVec<[Place; 1]>>;
+/// Where each response stands.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    /// The first place of each, in 32 bits, as there is one for every response.
+    first: FxHashMap<ResponseKey, u32>,
+    /// All places of those that stand in several.
+    several: FxHashMap<ResponseKey, Vec<Place>>,
+}
+
+impl Places {
+    /// Adds a place behind those before.
+    ///
+    /// # Panics
+    /// Never in practice: there would need to be 2³² responses.
+    pub(super) fn add(&mut self, key: ResponseKey, place: Place) {
+        match self.first.entry(key) {
+            Entry::Vacant(first) => {
+                first.insert(u32::try_from(place).expect("fewer than 2^32 responses"));
+            }
+            Entry::Occupied(first) => {
+                let places = self.several.entry(key);
+                places.or_insert_with(|| vec![*first.get() as usize]).push(place);
+            }
+        }
+    }
+
+    /// The places of those that stand in several without what was dropped.
+    fn shared(self, copies: &Copies) -> FxHashMap<ResponseKey, Vec<Place>> {
+        let mut shared = self.several;
+        shared.retain(|_, places| {
+            places.retain(|place| copies.is_origin(*place));
+            places.len() > 1
+        });
+        shared
+    }
+}
 
 /// Where each response counts.
 #[derive(Debug, Default)]
@@ -46,21 +81,15 @@ impl Copies {
 /// but are no requests.
 pub(super) fn find_copies(
     responses: &[FileResponse],
+    places: Places,
     other_messages: &[Symbol],
     files: usize,
 ) -> Copies {
     let mut copies = Copies::default();
     drop_nested_copies(responses, other_messages, &mut copies);
-    let mut by_key = Places::default();
-    by_key.reserve(responses.len());
-    for (place, response) in responses.iter().enumerate() {
-        if copies.is_origin(place) {
-            by_key.entry(response.key).or_default().push(place);
-        }
-    }
-    by_key.retain(|_, places| places.len() > 1);
+    let shared = places.shared(&copies);
     drop_replays(responses, &mut copies);
-    drop_later_copies(responses, &by_key, files, &mut copies);
+    drop_later_copies(responses, &shared, files, &mut copies);
     copies
 }
 
@@ -137,7 +166,7 @@ fn main_messages(
 /// Of responses that stand in several places, all but one are copies.
 fn drop_later_copies(
     responses: &[FileResponse],
-    shared: &Places,
+    shared: &FxHashMap<ResponseKey, Vec<Place>>,
     files: usize,
     copies: &mut Copies,
 ) {
@@ -163,7 +192,7 @@ fn drop_later_copies(
 /// When each file's own requests begin; `None`, which comes first, where it has none.
 fn first_own_times(
     responses: &[FileResponse],
-    shared: &Places,
+    shared: &FxHashMap<ResponseKey, Vec<Place>>,
     files: usize,
 ) -> Vec<Option<Millis>> {
     let mut first: Vec<Option<Millis>> = vec![None; files];

@@ -1,9 +1,7 @@
 //! Sources → history, on all cores.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
-
-use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::file::{FileConversation, build, build_gathered};
 use super::files::Files;
@@ -11,7 +9,7 @@ use super::gathered::Gathered;
 use super::history::History;
 use crate::capture::{CaptureOptions, Captures, load_bundles, load_captures};
 use crate::harness::Harness;
-use crate::input::{Chunk, Discovered, Format, Location, OpenSource, Source};
+use crate::input::{Chunk, Discovered, Format, InOrder, Location, OpenSource, Source};
 use crate::transcript::{load_open, unreadable};
 
 /// Files up to this size are read by one thread each.
@@ -19,10 +17,6 @@ const SMALL_FILE: u64 = 8 * 1024 * 1024;
 
 /// How sources are read.
 pub type ReadOptions = CaptureOptions;
-
-/// So many files are read before what they hold is put together: enough for all threads, and few
-/// enough that what they were read into, which the next ones use again, is no large part of memory.
-const BATCH: usize = 256;
 
 /// What a file holds.
 enum Content {
@@ -35,42 +29,69 @@ enum Content {
 
 /// Reads every source and joins what they hold.
 ///
-/// Large files are read one after another, each by all threads; small ones side by side. Either
-/// way the result is that of reading them in order. `on_file` is called with the size of each file
-/// that is done.
+/// The result is that of reading them in order, whatever the number of threads. `on_file` is called
+/// with the size of each file that is done.
 pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) + Sync) -> History {
+    let Discovered { sources, mut diagnostics } = discovered;
     let all_threads = rayon::current_num_threads();
-    let read_one = |source: &Source, threads: usize, buffer: &mut Chunk| {
-        let content = read_source(source, threads, buffer, options);
-        on_file(source.size);
-        content
-    };
-    let sources = &discovered.sources;
-    let large = largest_undivided(sources, all_threads);
     let mut together = Together {
         files: Files::default(),
         captures: Vec::new(),
         harness: Harness::with_global_scope(options.global_scope),
         options,
     };
-    // While a batch is read, what the one before holds is put together.
-    let mut before: Vec<(&Source, Content)> = Vec::new();
-    for batch in sources.chunks(BATCH) {
-        let (contents, ()) = rayon::join(
-            || read_batch(batch, large, &read_one),
-            || together.add(std::mem::take(&mut before)),
-        );
-        before = batch.iter().zip(contents).collect();
-    }
-    together.add(before);
+    let in_order = InOrder::new(|(source, content)| together.add(source, content));
+    let read_one = |number: usize, threads: usize, buffer: &mut Chunk| {
+        let source = &sources[number];
+        let content = read_source(source, threads, buffer, options);
+        on_file(source.size);
+        in_order.add(number, (source, content));
+    };
+    let Turns { divided, undivided } = Turns::of(&sources, all_threads);
+    divided.iter().for_each(|number| read_one(*number, all_threads, &mut Chunk::default()));
+    let next = AtomicUsize::new(0);
+    rayon::scope(|scope| {
+        for _ in 0..all_threads {
+            scope.spawn(|_| {
+                let mut buffer = Chunk::default();
+                while let Some(number) = undivided.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    read_one(*number, 1, &mut buffer);
+                }
+            });
+        }
+    });
+    in_order.finish();
     let Together { files, captures, .. } = together;
     let mut history = files.join();
     history.captured.counting = options.counting;
     history.add_captures(captures);
-    let mut diagnostics = discovered.diagnostics;
     diagnostics.absorb(std::mem::take(&mut history.diagnostics));
     history.diagnostics = diagnostics;
     history
+}
+
+/// In which order files are read, by their places among the sources.
+struct Turns {
+    /// Large ones: one after another, each by all threads.
+    divided: Vec<usize>,
+    /// The others, each by one thread: whichever is free takes the next.
+    undivided: Vec<usize>,
+}
+
+impl Turns {
+    /// Where a file is a small part of what each thread reads anyway, sharing it out would only
+    /// make its lines be joined. A larger one is read early, so that no thread has it still to read
+    /// when the others are done.
+    fn of(sources: &[Source], threads: usize) -> Self {
+        let all: u64 = sources.iter().map(|source| source.size).sum();
+        let share = all / threads.max(1) as u64;
+        let is_divided = |number: &usize| sources[*number].size > SMALL_FILE.max(share / 4);
+        let is_early = |number: &usize| sources[*number].size > share / 32;
+        let (divided, mut undivided): (Vec<usize>, Vec<usize>) =
+            (0..sources.len()).partition(is_divided);
+        undivided.sort_by_key(|number| !is_early(number));
+        Self { divided, undivided }
+    }
 }
 
 /// What the files so far hold.
@@ -83,14 +104,12 @@ struct Together {
 }
 
 impl Together {
-    /// Adds the next files.
-    fn add(&mut self, contents: Vec<(&Source, Content)>) {
-        for (source, content) in contents {
-            match content {
-                Content::Transcript(conversation) => self.files.add(*conversation),
-                Content::Captures(file) => self.captures.push(*file),
-                Content::Bundles(open) => self.add_bundles(source, open.map(|open| *open)),
-            }
+    /// Adds the next file.
+    fn add(&mut self, source: &Source, content: Content) {
+        match content {
+            Content::Transcript(conversation) => self.files.add(*conversation),
+            Content::Captures(file) => self.captures.push(*file),
+            Content::Bundles(open) => self.add_bundles(source, open.map(|open| *open)),
         }
     }
 
@@ -99,33 +118,6 @@ impl Together {
             self.captures.push(load_bundles(&mut open, &mut self.harness, self.options));
         }
     }
-}
-
-/// What each of some files holds, in their order.
-fn read_batch(
-    batch: &[Source],
-    largest_undivided: u64,
-    read_one: &(impl Fn(&Source, usize, &mut Chunk) -> Content + Sync),
-) -> Vec<Content> {
-    let is_large = |source: &Source| source.size > largest_undivided;
-    let all_threads = rayon::current_num_threads();
-    let mut large: VecDeque<Content> = batch
-        .iter()
-        .filter(|source| is_large(source))
-        .map(|source| read_one(source, all_threads, &mut Chunk::default()))
-        .collect();
-    let small = batch.par_iter().map_init(Chunk::default, |buffer, source| {
-        (!is_large(source)).then(|| read_one(source, 1, buffer))
-    });
-    let small: Vec<Option<Content>> = small.collect();
-    small.into_iter().filter_map(|content| content.or_else(|| large.pop_front())).collect()
-}
-
-/// Files of more bytes than this are read by all threads. Where a file is a small part of what each
-/// thread reads anyway, sharing it out would only make its lines be joined.
-fn largest_undivided(sources: &[Source], threads: usize) -> u64 {
-    let all: u64 = sources.iter().map(|source| source.size).sum();
-    SMALL_FILE.max(all / (4 * threads.max(1)) as u64)
 }
 
 fn read_source(

@@ -4,6 +4,7 @@
 mod diagnostics;
 mod discover;
 mod format;
+mod in_order;
 mod lenient;
 mod lines;
 mod moment;
@@ -16,6 +17,7 @@ mod usage;
 pub use diagnostics::{Diagnostic, Diagnostics, Kind};
 pub use discover::{Discovered, discover};
 pub(crate) use format::Format;
+pub(crate) use in_order::InOrder;
 pub(crate) use lenient::{Content, Count, Flag, JsonLength, List, Listed, Number, Shape, Text};
 pub(crate) use lines::{CHUNK, Chunk, LONGEST_LINE};
 pub(crate) use moment::moment;

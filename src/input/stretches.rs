@@ -1,12 +1,12 @@
 //! The lines of an open source, parsed chunk by chunk: by several threads where the file is large,
 //! and joined in file order, so that the result does not depend on the number of threads.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::diagnostics::{Diagnostics, Kind};
 use super::format::Format;
+use super::in_order::{InOrder, locked};
 use super::lines::{CHUNK, Chunk, Chunks, LONGEST_LINE};
 use super::source::Source;
 
@@ -99,7 +99,7 @@ impl OpenSource {
         join: impl FnMut(S) + Send,
     ) -> Extent {
         let reader = Mutex::new(Reader { chunks: &mut self.chunks, filled: 0 });
-        let queue = Queue { parts: Mutex::default(), joiner: Mutex::new(Joiner { join, next: 0 }) };
+        let in_order = InOrder::new(join);
         let label = &self.label;
         let work = |mut buffer: Chunk| {
             loop {
@@ -110,7 +110,7 @@ impl OpenSource {
                 if let Some((line, detail)) = error {
                     part.diagnostics_mut().add(Kind::UnreadableFile, label, line, detail);
                 }
-                queue.add(number, part);
+                in_order.add(number, part);
             }
             buffer
         };
@@ -121,7 +121,7 @@ impl OpenSource {
         } else {
             self.spare = work(Chunk::default());
         }
-        queue.join_ready();
+        in_order.finish();
         self.finish(diagnostics)
     }
 
@@ -182,41 +182,4 @@ impl Reader<'_> {
         self.filled += 1;
         Some(Filled { number: self.filled - 1, error })
     }
-}
-
-/// Passes on what chunks gave in file order, whichever thread is done first.
-struct Queue<S, J> {
-    /// What was parsed and not joined yet.
-    parts: Mutex<BTreeMap<usize, S>>,
-    joiner: Mutex<Joiner<J>>,
-}
-
-struct Joiner<J> {
-    join: J,
-    /// Which part is joined next.
-    next: usize,
-}
-
-impl<S, J: FnMut(S)> Queue<S, J> {
-    fn add(&self, number: usize, part: S) {
-        locked(&self.parts).insert(number, part);
-        self.join_ready();
-    }
-
-    /// Joins the parts that are next. Where another thread is at it, that one goes on, and this one
-    /// need not wait; the last part is joined by a call when all threads are done.
-    fn join_ready(&self) {
-        let Ok(mut joiner) = self.joiner.try_lock() else { return };
-        loop {
-            let part = locked(&self.parts).remove(&joiner.next);
-            let Some(part) = part else { break };
-            (joiner.join)(part);
-            joiner.next += 1;
-        }
-    }
-}
-
-/// A panic of another thread is passed on by the scope; what it held is not looked at again.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -72,6 +72,11 @@ impl<W: Write> Write for SafeJson<W> {
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        // Nearly all of it is, in very small pieces.
+        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n');
+        if bytes.iter().all(is_plain) {
+            return self.0.write_all(bytes);
+        }
         // The serialiser writes whole characters, and line breaks between values.
         let is_hostile = |c: &char| is_unsafe(*c) && *c != '\n';
         match std::str::from_utf8(bytes) {
