@@ -151,13 +151,34 @@ impl Symbols {
     }
 
     /// Takes every string of `other` over and says which symbol each has here.
-    pub fn absorb(&mut self, other: Self) -> Vec<Symbol> {
-        let symbols = (0..other.ends.len()).map(Symbol::at);
+    pub fn absorb(&mut self, other: Self) -> Moved {
         if self.ends.is_empty() {
             *self = other;
-            return symbols.collect();
+            return Moved(None);
         }
-        symbols.map(|symbol| self.intern(other.text(symbol))).collect()
+        let symbols = (0..other.ends.len()).map(Symbol::at);
+        Moved(Some(symbols.map(|symbol| self.intern(other.text(symbol))).collect()))
+    }
+}
+
+/// Which symbols the strings of one table have in another.
+#[derive(Debug)]
+pub struct Moved(Option<Vec<Symbol>>);
+
+impl Moved {
+    /// Whether all of them are as they were.
+    #[must_use]
+    pub fn is_nowhere(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The symbol in the other table.
+    ///
+    /// # Panics
+    /// If `symbol` is not of the first table.
+    #[must_use]
+    pub fn symbol(&self, symbol: Symbol) -> Symbol {
+        self.0.as_ref().map_or(symbol, |moved| moved[symbol.index()])
     }
 }
 
@@ -225,8 +246,9 @@ mod tests {
         let b = right.intern("b");
         let a = right.intern("a");
         let moved = left.absorb(right.clone());
-        assert_eq!(left.text(moved[b.index()]), "b");
-        assert_eq!(left.text(moved[a.index()]), "a");
-        assert_eq!(moved[a.index()], left.intern("a"));
+        assert_eq!(left.text(moved.symbol(b)), "b");
+        assert_eq!(left.text(moved.symbol(a)), "a");
+        assert_eq!(moved.symbol(a), left.intern("a"));
+        assert!(!moved.is_nowhere() && Symbols::default().absorb(right).is_nowhere());
     }
 }

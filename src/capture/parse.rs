@@ -13,7 +13,7 @@ use super::other_fields::other_fields;
 use super::record::{Record, Request};
 use super::seconds::seconds;
 use super::tree::{WireNodeId, WireTree};
-use crate::id::{Symbol, Symbols};
+use crate::id::{Moved, Symbol, Symbols};
 use crate::input::{
     Diagnostics, Kind, Stretch, Text, Usage, UsageProblem, moment, read_usage,
     replace_lone_surrogates,
@@ -106,12 +106,12 @@ impl ParsedRequests {
 
 impl WireRequest {
     /// Replaces nodes and symbols by those that other tables have for them.
-    pub(crate) fn move_to(&mut self, nodes: &[WireNodeId], symbols: &[Symbol]) {
+    pub(crate) fn move_to(&mut self, nodes: &[WireNodeId], symbols: &Moved) {
         let node = |id: WireNodeId| nodes[id.0 as usize];
         let move_marker = |marker: &mut WireMarker| marker.node = node(marker.node);
         self.leaf = node(self.leaf);
         self.markers.iter_mut().for_each(move_marker);
-        let symbol = |symbol: Symbol| symbols[symbol.index()];
+        let symbol = |symbol: Symbol| symbols.symbol(symbol);
         for optional in [
             &mut self.request,
             &mut self.message,

@@ -91,8 +91,7 @@ impl Between {
             EntryKind::MicrocompactBoundary => self.has_microcompaction = true,
             EntryKind::Snip(_) => self.has_snip = true,
             EntryKind::UnusableAnswer => self.has_hole = true,
-            EntryKind::Response(_)
-            | EntryKind::GatheredLine
+            EntryKind::Response
             | EntryKind::Synthetic { .. }
             | EntryKind::RefusalFallback { .. }
             | EntryKind::System

@@ -35,6 +35,7 @@ impl Files {
         move_symbols(&mut file, &mut self.history.symbols);
         let first = self.responses.len();
         let number = self.history.files.len();
+        self.places.expect(file.responses.len());
         for (place, response) in (first..).zip(&mut file.responses) {
             response.file = number;
             response.predecessor = response.predecessor.map(|predecessor| first + predecessor);
@@ -68,7 +69,7 @@ fn put_behind<T>(all: &mut Vec<T>, mut more: Vec<T>) {
 
 fn move_symbols(file: &mut FileConversation, symbols: &mut Symbols) {
     let moved = symbols.absorb(std::mem::take(&mut file.symbols));
-    let to = |symbol: Symbol| moved[symbol.index()];
+    let to = |symbol: Symbol| moved.symbol(symbol);
     for response in &mut file.responses {
         response.key = response.key.map(to);
         response.lines.message = to(response.lines.message);

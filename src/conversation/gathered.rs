@@ -14,9 +14,6 @@ use crate::input::{Diagnostics, Kind};
 use crate::transcript::{Entry, EntryKind, ResponseLine};
 use crate::units::Millis;
 
-/// Room is made for no more entries than this before they are there.
-const MOST_EXPECTED: usize = 1_000_000;
-
 /// What the entries so far show.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
@@ -40,29 +37,30 @@ pub(super) struct Gathered {
     pub(super) leaf: Option<EntryId>,
     /// Whether results were sent as previews.
     pub(super) has_replacements: bool,
+    /// Whether a response got its usage after its first line, so that it was none until then.
+    pub(super) has_late_usage: bool,
     by_key: FxHashMap<ResponseKey, usize>,
     agent_setting: Option<Symbol>,
-    expected_stretches: usize,
 }
 
-/// The entry where a response begins.
+/// Where a response begins.
 #[derive(Debug)]
 pub(super) struct Beginning {
-    /// Of its lines, the first that hangs off something else; until that is known, the first.
-    pub(super) entry: usize,
-    /// Whether it is known.
-    pub(super) is_placed: bool,
+    first: usize,
+    /// Of its lines, the first that hangs off something else; `None` until that is known.
+    pub(super) placed: Option<usize>,
+}
+
+impl Beginning {
+    /// The entry.
+    pub(super) fn entry(&self) -> usize {
+        self.placed.unwrap_or(self.first)
+    }
 }
 
 impl Gathered {
-    /// Nothing yet of a file whose entries come in about so many stretches.
-    pub(super) fn of_stretches(expected_stretches: usize) -> Self {
-        Self { expected_stretches, ..Self::default() }
-    }
-
-    /// Makes room for about so many entries, so that lists need not be moved when they grow. Room
-    /// that is not used takes no memory. (In a hash table it would: that has entries everywhere.)
-    fn expect(&mut self, entries: usize) {
+    /// Makes room for so many entries.
+    pub(super) fn expect(&mut self, entries: usize) {
         // Most responses have two lines and are answered by one.
         let responses = entries / 3;
         self.is_duplicate.reserve_exact(entries);
@@ -71,24 +69,36 @@ impl Gathered {
         self.beginnings.reserve_exact(responses);
     }
 
-    /// Adds the next entries of a file, and takes over what the lines of responses hold.
-    pub(super) fn add(&mut self, entries: &mut [Entry], file: &Arc<str>) {
-        if self.is_duplicate.is_empty() && self.expected_stretches > 1 {
-            self.expect(entries.len().saturating_mul(self.expected_stretches).min(MOST_EXPECTED));
+    /// Adds the next entry of a file; of one that is a line of a response, with what that holds.
+    pub(super) fn add(&mut self, entry: &Entry, line: Option<ResponseLine>, file: &Arc<str>) {
+        let position = self.is_duplicate.len();
+        let is_duplicate = self.is_known(entry, position);
+        if is_duplicate {
+            let detail = "the first of them counts";
+            self.diagnostics.add(Kind::DuplicateLine, file, entry.line, detail);
         }
-        self.positions.reserve(entries.len());
-        for entry in entries {
-            let position = self.is_duplicate.len();
-            let is_duplicate = self.is_known(entry, position);
-            if is_duplicate {
-                let detail = "the first of them counts";
-                self.diagnostics.add(Kind::DuplicateLine, file, entry.line, detail);
-            }
-            self.is_duplicate.push(is_duplicate);
-            self.note(entry, position, is_duplicate);
-            let line = take_line(entry, is_duplicate);
-            let response = line.map(|line| self.add_line(*line, entry, position));
-            self.response_of.push(response);
+        self.is_duplicate.push(is_duplicate);
+        self.note(entry, position, is_duplicate);
+        let line = line.filter(|_| !is_duplicate);
+        let response = line.map(|line| self.add_line(line, entry, position));
+        self.response_of.push(response);
+    }
+
+    /// The request that an entry is a line of. A response without usage is none: the chain goes
+    /// on over it.
+    pub(super) fn request_of(&self, position: usize) -> Option<usize> {
+        let response = self.response_of[position]?;
+        self.responses[response].lines.usage.is_ok().then_some(response)
+    }
+
+    /// Takes back where responses were placed.
+    pub(super) fn forget_places(&mut self) {
+        for (beginning, response) in self.beginnings.iter_mut().zip(&mut self.responses) {
+            beginning.placed = None;
+            response.predecessor = None;
+            response.continues = None;
+            response.has_gap = false;
+            response.between = Between::default();
         }
     }
 
@@ -117,9 +127,12 @@ impl Gathered {
         if response == next {
             let agent_setting = self.agent_setting;
             self.responses.push(FileResponse { agent_setting, ..begin_response(key, line, entry) });
-            self.beginnings.push(Beginning { entry: position, is_placed: false });
+            self.beginnings.push(Beginning { first: position, placed: None });
         } else {
-            self.responses[response].lines.add(&line, entry.timestamp);
+            let lines = &mut self.responses[response].lines;
+            let had_usage = lines.usage.is_ok();
+            lines.add(line, entry.timestamp);
+            self.has_late_usage |= !had_usage && lines.usage.is_ok();
         }
         // Those of sub-agents have no branches of their own.
         self.responses[response].is_live |= entry.is_sidechain;
@@ -142,24 +155,9 @@ impl Gathered {
     }
 }
 
-/// What a line of a response holds, unless the line counts for nothing.
-fn take_line(entry: &mut Entry, is_duplicate: bool) -> Option<Box<ResponseLine>> {
-    match std::mem::replace(&mut entry.kind, EntryKind::GatheredLine) {
-        EntryKind::Response(line) if !is_duplicate => Some(line),
-        other => {
-            entry.kind = other;
-            None
-        }
-    }
-}
-
 /// Whether an entry is a message of the main conversation.
 pub(super) fn is_message(entry: &Entry) -> bool {
-    !entry.is_sidechain
-        && matches!(
-            entry.kind,
-            EntryKind::User(_) | EntryKind::Response(_) | EntryKind::GatheredLine
-        )
+    !entry.is_sidechain && matches!(entry.kind, EntryKind::User(_) | EntryKind::Response)
 }
 
 fn begin_response(key: ResponseKey, line: ResponseLine, entry: &Entry) -> FileResponse {

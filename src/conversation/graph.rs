@@ -21,38 +21,66 @@ pub(super) struct Link {
 }
 
 /// The parents of a file's entries.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Graph {
     /// One link for each entry.
     pub(super) links: Vec<Link>,
-    /// The entries in an order in which parents come first.
-    pub(super) order: Vec<usize>,
+    latest: Latest,
+    /// Entries that name a parent which is on no line before them.
+    unlinked: Vec<usize>,
+    /// The entries in an order in which parents come first, where that is not the file's.
+    order: Option<Vec<usize>>,
 }
 
 impl Graph {
-    /// Links `entries`; what had to be repaired goes to `diagnostics`.
-    pub(super) fn link(
+    /// Links the last of `entries`. One that names a parent that is not there yet goes on from the
+    /// line before it until all are there.
+    pub(super) fn add(&mut self, entries: &[Entry], gathered: &Gathered) {
+        let position = self.links.len();
+        let entry = &entries[position];
+        if gathered.is_duplicate[position] || !is_in_chain(entry) {
+            self.links.push(Link::default());
+            return;
+        }
+        let before = self.latest.replace((entry.is_sidechain, entry.agent), position);
+        let link = link_of(position, before, entries, &gathered.positions);
+        if link.missing.is_some() {
+            self.unlinked.push(position);
+        }
+        self.links.push(link);
+    }
+
+    /// Links what names a parent on a later line, when all are there, and names what had to be
+    /// repaired. Says whether all links are those that they were.
+    pub(super) fn finish(
+        &mut self,
         entries: &[Entry],
         gathered: &Gathered,
         file: &Arc<str>,
         diagnostics: &mut Diagnostics,
-    ) -> Self {
-        let Gathered { positions, is_duplicate, .. } = gathered;
-        let mut latest = Latest::default();
-        let mut links = vec![Link::default(); entries.len()];
-        for (position, entry) in entries.iter().enumerate() {
-            if is_duplicate[position] || !is_in_chain(entry) {
-                continue;
-            }
-            let before = latest.replace((entry.is_sidechain, entry.agent), position);
-            links[position] = link_of(entry, before, entries, positions);
-            if links[position].missing.is_some() && before.is_some() {
+    ) -> bool {
+        let mut is_changed = false;
+        for position in std::mem::take(&mut self.unlinked) {
+            let link = &mut self.links[position];
+            let named = link.missing.and_then(|named| gathered.positions.get(&named));
+            if let Some(later) = named {
+                *link = Link { parent: Some(*later), missing: None };
+                is_changed = true;
+            } else if link.parent.is_some() {
                 let detail = "continued at the line before it, unless another file has it";
-                diagnostics.add(Kind::DanglingParent, file, entry.line, detail);
+                diagnostics.add(Kind::DanglingParent, file, entries[position].line, detail);
             }
         }
-        let order = parents_first(entries, &mut links, file, diagnostics);
-        Self { links, order }
+        if is_changed {
+            self.order = Some(parents_first(entries, &mut self.links, file, diagnostics));
+        }
+        !is_changed
+    }
+
+    /// The entries in an order in which parents come first.
+    pub(super) fn order(&self) -> impl Iterator<Item = usize> {
+        let at = |index| self.order.as_ref().map_or(index, |order| order[index]);
+        (0..self.links.len()).map(at)
     }
 }
 
@@ -60,7 +88,7 @@ impl Graph {
 type Side = (bool, Option<Symbol>);
 
 /// The latest entry of each side. Entries of one mostly follow each other.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Latest {
     current: Option<(Side, usize)>,
     others: FxHashMap<Side, usize>,
@@ -91,11 +119,12 @@ fn is_in_chain(entry: &Entry) -> bool {
 }
 
 fn link_of(
-    entry: &Entry,
+    position: usize,
     before: Option<usize>,
     entries: &[Entry],
     positions: &FxHashMap<EntryId, usize>,
 ) -> Link {
+    let entry = &entries[position];
     let is_boundary = matches!(entry.kind, EntryKind::CompactBoundary);
     let named = if is_boundary { entry.parent.or(entry.logical_parent) } else { entry.parent };
     let Some(named) = named else {
@@ -105,7 +134,7 @@ fn link_of(
     // Nearly always the entry before.
     let is_before = before.is_some_and(|before| entries[before].id == Some(named));
     let parent = if is_before { before } else { positions.get(&named).copied() };
-    match parent {
+    match parent.filter(|parent| *parent < position) {
         Some(parent) => Link { parent: Some(parent), missing: None },
         None => Link { parent: before, missing: Some(named) },
     }

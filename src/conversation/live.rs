@@ -27,7 +27,7 @@ fn tip(entries: &[Entry], graph: &Graph, gathered: &Gathered) -> Option<usize> {
     let hint = gathered.leaf.and_then(|leaf| gathered.positions.get(&leaf).copied());
     let Some(hint) = hint.filter(|hint| !entries[*hint].is_sidechain) else { return newest };
     let mut is_below_hint = vec![false; entries.len()];
-    for &position in &graph.order {
+    for position in graph.order() {
         let parent = graph.links[position].parent;
         is_below_hint[position] =
             position == hint || parent.is_some_and(|parent| is_below_hint[parent]);

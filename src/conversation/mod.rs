@@ -5,6 +5,7 @@ mod between;
 mod captured;
 mod file;
 mod files;
+mod fold;
 mod gathered;
 mod graph;
 mod history;
@@ -14,6 +15,7 @@ mod nested;
 mod origin;
 mod read;
 mod response;
+mod results;
 mod titles;
 mod trail;
 

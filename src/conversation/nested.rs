@@ -52,7 +52,7 @@ pub(super) fn nested_responses(
         }));
         let key = ResponseKey::of(line, entry.session);
         if let Some(known) = by_key.get(&key) {
-            responses[*known].lines.add(line, entry.timestamp);
+            responses[*known].lines.add(line.clone(), entry.timestamp);
             continue;
         }
         responses.push(FileResponse {

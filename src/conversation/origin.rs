@@ -27,6 +27,11 @@ pub(super) struct Places {
 }
 
 impl Places {
+    /// Makes room for so many more.
+    pub(super) fn expect(&mut self, places: usize) {
+        self.first.reserve(places);
+    }
+
     /// Adds a place behind those before.
     ///
     /// # Panics

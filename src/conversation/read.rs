@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::file::{FileConversation, build, build_gathered};
+use super::file::{FileBuilder, FileConversation, build};
 use super::files::Files;
-use super::gathered::Gathered;
 use super::history::History;
 use crate::capture::{CaptureOptions, Captures, load_bundles, load_captures};
 use crate::harness::Harness;
 use crate::input::{Chunk, Discovered, Format, InOrder, Location, OpenSource, Source};
-use crate::transcript::{load_open, unreadable};
+use crate::transcript::{Entry, load_open, unreadable};
 
 /// Files up to this size are read by one thread each.
 const SMALL_FILE: u64 = 8 * 1024 * 1024;
@@ -133,16 +132,12 @@ fn read_source(
     let content = match open.format {
         // A rollout is named as another program's file.
         Format::Transcript | Format::Rollout => {
-            let mut gathered = Gathered::of_stretches(open.expected_chunks());
+            let keeps_trail = !options.leaves_out_trails;
+            let mut builder = FileBuilder::new(open.expected_chunks(), keeps_trail);
             let label = Arc::clone(&open.label);
-            let transcript = load_open(&mut open, threads, options.keeps_titles, |entries| {
-                gathered.add(entries, &label);
-            });
-            Content::Transcript(Box::new(build_gathered(
-                transcript,
-                gathered,
-                !options.leaves_out_trails,
-            )))
+            let on_entries = |entries: &[Entry], lines| builder.add(entries, lines, &label);
+            let transcript = load_open(&mut open, threads, options.keeps_titles, on_entries);
+            Content::Transcript(Box::new(builder.finish(transcript)))
         }
         Format::Capture => Content::Captures(Box::new(load_captures(&mut open, threads, options))),
         Format::Bundle => {

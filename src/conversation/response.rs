@@ -89,7 +89,7 @@ impl ResponseLines {
         }
     }
 
-    pub(super) fn add(&mut self, line: &ResponseLine, timestamp: Option<Millis>) {
+    pub(super) fn add(&mut self, line: ResponseLine, timestamp: Option<Millis>) {
         self.first_timestamp = self.first_timestamp.or(timestamp);
         self.last_timestamp = self.last_timestamp.max(timestamp);
         self.stop = line.stop.or(self.stop);
@@ -97,8 +97,8 @@ impl ResponseLines {
         self.effort = line.effort.or(self.effort);
         self.verdict = line.verdict.or(self.verdict);
         self.calls_tools |= !line.tool_uses.is_empty();
-        self.usage =
-            merge_usage(std::mem::replace(&mut self.usage, Err(UsageProblem::Missing)), line);
+        let known = std::mem::replace(&mut self.usage, Err(UsageProblem::Missing));
+        self.usage = merge_usage(known, line.usage);
     }
 
     /// Whether the recorded output may be less than the real one.
@@ -119,14 +119,13 @@ impl ResponseLines {
 
 fn merge_usage(
     known: Result<Usage, UsageProblem>,
-    line: &ResponseLine,
+    later: Result<Usage, UsageProblem>,
 ) -> Result<Usage, UsageProblem> {
-    match (known, &line.usage) {
+    match (known, later) {
         (Ok(known), Ok(later)) => {
-            Ok(Usage { output: Tokens::max(known.output, later.output), ..later.clone() })
+            Ok(Usage { output: Tokens::max(known.output, later.output), ..later })
         }
-        (Ok(known), Err(_)) => Ok(known),
-        (Err(_), Ok(later)) => Ok(later.clone()),
-        (Err(known), Err(later)) => Err(known.max(*later)),
+        (Ok(usage), Err(_)) | (Err(_), Ok(usage)) => Ok(usage),
+        (Err(known), Err(later)) => Err(known.max(later)),
     }
 }

@@ -12,7 +12,7 @@
 //! which show what was warm.
 
 use crate::basis::Basis;
-use crate::id::{Symbol, Symbols};
+use crate::id::{Moved, Symbol, Symbols};
 use crate::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace, SharedPrefix};
 use crate::units::Tokens;
 
@@ -59,7 +59,7 @@ struct Chain<'a> {
     trace: &'a mut PromptTrace,
     shared: SharedPrefix,
     /// The symbols of models in the trace's table.
-    models: Vec<Symbol>,
+    models: Moved,
     state: Option<State>,
 }
 
@@ -78,7 +78,7 @@ struct State {
 
 impl Chain<'_> {
     fn prompt(&mut self, request: &RolloutRequest) -> Prompt {
-        let model = self.models[request.model.index()];
+        let model = self.models.symbol(request.model);
         let (parent, is_rewritten) = self.parent(request);
         let node = self.add_node(parent, request.input);
         let markers = self.trace.markers.len();

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::content::ContentKind;
 use super::sign::Signs;
-use crate::id::{EntryId, Symbol};
+use crate::id::{EntryId, Moved, Symbol};
 use crate::input::{Usage, UsageProblem};
 use crate::units::Millis;
 
@@ -47,10 +47,8 @@ pub struct Entry {
 pub enum EntryKind {
     /// A user message: a prompt, tool results, a reminder, a summary.
     User(UserMessage),
-    /// A line of a response of the API.
-    Response(Box<ResponseLine>),
-    /// A line of a response whose content was put together with that of the others.
-    GatheredLine,
+    /// A line of a response of the API: the next of those that stand apart.
+    Response,
     /// An assistant message made by the client itself; no request.
     Synthetic {
         /// `message.id`.
@@ -184,44 +182,43 @@ pub enum NestedContent {
 }
 
 /// Moves every symbol of an entry into another table.
-pub(super) fn remap_symbols(entry: &mut Entry, moved: &[Symbol]) {
-    let remap = |symbol: &mut Symbol| *symbol = moved[symbol.index()];
-    let remap_optional = |symbol: &mut Option<Symbol>| {
-        if let Some(symbol) = symbol {
-            remap(symbol);
-        }
-    };
-    let remap_response = |response: &mut ResponseLine| {
-        remap(&mut response.message);
-        remap(&mut response.model);
-        remap_optional(&mut response.request);
-        remap_optional(&mut response.effort);
-        for call in &mut response.tool_uses {
-            remap_optional(&mut call.tool);
-        }
-        if let Some(verdict) = &mut response.verdict {
-            remap(&mut verdict.reason);
-        }
-    };
-    remap_optional(&mut entry.agent);
-    remap_optional(&mut entry.unusual_uuid);
-    remap_optional(&mut entry.session);
-    remap_optional(&mut entry.client_version);
-    remap_optional(&mut entry.project);
+pub(super) fn move_entry(entry: &mut Entry, moved: &Moved) {
+    move_optional(&mut entry.agent, moved);
+    move_optional(&mut entry.unusual_uuid, moved);
+    move_optional(&mut entry.session, moved);
+    move_optional(&mut entry.client_version, moved);
+    move_optional(&mut entry.project, moved);
     match &mut entry.kind {
-        EntryKind::Response(response) => remap_response(response),
-        EntryKind::Synthetic { message } => remap_optional(message),
-        EntryKind::AgentSetting(agent) => remap(agent),
+        EntryKind::Synthetic { message } => move_optional(message, moved),
+        EntryKind::AgentSetting(agent) => *agent = moved.symbol(*agent),
         EntryKind::RefusalFallback { request, original_model } => {
-            remap_optional(request);
-            remap_optional(original_model);
+            move_optional(request, moved);
+            move_optional(original_model, moved);
         }
         EntryKind::Progress(Some(nested)) => {
-            remap_optional(&mut nested.agent);
-            if let NestedContent::Response(response) = &mut nested.content {
-                remap_response(response);
+            move_optional(&mut nested.agent, moved);
+            if let NestedContent::Response(line) = &mut nested.content {
+                move_response_line(line, moved);
             }
         }
         _ => {}
     }
+}
+
+/// Moves every symbol of a line of a response into another table.
+pub(super) fn move_response_line(line: &mut ResponseLine, moved: &Moved) {
+    line.message = moved.symbol(line.message);
+    line.model = moved.symbol(line.model);
+    move_optional(&mut line.request, moved);
+    move_optional(&mut line.effort, moved);
+    for call in &mut line.tool_uses {
+        move_optional(&mut call.tool, moved);
+    }
+    if let Some(verdict) = &mut line.verdict {
+        verdict.reason = moved.symbol(verdict.reason);
+    }
+}
+
+fn move_optional(symbol: &mut Option<Symbol>, moved: &Moved) {
+    *symbol = symbol.map(|symbol| moved.symbol(symbol));
 }

@@ -3,10 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
-use super::entry::{Entry, remap_symbols};
+use super::entry::{Entry, ResponseLine, move_entry, move_response_line};
 use super::parse::{LineParser, ParsedLines};
 use super::title::Title;
-use crate::id::Symbols;
+use crate::id::{Moved, Symbols};
 use crate::input::{Chunk, Diagnostics, Extent, Kind, OpenSource, Source, Stretch};
 
 /// No more entries than this are expected of a file; what it has beyond is made room for later.
@@ -21,6 +21,8 @@ pub struct Transcript {
     pub stem: String,
     /// Its entries in file order.
     pub entries: Vec<Entry>,
+    /// What the entries that are lines of responses hold, in their order.
+    pub response_lines: Vec<ResponseLine>,
     /// The titles in it, in file order; `None` where none are kept.
     pub titles: Option<Vec<Title>>,
     /// The strings the entries name.
@@ -37,10 +39,12 @@ pub struct Transcript {
 /// none.
 #[must_use]
 pub fn load(source: &Source) -> Transcript {
-    match OpenSource::open(source) {
-        Ok(mut open) => load_open(&mut open, 1, false, |_| {}),
+    let mut response_lines = Vec::new();
+    let transcript = match OpenSource::open(source) {
+        Ok(mut open) => load_open(&mut open, 1, false, |_, lines| response_lines.extend(lines)),
         Err(error) => unreadable(source, &error),
-    }
+    };
+    Transcript { response_lines, ..transcript }
 }
 
 /// A transcript of nothing, which names the source and what the system says.
@@ -51,13 +55,14 @@ pub(crate) fn unreadable(source: &Source, error: &io::Error) -> Transcript {
 }
 
 /// Reads an open source as a transcript with so many threads, with the titles in it where they are
-/// wanted. `on_entries` is called with the entries in file order, some at a time, when one of the
-/// threads has just read them, and may take of them what it needs.
+/// wanted. The lines of responses are not kept: whenever one of the threads has just read some
+/// entries, `on_entries` is called with all so far and with the lines of responses among those that it
+/// was not called with before, in file order.
 pub(crate) fn load_open(
     open: &mut OpenSource,
     threads: usize,
     keeps_titles: bool,
-    mut on_entries: impl FnMut(&mut [Entry]) + Send,
+    mut on_entries: impl FnMut(&[Entry], Vec<ResponseLine>) + Send,
 ) -> Transcript {
     let label = Arc::clone(&open.label);
     let mut joined = ParsedLines::default();
@@ -72,9 +77,9 @@ pub(crate) fn load_open(
     let expected_chunks = open.expected_chunks();
     let extent = open.read(threads, &mut diagnostics, parse, |part| {
         joined.expect(part.entries.len(), expected_chunks);
-        let known = joined.entries.len();
         joined.append(part);
-        on_entries(&mut joined.entries[known..]);
+        let lines = std::mem::take(&mut joined.response_lines);
+        on_entries(&joined.entries, lines);
     });
     joined.diagnostics.absorb(diagnostics);
     reject_foreign(&mut joined, &label);
@@ -87,6 +92,7 @@ fn finish(joined: ParsedLines, label: Arc<str>, stem: String, extent: Extent) ->
         label,
         stem,
         entries: joined.entries,
+        response_lines: joined.response_lines,
         titles: None,
         symbols: joined.symbols,
         diagnostics: joined.diagnostics,
@@ -118,14 +124,25 @@ impl ParsedLines {
         self.titles.extend(part.titles);
         self.diagnostics.absorb(part.diagnostics);
         let moved = self.symbols.absorb(part.symbols);
-        if self.entries.capacity() == 0 {
-            self.entries = part.entries;
-            return;
-        }
-        self.entries.extend(part.entries.into_iter().map(|mut entry| {
-            remap_symbols(&mut entry, &moved);
-            entry
-        }));
+        put_behind(&mut self.entries, part.entries, &moved, move_entry);
+        put_behind(&mut self.response_lines, part.response_lines, &moved, move_response_line);
+    }
+}
+
+/// Puts more behind a list, with its symbols moved. What is put behind nothing is not copied.
+fn put_behind<T>(
+    list: &mut Vec<T>,
+    mut more: Vec<T>,
+    moved: &Moved,
+    move_symbols: impl Fn(&mut T, &Moved),
+) {
+    if !moved.is_nowhere() {
+        more.iter_mut().for_each(|one| move_symbols(one, moved));
+    }
+    if list.capacity() == 0 {
+        *list = more;
+    } else {
+        list.append(&mut more);
     }
 }
 

@@ -40,6 +40,8 @@ const SESSION_LINE_TYPES: [&str; 8] = [
 pub(super) struct ParsedLines {
     /// Entries in file order, their symbols in `symbols`.
     pub(super) entries: Vec<Entry>,
+    /// What the entries that are lines of responses hold, in their order.
+    pub(super) response_lines: Vec<ResponseLine>,
     /// Titles in file order, where they are kept.
     pub(super) titles: Vec<Title>,
     /// The strings of this stretch.
@@ -192,7 +194,7 @@ impl<'a> LineParser<'a> {
         self.parsed.native += u64::from(matches!(
             kind,
             EntryKind::User(_)
-                | EntryKind::Response(_)
+                | EntryKind::Response
                 | EntryKind::Synthetic { .. }
                 | EntryKind::CompactBoundary
                 | EntryKind::LastPrompt { .. }
@@ -244,7 +246,8 @@ impl<'a> LineParser<'a> {
             return None;
         };
         response.effort = self.symbol(&object.effort);
-        Some(EntryKind::Response(Box::new(response)))
+        self.parsed.response_lines.push(response);
+        Some(EntryKind::Response)
     }
 
     fn response(&mut self, message: &Message<'_>, request: &Text<'_>) -> Option<ResponseLine> {
@@ -414,7 +417,8 @@ mod tests {
         let parsed = parse(&[br#"{"type":"assistant","uuid":"a","parentUuid":null,"requestId":"req_1","timestamp":"2026-07-28T10:00:02.900Z","message":{"id":"msg_1","model":"claude-opus-5","stop_reason":"tool_use","content":[{"type":"tool_use","id":"toolu_A","input":{}}],"usage":{"input_tokens":2,"cache_read_input_tokens":40895,"cache_creation_input_tokens":412,"output_tokens":96}}}"#]);
         let entry = &parsed.entries[0];
         assert_eq!(entry.timestamp, Some(Millis(1_785_232_802_900)));
-        let EntryKind::Response(response) = &entry.kind else { panic!("a response") };
+        assert!(matches!(entry.kind, EntryKind::Response));
+        let [response] = &parsed.response_lines[..] else { panic!("a response") };
         let calls: Vec<EntryId> = response.tool_uses.iter().map(|call| call.id).collect();
         assert_eq!(calls, [EntryId::of("toolu_A")]);
         assert_eq!(response.stop, Some(StopReason::ToolUse));
