@@ -151,13 +151,27 @@ impl Symbols {
     }
 
     /// Takes every string of `other` over and says which symbol each has here.
-    pub fn absorb(&mut self, other: Self) -> Moved {
+    pub fn absorb(&mut self, mut other: Self) -> Moved {
+        self.drain(&mut other)
+    }
+
+    /// Takes every string of `other` over, whose memory can be used again, and says which symbol each
+    /// has here.
+    pub fn drain(&mut self, other: &mut Self) -> Moved {
         if self.ends.is_empty() {
-            *self = other;
+            std::mem::swap(self, other);
             return Moved(None);
         }
         let symbols = (0..other.ends.len()).map(Symbol::at);
-        Moved(Some(symbols.map(|symbol| self.intern(other.text(symbol))).collect()))
+        let moved = symbols.map(|symbol| self.intern(other.text(symbol))).collect();
+        other.clear();
+        Moved(Some(moved))
+    }
+
+    fn clear(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+        self.by_text.clear();
     }
 }
 
@@ -249,6 +263,10 @@ mod tests {
         assert_eq!(left.text(moved.symbol(b)), "b");
         assert_eq!(left.text(moved.symbol(a)), "a");
         assert_eq!(moved.symbol(a), left.intern("a"));
-        assert!(!moved.is_nowhere() && Symbols::default().absorb(right).is_nowhere());
+        assert!(!moved.is_nowhere());
+        let mut empty = Symbols::default();
+        assert!(empty.drain(&mut right).is_nowhere());
+        assert_eq!((empty.text(b), empty.text(a)), ("b", "a"));
+        assert_eq!(right.intern("c"), b);
     }
 }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::between::{Between, Interruptions};
 use super::fold::Fold;
-use super::gathered::{Beginning, Gathered};
+use super::gathered::Gathered;
 use super::graph::Graph;
 use super::live::live_responses;
 use super::nested::nested_responses;
@@ -94,13 +94,13 @@ pub struct FileConversation {
 /// Builds the conversation of one file.
 #[must_use]
 pub fn build(mut transcript: Transcript) -> FileConversation {
-    let mut builder = FileBuilder::new(1, true);
-    let response_lines = std::mem::take(&mut transcript.response_lines);
-    builder.add(&transcript.entries, response_lines, &transcript.label);
-    builder.finish(transcript)
+    let mut builder = FileBuilder::new(true);
+    let mut response_lines = std::mem::take(&mut transcript.response_lines);
+    builder.add(&transcript.entries, &mut response_lines, &transcript.label);
+    builder.finish(&mut transcript)
 }
 
-/// The conversation of one file while its entries are read.
+/// The conversation of one file while its entries are read, in memory that the next file uses again.
 #[derive(Debug)]
 pub(super) struct FileBuilder {
     gathered: Gathered,
@@ -111,26 +111,35 @@ pub(super) struct FileBuilder {
 }
 
 impl FileBuilder {
-    /// Nothing yet of a file whose entries come in about so many stretches. What lies between its
-    /// requests is kept where it is wanted.
-    pub(super) fn new(expected_stretches: usize, keeps_trail: bool) -> Self {
+    /// Nothing yet. What lies between requests is kept where it is wanted.
+    pub(super) fn new(keeps_trail: bool) -> Self {
         Self {
             gathered: Gathered::default(),
             graph: Graph::default(),
             fold: Fold::new(keeps_trail),
-            expected_stretches,
+            expected_stretches: 1,
             keeps_trail,
         }
     }
 
+    /// Expects the entries of a file in about so many stretches.
+    pub(super) fn begin(&mut self, expected_stretches: usize) {
+        self.expected_stretches = expected_stretches;
+    }
+
     /// Adds those of `entries` that are not known yet, and what the lines of responses among them
     /// hold.
-    pub(super) fn add(&mut self, entries: &[Entry], lines: Vec<ResponseLine>, file: &Arc<str>) {
+    pub(super) fn add(
+        &mut self,
+        entries: &[Entry],
+        lines: &mut Vec<ResponseLine>,
+        file: &Arc<str>,
+    ) {
         let known = self.graph.links.len();
         if known == 0 && self.expected_stretches > 1 {
             self.expect(entries.len().saturating_mul(self.expected_stretches).min(MOST_EXPECTED));
         }
-        let mut lines = lines.into_iter();
+        let mut lines = lines.drain(..);
         for position in known..entries.len() {
             let entry = &entries[position];
             let is_line = matches!(entry.kind, EntryKind::Response);
@@ -157,60 +166,69 @@ impl FileBuilder {
         !self.keeps_trail && !self.gathered.has_replacements && !self.gathered.has_late_usage
     }
 
-    /// The conversation, when all entries of the transcript are added.
-    #[must_use]
-    pub(super) fn finish(mut self, mut transcript: Transcript) -> FileConversation {
+    /// The conversation, when all entries of the transcript are added; nothing of it is left here.
+    pub(super) fn finish(&mut self, transcript: &mut Transcript) -> FileConversation {
         // Those of a file of another program are given up.
         if transcript.entries.is_empty() {
-            self = Self::new(1, self.keeps_trail);
+            self.clear();
         }
-        let folds_early = self.folds_early();
-        let Self { mut gathered, mut graph, mut fold, .. } = self;
-        transcript.diagnostics.absorb(std::mem::take(&mut gathered.diagnostics));
-        if gathered.has_replacements {
-            apply_content_replacements(&mut transcript.entries);
-        }
-        let Transcript { entries, label, diagnostics, .. } = &mut transcript;
-        let is_settled = graph.finish(entries, &gathered, label, diagnostics);
-        if !(is_settled && folds_early) {
-            fold.add_all(entries, &graph, &mut gathered);
-        }
+        self.settle(transcript);
+        let Self { gathered, graph, fold, .. } = self;
+        name_sidechains(gathered, fold, transcript);
+        let entries = &transcript.entries;
         let ((live, index), results) = rayon::join(
-            || (live_responses(entries, &graph, &gathered), fold.index(entries)),
-            || Results::of(entries, &gathered),
+            || (live_responses(entries, graph, gathered), fold.index(entries)),
+            || Results::of(entries, gathered),
         );
         for live in live {
             gathered.responses[live].is_live = true;
         }
-        results.recover(entries, &graph, &mut gathered, &mut fold.trail);
-        let Gathered { mut responses, beginnings, mut calls, .. } = gathered;
-        name_sidechains(&mut responses, &beginnings, &mut transcript, &fold);
+        results.recover(entries, graph, gathered, &mut fold.trail);
+        let nested = nested_responses(entries, graph, &mut fold.trail, &mut gathered.calls);
+        let mut responses = std::mem::take(&mut gathered.responses);
         let own = responses.len();
-        let mut trail = fold.trail;
-        let nested = nested_responses(&transcript.entries, &graph, &mut trail, &mut calls);
         responses.extend(nested.into_iter().map(|mut nested| {
             nested.predecessor = nested.predecessor.map(|predecessor| own + predecessor);
             nested
         }));
-        FileConversation {
-            other_messages: other_messages(&transcript.entries),
-            refusals: refusals(&transcript.entries),
-            trail,
-            entry_sessions: transcript
-                .titles
-                .iter()
-                .flat_map(|_| sessions(&transcript.entries))
-                .collect(),
-            titles: transcript.titles.unwrap_or_default(),
-            label: transcript.label,
-            stem: transcript.stem,
+        let conversation = FileConversation {
+            label: Arc::clone(&transcript.label),
+            stem: std::mem::take(&mut transcript.stem),
             responses,
             index,
-            symbols: transcript.symbols,
-            diagnostics: transcript.diagnostics,
+            other_messages: other_messages(entries),
+            refusals: refusals(entries),
+            trail: fold.take_trail(),
+            entry_sessions: transcript.titles.iter().flat_map(|_| sessions(entries)).collect(),
+            titles: transcript.titles.take().unwrap_or_default(),
+            symbols: std::mem::take(&mut transcript.symbols),
+            diagnostics: std::mem::take(&mut transcript.diagnostics),
             bytes: transcript.bytes,
             lines: transcript.lines,
+        };
+        self.clear();
+        conversation
+    }
+
+    /// Links and folds what could not be before all entries were there.
+    fn settle(&mut self, transcript: &mut Transcript) {
+        let folds_early = self.folds_early();
+        let Self { gathered, graph, fold, .. } = self;
+        let Transcript { entries, label, diagnostics, .. } = transcript;
+        diagnostics.absorb(std::mem::take(&mut gathered.diagnostics));
+        if gathered.has_replacements {
+            apply_content_replacements(entries);
         }
+        let is_settled = graph.finish(entries, gathered, label, diagnostics);
+        if !(is_settled && folds_early) {
+            fold.add_all(entries, graph, gathered);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.gathered.clear();
+        self.graph.clear();
+        self.fold.clear();
     }
 }
 
@@ -243,14 +261,9 @@ fn apply_content_replacements(entries: &mut [Entry]) {
 }
 
 /// Names the agents of side conversations whose lines do not: by the file, else by the root.
-fn name_sidechains(
-    responses: &mut [FileResponse],
-    beginnings: &[Beginning],
-    transcript: &mut Transcript,
-    fold: &Fold,
-) {
+fn name_sidechains(gathered: &mut Gathered, fold: &Fold, transcript: &mut Transcript) {
     let Transcript { entries, symbols, stem, .. } = transcript;
-    for (response, beginning) in responses.iter_mut().zip(beginnings) {
+    for (response, beginning) in gathered.responses.iter_mut().zip(&gathered.beginnings) {
         if response.agent.is_some() || !response.is_sidechain {
             continue;
         }

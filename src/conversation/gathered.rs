@@ -69,6 +69,27 @@ impl Gathered {
         self.beginnings.reserve_exact(responses);
     }
 
+    /// Forgets everything but its memory.
+    pub(super) fn clear(&mut self) {
+        self.positions.clear();
+        self.is_duplicate.clear();
+        self.responses.clear();
+        self.beginnings.clear();
+        self.response_of.clear();
+        self.calls.clear();
+        self.by_key.clear();
+        *self = Self {
+            positions: std::mem::take(&mut self.positions),
+            is_duplicate: std::mem::take(&mut self.is_duplicate),
+            responses: std::mem::take(&mut self.responses),
+            beginnings: std::mem::take(&mut self.beginnings),
+            response_of: std::mem::take(&mut self.response_of),
+            calls: std::mem::take(&mut self.calls),
+            by_key: std::mem::take(&mut self.by_key),
+            ..Self::default()
+        };
+    }
+
     /// Adds the next entry of a file; of one that is a line of a response, with what that holds.
     pub(super) fn add(&mut self, entry: &Entry, line: Option<ResponseLine>, file: &Arc<str>) {
         let position = self.is_duplicate.len();

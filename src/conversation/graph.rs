@@ -77,6 +77,14 @@ impl Graph {
         !is_changed
     }
 
+    /// Forgets everything but its memory.
+    pub(super) fn clear(&mut self) {
+        self.links.clear();
+        self.latest = Latest::default();
+        self.unlinked.clear();
+        self.order = None;
+    }
+
     /// The entries in an order in which parents come first.
     pub(super) fn order(&self) -> impl Iterator<Item = usize> {
         let at = |index| self.order.as_ref().map_or(index, |order| order[index]);

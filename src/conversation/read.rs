@@ -9,10 +9,13 @@ use super::history::History;
 use crate::capture::{CaptureOptions, Captures, load_bundles, load_captures};
 use crate::harness::Harness;
 use crate::input::{Chunk, Discovered, Format, InOrder, Location, OpenSource, Source};
-use crate::transcript::{Entry, load_open, unreadable};
+use crate::transcript::{Spare, load_open, unreadable};
 
 /// Files up to this size are read by one thread each.
 const SMALL_FILE: u64 = 8 * 1024 * 1024;
+
+/// The memory of a file with more entries is given back.
+const MOST_SPARE_ENTRIES: usize = 20_000;
 
 /// How sources are read.
 pub type ReadOptions = CaptureOptions;
@@ -40,21 +43,23 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
         options,
     };
     let in_order = InOrder::new(|(source, content)| together.add(source, content));
-    let read_one = |number: usize, threads: usize, buffer: &mut Chunk| {
+    let read_one = |number: usize, threads: usize, workspace: &mut Workspace| {
         let source = &sources[number];
-        let content = read_source(source, threads, buffer, options);
+        let content = read_source(source, threads, workspace, options);
         on_file(source.size);
         in_order.add(number, (source, content));
     };
     let Turns { divided, undivided } = Turns::of(&sources, all_threads);
-    divided.iter().for_each(|number| read_one(*number, all_threads, &mut Chunk::default()));
+    for number in divided {
+        read_one(number, all_threads, &mut Workspace::new(options));
+    }
     let next = AtomicUsize::new(0);
     rayon::scope(|scope| {
         for _ in 0..all_threads {
             scope.spawn(|_| {
-                let mut buffer = Chunk::default();
+                let mut workspace = Workspace::new(options);
                 while let Some(number) = undivided.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    read_one(*number, 1, &mut buffer);
+                    read_one(*number, 1, &mut workspace);
                 }
             });
         }
@@ -119,25 +124,57 @@ impl Together {
     }
 }
 
+/// What a thread reads one file after another with.
+struct Workspace {
+    buffer: Chunk,
+    spare: Spare,
+    builder: FileBuilder,
+}
+
+impl Workspace {
+    fn new(options: ReadOptions) -> Self {
+        let builder = FileBuilder::new(!options.leaves_out_trails);
+        Self { buffer: Chunk::default(), spare: Spare::default(), builder }
+    }
+
+    fn read_transcript(
+        &mut self,
+        open: &mut OpenSource,
+        threads: usize,
+        options: ReadOptions,
+    ) -> FileConversation {
+        let Self { spare, builder, .. } = self;
+        builder.begin(open.expected_chunks());
+        let label = Arc::clone(&open.label);
+        let mut transcript =
+            load_open(open, threads, options.keeps_titles, spare, |entries, lines| {
+                builder.add(entries, lines, &label);
+            });
+        let conversation = builder.finish(&mut transcript);
+        if transcript.entries.len() > MOST_SPARE_ENTRIES {
+            *self = Self::new(options);
+        } else {
+            spare.give_back_entries(transcript.entries);
+        }
+        conversation
+    }
+}
+
 fn read_source(
     source: &Source,
     threads: usize,
-    buffer: &mut Chunk,
+    workspace: &mut Workspace,
     options: ReadOptions,
 ) -> Content {
-    let mut open = match OpenSource::open_into(source, std::mem::take(buffer)) {
+    let buffer = std::mem::take(&mut workspace.buffer);
+    let mut open = match OpenSource::open_into(source, buffer) {
         Ok(open) => open,
         Err(error) => return Content::Transcript(Box::new(build(unreadable(source, &error)))),
     };
     let content = match open.format {
         // A rollout is named as another program's file.
         Format::Transcript | Format::Rollout => {
-            let keeps_trail = !options.leaves_out_trails;
-            let mut builder = FileBuilder::new(open.expected_chunks(), keeps_trail);
-            let label = Arc::clone(&open.label);
-            let on_entries = |entries: &[Entry], lines| builder.add(entries, lines, &label);
-            let transcript = load_open(&mut open, threads, options.keeps_titles, on_entries);
-            Content::Transcript(Box::new(builder.finish(transcript)))
+            Content::Transcript(Box::new(workspace.read_transcript(&mut open, threads, options)))
         }
         Format::Capture => Content::Captures(Box::new(load_captures(&mut open, threads, options))),
         Format::Bundle => {
@@ -145,6 +182,6 @@ fn read_source(
             return Content::Bundles((!is_file).then(|| Box::new(open)));
         }
     };
-    *buffer = open.into_buffer();
+    workspace.buffer = open.into_buffer();
     content
 }

@@ -74,7 +74,9 @@ mod tests {
         std::thread::scope(|scope| {
             for first in 0..4 {
                 let in_order = &in_order;
-                scope.spawn(move || (first..1_000).step_by(4).for_each(|part| in_order.add(part, part)));
+                scope.spawn(move || {
+                    (first..1_000).step_by(4).for_each(|part| in_order.add(part, part))
+                });
             }
         });
         in_order.finish();

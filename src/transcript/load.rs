@@ -1,7 +1,7 @@
 //! One source → its entries.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::entry::{Entry, ResponseLine, move_entry, move_response_line};
 use super::parse::{LineParser, ParsedLines};
@@ -41,7 +41,10 @@ pub struct Transcript {
 pub fn load(source: &Source) -> Transcript {
     let mut response_lines = Vec::new();
     let transcript = match OpenSource::open(source) {
-        Ok(mut open) => load_open(&mut open, 1, false, |_, lines| response_lines.extend(lines)),
+        Ok(mut open) => {
+            let keep = |_: &[Entry], lines: &mut Vec<ResponseLine>| response_lines.append(lines);
+            load_open(&mut open, 1, false, &mut Spare::default(), keep)
+        }
         Err(error) => unreadable(source, &error),
     };
     Transcript { response_lines, ..transcript }
@@ -57,34 +60,66 @@ pub(crate) fn unreadable(source: &Source, error: &io::Error) -> Transcript {
 /// Reads an open source as a transcript with so many threads, with the titles in it where they are
 /// wanted. The lines of responses are not kept: whenever one of the threads has just read some
 /// entries, `on_entries` is called with all so far and with the lines of responses among those that it
-/// was not called with before, in file order.
+/// was not called with before, in file order. They are read into the memory of `spare`.
 pub(crate) fn load_open(
     open: &mut OpenSource,
     threads: usize,
     keeps_titles: bool,
-    mut on_entries: impl FnMut(&[Entry], Vec<ResponseLine>) + Send,
+    spare: &mut Spare,
+    mut on_entries: impl FnMut(&[Entry], &mut Vec<ResponseLine>) + Send,
 ) -> Transcript {
     let label = Arc::clone(&open.label);
-    let mut joined = ParsedLines::default();
+    let entries = std::mem::take(&mut spare.entries);
+    let mut joined = ParsedLines { entries, ..ParsedLines::default() };
     let mut diagnostics = Diagnostics::default();
+    let spare = &*spare;
     let parse = |chunk: &Chunk| {
-        let mut parser = LineParser::new(&label, keeps_titles);
+        let mut parser = LineParser::new(&label, keeps_titles, spare.part());
         for (number, line) in chunk.lines() {
             parser.line(line, number);
         }
         parser.finish()
     };
     let expected_chunks = open.expected_chunks();
-    let extent = open.read(threads, &mut diagnostics, parse, |part| {
+    let extent = open.read(threads, &mut diagnostics, parse, |mut part| {
         joined.expect(part.entries.len(), expected_chunks);
-        joined.append(part);
-        let lines = std::mem::take(&mut joined.response_lines);
-        on_entries(&joined.entries, lines);
+        joined.take_over(&mut part);
+        on_entries(&joined.entries, &mut joined.response_lines);
+        spare.give_back(part);
     });
     joined.diagnostics.absorb(diagnostics);
     reject_foreign(&mut joined, &label);
     let titles = keeps_titles.then(|| std::mem::take(&mut joined.titles));
     Transcript { titles, ..finish(joined, label, open.stem.clone(), extent) }
+}
+
+/// Memory that one transcript after the other is read into, since giving it back and asking for it
+/// anew takes a tenth of the time where transcripts are small.
+#[derive(Debug, Default)]
+pub(crate) struct Spare {
+    entries: Vec<Entry>,
+    parts: Mutex<Vec<ParsedLines>>,
+}
+
+impl Spare {
+    /// Takes the memory of a transcript's entries, for the next one.
+    pub(crate) fn give_back_entries(&mut self, mut entries: Vec<Entry>) {
+        entries.clear();
+        self.entries = entries;
+    }
+
+    fn part(&self) -> ParsedLines {
+        self.parts().pop().unwrap_or_default()
+    }
+
+    fn give_back(&self, part: ParsedLines) {
+        self.parts().push(part);
+    }
+
+    /// A panic of another thread ends the reading.
+    fn parts(&self) -> MutexGuard<'_, Vec<ParsedLines>> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 fn finish(joined: ParsedLines, label: Arc<str>, stem: String, extent: Extent) -> Transcript {
@@ -111,38 +146,40 @@ impl ParsedLines {
     /// Makes room for the first stretch and for those after it, so that entries need not be moved
     /// when there are more. Room that is not used takes no memory.
     fn expect(&mut self, entries: usize, stretches: usize) {
-        if self.entries.capacity() == 0 && stretches > 1 {
+        if self.entries.is_empty() && stretches > 1 {
             let expected = entries.saturating_mul(stretches).min(MOST_EXPECTED);
             self.entries.reserve_exact(expected);
         }
     }
 
-    /// Puts what later lines hold behind these.
-    fn append(&mut self, part: Self) {
-        self.native += part.native;
-        self.objects += part.objects;
-        self.titles.extend(part.titles);
-        self.diagnostics.absorb(part.diagnostics);
-        let moved = self.symbols.absorb(part.symbols);
-        put_behind(&mut self.entries, part.entries, &moved, move_entry);
-        put_behind(&mut self.response_lines, part.response_lines, &moved, move_response_line);
+    /// Puts what later lines hold behind these, which leaves those empty.
+    fn take_over(&mut self, later: &mut Self) {
+        self.native += std::mem::take(&mut later.native);
+        self.objects += std::mem::take(&mut later.objects);
+        self.titles.append(&mut later.titles);
+        self.diagnostics.absorb(std::mem::take(&mut later.diagnostics));
+        let moved = self.symbols.drain(&mut later.symbols);
+        put_behind(&mut self.entries, &mut later.entries, &moved, move_entry);
+        let lines = &mut later.response_lines;
+        put_behind(&mut self.response_lines, lines, &moved, move_response_line);
     }
 }
 
-/// Puts more behind a list, with its symbols moved. What is put behind nothing is not copied.
+/// Puts more behind a list, with its symbols moved. What is put behind nothing is not copied unless
+/// room was made for what comes behind it.
 fn put_behind<T>(
     list: &mut Vec<T>,
-    mut more: Vec<T>,
+    more: &mut Vec<T>,
     moved: &Moved,
     move_symbols: impl Fn(&mut T, &Moved),
 ) {
     if !moved.is_nowhere() {
         more.iter_mut().for_each(|one| move_symbols(one, moved));
     }
-    if list.capacity() == 0 {
-        *list = more;
+    if list.is_empty() && list.capacity() <= more.capacity() {
+        std::mem::swap(list, more);
     } else {
-        list.append(&mut more);
+        list.append(more);
     }
 }
 

@@ -19,8 +19,8 @@ pub use entry::{
     Entry, EntryKind, NestedContent, NestedMessage, ResponseLine, ServerVerdict, StopReason,
     ToolUse, UserMessage,
 };
+pub(crate) use load::{Spare, load_open, unreadable};
 pub use load::{Transcript, load};
-pub(crate) use load::{load_open, unreadable};
 pub(crate) use parse::SYNTHETIC_MODEL;
 pub(crate) use sign::{NAME_TAG, command_name, known_commands};
 pub use sign::{Sign, Signs};

@@ -75,8 +75,9 @@ struct Latest {
 }
 
 impl<'a> LineParser<'a> {
-    pub(super) fn new(file: &'a Arc<str>, keeps_titles: bool) -> Self {
-        Self { file, keeps_titles, latest: Latest::default(), parsed: ParsedLines::default() }
+    /// Parses into `parsed`, which is empty and may have room.
+    pub(super) fn new(file: &'a Arc<str>, keeps_titles: bool, parsed: ParsedLines) -> Self {
+        Self { file, keeps_titles, latest: Latest::default(), parsed }
     }
 
     pub(super) fn finish(self) -> ParsedLines {
@@ -363,7 +364,7 @@ mod tests {
 
     fn parse(lines: &[&[u8]]) -> ParsedLines {
         let file: Arc<str> = "test.jsonl".into();
-        let mut parser = LineParser::new(&file, false);
+        let mut parser = LineParser::new(&file, false, ParsedLines::default());
         for (line, number) in lines.iter().zip(1..) {
             parser.line(line, number);
         }
