@@ -34,9 +34,15 @@ impl<'a> Prepared<'a> {
     ) -> Result<Self, CliError> {
         let prices = price_table(&simulation.prices, simulation.platform)?;
         let history = read_history(input, output, options)?;
-        let selection = select(input, &history)?;
-        let steps = steps(&history);
-        let trace = build(&history, &steps, assumptions.shared_prefix);
+        let (selection, (steps, trace)) = rayon::join(
+            || select(input, &history),
+            || {
+                let steps = steps(&history);
+                let trace = build(&history, &steps, assumptions.shared_prefix);
+                (steps, trace)
+            },
+        );
+        let selection = selection?;
         let is_quiet = output.quiet;
         Ok(Self { simulation, is_quiet, prices, history, selection, assumptions, steps, trace })
     }

@@ -7,7 +7,7 @@
 
 use super::step::{Step, StepKind};
 use super::tally::{Tallies, Tally};
-use super::version::ClientVersion;
+use super::version::{ClientVersion, ClientVersions};
 use crate::conversation::{History, Request};
 use crate::id::Symbol;
 use crate::units::{Millis, Tokens};
@@ -129,6 +129,7 @@ impl BackgroundHabits {
     pub(super) fn expect(
         &self,
         history: &History,
+        versions: &ClientVersions,
         request: &Request,
         step: &Step,
         memory: &BackgroundMemory,
@@ -137,7 +138,7 @@ impl BackgroundHabits {
         let is_possible = ends_turn_before(history, request)
             && request.model == previous.model
             && !request.between.has_compaction;
-        if !is_possible || self.chance(history, request, memory) <= 0.5 {
+        if !is_possible || self.chance(versions, request, memory) <= 0.5 {
             return None;
         }
         let between = &request.between;
@@ -149,8 +150,13 @@ impl BackgroundHabits {
         })
     }
 
-    fn chance(&self, history: &History, request: &Request, memory: &BackgroundMemory) -> f64 {
-        let prior = prior_chance(history, request);
+    fn chance(
+        &self,
+        versions: &ClientVersions,
+        request: &Request,
+        memory: &BackgroundMemory,
+    ) -> f64 {
+        let prior = prior_chance(versions.of(request), has_recap(request));
         let of_version = self.elsewhere(Habit::of_version(request), request.session, prior);
         let of_model = self.elsewhere(Habit::of_model(request), request.session, of_version);
         let own = memory.0[usize::from(has_recap(request))];
@@ -177,9 +183,8 @@ impl BackgroundHabits {
     }
 }
 
-fn prior_chance(history: &History, request: &Request) -> f64 {
-    let version = ClientVersion::of(history, request);
-    match (version >= EXTENDING_SINCE, has_recap(request)) {
+fn prior_chance(version: ClientVersion, has_recap: bool) -> f64 {
+    match (version >= EXTENDING_SINCE, has_recap) {
         (true, true) => CHANCE_WITH_RECAP,
         (true, false) => CHANCE_WITHOUT_RECAP,
         (false, _) => CHANCE_BEFORE,

@@ -35,14 +35,14 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
     let calibrated = calibrate(history, steps);
     let mut tree = Tree::with_capacity(history.of_transcripts().len());
     let mut minimums: FxHashMap<(Symbol, i64), Tokens> = FxHashMap::default();
-    for ((request, step), calibrated) in history.of_transcripts().iter().zip(steps).zip(&calibrated)
+    for ((request, step), calibrated) in history.of_transcripts().iter().zip(steps).zip(calibrated)
     {
-        let (system_prefix, shared_prefix) = prefixes(history, step, calibrated, shared);
+        let (system_prefix, shared_prefix) = prefixes(history, step, &calibrated, shared);
         let system_prefix =
             system_prefix.min(request.prompt_total()).min(largest_system_prefix(history, step));
-        let (node, background) = tree.add_nodes(request, step, calibrated);
+        let (node, background) = tree.add_nodes(request, step, &calibrated);
         let first_marker = tree.trace.markers.len();
-        tree.add_markers(request, step, calibrated, system_prefix);
+        tree.add_markers(request, step, &calibrated, system_prefix);
         let read = request.recorded().prompt.read;
         let is_opening = matches!(step.kind, StepKind::Opening | StepKind::ModelChange);
         let minimum = *minimums.entry((request.model, request.start.day())).or_insert_with(|| {

@@ -7,6 +7,7 @@ use super::background::{BackgroundHabits, BackgroundMemory, ExpectedBackground};
 use super::shared_prefix::{PrefixMemory, SharedPrefixes};
 use super::step::Step;
 use super::tail::Tails;
+use super::version::ClientVersions;
 use crate::conversation::History;
 use crate::id::Symbol;
 use crate::units::Tokens;
@@ -31,29 +32,29 @@ struct ChainMemory {
 }
 
 /// The estimates for all requests, in the history's order.
-pub(super) fn calibrate(history: &History, steps: &[Step]) -> Vec<Calibrated> {
+pub(super) fn calibrate<'a>(
+    history: &'a History,
+    steps: &'a [Step],
+) -> impl Iterator<Item = Calibrated> + 'a {
+    let versions = ClientVersions::of_all(history);
     let (habits, prefixes) = rayon::join(
         || BackgroundHabits::collect(history, steps),
-        || SharedPrefixes::collect(history, steps),
+        || SharedPrefixes::collect(history, &versions, steps),
     );
     let mut tails = Tails::default();
     let mut chains: FxHashMap<(Symbol, Option<Symbol>), ChainMemory> = FxHashMap::default();
-    history
-        .of_transcripts()
-        .iter()
-        .zip(steps)
-        .map(|(request, step)| {
-            let memory = chains.entry((request.session, request.agent)).or_default();
-            let calibrated = Calibrated {
-                uncached_tail: tails.expect(request, step),
-                background: habits.expect(history, request, step, &memory.background),
-                system_prefix: prefixes.system_prefix(history, request, step, &memory.prefix),
-                shared_prefix: prefixes.shared_prefix(history, request, step, &memory.prefix),
-            };
-            tails.learn(request, step);
-            BackgroundHabits::learn(history, request, step, &mut memory.background);
-            SharedPrefixes::learn(request, step, &mut memory.prefix);
-            calibrated
-        })
-        .collect()
+    history.of_transcripts().iter().zip(steps).map(move |(request, step)| {
+        let memory = chains.entry((request.session, request.agent)).or_default();
+        let prefix = &memory.prefix;
+        let calibrated = Calibrated {
+            uncached_tail: tails.expect(request, step),
+            background: habits.expect(history, &versions, request, step, &memory.background),
+            system_prefix: prefixes.system_prefix(history, &versions, request, step, prefix),
+            shared_prefix: prefixes.shared_prefix(history, &versions, request, step, prefix),
+        };
+        tails.learn(request, step);
+        BackgroundHabits::learn(history, request, step, &mut memory.background);
+        SharedPrefixes::learn(request, step, &mut memory.prefix);
+        calibrated
+    })
 }

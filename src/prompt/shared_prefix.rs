@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::step::{Step, StepKind};
 use super::tally::{Tallies, Tally};
-use super::version::ClientVersion;
+use super::version::{ClientVersion, ClientVersions};
 use crate::conversation::{History, Request};
 use crate::id::Symbol;
 use crate::units::Tokens;
@@ -79,24 +79,24 @@ fn is_telling(request: &Request, step: &Step) -> bool {
 
 impl SharedPrefixes {
     /// Collects what every session shows.
-    pub(super) fn collect(history: &History, steps: &[Step]) -> Self {
+    pub(super) fn collect(history: &History, versions: &ClientVersions, steps: &[Step]) -> Self {
         let mut prefixes = Self::default();
         for (request, step) in history.of_transcripts().iter().zip(steps) {
             let read = request.recorded().prompt.read;
-            let observed = Observation {
+            let observed = || Observation {
                 session: request.session,
                 project: request.project,
                 client_version: request.client_version,
-                version: ClientVersion::of(history, request),
+                version: versions.of(request),
                 opening: history.request(step.opening).recorded().prompt.read,
                 read,
             };
             match step.kind {
                 StepKind::Opening if read > Tokens::ZERO => {
-                    keep(prefixes.openings.entry(kind(request)).or_default(), observed);
+                    keep(prefixes.openings.entry(kind(request)).or_default(), observed());
                 }
                 StepKind::Rewritten if is_telling(request, step) => {
-                    keep(prefixes.rewrites.entry(kind(request)).or_default(), observed);
+                    keep(prefixes.rewrites.entry(kind(request)).or_default(), observed());
                 }
                 StepKind::Expired => {
                     let has_survived = read > Tokens::ZERO;
@@ -112,19 +112,21 @@ impl SharedPrefixes {
     pub(super) fn system_prefix(
         &self,
         history: &History,
+        versions: &ClientVersions,
         request: &Request,
         step: &Step,
         memory: &PrefixMemory,
     ) -> Tokens {
         memory
             .rewrite
-            .or_else(|| self.system_prefix_elsewhere(history, request, step))
+            .or_else(|| self.system_prefix_elsewhere(history, versions, request, step))
             .unwrap_or(Tokens::ZERO)
     }
 
     fn system_prefix_elsewhere(
         &self,
         history: &History,
+        versions: &ClientVersions,
         request: &Request,
         step: &Step,
     ) -> Option<Tokens> {
@@ -141,13 +143,14 @@ impl SharedPrefixes {
             .or_else(|| median(rewrites.clone().filter(same_client)))
             .or_else(|| median(openings.clone().filter(same_client).filter(same_project)))
             .or_else(|| median(openings.clone().filter(same_client)))
-            .or_else(|| nearest_client(rewrites, history, request))
+            .or_else(|| nearest_client(rewrites, versions, request))
     }
 
     /// What other traffic keeps warm of a request's prefix when its own cache has expired.
     pub(super) fn shared_prefix(
         &self,
         history: &History,
+        versions: &ClientVersions,
         request: &Request,
         step: &Step,
         memory: &PrefixMemory,
@@ -155,20 +158,20 @@ impl SharedPrefixes {
         if let Some(seen) = memory.expiry {
             return seen;
         }
-        if !self.survives(history, request) {
+        if !self.survives(versions, request) {
             return Tokens::ZERO;
         }
         let opening = history.request(step.opening).recorded().prompt.read;
         if opening > Tokens::ZERO { opening } else { memory.rewrite.unwrap_or(Tokens::ZERO) }
     }
 
-    fn survives(&self, history: &History, request: &Request) -> bool {
+    fn survives(&self, versions: &ClientVersions, request: &Request) -> bool {
         let Tally { seen, not_seen } =
             self.survival.elsewhere(expiry_kind(request), request.session);
         if seen + not_seen > 0 {
             seen > not_seen
         } else {
-            ClientVersion::of(history, request) >= SHARED_BY_ALL_SINCE
+            versions.of(request) >= SHARED_BY_ALL_SINCE
         }
     }
 
@@ -212,10 +215,10 @@ fn median<'a>(observations: impl Iterator<Item = &'a Observation>) -> Option<Tok
 
 fn nearest_client<'a>(
     observations: impl Iterator<Item = &'a Observation>,
-    history: &History,
+    versions: &ClientVersions,
     request: &Request,
 ) -> Option<Tokens> {
-    let version = ClientVersion::of(history, request);
+    let version = versions.of(request);
     observations
         .max_by_key(|one| (one.project == request.project, Reverse(version.distance(one.version))))
         .map(|one| one.read)

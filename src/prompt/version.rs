@@ -1,6 +1,9 @@
 //! Client versions, compared as numbers.
 
+use rustc_hash::FxHashMap;
+
 use crate::conversation::{History, Request};
+use crate::id::Symbol;
 
 /// `major.minor.patch`; missing or other parts count as 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -9,11 +12,6 @@ pub(super) struct ClientVersion(u32, u32, u32);
 impl ClientVersion {
     pub(super) const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self(major, minor, patch)
-    }
-
-    /// The version of the client that sent a request.
-    pub(super) fn of(history: &History, request: &Request) -> Self {
-        Self::parse(history.text(request.client_version).unwrap_or_default())
     }
 
     fn parse(text: &str) -> Self {
@@ -25,6 +23,27 @@ impl ClientVersion {
     /// How far two versions are apart, the more important parts first.
     pub(super) fn distance(self, other: Self) -> (u32, u32, u32) {
         (self.0.abs_diff(other.0), self.1.abs_diff(other.1), self.2.abs_diff(other.2))
+    }
+}
+
+/// The versions of the clients that sent the requests of a history.
+pub(super) struct ClientVersions(FxHashMap<Option<Symbol>, ClientVersion>);
+
+impl ClientVersions {
+    /// Those of all requests.
+    pub(super) fn of_all(history: &History) -> Self {
+        let mut versions = FxHashMap::default();
+        for request in history.of_transcripts() {
+            versions.entry(request.client_version).or_insert_with(|| {
+                ClientVersion::parse(history.text(request.client_version).unwrap_or_default())
+            });
+        }
+        Self(versions)
+    }
+
+    /// The version of the client that sent a request.
+    pub(super) fn of(&self, request: &Request) -> ClientVersion {
+        self.0.get(&request.client_version).copied().unwrap_or_default()
     }
 }
 
