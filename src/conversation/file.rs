@@ -184,20 +184,21 @@ impl FileBuilder {
             gathered.responses[live].is_live = true;
         }
         results.recover(entries, graph, gathered, &mut fold.trail);
-        let nested = nested_responses(entries, graph, &mut fold.trail, &mut gathered.calls);
-        let mut responses = std::mem::take(&mut gathered.responses);
-        let own = responses.len();
-        responses.extend(nested.into_iter().map(|mut nested| {
-            nested.predecessor = nested.predecessor.map(|predecessor| own + predecessor);
-            nested
-        }));
+        if gathered.has_nested {
+            let nested = nested_responses(entries, graph, &mut fold.trail, &mut gathered.calls);
+            let own = gathered.responses.len();
+            gathered.responses.extend(nested.into_iter().map(|mut nested| {
+                nested.predecessor = nested.predecessor.map(|predecessor| own + predecessor);
+                nested
+            }));
+        }
         let conversation = FileConversation {
             label: Arc::clone(&transcript.label),
             stem: std::mem::take(&mut transcript.stem),
-            responses,
+            responses: std::mem::take(&mut gathered.responses),
             index,
-            other_messages: other_messages(entries),
-            refusals: refusals(entries),
+            other_messages: std::mem::take(&mut gathered.other_messages),
+            refusals: std::mem::take(&mut gathered.refusals),
             trail: fold.take_trail(),
             entry_sessions: transcript.titles.iter().flat_map(|_| sessions(entries)).collect(),
             titles: transcript.titles.take().unwrap_or_default(),
@@ -263,42 +264,27 @@ fn apply_content_replacements(entries: &mut [Entry]) {
 /// Names the agents of side conversations whose lines do not: by the file, else by the root.
 fn name_sidechains(gathered: &mut Gathered, fold: &Fold, transcript: &mut Transcript) {
     let Transcript { entries, symbols, stem, .. } = transcript;
+    let of_file = stem.strip_prefix("agent-").map(|agent| symbols.intern(agent));
+    let mut of_roots: FxHashMap<usize, Symbol> = FxHashMap::default();
     for (response, beginning) in gathered.responses.iter_mut().zip(&gathered.beginnings) {
         if response.agent.is_some() || !response.is_sidechain {
             continue;
         }
-        response.agent = Some(if let Some(agent) = stem.strip_prefix("agent-") {
-            symbols.intern(agent)
-        } else {
-            let root = &entries[fold.root_of(beginning.entry())];
-            let name = match (root.unusual_uuid, root.id) {
-                (Some(uuid), _) => format!("sidechain:{}", symbols.text(uuid)),
-                (None, Some(id)) => format!("sidechain:{}", id.uuid()),
-                (None, None) => format!("sidechain:line-{}", root.line),
+        response.agent = of_file.or_else(|| {
+            let root = fold.root_of(beginning.entry());
+            let name = || {
+                let name = sidechain_name(&entries[root], symbols);
+                symbols.intern(&name)
             };
-            symbols.intern(&name)
+            Some(*of_roots.entry(root).or_insert_with(name))
         });
     }
 }
 
-fn other_messages(entries: &[Entry]) -> Vec<Symbol> {
-    entries
-        .iter()
-        .filter_map(|entry| match entry.kind {
-            EntryKind::Synthetic { message } => message,
-            _ => None,
-        })
-        .collect()
-}
-
-fn refusals(entries: &[Entry]) -> Vec<(Symbol, Symbol)> {
-    entries
-        .iter()
-        .filter_map(|entry| match entry.kind {
-            EntryKind::RefusalFallback { request: Some(request), original_model: Some(model) } => {
-                Some((request, model))
-            }
-            _ => None,
-        })
-        .collect()
+fn sidechain_name(root: &Entry, symbols: &Symbols) -> String {
+    match (root.unusual_uuid, root.id) {
+        (Some(uuid), _) => format!("sidechain:{}", symbols.text(uuid)),
+        (None, Some(id)) => format!("sidechain:{}", id.uuid()),
+        (None, None) => format!("sidechain:line-{}", root.line),
+    }
 }

@@ -7,7 +7,7 @@ use super::between::Interruptions;
 use super::file::{FileConversation, FileResponse};
 use super::history::{History, InputFile};
 use super::origin::Places;
-use crate::id::{EntryId, Symbol, Symbols};
+use crate::id::{EntryId, Moved, Symbol, Symbols};
 use crate::transcript::Title;
 
 /// What the files so far hold.
@@ -69,14 +69,24 @@ fn put_behind<T>(all: &mut Vec<T>, mut more: Vec<T>) {
 
 fn move_symbols(file: &mut FileConversation, symbols: &mut Symbols) {
     let moved = symbols.absorb(std::mem::take(&mut file.symbols));
+    if !moved.is_nowhere() {
+        move_each(file, &moved);
+    }
+    for response in &mut file.responses {
+        let session = response.session.unwrap_or_else(|| symbols.intern(&file.stem));
+        response.session = Some(session);
+        response.key = response.key.in_session(Some(session));
+    }
+}
+
+fn move_each(file: &mut FileConversation, moved: &Moved) {
     let to = |symbol: Symbol| moved.symbol(symbol);
     for response in &mut file.responses {
         response.key = response.key.map(to);
         response.lines.message = to(response.lines.message);
         response.lines.model = to(response.lines.model);
         response.lines.request = response.lines.request.map(to);
-        response.session = Some(response.session.map_or_else(|| symbols.intern(&file.stem), to));
-        response.key = response.key.in_session(response.session);
+        response.session = response.session.map(to);
         response.agent = response.agent.map(to);
         response.client_version = response.client_version.map(to);
         response.project = response.project.map(to);

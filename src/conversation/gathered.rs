@@ -29,6 +29,12 @@ pub(super) struct Gathered {
     pub(super) response_of: Vec<Option<usize>>,
     /// The calls that the responses make.
     pub(super) calls: Calls,
+    /// Messages that have lines of their own but are no requests.
+    pub(super) other_messages: Vec<Symbol>,
+    /// `requestId` → the model that refused it first.
+    pub(super) refusals: Vec<(Symbol, Symbol)>,
+    /// Whether progress lines hold messages.
+    pub(super) has_nested: bool,
     /// Entries that were there before.
     pub(super) diagnostics: Diagnostics,
     /// The newest message of the main conversation, and its time.
@@ -128,6 +134,11 @@ impl Gathered {
             EntryKind::AgentSetting(agent) => self.agent_setting = Some(agent),
             EntryKind::LastPrompt { leaf } => self.leaf = Some(leaf),
             EntryKind::ContentReplacement(_) => self.has_replacements = true,
+            EntryKind::Synthetic { message } => self.other_messages.extend(message),
+            EntryKind::RefusalFallback { request: Some(request), original_model: Some(model) } => {
+                self.refusals.push((request, model));
+            }
+            EntryKind::Progress(Some(_)) => self.has_nested = true,
             _ => {}
         }
         if is_message(entry) && !is_duplicate {

@@ -115,21 +115,26 @@ impl Placer<'_> {
 
     /// The responses that are requests, in the order of the files.
     fn place(&self, diagnostics: &mut Diagnostics, files: &[InputFile]) -> Vec<Placed> {
+        let starts: Vec<_> = self.responses.par_iter().map(start_of).collect();
         let mut placed: Vec<Placed> = Vec::with_capacity(self.responses.len());
-        for (place, response) in self.responses.iter().enumerate() {
+        for (place, start) in starts.into_iter().enumerate() {
             if !self.copies.is_origin(place) {
                 continue;
             }
-            match start_of(response) {
+            match start {
                 Ok(start) => placed.push(Placed { place, start, predecessor: None }),
                 Err((kind, detail)) => {
+                    let response = &self.responses[place];
                     let label = &files[response.file].label;
                     diagnostics.add(kind, label, response.lines.first_line, detail);
                 }
             }
         }
-        for number in 0..placed.len() {
-            placed[number].predecessor = self.predecessor(&placed, number);
+        let numbers = (0..placed.len()).into_par_iter();
+        let predecessors: Vec<_> =
+            numbers.map(|number| self.predecessor(&placed, number)).collect();
+        for (placed, predecessor) in placed.iter_mut().zip(predecessors) {
+            placed.predecessor = predecessor;
         }
         placed
     }

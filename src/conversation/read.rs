@@ -14,7 +14,7 @@ use crate::transcript::{Spare, load_open, unreadable};
 /// Files up to this size are read by one thread each.
 const SMALL_FILE: u64 = 8 * 1024 * 1024;
 
-/// The memory of a file with more entries is given back.
+/// A thread keeps memory for no more entries than this between files.
 const MOST_SPARE_ENTRIES: usize = 20_000;
 
 /// How sources are read.
@@ -47,19 +47,23 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
         let source = &sources[number];
         let content = read_source(source, threads, workspace, options);
         on_file(source.size);
-        in_order.add(number, (source, content));
+        (source, content)
     };
     let Turns { divided, undivided } = Turns::of(&sources, all_threads);
     for number in divided {
-        read_one(number, all_threads, &mut Workspace::new(options));
+        let mut workspace = Workspace::new(options);
+        let part = read_one(number, all_threads, &mut workspace);
+        // Giving back its memory takes about as long as joining it.
+        rayon::join(|| drop(workspace), || in_order.add(number, part));
     }
     let next = AtomicUsize::new(0);
     rayon::scope(|scope| {
         for _ in 0..all_threads {
             scope.spawn(|_| {
                 let mut workspace = Workspace::new(options);
-                while let Some(number) = undivided.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    read_one(*number, 1, &mut workspace);
+                while let Some(&number) = undivided.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    in_order.add(number, read_one(number, 1, &mut workspace));
+                    workspace.limit(options);
                 }
             });
         }
@@ -151,12 +155,15 @@ impl Workspace {
                 builder.add(entries, lines, &label);
             });
         let conversation = builder.finish(&mut transcript);
-        if transcript.entries.len() > MOST_SPARE_ENTRIES {
-            *self = Self::new(options);
-        } else {
-            spare.give_back_entries(transcript.entries);
-        }
+        spare.give_back_entries(transcript.entries);
         conversation
+    }
+
+    /// Gives memory back where it is a lot.
+    fn limit(&mut self, options: ReadOptions) {
+        if self.spare.entries() > MOST_SPARE_ENTRIES {
+            *self = Self::new(options);
+        }
     }
 }
 

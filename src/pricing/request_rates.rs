@@ -62,6 +62,8 @@ impl RequestRates {
         let sizes = prices.sizes();
         let mut known: FxHashMap<RateKey, Option<u32>> = FxHashMap::default();
         let mut found = Self::default();
+        // Requests mostly have the rates of the one before.
+        let mut latest = None;
         for (model, prompt) in sent {
             let context = price_context(history, model, prompt);
             let key = RateKey {
@@ -70,9 +72,13 @@ impl RequestRates {
                 tier: context.tier,
                 sizes_exceeded: sizes.partition_point(|size| prompt > *size),
             };
-            let place = *known
-                .entry(key)
-                .or_insert_with(|| prices.rates(&context).map(|rates| found.keep(rates)));
+            let place = match latest {
+                Some((same, place)) if same == key => place,
+                _ => *known
+                    .entry(key)
+                    .or_insert_with(|| prices.rates(&context).map(|rates| found.keep(rates))),
+            };
+            latest = Some((key, place));
             found.rate_of.push(place);
         }
         found

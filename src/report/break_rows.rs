@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::escape::{SafeJson, csv_cell};
+use super::escape::csv_cell;
+use super::json::write_line;
 use super::ledger_rows::to_io;
 use crate::breaks::{Break, Breaks, Candidate, Cause, Class, Confidence};
 use crate::conversation::History;
@@ -133,8 +134,7 @@ pub fn write_break_rows(
 ) -> io::Result<()> {
     for found in &breaks.list {
         let row = BreakRow::new(history, found, shows_text);
-        serde_json::to_writer(SafeJson(&mut *out), &row)?;
-        out.write_all(b"\n")?;
+        write_line(&row, out)?;
     }
     Ok(())
 }

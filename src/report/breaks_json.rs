@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::escape::SafeJson;
+use super::json::write_document;
 use super::number::share;
 use super::report_json::ReportInputs;
 use super::schemas::Keyed;
@@ -252,6 +252,5 @@ pub fn write_breaks(history: &History, analysis: &Analysis, out: &mut dyn Write)
         verdicts: (&summary.agreement).into(),
         reconciliation: (&summary.reconciliation).into(),
     };
-    serde_json::to_writer_pretty(SafeJson(&mut *out), &object)?;
-    out.write_all(b"\n")
+    write_document(&object, out)
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::check_view::CheckView;
 use super::check_words::reasons;
-use super::escape::SafeJson;
+use super::json::write_document;
 use super::report_json::{Prices, ReportInputs, is_zero};
 use crate::budget::{Amount, Change, Level, Limit, Metric, Pattern, Selector, Unit};
 use crate::check::{
@@ -324,8 +324,7 @@ pub fn write_check(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
         budgets: check.outcomes.iter().map(|outcome| budget(view.now, outcome)).collect(),
         difference: difference.map(|(difference, before)| differences(view, difference, before)),
     };
-    serde_json::to_writer_pretty(SafeJson(&mut *out), &document)?;
-    out.write_all(b"\n")
+    write_document(&document, out)
 }
 
 fn budget<'a>(now: &'a Snapshot, outcome: &'a Outcome) -> BudgetObject<'a> {

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::escape::SafeJson;
+use super::json::{write_document, write_line};
 use super::ledger_rows::to_io;
 use super::report_json::{Prices, ReportInputs, TotalsObject};
 use crate::cache::Reading;
@@ -247,8 +247,7 @@ pub fn write_comparison(
             .map(|(provider, agreement)| AgreementObject::new(provider, agreement))
             .collect(),
     };
-    serde_json::to_writer_pretty(SafeJson(&mut *out), &object)?;
-    out.write_all(b"\n")
+    write_document(&object, out)
 }
 
 /// A strategy by itself.
@@ -276,8 +275,7 @@ pub fn write_comparison_lines(
     for compared in &comparison.strategies {
         let strategy = StrategyObject::new(history, comparison, compared);
         let line = StrategyLine { schema: SCHEMA, reading: reading_name(reading), strategy };
-        serde_json::to_writer(SafeJson(&mut *out), &line)?;
-        out.write_all(b"\n")?;
+        write_line(&line, out)?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::document::{Align, Document, Grid};
-use super::escape::SafeJson;
+use super::json::write_document;
 use crate::config::{
     BASELINE, ConfigOption, Configuration, Effective, Level, Origin, PATHS, PlacedBudget, Setting,
     Takes,
@@ -241,6 +241,5 @@ pub fn write_config(
         check: CheckSettingsObject { baseline: of_check(&BASELINE), paths: of_check(&PATHS) },
         budgets: configuration.budgets.iter().map(PlacedBudgetObject::of).collect(),
     };
-    serde_json::to_writer_pretty(SafeJson(&mut *out), &object)?;
-    writeln!(out)
+    write_document(&object, out)
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::escape::SafeJson;
+use super::json::write_document;
 use super::report_json::{Prices, ReportInputs, is_zero};
 use crate::basis::Basis;
 use crate::context::{Bill, CarriedItem, Carrying, Context, Kind, KindTotals, SessionContext};
@@ -218,6 +218,5 @@ pub fn write_context(
         items: context.items.iter().map(|item| ItemObject::new(history, item)).collect(),
         sessions: context.sessions.iter().map(session).collect(),
     };
-    serde_json::to_writer_pretty(SafeJson(&mut *out), &object)?;
-    out.write_all(b"\n")
+    write_document(&object, out)
 }

@@ -2,7 +2,6 @@
 //! spreadsheet or a page.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
 
 /// Replaces everything a terminal may act on: control characters (escape sequences begin with
 /// one), and marks that change the direction of text or hide it.
@@ -62,52 +61,6 @@ pub(super) fn csv_cell(text: &str) -> Cow<'_, str> {
     if text.starts_with(['=', '+', '-', '@']) { Cow::Owned(format!("'{text}")) } else { text }
 }
 
-/// Escapes, in JSON that is written through it, what a terminal may act on and JSON allows: such
-/// characters occur inside strings only.
-pub(super) struct SafeJson<W>(pub(super) W);
-
-impl<W: Write> Write for SafeJson<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_all(bytes).map(|()| bytes.len())
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        // Nearly all of it is, in very small pieces.
-        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n');
-        if bytes.iter().all(is_plain) {
-            return self.0.write_all(bytes);
-        }
-        // The serialiser writes whole characters, and line breaks between values.
-        let is_hostile = |c: &char| is_unsafe(*c) && *c != '\n';
-        match std::str::from_utf8(bytes) {
-            Ok(text) if text.chars().any(|c| is_hostile(&c)) => {
-                for c in text.chars() {
-                    if is_hostile(&c) {
-                        write!(self.0, "\\u{:04x}", u32::from(c))?;
-                    } else {
-                        write!(self.0, "{c}")?;
-                    }
-                }
-                Ok(())
-            }
-            _ => self.0.write_all(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-}
-
-/// Writes a JSON record as a line.
-///
-/// # Errors
-/// What `out` says.
-pub fn write_record(json: &str, out: &mut dyn Write) -> io::Result<()> {
-    SafeJson(&mut *out).write_all(json.as_bytes())?;
-    out.write_all(b"\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,15 +78,5 @@ mod tests {
         assert_eq!(csv_cell("=1+1"), "'=1+1");
         assert_eq!(csv_cell("a=1"), "a=1");
         assert_eq!(csv_cell("a\u{1b}[2J"), "a\u{fffd}[2J");
-    }
-
-    #[test]
-    fn json_escapes_what_a_terminal_acts_on() {
-        let mut out = Vec::new();
-        let text = "a\u{1b}\u{9b}2J\u{202e}\u{7f}é\n";
-        serde_json::to_writer(SafeJson(&mut out), text).expect("written");
-        let written = String::from_utf8(out).expect("UTF-8");
-        assert_eq!(written, r#""a\u001b\u009b2J\u202e\u007fé\n""#);
-        assert_eq!(serde_json::from_str::<String>(&written).expect("JSON"), text);
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::escape::SafeJson;
+use super::json::write_document;
 use super::report_json::Prices;
 use crate::fork::{Charge, Comparison, Equivalents, ForkPlan, ForkPrices, ForkTable, Variant};
 use crate::ttl::Ttl;
@@ -146,6 +146,5 @@ pub fn write_fork(table: &ForkTable<'_>, out: &mut dyn Write) -> io::Result<()> 
         },
         variants: variants.map(|one| VariantObject::of(one, table.plan.ttl)).collect(),
     };
-    serde_json::to_writer_pretty(SafeJson(&mut *out), &fork)?;
-    out.write_all(b"\n")
+    write_document(&fork, out)
 }

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::escape::{SafeJson, csv_cell};
+use super::escape::csv_cell;
+use super::json::write_line;
 use crate::basis::Basis;
 use crate::cache::Refusal;
 use crate::ledger::{Ledger, Row, Selection};
@@ -114,10 +115,7 @@ pub fn write_jsonl(
     selection: &Selection,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    for_each_row(ledger, selection, |row| {
-        serde_json::to_writer(SafeJson(&mut *out), row)?;
-        out.write_all(b"\n")
-    })
+    for_each_row(ledger, selection, |row| write_line(row, out))
 }
 
 /// Writes the rows as CSV with the same columns.

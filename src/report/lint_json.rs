@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::escape::SafeJson;
+use super::json::write_document;
 use super::report_json::ReportInputs;
 use crate::conversation::History;
 use crate::difference::ByteDifference;
@@ -103,6 +103,5 @@ pub fn write_lint(
         inputs: ReportInputs::of(history),
         findings: objects.collect(),
     };
-    serde_json::to_writer_pretty(SafeJson(&mut *out), &lint)?;
-    out.write_all(b"\n")
+    write_document(&lint, out)
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::{Align, Document, Grid};
-use super::escape::SafeJson;
+use super::json::write_document;
 use super::number::grouped;
 use crate::pricing::{ModelPrices, PriceTable, Rate, Speed};
 use crate::units::{Picodollars, Tokens};
@@ -190,6 +190,5 @@ pub fn models_json<'a>(
             .map(|model| ModelObject { id: &model.id, source: &model.source, rates: rates(model) })
             .collect(),
     };
-    serde_json::to_writer_pretty(SafeJson(&mut *out), &object)?;
-    out.write_all(b"\n")
+    write_document(&object, out)
 }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use super::escape::SafeJson;
+use super::json::write_document;
 use super::managed::{ManagedObject, managed};
 use super::schemas::Keyed;
 use super::snapshot_json::{BlockObject, LintObject, TurnObject};
@@ -275,6 +275,5 @@ pub fn write_report(
         blocks: blocks.iter().map(BlockObject::from).collect(),
         lint: lint.map(|lint| lint.iter().map(LintObject::from).collect()),
     };
-    serde_json::to_writer_pretty(SafeJson(&mut *out), &report)?;
-    out.write_all(b"\n")
+    write_document(&report, out)
 }

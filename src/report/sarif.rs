@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
-use super::escape::SafeJson;
+use super::json::write_document;
 use super::number::dollars;
 use crate::conversation::History;
 use crate::lint::{Finding, Rule};
@@ -136,8 +136,7 @@ pub fn write_sarif(
             results: findings.iter().map(|finding| result(history, finding, shows_text)).collect(),
         }],
     };
-    serde_json::to_writer_pretty(SafeJson(&mut *out), &log)?;
-    out.write_all(b"\n")
+    write_document(&log, out)
 }
 
 fn descriptor(rule: Rule) -> ReportingDescriptor {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::escape::SafeJson;
+use super::json::write_document;
 use super::number::share;
 use super::report_json::ReportInputs;
 use super::verify_view::kind_name;
@@ -249,6 +249,5 @@ pub fn write_verification(
         by_model: by_name(&verification.by_model),
         worst: verification.worst.iter().map(|one| WorstObject::new(history, one)).collect(),
     };
-    serde_json::to_writer_pretty(SafeJson(&mut *out), &object)?;
-    out.write_all(b"\n")
+    write_document(&object, out)
 }

@@ -108,6 +108,11 @@ impl Spare {
         self.entries = entries;
     }
 
+    /// How many entries it has room for.
+    pub(crate) fn entries(&self) -> usize {
+        self.entries.capacity()
+    }
+
     fn part(&self) -> ParsedLines {
         self.parts().pop().unwrap_or_default()
     }
