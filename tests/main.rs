@@ -8,6 +8,7 @@ mod bound;
 mod breaks;
 mod browser;
 mod captures;
+mod chains;
 mod chart;
 mod check;
 mod cli;

@@ -14,11 +14,8 @@ use super::response::{ResponseKey, ResponseLines};
 use super::results::Results;
 use super::trail::Trail;
 use crate::id::{EntryId, Symbol, Symbols};
-use crate::input::Diagnostics;
+use crate::input::{Diagnostics, Expected};
 use crate::transcript::{Entry, EntryKind, ResponseLine, Title, Transcript};
-
-/// Room is made for no more entries than this before they are there.
-const MOST_EXPECTED: usize = 1_000_000;
 
 /// A response as one file shows it.
 #[derive(Clone, Debug)]
@@ -106,7 +103,6 @@ pub(super) struct FileBuilder {
     gathered: Gathered,
     graph: Graph,
     fold: Fold,
-    expected_stretches: usize,
     keeps_trail: bool,
 }
 
@@ -116,15 +112,9 @@ impl FileBuilder {
         Self {
             gathered: Gathered::default(),
             graph: Graph::default(),
-            fold: Fold::new(keeps_trail),
-            expected_stretches: 1,
+            fold: Fold::new(Trail::new(keeps_trail)),
             keeps_trail,
         }
-    }
-
-    /// Expects the entries of a file in about so many stretches.
-    pub(super) fn begin(&mut self, expected_stretches: usize) {
-        self.expected_stretches = expected_stretches;
     }
 
     /// Adds those of `entries` that are not known yet, and what the lines of responses among them
@@ -135,12 +125,8 @@ impl FileBuilder {
         lines: &mut Vec<ResponseLine>,
         file: &Arc<str>,
     ) {
-        let known = self.graph.links.len();
-        if known == 0 && self.expected_stretches > 1 {
-            self.expect(entries.len().saturating_mul(self.expected_stretches).min(MOST_EXPECTED));
-        }
         let mut lines = lines.drain(..);
-        for position in known..entries.len() {
+        for position in self.graph.links.len()..entries.len() {
             let entry = &entries[position];
             let is_line = matches!(entry.kind, EntryKind::Response);
             let line = if is_line { lines.next() } else { None };
@@ -152,12 +138,15 @@ impl FileBuilder {
         }
     }
 
-    /// Makes room for about so many entries, so that lists need not be moved when they grow. Room
-    /// that is not used takes no memory. (In a hash table it would: that has entries everywhere.)
-    fn expect(&mut self, entries: usize) {
-        self.gathered.expect(entries);
-        self.graph.links.reserve_exact(entries);
-        self.fold.expect(entries);
+    /// Makes room for all entries before the first ones, of which there are so many, are added.
+    pub(super) fn make_room(&mut self, expected: Expected, first: usize) {
+        if self.graph.links.is_empty()
+            && let Some(entries) = expected.of_first(first)
+        {
+            self.gathered.expect(entries);
+            self.graph.links.reserve_exact(entries);
+            self.fold.expect(entries);
+        }
     }
 
     /// Whether what is known of an entry will not be changed by a later one, as far as entries show
@@ -173,7 +162,7 @@ impl FileBuilder {
             self.clear();
         }
         self.settle(transcript);
-        let Self { gathered, graph, fold, .. } = self;
+        let Self { gathered, graph, fold, keeps_trail } = self;
         name_sidechains(gathered, fold, transcript);
         let entries = &transcript.entries;
         let ((live, index), results) = rayon::join(
@@ -199,7 +188,7 @@ impl FileBuilder {
             index,
             other_messages: std::mem::take(&mut gathered.other_messages),
             refusals: std::mem::take(&mut gathered.refusals),
-            trail: fold.take_trail(),
+            trail: std::mem::replace(&mut fold.trail, Trail::new(*keeps_trail)),
             entry_sessions: transcript.titles.iter().flat_map(|_| sessions(entries)).collect(),
             titles: transcript.titles.take().unwrap_or_default(),
             symbols: std::mem::take(&mut transcript.symbols),

@@ -43,24 +43,17 @@ pub(super) struct Fold {
     states: Vec<State>,
     /// What lies between requests.
     pub(super) trail: Trail,
-    keeps_trail: bool,
 }
 
 impl Fold {
-    /// No states, and a trail that stays empty unless it is kept.
-    pub(super) fn new(keeps_trail: bool) -> Self {
-        Self { states: Vec::new(), trail: Trail::new(keeps_trail), keeps_trail }
+    /// No states, and an empty trail.
+    pub(super) fn new(trail: Trail) -> Self {
+        Self { states: Vec::new(), trail }
     }
 
-    /// The trail, which is a new one from here on.
-    pub(super) fn take_trail(&mut self) -> Trail {
-        std::mem::replace(&mut self.trail, Trail::new(self.keeps_trail))
-    }
-
-    /// Forgets everything but its memory.
+    /// Forgets the states.
     pub(super) fn clear(&mut self) {
         self.states.clear();
-        self.take_trail();
     }
 
     /// Makes room for so many entries.

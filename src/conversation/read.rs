@@ -148,10 +148,11 @@ impl Workspace {
         options: ReadOptions,
     ) -> FileConversation {
         let Self { spare, builder, .. } = self;
-        builder.begin(open.expected_chunks());
+        let expected = open.expected();
         let label = Arc::clone(&open.label);
         let mut transcript =
             load_open(open, threads, options.keeps_titles, spare, |entries, lines| {
+                builder.make_room(expected, entries.len());
                 builder.add(entries, lines, &label);
             });
         let conversation = builder.finish(&mut transcript);

@@ -74,9 +74,8 @@ mod tests {
         std::thread::scope(|scope| {
             for first in 0..4 {
                 let in_order = &in_order;
-                scope.spawn(move || {
-                    (first..1_000).step_by(4).for_each(|part| in_order.add(part, part))
-                });
+                let own = (first..1_000).step_by(4);
+                scope.spawn(move || own.for_each(|part| in_order.add(part, part)));
             }
         });
         in_order.finish();

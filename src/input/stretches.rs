@@ -10,6 +10,9 @@ use super::in_order::{InOrder, locked};
 use super::lines::{CHUNK, Chunk, Chunks, LONGEST_LINE};
 use super::source::Source;
 
+/// No more things than this are expected of a source; room for what it has beyond is made later.
+const MOST_EXPECTED: usize = 1_000_000;
+
 /// Reads a source line by line, each with its number, and says how much that was. Lines that are too
 /// long are left out.
 ///
@@ -28,6 +31,22 @@ pub fn read_lines(source: &Source, mut each: impl FnMut(u64, &[u8])) -> io::Resu
 pub(crate) trait Stretch: Send {
     /// What was wrong with the lines.
     fn diagnostics_mut(&mut self) -> &mut Diagnostics;
+}
+
+/// About how many stretches a source comes in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected {
+    stretches: usize,
+}
+
+impl Expected {
+    /// How many things all stretches have if the first one has so many; `None` where there are no
+    /// others. A list that has room for them need not be moved when it grows, and room that is not
+    /// used takes no memory. (In a hash table it would: that has entries everywhere.)
+    pub(crate) fn of_first(self, things: usize) -> Option<usize> {
+        let all = || things.saturating_mul(self.stretches).min(MOST_EXPECTED);
+        (self.stretches > 1).then(all)
+    }
 }
 
 /// A source with its first lines read and its format known.
@@ -79,9 +98,10 @@ impl OpenSource {
         })
     }
 
-    /// About how many chunks the source has, one at least.
-    pub(crate) fn expected_chunks(&self) -> usize {
-        usize::try_from(self.size / CHUNK as u64).unwrap_or(usize::MAX).saturating_add(1)
+    /// About how many stretches the source comes in.
+    pub(crate) fn expected(&self) -> Expected {
+        let chunks = usize::try_from(self.size / CHUNK as u64).unwrap_or(usize::MAX);
+        Expected { stretches: chunks.saturating_add(1) }
     }
 
     /// The memory that the source was read into.

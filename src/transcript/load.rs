@@ -7,10 +7,7 @@ use super::entry::{Entry, ResponseLine, move_entry, move_response_line};
 use super::parse::{LineParser, ParsedLines};
 use super::title::Title;
 use crate::id::{Moved, Symbols};
-use crate::input::{Chunk, Diagnostics, Extent, Kind, OpenSource, Source, Stretch};
-
-/// No more entries than this are expected of a file; what it has beyond is made room for later.
-const MOST_EXPECTED: usize = 1_000_000;
+use crate::input::{Chunk, Diagnostics, Expected, Extent, Kind, OpenSource, Source, Stretch};
 
 /// The content of one file.
 #[derive(Debug)]
@@ -80,9 +77,9 @@ pub(crate) fn load_open(
         }
         parser.finish()
     };
-    let expected_chunks = open.expected_chunks();
+    let expected = open.expected();
     let extent = open.read(threads, &mut diagnostics, parse, |mut part| {
-        joined.expect(part.entries.len(), expected_chunks);
+        joined.make_room(expected, part.entries.len());
         joined.take_over(&mut part);
         on_entries(&joined.entries, &mut joined.response_lines);
         spare.give_back(part);
@@ -148,12 +145,12 @@ impl Stretch for ParsedLines {
 }
 
 impl ParsedLines {
-    /// Makes room for the first stretch and for those after it, so that entries need not be moved
-    /// when there are more. Room that is not used takes no memory.
-    fn expect(&mut self, entries: usize, stretches: usize) {
-        if self.entries.is_empty() && stretches > 1 {
-            let expected = entries.saturating_mul(stretches).min(MOST_EXPECTED);
-            self.entries.reserve_exact(expected);
+    /// Makes room for all entries when the first stretch is there.
+    fn make_room(&mut self, expected: Expected, first: usize) {
+        if self.entries.is_empty()
+            && let Some(all) = expected.of_first(first)
+        {
+            self.entries.reserve_exact(all);
         }
     }
 
@@ -179,7 +176,9 @@ fn put_behind<T>(
     move_symbols: impl Fn(&mut T, &Moved),
 ) {
     if !moved.is_nowhere() {
-        more.iter_mut().for_each(|one| move_symbols(one, moved));
+        for one in &mut *more {
+            move_symbols(one, moved);
+        }
     }
     if list.is_empty() && list.capacity() <= more.capacity() {
         std::mem::swap(list, more);

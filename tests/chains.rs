@@ -1,0 +1,151 @@
+//! Chains are the same whether they are made while a file is read, as where no trail is kept, or
+//! when all of it is there: on random files, damaged in every way that makes a later line change
+//! what was known of an earlier one.
+
+use cachesim::conversation::{History, ReadOptions, Request, read};
+use cachesim::input::{Discovered, Source};
+use proptest::prelude::*;
+
+/// A line of a random file.
+#[derive(Clone, Debug)]
+struct RandomLine {
+    kind: Kind,
+    /// Which line it names as its parent, before it or behind it; one beyond the file is missing.
+    parent: Option<i64>,
+    /// Whether it has the identity of the line before it.
+    is_repeated: bool,
+    is_sidechain: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Prompt,
+    Result { call: usize },
+    Response { message: usize, call: usize, has_usage: bool },
+    Compaction,
+    Snip,
+    TurnEnd,
+    Leaf,
+    Replacement { call: usize },
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    let response = (0_usize..12, 0_usize..16, prop::bool::weighted(0.8))
+        .prop_map(|(message, call, has_usage)| Kind::Response { message, call, has_usage });
+    prop_oneof![
+        2 => Just(Kind::Prompt),
+        4 => (0_usize..16).prop_map(|call| Kind::Result { call }),
+        8 => response,
+        1 => prop_oneof![
+            Just(Kind::Compaction),
+            Just(Kind::Snip),
+            Just(Kind::TurnEnd),
+            Just(Kind::Leaf)
+        ],
+    ]
+}
+
+fn lines() -> impl Strategy<Value = Vec<RandomLine>> {
+    let parent = prop_oneof![
+        20 => Just(Some(-1)),
+        4 => (-6_i64..0).prop_map(Some),
+        1 => Just(None),
+        1 => (0_i64..5).prop_map(Some),
+        1 => Just(Some(1_000_000)),
+    ];
+    let line = (kind(), parent, prop::bool::weighted(0.03), prop::bool::weighted(0.15)).prop_map(
+        |(kind, parent, is_repeated, is_sidechain)| RandomLine {
+            kind,
+            parent,
+            is_repeated,
+            is_sidechain,
+        },
+    );
+    // Replacements come at the end, and seldom: they make everything be looked at again.
+    let replacement = prop::option::weighted(0.2, 0_usize..16);
+    (prop::collection::vec(line, 1..80), replacement).prop_map(|(mut lines, replacement)| {
+        lines.extend(replacement.map(|call| RandomLine {
+            kind: Kind::Replacement { call },
+            parent: None,
+            is_repeated: false,
+            is_sidechain: false,
+        }));
+        lines
+    })
+}
+
+fn transcript(lines: &[RandomLine]) -> String {
+    lines.iter().enumerate().map(|(number, line)| text(number, line) + "\n").collect()
+}
+
+fn text(number: usize, line: &RandomLine) -> String {
+    let own = if line.is_repeated { number.saturating_sub(1) } else { number };
+    let parent = line.parent.map_or_else(
+        || "null".to_owned(),
+        |offset| format!("\"u{}\"", i64::try_from(number).expect("few lines") + offset),
+    );
+    let frame = |kind: &str, rest: &str| {
+        let (minute, second) = (number / 60, number % 60);
+        let is_sidechain = line.is_sidechain;
+        format!(
+            r#"{{"type":"{kind}","uuid":"u{own}","parentUuid":{parent},"sessionId":"s","isSidechain":{is_sidechain},"timestamp":"2026-08-01T10:{minute:02}:{second:02}.000Z",{rest}}}"#
+        )
+    };
+    match &line.kind {
+        Kind::Prompt => frame("user", r#""message":{"role":"user","content":"go on"}"#),
+        Kind::Result { call } => frame(
+            "user",
+            &format!(
+                r#""message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{call}","content":"some output"}}]}}"#
+            ),
+        ),
+        Kind::Response { message, call, has_usage } => {
+            let usage = if *has_usage {
+                r#","usage":{"input_tokens":2,"cache_read_input_tokens":900,"cache_creation_input_tokens":10,"output_tokens":9}"#
+            } else {
+                ""
+            };
+            frame(
+                "assistant",
+                &format!(
+                    r#""requestId":"r{message}","message":{{"id":"m{message}","model":"claude-opus-5","stop_reason":"tool_use","content":[{{"type":"tool_use","id":"t{call}","name":"Read","input":{{}}}}]{usage}}}"#
+                ),
+            )
+        }
+        Kind::Compaction => frame("system", r#""subtype":"compact_boundary""#),
+        Kind::Snip => frame("system", r#""removedUuids":["u1"]"#),
+        Kind::TurnEnd => frame("system", r#""subtype":"turn_duration""#),
+        Kind::Leaf => format!(r#"{{"type":"last-prompt","leafUuid":"u{own}"}}"#),
+        Kind::Replacement { call } => format!(
+            r#"{{"type":"content-replacement","uuid":"u{own}","replacements":[{{"toolUseId":"t{call}","replacement":"a preview that is longer"}}]}}"#
+        ),
+    }
+}
+
+fn history(text: &str, leaves_out_trails: bool) -> History {
+    let sources = vec![Source::in_memory("random.jsonl", text.as_bytes())];
+    let discovered = Discovered { sources, ..Discovered::default() };
+    read(discovered, ReadOptions { leaves_out_trails, ..ReadOptions::default() }, |_| {})
+}
+
+/// The requests with everything that is known of them but where their trails are.
+fn without_trails(history: &History) -> Vec<String> {
+    let mut requests: Vec<Request> = history.requests.clone();
+    for request in &mut requests {
+        request.between.trail = None;
+    }
+    requests.iter().map(|request| format!("{request:?}")).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn chains_made_while_reading_are_those_made_when_all_is_there(lines in lines()) {
+        let text = transcript(&lines);
+        let (while_reading, afterwards) = (history(&text, true), history(&text, false));
+        prop_assert_eq!(without_trails(&while_reading), without_trails(&afterwards));
+        let counts = |history: &History| history.diagnostics.counts().collect::<Vec<_>>();
+        prop_assert_eq!(counts(&while_reading), counts(&afterwards));
+    }
+}
