@@ -182,7 +182,7 @@ pub struct Moved(Option<Vec<Symbol>>);
 impl Moved {
     /// Whether all of them are as they were.
     #[must_use]
-    pub fn is_nowhere(&self) -> bool {
+    pub fn is_identity(&self) -> bool {
         self.0.is_none()
     }
 
@@ -263,9 +263,9 @@ mod tests {
         assert_eq!(left.text(moved.symbol(b)), "b");
         assert_eq!(left.text(moved.symbol(a)), "a");
         assert_eq!(moved.symbol(a), left.intern("a"));
-        assert!(!moved.is_nowhere());
+        assert!(!moved.is_identity());
         let mut empty = Symbols::default();
-        assert!(empty.drain(&mut right).is_nowhere());
+        assert!(empty.drain(&mut right).is_identity());
         assert_eq!((empty.text(b), empty.text(a)), ("b", "a"));
         assert_eq!(right.intern("c"), b);
     }

@@ -69,7 +69,7 @@ fn put_behind<T>(all: &mut Vec<T>, mut more: Vec<T>) {
 
 fn move_symbols(file: &mut FileConversation, symbols: &mut Symbols) {
     let moved = symbols.absorb(std::mem::take(&mut file.symbols));
-    if !moved.is_nowhere() {
+    if !moved.is_identity() {
         move_each(file, &moved);
     }
     for response in &mut file.responses {

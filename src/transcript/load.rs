@@ -90,8 +90,8 @@ pub(crate) fn load_open(
     Transcript { titles, ..finish(joined, label, open.stem.clone(), extent) }
 }
 
-/// Memory that one transcript after the other is read into, since giving it back and asking for it
-/// anew takes a tenth of the time where transcripts are small.
+/// Memory that one transcript after the other is read into, since to give it back and ask for it anew
+/// takes a good part of the time where transcripts are small.
 #[derive(Debug, Default)]
 pub(crate) struct Spare {
     entries: Vec<Entry>,
@@ -175,7 +175,7 @@ fn put_behind<T>(
     moved: &Moved,
     move_symbols: impl Fn(&mut T, &Moved),
 ) {
-    if !moved.is_nowhere() {
+    if !moved.is_identity() {
         for one in &mut *more {
             move_symbols(one, moved);
         }
