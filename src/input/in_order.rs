@@ -46,8 +46,9 @@ impl<Part, Join: FnMut(Part)> InOrder<Part, Join> {
     }
 }
 
-/// A panic of another thread is passed on by the scope; what it held is not looked at again.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Waits for a lock. A panic of another thread is passed on by the scope; what it held is not looked at
+/// again.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

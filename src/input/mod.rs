@@ -17,7 +17,7 @@ mod usage;
 pub use diagnostics::{Diagnostic, Diagnostics, Kind};
 pub use discover::{Discovered, discover};
 pub(crate) use format::Format;
-pub(crate) use in_order::InOrder;
+pub(crate) use in_order::{InOrder, locked};
 pub(crate) use lenient::{Content, Count, Flag, JsonLength, List, Listed, Number, Shape, Text};
 pub(crate) use lines::{CHUNK, Chunk, LONGEST_LINE};
 pub(crate) use moment::moment;

@@ -1,13 +1,15 @@
 //! One source → its entries.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::entry::{Entry, ResponseLine, move_entry, move_response_line};
 use super::parse::{LineParser, ParsedLines};
 use super::title::Title;
 use crate::id::{Moved, Symbols};
-use crate::input::{Chunk, Diagnostics, Expected, Extent, Kind, OpenSource, Source, Stretch};
+use crate::input::{
+    Chunk, Diagnostics, Expected, Extent, Kind, OpenSource, Source, Stretch, locked,
+};
 
 /// The content of one file.
 #[derive(Debug)]
@@ -111,16 +113,11 @@ impl Spare {
     }
 
     fn part(&self) -> ParsedLines {
-        self.parts().pop().unwrap_or_default()
+        locked(&self.parts).pop().unwrap_or_default()
     }
 
     fn give_back(&self, part: ParsedLines) {
-        self.parts().push(part);
-    }
-
-    /// A panic of another thread ends the reading.
-    fn parts(&self) -> MutexGuard<'_, Vec<ParsedLines>> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.parts).push(part);
     }
 }
 
