@@ -8,7 +8,7 @@ use cachesim::cache::{Lookback, Markers, Outcome, Policy, Reading, simulate};
 use cachesim::capture::TokenCounting;
 use cachesim::conversation::{History, ReadOptions, read};
 use cachesim::design::{
-    Attribution, PromptDesign, Scopes, Settings, SystemPrompt, Tools, redesign,
+    Attribution, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools, redesign,
 };
 use cachesim::input::{Discovered, Source};
 use cachesim::prompt::{PromptTrace, SharedPrefix, build, steps};
@@ -29,6 +29,7 @@ const AS_SENT: PromptDesign = PromptDesign {
     scopes: Scopes::AsSent,
     settings: Settings::AsSent,
     attribution: Attribution::AsSent,
+    reminders: Reminders::AsSent,
 };
 const SORTED: PromptDesign = PromptDesign { tools: Tools::Sorted, ..AS_SENT };
 const STATIC_FIRST: PromptDesign = PromptDesign { system: SystemPrompt::StaticFirst, ..AS_SENT };

@@ -42,6 +42,9 @@ fn every_fixture_gives_its_figures() {
         if skipped != reported.len() {
             failures.push(format!("{name}: skipped is {reported:?}"));
         }
+        if let Some(compared) = expected.get("compare") {
+            compare_strategies(&name, &folder, &expected, compared, &mut failures);
+        }
         if let Some(breaks) = expected.get("breaks") {
             let given = serde_json::to_value(breaks).expect("JSON");
             compare_breaks(&name, &folder, &given, &mut failures);
@@ -95,10 +98,41 @@ fn report_of(folder: &Path, expected: &toml::Value, strategies: &[&str]) -> Valu
     let strategies = strategies.join(",");
     let mut arguments = vec!["analyze", folder.to_str().expect("a plain path"), "-q"];
     arguments.extend(["--format", "json", "--strategy", &strategies]);
-    if let Some(more) = expected.get("arguments").and_then(toml::Value::as_array) {
-        arguments.extend(more.iter().filter_map(toml::Value::as_str));
-    }
+    arguments.extend(more_arguments(expected));
     json(&arguments)
+}
+
+fn more_arguments(expected: &toml::Value) -> impl Iterator<Item = &str> {
+    let more = expected.get("arguments").and_then(toml::Value::as_array);
+    more.into_iter().flatten().filter_map(toml::Value::as_str)
+}
+
+/// The figures of strategies and providers side by side.
+fn compare_strategies(
+    name: &str,
+    folder: &Path,
+    expected: &toml::Value,
+    compared: &toml::Value,
+    failures: &mut Vec<String>,
+) {
+    let list = |key: &str| -> String {
+        let names = compared[key].as_array().expect("a list").iter();
+        names.map(|name| name.as_str().expect("a name")).collect::<Vec<_>>().join(",")
+    };
+    let (strategies, providers) = (list("strategies"), list("providers"));
+    let mut arguments = vec!["compare", folder.to_str().expect("a plain path"), "-q"];
+    arguments.extend(["--format", "json", "--strategy", &strategies, "--provider", &providers]);
+    arguments.extend(more_arguments(expected));
+    let found = json(&arguments);
+    let found = found["strategies"].as_array().expect("strategies");
+    let given = serde_json::to_value(&compared["totals"]).expect("JSON");
+    for (strategy, totals) in given.as_object().expect("totals") {
+        let place = format!("{name}: compare {strategy}");
+        match found.iter().find(|found| found["strategy"] == **strategy) {
+            Some(found) => compare(&place, totals, &found["totals"], failures),
+            None => failures.push(format!("{place}: not there")),
+        }
+    }
 }
 
 /// The breaks of a folder, all of them, one after the other.

@@ -4,8 +4,8 @@
 //! beginning that it shares with an earlier one of the same model and scope whose response has
 //! begun, in whole steps, if it is long enough and not too long ago. A read starts its life anew.
 //!
-//! Two prompts share what lies before the deepest node that both pass. Of a transcript that is
-//! where an earlier request's cached prefix ended: what stood behind it is not known to come again.
+//! Two prompts share what lies before the deepest node that both pass, where blocks that begin with the
+//! same bytes share a node inside of them ([`PromptTrace::split`]). Of a transcript that is where an earlier request's cached prefix ended: what stood behind it is not known to come again.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -59,9 +59,15 @@ pub fn simulate_automatic(
     ratio: impl Fn(&Prompt) -> TokenRatio,
 ) -> Vec<Outcome> {
     let AutomaticCache { places, lifetime, .. } = policy.cache;
+    let split = trace.split();
+    let trace = split.map_or(trace, |split| &split.trace);
     let prefixes = Prefixes::new(trace.paths(), places, lifetime);
     let mut run = Run { trace, policy, prefixes, waiting: BinaryHeap::new() };
-    let outcome = |(index, prompt)| run.request(index, prompt, ratio(prompt));
+    let outcome = |(index, prompt)| {
+        let outcome = run.request(index, prompt, ratio(prompt));
+        let whole = |node| split.map_or(Some(node), |split| split.whole(node));
+        Outcome { found: outcome.found.and_then(whole), ..outcome }
+    };
     trace.prompts.iter().enumerate().map(outcome).collect()
 }
 

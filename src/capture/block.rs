@@ -82,6 +82,25 @@ pub(super) struct Block<'a> {
     citations: Shape<Citations>,
 }
 
+/// A block that is a text and nothing else.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlainText {
+    r#type: String,
+    text: String,
+}
+
+/// The text of a block, given by its canonical bytes; `None` where it is, or may be, more than a text.
+pub(crate) fn plain_text(canonical: &str) -> Option<String> {
+    let block: PlainText = serde_json::from_str(canonical).ok()?;
+    (block.r#type == "text").then_some(block.text)
+}
+
+/// The canonical bytes of a block with a text.
+pub(crate) fn text_block(text: &str) -> String {
+    format!("{{\"type\":\"text\",\"text\":{}}}", serde_json::Value::from(text))
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Source<'a> {

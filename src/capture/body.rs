@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::block::{Block, BlockKind};
 use super::canonical::{TooDeep, write_canonical, write_text_block};
+use super::landmarks::landmarks;
 use super::load::CaptureOptions;
 use super::prefix::PrefixHash;
 use super::record::{CacheControl, Message, OutputConfig, Request};
@@ -109,7 +110,7 @@ pub(super) fn add_prompt(
     let model = body.model.as_str().ok_or(BodyError::NotMessages("it names no model"))?;
     let messages = body.messages.0.as_ref().ok_or(BodyError::NotMessages("it has no messages"))?;
     let sizes = Sizes::new(options.counting, model);
-    let mut walk = Walk::begin(tree, options.keeps_bytes, sizes, model);
+    let mut walk = Walk::begin(tree, options, sizes, model);
     for tool in body.tools.0.iter().flatten() {
         walk.tool(tool)?;
     }
@@ -185,7 +186,7 @@ fn block(raw: &RawValue) -> Result<Block<'_>, BodyError> {
 /// The way through the tree.
 struct Walk<'t, 'a> {
     tree: &'t mut WireTree,
-    keeps_bytes: bool,
+    options: CaptureOptions,
     sizes: Sizes<'a>,
     here: WireNodeId,
     hash: PrefixHash,
@@ -200,10 +201,15 @@ struct Walk<'t, 'a> {
 }
 
 impl<'t, 'a> Walk<'t, 'a> {
-    fn begin(tree: &'t mut WireTree, keeps_bytes: bool, sizes: Sizes<'a>, model: &str) -> Self {
+    fn begin(
+        tree: &'t mut WireTree,
+        options: CaptureOptions,
+        sizes: Sizes<'a>,
+        model: &str,
+    ) -> Self {
         let mut walk = Self {
             tree,
-            keeps_bytes,
+            options,
             sizes,
             here: WireNodeId(0),
             hash: PrefixHash::NOTHING,
@@ -233,10 +239,15 @@ impl<'t, 'a> Walk<'t, 'a> {
             known
         } else {
             let tokens = tokens(&self.sizes, &self.canonical);
-            let bytes = self.keeps_bytes.then(|| self.tree.keep(&self.canonical));
-            let has_role = self.keeps_bytes && part == Part::MessageStart;
-            let role = has_role.then(|| self.tree.keep(&self.role));
-            self.tree.add(WireNode { hash, parent, part, kind, tokens, bytes, role })
+            let CaptureOptions { keeps_bytes, keeps_landmarks, counting, .. } = self.options;
+            let bytes = keeps_bytes.then(|| self.tree.keep(&self.canonical));
+            let own_role = (part == Part::MessageStart).then_some(&self.role);
+            let role = own_role.filter(|_| keeps_bytes).map(|role| self.tree.keep(role));
+            let landmarks = keeps_landmarks.then(|| {
+                let role = own_role.map_or(&[][..], Vec::as_slice);
+                self.tree.keep_landmarks(&landmarks(part, role, &self.canonical, counting))
+            });
+            self.tree.add(WireNode { hash, parent, part, kind, tokens, bytes, role, landmarks })
         };
         self.hash = hash;
         self.canonical.clear();

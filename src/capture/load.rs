@@ -16,6 +16,9 @@ pub struct CaptureOptions {
     pub counting: TokenCounting,
     /// Whether the canonical bytes of every block are kept, each once.
     pub keeps_bytes: bool,
+    /// Whether landmarks of every block are kept, by which automatic caches find what two of them have in
+    /// common.
+    pub keeps_landmarks: bool,
     /// What the flag `global_scope` of every bundle is taken for; `None` leaves it as recorded.
     pub global_scope: Option<bool>,
     /// Whether the titles of sessions are kept, which only transcripts have.

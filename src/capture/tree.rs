@@ -4,11 +4,13 @@
 //! from which file the prompts come.
 
 use std::cmp::Ordering;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::block::BlockKind;
+use super::landmarks::Landmark;
 use super::prefix::PrefixHash;
 
 /// A node, as a position in [`WireTree::nodes`].
@@ -84,6 +86,8 @@ pub struct WireNode {
     pub bytes: Option<Arc<[u8]>>,
     /// The role of the message that begins here as canonical JSON, where bytes are kept.
     pub role: Option<Arc<[u8]>>,
+    /// Where landmarks are kept, those of its bytes.
+    pub landmarks: Option<Arc<[Landmark]>>,
 }
 
 impl WireNode {
@@ -103,6 +107,8 @@ pub struct WireTree {
     by_hash: FxHashMap<PrefixHash, WireNodeId>,
     /// Bytes that are kept, each once, whatever stands in front of them.
     contents: FxHashSet<Arc<[u8]>>,
+    /// Landmarks, each list once.
+    landmarks: FxHashSet<Arc<[Landmark]>>,
 }
 
 impl WireTree {
@@ -139,12 +145,12 @@ impl WireTree {
 
     /// The one copy of some bytes.
     pub(super) fn keep(&mut self, bytes: &[u8]) -> Arc<[u8]> {
-        if let Some(known) = self.contents.get(bytes) {
-            return Arc::clone(known);
-        }
-        let kept: Arc<[u8]> = bytes.into();
-        self.contents.insert(Arc::clone(&kept));
-        kept
+        keep_once(&mut self.contents, bytes)
+    }
+
+    /// The one copy of some landmarks.
+    pub(super) fn keep_landmarks(&mut self, landmarks: &[Landmark]) -> Arc<[Landmark]> {
+        keep_once(&mut self.landmarks, landmarks)
     }
 
     /// Adds a node that is not there yet.
@@ -166,10 +172,20 @@ impl WireTree {
                 node.parent = node.parent.map(|parent| moved[parent.0 as usize]);
                 node.bytes = node.bytes.map(|bytes| self.keep(&bytes));
                 node.role = node.role.map(|role| self.keep(&role));
+                node.landmarks = node.landmarks.map(|marks| self.keep_landmarks(&marks));
                 self.add(node)
             });
             moved.push(here);
         }
         moved
     }
+}
+
+fn keep_once<T: Copy + Eq + Hash>(kept: &mut FxHashSet<Arc<[T]>>, list: &[T]) -> Arc<[T]> {
+    if let Some(known) = kept.get(list) {
+        return Arc::clone(known);
+    }
+    let own: Arc<[T]> = list.into();
+    kept.insert(Arc::clone(&own));
+    own
 }

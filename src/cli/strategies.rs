@@ -46,7 +46,7 @@ fn of_file(path: &str, quiet: bool) -> Result<Vec<Strategy>, CliError> {
 }
 
 /// Leaves out what was named before; two different strategies of one name are refused.
-fn unique(all: Vec<Strategy>) -> Result<Vec<Strategy>, CliError> {
+pub(super) fn unique(all: impl IntoIterator<Item = Strategy>) -> Result<Vec<Strategy>, CliError> {
     let mut strategies: Vec<Strategy> = Vec::new();
     for strategy in all {
         match strategies.iter().find(|other| other.name == strategy.name) {
@@ -85,6 +85,32 @@ pub(super) fn providers(names: &[String]) -> Result<Vec<&'static Provider>, CliE
         }
     }
     Ok(providers)
+}
+
+/// The prompts under each provider's rules: as recorded, and as each strategy makes them that changes
+/// prompts. What does not combine is named.
+pub(super) fn elsewhere(
+    strategies: &[Strategy],
+    providers: &[&'static Provider],
+    quiet: bool,
+) -> Vec<Strategy> {
+    let mut all = Vec::new();
+    for provider in providers {
+        all.push(Strategy::elsewhere(provider));
+        all.extend(strategies.iter().filter_map(|one| one.elsewhere_as_designed(provider)));
+    }
+    let combines = |one: &&Strategy| {
+        providers.iter().all(|provider| one.elsewhere_as_designed(provider).is_some())
+    };
+    for one in strategies.iter().filter(|one| one.needs_bytes() && !combines(one)) {
+        if !quiet {
+            say(&terminal_safe(&format!(
+                "{} is not put under --provider: it does more than to change prompts",
+                one.name
+            )));
+        }
+    }
+    all
 }
 
 /// The nearest known name, as words to put behind an unknown one.

@@ -1,12 +1,14 @@
 //! The tree of prefixes, to which a design adds those that were never sent.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::contents::{ContentId, Contents};
 use crate::basis::Basis;
-use crate::capture::{BlockKind, TokenCounting, WireNodeId, WireTree};
+use crate::capture::{BlockKind, Landmark, TokenCounting, WireNodeId, WireTree};
 use crate::conversation::CapturedPrompts;
-use crate::prompt::{Node, NodeId, PromptTrace, node_behind};
+use crate::prompt::{Landmarks, Node, NodeId, PromptTrace, node_behind};
 use crate::units::Tokens;
 
 /// A block of a prompt: what it says, and the node of a request as sent that has its kind and size.
@@ -14,6 +16,8 @@ use crate::units::Tokens;
 pub(super) struct PromptBlock {
     pub(super) source: WireNodeId,
     pub(super) content: ContentId,
+    /// The length of its canonical bytes where it is a part of that block.
+    pub(super) bytes: Option<u64>,
 }
 
 /// The tree. Every block has the size that it has as sent, so that nothing is sized anew.
@@ -28,6 +32,9 @@ pub(super) struct BlockTree<'a> {
     children: FxHashMap<(Option<NodeId>, ContentId), NodeId>,
     /// What the size of an added prefix rests on.
     basis: Basis,
+    counting: TokenCounting,
+    /// The contents of the nodes that were added.
+    added: Vec<ContentId>,
 }
 
 impl<'a> BlockTree<'a> {
@@ -46,6 +53,8 @@ impl<'a> BlockTree<'a> {
             kinds: wire.nodes.iter().map(|node| node.kind).collect(),
             children: FxHashMap::default(),
             basis: if is_exact { Basis::Derived } else { Basis::Estimated },
+            counting: captured.counting,
+            added: Vec::new(),
         };
         for id in (0..).map(WireNodeId).take(wire.nodes.len()) {
             let node = tree.as_sent(id);
@@ -67,13 +76,42 @@ impl<'a> BlockTree<'a> {
         node.end.saturating_sub(before)
     }
 
+    /// The tokens of a block: as sent or, of a part of a block, its share by bytes.
+    pub(super) fn size_of(&self, block: &PromptBlock) -> Tokens {
+        let whole = self.size(block.source);
+        match (block.bytes, self.counting) {
+            (None, _) => whole,
+            (Some(bytes), TokenCounting::Bytes(of_token)) => Tokens(bytes.div_ceil(of_token.get())),
+            (Some(bytes), TokenCounting::Estimated) => {
+                let all = self.wire.node(block.source).bytes.as_ref().map_or(0, |all| all.len());
+                whole.share(bytes, all as u64)
+            }
+        }
+    }
+
+    /// What is known of the bytes of all blocks, where it was kept of those as sent.
+    pub(super) fn landmarks(&self, as_sent: &Landmarks, contents: &Contents<'_>) -> Landmarks {
+        let mut landmarks = as_sent.clone();
+        if landmarks.of_nodes.is_empty() {
+            return landmarks;
+        }
+        let mut known: FxHashMap<ContentId, Arc<[Landmark]>> = FxHashMap::default();
+        for content in &self.added {
+            let of_content = known
+                .entry(*content)
+                .or_insert_with(|| contents.landmarks(*content, self.counting).into());
+            landmarks.of_nodes.push(Some(Arc::clone(of_content)));
+        }
+        landmarks
+    }
+
     /// The nodes of a prompt of these blocks, as many as there are blocks. A prefix that is new is as large
     /// as its blocks are in this prompt.
     pub(super) fn path(&mut self, blocks: &[PromptBlock]) -> Vec<NodeId> {
         let mut path: Vec<NodeId> = Vec::with_capacity(blocks.len());
         let mut end = Tokens::ZERO;
         for block in blocks {
-            end += self.size(block.source);
+            end += self.size_of(block);
             path.push(self.behind(path.last().copied(), *block, end));
         }
         path
@@ -89,6 +127,7 @@ impl<'a> BlockTree<'a> {
         let node = Node { end, basis: self.basis, ..node_behind(before, wire) };
         let id = NodeId::at(self.nodes.len());
         self.nodes.push(node);
+        self.added.push(block.content);
         self.kinds.push(wire.kind);
         self.children.insert((parent, block.content), id);
         id

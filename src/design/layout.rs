@@ -8,13 +8,18 @@ use super::attribution::Attributions;
 use super::blocks::PromptBlock;
 use super::contents::{ContentId, Contents};
 use super::latch::{Latches, latches, settings_text};
-use super::prompt_design::{Attribution, PromptDesign, Settings, SystemPrompt, Tools};
+use super::prompt_design::{self, Attribution, PromptDesign, Settings, SystemPrompt, Tools};
+use super::reminders::Reminders;
+use super::stable_first::{StableFirst, StableParagraphs};
 use super::static_text::StaticTexts;
 use crate::capture::{BlockKind, Part, WireMarker, WireNodeId, WireTree};
 use crate::conversation::{History, RequestIndex};
 use crate::harness::{ToolRank, tool_rank};
 use crate::id::Symbol;
 use crate::prompt::Step;
+
+/// The most markers that a request may have.
+const MOST_MARKERS: usize = 4;
 
 /// A prompt as a design sends it.
 pub(super) struct Layout {
@@ -24,9 +29,21 @@ pub(super) struct Layout {
     pub(super) blocks: Vec<PromptBlock>,
     /// Where the blocks of the system prompt stand among them.
     pub(super) system: Range<usize>,
-    /// Where its markers stand among the blocks as sent and among those of the design, in the order of
-    /// the request's markers.
-    pub(super) markers: Vec<(usize, usize)>,
+    /// Where its markers stand.
+    pub(super) markers: Vec<MarkerPlace>,
+}
+
+/// Where a marker stands among the blocks of a request.
+#[derive(Clone, Copy)]
+pub(super) struct MarkerPlace {
+    /// The marker of the request as sent that it is, or is like.
+    pub(super) like: usize,
+    /// Where that one stands among the blocks as sent.
+    pub(super) sent: usize,
+    /// Where it stands among those of the design.
+    pub(super) designed: usize,
+    /// Whether the design adds it.
+    pub(super) is_added: bool,
 }
 
 /// Lays prompts out by a design, with what has to be known of other requests for that.
@@ -36,7 +53,9 @@ pub(super) struct Layouts<'a> {
     contents: Contents<'a>,
     ranks: FxHashMap<WireNodeId, ToolRank<'a>>,
     attributions: Attributions,
-    static_texts: StaticTexts,
+    static_texts: StaticTexts<ContentId>,
+    stable_paragraphs: Option<StableParagraphs>,
+    reminders: Option<Reminders>,
     /// Of each captured request; of none where nothing is latched.
     latches: Vec<Latches<'a>>,
 }
@@ -56,6 +75,8 @@ impl<'a> Layouts<'a> {
             ranks: FxHashMap::default(),
             attributions: Attributions::default(),
             static_texts: StaticTexts::default(),
+            stable_paragraphs: None,
+            reminders: None,
             latches: Vec::new(),
         };
         if design.tools == Tools::Sorted {
@@ -67,8 +88,13 @@ impl<'a> Layouts<'a> {
         if design.settings == Settings::Latched {
             layouts.latches = latches(history, steps);
         }
-        if design.system == SystemPrompt::StaticFirst {
-            layouts.find_static_texts();
+        match design.system {
+            SystemPrompt::AsSent => {}
+            SystemPrompt::StaticFirst => layouts.find_static_texts(),
+            SystemPrompt::StableFirst => layouts.find_stable_paragraphs(),
+        }
+        if design.reminders == prompt_design::Reminders::Last {
+            layouts.find_reminders();
         }
         layouts
     }
@@ -93,24 +119,53 @@ impl<'a> Layouts<'a> {
             blocks.push(self.block(*id, number, session));
         }
         let tools = place_of(tree, &sent, Part::Tool);
-        let system = place_of(tree, &sent, Part::System);
+        let mut system = place_of(tree, &sent, Part::System);
         if !self.ranks.is_empty() {
             blocks[tools].sort_by_key(|block| &self.ranks[&block.source]);
         }
         // Ids rise on a path.
         let place = |marker: &WireMarker| sent.partition_point(|id| *id < marker.node);
-        let mut places: Vec<usize> = wire.markers.iter().map(place).collect();
-        let sent_places = places.clone();
-        if let Some(statics) = self.static_texts.of(self.steps[index.0].opening) {
-            put_static_first(&mut blocks, &system, statics, &wire.markers, &mut places);
+        let mut markers: Vec<MarkerPlace> =
+            wire.markers.iter().map(place).enumerate().map(as_sent).collect();
+        let opening = self.steps[index.0].opening;
+        if let Some(statics) = self.static_texts.of(opening) {
+            let last = put_static_first(&mut blocks[system.clone()], statics);
+            mark_end_of_static(
+                &mut markers,
+                &wire.markers,
+                &system,
+                last.map(|last| system.start + last),
+            );
         }
-        for (marker, place) in wire.markers.iter().zip(&mut places) {
-            if marker.is_automatic {
-                *place = last_markable(tree, &blocks).unwrap_or(*place);
+        let stable = self.stable_paragraphs.as_ref().and_then(|paragraphs| {
+            paragraphs.lay_out(opening, &blocks[system.clone()], &mut self.contents)
+        });
+        if let Some(stable) = stable {
+            put_stable_first(&mut blocks, &mut system, &mut markers, &wire.markers, stable);
+        }
+        if let Some(reminders) = &self.reminders {
+            let start = start_of_messages(tree, &blocks);
+            let messages = reminders.lay_out(opening, tree, &blocks[start..], &mut self.contents);
+            if let Some((messages, places)) = messages {
+                blocks.truncate(start);
+                blocks.extend(messages);
+                for marker in markers.iter_mut().filter(|marker| marker.designed >= start) {
+                    marker.designed = start + places[marker.designed - start] - 1;
+                }
             }
         }
-        let markers = sent_places.into_iter().zip(places).collect();
+        for marker in markers.iter_mut().filter(|marker| wire.markers[marker.like].is_automatic) {
+            if !marker.is_added {
+                marker.designed = last_markable(tree, &blocks).unwrap_or(marker.designed);
+            }
+        }
+        leave_one_on_each(&mut markers, &wire.markers);
         Layout { sent, blocks, system, markers }
+    }
+
+    /// What blocks say.
+    pub(super) fn contents(&self) -> &Contents<'a> {
+        &self.contents
     }
 
     fn index(&self, number: usize) -> RequestIndex {
@@ -128,21 +183,61 @@ impl<'a> Layouts<'a> {
         });
         let content = latched
             .map_or(content, |settings| self.contents.of_settings(tree.node(id).part, settings));
-        PromptBlock { source, content }
+        PromptBlock { source, content, bytes: None }
     }
 
     fn find_static_texts(&mut self) {
+        for number in 0..self.history.captured.requests.len() {
+            let (opening, system) = self.system(number);
+            self.static_texts.add(opening, system.into_iter());
+        }
+    }
+
+    fn find_stable_paragraphs(&mut self) {
+        let mut stable = StableParagraphs::default();
+        for number in 0..self.history.captured.requests.len() {
+            let (opening, system) = self.system(number);
+            stable.add(opening, &system, &self.contents);
+        }
+        stable.finish();
+        self.stable_paragraphs = Some(stable);
+    }
+
+    fn find_reminders(&mut self) {
+        let mut reminders = Reminders::default();
         let captured = &self.history.captured;
         for (number, wire) in captured.requests.iter().enumerate() {
             let index = self.index(number);
             let session = self.history.request(index).session;
-            let is_system = |id: &WireNodeId| captured.tree.node(*id).part == Part::System;
-            let content = |id| self.contents.of_node(self.attributions.instead_of(id, session));
-            let system: Vec<ContentId> =
-                captured.tree.path(wire.leaf).filter(is_system).map(content).collect();
-            self.static_texts.add(self.steps[index.0].opening, &system);
+            let mut blocks: Vec<PromptBlock> = Vec::new();
+            for id in captured.tree.path(wire.leaf) {
+                if !is_of_messages(captured.tree.node(id).part) {
+                    break;
+                }
+                blocks.push(self.block(id, number, session));
+            }
+            blocks.reverse();
+            reminders.add(self.steps[index.0].opening, &captured.tree, &blocks);
         }
+        self.reminders = Some(reminders);
     }
+
+    /// The conversation of a captured request, given by its number, and the blocks of its system prompt.
+    fn system(&self, number: usize) -> (RequestIndex, Vec<ContentId>) {
+        let captured = &self.history.captured;
+        let index = self.index(number);
+        let session = self.history.request(index).session;
+        let is_system = |id: &WireNodeId| captured.tree.node(*id).part == Part::System;
+        let content = |id| self.contents.of_node(self.attributions.instead_of(id, session));
+        let path = captured.tree.path(captured.requests[number].leaf);
+        let mut system: Vec<ContentId> = path.filter(is_system).map(content).collect();
+        system.reverse();
+        (self.steps[index.0].opening, system)
+    }
+}
+
+fn as_sent((like, place): (usize, usize)) -> MarkerPlace {
+    MarkerPlace { like, sent: place, designed: place, is_added: false }
 }
 
 fn tool_ranks(tree: &WireTree) -> FxHashMap<WireNodeId, ToolRank<'_>> {
@@ -157,32 +252,86 @@ fn place_of(tree: &WireTree, prompt: &[WireNodeId], part: Part) -> Range<usize> 
     start..start + prompt[start..].iter().take_while(|id| is_part(id)).count()
 }
 
-/// Moves the static blocks of the system prompt to its front, and where none of its markers is on the
-/// last of them, the first marker there.
-fn put_static_first(
-    blocks: &mut [PromptBlock],
-    system: &Range<usize>,
-    statics: &FxHashSet<ContentId>,
-    markers: &[WireMarker],
-    places: &mut [usize],
+fn is_of_messages(part: Part) -> bool {
+    matches!(part, Part::MessageStart | Part::Block)
+}
+
+fn start_of_messages(tree: &WireTree, blocks: &[PromptBlock]) -> usize {
+    let is_message = |block: &PromptBlock| is_of_messages(tree.node(block.source).part);
+    blocks.iter().position(is_message).unwrap_or(blocks.len())
+}
+
+/// Moves the static blocks of a system prompt to its front, and says which is the last of them.
+fn put_static_first(system: &mut [PromptBlock], statics: &FxHashSet<ContentId>) -> Option<usize> {
+    system.sort_by_key(|block| !statics.contains(&block.content));
+    system.partition_point(|block| statics.contains(&block.content)).checked_sub(1)
+}
+
+/// Puts a system prompt with its stable paragraphs first in the place of the one as sent.
+fn put_stable_first(
+    blocks: &mut Vec<PromptBlock>,
+    system: &mut Range<usize>,
+    markers: &mut Vec<MarkerPlace>,
+    wire: &[WireMarker],
+    stable: StableFirst,
 ) {
-    let blocks = &mut blocks[system.clone()];
-    blocks.sort_by_key(|block| !statics.contains(&block.content));
-    let count = blocks.partition_point(|block| statics.contains(&block.content));
-    let Some(last) = (system.start + count).checked_sub(1).filter(|last| *last >= system.start)
-    else {
+    let start = system.start;
+    for marker in markers.iter_mut().filter(|marker| marker.designed >= start) {
+        marker.designed = match stable.places.get(marker.designed - start) {
+            Some(place) => start + place,
+            None => marker.designed + stable.blocks.len() - system.len(),
+        };
+    }
+    let end = start + stable.blocks.len();
+    blocks.splice(system.clone(), stable.blocks);
+    *system = start..end;
+    let last = stable.last_stable.map(|last| start + last);
+    if !mark_end_of_static(markers, wire, system, last) {
+        add_marker(markers, system, last);
+    }
+}
+
+/// Moves the first of the markers on the system prompt to the last static block, where none is there.
+/// Says whether the system prompt has markers.
+fn mark_end_of_static(
+    markers: &mut [MarkerPlace],
+    wire: &[WireMarker],
+    system: &Range<usize>,
+    last: Option<usize>,
+) -> bool {
+    let of_system =
+        |marker: &MarkerPlace| !wire[marker.like].is_automatic && system.contains(&marker.designed);
+    let Some(first) = markers.iter().position(of_system) else { return false };
+    let count = markers[first..].iter().take_while(|marker| of_system(marker)).count();
+    let markers = &mut markers[first..first + count];
+    let mut places: Vec<usize> = markers.iter().map(|marker| marker.designed).collect();
+    if let Some(last) = last.filter(|last| !places.contains(last)) {
+        places[0] = last;
+    }
+    places.sort_unstable();
+    for (marker, place) in markers.iter_mut().zip(places) {
+        marker.designed = place;
+    }
+    true
+}
+
+/// Marks the last stable block as the next marker marks its own.
+fn add_marker(markers: &mut Vec<MarkerPlace>, system: &Range<usize>, last: Option<usize>) {
+    let Some(designed) = last.filter(|_| (1..MOST_MARKERS).contains(&markers.len())) else {
         return;
     };
-    let of_system =
-        |(marker, place): (&WireMarker, &usize)| !marker.is_automatic && system.contains(place);
-    let Some(first) = markers.iter().zip(&*places).position(of_system) else { return };
-    let rest = markers.iter().zip(&*places).skip(first);
-    let end = first + rest.take_while(|pair| of_system(*pair)).count();
-    let places = &mut places[first..end];
-    if !places.contains(&last) {
-        places[0] = last;
-        places.sort_unstable();
-    }
+    let next = markers.iter().position(|marker| marker.designed >= system.end);
+    let place = next.unwrap_or(markers.len());
+    let like = markers[place.min(markers.len() - 1)];
+    markers.insert(place, MarkerPlace { designed, is_added: true, ..like });
+}
+
+/// Drops markers on blocks that have one already; the request's own marker stays.
+fn leave_one_on_each(markers: &mut Vec<MarkerPlace>, wire: &[WireMarker]) {
+    let mut marked = FxHashSet::default();
+    markers.retain(|marker| {
+        wire[marker.like].is_automatic && !marker.is_added || marked.insert(marker.designed)
+    });
 }
 
 /// The last block that can carry a marker.

@@ -1,8 +1,7 @@
 //! The markers of a prompt as a design sends it, and what stands in front of them.
 
 use super::blocks::BlockTree;
-use super::layout::Layout;
-use crate::capture::WireNodeId;
+use super::layout::{Layout, MarkerPlace};
 use crate::prompt::{Marker, NodeId};
 use crate::units::Tokens;
 
@@ -14,16 +13,16 @@ pub(super) struct Ends {
 
 impl Ends {
     pub(super) fn new(tree: &BlockTree<'_>, layout: &Layout) -> Self {
-        let ends = |sources: &mut dyn Iterator<Item = WireNodeId>| {
-            let add = |end: &mut Tokens, source| {
-                *end += tree.size(source);
+        let ends = |sizes: &mut dyn Iterator<Item = Tokens>| {
+            let add = |end: &mut Tokens, size| {
+                *end += size;
                 Some(*end)
             };
-            sources.scan(Tokens::ZERO, add).collect()
+            sizes.scan(Tokens::ZERO, add).collect()
         };
         Self {
-            sent: ends(&mut layout.sent.iter().copied()),
-            designed: ends(&mut layout.blocks.iter().map(|block| block.source)),
+            sent: ends(&mut layout.sent.iter().map(|id| tree.size(*id))),
+            designed: ends(&mut layout.blocks.iter().map(|block| tree.size_of(block))),
         }
     }
 
@@ -35,8 +34,7 @@ impl Ends {
 
     /// The size of the whole prompt, of which is known how large it was as sent.
     pub(super) fn total(&self, known: Tokens) -> Tokens {
-        let last = self.sent.len() - 1;
-        self.moved(known, last, last)
+        self.moved(known, self.sent.len() - 1, self.designed.len() - 1)
     }
 
     /// Where a block of the design ends.
@@ -58,19 +56,23 @@ pub(super) fn markers(
     ends: &Ends,
     as_sent: &[Marker],
 ) -> Vec<Marker> {
-    let marker = |(marker, (sent, designed)): (&Marker, &(usize, usize))| {
-        let node = path[*designed];
+    let marker = |place: &MarkerPlace| {
+        let MarkerPlace { like, sent, designed, is_added } = *place;
+        let marker = as_sent[like];
+        let node = path[designed];
         let own = tree.nodes[node.index()].basis;
-        let is_same = ends.is_same(*sent, *designed);
+        let is_same = ends.is_same(sent, designed);
         Marker {
             node,
-            end: ends.moved(marker.end, *sent, *designed),
+            end: ends.moved(marker.end, sent, designed),
             basis: if is_same { marker.basis } else { marker.basis.max(own) },
+            is_global: marker.is_global && !is_added,
+            is_automatic: marker.is_automatic && !is_added,
             is_markable: tree.is_markable(node),
-            ..*marker
+            ..marker
         }
     };
-    let mut markers: Vec<Marker> = as_sent.iter().zip(&layout.markers).map(marker).collect();
+    let mut markers: Vec<Marker> = layout.markers.iter().map(marker).collect();
     // Ids rise on a path.
     markers.sort_by_key(|marker| (marker.node, marker.is_automatic));
     markers

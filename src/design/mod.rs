@@ -12,10 +12,15 @@ mod kept_break;
 mod latch;
 mod layout;
 mod markers;
+mod paragraphs;
 mod prompt_design;
 mod redesign;
+mod reminders;
 mod scopes;
+mod stable_first;
 mod static_text;
 
-pub use prompt_design::{Attribution, PromptDesign, Scopes, Settings, SystemPrompt, Tools};
+pub use prompt_design::{
+    Attribution, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools,
+};
 pub use redesign::redesign;

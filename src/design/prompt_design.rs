@@ -13,6 +13,31 @@ pub struct PromptDesign {
     pub settings: Settings,
     /// What becomes of the attribution line.
     pub attribution: Attribution,
+    /// Where reminders and notifications stand.
+    pub reminders: Reminders,
+}
+
+impl PromptDesign {
+    /// What no simulation of it can know.
+    #[must_use]
+    pub fn unknowns(&self) -> Vec<&'static str> {
+        let mut unknowns = Vec::new();
+        if *self != Self::default() {
+            unknowns.push("prompts of transcripts are not known and stay as they are");
+        }
+        if self.system == SystemPrompt::StableFirst {
+            unknowns.push(
+                "paragraphs are taken to say the same in another order, and a part of a block to have its \
+                 share of the block's tokens",
+            );
+        }
+        if self.reminders == Reminders::Last {
+            unknowns.push(
+                "the model is taken to answer the same to a reminder at the end of the messages",
+            );
+        }
+        unknowns
+    }
 }
 
 /// The order of the tools.
@@ -39,6 +64,25 @@ pub enum SystemPrompt {
     /// and the order of their TTLs stay; where none is on the last static block, the first one of
     /// the system prompt moves there.
     StaticFirst,
+    /// Paragraphs instead of blocks: the text of a block is cut at its blank lines. What every request of the
+    /// conversation has stands first, and of that what other conversations have, too; what changes
+    /// stands last. Each of the three is in the order as sent and a block of its own where a block held
+    /// several. A list (lines with bullets, none indented) that comes in several orders is sorted.
+    /// Markers are as under [`Self::StaticFirst`]; where none is on the system prompt, one behind the
+    /// stable part is added to those of the request, with the TTL of the next one, if it has one to
+    /// three.
+    StableFirst,
+}
+
+/// Where reminders and notifications stand: blocks of a user's message that begin as such.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reminders {
+    /// As sent.
+    #[default]
+    AsSent,
+    /// At the end of the messages, but for those that stay: which every later request of the conversation
+    /// has, at the same place. A marker on one that moves goes to the block in front of it.
+    Last,
 }
 
 /// Which markers have the scope `global`, so that what they cache is shared by all scopes.

@@ -29,7 +29,9 @@ pub fn redesign(
 ) -> PromptTrace {
     let Some(contents) = Contents::of(&history.captured.tree) else {
         let PromptTrace { nodes, markers, prompts, .. } = as_sent;
-        return PromptTrace::new(nodes.clone(), markers.clone(), prompts.clone());
+        let mut same = PromptTrace::new(nodes.clone(), markers.clone(), prompts.clone());
+        same.set_landmarks(as_sent.landmarks().clone());
+        return same;
     };
     let tree = BlockTree::new(&history.captured, as_sent, &contents);
     let layouts = Layouts::new(history, steps, contents, design);
@@ -135,6 +137,9 @@ impl Redesign<'_> {
             markers.extend(designed.markers);
             prompts.push(Prompt { markers: first_marker..markers.len(), ..designed.prompt });
         }
-        PromptTrace::new(self.tree.nodes, markers, prompts)
+        let landmarks = self.tree.landmarks(self.as_sent.landmarks(), self.layouts.contents());
+        let mut trace = PromptTrace::new(self.tree.nodes, markers, prompts);
+        trace.set_landmarks(landmarks);
+        trace
     }
 }

@@ -1,39 +1,60 @@
-//! Which blocks of system prompts are static: those that every request of a conversation has.
+//! Which parts of system prompts are static: those that every request of a conversation has.
+
+use std::hash::Hash;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::contents::ContentId;
 use crate::conversation::RequestIndex;
 
-/// The blocks of the system prompts of each conversation, which is known by its first request.
-#[derive(Default)]
-pub(super) struct StaticTexts {
-    conversations: FxHashMap<RequestIndex, Conversation>,
+/// The parts of the system prompts of each conversation, which is known by its first request: blocks, or
+/// pieces of them.
+pub(super) struct StaticTexts<T> {
+    conversations: FxHashMap<RequestIndex, Conversation<T>>,
 }
 
-struct Conversation {
+struct Conversation<T> {
     /// What every request has.
-    common: FxHashSet<ContentId>,
+    common: FxHashSet<T>,
     /// Whether any has something else.
     has_changes: bool,
 }
 
-impl StaticTexts {
+impl<T> Default for StaticTexts<T> {
+    fn default() -> Self {
+        Self { conversations: FxHashMap::default() }
+    }
+}
+
+impl<T: Copy + Eq + Hash> StaticTexts<T> {
     /// Takes the system prompt of a request of a conversation into account.
-    pub(super) fn add(&mut self, opening: RequestIndex, system: &[ContentId]) {
-        let blocks: FxHashSet<ContentId> = system.iter().copied().collect();
+    pub(super) fn add(&mut self, opening: RequestIndex, system: impl Iterator<Item = T>) {
+        let parts: FxHashSet<T> = system.collect();
         let Some(conversation) = self.conversations.get_mut(&opening) else {
-            let conversation = Conversation { common: blocks, has_changes: false };
+            let conversation = Conversation { common: parts, has_changes: false };
             self.conversations.insert(opening, conversation);
             return;
         };
-        conversation.has_changes |= conversation.common != blocks;
-        conversation.common.retain(|block| blocks.contains(block));
+        conversation.has_changes |= conversation.common != parts;
+        conversation.common.retain(|part| parts.contains(part));
     }
 
-    /// The static blocks of a conversation; `None` where none of its blocks ever changes.
-    pub(super) fn of(&self, opening: RequestIndex) -> Option<&FxHashSet<ContentId>> {
+    /// The static parts of a conversation; `None` where none of its parts ever changes.
+    pub(super) fn of(&self, opening: RequestIndex) -> Option<&FxHashSet<T>> {
         let conversation = self.conversations.get(&opening)?;
         conversation.has_changes.then_some(&conversation.common)
+    }
+
+    /// Whether every request of a conversation has a part.
+    pub(super) fn is_static(&self, opening: RequestIndex, part: T) -> bool {
+        self.conversations
+            .get(&opening)
+            .is_some_and(|conversation| conversation.common.contains(&part))
+    }
+
+    /// The parts that are static in several conversations.
+    pub(super) fn shared(&self) -> FxHashSet<T> {
+        let mut seen = FxHashSet::default();
+        let all = self.conversations.values().flat_map(|conversation| &conversation.common);
+        all.filter(|part| !seen.insert(**part)).copied().collect()
     }
 }

@@ -99,8 +99,10 @@ impl<'a> Ledger<'a> {
         let column = |strategy: &Strategy| {
             let simulated = strategy.simulate(material);
             if let Some(provider) = simulated.as_ref().and_then(|simulated| simulated.provider) {
-                let rates = history.requests.iter().zip(&totals).map(|(request, total)| {
-                    let total = token_ratio(history.symbols.text(request.model)).of(*total);
+                let sent = simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
+                let rates = history.requests.iter().enumerate().map(|(index, request)| {
+                    let total = sent.map_or(totals[index], |sent| sent[index].total);
+                    let total = token_ratio(history.symbols.text(request.model)).of(total);
                     provider.rates(&of_providers, provider.model, request.start, total)
                 });
                 let rates = Some(rates.collect());

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::minimum::minimum_prefix;
 use super::recorded_break::is_break;
+use super::split::Landmarks;
 use super::step::{Step, StepKind};
 use super::tail::COMMON_TAIL;
 use super::trace::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
@@ -16,7 +17,7 @@ use crate::basis::Basis;
 use crate::capture::{
     BlockKind, Part, TokenCounting, WireMarker, WireNode, WireNodeId, WireRequest, WireTree,
 };
-use crate::conversation::{History, Request, RequestIndex};
+use crate::conversation::{CapturedPrompts, History, Request, RequestIndex};
 use crate::id::Symbol;
 use crate::input::PromptSplit;
 use crate::model::canonical_name;
@@ -81,6 +82,7 @@ pub(super) fn add_captured(
         });
         warmth.learn(wire, step, split);
     }
+    trace.set_landmarks(landmarks(first_node, captured));
 }
 
 /// What other traffic keeps warm for a request.
@@ -130,6 +132,19 @@ impl Warmth {
 fn broken_read(request: &Request, step: &Step) -> Option<Tokens> {
     let usage = request.usage.as_ref()?;
     is_break(request, step).then_some(usage.prompt.read)
+}
+
+/// What is known of the bytes of the nodes from `first` on. Where tokens are bytes a share of a block is
+/// exact.
+fn landmarks(first: usize, captured: &CapturedPrompts) -> Landmarks {
+    let nodes = &captured.tree.nodes;
+    if nodes.iter().all(|node| node.landmarks.is_none()) {
+        return Landmarks::default();
+    }
+    let mut of_nodes = vec![None; first];
+    of_nodes.extend(nodes.iter().map(|node| node.landmarks.clone()));
+    let is_exact = captured.counting != TokenCounting::Estimated;
+    Landmarks { of_nodes, basis: if is_exact { Basis::Derived } else { Basis::Estimated } }
 }
 
 /// Adds the tree's nodes, still without sizes.

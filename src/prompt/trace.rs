@@ -14,6 +14,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::paths::Paths;
+use super::split::{Landmarks, SplitTrace};
 use crate::basis::Basis;
 use crate::id::Symbol;
 use crate::ttl::Ttl;
@@ -153,15 +154,36 @@ pub struct PromptTrace {
     pub markers: Vec<Marker>,
     /// The prompts, in the order of the history's requests.
     pub prompts: Vec<Prompt>,
+    /// What is known of the bytes of blocks.
+    landmarks: Landmarks,
     /// Shared by copies, which mostly differ in their markers alone.
     paths: OnceLock<Arc<Paths>>,
+    /// The same prompts over a tree that is split inside of blocks, where that is another one.
+    split: OnceLock<Option<Arc<SplitTrace>>>,
 }
 
 impl PromptTrace {
     /// A trace of its parts.
     #[must_use]
     pub fn new(nodes: Vec<Node>, markers: Vec<Marker>, prompts: Vec<Prompt>) -> Self {
-        Self { nodes, markers, prompts, paths: OnceLock::new() }
+        Self { nodes, markers, prompts, ..Self::default() }
+    }
+
+    /// Notes what is known of the bytes of its blocks.
+    pub(crate) fn set_landmarks(&mut self, landmarks: Landmarks) {
+        self.split.take();
+        self.landmarks = landmarks;
+    }
+
+    /// What is known of the bytes of its blocks.
+    pub(crate) fn landmarks(&self) -> &Landmarks {
+        &self.landmarks
+    }
+
+    /// The same prompts over a tree that is split inside of blocks; `None` where no two blocks behind one
+    /// prefix are known to share a part. Made once.
+    pub(crate) fn split(&self) -> Option<&SplitTrace> {
+        self.split.get_or_init(|| SplitTrace::new(self, &self.landmarks).map(Arc::new)).as_deref()
     }
 
     /// The node behind an id.
@@ -174,6 +196,7 @@ impl PromptTrace {
     pub fn add_node(&mut self, node: Node) -> NodeId {
         // A copy of a trace brings along the paths of the tree as it was.
         self.paths.take();
+        self.split.take();
         self.nodes.push(node);
         NodeId::at(self.nodes.len() - 1)
     }

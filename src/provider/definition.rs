@@ -6,6 +6,12 @@ use crate::input::PriceTier;
 use crate::pricing::{Billing, PriceContext, PriceTable, Rates};
 use crate::units::{Millis, Tokens};
 
+/// What the common beginning of two captured prompts rests on, for outputs.
+pub const MATCHING_ASSUMPTION: &str = "captured prompts are compared inside of blocks, as canonical JSON with \
+    its framing; assumed: providers render them in the same order, and settings that part Claude's caches \
+    (thinking, tool choice, effort, images) part these, too; where tokens are estimated, a part of a block \
+    has its share of the block's tokens by bytes";
+
 /// A provider's cache, as documented and as assumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Provider {

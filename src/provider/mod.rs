@@ -12,5 +12,5 @@ mod vocabulary;
 
 pub use agreement::{Agreement, agreement, recorded_step};
 pub use catalogue::{ALL, by_name};
-pub use definition::Provider;
+pub use definition::{MATCHING_ASSUMPTION, Provider};
 pub use vocabulary::{VOCABULARY_ASSUMPTION, token_ratio};

@@ -8,7 +8,7 @@ use enumset::{EnumSet, enum_set};
 use super::design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 use super::kind::{Strategy, StrategyKind};
 use super::search::Search;
-use crate::design::{Attribution, PromptDesign, Scopes, Settings, SystemPrompt, Tools};
+use crate::design::{Attribution, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools};
 use crate::management::{Budget, Compaction, Management, SessionMemory};
 use crate::ttl::{TierTtl, Ttl, TtlPlan};
 use crate::units::Tokens;
@@ -178,6 +178,16 @@ fn prompts() -> Vec<Strategy> {
             "static-first",
             "captured prompts with the unchanging blocks of the system prompt in front",
             with(PromptDesign { system: SystemPrompt::StaticFirst, ..as_sent }),
+        ),
+        design(
+            "stable-first",
+            "captured prompts with stable paragraphs in front, lists in order, passing reminders last",
+            with(PromptDesign {
+                tools: Tools::Sorted,
+                system: SystemPrompt::StableFirst,
+                reminders: Reminders::Last,
+                ..as_sent
+            }),
         ),
         design(
             "global-scope",

@@ -103,6 +103,13 @@ impl Design {
 }
 
 impl Design {
+    /// Whether it makes prompts otherwise and does nothing else to what requests hold.
+    #[must_use]
+    pub fn changes_prompts_alone(&self) -> bool {
+        let prompts_as_sent = Self { prompt: PromptDesign::default(), ..self.clone() };
+        self.prompt != PromptDesign::default() && prompts_as_sent.keeps_content()
+    }
+
     /// What no simulation of it can know.
     #[must_use]
     pub fn unknowns(&self) -> Vec<&'static str> {
@@ -125,9 +132,7 @@ impl Design {
                  common",
             );
         }
-        if self.prompt != PromptDesign::default() {
-            unknowns.push("prompts of transcripts are not known and stay as they are");
-        }
+        unknowns.extend(self.prompt.unknowns());
         if let Some(management) = &self.management {
             unknowns.extend(management.unknowns());
         }

@@ -10,7 +10,7 @@ use super::run::{Material, Simulated, run, simulate_design, simulate_elsewhere};
 use super::search::{self, Search};
 use crate::cache::Reading;
 use crate::design::PromptDesign;
-use crate::provider::{Provider, VOCABULARY_ASSUMPTION};
+use crate::provider::{MATCHING_ASSUMPTION, Provider, VOCABULARY_ASSUMPTION};
 
 /// A strategy, by name or from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub enum StrategyKind {
     Counterfactual(Design),
     /// The cheapest of several designs for the history at hand.
     Cheapest(Search),
-    /// The prompts as recorded under another provider's automatic cache.
-    Elsewhere(&'static Provider),
+    /// The prompts under another provider's automatic cache: as recorded, or as a design makes them.
+    Elsewhere(&'static Provider, PromptDesign),
     /// The cheapest that any choice of markers, TTLs and pings could have made of the requests, under
     /// this reading or that of the run.
     Optimal(Option<Reading>),
@@ -53,7 +53,9 @@ impl Strategy {
             }
             StrategyKind::Counterfactual(design) => Some(simulate_design(design, material)),
             StrategyKind::Cheapest(search) => Some(search::cheapest(*search, material)),
-            StrategyKind::Elsewhere(provider) => Some(simulate_elsewhere(provider, material)),
+            StrategyKind::Elsewhere(provider, design) => {
+                Some(simulate_elsewhere(provider, *design, material))
+            }
             StrategyKind::Optimal(reading) => {
                 let reading = reading.unwrap_or(material.assumptions.reading);
                 let assumptions = Assumptions { reading, ..*material.assumptions };
@@ -89,26 +91,51 @@ impl Strategy {
         Self {
             name: Cow::Borrowed(provider.name),
             summary: Cow::Borrowed(provider.summary),
-            kind: StrategyKind::Elsewhere(provider),
+            kind: StrategyKind::Elsewhere(provider, PromptDesign::default()),
         }
+    }
+
+    /// The prompts that this strategy makes as another provider would have served them; `None` where it does
+    /// not change prompts. Markers, TTLs and pings mean nothing there. Of a strategy that also manages
+    /// contexts, or lets requests share more or less, the prompts alone would not be what it sends, so
+    /// it is `None`, too.
+    #[must_use]
+    pub fn elsewhere_as_designed(&self, provider: &'static Provider) -> Option<Self> {
+        let StrategyKind::Counterfactual(design) = &self.kind else { return None };
+        if !design.changes_prompts_alone() {
+            return None;
+        }
+        Some(Self {
+            name: Cow::Owned(format!("{}+{}", provider.name, self.name)),
+            summary: Cow::Owned(format!("{} as {} makes the prompts", provider.summary, self.name)),
+            kind: StrategyKind::Elsewhere(provider, design.prompt),
+        })
     }
 
     /// Whether it needs the bytes of captured prompts.
     #[must_use]
     pub fn needs_bytes(&self) -> bool {
         match &self.kind {
-            StrategyKind::Counterfactual(design) => design.prompt != PromptDesign::default(),
+            StrategyKind::Counterfactual(Design { prompt, .. })
+            | StrategyKind::Elsewhere(_, prompt) => *prompt != PromptDesign::default(),
             _ => false,
         }
+    }
+
+    /// Whether it needs to know how much of their beginnings the blocks of captured prompts share.
+    #[must_use]
+    pub fn needs_landmarks(&self) -> bool {
+        matches!(self.kind, StrategyKind::Elsewhere(..))
     }
 
     /// What no simulation of it can know, and what is assumed instead.
     #[must_use]
     pub fn unknowns(&self) -> Vec<&'static str> {
         match &self.kind {
-            StrategyKind::Elsewhere(provider) => {
+            StrategyKind::Elsewhere(provider, design) => {
                 let assumptions = provider.assumptions.iter().copied();
-                assumptions.chain([VOCABULARY_ASSUMPTION]).collect()
+                let of_all = [MATCHING_ASSUMPTION, VOCABULARY_ASSUMPTION];
+                assumptions.chain(of_all).chain(design.unknowns()).collect()
             }
             StrategyKind::Counterfactual(design) => design.unknowns(),
             StrategyKind::Recorded
@@ -127,7 +154,7 @@ impl Strategy {
             | StrategyKind::Cheapest(_)
             | StrategyKind::Optimal(_) => true,
             StrategyKind::Counterfactual(design) => design.keeps_content(),
-            StrategyKind::Elsewhere(_) => false,
+            StrategyKind::Elsewhere(..) => false,
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::run::Sent;
+use super::run::{Material, Sent};
+use crate::design::{PromptDesign, redesign};
 use crate::management::AddedPrompt;
 use crate::prompt::{Prompt, PromptTrace};
 use crate::units::Tokens;
@@ -49,6 +50,14 @@ impl<'a> Plan<'a> {
     pub(super) fn rewrite(&mut self, trace: PromptTrace) {
         self.priced_as = (0..trace.prompts.len()).collect();
         self.trace = Cow::Owned(trace);
+    }
+
+    /// Sends the recorded prompts as a design makes them.
+    pub(super) fn redesign(&mut self, design: PromptDesign, material: Material<'_>) {
+        if design != PromptDesign::default() {
+            let Material { history, steps, trace, .. } = material;
+            self.rewrite(redesign(history, steps, trace, design));
+        }
     }
 
     /// The recorded requests as they are sent, where that is not as recorded; before any is added.

@@ -7,7 +7,7 @@ use super::plan::{Plan, Purpose, Role};
 use super::{forks, keep_alive, layout, sharing};
 use crate::cache::{Markers, Outcome, Policy, simulate, simulate_automatic};
 use crate::conversation::{History, RequestIndex};
-use crate::design::{PromptDesign, redesign};
+use crate::design::PromptDesign;
 use crate::management::{Effects, Management, manage};
 use crate::pricing::{Billing, RequestRates};
 use crate::prompt::{Prompt, PromptTrace, Step};
@@ -96,13 +96,21 @@ pub struct Added {
     pub output: Tokens,
 }
 
-/// Puts the prompts as recorded under another provider's rules, in its own tokens.
-pub(super) fn simulate_elsewhere(provider: &'static Provider, material: Material<'_>) -> Simulated {
+/// Puts prompts under another provider's rules, in its own tokens: those recorded, or as a design makes
+/// them.
+pub(super) fn simulate_elsewhere(
+    provider: &'static Provider,
+    design: PromptDesign,
+    material: Material<'_>,
+) -> Simulated {
     let symbols = &material.history.symbols;
     let policy = provider.policy(material.assumptions.keeps_breaks);
     let ratio = |prompt: &Prompt| token_ratio(symbols.text(prompt.model));
-    let outcomes = simulate_automatic(material.trace, &policy, ratio);
-    Simulated { outcomes, provider: Some(provider), ..Simulated::default() }
+    let mut plan = Plan::recorded(material.trace);
+    plan.redesign(design, material);
+    let outcomes = simulate_automatic(&plan.trace, &policy, ratio);
+    let totals = plan.totals();
+    Simulated { outcomes, totals, provider: Some(provider), ..Simulated::default() }
 }
 
 /// Applies a design.
@@ -122,10 +130,7 @@ pub(super) struct Prepared<'a> {
 impl<'a> Prepared<'a> {
     pub(super) fn new(design: &Design, material: Material<'a>) -> Self {
         let mut plan = Plan::recorded(material.trace);
-        if design.prompt != PromptDesign::default() {
-            let Material { history, steps, trace, .. } = material;
-            plan.rewrite(redesign(history, steps, trace, design.prompt));
-        }
+        plan.redesign(design.prompt, material);
         let mut managed = None;
         let mut compactions = Vec::new();
         if let Some(management) = design.management {

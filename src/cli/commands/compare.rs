@@ -6,8 +6,9 @@ use crate::cli::gate::{check, gates};
 use crate::cli::input::discovered;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
-use crate::cli::strategies::{providers, strategies};
+use crate::cli::strategies::{elsewhere, providers, strategies, unique};
 use crate::compare::Comparison;
+use crate::conversation::ReadOptions;
 use crate::provider::{Agreement, Provider, agreement};
 use crate::report::{
     agreement_document, compare_document, strategies_document, write_comparison,
@@ -22,15 +23,17 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     if args.list_strategies {
         return output.text(&strategies_document());
     }
-    let mut strategies = strategies(&args.strategy, args.output.quiet)?;
+    let strategies = strategies(&args.strategy, args.output.quiet)?;
     let providers = providers(&args.provider)?;
     let rollouts = agreements(args, &providers)?;
-    strategies.extend(providers.iter().map(|provider| Strategy::elsewhere(provider)));
+    let elsewhere = elsewhere(&strategies, &providers, args.output.quiet);
+    let mut strategies = unique(strategies.into_iter().chain(elsewhere))?;
     let gates = gates(&args.fail_if, &strategies)?;
     let reading = args.reading.reading();
     strategies.extend([reading, reading.other()].map(|reading| Strategy::bound(Some(reading))));
     let needs_bytes = strategies.iter().any(Strategy::needs_bytes);
-    let options = args.tokens.read_options(needs_bytes);
+    let keeps_landmarks = strategies.iter().any(Strategy::needs_landmarks);
+    let options = ReadOptions { keeps_landmarks, ..args.tokens.read_options(needs_bytes) };
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
     let run = match Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)

@@ -4,7 +4,7 @@ use toml::de::DeValue;
 
 use super::draft::StartsDraft;
 use super::value::{Unreadable, Value, word};
-use crate::design::{Attribution, Scopes, Settings, SystemPrompt, Tools};
+use crate::design::{Attribution, Reminders, Scopes, Settings, SystemPrompt, Tools};
 use crate::strategy::design::Starts;
 
 /// The choice that a word stands for.
@@ -33,10 +33,12 @@ impl Value for Tools {
 }
 
 impl Value for SystemPrompt {
-    const EXPECTED: &'static str = "\"as-sent\" or \"static-first\"";
+    const EXPECTED: &'static str = "\"as-sent\", \"static-first\" or \"stable-first\"";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
-        one_of(value, &[("as-sent", Self::AsSent), ("static-first", Self::StaticFirst)])
+        let static_first = ("static-first", Self::StaticFirst);
+        let stable_first = ("stable-first", Self::StableFirst);
+        one_of(value, &[("as-sent", Self::AsSent), static_first, stable_first])
     }
 }
 
@@ -61,5 +63,13 @@ impl Value for Attribution {
 
     fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
         one_of(value, &[("as-sent", Self::AsSent), ("stable", Self::Stable)])
+    }
+}
+
+impl Value for Reminders {
+    const EXPECTED: &'static str = "\"as-sent\" or \"last\"";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
+        one_of(value, &[("as-sent", Self::AsSent), ("last", Self::Last)])
     }
 }

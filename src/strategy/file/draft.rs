@@ -3,7 +3,7 @@
 use super::error::{Contradiction, MOST_PINGS};
 use super::management::ManagementDraft;
 use super::parameter::Taken;
-use crate::design::{Attribution, PromptDesign, Scopes, Settings, SystemPrompt, Tools};
+use crate::design::{Attribution, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools};
 use crate::strategy::design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 use crate::ttl::{TierTtl, Ttl, TtlPlan};
 
@@ -25,6 +25,7 @@ pub(super) struct Draft {
     pub(super) scopes: Option<Scopes>,
     pub(super) settings: Option<Settings>,
     pub(super) attribution: Option<Attribution>,
+    pub(super) reminders: Option<Reminders>,
     pub(super) context: ManagementDraft,
 }
 
@@ -99,6 +100,7 @@ impl Draft {
             scopes: self.scopes.unwrap_or_default(),
             settings: self.settings.unwrap_or_default(),
             attribution: self.attribution.unwrap_or_default(),
+            reminders: self.reminders.unwrap_or_default(),
         }
     }
 

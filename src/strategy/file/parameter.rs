@@ -10,7 +10,7 @@ use toml::de::DeValue;
 use super::draft::{Draft, StartsDraft, put};
 use super::error::Contradiction;
 use super::value::{Count, Distance, Duration, MarkerCount, Unreadable, Value};
-use crate::design::{Attribution, Scopes, Settings, SystemPrompt, Tools};
+use crate::design::{Attribution, Reminders, Scopes, Settings, SystemPrompt, Tools};
 use crate::strategy::design::{Anchor, Layout};
 use crate::ttl::{TierTtl, Ttl};
 use crate::units::Tokens;
@@ -81,6 +81,9 @@ pub(super) static PARAMETERS: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
         }),
         parameter("prompt.attribution", |draft, attribution: Attribution| {
             put(&mut draft.attribution, attribution)
+        }),
+        parameter("prompt.reminders", |draft, reminders: Reminders| {
+            put(&mut draft.reminders, reminders)
         }),
         parameter("context.microcompact.gap", |draft, gap: Duration| {
             put(&mut draft.context.gap, gap.0)
