@@ -48,7 +48,11 @@ pub(crate) fn read_bytes(lines: &[String]) -> History {
 }
 
 fn read_counted(lines: &[String], counting: TokenCounting, keeps_bytes: bool) -> History {
-    read_with(lines, ReadOptions { counting, keeps_bytes, ..ReadOptions::default() })
+    let keeps_landmarks = true;
+    read_with(
+        lines,
+        ReadOptions { counting, keeps_bytes, keeps_landmarks, ..ReadOptions::default() },
+    )
 }
 
 fn read_with(lines: &[String], options: ReadOptions) -> History {

@@ -4,6 +4,7 @@
 #[cfg(unix)] // its steps are run by bash
 mod action;
 mod automatic;
+mod automatic_captures;
 mod bound;
 mod breaks;
 mod browser;

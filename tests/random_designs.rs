@@ -3,13 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use cachesim::cache::{Outcome, simulate};
+use cachesim::cache::{
+    AutomaticCache, AutomaticPolicy, Outcome, TokenRatio, simulate, simulate_automatic,
+};
 use cachesim::conversation::{History, ReadOptions, read};
 use cachesim::design::{
     Attribution, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools,
 };
 use cachesim::input::{Discovered, Source, discover};
 use cachesim::prompt::PromptTrace;
+use cachesim::provider::by_name;
+use cachesim::units::Tokens;
 use proptest::prelude::*;
 
 use crate::common::{project, shared};
@@ -163,14 +167,26 @@ fn worked_out(lines: &[String]) -> BTreeMap<String, Expected> {
     ids.zip(naive::simulate(lines, 1)).collect()
 }
 
+/// What each request reads from a cache that matches single tokens.
+fn read_elsewhere(trace: &PromptTrace) -> Vec<Tokens> {
+    let provider = by_name("gemini").expect("a provider");
+    let cache = AutomaticCache { minimum: Tokens(1), ..provider.cache };
+    let policy = AutomaticPolicy { cache, keeps_breaks: false };
+    let outcomes = simulate_automatic(trace, &policy, |_| TokenRatio::ONE);
+    outcomes.into_iter().map(|outcome| outcome.read).collect()
+}
+
 fn is_as_if_rewritten(lines: &[String], design: PromptDesign, rewrite: fn(Json) -> Json) {
     let history = read_bytes(lines);
     let [_, designed] = traces(&history, design);
     let rewritten: Vec<String> = lines.iter().map(|line| rewritten(line, rewrite)).collect();
     assert_eq!(told(&history, &designed), worked_out(&rewritten));
+    let elsewhere = read_elsewhere(&designed);
     // Once more changes nothing.
     let history = read_bytes(&rewritten);
     let [as_sent, designed] = traces(&history, design);
+    assert_eq!(read_elsewhere(&as_sent), elsewhere);
+    assert_eq!(read_elsewhere(&designed), elsewhere);
     assert_eq!(simulate(&as_sent, &RULES), simulate(&designed, &RULES));
 }
 
