@@ -58,7 +58,7 @@ fn every_case_gives_its_requests() {
             let placed = harness.place(record.get()).expect(&context);
             assert!(!placed.text().contains('\n'), "{context}");
             match &placed {
-                Placed::Request(text) => check_request(text, &bundle, expected, &context),
+                Placed::Request(text, _) => check_request(text, &bundle, expected, &context),
                 Placed::Refused(text) => {
                     let mut refusal = value(expected.get());
                     refusal["request_id"] = bundle["request_id"].clone();
