@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::common::shared;
+use crate::common::{project, shared};
 
 /// Bundle records, and what each becomes: a request, or an object with an `error`.
 #[derive(Deserialize)]
@@ -49,24 +49,46 @@ fn every_case_gives_its_requests() {
             continue;
         }
         let text = fs::read_to_string(&path).expect("a case");
-        let case: Case = serde_json::from_str(&text).expect("a case");
-        assert_eq!(case.records.len(), case.expect.len(), "{}", case.name);
-        let mut harness = Harness::new();
-        for (record, expected) in case.records.iter().zip(&case.expect) {
-            let bundle = value(record.get());
-            let context = format!("{} in {}", bundle["request_id"], case.name);
-            let placed = harness.place(record.get()).expect(&context);
-            assert!(!placed.text().contains('\n'), "{context}");
-            match &placed {
-                Placed::Request(text) => check_request(text, &bundle, expected, &context),
-                Placed::Refused(text) => {
-                    let mut refusal = value(expected.get());
-                    refusal["request_id"] = bundle["request_id"].clone();
-                    assert_eq!(value(text), refusal, "{context}");
-                }
-            }
-        }
+        check_case(&serde_json::from_str(&text).expect("a case"));
         cases += 1;
     }
     assert_eq!(cases, 31);
+}
+
+fn check_case(case: &Case) {
+    assert_eq!(case.records.len(), case.expect.len(), "{}", case.name);
+    let mut harness = Harness::new();
+    for (record, expected) in case.records.iter().zip(&case.expect) {
+        let bundle = value(record.get());
+        let context = format!("{} in {}", bundle["request_id"], case.name);
+        let placed = harness.place(record.get()).expect(&context);
+        assert!(!placed.text().contains('\n'), "{context}");
+        match &placed {
+            Placed::Request(text, _) => check_request(text, &bundle, expected, &context),
+            Placed::Refused(text) => {
+                let mut refusal = value(expected.get());
+                refusal["request_id"] = bundle["request_id"].clone();
+                assert_eq!(value(text), refusal, "{context}");
+            }
+        }
+    }
+}
+
+/// Bundles of the project, a line each, with the requests they become beside them.
+#[test]
+fn every_fixture_gives_its_requests() {
+    let mut cases = 0;
+    for entry in fs::read_dir(project("fixtures")).expect("the fixtures") {
+        let folder = entry.expect("an entry").path();
+        let Ok(expect) = fs::read_to_string(folder.join("requests.json")) else { continue };
+        let bundles = fs::read_to_string(folder.join("session.jsonl")).expect("bundles");
+        let bundles = bundles.lines().map(|line| serde_json::from_str(line).expect("a bundle"));
+        check_case(&Case {
+            name: folder.display().to_string(),
+            records: bundles.collect(),
+            expect: serde_json::from_str(&expect).expect("requests"),
+        });
+        cases += 1;
+    }
+    assert!(cases >= 6, "{cases} fixtures");
 }

@@ -80,7 +80,7 @@ pub(crate) fn load_bundles(
     let mut parser = RequestParser::new(&label, options);
     let mut diagnostics = Diagnostics::default();
     let extent = place_lines(open, harness, &mut diagnostics, |number, placed| {
-        if let Placed::Request(record) = placed {
+        if let Placed::Request(record, _) = placed {
             parser.text(&record, number);
         }
     });

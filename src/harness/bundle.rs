@@ -3,13 +3,18 @@
 
 use std::borrow::Cow;
 
+use rustc_hash::FxHashSet;
 use serde_json::value::RawValue;
 
+use super::base::Base;
 use super::block::Block;
+use super::cache_edits::Deletion;
 use super::error::BundleError;
 use super::flags::Flags;
+use super::memory::{self, MemoryFile};
 use super::message::Message;
-use super::raw::{Member, Object, is_string, key, list, string, unexpected};
+use super::normal_form::{Repairs, normalised};
+use super::raw::{Member, Object, is_string, key, string};
 use super::section::Part;
 use super::tool;
 
@@ -18,14 +23,11 @@ const REPEATED: [&str; 7] =
     ["timestamp", "response_started_at", "request_id", "session_id", "agent_id", "scope", "usage"];
 
 /// The keys of a prompt that the harness works on.
-const ASSEMBLED: [&str; 6] =
-    ["model", "system", "tools", "messages", "system_context", "user_context"];
+const ASSEMBLED: [&str; 7] =
+    ["model", "system", "tools", "messages", "system_context", "user_context", "memory_files"];
 
-/// Where a system prompt can come from; the first that has anything counts.
-const BASES: [&str; 5] = [OVERRIDE, "coordinator", "agent", "custom", "default"];
-
-/// The base that takes nothing behind it.
-const OVERRIDE: &str = "override";
+/// The entry of the user context that holds the files of instructions.
+const CLAUDE_MD: &str = "claudeMd";
 
 /// A bundle record. All of it is known to be usable: nothing that follows can fail.
 #[derive(Debug)]
@@ -49,6 +51,8 @@ pub(super) struct Prompt<'a> {
     pub(super) tools: Vec<Block<'a>>,
     /// With the user context in front.
     pub(super) messages: Vec<Message<'a>>,
+    /// What had to be mended in them.
+    pub(super) repairs: Repairs,
     /// What the request takes over as it is.
     pub(super) settings: Vec<Member<'a>>,
 }
@@ -64,6 +68,10 @@ impl<'a> Bundle<'a> {
             .object("prompt", "prompt")?
             .ok_or_else(|| record.unexpected("prompt", "an object"))?;
         let flags = record.object("flags", "flags")?.unwrap_or_else(|| Object::empty("flags"));
+        let mut flags = Flags::read(&flags)?;
+        flags.may_edit_cache &= record.get("agent_id").is_none_or(|agent| agent.get() == "null");
+        let prompt = Prompt::read(prompt, &flags)?;
+        prompt.check_deletion(flags.deletion.as_ref())?;
         Ok(Self {
             session: record.string("session_id")?,
             request_id: record.get("request_id"),
@@ -71,22 +79,41 @@ impl<'a> Bundle<'a> {
                 .iter()
                 .filter_map(|name| record.get(name).map(|value| (*name, value)))
                 .collect(),
-            prompt: Prompt::read(prompt)?,
-            flags: Flags::read(&flags)?,
+            prompt,
+            flags,
         })
     }
 }
 
 impl<'a> Prompt<'a> {
-    fn read(prompt: Object<'a>) -> Result<Self, BundleError> {
+    fn read(prompt: Object<'a>, flags: &Flags<'_>) -> Result<Self, BundleError> {
+        let base = Base::read(&prompt, &flags.system)?;
+        let system_context = context(&prompt, "system_context", "prompt.system_context")?;
+        let (messages, repairs) = messages(&prompt)?;
         Ok(Self {
             model: model(&prompt)?,
-            system: system(&prompt)?,
-            system_context: context(&prompt, "system_context", "prompt.system_context")?,
+            system: base.parts,
+            system_context: if base.is_custom { Vec::new() } else { system_context },
             tools: tool::sorted(prompt.list("tools")?.unwrap_or_default())?,
-            messages: messages(&prompt)?,
+            messages,
+            repairs,
             settings: settings(prompt.members),
         })
+    }
+
+    /// A result can be deleted where it is.
+    fn check_deletion(&self, deletion: Option<&Deletion>) -> Result<(), BundleError> {
+        let Some(Deletion::Of(calls)) = deletion else { return Ok(()) };
+        let known: FxHashSet<&str> =
+            self.messages.iter().flat_map(Message::results).map(|call| &*call.text).collect();
+        match calls.iter().find(|call| !known.contains(call.as_str())) {
+            Some(_) => Err(BundleError::Shape {
+                field: "flags.cached_microcompaction.delete[…]".to_owned(),
+                found: "the id of no result",
+                expected: "a `tool_use_id` of a result in the messages",
+            }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -95,50 +122,42 @@ fn model<'a>(prompt: &Object<'a>) -> Result<&'a RawValue, BundleError> {
     model.ok_or_else(|| prompt.unexpected("model", "the name of a model"))
 }
 
-fn system<'a>(prompt: &Object<'a>) -> Result<Vec<Part<'a>>, BundleError> {
-    let expected = "a list, or an object of lists (override, coordinator, agent, custom, default, \
-                    append)";
-    let Some(system) = prompt.get("system").filter(|system| system.get() != "null") else {
-        return Ok(Vec::new());
-    };
-    let parts = match list(system) {
-        Some(parts) => parts,
-        None => assembled(
-            &Object::read(system, "prompt.system")
-                .ok_or_else(|| unexpected("prompt.system", Some(system), expected))?,
-        )?,
-    };
-    parts.into_iter().map(Part::read).collect()
-}
-
-fn messages<'a>(prompt: &Object<'a>) -> Result<Vec<Message<'a>>, BundleError> {
-    let user_context = context(prompt, "user_context", "prompt.user_context")?;
+/// The messages as they are sent, the user context in front, which is never merged with another.
+fn messages<'a>(prompt: &Object<'a>) -> Result<(Vec<Message<'a>>, Repairs), BundleError> {
+    let files = MemoryFile::read_all(prompt.list("memory_files")?.unwrap_or_default())?;
+    let user_context = user_context(prompt, &files)?;
     let given = prompt
         .list("messages")?
-        .ok_or_else(|| prompt.unexpected("messages", "a list of messages"))?
-        .into_iter()
-        .map(Message::read);
-    Message::of_user_context(&user_context).map(Ok).into_iter().chain(given).collect()
+        .ok_or_else(|| prompt.unexpected("messages", "a list of messages"))?;
+    let mut given = given.into_iter().map(Message::read).collect::<Result<Vec<_>, _>>()?;
+    memory::tell_nested(&mut given, &files)?;
+    let (given, repairs) = normalised(given);
+    let context = Message::of_user_context(&user_context);
+    Ok((context.into_iter().chain(given).collect(), repairs))
+}
+
+/// What the bundle tells of the surroundings, the files of instructions in front.
+fn user_context<'a>(
+    prompt: &Object<'a>,
+    files: &[MemoryFile<'a>],
+) -> Result<Context<'a>, BundleError> {
+    let mut entries = context(prompt, "user_context", "prompt.user_context")?;
+    if let Some(text) = memory::text(files) {
+        if entries.iter().any(|(name, _)| name == CLAUDE_MD) {
+            return Err(BundleError::Shape {
+                field: format!("prompt.user_context.{CLAUDE_MD}"),
+                found: "given beside `prompt.memory_files`",
+                expected: "one of the two",
+            });
+        }
+        entries.insert(0, (CLAUDE_MD.into(), text.into()));
+    }
+    Ok(entries)
 }
 
 fn settings(mut members: Vec<Member<'_>>) -> Vec<Member<'_>> {
     members.retain(|member| !ASSEMBLED.iter().any(|name| member.is(name)));
     members
-}
-
-/// The first base that has anything, and what is appended to it.
-fn assembled<'a>(system: &Object<'a>) -> Result<Vec<&'a RawValue>, BundleError> {
-    let appended = system.list("append")?.unwrap_or_default();
-    for name in BASES {
-        let mut base = system.list(name)?.unwrap_or_default();
-        if !base.is_empty() {
-            if name != OVERRIDE {
-                base.extend(appended);
-            }
-            return Ok(base);
-        }
-    }
-    Ok(appended)
 }
 
 fn context<'a>(

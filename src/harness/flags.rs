@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::cache_edits::Deletion;
 use super::error::BundleError;
 use super::raw::Object;
 
@@ -26,6 +27,11 @@ pub(super) struct Flags<'a> {
     pub(super) has_caching: bool,
     /// The request is a side branch, whose own tail nobody will read.
     pub(super) skips_cache_write: bool,
+    /// Whether a main conversation on the service's own host asks, which alone has the service
+    /// delete results.
+    pub(super) may_edit_cache: bool,
+    /// The results that the service is to delete.
+    pub(super) deletion: Option<Deletion>,
     pub(super) system: SystemFlags<'a>,
     pub(super) ttl: TtlFlags<'a>,
 }
@@ -38,6 +44,10 @@ pub(super) struct SystemFlags<'a> {
     /// Neither the tools nor the provider forbid that.
     pub(super) may_have_global_scope: bool,
     pub(super) identities: Vec<Cow<'a, str>>,
+    /// Of the default prompt nothing is sent but a short line.
+    pub(super) is_simple: bool,
+    /// The agent's prompt stands behind the default one instead of in its place.
+    pub(super) has_proactive_agent: bool,
 }
 
 /// What decides the TTL of a marker.
@@ -59,6 +69,8 @@ impl<'a> Flags<'a> {
             is_cleared: is_set(flags, "cleared")?,
             has_caching: is_not_off(flags, "caching")?,
             skips_cache_write: is_set(flags, "skip_cache_write")?,
+            may_edit_cache: provider == DEFAULT_PROVIDER && is_main_thread(flags)?,
+            deletion: deletion(flags)?,
             system: SystemFlags::read(flags, &provider)?,
             ttl: TtlFlags::read(flags, &provider)?,
         })
@@ -75,6 +87,8 @@ impl<'a> SystemFlags<'a> {
             allows_global_scope: has_global_scope && may_have_global_scope,
             may_have_global_scope,
             identities: strings_or(flags, "identity_prefixes", &IDENTITIES)?,
+            is_simple: is_set(flags, "simple")?,
+            has_proactive_agent: is_set(flags, "proactive")?,
         })
     }
 
@@ -121,6 +135,28 @@ fn query_source<'a>(flags: &Object<'a>) -> Result<Option<Cow<'a, str>>, BundleEr
         Some(_) => flags.string("query_source"),
         None => Ok(Some(Cow::Borrowed(DEFAULT_QUERY_SOURCE))),
     }
+}
+
+fn is_main_thread(flags: &Object<'_>) -> Result<bool, BundleError> {
+    Ok(query_source(flags)?.is_some_and(|source| source.starts_with(DEFAULT_QUERY_SOURCE)))
+}
+
+fn deletion(flags: &Object<'_>) -> Result<Option<Deletion>, BundleError> {
+    let name = "cached_microcompaction";
+    let Some(settings) = flags.object(name, "flags.cached_microcompaction")? else {
+        return Ok(None);
+    };
+    if let Some(calls) = settings.strings("delete")? {
+        let calls = calls.into_iter().map(Cow::into_owned).collect();
+        return Ok(Some(Deletion::Of(calls)));
+    }
+    let count = |name: &str| {
+        let expected = "a whole number from 1 on, unless `delete` names the results";
+        let count = settings.whole_number(name).filter(|count| *count > 0);
+        count.ok_or_else(|| settings.unexpected(name, expected))
+    };
+    let (trigger, keep_recent) = (count("trigger_threshold")?, count("keep_recent")?);
+    Ok(Some(Deletion::Beyond { trigger, keep_recent }))
 }
 
 #[cfg(test)]
@@ -179,6 +215,12 @@ mod tests {
             r#"{"ttl_1h_allowlist":"sdk"}"#,
             r#"{"ttl_1h_allowlist":[1]}"#,
             r#"{"query_source":{}}"#,
+            r#"{"simple":"yes"}"#,
+            r#"{"proactive":1}"#,
+            r#"{"cached_microcompaction":true}"#,
+            r#"{"cached_microcompaction":{}}"#,
+            r#"{"cached_microcompaction":{"trigger_threshold":3,"keep_recent":0}}"#,
+            r#"{"cached_microcompaction":{"delete":"toolu_1"}}"#,
         ] {
             assert!(read(flags).is_err(), "{flags}");
         }

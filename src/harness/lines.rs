@@ -26,9 +26,15 @@ pub(crate) fn place_lines(
         for (position, record) in records(text).into_iter().enumerate() {
             match harness.place(record) {
                 Ok(placed) => {
-                    if let Placed::Refused(_) = placed {
-                        let detail = "give the section a `reason`, or leave `volatile` out";
-                        reject(Kind::VolatileWithoutReason, detail.to_owned());
+                    match &placed {
+                        Placed::Request(_, repairs) if repairs.is_empty() => {}
+                        Placed::Request(_, repairs) => {
+                            reject(Kind::RepairedMessages, repairs.to_string());
+                        }
+                        Placed::Refused(_) => {
+                            let detail = "give the section a `reason`, or leave `volatile` out";
+                            reject(Kind::VolatileWithoutReason, detail.to_owned());
+                        }
                     }
                     each(number, placed);
                 }

@@ -3,11 +3,11 @@
 
 use serde_json::value::RawValue;
 
-use super::block::{Block, write_text_block};
+use super::block::{Block, BlockKind, Id};
 use super::bundle::Context;
 use super::error::BundleError;
 use super::marker::Marker;
-use super::raw::{Object, is_string, list};
+use super::raw::{Member, Object, is_string, list, string};
 use super::writer::{quoted, write_list, write_object};
 
 /// Where a message stands, for errors.
@@ -16,29 +16,35 @@ const PATH: &str = "prompt.messages[…]";
 /// Where a part of a message's content stands.
 const BLOCK_PATH: &str = "prompt.messages[…].content[…]";
 
+/// What stands where a message would have no content. Its text is assumed: it is what transcripts
+/// show in such places.
+const FILLER: &str = "\"(no content)\"";
+
 /// A message as it is going to be sent.
 #[derive(Debug)]
-pub(super) enum Message<'a> {
-    /// What the client tells the model about its surroundings; the JSON of its only text.
-    UserContext(String),
-    /// One that the bundle has.
-    Given(GivenMessage<'a>),
-}
-
-/// A message that the bundle has.
-#[derive(Debug)]
-pub(super) struct GivenMessage<'a> {
-    raw: &'a RawValue,
-    object: Object<'a>,
+pub(super) struct Message<'a> {
+    role: Role,
+    /// Nothing where the bundle does not have it, or has it in parts.
+    raw: Option<&'a RawValue>,
+    /// As the bundle has them; none where it does not.
+    members: Vec<Member<'a>>,
     /// Nothing where it is missing or of another type, which goes out as it is.
     content: Option<Content<'a>>,
 }
 
-#[derive(Debug)]
-enum Content<'a> {
-    /// The JSON of a string.
-    Text(&'a RawValue),
-    Blocks(Vec<Block<'a>>),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    User,
+    Assistant,
+    Other,
+}
+
+#[derive(Debug, Default)]
+struct Content<'a> {
+    /// The JSON of a string, where the content is still one.
+    string: Option<&'a RawValue>,
+    /// Of a string, the text block that it stands for.
+    blocks: Vec<Block<'a>>,
 }
 
 /// Which message carries the marker: the last one, or where the last one is not to be cached, the
@@ -51,8 +57,13 @@ pub(super) fn marked(messages: &[Message<'_>], skips_cache_write: bool) -> Optio
 impl<'a> Message<'a> {
     pub(super) fn read(raw: &'a RawValue) -> Result<Self, BundleError> {
         let object = Object::read_or_fail(raw, PATH)?;
+        let role = match object.string("role").ok().flatten().as_deref() {
+            Some("user") => Role::User,
+            Some("assistant") => Role::Assistant,
+            _ => Role::Other,
+        };
         let content = object.get("content").and_then(Content::read);
-        Ok(Self::Given(GivenMessage { raw, object, content }))
+        Ok(Self { role, raw: Some(raw), members: object.members, content })
     }
 
     /// The message that stands in front of all others, where there is anything to tell.
@@ -60,93 +71,156 @@ impl<'a> Message<'a> {
         if context.is_empty() {
             return None;
         }
-        let mut text = String::from("<system-reminder>\n");
+        let mut text = String::new();
         for (name, value) in context {
             text.extend(["# ", name, "\n", value, "\n"]);
         }
-        text.push_str("</system-reminder>");
-        Some(Self::UserContext(quoted(&text)))
+        Some(Self::of_user(vec![Block::text(quoted(&reminder(&text)), false)]))
+    }
+
+    /// A user message that the bundle does not have.
+    pub(super) fn of_user(blocks: Vec<Block<'a>>) -> Self {
+        let content = Some(Content { string: None, blocks });
+        Self { role: Role::User, raw: None, members: Vec::new(), content }
+    }
+
+    /// Whether it has this role, and content that can be worked on.
+    pub(super) fn is_of(&self, role: Role) -> bool {
+        self.role == role && self.content.is_some()
+    }
+
+    /// Adds the content of another message behind its own. The results of calls come first.
+    pub(super) fn absorb(&mut self, mut other: Self) {
+        let mut others = std::mem::take(other.blocks_mut());
+        let blocks = self.blocks_mut();
+        blocks.append(&mut others);
+        blocks.sort_by_key(|block| !matches!(block.kind, BlockKind::Result { .. }));
+    }
+
+    /// The blocks of the content.
+    pub(super) fn blocks(&self) -> &[Block<'a>] {
+        self.content.as_ref().map_or(&[], |content| &content.blocks)
+    }
+
+    /// The blocks of the content, to be changed. A string becomes the text block it stands for.
+    pub(super) fn blocks_mut(&mut self) -> &mut Vec<Block<'a>> {
+        self.raw = None;
+        let content = self.content.get_or_insert_default();
+        content.string = None;
+        &mut content.blocks
+    }
+
+    /// Whether it says nothing: text of white space alone, or thinking alone.
+    pub(super) fn says_nothing(&self) -> bool {
+        let (blank, thinking) = (BlockKind::Text { is_blank: true }, BlockKind::Thinking);
+        let all = |kind: &BlockKind<'_>| self.blocks().iter().all(|block| block.kind == *kind);
+        !self.blocks().is_empty() && (all(&blank) || all(&thinking))
+    }
+
+    /// Puts a filler where there is no content. Says whether there was none.
+    pub(super) fn fill(&mut self) -> bool {
+        let is_empty = self.content.is_some() && self.blocks().is_empty();
+        if is_empty {
+            *self.blocks_mut() = vec![Block::text(FILLER, false)];
+        }
+        is_empty
+    }
+
+    /// The ids of the calls in it, and the names of their tools.
+    pub(super) fn calls(&self) -> impl Iterator<Item = (&Id<'a>, Option<&str>)> {
+        self.blocks().iter().filter_map(|block| match &block.kind {
+            BlockKind::Call { id, tool } => Some((id, tool.as_deref())),
+            _ => None,
+        })
+    }
+
+    /// The ids of the calls whose results stand in it.
+    pub(super) fn results(&self) -> impl Iterator<Item = &Id<'a>> {
+        self.blocks().iter().filter_map(|block| match &block.kind {
+            BlockKind::Result { call } => Some(call),
+            _ => None,
+        })
+    }
+
+    /// Puts a block right behind the results, in front of all else.
+    pub(super) fn insert_behind_results(&mut self, block: Block<'a>) {
+        let blocks = self.blocks_mut();
+        let is_result = |block: &Block<'_>| matches!(block.kind, BlockKind::Result { .. });
+        let place = blocks.iter().rposition(is_result).map_or(0, |last| last + 1);
+        blocks.insert(place, block);
+    }
+
+    /// Has each result say by what name it can be deleted.
+    pub(super) fn refer_to_results(&mut self) {
+        if self.results().next().is_some() {
+            for block in self.blocks_mut() {
+                block.has_reference = matches!(block.kind, BlockKind::Result { .. });
+            }
+        }
     }
 
     fn can_be_marked(&self) -> bool {
-        match self {
-            Self::UserContext(_) => true,
-            Self::Given(message) => message.content.as_ref().is_some_and(Content::can_be_marked),
+        self.blocks().last().is_some_and(Block::can_be_marked)
+    }
+
+    /// Has the last block carry the marker.
+    pub(super) fn mark(&mut self) {
+        if let Some(last) = self.blocks_mut().last_mut() {
+            last.is_marked = true;
         }
     }
 
-    /// Appends the message with this marker and no other.
+    /// Appends the message, with this marker where a block of it is marked, and with no other.
     pub(super) fn write(&self, text: &mut String, marker: Option<Marker>) {
-        match self {
-            Self::UserContext(context) => write_object(text, |message| {
-                message.member("role").push_str("\"user\"");
-                write_only_text(message.member("content"), context, marker);
-            }),
-            Self::Given(message) => message.write(text, marker),
+        if let Some(raw) = self.raw.filter(|_| !self.is_changed()) {
+            return text.push_str(raw.get());
         }
-    }
-}
-
-impl GivenMessage<'_> {
-    fn write(&self, text: &mut String, marker: Option<Marker>) {
-        let content = self.content.as_ref().filter(|content| content.changes(marker));
-        let Some(content) = content else {
-            text.push_str(self.raw.get());
-            return;
-        };
         write_object(text, |message| {
-            for member in &self.object.members {
+            if self.members.is_empty() {
+                message.member("role").push_str("\"user\"");
+                self.write_content(message.member("content"), marker);
+            }
+            for member in &self.members {
                 if member.is("content") {
-                    content.write(message.member("content"), marker);
+                    self.write_content(message.member("content"), marker);
                 } else {
-                    message.copy(member);
+                    message.copy(member.key.get(), member.value.get());
                 }
             }
         });
+    }
+
+    /// Whether a block of it is sent otherwise than the bundle has it.
+    fn is_changed(&self) -> bool {
+        let blocks = self.content.as_ref().filter(|content| content.string.is_none());
+        blocks.is_some_and(|content| content.blocks.iter().any(Block::is_changed))
+    }
+
+    fn write_content(&self, text: &mut String, marker: Option<Marker>) {
+        match self.content.as_ref().and_then(|content| content.string) {
+            Some(string) => text.push_str(string.get()),
+            None => write_list(text, self.blocks(), |text, block| block.write(text, marker)),
+        }
     }
 }
 
 impl<'a> Content<'a> {
     fn read(raw: &'a RawValue) -> Option<Self> {
         if is_string(raw) {
-            return Some(Self::Text(raw));
+            let is_blank = string(raw).is_some_and(|text| text.trim().is_empty());
+            return Some(Self {
+                string: Some(raw),
+                blocks: vec![Block::text(raw.get(), is_blank)],
+            });
         }
         let blocks = list(raw)?.into_iter().map(|block| Block::read(block, BLOCK_PATH)).collect();
-        Some(Self::Blocks(blocks))
-    }
-
-    fn can_be_marked(&self) -> bool {
-        match self {
-            Self::Text(_) => true,
-            Self::Blocks(blocks) => blocks.last().is_some_and(Block::can_be_marked),
-        }
-    }
-
-    /// Whether it is sent otherwise than it is written.
-    fn changes(&self, marker: Option<Marker>) -> bool {
-        let comes_with_marker = match self {
-            Self::Text(_) => false,
-            Self::Blocks(blocks) => blocks.iter().any(Block::came_with_marker),
-        };
-        marker.is_some() || comes_with_marker
-    }
-
-    fn write(&self, text: &mut String, marker: Option<Marker>) {
-        match self {
-            Self::Text(content) => write_only_text(text, content.get(), marker),
-            Self::Blocks(blocks) => {
-                let last = blocks.len().saturating_sub(1);
-                write_list(text, blocks.iter().enumerate(), |text, (index, block)| {
-                    block.write(text, marker.filter(|_| index == last));
-                });
-            }
-        }
+        Some(Self { string: None, blocks })
     }
 }
 
-/// A content of one text block.
-fn write_only_text(text: &mut String, json: &str, marker: Option<Marker>) {
-    write_list(text, [json], |text, json| write_text_block(text, json, marker));
+/// A text as the client tells it to the model beside what a user says.
+pub(super) fn reminder(text: &str) -> String {
+    format!("<system-reminder>\n{text}</system-reminder>")
 }
 
 #[cfg(test)]
@@ -162,8 +236,11 @@ mod tests {
     }
 
     fn written(json: &str, marker: Option<Marker>) -> String {
-        let mut text = String::new();
-        message(json).write(&mut text, marker);
+        let (mut message, mut text) = (message(json), String::new());
+        if marker.is_some() {
+            message.mark();
+        }
+        message.write(&mut text, marker);
         text
     }
 

@@ -6,15 +6,22 @@
 //! the request as it would go over the wire. The rules are those of Claude Code 2.1.88, as
 //! documented. Whatever they do not touch is copied as it is written.
 
+mod base;
 mod block;
 mod bundle;
+mod cache_edits;
 mod error;
 mod flags;
+mod git_status;
 mod lines;
 mod marker;
+mod memory;
 mod message;
+mod normal_form;
+mod pairs;
 mod place;
 mod raw;
+mod schemas;
 mod section;
 mod system;
 mod tool;
@@ -24,6 +31,7 @@ mod writer;
 pub use error::BundleError;
 pub(crate) use flags::{DEFAULT_ALLOW_LIST, IDENTITIES};
 pub(crate) use lines::place_lines;
+pub use normal_form::Repairs;
 pub use place::{Harness, Placed};
 pub(crate) use system::BOUNDARY;
-pub(crate) use tool::{ToolRank, tool_rank};
+pub(crate) use tool::{COMPACTABLE_TOOLS, ToolRank, tool_rank};

@@ -2,16 +2,19 @@
 
 use rustc_hash::FxHashMap;
 
-use super::block::write_text_block;
+use super::block::Block;
 use super::bundle::{Bundle, Prompt};
+use super::cache_edits::CacheEdits;
 use super::error::BundleError;
 use super::flags::Flags;
 use super::marker::Scope;
 use super::message::marked;
+use super::normal_form::Repairs;
+use super::schemas::Schemas;
 use super::section::{Part, Sections};
+use super::system;
 use super::ttl::Latches;
 use super::writer::{ObjectWriter, quoted, write_list, write_object};
-use super::{system, tool};
 
 /// A harness: places the markers of a stream of bundle records, and remembers for each session
 /// what it has decided.
@@ -37,8 +40,8 @@ pub struct Harness {
 /// What became of a bundle record: the text of one JSON object on one line, without a line end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placed {
-    /// A capture record, whose `request` carries the markers.
-    Request(String),
+    /// A capture record, whose `request` carries the markers, and what had to be mended for it.
+    Request(String, Repairs),
     /// `{"request_id": …, "error": "volatile_without_reason"}`: a section of the system prompt is
     /// recomputed for each request and nobody said why. The session is as if the record had never
     /// been.
@@ -50,6 +53,8 @@ pub enum Placed {
 struct Session {
     latches: Latches,
     sections: Sections,
+    schemas: Schemas,
+    cache_edits: CacheEdits,
 }
 
 impl Harness {
@@ -82,7 +87,8 @@ impl Harness {
         if bundle.flags.is_cleared {
             *session = Session::default();
         }
-        Ok(Placed::Request(on_one_line(session.capture_record(&bundle))))
+        let repairs = bundle.prompt.repairs;
+        Ok(Placed::Request(on_one_line(session.capture_record(bundle)), repairs))
     }
 }
 
@@ -91,20 +97,20 @@ impl Placed {
     #[must_use]
     pub fn text(&self) -> &str {
         match self {
-            Self::Request(text) | Self::Refused(text) => text,
+            Self::Request(text, _) | Self::Refused(text) => text,
         }
     }
 }
 
 impl Session {
-    fn capture_record(&mut self, bundle: &Bundle<'_>) -> String {
+    fn capture_record(&mut self, mut bundle: Bundle<'_>) -> String {
         let mut text = String::new();
         write_object(&mut text, |record| {
             for (name, value) in &bundle.repeated {
                 record.member(name).push_str(value.get());
             }
             write_object(record.member("request"), |request| {
-                self.write_request(request, &bundle.prompt, &bundle.flags);
+                self.write_request(request, &mut bundle.prompt, &bundle.flags);
             });
         });
         text
@@ -113,15 +119,17 @@ impl Session {
     fn write_request(
         &mut self,
         request: &mut ObjectWriter<'_>,
-        prompt: &Prompt<'_>,
+        prompt: &mut Prompt<'_>,
         flags: &Flags<'_>,
     ) {
         request.member("model").push_str(prompt.model.get());
         self.write_system(request.member("system"), prompt, flags);
-        tool::write(request.member("tools"), &prompt.tools);
+        write_list(request.member("tools"), &prompt.tools, |text, tool| {
+            self.schemas.write(text, tool);
+        });
         self.write_messages(request.member("messages"), prompt, flags);
         for setting in &prompt.settings {
-            request.copy(setting);
+            request.copy(setting.key.get(), setting.value.get());
         }
     }
 
@@ -132,18 +140,24 @@ impl Session {
         let blocks = system::blocks(&strings, &flags.system);
         write_list(text, &blocks, |text, block| {
             let marker = block.scope.and_then(|scope| self.latches.marker(scope, flags));
-            write_text_block(text, &quoted(&block.text), marker);
+            let mut block = Block::text(quoted(&block.text), false);
+            block.is_marked = true;
+            block.write(text, marker);
         });
     }
 
-    fn write_messages(&mut self, text: &mut String, prompt: &Prompt<'_>, flags: &Flags<'_>) {
-        let marked = marked(&prompt.messages, flags.skips_cache_write);
-        write_list(text, prompt.messages.iter().enumerate(), |text, (index, message)| {
-            let is_marked = marked == Some(index);
-            let marker =
-                is_marked.then(|| self.latches.marker(Scope::Organisation, flags)).flatten();
-            message.write(text, marker);
-        });
+    fn write_messages(&mut self, text: &mut String, prompt: &mut Prompt<'_>, flags: &Flags<'_>) {
+        let messages = &mut prompt.messages;
+        let marked = marked(messages, flags.skips_cache_write);
+        let marker = marked.and_then(|_| self.latches.marker(Scope::Organisation, flags));
+        if let Some(index) = marked.filter(|_| marker.is_some()) {
+            messages[index].mark();
+        }
+        // Without caching there is nothing to delete from.
+        if flags.may_edit_cache && flags.has_caching {
+            self.cache_edits.apply(messages, marked, flags.deletion.as_ref());
+        }
+        write_list(text, &*messages, |text, message| message.write(text, marker));
     }
 }
 
@@ -181,7 +195,7 @@ mod tests {
 
     fn placed(harness: &mut Harness, record: &str) -> String {
         match harness.place(record) {
-            Ok(Placed::Request(text)) => text,
+            Ok(Placed::Request(text, _)) => text,
             other => panic!("{record}: {other:?}"),
         }
     }

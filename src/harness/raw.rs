@@ -84,6 +84,11 @@ impl<'a> Object<'a> {
         self.typed(name, "a string", string)
     }
 
+    /// A whole number that is not negative; nothing for anything else.
+    pub(super) fn whole_number(&self, name: &str) -> Option<usize> {
+        serde_json::from_str(self.get(name)?.get()).ok()
+    }
+
     pub(super) fn list(&self, name: &str) -> Result<Option<Vec<&'a RawValue>>, BundleError> {
         self.typed(name, "a list", list)
     }

@@ -5,8 +5,11 @@
 //! same in all installations and may be cached for everyone; where that is not allowed, or there is
 //! no boundary, the rest is one block.
 
+use std::borrow::Cow;
+
 use super::bundle::Context;
 use super::flags::SystemFlags;
+use super::git_status;
 use super::marker::Scope;
 
 /// What the line begins with that names the client's version.
@@ -14,6 +17,9 @@ const ATTRIBUTION_PREFIX: &str = "x-anthropic-billing-header";
 
 /// Stands between the static and the dynamic part, and is never sent.
 pub(crate) const BOUNDARY: &str = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__";
+
+/// The entry of the system context whose text is cut.
+const GIT_STATUS: &str = "gitStatus";
 
 /// A text block of the system prompt.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,10 +39,18 @@ struct Strings<'s> {
     has_boundary: bool,
 }
 
+/// Whether a text is the line that names the client's version.
+pub(super) fn is_attribution(text: &str) -> bool {
+    text.starts_with(ATTRIBUTION_PREFIX)
+}
+
 /// The string that stands behind all others, where there is anything to tell.
 pub(super) fn context_text(context: &Context<'_>) -> Option<String> {
-    let lines: Vec<String> =
-        context.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    let line = |(name, value): &(Cow<'_, str>, Cow<'_, str>)| match &**name {
+        GIT_STATUS => format!("{name}: {}", git_status::cut(value)),
+        _ => format!("{name}: {value}"),
+    };
+    let lines: Vec<String> = context.iter().map(line).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
@@ -57,7 +71,7 @@ impl<'s> Strings<'s> {
         for text in strings {
             if *text == BOUNDARY {
                 apart.has_boundary = true;
-            } else if text.starts_with(ATTRIBUTION_PREFIX) {
+            } else if is_attribution(text) {
                 apart.attribution = Some(text);
             } else if flags.identities.iter().any(|identity| identity == text) {
                 apart.identity = Some(text);
@@ -100,14 +114,18 @@ fn present<const N: usize>(blocks: [(Vec<&str>, Option<Scope>); N]) -> Vec<Syste
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use super::*;
 
     fn scopes(strings: &[&str], allows_global_scope: bool) -> Vec<(String, Option<Scope>)> {
         let identities = vec![Cow::Borrowed("I am I.")];
         let may_have_global_scope = true;
-        let flags = SystemFlags { allows_global_scope, may_have_global_scope, identities };
+        let flags = SystemFlags {
+            allows_global_scope,
+            may_have_global_scope,
+            identities,
+            is_simple: false,
+            has_proactive_agent: false,
+        };
         blocks(strings, &flags).into_iter().map(|block| (block.text, block.scope)).collect()
     }
 

@@ -9,10 +9,13 @@ use serde_json::value::RawValue;
 use super::block::Block;
 use super::error::BundleError;
 use super::raw::{Object, unexpected};
-use super::writer::write_list;
 
 /// What the names of tools begin with that come from an MCP server.
 const MCP_PREFIX: &str = "mcp__";
+
+/// Tools whose results are cleared by microcompactions: those that can be called again.
+pub(crate) const COMPACTABLE_TOOLS: [&str; 9] =
+    ["Read", "Bash", "PowerShell", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"];
 
 /// Where a tool stands, for errors.
 const PATH: &str = "prompt.tools[…]";
@@ -35,7 +38,12 @@ pub(super) fn sorted(tools: Vec<&RawValue>) -> Result<Vec<Block<'_>>, BundleErro
 pub(crate) type ToolRank<'a> = (bool, Cow<'a, str>);
 
 fn rank(name: Cow<'_, str>) -> ToolRank<'_> {
-    (name.starts_with(MCP_PREFIX), name)
+    (is_of_server(&name), name)
+}
+
+/// Whether a tool of this name comes from an MCP server.
+pub(super) fn is_of_server(name: &str) -> bool {
+    name.starts_with(MCP_PREFIX)
 }
 
 /// By what a tool, given as JSON, is ordered; anything without a name that is text as one of the empty
@@ -46,18 +54,15 @@ pub(crate) fn tool_rank(tool: &str) -> ToolRank<'_> {
     rank(name.unwrap_or_default())
 }
 
-pub(super) fn write(text: &mut String, tools: &[Block<'_>]) {
-    write_list(text, tools, |text, tool| tool.write(text, None));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::harness::writer::write_list;
 
     fn in_order(tools: &str) -> Result<String, BundleError> {
         let tools: Vec<&RawValue> = serde_json::from_str(tools).expect("a list");
         let mut text = String::new();
-        write(&mut text, &sorted(tools)?);
+        write_list(&mut text, sorted(tools)?, |text, tool| tool.write(text, None));
         Ok(text)
     }
 

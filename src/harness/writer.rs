@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use super::raw::Member;
-
 /// The JSON of a string.
 pub(super) fn quoted(text: &str) -> String {
     Value::from(text).to_string()
@@ -49,12 +47,12 @@ impl ObjectWriter<'_> {
         self.text
     }
 
-    /// Adds a member as it was written.
-    pub(super) fn copy(&mut self, member: &Member<'_>) {
+    /// Adds a member whose key and value are JSON.
+    pub(super) fn copy(&mut self, key: &str, value: &str) {
         self.separate();
-        self.text.push_str(member.key.get());
+        self.text.push_str(key);
         self.text.push(':');
-        self.text.push_str(member.value.get());
+        self.text.push_str(value);
     }
 
     fn separate(&mut self) {
@@ -77,7 +75,9 @@ mod tests {
             Object::read(serde_json::from_str(written).expect("JSON"), "it").expect("an object");
         let mut copy = String::new();
         write_object(&mut copy, |writer| {
-            object.members.iter().for_each(|member| writer.copy(member));
+            for member in &object.members {
+                writer.copy(member.key.get(), member.value.get());
+            }
         });
         assert_eq!(copy, written);
     }

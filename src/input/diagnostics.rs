@@ -67,11 +67,13 @@ pub enum Kind {
     NotABundle,
     /// A section of a bundle that is declared volatile without saying why.
     VolatileWithoutReason,
+    /// A record of prompt parts whose messages were mended, as the client does.
+    RepairedMessages,
 }
 
 impl Kind {
     /// Every kind, in the order of the report.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::EmptyLine,
         Self::TornLine,
         Self::NotJson,
@@ -100,6 +102,7 @@ impl Kind {
         Self::FailedRequest,
         Self::NotABundle,
         Self::VolatileWithoutReason,
+        Self::RepairedMessages,
     ];
 
     /// The key in the report's `skipped` object.
@@ -134,6 +137,7 @@ impl Kind {
             Self::FailedRequest => "failed_request",
             Self::NotABundle => "not_a_bundle",
             Self::VolatileWithoutReason => "volatile_without_reason",
+            Self::RepairedMessages => "repaired_messages",
         }
     }
 
@@ -153,6 +157,7 @@ impl Kind {
                 | Self::DuplicateRequestId
                 | Self::OtherEndpoint
                 | Self::FailedRequest
+                | Self::RepairedMessages
         )
     }
 }

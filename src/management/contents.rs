@@ -5,13 +5,10 @@
 
 use crate::content::{FRAME_BYTES, Ratios, is_explained, share, weight};
 use crate::conversation::{ContentSource, History, Request, TrailContent};
+use crate::harness::COMPACTABLE_TOOLS;
 use crate::prompt::Step;
 use crate::transcript::ContentKind;
 use crate::units::Tokens;
-
-/// Tools whose results are cleared: those that can be called again.
-const COMPACTABLE: [&str; 9] =
-    ["Read", "Bash", "PowerShell", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"];
 
 /// What stands in place of a cleared result, as JSON.
 const PLACEHOLDER: &str = "\"[Old tool result content cleared]\"";
@@ -75,7 +72,7 @@ impl<'a> Contents<'a> {
 
     /// Whether a piece is the result of a compactable tool.
     pub(super) fn is_compactable(&self, content: &Content) -> bool {
-        self.tool(content).is_some_and(|tool| COMPACTABLE.contains(&tool))
+        self.tool(content).is_some_and(|tool| COMPACTABLE_TOOLS.contains(&tool))
     }
 
     /// Whether a piece is a file.

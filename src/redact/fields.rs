@@ -29,6 +29,7 @@ pub(super) fn fields_of(shape: Shape) -> &'static Fields {
         Shape::Response => &RESPONSE,
         Shape::Headers => &HEADER,
         Shape::Flags => &FLAG,
+        Shape::Context => &CONTEXT,
         Shape::Metadata => &METADATA,
         Shape::Payload => &PAYLOAD,
     }
@@ -173,8 +174,9 @@ const MESSAGE: [(Field, &[&str]); 8] = [
     (Field::Free, &["stop_sequence", "stop_details", "container"]),
 ];
 
-const BLOCK: [(Field, &[&str]); 10] = [
-    (Field::Word, &["type", "is_error"]),
+const BLOCK: [(Field, &[&str]); 11] = [
+    (Field::Word, &["type", "is_error", "level"]),
+    (Field::Path, &["path"]),
     (Field::Identifier, &["id", "tool_use_id", "file_id", "cache_reference"]),
     (Field::Tool, &["name", "tool_name"]),
     (Field::Spoken, &["text"]),
@@ -203,7 +205,10 @@ const BLOCK: [(Field, &[&str]); 10] = [
 
 const SYSTEM_PART: [(Field, &[&str]); 4] = [
     (Field::Word, &["type", "volatile"]),
-    (Field::System, &["text", "override", "coordinator", "agent", "custom", "default", "append"]),
+    (
+        Field::System,
+        &["text", "override", "coordinator", "agent", "custom", "default", "simple", "append"],
+    ),
     (Field::Shaped(Shape::Setting), &["cache_control", "citations"]),
     (Field::Free, &["section", "reason"]),
 ];
@@ -336,7 +341,7 @@ const REFERENCES: [(Field, &[&str]); 7] = [
     (Field::Free, &["replacement", "trackedFileBackups", "userContext"]),
 ];
 
-const REQUEST: [(Field, &[&str]); 16] = [
+const REQUEST: [(Field, &[&str]); 18] = [
     (Field::Model, &["model"]),
     (Field::Shaped(Shape::Tool), &["tools"]),
     (Field::System, &["system"]),
@@ -362,10 +367,9 @@ const REQUEST: [(Field, &[&str]); 16] = [
     (Field::Url, &["url"]),
     (Field::Shaped(Shape::Request), &["body"]),
     (Field::Number, &["max_tokens", "temperature", "top_k", "top_p"]),
-    (
-        Field::Free,
-        &["stop_sequences", "container", "mcp_servers", "system_context", "user_context"],
-    ),
+    (Field::Shaped(Shape::Context), &["system_context", "user_context"]),
+    (Field::Shaped(Shape::Block), &["memory_files"]),
+    (Field::Free, &["stop_sequences", "container", "mcp_servers"]),
 ];
 
 const TOOL: [(Field, &[&str]); 6] = [
@@ -444,9 +448,11 @@ const SETTING: [(Field, &[&str]); 6] = [
             "cleared_input_tokens",
             "cleared_tool_uses",
             "cleared_thinking_turns",
+            "trigger_threshold",
+            "keep_recent",
         ],
     ),
-    (Field::Identifier, &["tool_id"]),
+    (Field::Identifier, &["tool_id", "delete"]),
     (
         Field::Shaped(Shape::Setting),
         &["edits", "applied_edits", "trigger", "keep", "clear_at_least", "task_budget", "format"],
@@ -479,7 +485,7 @@ const HEADER: [(Field, &[&str]); 6] = [
     (Field::Free, &["authorization", "x-api-key", "user-agent", "host", "date", "cookie"]),
 ];
 
-const FLAG: [(Field, &[&str]); 3] = [
+const FLAG: [(Field, &[&str]); 4] = [
     (
         Field::Word,
         &[
@@ -492,11 +498,16 @@ const FLAG: [(Field, &[&str]); 3] = [
             "bedrock_1h",
             "skip_cache_write",
             "cleared",
+            "simple",
+            "proactive",
         ],
     ),
+    (Field::Shaped(Shape::Setting), &["cached_microcompaction"]),
     (Field::QuerySource, &["query_source", "ttl_1h_allowlist"]),
     (Field::System, &["identity_prefixes"]),
 ];
+
+const CONTEXT: [(Field, &[&str]); 1] = [(Field::Free, &["gitStatus", "claudeMd"])];
 
 const METADATA: [(Field, &[&str]); 2] = [
     (Field::User, &["user_id"]),

@@ -91,6 +91,8 @@ pub(super) enum Shape {
     Headers,
     /// `flags` of a bundle.
     Flags,
+    /// What a bundle tells of its surroundings.
+    Context,
     /// `metadata`, and the object that `user_id` may hold.
     Metadata,
     /// The payload of a rollout's line.
@@ -116,7 +118,7 @@ impl Field {
 
 impl Shape {
     /// All shapes.
-    pub(super) const ALL: [Self; 21] = [
+    pub(super) const ALL: [Self; 22] = [
         Self::Free,
         Self::Line,
         Self::Message,
@@ -136,6 +138,7 @@ impl Shape {
         Self::Response,
         Self::Headers,
         Self::Flags,
+        Self::Context,
         Self::Metadata,
         Self::Payload,
     ];

@@ -22,7 +22,7 @@ use crate::transcript::{
 
 /// Values of enumerated fields, in alphabetical order by their bytes.
 #[rustfmt::skip] // one word a line would be pages
-const WORDS: [&str; 320] = [
+const WORDS: [&str; 323] = [
     "1h", "5m", "GET", "Notification", "POST", "PermissionRequest", "PostToolUse",
     "PostToolUseFailure", "PreCompact", "PreToolUse", "SessionEnd", "SessionStart", "Stop",
     "SubagentStart", "SubagentStop", "UserPromptSubmit", "acceptEdits", "adaptive",
@@ -53,7 +53,7 @@ const WORDS: [&str; 320] = [
     "image/jpeg", "image/png", "image/webp", "in_progress", "info", "informational",
     "input_json_delta", "input_text", "input_tokens", "integer",
     "inter_agent_communication_metadata", "invoked_skills", "json_schema", "keep-alive",
-    "last-prompt", "local-agent", "local_command", "local_shell_call", "logout", "low", "manual",
+    "last-prompt", "local", "local-agent", "local_command", "local_shell_call", "logout", "low", "managed", "manual",
     "marble-origami-commit", "marble-origami-snapshot", "max", "max_tokens", "mcp",
     "mcp_instructions_delta", "mcp_progress", "mcp_tool_call_end", "mcp_tool_result",
     "mcp_tool_use", "medium", "memory_", "memory_saved", "message", "message_delta",
@@ -63,7 +63,7 @@ const WORDS: [&str; 320] = [
     "omitted", "opened_file_in_ide", "output_style", "output_text", "output_tokens",
     "patch_apply_end", "pause_turn", "pending", "permission-mode", "permission_retry", "ping",
     "plan", "plan_file_reference", "plan_mode", "plan_mode_exit", "popAll", "pr-link",
-    "previous_message_not_found", "priority", "progress", "prompt", "query_update",
+    "previous_message_not_found", "priority", "progress", "project", "prompt", "query_update",
     "queue-operation", "queued", "queued_command", "reasoning", "redacted_thinking", "refusal",
     "relevant_memories", "relocated", "remote", "remove", "response_item", "resume", "retry",
     "rewind-pointer", "saved_hook_context", "scheduled_task_fire", "sdk-cli", "sdk-py", "sdk-ts",

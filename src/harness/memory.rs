@@ -1,0 +1,152 @@
+//! Files of instructions (`CLAUDE.md`) as the client tells them to the model: those of the levels in
+//! the user context, those of folders further down where they came up, each once.
+//!
+//! The order of the levels and that no file is told twice are documented. The words around a file
+//! are assumed.
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashSet;
+use serde_json::value::RawValue;
+
+use super::block::{Block, BlockKind};
+use super::error::BundleError;
+use super::message::{Message, reminder};
+use super::raw::Object;
+use super::writer::quoted;
+
+/// The levels in the order in which their files are told, the most general first.
+const LEVELS: [&str; 4] = ["managed", "user", "project", "local"];
+
+/// Where a file stands, for errors.
+const PATH: &str = "prompt.memory_files[…]";
+
+/// A file of instructions.
+#[derive(Debug)]
+pub(super) struct MemoryFile<'a> {
+    level: usize,
+    pub(super) path: Cow<'a, str>,
+    content: Cow<'a, str>,
+}
+
+impl<'a> MemoryFile<'a> {
+    fn read(raw: &'a RawValue) -> Result<Self, BundleError> {
+        let file = Object::read_or_fail(raw, PATH)?;
+        let expected = "managed, user, project or local";
+        let level = file.string("level")?;
+        let level = level.and_then(|level| LEVELS.iter().position(|known| **known == level));
+        let (path, content) = told(&file)?;
+        Ok(Self { level: level.ok_or_else(|| file.unexpected("level", expected))?, path, content })
+    }
+
+    /// The files in the order in which they are told. Of a path that is given twice the first
+    /// counts; one without text is left out.
+    pub(super) fn read_all(files: Vec<&'a RawValue>) -> Result<Vec<Self>, BundleError> {
+        let mut files = files.into_iter().map(Self::read).collect::<Result<Vec<_>, _>>()?;
+        files.retain(|file| !file.content.trim().is_empty());
+        files.sort_by_key(|file| file.level);
+        let mut known = FxHashSet::default();
+        files.retain(|file| known.insert(file.path.clone()));
+        Ok(files)
+    }
+}
+
+/// The path and the text of a file.
+fn told<'a>(file: &Object<'a>) -> Result<(Cow<'a, str>, Cow<'a, str>), BundleError> {
+    let path = file.string("path")?.ok_or_else(|| file.unexpected("path", "a string"))?;
+    Ok((path, file.string("content")?.unwrap_or_default()))
+}
+
+/// What the user context says of the files; nothing where there are none.
+pub(super) fn text(files: &[MemoryFile<'_>]) -> Option<String> {
+    let told = files.iter().map(|file| {
+        let MemoryFile { level, path, content } = file;
+        format!("Contents of {path} ({}):\n\n{content}", LEVELS[*level])
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join("\n\n"))
+}
+
+/// Turns nested files into reminders where they first come up, and leaves out those that the user
+/// context or an earlier message tells already, with the messages that hold nothing else.
+pub(super) fn tell_nested(
+    messages: &mut Vec<Message<'_>>,
+    files: &[MemoryFile<'_>],
+) -> Result<(), BundleError> {
+    let mut known: FxHashSet<String> =
+        files.iter().map(|file| file.path.clone().into_owned()).collect();
+    let mut is_left_out = Vec::with_capacity(messages.len());
+    for message in &mut *messages {
+        is_left_out.push(tell_nested_of(message, &mut known)?);
+    }
+    let mut is_left_out = is_left_out.into_iter();
+    messages.retain(|_| is_left_out.next() != Some(true));
+    Ok(())
+}
+
+/// Does so in a message, and says whether nothing is left of it.
+fn tell_nested_of(
+    message: &mut Message<'_>,
+    known: &mut FxHashSet<String>,
+) -> Result<bool, BundleError> {
+    if !message.blocks().iter().any(|block| block.kind == BlockKind::NestedMemory) {
+        return Ok(false);
+    }
+    let blocks = message.blocks_mut();
+    for block in std::mem::take(blocks) {
+        match block.object().filter(|_| block.kind == BlockKind::NestedMemory) {
+            Some(file) => {
+                let (path, content) = told(file)?;
+                if known.insert(path.clone().into_owned()) {
+                    let text = reminder(&format!("Contents of {path}:\n\n{content}\n"));
+                    blocks.push(Block::text(quoted(&text), false));
+                }
+            }
+            None => blocks.push(block),
+        }
+    }
+    Ok(blocks.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(json: &str) -> Result<Option<String>, BundleError> {
+        let files: Vec<&RawValue> = serde_json::from_str(json).expect("a list");
+        Ok(text(&MemoryFile::read_all(files)?))
+    }
+
+    #[test]
+    fn levels_have_an_order_and_paths_count_once() {
+        let json = r#"[{"level":"local","path":"/w/L","content":"l"},
+            {"level":"project","path":"/w/b","content":"b"},
+            {"level":"user","path":"/u","content":"u"},
+            {"level":"project","path":"/w/a","content":"a"},
+            {"level":"project","path":"/u","content":"again"},
+            {"level":"project","path":"/w/e","content":" "},
+            {"level":"managed","path":"/m","content":"m"}]"#;
+        let expected = "Contents of /m (managed):\n\nm\n\nContents of /u (user):\n\nu\n\n\
+            Contents of /w/b (project):\n\nb\n\nContents of /w/a (project):\n\na\n\n\
+            Contents of /w/L (local):\n\nl";
+        assert_eq!(files(json).expect("files").as_deref(), Some(expected));
+        assert_eq!(files("[]").expect("files"), None);
+    }
+
+    #[test]
+    fn a_file_has_a_level_and_a_path() {
+        for (json, expected) in [
+            ("[7]", "`prompt.memory_files[…]` is a number; expected an object"),
+            (
+                r#"[{"level":"team","path":"p"}]"#,
+                "`prompt.memory_files[…].level` is a string; expected managed, user, project or local",
+            ),
+            (
+                r#"[{"level":"user"}]"#,
+                "`prompt.memory_files[…].path` is missing; expected a string",
+            ),
+        ] {
+            assert_eq!(files(json).expect_err(json).to_string(), expected);
+        }
+    }
+}
