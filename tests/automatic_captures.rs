@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use cachesim::cache::{
     AutomaticCache, AutomaticPolicy, EntryPlaces, TokenRatio, simulate_automatic,
 };
-use cachesim::capture::TokenCounting;
+use cachesim::capture::{BlockParts, TokenCounting};
 use cachesim::conversation::{History, ReadOptions, read};
 use cachesim::design::{
     Attribution, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools, redesign,
@@ -140,8 +140,12 @@ fn lines(asks: &[Ask]) -> Vec<String> {
 }
 
 fn history(lines: &[String], counting: TokenCounting) -> History {
-    let options =
-        ReadOptions { counting, keeps_bytes: true, keeps_landmarks: true, ..Default::default() };
+    let options = ReadOptions {
+        counting,
+        keeps_bytes: true,
+        parts: BlockParts::Landmarks,
+        ..Default::default()
+    };
     read_lines(lines, options)
 }
 
@@ -295,7 +299,7 @@ proptest! {
         cache in cache(),
     ) {
         let lines = lines(&asks);
-        let with_parts = read_lines(&lines, ReadOptions { keeps_landmarks: true, ..Default::default() });
+        let with_parts = read_lines(&lines, ReadOptions { parts: BlockParts::Landmarks, ..Default::default() });
         let whole = read_lines(&lines, ReadOptions::default());
         let cache = AutomaticCache { lifetime: i64::MAX, ..cache };
         let [with_parts, whole] =

@@ -142,3 +142,45 @@ fn rollouts_are_held_against_the_rules_of_their_provider() {
     assert!(rollouts.iter().any(|one| one["requests"].as_u64() > Some(100)), "{rollouts:?}");
     assert!(stdout(&arguments).contains("recorded cached tokens against the rules"));
 }
+
+/// The figures are those of `fixtures/automatic-one-string/expected.toml`.
+#[test]
+fn prompt_designs_of_files_combine_with_providers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("prompts.toml");
+    let strategies = r#"
+        schema = "cachesim.strategy/v1"
+        [[strategy]]
+        name = "ordered"
+        prompt = { tools = "sorted", system = "stable-first", reminders = "last" }
+        [[strategy]]
+        name = "ordered-and-cleared"
+        prompt.system = "stable-first"
+        context.microcompact = { gap = "1h", keep_recent = 5 }
+        [[strategy]]
+        name = "hour"
+        ttl = "1h"
+    "#;
+    std::fs::write(&file, strategies).expect("a file");
+    let (input, file) = (project("fixtures/automatic-one-string"), file.display().to_string());
+    let input = input.to_str().expect("a plain path");
+    let compare = |more: &[&str]| {
+        let all = ["compare", input, "--tokens", "bytes:1", "--strategy", &file];
+        run(&[&all[..], &["--provider", "deepseek"], more].concat())
+    };
+    let output = compare(&["--format", "json"]);
+    assert!(text(&output.stderr).contains(
+        "ordered-and-cleared is not put under --provider: it does more than to change prompts"
+    ));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let found: Vec<(&str, &str)> = report["strategies"]
+        .as_array()
+        .expect("strategies")
+        .iter()
+        .filter_map(|one| Some((one["strategy"].as_str()?, one["totals"]["cost_usd"].as_str()?)))
+        .filter(|(name, _)| name.starts_with("deepseek"))
+        .collect();
+    assert_eq!(found, [("deepseek", "0.006447164"), ("deepseek+ordered", "0.004716792")]);
+    let gate = compare(&["-q", "--fail-if", "deepseek+ordered.cost < deepseek.cost * 0.8"]);
+    assert_eq!(gate.status.code(), Some(1));
+}

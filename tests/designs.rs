@@ -5,7 +5,7 @@
 use std::num::NonZeroU64;
 
 use cachesim::cache::{Lookback, Markers, Outcome, Policy, Reading, simulate};
-use cachesim::capture::TokenCounting;
+use cachesim::capture::{BlockParts, TokenCounting};
 use cachesim::conversation::{History, ReadOptions, read};
 use cachesim::design::{
     Attribution, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools, redesign,
@@ -48,11 +48,8 @@ pub(crate) fn read_bytes(lines: &[String]) -> History {
 }
 
 fn read_counted(lines: &[String], counting: TokenCounting, keeps_bytes: bool) -> History {
-    let keeps_landmarks = true;
-    read_with(
-        lines,
-        ReadOptions { counting, keeps_bytes, keeps_landmarks, ..ReadOptions::default() },
-    )
+    let parts = BlockParts::Landmarks;
+    read_with(lines, ReadOptions { counting, keeps_bytes, parts, ..ReadOptions::default() })
 }
 
 fn read_with(lines: &[String], options: ReadOptions) -> History {

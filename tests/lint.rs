@@ -272,6 +272,74 @@ fn conditionals_multiply_the_prefixes() {
     assert!(detail.contains("tool `Web`") && detail.contains("system[1]"), "{detail}");
 }
 
+/// A prompt of three sections in front of the boundary, the last of which may be left out, and the
+/// others are one of two texts. All are as long as what does not change, so that the barest and the
+/// fullest have less than half in common.
+fn sections(choices: usize, is_optional: bool) -> Value {
+    let mut system = vec![plain("Keep the build green.")];
+    for (bit, name) in ["style", "tools", "memory"].into_iter().enumerate() {
+        match (choices & (1 << bit) != 0, is_optional) {
+            (true, _) => system.push(plain(&format!("The {name} are those of the project."))),
+            (false, false) => system.push(plain(&format!("The {name} are the usual ones."))),
+            (false, true) => {}
+        }
+    }
+    system.push(marked(&stable()));
+    ask(&system)
+}
+
+/// 2^3 prefixes, all of them seen: with each section there or not, and with one of two texts each.
+#[test]
+fn every_variant_of_three_sections_is_counted() {
+    for is_optional in [true, false] {
+        let bodies: Vec<Value> = (0..8).map(|choices| sections(choices, is_optional)).collect();
+        let all = findings(&bodies);
+        let finding = all.iter().find(|one| one["rule"] == "prefix-variants").expect("the rule");
+        let detail = finding["detail"].as_str().expect("a string");
+        let seen =
+            "8 prefixes of claude-opus-5 seen, 2^3 = 8 possible; conditional: system[1] from";
+        assert!(detail.starts_with(seen), "{detail}");
+        assert_eq!(detail.matches("one of 2 texts").count(), if is_optional { 0 } else { 3 });
+        assert_eq!(finding["requests"], 7);
+    }
+}
+
+/// Nothing but what says who the client is, and one optional section: the bare prompt is a variant,
+/// that of a side question is none.
+#[test]
+fn a_bare_variant_is_one_and_a_side_question_is_none() {
+    let identity = plain("You are Claude Code, Anthropic's official CLI for Claude.");
+    let rules = marked(&stable());
+    let full: Vec<Value> =
+        (0..4).map(|number| tool(&format!("Tool{number}"), "Does it.")).collect();
+    let bare = body(&[], &[identity.clone(), rules.clone()], &plain("Go on."));
+    let with_tools = body(&full, &[identity.clone(), rules], &plain("Go on."));
+    let side =
+        body(&[], &[identity, marked(&stable().replace("build", "title"))], &plain("Title?"));
+    let all = findings(&[with_tools, bare, side]);
+    let finding = all.iter().find(|one| one["rule"] == "prefix-variants").expect("the rule");
+    let detail = finding["detail"].as_str().expect("a string");
+    assert!(detail.starts_with("2 prefixes of claude-opus-5 seen, 2^4 = 16 possible"), "{detail}");
+}
+
+#[test]
+fn hidden_variants_name_tools_only_where_there_are_some() {
+    let detail = |bodies: &[Value]| {
+        let found = lint(&records(bodies), &["--hide-text"]);
+        let all = found["findings"].as_array().expect("findings").clone();
+        let finding = all.into_iter().find(|one| one["rule"] == "prefix-variants");
+        finding.expect("the rule")["detail"].as_str().expect("a string").to_owned()
+    };
+    let seen = "2 prefixes of claude-opus-5 seen, 2^1 = 2 possible; conditional: ";
+    let without_tools = detail(&[sections(1, true), sections(0, true)]);
+    assert_eq!(without_tools, format!("{seen}system[1] from byte 9"));
+    let system = [marked(&stable())];
+    let web = [tool("Web", "Searches.")];
+    let question = plain("Go on.");
+    let with_tools = detail(&[body(&web, &system, &question), body(&[], &system, &question)]);
+    assert_eq!(with_tools, format!("{seen}1 tool"));
+}
+
 #[test]
 fn text_that_looks_volatile_is_a_note() {
     let system = [plain("Session 6fe4e511-70ab-4c00-8000-00000000000a."), marked(&stable())];

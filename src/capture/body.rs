@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::block::{Block, BlockKind};
 use super::canonical::{TooDeep, write_canonical, write_text_block};
 use super::landmarks::landmarks;
-use super::load::CaptureOptions;
+use super::load::{BlockParts, CaptureOptions};
 use super::prefix::PrefixHash;
 use super::record::{CacheControl, Message, OutputConfig, Request};
 use super::size::Sizes;
@@ -239,11 +239,11 @@ impl<'t, 'a> Walk<'t, 'a> {
             known
         } else {
             let tokens = tokens(&self.sizes, &self.canonical);
-            let CaptureOptions { keeps_bytes, keeps_landmarks, counting, .. } = self.options;
+            let CaptureOptions { keeps_bytes, parts, counting, .. } = self.options;
             let bytes = keeps_bytes.then(|| self.tree.keep(&self.canonical));
             let own_role = (part == Part::MessageStart).then_some(&self.role);
             let role = own_role.filter(|_| keeps_bytes).map(|role| self.tree.keep(role));
-            let landmarks = keeps_landmarks.then(|| {
+            let landmarks = (parts == BlockParts::Landmarks).then(|| {
                 let role = own_role.map_or(&[][..], Vec::as_slice);
                 self.tree.keep_landmarks(&landmarks(part, role, &self.canonical, counting))
             });

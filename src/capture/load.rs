@@ -9,6 +9,17 @@ use crate::harness::{Harness, Placed, place_lines};
 use crate::id::Symbols;
 use crate::input::{Chunk, Diagnostics, Extent, OpenSource};
 
+/// What is known of parts of blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlockParts {
+    /// Nothing: two blocks are the same or not.
+    #[default]
+    Unknown,
+    /// Landmarks of every block are kept, by which caches without markers find how much of their beginnings
+    /// two blocks share.
+    Landmarks,
+}
+
 /// How captures are read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CaptureOptions {
@@ -16,9 +27,8 @@ pub struct CaptureOptions {
     pub counting: TokenCounting,
     /// Whether the canonical bytes of every block are kept, each once.
     pub keeps_bytes: bool,
-    /// Whether landmarks of every block are kept, by which automatic caches find what two of them have in
-    /// common.
-    pub keeps_landmarks: bool,
+    /// What is known of parts of blocks.
+    pub parts: BlockParts,
     /// What the flag `global_scope` of every bundle is taken for; `None` leaves it as recorded.
     pub global_scope: Option<bool>,
     /// Whether the titles of sessions are kept, which only transcripts have.

@@ -26,7 +26,7 @@ pub use body::{Likeness, WireMarker};
 pub(crate) use image_size::{page_count, pixels};
 pub use landmarks::Landmark;
 pub(crate) use landmarks::{landmarks, shared};
-pub use load::{CaptureOptions, Captures};
+pub use load::{BlockParts, CaptureOptions, Captures};
 pub(crate) use load::{load_bundles, load_captures};
 pub(crate) use parse::MESSAGES_ENDPOINTS;
 pub use parse::WireRequest;

@@ -1,5 +1,6 @@
 //! What makes the prefixes of captured prompts unstable, where to the byte, and what it costs.
 
+mod conditionals;
 mod finding;
 mod markers;
 mod recurring;

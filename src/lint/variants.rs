@@ -4,20 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::conditionals::{Conditional, Having, Part, conditionals};
 use super::finding::Finding;
 use super::rule::Rule;
 use super::trace::Trace;
 use crate::capture::WireNodeId;
 use crate::conversation::RequestIndex;
-use crate::difference::{PromptView, tool_name};
+use crate::difference::{ATTRIBUTION, PromptView, tool_name};
+use crate::harness::IDENTITIES;
 use crate::id::Symbol;
 use crate::units::Tokens;
 
 /// What separates paragraphs in canonical bytes.
 const BLANK_LINE: &str = r"\n\n";
 
-/// How the canonical bytes of a text block begin and end.
-const TEXT_BLOCK: (&str, &str) = (r#"{"type":"text","text":""#, r#""}"#);
+/// How the canonical bytes of a text block begin and end, in either order of its keys.
+const TEXT_BLOCKS: [(&str, &str); 2] =
+    [(r#"{"type":"text","text":""#, r#""}"#), (r#"{"text":""#, r#"","type":"text"}"#)];
 
 /// More variants than this are no conditionals but text that changes every time.
 const MOST_VARIANTS: usize = 64;
@@ -26,6 +29,8 @@ const MOST_VARIANTS: usize = 64;
 #[derive(Debug)]
 struct Variant<'a> {
     first: RequestIndex,
+    /// Whether a request had it again that did not go on from one that had it.
+    has_returned: bool,
     tools: Vec<&'a str>,
     /// The paragraphs in front of the boundary, with the places where each begins.
     paragraphs: Vec<(&'a str, String)>,
@@ -37,17 +42,22 @@ type Family = (Symbol, Option<Symbol>);
 
 /// The prefix variants of each model and agent.
 pub(super) fn prefix_variants(trace: &Trace<'_>) -> Vec<Finding> {
-    let mut known: FxHashSet<WireNodeId> = FxHashSet::default();
+    let mut fronts: FxHashMap<RequestIndex, WireNodeId> = FxHashMap::default();
+    let mut known: FxHashMap<(Family, WireNodeId), usize> = FxHashMap::default();
     let mut families: BTreeMap<Family, Vec<Variant<'_>>> = BTreeMap::new();
     for index in trace.indices() {
         let wire = trace.wire(index);
+        let family = (wire.model, wire.agent);
         let view = PromptView::new(trace.tree(), wire.leaf);
         let (front, last) = front(trace, &view, index);
-        if !known.insert(last) {
-            continue;
-        }
-        let variants = families.entry((wire.model, wire.agent)).or_default();
-        if variants.len() < MOST_VARIANTS {
+        fronts.insert(index, last);
+        let variants = families.entry(family).or_default();
+        if let Some(number) = known.get(&(family, last)) {
+            let predecessor = trace.history.request(index).predecessor;
+            let before = predecessor.and_then(|predecessor| fronts.get(&predecessor));
+            variants[*number].has_returned |= before != Some(&last);
+        } else if variants.len() < MOST_VARIANTS {
+            known.insert((family, last), variants.len());
             variants.push(variant(trace, &view, index, front));
         }
     }
@@ -78,6 +88,7 @@ fn variant<'a>(
     let last = view.system[..front].last().or(view.tools.last());
     Variant {
         first: index,
+        has_returned: false,
         tools: view.texts(&view.tools),
         paragraphs: blocks.flat_map(|(block, text)| paragraphs(block, text)).collect(),
         end: last.map_or(Tokens::ZERO, |id| trace.end(*id)),
@@ -85,9 +96,11 @@ fn variant<'a>(
 }
 
 fn paragraphs(block: usize, bytes: &str) -> impl Iterator<Item = (&str, String)> {
-    let inside = bytes.strip_prefix(TEXT_BLOCK.0).and_then(|rest| rest.strip_suffix(TEXT_BLOCK.1));
-    let start = inside.map_or(0, |_| TEXT_BLOCK.0.len());
-    inside.unwrap_or(bytes).split(BLANK_LINE).scan(start, move |position, paragraph| {
+    let inside = TEXT_BLOCKS.iter().find_map(|(start, end)| {
+        Some((start.len(), bytes.strip_prefix(start)?.strip_suffix(end)?))
+    });
+    let (start, inside) = inside.unwrap_or((0, bytes));
+    inside.split(BLANK_LINE).scan(start, move |position, paragraph| {
         let place = format!("system[{block}] from byte {position}");
         *position += paragraph.len() + BLANK_LINE.len();
         Some((paragraph, place))
@@ -95,53 +108,72 @@ fn paragraphs(block: usize, bytes: &str) -> impl Iterator<Item = (&str, String)>
 }
 
 impl Variant<'_> {
-    fn size(&self) -> usize {
-        self.tools.len() + self.paragraphs.len()
-    }
-
-    /// The positions of the paragraphs by their text.
-    fn positions(&self) -> FxHashMap<&str, usize> {
-        let texts = self.paragraphs.iter().enumerate();
-        texts.map(|(position, (text, _))| (*text, position)).collect()
+    /// What it can have in common with others: names of tools, and paragraphs but for those that only
+    /// say what the client is.
+    fn parts(&self) -> FxHashSet<String> {
+        let tools = self.tools.iter().map(|tool| format!("tool {}", tool_name(tool)));
+        let says_something = |text: &&str| !is_identity(text);
+        let texts = self.paragraphs.iter().map(|(text, _)| *text).filter(says_something);
+        tools.chain(texts.map(|text| format!("text {text}"))).collect()
     }
 }
 
-/// The variants that have at least half in common with the longest: other prompts of the same model,
-/// such as those of a side question, are no variants of it.
+/// Whether a paragraph is in every prompt of the client, whatever it is for.
+fn is_identity(paragraph: &str) -> bool {
+    paragraph.starts_with(ATTRIBUTION) || IDENTITIES.contains(&paragraph)
+}
+
+/// The largest variant and those that have, with it or with another of these, most of the smaller
+/// one's parts in common: a variant without any of the conditional parts is one, another prompt of
+/// the same model, such as that of a side question, is none.
 fn related(variants: Vec<Variant<'_>>) -> Vec<Variant<'_>> {
-    let Some(longest) = variants.iter().max_by_key(|variant| variant.size()) else {
+    let parts: Vec<FxHashSet<String>> = variants.iter().map(Variant::parts).collect();
+    let Some(largest) = (0..parts.len()).rev().max_by_key(|number| parts[*number].len()) else {
         return variants;
     };
-    let size = longest.size();
-    let tools: FxHashSet<String> = longest.tools.iter().map(|tool| tool_name(tool)).collect();
-    let paragraphs: FxHashSet<String> =
-        longest.paragraphs.iter().map(|(text, _)| (*text).to_owned()).collect();
-    let common = |variant: &Variant<'_>| {
-        let tools = variant.tools.iter().filter(|tool| tools.contains(&tool_name(tool))).count();
-        let texts = variant.paragraphs.iter().filter(|(text, _)| paragraphs.contains(*text));
-        tools + texts.count()
+    let is_near = |one: usize, other: usize| {
+        let common = parts[one].intersection(&parts[other]).count();
+        common * 2 > parts[one].len().min(parts[other].len())
     };
-    variants.into_iter().filter(|variant| common(variant) * 2 >= size).collect()
+    let mut is_related = vec![false; parts.len()];
+    is_related[largest] = true;
+    let mut to_visit = vec![largest];
+    while let Some(one) = to_visit.pop() {
+        for other in 0..parts.len() {
+            if !is_related[other] && is_near(one, other) {
+                is_related[other] = true;
+                to_visit.push(other);
+            }
+        }
+    }
+    let mut is_related = is_related.into_iter();
+    variants.into_iter().filter(|_| is_related.next() == Some(true)).collect()
 }
 
 fn finding(trace: &Trace<'_>, model: &str, variants: &[Variant<'_>]) -> Option<Finding> {
     let second = variants.get(1)?;
     let tools = optional_tools(variants);
-    let paragraphs = optional_paragraphs(variants);
-    let count = tools.len() + paragraphs.len();
+    let paragraphs = conditional_paragraphs(variants);
     // Text that is another one each time is no conditional.
-    if count == 0 {
+    if tools.is_empty() && paragraphs.is_empty() {
         return None;
     }
-    let possible = u32::try_from(count).ok().and_then(|count| 2_u64.checked_pow(count));
-    let possible = possible.map_or_else(String::new, |possible| format!(" = {possible}"));
-    let seen = format!("{} prefixes of {model} seen, 2^{count}{possible} possible", variants.len());
-    let named: Vec<String> = tools.into_iter().chain(paragraphs.iter().cloned()).collect();
+    let ways = tools.iter().map(|_| 2).chain(paragraphs.iter().map(|one| one.ways));
+    let seen = format!("{} prefixes of {model} seen, {} possible", variants.len(), possible(ways));
+    let places: Vec<String> = paragraphs.iter().map(named).collect();
+    let with = |tools: Vec<String>| {
+        let named: Vec<String> = tools.into_iter().chain(places.iter().cloned()).collect();
+        format!("{seen}; conditional: {}", named.join(", "))
+    };
+    let count = (!tools.is_empty()).then(|| match tools.len() {
+        1 => "1 tool".to_owned(),
+        count => format!("{count} tools"),
+    });
+    let plain_detail = with(count.into_iter().collect());
+    let detail = with(tools.into_iter().collect());
     let place = "in front of the messages".to_owned();
-    let detail = format!("{seen}; conditional: {}", named.join(", "));
     let mut finding = Finding::new(Rule::PrefixVariants, place, detail, second.first);
-    let places: Vec<String> = paragraphs.into_iter().collect();
-    finding.plain_detail = Some(format!("{seen}; conditional: tools, {}", places.join(", ")));
+    finding.plain_detail = Some(plain_detail);
     finding.requests = variants.len() as u64 - 1;
     for (number, variant) in variants.iter().enumerate().skip(1) {
         let (from, to) = lost(trace, &variants[..number], variant);
@@ -172,50 +204,53 @@ fn optional_tools(variants: &[Variant<'_>]) -> BTreeSet<String> {
     sets.iter().flatten().filter(is_optional).map(|tool| format!("tool `{tool}`")).collect()
 }
 
-/// The paragraphs of the longest variant that another one lacks, with nothing in their place.
-fn optional_paragraphs(variants: &[Variant<'_>]) -> BTreeSet<String> {
-    let Some(longest) = variants.iter().max_by_key(|variant| variant.paragraphs.len()) else {
-        return BTreeSet::new();
-    };
-    let missing = variants.iter().flat_map(|variant| missing_from(variant, longest));
-    missing.cloned().collect()
+/// The conditions on which paragraphs depend.
+fn conditional_paragraphs(variants: &[Variant<'_>]) -> Vec<Conditional> {
+    let mut having: FxHashMap<&str, Having> = FxHashMap::default();
+    for (number, variant) in variants.iter().enumerate() {
+        for (text, _) in &variant.paragraphs {
+            *having.entry(text).or_default() |= 1 << number;
+        }
+    }
+    let is_everywhere = |text: &str| having[text].count_ones() as usize == variants.len();
+    let mut parts = Vec::new();
+    let mut known = FxHashSet::default();
+    for variant in variants {
+        let mut interval = 0;
+        for (text, place) in &variant.paragraphs {
+            if is_everywhere(text) {
+                interval += 1;
+            } else if known.insert(*text) {
+                parts.push(Part { having: having[text], interval, place: place.clone() });
+            }
+        }
+    }
+    let returned = variants.iter().enumerate().filter(|(_, variant)| variant.has_returned);
+    let returned = returned.map(|(number, _)| 1 << number).fold(0, |all, one: Having| all | one);
+    conditionals(variants.len(), returned, &parts)
 }
 
-fn missing_from<'v>(variant: &Variant<'_>, longest: &'v Variant<'_>) -> Vec<&'v String> {
-    let known = variant.positions();
-    let positions: Vec<Option<usize>> =
-        longest.paragraphs.iter().map(|(text, _)| known.get(text).copied()).collect();
-    let is_gap = |index: usize| {
-        let before = positions[..index].iter().rev().find_map(|position| *position);
-        let after = positions[index + 1..].iter().find_map(|position| *position);
-        let next = before.map_or(0, |before| before + 1);
-        after.unwrap_or(variant.paragraphs.len()) == next
-    };
-    let missing =
-        (0..positions.len()).filter(|index| positions[*index].is_none() && is_gap(*index));
-    missing.map(|index| &longest.paragraphs[index].1).collect()
+/// Where a conditional stands, and how many texts it decides among.
+fn named(conditional: &Conditional) -> String {
+    let place = conditional.places.first().cloned().unwrap_or_default();
+    match conditional.places.len() {
+        0 | 1 => place,
+        texts => format!("{place} (one of {texts} texts)"),
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn variant(texts: &'static [&'static str]) -> Variant<'static> {
-        let paragraphs = texts.iter().map(|text| (*text, format!("at {text}"))).collect();
-        let first = RequestIndex(0);
-        Variant { first, tools: Vec::new(), paragraphs, end: Tokens::ZERO }
+/// How many prefixes there can be, as powers and as their product where that is a number of a
+/// common size.
+fn possible(ways: impl Iterator<Item = u64>) -> String {
+    let mut counts: BTreeMap<u64, u32> = BTreeMap::new();
+    for ways in ways {
+        *counts.entry(ways).or_default() += 1;
     }
-
-    #[test]
-    fn what_is_missing_is_conditional_and_what_differs_is_not() {
-        let optional = |variants: &[Variant<'_>]| -> Vec<String> {
-            optional_paragraphs(variants).into_iter().collect()
-        };
-        let (all, without) = (variant(&["a", "b", "c"]), variant(&["a", "c"]));
-        assert_eq!(optional(&[all, without]), ["at b"]);
-        let (old, new) = (variant(&["a", "now 1", "c"]), variant(&["a", "now 2", "c"]));
-        assert!(optional(&[old, new]).is_empty());
-        let (all, last) = (variant(&["a", "b", "c"]), variant(&["a", "b"]));
-        assert_eq!(optional(&[all, last, variant(&["b", "c"])]), ["at a", "at c"]);
-    }
+    let factors: Vec<String> =
+        counts.iter().map(|(ways, count)| format!("{ways}^{count}")).collect();
+    let product = counts
+        .iter()
+        .try_fold(1_u64, |product, (ways, count)| product.checked_mul(ways.checked_pow(*count)?));
+    let product = product.map_or_else(String::new, |product| format!(" = {product}"));
+    format!("{}{product}", factors.join(" x "))
 }

@@ -157,7 +157,9 @@ impl Splits {
         }
         let moved = |id: NodeId| tree.moved[id.index()];
         let mut markers = trace.markers.clone();
-        markers.iter_mut().for_each(|marker| marker.node = moved(marker.node));
+        for marker in &mut markers {
+            marker.node = moved(marker.node);
+        }
         let mut prompts = trace.prompts.clone();
         for prompt in &mut prompts {
             prompt.node = moved(prompt.node);

@@ -124,7 +124,7 @@ impl Strategy {
 
     /// Whether it needs to know how much of their beginnings the blocks of captured prompts share.
     #[must_use]
-    pub fn needs_landmarks(&self) -> bool {
+    pub fn needs_block_parts(&self) -> bool {
         matches!(self.kind, StrategyKind::Elsewhere(..))
     }
 

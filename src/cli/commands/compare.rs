@@ -1,5 +1,6 @@
 //! `cachesim compare`.
 
+use crate::capture::BlockParts;
 use crate::cli::args::{CompareArgs, CompareFormat, RecordedBreaksArg};
 use crate::cli::error::CliError;
 use crate::cli::gate::{check, gates};
@@ -32,8 +33,9 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let reading = args.reading.reading();
     strategies.extend([reading, reading.other()].map(|reading| Strategy::bound(Some(reading))));
     let needs_bytes = strategies.iter().any(Strategy::needs_bytes);
-    let keeps_landmarks = strategies.iter().any(Strategy::needs_landmarks);
-    let options = ReadOptions { keeps_landmarks, ..args.tokens.read_options(needs_bytes) };
+    let needs_parts = strategies.iter().any(Strategy::needs_block_parts);
+    let parts = if needs_parts { BlockParts::Landmarks } else { BlockParts::Unknown };
+    let options = ReadOptions { parts, ..args.tokens.read_options(needs_bytes) };
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
     let run = match Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)
