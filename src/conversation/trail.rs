@@ -215,6 +215,7 @@ impl Trail {
     }
 
     /// The lines that an entry names: those that it changed, of a compaction those that it kept.
+    #[must_use]
     pub fn lines_named_by(&self, entry: &TrailEntry) -> &[Lines] {
         let first = entry.first_lines as usize;
         &self.lines[first..first + entry.lines as usize]

@@ -27,11 +27,11 @@ fn preserved(metadata: &CompactMetadata<'_>) -> Option<Preserved> {
     });
     let ends = || {
         let segment = segment?;
-        Some(vec![id(&segment.head_uuid)?, id(&segment.tail_uuid)?])
+        Some(vec![id(&segment.head)?, id(&segment.tail)?])
     };
     let entries = listed.filter(|listed| !listed.is_empty()).or_else(ends)?;
     let anchor = messages.and_then(|messages| id(&messages.anchor_uuid));
-    let anchor = anchor.or_else(|| id(&segment?.anchor_uuid))?;
+    let anchor = anchor.or_else(|| id(&segment?.anchor))?;
     Some(Preserved { anchor, entries })
 }
 

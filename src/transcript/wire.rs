@@ -84,14 +84,14 @@ pub(super) struct CompactMetadata<'a> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default)]
 pub(super) struct PreservedSegment<'a> {
-    #[serde(borrow)]
-    pub(super) head_uuid: Text<'a>,
-    #[serde(borrow)]
-    pub(super) anchor_uuid: Text<'a>,
-    #[serde(borrow)]
-    pub(super) tail_uuid: Text<'a>,
+    #[serde(borrow, rename = "headUuid")]
+    pub(super) head: Text<'a>,
+    #[serde(borrow, rename = "anchorUuid")]
+    pub(super) anchor: Text<'a>,
+    #[serde(borrow, rename = "tailUuid")]
+    pub(super) tail: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
