@@ -296,19 +296,23 @@ fn user(id: &str, fields: &str, content: &str) -> String {
 /// Read, written and answered; two more tokens are sent in full. Its call is `t` and its line's id.
 fn answer(parent: &str, [read, written, output]: [u64; 3]) -> String {
     format!(
-        r#"{{"type":"assistant","uuid":"a-{parent}","parentUuid":"{parent}","sessionId":"s","timestamp":"2026-08-03T10:00:01Z","requestId":"r-{parent}","message":{{"id":"m-{parent}","model":"claude-opus-5","stop_reason":"tool_use","content":[{{"type":"tool_use","id":"t-{parent}","name":"Bash"}}],"usage":{{"input_tokens":2,"cache_read_input_tokens":{read},"cache_creation_input_tokens":{written},"output_tokens":{output}}}}}}}
+        r#"{{"type":"assistant","uuid":"a-{parent}","parentUuid":"{parent}","sessionId":"s","timestamp":"2026-08-03T10:00:01Z","requestId":"r-{parent}","message":{{"id":"m-{parent}","model":"claude-opus-5","stop_reason":"tool_use","content":[{{"type":"text","text":"Next."}},{{"type":"tool_use","id":"t-{parent}","name":"Bash"}}],"usage":{{"input_tokens":2,"cache_read_input_tokens":{read},"cache_creation_input_tokens":{written},"output_tokens":{output}}}}}}}
 "#
     )
 }
 
 /// A result of 2,000 tokens, and an answer of 400 to it: a prompt of 22,100.
 fn result_and_answer() -> String {
-    let result = format!(
-        r#"{{"type":"user","uuid":"v1","parentUuid":"a-u0","sessionId":"s","timestamp":"2026-08-03T10:00:00Z","message":{{"content":[{{"type":"tool_result","tool_use_id":"t-u0","content":"{}"}}]}}}}
+    result("v1", "u0") + &answer("v1", [19_998, 2_100, 400])
+}
+
+/// A result of 2,000 tokens: 4,800 bytes with its quotes and its frame.
+fn result(id: &str, to: &str) -> String {
+    format!(
+        r#"{{"type":"user","uuid":"{id}","parentUuid":"a-{to}","sessionId":"s","timestamp":"2026-08-03T10:00:00Z","message":{{"content":[{{"type":"tool_result","tool_use_id":"t-{to}","content":"{}"}}]}}}}
 "#,
         "r".repeat(4_800)
-    );
-    result + &answer("v1", [19_998, 2_100, 400])
+    )
 }
 
 fn sizes<const N: usize>(expected: [(&str, (u64, u64)); N]) -> Sizes {
@@ -350,6 +354,138 @@ fn a_microcompaction_takes_from_results() {
         ("user_text", (200, 3 * 100 + 100)),
         ("answers", (500, 2 * 100 + 400)),
         ("tool_results", (2_000, 2_000 + 400)),
+    ]);
+    assert_eq!(sizes_behind_a_prompt(&more), expected);
+}
+
+/// Behind the summary of 500 tokens the result and its answer are kept, 2,000 and 400 tokens; 1,000 of
+/// 23,900 are unaccounted for.
+#[test]
+fn what_a_compaction_keeps_behind_its_summary_counts_as_what_it_is() {
+    let boundary = r#"{"type":"system","subtype":"compact_boundary","uuid":"b","parentUuid":null,"logicalParentUuid":"a-v1","sessionId":"s","compactMetadata":{"preservedSegment":{"headUuid":"v1","anchorUuid":"c","tailUuid":"a-v1"}}}
+"#;
+    let summary = user("c", r#""parentUuid":"b","isCompactSummary":true,"#, &"s".repeat(1_160));
+    let prompt = user("u2", r#""parentUuid":"c","#, &"p".repeat(200));
+    let last = answer("u2", [15_000, 8_898, 10]);
+    let more = [&result_and_answer(), boundary, &summary, &prompt, &last].concat();
+    let expected = sizes([
+        ("hidden_prefix", (19_900, 3 * 19_900)),
+        ("user_text", (200, 2 * 100 + 100)),
+        ("answers", (500, 100 + 400)),
+        ("tool_results", (2_000, 2 * 2_000)),
+        ("summaries", (500, 500)),
+        ("unattributed", (1_000, 1_000)),
+    ]);
+    assert_eq!(sizes_behind_a_prompt(&more), expected);
+}
+
+/// In front of the summary the first prompt and its answer stand as they stood, 100 tokens each; 1,000 of
+/// 21,700 are unaccounted for.
+#[test]
+fn what_a_compaction_keeps_in_front_of_its_summary_stays() {
+    let boundary = r#"{"type":"system","subtype":"compact_boundary","uuid":"b","parentUuid":null,"logicalParentUuid":"a-v1","sessionId":"s","compactMetadata":{"preservedMessages":{"anchorUuid":"b","uuids":["u0","a-u0"],"allUuids":["u0","a-u0"]}}}
+"#;
+    let summary = user("c", r#""parentUuid":"b","isCompactSummary":true,"#, &"s".repeat(1_160));
+    let prompt = user("u2", r#""parentUuid":"c","#, &"p".repeat(200));
+    let last = answer("u2", [19_998, 1_700, 10]);
+    let more = [&result_and_answer(), boundary, &summary, &prompt, &last].concat();
+    let expected = sizes([
+        ("hidden_prefix", (19_900, 3 * 19_900)),
+        ("user_text", (200, 3 * 100 + 100)),
+        ("answers", (100, 2 * 100)),
+        ("tool_results", (2_000, 2_000)),
+        ("summaries", (500, 500)),
+        ("unattributed", (1_000, 1_000)),
+    ]);
+    assert_eq!(sizes_behind_a_prompt(&more), expected);
+}
+
+/// Of two results of 2,000 tokens the first is cleared. The third prompt has 24,500 tokens; the last
+/// 22,710, which is 110 more for an answer and a prompt, and 1,900 less.
+#[test]
+fn a_microcompaction_takes_from_the_results_that_it_names() {
+    let boundary = r#"{"type":"system","subtype":"microcompact_boundary","uuid":"b","parentUuid":"a-v2","sessionId":"s","microcompactMetadata":{"compactedToolIds":["t-u0"]}}
+"#;
+    let second = result("v2", "v1") + &answer("v2", [22_098, 2_400, 10]);
+    let prompt = user("u3", r#""parentUuid":"b","#, &"p".repeat(200));
+    let last = answer("u3", [19_998, 2_710, 10]);
+    let more = [&result_and_answer(), &second, boundary, &prompt, &last].concat();
+    let expected = sizes([
+        ("hidden_prefix", (19_900, 4 * 19_900)),
+        ("user_text", (200, 4 * 100 + 100)),
+        ("answers", (510, 100 + 500 + 510)),
+        ("tool_results", (4_000, 2_000 + 4_000 + 2_100)),
+    ]);
+    assert_eq!(sizes_behind_a_prompt(&more), expected);
+}
+
+/// The result and the answer to it are cut out: of the third prompt's 20,200 tokens none is theirs.
+#[test]
+fn a_snip_takes_out_what_it_names() {
+    let snip = r#"{"type":"system","subtype":"snip","uuid":"b","parentUuid":"a-v1","sessionId":"s","removedUuids":["v1","a-v1"]}
+"#;
+    let prompt = user("u2", r#""parentUuid":"b","#, &"p".repeat(200));
+    let last = answer("u2", [19_998, 200, 10]);
+    let more = [&result_and_answer(), snip, &prompt, &last].concat();
+    let expected = sizes([
+        ("hidden_prefix", (19_900, 3 * 19_900)),
+        ("user_text", (200, 3 * 100 + 100)),
+        ("answers", (100, 2 * 100)),
+        ("tool_results", (2_000, 2_000)),
+    ]);
+    assert_eq!(sizes_behind_a_prompt(&more), expected);
+}
+
+/// A summary of 500 tokens takes the place of the result and the answer to it.
+#[test]
+fn a_collapse_puts_its_summary_in_the_place_of_what_it_archived() {
+    let commit = format!(
+        r#"{{"type":"marble-origami-commit","sessionId":"s","firstArchivedUuid":"v1","lastArchivedUuid":"a-v1","summary":"{}"}}
+"#,
+        "s".repeat(1_158)
+    );
+    let prompt = user("u2", r#""parentUuid":"a-v1","#, &"p".repeat(200));
+    let last = answer("u2", [19_998, 700, 10]);
+    let more = [&result_and_answer(), commit.as_str(), &prompt, &last].concat();
+    let expected = sizes([
+        ("hidden_prefix", (19_900, 3 * 19_900)),
+        ("user_text", (200, 3 * 100 + 100)),
+        ("answers", (100, 2 * 100)),
+        ("tool_results", (2_000, 2_000)),
+        ("summaries", (500, 500)),
+    ]);
+    assert_eq!(sizes_behind_a_prompt(&more), expected);
+}
+
+/// The service deletes 1,500 tokens: the third prompt has 21,100, 500 more for an answer and a prompt.
+#[test]
+fn what_the_service_deletes_is_taken_from_results() {
+    let prompt = user("u2", r#""parentUuid":"a-v1","#, &"p".repeat(200));
+    let last = answer("u2", [20_598, 500, 10]);
+    let last = last.replace(r#""usage":{"#, r#""usage":{"cache_deleted_input_tokens":1500,"#);
+    let more = [&result_and_answer(), prompt.as_str(), &last].concat();
+    let expected = sizes([
+        ("hidden_prefix", (19_900, 3 * 19_900)),
+        ("user_text", (200, 3 * 100 + 100)),
+        ("answers", (500, 2 * 100 + 400)),
+        ("tool_results", (2_000, 2_000 + 500)),
+    ]);
+    assert_eq!(sizes_behind_a_prompt(&more), expected);
+}
+
+/// The last answer is nothing but a call that nobody answered, and the session is resumed: of 22,400
+/// tokens 300 are new, none of them the answer's 400.
+#[test]
+fn an_answer_that_a_resumed_session_drops_is_not_carried() {
+    let call = answer("v1", [19_998, 2_100, 400]).replace(r#"{"type":"text","text":"Next."},"#, "");
+    let prompt = user("u2", r#""parentUuid":"a-v1","#, &"p".repeat(680));
+    let last = answer("u2", [22_098, 300, 10]);
+    let more = [result("v1", "u0"), call, prompt, last].concat();
+    let expected = sizes([
+        ("hidden_prefix", (19_900, 3 * 19_900)),
+        ("user_text", (400, 3 * 100 + 300)),
+        ("answers", (100, 2 * 100)),
+        ("tool_results", (2_000, 2 * 2_000)),
     ]);
     assert_eq!(sizes_behind_a_prompt(&more), expected);
 }

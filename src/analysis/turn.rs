@@ -74,11 +74,13 @@ fn added(history: &History, index: RequestIndex, step: &Step) -> Option<Tokens> 
     let request = history.request(index);
     let previous = history.predecessor(request)?;
     let (own, before) = (request.usage.as_ref()?, previous.usage.as_ref()?);
+    let answer = if request.between.drops_answer { Tokens::ZERO } else { before.output };
     let is_comparable = !previous.output_is_lower_bound
         && !step.is_rewritten
         && request.model == previous.model
         && !request.between.rewrites_history();
-    is_comparable.then(|| own.prompt.total().saturating_sub(before.prompt.total() + before.output))
+    let grown_to = own.prompt.total() + step.deleted;
+    is_comparable.then(|| grown_to.saturating_sub(before.prompt.total() + answer))
 }
 
 fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
@@ -107,7 +109,7 @@ fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
     if step.dropped_thinking.is_some() {
         events.push(Event::ThinkingDropped);
     }
-    if let StepKind::Continued = step.kind {
+    if step.kind == StepKind::Continued || step.readable_place().is_some() {
         events.extend(difference(history, index, step));
     }
     let input = request.usage.as_ref().map_or(Tokens::ZERO, |usage| usage.prompt.input);

@@ -1,14 +1,17 @@
 //! A shortfall with everything that a rule may look at.
 
 use super::candidate::Evidence;
+use super::find::NOISE;
 use super::landmarks::Landmarks;
 use super::readable::Readable;
 use super::reads::Reads;
+use crate::cache::LOOKBACK;
 use crate::conversation::{History, Request, RequestIndex, TrailEntry};
 use crate::input::PromptSplit;
-use crate::prompt::{Prompt, PromptTrace, Step};
+use crate::prompt::{Kept, Prompt, PromptTrace, Step};
 use crate::transcript::{Sign, Signs};
 use crate::units::Tokens;
+use crate::wording::grouped;
 
 /// The field that says how much was read.
 const READ_FIELD: &str = "message.usage.cache_read_input_tokens";
@@ -134,6 +137,31 @@ impl<'a> Case<'a> {
     /// Evidence in what was still readable.
     pub(super) fn by_length(&self) -> Vec<Evidence> {
         self.answer_field(READ_FIELD, self.readable.meaning())
+    }
+
+    /// Whether a rewrite before it explains the loss: where lines tell how much of the messages was kept,
+    /// that was read.
+    pub(super) fn is_explained_by_rewrite(&self) -> bool {
+        self.step.readable_place().is_none_or(|kept| self.split.read + NOISE >= kept)
+    }
+
+    /// Lines that tell of a rewrite, and how much they say was kept.
+    pub(super) fn evidence_of_rewrite(&self, signs: Signs) -> Vec<Evidence> {
+        let mut evidence = self.evidence_of(signs);
+        let Kept::Until { request, .. } = self.step.kept else { return evidence };
+        if self.step.is_rewritten && !evidence.is_empty() {
+            let kept = grouped(self.step.kept_end.0);
+            let distance = if self.step.readable_place().is_some() {
+                String::new()
+            } else {
+                format!(", further than the {LOOKBACK} positions that a marker looks back over")
+            };
+            let meaning =
+                format!("what was cached here stands in front of it: {kept} tokens{distance}");
+            let request = self.history.request(request);
+            evidence.push(Evidence::of_field(request, "message.usage", meaning));
+        }
+        evidence
     }
 
     /// A turn ended before it: the client looks at its settings anew.

@@ -21,7 +21,7 @@ use crate::units::{Picodollars, Tokens};
 
 /// A read may fall this short by rendering noise alone: a message is rendered in a few tokens more
 /// or less when it is read again.
-const NOISE: Tokens = Tokens(50);
+pub(super) const NOISE: Tokens = Tokens(50);
 
 /// What counts as falling short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -208,9 +208,11 @@ impl Finder<'_> {
         }
     }
 
-    /// What a request could have read: what the one before had read and written.
+    /// What a request could have read: what the one before had read and written, less what the service
+    /// deleted of it since, which is no loss.
     fn expected(&self, index: RequestIndex, previous: RequestIndex) -> Tokens {
-        let end = self.reads.split(previous).cached_end();
+        let deleted = self.steps[index.0].deleted;
+        let end = self.reads.split(previous).cached_end().saturating_sub(deleted);
         self.captured(index, previous).map_or(end, |case| case.expected(&self.entries, end))
     }
 

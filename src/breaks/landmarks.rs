@@ -50,7 +50,10 @@ impl Landmarks {
                 StepKind::Expired if read.0 * 2 < step.previous_end.0 => {
                     landmarks.add_shared(request, read);
                 }
-                StepKind::Rewritten if request.between.has_compaction => {
+                StepKind::Rewritten
+                    if request.between.has_compaction
+                        && step.readable_place().is_none_or(|kept| read < kept) =>
+                {
                     landmarks.systems.entry(request.conversation()).or_default().push(read);
                 }
                 _ => {}

@@ -11,9 +11,10 @@ mod refusal;
 mod simulate;
 mod token_ratio;
 
+pub use crate::prompt::LOOKBACK;
 pub use automatic::{AutomaticCache, AutomaticPolicy, EntryPlaces, simulate_automatic};
 pub use outcome::Outcome;
 pub use policy::{Lookback, Markers, Policy, Reading, Sent, SentMarkers, effective};
 pub use refusal::Refusal;
-pub use simulate::{LOOKBACK, simulate};
+pub use simulate::simulate;
 pub use token_ratio::TokenRatio;

@@ -13,12 +13,9 @@ use super::outcome::Outcome;
 use super::policy::{Lookback, Policy, Sent, SentMarkers, effective};
 use super::refusal::refusal;
 use crate::basis::Basis;
-use crate::prompt::{Level, Marker, NodeId, Prompt, PromptTrace};
+use crate::prompt::{LOOKBACK, Level, Marker, NodeId, Prompt, PromptTrace};
 use crate::ttl::Ttl;
 use crate::units::{Millis, Tokens};
-
-/// How many positions a marker looks back for an entry, its own counted.
-pub const LOOKBACK: u32 = 20;
 
 /// Applies the rules to every prompt, in order.
 #[must_use]

@@ -10,6 +10,7 @@ use crate::capture::TokenizerFamily;
 use crate::conversation::{ContentSource, History, Request, TrailContent};
 use crate::id::Symbol;
 use crate::prompt::{Step, StepKind};
+use crate::units::Tokens;
 
 /// What frames a piece of content: its block, role and wrapping, in bytes of text.
 pub(crate) const FRAME_BYTES: u64 = 40;
@@ -112,11 +113,12 @@ fn shown_by(history: &History, request: &Request, step: &Step) -> Option<Ratio> 
         || step.dropped_thinking.is_some()
         || previous.output_is_lower_bound
         || between.rewrites_history()
+        || step.deleted > Tokens::ZERO
         || between.has_hole;
     if is_disturbed {
         return None;
     }
-    let grown_from = previous.prompt_total() + previous.recorded().output;
+    let grown_from = previous.prompt_total() + request.carried_output(previous);
     let tokens = request.prompt_total().saturating_sub(grown_from).0;
     let contents = history.files[request.file].trail.contents_back_from(between.trail);
     let mut bytes = 0;

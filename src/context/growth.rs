@@ -7,12 +7,13 @@
 
 use rustc_hash::FxHashMap;
 
+use super::changes::Changes;
 use super::kind::Kind;
 use super::segment::{Item, ItemId, SegmentId, SegmentTree};
 use crate::basis::Basis;
 use crate::capture::TokenizerFamily;
 use crate::content::{Ratio, Ratios, is_explained, share, weight};
-use crate::conversation::{History, Request, RequestIndex};
+use crate::conversation::{History, Request, RequestIndex, TrailContent};
 use crate::prompt::{PromptTrace, Step};
 use crate::units::Tokens;
 
@@ -33,9 +34,10 @@ struct Piece {
 }
 
 /// What becomes of the segments behind a rewrite.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Loss {
-    /// Old results were cleared.
+    /// The results that lines name were cleared or replaced.
+    Named(Changes),
+    /// Old results were cleared, or deleted by the service.
     Results,
     /// Earlier thinking was dropped.
     Answers,
@@ -90,15 +92,25 @@ impl<'a> Growth<'a> {
             };
         };
         let total = request.prompt_total();
+        let changes = Changes::before(history, request);
         if request.between.has_compaction {
-            self.compact(request, before, &added)
+            self.compact(request, previous, before, &added, &changes)
         } else if self.tokenizer(request) != self.tokenizer(previous) {
-            self.rewrite(index, before, None, &added)
+            self.rewrite(index, before, None, &added, changes)
+        } else if !changes.is_empty() {
+            let kept = self.in_front_of(before, &changes);
+            let fits = |kept: &SegmentId| self.tree.segment(*kept).end <= total.0;
+            let kept = kept.filter(fits).or_else(|| self.kept(request, before));
+            self.rewrite(index, before, kept, &added, changes)
+        } else if self.steps[index.0].deleted > Tokens::ZERO {
+            let front = self.front(before);
+            let front = front.filter(|front| self.tree.segment(*front).end <= total.0);
+            self.rewrite(index, before, front, &added, changes)
         } else if total >= previous.prompt_total() {
             self.grow(request, previous, before, &added)
         } else {
             let kept = self.kept(request, before);
-            self.rewrite(index, before, kept, &added)
+            self.rewrite(index, before, kept, &added, changes)
         }
     }
 
@@ -108,11 +120,19 @@ impl<'a> Growth<'a> {
 
     /// What the client added before a request, in the order of the file, with estimated sizes.
     fn added(&mut self, request: &Request) -> Vec<Piece> {
-        let ratio: Ratio = self.ratios.of(self.history, request);
         let trail = &self.history.files[request.file].trail;
+        self.pieces_of(request, trail.contents_back_from(request.between.trail))
+    }
+
+    /// The pieces of contents, the newest of which comes first.
+    fn pieces_of<'c>(
+        &mut self,
+        request: &Request,
+        contents: impl Iterator<Item = (u64, &'c TrailContent)>,
+    ) -> Vec<Piece> {
+        let ratio: Ratio = self.ratios.of(self.history, request);
         let mut pieces: Vec<Piece> = Vec::new();
         let mut grouped: FxHashMap<Kind, usize> = FxHashMap::default();
-        let contents = trail.contents_back_from(request.between.trail);
         for (number, (line, content)) in contents.enumerate() {
             let kind = Kind::of(content.source, &self.history.symbols);
             let next = pieces.len();
@@ -177,12 +197,12 @@ impl<'a> Growth<'a> {
         added: &[Piece],
     ) -> Option<SegmentId> {
         let growth = request.prompt_total().0 - previous.prompt_total().0;
-        let mut answer = self.answer(previous);
+        let mut answer = self.answer(request, previous);
         if growth < answer.tokens {
             let pieces: Vec<Piece> = std::iter::once(answer).chain(added.iter().copied()).collect();
             return self.push(before, &scaled(&pieces, growth));
         }
-        if previous.output_is_lower_bound {
+        if previous.output_is_lower_bound && !request.between.drops_answer {
             answer.tokens = answer.tokens.max(growth.saturating_sub(sum(added)));
             answer.basis = Basis::Estimated;
         }
@@ -190,11 +210,11 @@ impl<'a> Growth<'a> {
         self.push_added(last, request, added, (growth - answer.tokens, answer.basis))
     }
 
-    /// The answer of a request, as it stands in the next prompt.
-    fn answer(&mut self, request: &Request) -> Piece {
-        let item = Item { kind: Kind::Answers, file: request.file, line: request.line };
+    /// The answer of the request before, as it stands in the prompt of this one.
+    fn answer(&mut self, request: &Request, previous: &Request) -> Piece {
+        let item = Item { kind: Kind::Answers, file: previous.file, line: previous.line };
         let item = self.tree.add_item(item);
-        Piece { item, tokens: request.recorded().output.0, basis: Basis::Derived }
+        Piece { item, tokens: request.carried_output(previous).0, basis: Basis::Derived }
     }
 
     /// What the client added has so many tokens together, which rests on `basis`.
@@ -218,24 +238,68 @@ impl<'a> Growth<'a> {
     }
 
     /// A prompt behind a compaction: what stands in front of the messages, the summary and what
-    /// came with it; what no line shows of it was kept or put in again.
+    /// came with it, and what lines say was kept. What no line shows of it was put in again.
     fn compact(
         &mut self,
         request: &Request,
+        previous: &Request,
         before: Option<SegmentId>,
         added: &[Piece],
+        changes: &Changes,
     ) -> Option<SegmentId> {
         let total = request.prompt_total().0;
-        let front = self.front(before);
-        let hidden = self.tree.end(front);
-        let estimate = sum(added);
+        let (front, kept) = self.kept_by_compaction(request, previous, before, changes);
+        // The end of a conversation is kept behind the summary.
+        let is_summary = |piece: &Piece| self.tree.items[piece.item.0].kind == Kind::Summaries;
+        let place = added.iter().rposition(is_summary).map_or(0, |summary| summary + 1);
+        let pieces = [&added[..place], &kept, &added[place..]].concat();
+        let (hidden, estimate) = (self.tree.end(front), sum(&pieces));
         if hidden + estimate <= total {
-            let last = self.push(front, added);
+            let last = self.push(front, &pieces);
             return self.push_new(last, request, Kind::Unattributed, total - hidden - estimate);
         }
         let front = self.pieces_between(front, None);
-        let pieces: Vec<Piece> = front.into_iter().chain(added.iter().copied()).collect();
+        let pieces: Vec<Piece> = front.into_iter().chain(pieces).collect();
         self.push(None, &scaled(&pieces, total))
+    }
+
+    /// Where a prompt ends that stands as it was in front of the summary, and what was kept of the
+    /// conversation besides.
+    fn kept_by_compaction(
+        &mut self,
+        request: &Request,
+        previous: &Request,
+        before: Option<SegmentId>,
+        changes: &Changes,
+    ) -> (Option<SegmentId>, Vec<Piece>) {
+        let front = self.front(before);
+        if changes.kept.is_none() {
+            return (front, Vec::new());
+        }
+        let is_kept = |tree: &SegmentTree, item: ItemId| changes.has_kept(&tree.items[item.0]);
+        let mut behind: Vec<SegmentId> =
+            self.tree.path(before).take_while(|id| Some(*id) != front).collect();
+        behind.reverse();
+        let is_as_it_was = |id: &&SegmentId| is_kept(self.tree, self.tree.segment(**id).item);
+        let unchanged = behind.iter().take_while(is_as_it_was).last().copied();
+        let last = unchanged.or(front);
+        let mut pieces = self.pieces_between(before, last);
+        pieces.push(self.answer(request, previous));
+        let trail = &self.history.files[request.file].trail;
+        let contents = trail.contents_before_compaction(request.between.trail);
+        pieces.extend(self.pieces_of(request, contents));
+        pieces.retain(|piece| is_kept(self.tree, piece.item));
+        (last, pieces)
+    }
+
+    /// The last segment in front of the first one that changed.
+    fn in_front_of(&self, before: Option<SegmentId>, changes: &Changes) -> Option<SegmentId> {
+        let has_changed = |id: &SegmentId| {
+            let item = self.tree.item(*id);
+            changes.has_cleared(item) || changes.has_removed(item)
+        };
+        let first = self.tree.path(before).filter(has_changed).last();
+        first.map_or(before, |first| self.tree.segment(first).parent)
     }
 
     /// The last segment in front of a prompt's messages.
@@ -261,15 +325,19 @@ impl<'a> Growth<'a> {
         before: Option<SegmentId>,
         kept: Option<SegmentId>,
         added: &[Piece],
+        changes: Changes,
     ) -> Option<SegmentId> {
         let request = self.history.request(index);
         let mut old = self.pieces_between(before, kept);
+        old.retain(|piece| !changes.has_removed(&self.tree.items[piece.item.0]));
         self.rewritten += old.len();
         if self.rewritten > MOST_REWRITTEN {
             old = self.merged(request, &old);
         }
-        let answer = self.history.predecessor(request).map(|previous| self.answer(previous));
-        old.extend(answer);
+        let previous = self.history.predecessor(request);
+        let answer = previous.map(|previous| self.answer(request, previous));
+        let is_left = |answer: &Piece| !changes.has_removed(&self.tree.items[answer.item.0]);
+        old.extend(answer.filter(is_left));
         let free = request.prompt_total().0 - self.tree.end(kept);
         let is_recounted = kept.is_none();
         let new = sum(added).min(free);
@@ -278,15 +346,18 @@ impl<'a> Growth<'a> {
             let last = self.push(kept, &old);
             return self.push_added(last, request, added, (free - sum(&old), Basis::Estimated));
         }
-        let loss = self.loss(index);
+        let loss = self.loss(index, changes);
         let old =
-            if sum(&old) <= left { scaled(&old, left) } else { self.reduced(&old, left, loss) };
+            if sum(&old) <= left { scaled(&old, left) } else { self.reduced(&old, left, &loss) };
         let last = self.push(kept, &old);
         self.push(last, &fitted(added, new))
     }
 
-    fn loss(&self, index: RequestIndex) -> Loss {
-        if self.history.request(index).between.has_microcompaction {
+    fn loss(&self, index: RequestIndex, changes: Changes) -> Loss {
+        let is_deleted = self.steps[index.0].deleted > Tokens::ZERO;
+        if !changes.is_empty() {
+            Loss::Named(changes)
+        } else if self.history.request(index).between.has_microcompaction || is_deleted {
             Loss::Results
         } else if self.steps[index.0].dropped_thinking.is_some() {
             Loss::Answers
@@ -296,10 +367,12 @@ impl<'a> Growth<'a> {
     }
 
     /// Pieces that lost all but `left` tokens: those that the loss concerns first.
-    fn reduced(&self, pieces: &[Piece], left: u64, loss: Loss) -> Vec<Piece> {
+    fn reduced(&self, pieces: &[Piece], left: u64, loss: &Loss) -> Vec<Piece> {
         let is_lost = |piece: &Piece| {
-            let kind = self.tree.items[piece.item.0].kind;
+            let item = &self.tree.items[piece.item.0];
+            let kind = item.kind;
             match loss {
+                Loss::Named(changes) => changes.has_cleared(item),
                 Loss::Results => matches!(kind, Kind::ToolResults(_) | Kind::Files),
                 Loss::Answers => kind == Kind::Answers,
                 Loss::Anything => true,

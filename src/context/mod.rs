@@ -7,6 +7,7 @@
 
 mod captured;
 mod carry;
+mod changes;
 mod growth;
 mod kind;
 mod segment;

@@ -1,7 +1,8 @@
 //! What the client added to the conversation between two requests.
 
+use super::rewrite::Rewrite;
 use super::trail::{Calls, Trail, TrailIndex};
-use crate::transcript::{Entry, EntryKind};
+use crate::transcript::{Entry, EntryKind, Sign};
 use crate::units::Millis;
 
 /// The entries between a request and its predecessor, summed up.
@@ -32,6 +33,19 @@ pub struct Between {
     pub has_microcompaction: bool,
     /// Whether entries were cut out.
     pub has_snip: bool,
+    /// Whether a part of the conversation was replaced by a summary.
+    pub has_collapse: bool,
+    /// Whether results that had been sent were replaced by previews.
+    pub has_replacement: bool,
+    /// What is left of the prompt before, where it was rewritten.
+    pub rewrite: Rewrite,
+    /// Whether a line says that the session was left or resumed.
+    pub has_resume: bool,
+    /// Whether the user interrupted.
+    pub has_interruption: bool,
+    /// Whether the answer before is not sent again: it has nothing but thinking or white space, or
+    /// calls that nobody answered before the session was resumed.
+    pub drops_answer: bool,
     /// Whether something is missing: an entry that another names, or an answer without usage.
     pub has_hole: bool,
     /// The last entry that shows something or brings content, in the trail of the request's file.
@@ -46,6 +60,8 @@ pub struct Interruptions {
     has_compaction: bool,
     has_microcompaction: bool,
     has_snip: bool,
+    has_collapse: bool,
+    has_replacement: bool,
 }
 
 impl Between {
@@ -65,6 +81,9 @@ impl Between {
     }
 
     fn add_up(&mut self, entry: &Entry) {
+        let resumes = Sign::SessionResumed | Sign::Exit | Sign::TurnResumed;
+        self.has_resume |= !entry.signs.is_disjoint(resumes);
+        self.has_interruption |= entry.signs.contains(Sign::Interrupted);
         match &entry.kind {
             EntryKind::User(user) => {
                 self.user_messages += 1;
@@ -87,9 +106,11 @@ impl Between {
             }
             EntryKind::TurnEnd => self.turn_end = self.turn_end.max(entry.timestamp),
             EntryKind::AwaySummary => self.away_summary = self.away_summary.max(entry.timestamp),
-            EntryKind::CompactBoundary => self.has_compaction = true,
-            EntryKind::MicrocompactBoundary => self.has_microcompaction = true,
+            EntryKind::CompactBoundary(_) => self.has_compaction = true,
+            EntryKind::MicrocompactBoundary(_) => self.has_microcompaction = true,
             EntryKind::Snip(_) => self.has_snip = true,
+            EntryKind::Collapse(_) => self.has_collapse = true,
+            EntryKind::ContentReplacement(late) => self.has_replacement |= !late.is_empty(),
             EntryKind::UnusableAnswer => self.has_hole = true,
             EntryKind::Response
             | EntryKind::Synthetic { .. }
@@ -97,8 +118,7 @@ impl Between {
             | EntryKind::System
             | EntryKind::Progress(_)
             | EntryKind::LastPrompt { .. }
-            | EntryKind::AgentSetting(_)
-            | EntryKind::ContentReplacement(_) => {}
+            | EntryKind::AgentSetting(_) => {}
         }
     }
 
@@ -112,6 +132,12 @@ impl Between {
         self.has_compaction |= earlier.has_compaction;
         self.has_microcompaction |= earlier.has_microcompaction;
         self.has_snip |= earlier.has_snip;
+        self.has_collapse |= earlier.has_collapse;
+        self.has_replacement |= earlier.has_replacement;
+        // Where it began is known in that file only.
+        if earlier.rewrites_history() {
+            self.rewrite = self.rewrite.and(Rewrite::Untold);
+        }
     }
 
     /// What of it keeps the next request from going on as the last one ended; a gap in the chain does,
@@ -122,12 +148,36 @@ impl Between {
             has_compaction: self.has_compaction,
             has_microcompaction: self.has_microcompaction,
             has_snip: self.has_snip,
+            has_collapse: self.has_collapse,
+            has_replacement: self.has_replacement,
         }
+    }
+
+    /// Whether the turn before broke off and another process went on: a line says so, or a prompt was
+    /// typed though nobody had interrupted.
+    pub(super) fn resumes(&self) -> bool {
+        let was_abandoned =
+            self.has_prompt && self.tool_result_messages == 0 && !self.has_interruption;
+        self.has_resume || was_abandoned
     }
 
     /// Whether the next request may have lost what stood in the messages.
     #[must_use]
     pub fn rewrites_history(&self) -> bool {
-        self.has_compaction || self.has_microcompaction || self.has_snip
+        self.has_compaction
+            || self.has_microcompaction
+            || self.has_snip
+            || self.has_collapse
+            || self.has_replacement
+    }
+}
+
+impl Interruptions {
+    fn rewrites_history(self) -> bool {
+        self.has_compaction
+            || self.has_microcompaction
+            || self.has_snip
+            || self.has_collapse
+            || self.has_replacement
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::between::{Between, Interruptions};
 use super::fold::Fold;
-use super::gathered::Gathered;
+use super::gathered::{Beginning, Gathered};
 use super::graph::Graph;
 use super::live::live_responses;
 use super::nested::nested_responses;
@@ -15,7 +15,11 @@ use super::results::Results;
 use super::trail::Trail;
 use crate::id::{EntryId, Symbol, Symbols};
 use crate::input::{Diagnostics, Expected};
-use crate::transcript::{Entry, EntryKind, ResponseLine, Title, Transcript};
+use crate::transcript::{Entry, EntryKind, ResponseLine, Sign, Title, Transcript};
+
+/// The next response of a conversation is looked for among so many; hostile files have any number in
+/// between.
+const NEAR: usize = 1_000;
 
 /// A response as one file shows it.
 #[derive(Clone, Debug)]
@@ -173,6 +177,7 @@ impl FileBuilder {
             gathered.responses[live].is_live = true;
         }
         results.recover(entries, graph, gathered, &mut fold.trail);
+        results.find_dropped_answers(gathered);
         if gathered.has_nested {
             let nested = nested_responses(entries, graph, &mut fold.trail, &mut gathered.calls);
             let own = gathered.responses.len();
@@ -203,11 +208,14 @@ impl FileBuilder {
     /// Links and folds what could not be before all entries were there.
     fn settle(&mut self, transcript: &mut Transcript) {
         let folds_early = self.folds_early();
-        let Self { gathered, graph, fold, .. } = self;
+        let Self { gathered, graph, fold, keeps_trail } = self;
         let Transcript { entries, label, diagnostics, .. } = transcript;
         diagnostics.absorb(std::mem::take(&mut gathered.diagnostics));
         if gathered.has_replacements {
-            apply_content_replacements(entries);
+            apply_content_replacements(entries, gathered);
+        }
+        if *keeps_trail {
+            gathered.find_changed_results(entries);
         }
         let is_settled = graph.finish(entries, gathered, label, diagnostics);
         if !(is_settled && folds_early) {
@@ -226,17 +234,23 @@ fn sessions(entries: &[Entry]) -> impl Iterator<Item = (EntryId, Symbol)> {
     entries.iter().filter_map(|entry| Some((entry.id?, entry.session?)))
 }
 
-/// A result that was sent as a preview has the preview's size.
-fn apply_content_replacements(entries: &mut [Entry]) {
-    let replacements: FxHashMap<EntryId, u64> = entries
-        .iter()
-        .filter_map(|entry| match &entry.kind {
-            EntryKind::ContentReplacement(replacements) => Some(replacements),
-            _ => None,
-        })
-        .flatten()
-        .copied()
-        .collect();
+/// A result that was sent as a preview has the preview's size. One that had been sent as it was before
+/// the client replaced it stays named in the line that says so.
+fn apply_content_replacements(entries: &mut [Entry], gathered: &Gathered) {
+    let sent = first_sent(entries, gathered);
+    let mut known: FxHashSet<EntryId> = FxHashSet::default();
+    let mut replacements: FxHashMap<EntryId, u64> = FxHashMap::default();
+    for (position, entry) in entries.iter_mut().enumerate() {
+        let EntryKind::ContentReplacement(replaced) = &mut entry.kind else { continue };
+        // A resumed session names them once more.
+        replaced.retain(|(call, _)| known.insert(*call));
+        let is_late = |call: &EntryId| sent.get(call).is_some_and(|sent| *sent < position);
+        replacements.extend(replaced.iter().filter(|(call, _)| !is_late(call)).copied());
+        replaced.retain(|(call, _)| is_late(call));
+        if replaced.is_empty() {
+            entry.signs.remove(Sign::ResultsReplaced);
+        }
+    }
     for entry in entries {
         let EntryKind::User(user) = &mut entry.kind else {
             continue;
@@ -248,6 +262,27 @@ fn apply_content_replacements(entries: &mut [Entry]) {
             }
         }
     }
+}
+
+/// Where the first response begins that follows each of the results that were replaced.
+fn first_sent(entries: &[Entry], gathered: &Gathered) -> FxHashMap<EntryId, usize> {
+    let mut sent: FxHashMap<EntryId, usize> = FxHashMap::default();
+    for (position, entry) in entries.iter().enumerate() {
+        let EntryKind::User(user) = &entry.kind else { continue };
+        for (call, _) in &user.tool_results {
+            if !gathered.changed_results.contains_key(call) || sent.contains_key(call) {
+                continue;
+            }
+            let next = gathered.beginnings.partition_point(|one| one.first() <= position);
+            let side = (entry.is_sidechain, entry.agent);
+            let near = gathered.beginnings[next..].iter().take(NEAR);
+            let mut behind = near.map(Beginning::first);
+            let is_of_side =
+                |first: &usize| (entries[*first].is_sidechain, entries[*first].agent) == side;
+            sent.extend(behind.find(is_of_side).map(|first| (*call, first)));
+        }
+    }
+    sent
 }
 
 /// Names the agents of side conversations whose lines do not: by the file, else by the root.

@@ -39,6 +39,8 @@ impl Files {
         for (place, response) in (first..).zip(&mut file.responses) {
             response.file = number;
             response.predecessor = response.predecessor.map(|predecessor| first + predecessor);
+            let of_all = |number: u32| u32::try_from(first + number as usize).ok();
+            response.between.rewrite = response.between.rewrite.renumbered(of_all);
             self.places.add(response.key, place);
         }
         put_behind(&mut self.responses, file.responses);

@@ -7,9 +7,13 @@ use super::between::{Between, Interruptions};
 use super::file::FileResponse;
 use super::gathered::{Beginning, Gathered};
 use super::graph::Graph;
+use super::rewrite::{Known, Rewrite};
 use super::trail::Trail;
 use crate::id::EntryId;
 use crate::transcript::{Entry, EntryKind};
+
+/// So many entries beside the chain are looked at before a response; hostile files have any number.
+const MOST_BESIDE: usize = 64;
 
 /// What is known at an entry of everything before it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,7 +36,11 @@ impl ResponsePlace {
     }
 
     fn index(self) -> usize {
-        self.0.get() as usize - 1
+        self.number() as usize
+    }
+
+    fn number(self) -> u32 {
+        self.0.get() - 1
     }
 }
 
@@ -87,6 +95,7 @@ impl Fold {
     ) -> State {
         let before = self.state_before(position, entries, graph);
         if let Some(response) = gathered.response_of[position] {
+            let before = self.with_entries_beside(before, position, entries, graph, gathered);
             let beginning = &mut gathered.beginnings[response];
             before.place(response, position, beginning, &mut gathered.responses[response]);
         }
@@ -96,10 +105,61 @@ impl Fold {
             return State { response, between, root: before.root, ..State::default() };
         }
         let mut state = before;
-        state.between.add(&entries[position], &mut self.trail, &gathered.calls);
+        self.add_entry(&mut state.between, position, entries, graph, gathered);
         // An answer without usage was a request whose writes are not known.
         state.between.has_hole |= gathered.response_of[position].is_some();
         state
+    }
+
+    /// Adds an entry to what lies between two requests, with what it changes of what had been sent.
+    fn add_entry(
+        &mut self,
+        between: &mut Between,
+        position: usize,
+        entries: &[Entry],
+        graph: &Graph,
+        gathered: &Gathered,
+    ) {
+        between.add(&entries[position], &mut self.trail, &gathered.calls);
+        let states = &self.states;
+        let response_at = |entry: usize| Some(states.get(entry)?.response?.number());
+        let known = Known { entries, graph, gathered, response_at };
+        let rewrite = known.rewrite_by(position);
+        if rewrite != Rewrite::None {
+            between.rewrite = between.rewrite.and(rewrite);
+            if self.trail.is_kept() {
+                self.trail.name_lines(&known.lines_named_by(position));
+            }
+        }
+    }
+
+    /// What is known before a response, with the entries beside the chain that were written since the
+    /// one before it: of the conversation, and of its sub-agent.
+    fn with_entries_beside(
+        &mut self,
+        mut before: State,
+        position: usize,
+        entries: &[Entry],
+        graph: &Graph,
+        gathered: &Gathered,
+    ) -> State {
+        let beside = &gathered.beside;
+        let Some(previous) = before.response.filter(|_| !beside.is_empty()) else { return before };
+        let after = gathered.beginnings[previous.index()].entry();
+        let first = beside.partition_point(|entry| *entry <= after);
+        let behind = beside.partition_point(|entry| *entry < position);
+        let own = &entries[position];
+        let new = beside.get(first..behind).unwrap_or_default();
+        if new.len() > MOST_BESIDE {
+            before.between.rewrite = Rewrite::Untold;
+        }
+        for entry in new.iter().rev().take(MOST_BESIDE).rev() {
+            let is_main = entries[*entry].agent.is_some() || !own.is_sidechain;
+            if entries[*entry].agent == own.agent && is_main {
+                self.add_entry(&mut before.between, *entry, entries, graph, gathered);
+            }
+        }
+        before
     }
 
     fn state_before(&self, position: usize, entries: &[Entry], graph: &Graph) -> State {
@@ -119,7 +179,7 @@ impl Fold {
         } else if link.missing.is_some() {
             state.continues = link.missing;
             // A summary stands for what went before it, whether or not that is still there.
-            state.has_gap = !matches!(entries[position].kind, EntryKind::CompactBoundary);
+            state.has_gap = !matches!(entries[position].kind, EntryKind::CompactBoundary(_));
         }
         state
     }
@@ -133,7 +193,7 @@ impl Fold {
     /// one.
     pub(super) fn index(&self, entries: &[Entry]) -> Vec<(EntryId, u32, Interruptions)> {
         let known = entries.iter().zip(&self.states).filter_map(|(entry, state)| {
-            let response = state.response?.0.get() - 1;
+            let response = state.response?.number();
             Some((entry.id?, response, state.between.interruptions(state.has_gap)))
         });
         // Nearly every entry has one.

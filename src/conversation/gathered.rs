@@ -43,6 +43,11 @@ pub(super) struct Gathered {
     pub(super) leaf: Option<EntryId>,
     /// Whether results were sent as previews.
     pub(super) has_replacements: bool,
+    /// Entries beside the chain that change what the next request sends of it.
+    pub(super) beside: Vec<usize>,
+    /// The results that were cleared or replaced, by their calls, with their lines once these are
+    /// looked for.
+    pub(super) changed_results: FxHashMap<EntryId, Option<u64>>,
     /// Whether a response got its usage after its first line, so that it was none until then.
     pub(super) has_late_usage: bool,
     by_key: FxHashMap<ResponseKey, usize>,
@@ -61,6 +66,11 @@ impl Beginning {
     /// The entry.
     pub(super) fn entry(&self) -> usize {
         self.placed.unwrap_or(self.first)
+    }
+
+    /// The first entry of its lines.
+    pub(super) fn first(&self) -> usize {
+        self.first
     }
 }
 
@@ -130,13 +140,21 @@ impl Gathered {
     }
 
     fn note(&mut self, entry: &Entry, position: usize, is_duplicate: bool) {
-        match entry.kind {
-            EntryKind::AgentSetting(agent) => self.agent_setting = Some(agent),
-            EntryKind::LastPrompt { leaf } => self.leaf = Some(leaf),
-            EntryKind::ContentReplacement(_) => self.has_replacements = true,
+        match &entry.kind {
+            EntryKind::AgentSetting(agent) => self.agent_setting = Some(*agent),
+            EntryKind::LastPrompt { leaf } => self.leaf = Some(*leaf),
+            EntryKind::ContentReplacement(results) => {
+                self.has_replacements = true;
+                self.beside.push(position);
+                self.changed_results.extend(results.iter().map(|(call, _)| (*call, None)));
+            }
+            EntryKind::Collapse(_) => self.beside.push(position),
+            EntryKind::MicrocompactBoundary(calls) => {
+                self.changed_results.extend(calls.iter().map(|call| (*call, None)));
+            }
             EntryKind::Synthetic { message } => self.other_messages.extend(message),
             EntryKind::RefusalFallback { request: Some(request), original_model: Some(model) } => {
-                self.refusals.push((request, model));
+                self.refusals.push((*request, *model));
             }
             EntryKind::Progress(Some(_)) => self.has_nested = true,
             _ => {}
@@ -149,6 +167,21 @@ impl Gathered {
     /// Whether an earlier entry has the same identity; else it is this one's from here on.
     fn is_known(&mut self, entry: &Entry, position: usize) -> bool {
         entry.id.is_some_and(|id| *self.positions.entry(id).or_insert(position) != position)
+    }
+
+    /// Finds the lines of the results that were cleared or replaced.
+    pub(super) fn find_changed_results(&mut self, entries: &[Entry]) {
+        if self.changed_results.is_empty() {
+            return;
+        }
+        for entry in entries {
+            let EntryKind::User(user) = &entry.kind else { continue };
+            for (call, _) in &user.tool_results {
+                if let Some(line) = self.changed_results.get_mut(call) {
+                    line.get_or_insert(entry.line);
+                }
+            }
+        }
     }
 
     fn add_line(&mut self, line: ResponseLine, entry: &Entry, position: usize) -> usize {

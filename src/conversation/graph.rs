@@ -122,6 +122,7 @@ fn is_in_chain(entry: &Entry) -> bool {
         entry.kind,
         EntryKind::LastPrompt { .. }
             | EntryKind::ContentReplacement(_)
+            | EntryKind::Collapse(_)
             | EntryKind::AgentSetting(_)
     )
 }
@@ -133,7 +134,7 @@ fn link_of(
     positions: &FxHashMap<EntryId, usize>,
 ) -> Link {
     let entry = &entries[position];
-    let is_boundary = matches!(entry.kind, EntryKind::CompactBoundary);
+    let is_boundary = matches!(entry.kind, EntryKind::CompactBoundary(_));
     let named = if is_boundary { entry.parent.or(entry.logical_parent) } else { entry.parent };
     let Some(named) = named else {
         // A boundary goes on from something even where it does not say from what.

@@ -188,6 +188,12 @@ impl Request {
         self.usage.as_ref().expect("a request of a transcript has usage")
     }
 
+    /// The tokens of the answer before this request, as this one sends it again.
+    #[must_use]
+    pub fn carried_output(&self, previous: &Self) -> Tokens {
+        if self.between.drops_answer { Tokens::ZERO } else { previous.recorded().output }
+    }
+
     /// The whole prompt of a request of a transcript.
     #[must_use]
     pub fn prompt_total(&self) -> Tokens {

@@ -108,7 +108,13 @@ impl Placer<'_> {
         let request = |(position, (_, number)): (usize, &(_, usize))| {
             let before = placed[*number].predecessor.map(|before| position_of[before]);
             let predecessor = before.filter(|before| *before < position).map(RequestIndex);
-            self.request(&placed[*number], predecessor)
+            let mut request = self.request(&placed[*number], predecessor);
+            request.between.rewrite = request.between.rewrite.renumbered(|place| {
+                let place = self.copies.origin_of(place as usize);
+                let number = placed.binary_search_by_key(&place, |one| one.place).ok()?;
+                u32::try_from(position_of[number]).ok()
+            });
+            request
         };
         order.par_iter().enumerate().map(request).collect()
     }

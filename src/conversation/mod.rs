@@ -16,6 +16,7 @@ mod origin;
 mod read;
 mod response;
 mod results;
+mod rewrite;
 mod titles;
 mod trail;
 
@@ -26,4 +27,5 @@ pub use history::{ConversationKey, History, InputFile, Request, RequestIndex};
 pub use join::join;
 pub use read::{ReadOptions, read};
 pub use response::{ResponseKey, ResponseLines};
+pub use rewrite::{Lines, Place, Rewrite};
 pub use trail::{ContentSource, Trail, TrailContent, TrailEntry, TrailIndex};

@@ -70,6 +70,22 @@ impl Results {
     }
 }
 
+impl Results {
+    /// Finds the answers that the request after them does not send again: those of nothing but thinking
+    /// or white space, and those whose calls have no result anywhere when the session is resumed. One
+    /// that has text besides its calls keeps that.
+    pub(super) fn find_dropped_answers(&self, gathered: &mut Gathered) {
+        for index in 0..gathered.responses.len() {
+            let Some(before) = gathered.responses[index].predecessor else { continue };
+            let answer = &gathered.responses[before].lines;
+            let between = &gathered.responses[index].between;
+            let is_unanswered = self.of[before].is_empty() && between.resumes();
+            let is_dropped = !answer.has_text && (!answer.calls_tools || is_unanswered);
+            gathered.responses[index].between.drops_answer = is_dropped;
+        }
+    }
+}
+
 /// Which of the results that answer the response before another are not on the path between them.
 fn missing_before(
     index: usize,

@@ -8,6 +8,7 @@ use std::num::NonZeroU32;
 
 use rustc_hash::FxHashMap;
 
+use super::rewrite::Lines;
 use crate::id::{EntryId, Symbol};
 use crate::transcript::{ContentKind, Entry, EntryKind, Sign, Signs, UserMessage};
 
@@ -48,6 +49,8 @@ pub struct TrailEntry {
     pub signs: Signs,
     first_content: u32,
     contents: u32,
+    first_lines: u32,
+    lines: u32,
 }
 
 /// A piece of content that a client added to the conversation.
@@ -75,6 +78,7 @@ pub enum ContentSource {
 pub struct Trail {
     entries: Vec<TrailEntry>,
     contents: Vec<TrailContent>,
+    lines: Vec<Lines>,
     /// Whether nothing is kept, since nobody will look at it.
     is_left_out: bool,
 }
@@ -104,6 +108,9 @@ impl Trail {
             }
             EntryKind::LocalCommand { bytes } => {
                 self.add_content(ContentSource::Text(ContentKind::Command), *bytes);
+            }
+            EntryKind::Collapse(collapse) => {
+                self.add_content(ContentSource::Text(ContentKind::Summary), collapse.bytes);
             }
             _ => {}
         }
@@ -142,9 +149,25 @@ impl Trail {
             signs,
             first_content: position(first_content),
             contents: position(self.contents.len() - first_content),
+            first_lines: 0,
+            lines: 0,
         });
         // That of the last entry: positions are counted from 1.
         TrailIndex(NonZeroU32::new(position(self.entries.len())).expect("an entry was added"))
+    }
+
+    /// Notes which lines the entry that was added last names.
+    pub(super) fn name_lines(&mut self, lines: &[Lines]) {
+        if let Some(entry) = self.entries.last_mut() {
+            entry.first_lines = position(self.lines.len());
+            entry.lines = position(lines.len());
+            self.lines.extend_from_slice(lines);
+        }
+    }
+
+    /// Whether it is kept.
+    pub(super) fn is_kept(&self) -> bool {
+        !self.is_left_out
     }
 
     fn add_user(&mut self, user: &UserMessage, calls: &Calls) {
@@ -191,6 +214,13 @@ impl Trail {
         self.path(last).take(LONGEST_STRETCH).filter(|entry| !entry.signs.is_empty())
     }
 
+    /// The lines that an entry names: those that it changed, of a compaction those that it kept.
+    #[must_use]
+    pub fn lines_named_by(&self, entry: &TrailEntry) -> &[Lines] {
+        let first = entry.first_lines as usize;
+        &self.lines[first..first + entry.lines as usize]
+    }
+
     /// What came in up to `last`, each with its line, the newest entry first. What a compaction
     /// replaced is not among it.
     pub fn contents_back_from(
@@ -198,11 +228,25 @@ impl Trail {
         last: Option<TrailIndex>,
     ) -> impl Iterator<Item = (u64, &TrailContent)> {
         let is_after = |entry: &&TrailEntry| !entry.signs.contains(Sign::Compacted);
-        self.path(last).take(MOST_CONTENTS).take_while(is_after).flat_map(|entry| {
-            let first = entry.first_content as usize;
-            let contents = &self.contents[first..first + entry.contents as usize];
-            contents.iter().map(|content| (entry.line, content))
-        })
+        let after = self.path(last).take(MOST_CONTENTS).take_while(is_after);
+        after.flat_map(|entry| self.contents_of(entry))
+    }
+
+    /// What came in before the last compaction up to `last`, which replaced it, save for what it kept;
+    /// in the same order.
+    pub fn contents_before_compaction(
+        &self,
+        last: Option<TrailIndex>,
+    ) -> impl Iterator<Item = (u64, &TrailContent)> {
+        let is_after = |entry: &&TrailEntry| !entry.signs.contains(Sign::Compacted);
+        let before = self.path(last).take(MOST_CONTENTS).skip_while(is_after);
+        before.flat_map(|entry| self.contents_of(entry))
+    }
+
+    fn contents_of(&self, entry: &TrailEntry) -> impl Iterator<Item = (u64, &TrailContent)> {
+        let (line, first) = (entry.line, entry.first_content as usize);
+        let contents = &self.contents[first..first + entry.contents as usize];
+        contents.iter().map(move |content| (line, content))
     }
 }
 

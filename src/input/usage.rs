@@ -85,6 +85,9 @@ pub struct Usage {
     /// The samplings that the figures above leave out, in order: those before a refusal fallback
     /// or a compaction. Empty where the iterations only repeat the request's own figures.
     pub earlier_iterations: Vec<Iteration>,
+    /// `cache_deleted_input_tokens`: what the service has taken out of the conversation's cached
+    /// prefix, all requests so far together; `None` where it does not say.
+    pub deleted: Option<Tokens>,
 }
 
 /// Why a line has no usage.
@@ -106,6 +109,7 @@ pub(crate) struct UsageObject<'a> {
     pub(crate) output_tokens: Count,
     pub(super) cache_creation_input_tokens: Count,
     pub(super) cache_read_input_tokens: Count,
+    pub(super) cache_deleted_input_tokens: Count,
     pub(super) cache_creation: Shape<CacheCreation>,
     pub(super) server_tool_use: Shape<ServerToolUse>,
     #[serde(borrow)]
@@ -182,6 +186,11 @@ pub(crate) fn read_usage(object: Option<&UsageObject<'_>>) -> Result<Usage, Usag
             || web_searches > Tokens::ZERO
             || matches!(fetches, Count::Value(count) if count > 0),
         earlier_iterations,
+        deleted: match object.cache_deleted_input_tokens {
+            Count::Missing | Count::Null => None,
+            // No figure of the prompt depends on it.
+            count => tokens(count).ok(),
+        },
     })
 }
 

@@ -58,11 +58,9 @@ impl<'a> Contents<'a> {
         let mut contents = self.estimated(request);
         let growth = request.prompt_total().saturating_sub(previous.prompt_total());
         let estimate = sum(&contents);
-        let answer = if previous.output_is_lower_bound {
-            previous.recorded().output.max(growth.saturating_sub(estimate))
-        } else {
-            previous.recorded().output
-        };
+        let carried = request.carried_output(previous);
+        let is_more = previous.output_is_lower_bound && !request.between.drops_answer;
+        let answer = if is_more { carried.max(growth.saturating_sub(estimate)) } else { carried };
         let added = growth.saturating_sub(answer);
         if is_explained(added.0, estimate.0) {
             fit(&mut contents, added);

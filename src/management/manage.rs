@@ -157,7 +157,10 @@ impl<'a> Manager<'a> {
             |request: &Request| TokenizerFamily::of(self.history.symbols.text(request.model));
         if request.between.has_compaction {
             Transition::Compacted
-        } else if self.is_cut(index) || family(request) != family(previous) {
+        } else if self.is_cut(index)
+            || request.between.rewrite.is_told()
+            || family(request) != family(previous)
+        {
             Transition::Rewritten
         } else {
             Transition::Grown

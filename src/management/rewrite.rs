@@ -84,26 +84,36 @@ impl<'a> Rewrite<'a> {
         path: Path,
     ) {
         let mut prompt = self.recorded.prompts[self.prompts.len()].clone();
+        let deleted = prompt.deleted;
         if let Some(background) = prompt.background {
-            self.move_node(background.node, before.unwrap_or(conversation));
+            self.move_node(background.node, before.unwrap_or(conversation), deleted);
         }
-        self.move_node(prompt.node, conversation);
+        self.move_node(prompt.node, conversation, deleted);
         if !conversation.is_recorded() || path != Path::Recorded {
             self.resize(&mut prompt, conversation, path);
         }
         self.prompts.push(prompt);
     }
 
-    /// Gives a node its place behind its parent, and its size.
-    fn move_node(&mut self, id: NodeId, conversation: &Conversation) {
-        let parent = self.nodes[id.index()].parent.map(|parent| self.nodes[parent.index()]);
+    /// Gives a node its place behind its parent, and its size; the record deleted so much of it.
+    fn move_node(&mut self, id: NodeId, conversation: &Conversation, deleted: Tokens) {
+        let parent = self.nodes[id.index()].parent;
+        let recorded = self.recorded.node(id);
+        // Behind another parent it has one position at least.
+        let own = match recorded.parent {
+            Some(before) if parent == Some(before) => {
+                recorded.positions - self.recorded.node(before).positions
+            }
+            _ => 1,
+        };
+        let parent = parent.map(|parent| self.nodes[parent.index()]);
         let node = &mut self.nodes[id.index()];
         if let Some(parent) = parent {
-            node.positions = parent.positions + 1;
-            node.blocks = parent.blocks + 1;
+            node.positions = parent.positions + own;
+            node.blocks = parent.blocks + own;
         }
         if !conversation.is_recorded() && !self.deletes {
-            node.end = conversation.moved(node.end);
+            node.end = conversation.moved(node.end.saturating_sub(deleted)) + deleted;
             node.basis = Basis::Estimated;
         }
     }
@@ -121,7 +131,7 @@ impl<'a> Rewrite<'a> {
             prompt.broken_read = None;
         }
         if self.deletes {
-            prompt.deleted = conversation.recorded.saturating_sub(total);
+            prompt.deleted += conversation.recorded.saturating_sub(total);
         }
         if let [system @ .., last] = &mut self.markers[prompt.markers.clone()] {
             last.end = conversation.moved(last.end);

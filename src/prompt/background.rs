@@ -5,6 +5,7 @@
 //! Whether a client sends them is a habit of its version, its settings and the session, and of
 //! whether a recap was shown; it is learnt from the turns before and from other sessions.
 
+use super::kept::Kept;
 use super::step::{Step, StepKind};
 use super::tally::{Tallies, Tally};
 use super::version::{ClientVersion, ClientVersions};
@@ -137,7 +138,8 @@ impl BackgroundHabits {
         let previous = history.predecessor(request)?;
         let is_possible = ends_turn_before(history, request)
             && request.model == previous.model
-            && !request.between.has_compaction;
+            && !request.between.has_compaction
+            && !request.between.drops_answer;
         if !is_possible || self.chance(versions, request, memory) <= 0.5 {
             return None;
         }
@@ -201,9 +203,10 @@ fn written_end(request: &Request, previous: &Request, step: &Step) -> Tokens {
     let end = if previous.output_is_lower_bound || has_other_messages {
         request.prompt_total().saturating_sub(tail + estimated_addition(request))
     } else {
-        previous.prompt_total().saturating_sub(tail) + previous.recorded().output
+        let grown = previous.prompt_total().saturating_sub(tail) + previous.recorded().output;
+        grown.saturating_sub(step.deleted)
     };
-    let least = if step.is_rewritten { Tokens::ZERO } else { step.kept_end };
+    let least = if step.kept == Kept::System { Tokens::ZERO } else { step.kept_end };
     end.min(request.prompt_total()).max(least)
 }
 

@@ -4,13 +4,14 @@ use rustc_hash::FxHashMap;
 
 use super::calibrate::{Calibrated, calibrate};
 use super::captured::add_captured;
+use super::kept::Kept;
 use super::minimum::minimum_prefix;
 use super::recorded_break::is_kept;
 use super::step::{Step, StepKind};
 use super::tail::LARGEST_CONSTANT_TAIL;
 use super::trace::{BackgroundWrite, Level, Marker, Node, NodeId, Prompt, PromptTrace};
 use crate::basis::Basis;
-use crate::conversation::{History, Request};
+use crate::conversation::{History, Request, RequestIndex};
 use crate::id::Symbol;
 use crate::model::canonical_name;
 use crate::ttl::Ttl;
@@ -60,7 +61,7 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
             predecessor: request.predecessor.map(|before| before.0),
             is_agent: request.agent.is_some(),
             total: request.prompt_total(),
-            deleted: Tokens::ZERO,
+            deleted: step.all_deleted,
             basis: Basis::Derived,
             minimum,
             node,
@@ -132,16 +133,22 @@ impl Tree {
         step: &Step,
         calibrated: &Calibrated,
     ) -> (NodeId, Option<BackgroundWrite>) {
-        let mut parent = match step.predecessor {
-            None => self.add_system(),
-            Some(predecessor) => {
-                let kept = step.dropped_thinking.unwrap_or(predecessor);
-                let before = self.trace.prompts[kept.0].node;
-                if step.is_rewritten { self.systems[before.index()] } else { before }
+        let node_of = |prompts: &[Prompt], request: RequestIndex| prompts[request.0].node;
+        let (mut parent, mut positions) = match (step.predecessor, step.kept) {
+            (None, _) => (self.add_system(), 1),
+            (Some(before), Kept::All) => (node_of(&self.trace.prompts, before), 1),
+            (Some(_), Kept::Until { request, positions }) => {
+                (node_of(&self.trace.prompts, request), positions)
+            }
+            (Some(before), Kept::System) => {
+                (self.systems[node_of(&self.trace.prompts, before).index()], 1)
             }
         };
+        let deleted = step.all_deleted;
         let background = calibrated.background.map(|expected| {
-            parent = self.add_messages(parent, request, expected.end, Basis::Estimated);
+            let end = expected.end + deleted;
+            parent = self.add_messages(parent, positions, request, end, Basis::Estimated);
+            positions = 1;
             BackgroundWrite { node: parent, at: expected.at }
         });
         let recorded_end = request.recorded().prompt.cached_end();
@@ -150,7 +157,8 @@ impl Tree {
         } else {
             request.prompt_total().saturating_sub(calibrated.uncached_tail)
         };
-        (self.add_messages(parent, request, end, Basis::Derived), background)
+        let node = self.add_messages(parent, positions, request, end + deleted, Basis::Derived);
+        (node, background)
     }
 
     /// Adds the markers of the request that was added last: one behind the system prompt, one at
@@ -204,11 +212,13 @@ impl Tree {
         node
     }
 
-    /// A prefix that reaches into the messages. What lies between it and its parent is at least
-    /// one position, so that no entry within reach of a marker is missed.
+    /// A prefix that reaches into the messages. What lies between it and its parent has so many
+    /// positions at least, so that no entry within reach of a marker is missed. Where the service deletes
+    /// tokens of prefixes, its size is what it would be without that, so that all of a tree compare.
     fn add_messages(
         &mut self,
         parent: NodeId,
+        positions: u32,
         request: &Request,
         end: Tokens,
         basis: Basis,
@@ -219,8 +229,8 @@ impl Tree {
             parent: Some(parent),
             end,
             basis,
-            positions: before.positions + 1,
-            blocks: before.blocks + 1,
+            positions: before.positions + positions,
+            blocks: before.blocks + positions,
             level: Level::Messages,
             is_markable: true,
             session: Some(request.session),

@@ -72,6 +72,10 @@ fn expiry_kind(request: &Request) -> ExpiryKind {
 
 /// Whether a read shows the prefix alone, and not a conversation that something had kept.
 fn is_telling(request: &Request, step: &Step) -> bool {
+    // What was read of kept messages shows where these end.
+    if step.readable_place().is_some_and(|kept| request.recorded().prompt.read >= kept) {
+        return false;
+    }
     let cached = request.prompt_total().min(step.previous_end);
     u128::from(request.recorded().prompt.read.0) * 100
         <= u128::from(cached.0) * u128::from(TELLING_BELOW_PERCENT)

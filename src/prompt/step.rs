@@ -1,7 +1,9 @@
 //! How a request follows the one before it: what the record allows to be said without looking at
 //! the request's own split into read, written and input.
 
+use super::kept::{Kept, kept_of_rewrite};
 use super::thinking::drops_earlier_thinking;
+use super::trace::LOOKBACK;
 use crate::capture::WireRequest;
 use crate::conversation::{History, Request, RequestIndex};
 use crate::input::PromptSplit;
@@ -37,15 +39,20 @@ pub struct Step {
     pub ttl: Option<TierTtl>,
     /// The TTL of the predecessor's messages.
     pub predecessor_ttl: Option<Ttl>,
-    /// The end of the predecessor's cached prefix.
+    /// What the service has deleted of the conversation's cached prefix since the predecessor.
+    pub deleted: Tokens,
+    /// The same, of all requests so far.
+    pub all_deleted: Tokens,
+    /// The end of the predecessor's cached prefix, less what was deleted of it since.
     pub previous_end: Tokens,
     /// Whether the messages were rewritten, alive or expired.
     pub is_rewritten: bool,
     /// The first answer of the turn before whose thinking this prompt drops: what was cached up to
     /// that answer is all that is the same.
     pub dropped_thinking: Option<RequestIndex>,
-    /// The end of the cached prefix that this prompt begins with: the predecessor's, or what
-    /// stands before the thinking that was dropped.
+    /// What of the predecessor's cached prefix this prompt begins with.
+    pub kept: Kept,
+    /// Its end; where nothing tells how much of rewritten messages was kept, the predecessor's.
     pub kept_end: Tokens,
     /// The first answer with thinking in the turn that this request belongs to.
     turn_thinking: Option<RequestIndex>,
@@ -58,6 +65,14 @@ impl Step {
     #[must_use]
     pub fn is_inside_ttl(&self) -> bool {
         self.gap.zip(self.predecessor_ttl).is_some_and(|(gap, ttl)| gap < ttl.millis())
+    }
+
+    /// Where lines tell how much of rewritten messages stands as it was: the end of the entry that is
+    /// still within reach of this request's last marker.
+    #[must_use]
+    pub fn readable_place(&self) -> Option<Tokens> {
+        let Kept::Until { positions, .. } = self.kept else { return None };
+        (self.is_rewritten && positions < LOOKBACK).then_some(self.kept_end)
     }
 
     /// Whether the conversation was summarised before it; a captured one that begins with another
@@ -100,9 +115,12 @@ fn captured_step(history: &History, captured: &WireRequest, steps: &[Step]) -> S
         gap: None,
         ttl,
         predecessor_ttl: None,
+        deleted: Tokens::ZERO,
+        all_deleted: Tokens::ZERO,
         previous_end: Tokens::ZERO,
         is_rewritten: false,
         dropped_thinking: None,
+        kept: Kept::All,
         kept_end: Tokens::ZERO,
         turn_thinking: None,
         opening: own,
@@ -152,9 +170,12 @@ fn first_step(index: usize, request: &Request) -> Step {
         gap: None,
         ttl: opening_ttl(&request.recorded().prompt),
         predecessor_ttl: None,
+        deleted: Tokens::ZERO,
+        all_deleted: request.recorded().deleted.unwrap_or_default(),
         previous_end: Tokens::ZERO,
         is_rewritten: false,
         dropped_thinking: None,
+        kept: Kept::All,
         kept_end: Tokens::ZERO,
         turn_thinking: request.has_thinking.then_some(RequestIndex(index)),
         opening: RequestIndex(index),
@@ -171,13 +192,15 @@ fn next_step(
     let previous = history.request(predecessor);
     let before = &steps[predecessor.0];
     let gap = request.start.since(previous.start);
-    let previous_end = previous.recorded().prompt.cached_end();
+    let all_deleted = request.recorded().deleted.unwrap_or(before.all_deleted);
+    let deleted = all_deleted.saturating_sub(before.all_deleted);
+    let previous_end = previous.recorded().prompt.cached_end().saturating_sub(deleted);
     let predecessor_ttl = before.ttl.map(|ttl| ttl.messages);
     let is_expired = predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis());
     let own_thinking = request.has_thinking.then_some(RequestIndex(index));
     // A prompt that grew by more than the thinking it dropped cannot be told from one that kept it.
     let shows_a_loss =
-        request.prompt_total() < previous.prompt_total() + previous.recorded().output;
+        request.prompt_total() + deleted < previous.prompt_total() + previous.recorded().output;
     let dropped_thinking = before.turn_thinking.filter(|_| {
         request.between.has_prompt
             && shows_a_loss
@@ -187,9 +210,19 @@ fn next_step(
     });
     let is_shrunk =
         !request.prompt_total().is_at_least_percent_of(REWRITTEN_BELOW_PERCENT, previous_end);
-    let is_rewritten = request.between.has_compaction || (is_shrunk && dropped_thinking.is_none());
-    let kept_end = dropped_thinking
-        .map_or(previous_end, |thinking| history.request(thinking).recorded().prompt.cached_end());
+    let place = kept_of_rewrite(history, request, predecessor, steps);
+    let is_unexplained = is_shrunk && dropped_thinking.is_none();
+    let is_rewritten = place.is_some() || request.between.has_compaction || is_unexplained;
+    let kept = match (place, dropped_thinking) {
+        (Some(place), _) => place,
+        (None, Some(thinking)) => Kept::Until { request: thinking, positions: 1 },
+        (None, None) if is_rewritten => Kept::System,
+        (None, None) => Kept::All,
+    };
+    let kept_end = match kept {
+        Kept::Until { request, .. } => history.request(request).recorded().prompt.cached_end(),
+        Kept::All | Kept::System => previous_end,
+    };
     let kind = if request.model != previous.model {
         StepKind::ModelChange
     } else if is_expired {
@@ -209,9 +242,12 @@ fn next_step(
             recorded_ttl(&request.recorded().prompt).or(before.ttl)
         },
         predecessor_ttl,
+        deleted,
+        all_deleted,
         previous_end,
         is_rewritten,
         dropped_thinking,
+        kept,
         kept_end,
         turn_thinking: if request.between.has_prompt {
             own_thinking

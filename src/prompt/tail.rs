@@ -7,6 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::kept::Kept;
 use super::step::{Step, StepKind};
 use crate::conversation::Request;
 use crate::id::Symbol;
@@ -61,10 +62,10 @@ impl Tails {
 fn cached_before(request: &Request, step: &Step) -> Tokens {
     match step.kind {
         StepKind::Opening | StepKind::ModelChange => request.recorded().prompt.read,
-        StepKind::Continued | StepKind::Rewritten | StepKind::Expired if step.is_rewritten => {
-            Tokens::ZERO
-        }
-        StepKind::Continued | StepKind::Rewritten | StepKind::Expired => step.kept_end,
+        StepKind::Continued | StepKind::Rewritten | StepKind::Expired => match step.kept {
+            Kept::System => Tokens::ZERO,
+            Kept::All | Kept::Until { .. } => step.kept_end,
+        },
     }
 }
 

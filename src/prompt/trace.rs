@@ -20,6 +20,9 @@ use crate::id::Symbol;
 use crate::ttl::Ttl;
 use crate::units::{Millis, Tokens};
 
+/// How many positions a marker looks back for an entry, its own counted.
+pub const LOOKBACK: u32 = 20;
+
 /// A node of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(NonZeroU32);

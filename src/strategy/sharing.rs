@@ -81,7 +81,7 @@ pub(super) fn skip_cache_writes(plan: &mut Plan<'_>) {
         let Some(before) = branches_off else { continue };
         let Some(common) = trace.common(trace.prompts[before].node, prompt.node) else { continue };
         let Some(last) = prompt.markers.clone().last() else { continue };
-        let end = trace.node(common).end.min(prompt.total);
+        let end = trace.end_in(prompt, common);
         let others = trace.markers[prompt.markers.start..last].iter();
         let is_marked = others.clone().any(|other| other.node == common);
         if trace.node(common).is_markable && end > Tokens::ZERO && !is_marked {

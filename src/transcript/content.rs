@@ -20,8 +20,11 @@ pub enum ContentKind {
     Summary,
 }
 
+/// How the message begins that the client adds where a resumed session broke off.
+pub(super) const CONTINUATION: &str = "Continue from where you left off";
+
 /// Beginnings of texts that the client writes in the user's name.
-pub(crate) const BEGINNINGS: [(&str, ContentKind); 11] = [
+pub(crate) const BEGINNINGS: [(&str, ContentKind); 12] = [
     ("<command-", ContentKind::Command),
     ("<local-command-", ContentKind::Command),
     ("<bash-input>", ContentKind::Command),
@@ -33,6 +36,8 @@ pub(crate) const BEGINNINGS: [(&str, ContentKind); 11] = [
     ("<system-reminder>", ContentKind::Reminder),
     ("[Request interrupted by user", ContentKind::Reminder),
     ("Base directory for this skill", ContentKind::Skill),
+    // The client's own is hidden from the user, which tells it from what a user types.
+    (CONTINUATION, ContentKind::UserText),
 ];
 
 /// Where the beginning of a text ends that tells its kind; `None` where it tells none.

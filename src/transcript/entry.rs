@@ -61,10 +61,10 @@ pub enum EntryKind {
         /// The size of its JSON; of one that the model does not see, nothing.
         bytes: u64,
     },
-    /// `compact_boundary`: the conversation was summarised here.
-    CompactBoundary,
-    /// `microcompact_boundary`: old tool results were cleared here.
-    MicrocompactBoundary,
+    /// `compact_boundary`: the conversation was summarised here, and this was kept of it.
+    CompactBoundary(Option<Box<Preserved>>),
+    /// `microcompact_boundary`: old tool results were cleared here, those of these calls.
+    MicrocompactBoundary(Vec<EntryId>),
     /// `away_summary`: a background request wrote a recap.
     AwaySummary,
     /// `stop_hook_summary` or `turn_duration`: a turn is over.
@@ -76,6 +76,8 @@ pub enum EntryKind {
     },
     /// A system line that names entries taken out of the conversation.
     Snip(Vec<EntryId>),
+    /// `marble-origami-commit`: a part of the conversation was replaced by a summary.
+    Collapse(Box<Collapse>),
     /// `model_refusal_fallback`: which model refused a request.
     RefusalFallback {
         /// `requestId`.
@@ -98,6 +100,26 @@ pub enum EntryKind {
     AgentSetting(Symbol),
     /// `content-replacement`: tool results that were sent as a preview.
     ContentReplacement(Vec<(EntryId, u64)>),
+}
+
+/// What a compaction kept word for word (`preservedSegment`, `preservedMessages`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preserved {
+    /// What it stands behind: the summary, or the boundary itself where the beginning was kept.
+    pub anchor: EntryId,
+    /// The entries, or the first and the last of them.
+    pub entries: Vec<EntryId>,
+}
+
+/// A part of a conversation that was replaced by a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collapse {
+    /// `firstArchivedUuid`.
+    pub first: Option<EntryId>,
+    /// `lastArchivedUuid`.
+    pub last: Option<EntryId>,
+    /// The size of the summary in bytes of JSON.
+    pub bytes: u64,
 }
 
 /// A user line.
@@ -155,6 +177,8 @@ pub struct ResponseLine {
     pub tool_uses: SmallVec<[ToolUse; 1]>,
     /// Whether it holds thinking.
     pub has_thinking: bool,
+    /// Whether it holds more than thinking, white space and calls, as far as its blocks are there.
+    pub has_text: bool,
     /// `effort`.
     pub effort: Option<Symbol>,
     /// `message.diagnostics.cache_miss_reason`.

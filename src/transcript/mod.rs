@@ -8,6 +8,7 @@ mod content_reading;
 mod entry;
 mod load;
 mod parse;
+mod rewrite_reading;
 mod sign;
 mod sign_reading;
 mod title;
@@ -16,8 +17,8 @@ mod wire;
 pub use content::ContentKind;
 pub(crate) use content::{BEGINNINGS, beginning_of};
 pub use entry::{
-    Entry, EntryKind, NestedContent, NestedMessage, ResponseLine, ServerVerdict, StopReason,
-    ToolUse, UserMessage,
+    Collapse, Entry, EntryKind, NestedContent, NestedMessage, Preserved, ResponseLine,
+    ServerVerdict, StopReason, ToolUse, UserMessage,
 };
 pub(crate) use load::{Spare, load_open, unreadable};
 pub use load::{Transcript, load};

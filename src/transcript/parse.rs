@@ -10,6 +10,9 @@ use super::entry::{
     Entry, EntryKind, NestedContent, NestedMessage, ResponseLine, ServerVerdict, StopReason,
     ToolUse,
 };
+use super::rewrite_reading::{
+    collapse, compact_boundary, content_replacement, is_text, microcompact_boundary, snip,
+};
 use super::sign::Signs;
 use super::sign_reading::signs;
 use super::title::{Title, title};
@@ -175,12 +178,13 @@ impl<'a> LineParser<'a> {
             }
             Some("progress") => Some(EntryKind::Progress(self.progress(object))),
             // The form of old third-party exports.
-            Some("compact_boundary") => Some(EntryKind::CompactBoundary),
+            Some("compact_boundary") => Some(compact_boundary(object)),
             Some("last-prompt") => object
                 .leaf_uuid
                 .as_str()
                 .map(|leaf| EntryKind::LastPrompt { leaf: EntryId::of(leaf) }),
             Some("content-replacement") => Some(content_replacement(object)),
+            Some("marble-origami-commit") => Some(collapse(object)),
             Some("agent-setting") => {
                 self.symbol(&object.agent_setting).map(EntryKind::AgentSetting)
             }
@@ -197,7 +201,7 @@ impl<'a> LineParser<'a> {
             EntryKind::User(_)
                 | EntryKind::Response
                 | EntryKind::Synthetic { .. }
-                | EntryKind::CompactBoundary
+                | EntryKind::CompactBoundary(_)
                 | EntryKind::LastPrompt { .. }
                 | EntryKind::Progress(Some(_))
         ));
@@ -279,6 +283,7 @@ impl<'a> LineParser<'a> {
             }),
             tool_uses,
             has_thinking: blocks.iter().any(is_thinking),
+            has_text: blocks.is_empty() || blocks.iter().any(is_text),
             effort: None,
             verdict: self.verdict(message.diagnostics.0.as_ref()),
             usage: read_usage(message.usage.0.as_ref()),
@@ -292,8 +297,10 @@ impl<'a> LineParser<'a> {
 
     fn system(&mut self, object: &Line<'_>) -> EntryKind {
         match object.subtype.as_str() {
-            Some("compact_boundary") => EntryKind::CompactBoundary,
-            Some("microcompact_boundary") => EntryKind::MicrocompactBoundary,
+            Some("compact_boundary") => compact_boundary(object),
+            Some("microcompact_boundary") => {
+                microcompact_boundary(object.microcompact_metadata.0.as_ref())
+            }
             Some("away_summary") => EntryKind::AwaySummary,
             Some("stop_hook_summary" | "turn_duration") => EntryKind::TurnEnd,
             Some("local_command") => EntryKind::LocalCommand { bytes: json_length(object.content) },
@@ -301,10 +308,7 @@ impl<'a> LineParser<'a> {
                 request: self.symbol(&object.request_id),
                 original_model: self.symbol(&object.original_model),
             },
-            _ if !object.removed_uuids.0.is_empty() => {
-                EntryKind::Snip(object.removed_uuids.0.iter().filter_map(entry_id).collect())
-            }
-            _ => EntryKind::System,
+            _ => snip(object).unwrap_or(EntryKind::System),
         }
     }
 
@@ -343,18 +347,6 @@ fn entry_id(text: &Text<'_>) -> Option<EntryId> {
 
 fn user(object: &Line<'_>) -> Option<EntryKind> {
     user_message(object.message.0.as_ref()?, object).map(EntryKind::User)
-}
-
-fn content_replacement(object: &Line<'_>) -> EntryKind {
-    EntryKind::ContentReplacement(
-        object
-            .replacements
-            .0
-            .iter()
-            .filter_map(|shape| shape.0.as_ref())
-            .filter_map(|one| Some((entry_id(&one.tool_use_id)?, one.replacement.0)))
-            .collect(),
-    )
 }
 
 #[cfg(test)]

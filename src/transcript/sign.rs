@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use enumset::{EnumSet, EnumSetType};
 
+use super::content::CONTINUATION;
+
 /// Something that a line shows.
 #[derive(EnumSetType, Debug, Hash, PartialOrd, Ord)]
 pub enum Sign {
@@ -56,6 +58,14 @@ pub enum Sign {
     Compacted,
     /// Old tool results were cleared.
     ResultsCleared,
+    /// Entries were taken out of the conversation.
+    EntriesRemoved,
+    /// A part of the conversation was replaced by a summary.
+    Collapsed,
+    /// Results were replaced by previews.
+    ResultsReplaced,
+    /// The client asked to go on where the turn before had broken off, as a resumed session does.
+    TurnResumed,
 }
 
 /// Signs together.
@@ -80,7 +90,8 @@ impl Sign {
             | Self::OtherCommand
             | Self::SkillLoaded
             | Self::Interrupted
-            | Self::TaskNotification => "message.content",
+            | Self::TaskNotification
+            | Self::TurnResumed => "message.content",
             Self::Image => "message.content[].type",
             Self::BridgeConnected
             | Self::ApiError
@@ -88,6 +99,9 @@ impl Sign {
             | Self::Compacted
             | Self::ResultsCleared => "subtype",
             Self::ClientMessage => "message.model",
+            Self::EntriesRemoved => "removedUuids",
+            Self::Collapsed => "firstArchivedUuid",
+            Self::ResultsReplaced => "replacements[].toolUseId",
         }
     }
 
@@ -118,6 +132,10 @@ impl Sign {
             Self::RefusalFallback => "the model refused and another one answered",
             Self::Compacted => "the conversation was summarised",
             Self::ResultsCleared => "old tool results were cleared",
+            Self::EntriesRemoved => "entries were taken out of the conversation",
+            Self::Collapsed => "a part of the conversation was replaced by a summary",
+            Self::ResultsReplaced => "results that had been sent were replaced by previews",
+            Self::TurnResumed => "the client asked to go on where the turn had broken off",
         }
     }
 }
@@ -140,6 +158,9 @@ pub(super) fn signs_of_text(text: &str) -> Signs {
     }
     if text.starts_with("Base directory for this skill") {
         return Sign::SkillLoaded.into();
+    }
+    if text.starts_with(CONTINUATION) {
+        return Sign::TurnResumed.into();
     }
     command_in(text).map(|name| command_sign(&text[name])).into_iter().collect()
 }

@@ -11,7 +11,11 @@ use crate::input::{Content, List, Shape, only_value};
 pub(super) fn signs(object: &Line<'_>) -> Signs {
     let message = object.message.0.as_ref();
     match (object.r#type.as_str(), object.subtype.as_str()) {
-        (Some("user"), _) => message.map_or_else(Signs::new, |message| message_signs(message)),
+        (Some("user"), _) => {
+            let signs = message.map_or_else(Signs::new, |message| message_signs(message));
+            // Users type the same words.
+            if object.is_meta.0 { signs } else { signs - Sign::TurnResumed }
+        }
         (Some("assistant"), _) if message.is_some_and(|one| one.model.is(SYNTHETIC_MODEL)) => {
             Sign::ClientMessage.into()
         }
@@ -19,8 +23,11 @@ pub(super) fn signs(object: &Line<'_>) -> Signs {
         (_, Some("microcompact_boundary")) => Sign::ResultsCleared.into(),
         (_, Some("local_command")) => object.content.map_or_else(Signs::new, text_signs),
         (_, Some("api_error")) => Sign::ApiError.into(),
+        (Some("marble-origami-commit"), _) => Sign::Collapsed.into(),
+        (Some("content-replacement"), _) => Sign::ResultsReplaced.into(),
         (_, Some("bridge_status")) => Sign::BridgeConnected.into(),
         (_, Some("model_refusal_fallback")) => Sign::RefusalFallback.into(),
+        (Some("system"), _) if !object.removed_uuids.0.is_empty() => Sign::EntriesRemoved.into(),
         _ => Signs::new(),
     }
 }

@@ -62,6 +62,54 @@ pub(super) struct Line<'a> {
     pub(super) replacements: List<Shape<Replacement<'a>>>,
     #[serde(borrow)]
     pub(super) original_model: Text<'a>,
+    #[serde(borrow)]
+    pub(super) compact_metadata: Shape<CompactMetadata<'a>>,
+    #[serde(borrow)]
+    pub(super) microcompact_metadata: Shape<MicrocompactMetadata<'a>>,
+    #[serde(borrow)]
+    pub(super) first_archived_uuid: Text<'a>,
+    #[serde(borrow)]
+    pub(super) last_archived_uuid: Text<'a>,
+    pub(super) summary: JsonLength,
+}
+
+/// What a compaction kept.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct CompactMetadata<'a> {
+    #[serde(borrow)]
+    pub(super) preserved_segment: Shape<PreservedSegment<'a>>,
+    #[serde(borrow)]
+    pub(super) preserved_messages: Shape<PreservedMessages<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct PreservedSegment<'a> {
+    #[serde(borrow, rename = "headUuid")]
+    pub(super) head: Text<'a>,
+    #[serde(borrow, rename = "anchorUuid")]
+    pub(super) anchor: Text<'a>,
+    #[serde(borrow, rename = "tailUuid")]
+    pub(super) tail: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct PreservedMessages<'a> {
+    #[serde(borrow)]
+    pub(super) anchor_uuid: Text<'a>,
+    #[serde(borrow)]
+    pub(super) uuids: List<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) all_uuids: List<Text<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct MicrocompactMetadata<'a> {
+    #[serde(borrow)]
+    pub(super) compacted_tool_ids: List<Text<'a>>,
 }
 
 /// An object of which only the presence counts.

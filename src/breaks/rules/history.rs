@@ -7,13 +7,14 @@ use crate::breaks::readable::Readable;
 use crate::transcript::Sign;
 use crate::units::Tokens;
 
-/// After a compaction only tools and system prompt are the same.
+/// After a compaction only tools and system prompt are the same, and the messages that it kept in front of
+/// its summary.
 pub(super) fn compaction(case: &Case<'_>) -> Option<Candidate> {
     if !case.request.between.has_compaction {
         return None;
     }
-    let evidence = case.evidence_of(Sign::Compacted.into());
-    Some(Candidate::new(Cause::Compaction, Confidence::High, evidence))
+    let evidence = case.evidence_of_rewrite(Sign::Compacted.into());
+    Some(Candidate::new(Cause::Compaction, rewrite_confidence(case), evidence))
 }
 
 /// A microcompaction clears old tool results; everything behind the first of them is lost.
@@ -21,8 +22,14 @@ pub(super) fn microcompaction(case: &Case<'_>) -> Option<Candidate> {
     if !case.request.between.has_microcompaction {
         return None;
     }
-    let evidence = case.evidence_of(Sign::ResultsCleared.into());
-    Some(Candidate::new(Cause::Microcompaction, Confidence::High, evidence))
+    let evidence = case.evidence_of_rewrite(Sign::ResultsCleared.into());
+    Some(Candidate::new(Cause::Microcompaction, rewrite_confidence(case), evidence))
+}
+
+/// A rewrite is sure where lines tell of it; but where more of the messages was kept than was read, that is
+/// not all.
+pub(super) fn rewrite_confidence(case: &Case<'_>) -> Confidence {
+    if case.is_explained_by_rewrite() { Confidence::High } else { Confidence::Medium }
 }
 
 /// A model that keeps the thinking of the last turn only loses the messages from the first dropped

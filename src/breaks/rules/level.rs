@@ -1,6 +1,7 @@
 //! The level that changed: tools, system prompt or messages, by what was seen and by the length that
 //! was still readable.
 
+use super::history::rewrite_confidence;
 use crate::breaks::candidate::{Candidate, Confidence, Evidence};
 use crate::breaks::case::Case;
 use crate::breaks::cause::Cause;
@@ -63,9 +64,14 @@ fn changed_fields(case: &Case<'_>) -> Vec<Evidence> {
 /// beginning of the messages.
 pub(super) fn messages(case: &Case<'_>) -> Option<Candidate> {
     if case.step.is_rewritten {
-        let meaning = "the prompt is shorter than what had been cached";
-        let evidence = case.answer_field("message.usage", meaning);
-        return Some(Candidate::new(Cause::MessagesRewritten, Confidence::High, evidence));
+        let told = Sign::EntriesRemoved | Sign::Collapsed | Sign::ResultsReplaced;
+        let mut evidence = case.evidence_of_rewrite(told);
+        if evidence.is_empty() {
+            let meaning = "the prompt is shorter than what had been cached";
+            evidence = case.answer_field("message.usage", meaning);
+        }
+        let confidence = rewrite_confidence(case);
+        return Some(Candidate::new(Cause::MessagesRewritten, confidence, evidence));
     }
     let confidence = match case.readable {
         // In the middle of a turn the client only appends.

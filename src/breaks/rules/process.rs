@@ -28,7 +28,7 @@ pub(super) fn resumed(case: &Case<'_>) -> Option<Candidate> {
     let sure = |confidence| {
         if case.reaches_into_messages() { Confidence::Low } else { confidence }
     };
-    let evidence = case.evidence_of(Sign::SessionResumed | Sign::Exit);
+    let evidence = case.evidence_of(Sign::SessionResumed | Sign::Exit | Sign::TurnResumed);
     if !evidence.is_empty() {
         return Some(Candidate::new(Cause::Resumed, sure(Confidence::High), evidence));
     }

@@ -76,7 +76,7 @@ impl<'a> Neighbours<'a> {
             && next.shared.is_none()
             && self.prices(request).write_pays(&self.prices(next));
         let common = trace.common(self.prompt(request).node, prompt.node)?;
-        let is_shared = trace.node(common).end <= prompt.shared_prefix;
+        let is_shared = trace.end_in(prompt, common) <= prompt.shared_prefix;
         let last =
             request.ends.iter().rfind(|end| trace.node(**end).blocks <= trace.node(common).blocks);
         last.copied().filter(|_| is_certain && !is_shared)
