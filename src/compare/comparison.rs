@@ -1,5 +1,6 @@
 //! The comparison of all strategies of a ledger.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
@@ -28,7 +29,7 @@ pub struct Compared<'l> {
     /// Held against the first strategy, session by session; `None` for that one.
     pub paired: Option<Paired>,
     /// What no simulation of it can know.
-    pub unknowns: Vec<&'static str>,
+    pub unknowns: Vec<Cow<'static, str>>,
 }
 
 /// The cheapest that any markers, TTLs and pings could have made of the same prompts.

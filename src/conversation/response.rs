@@ -63,6 +63,8 @@ pub struct ResponseLines {
     pub calls_tools: bool,
     /// Whether it holds thinking.
     pub has_thinking: bool,
+    /// Whether it holds text.
+    pub has_text: bool,
     /// `effort`.
     pub effort: Option<Symbol>,
     /// The service's word on a cache miss.
@@ -83,6 +85,7 @@ impl ResponseLines {
             stop: line.stop,
             calls_tools: !line.tool_uses.is_empty(),
             has_thinking: line.has_thinking,
+            has_text: line.has_text,
             effort: line.effort,
             verdict: line.verdict,
             usage: line.usage,
@@ -94,6 +97,7 @@ impl ResponseLines {
         self.last_timestamp = self.last_timestamp.max(timestamp);
         self.stop = line.stop.or(self.stop);
         self.has_thinking |= line.has_thinking;
+        self.has_text |= line.has_text;
         self.effort = line.effort.or(self.effort);
         self.verdict = line.verdict.or(self.verdict);
         self.calls_tools |= !line.tool_uses.is_empty();

@@ -14,7 +14,7 @@ use crate::input::{PromptSplit, Usage};
 use crate::pricing::{Billing, PriceContext, PriceTable, Rates, RequestRates, price_context};
 use crate::prompt::{PromptTrace, Step};
 use crate::provider::{Provider, token_ratio};
-use crate::strategy::{Added, Assumptions, Material, Simulated, Strategy};
+use crate::strategy::{Added, Assumptions, Material, Purpose, Simulated, Strategy};
 use crate::units::Tokens;
 
 /// A strategy's figures.
@@ -192,6 +192,21 @@ impl<'a> Ledger<'a> {
                 cost: charges.map(|charges| charges.total()),
             }
         })
+    }
+
+    /// The sum of what a strategy's context management sends itself.
+    #[must_use]
+    pub fn of_management(&self, column: &StrategyColumn) -> Totals {
+        let mut totals = Totals::default();
+        for index in (0..self.history.requests.len()).map(RequestIndex) {
+            let is_of_management = |row: &Row<'_>| {
+                row.added.is_some_and(|(purpose, _)| purpose != Purpose::KeepAlive)
+            };
+            for row in self.added_rows(column, index).filter(is_of_management) {
+                totals.add(&row);
+            }
+        }
+        totals
     }
 
     /// The rows of earlier samplings that were billed apart; only the record has them.

@@ -1,6 +1,7 @@
 //! `cachesim.compare/v1`: a comparison of strategies for programs, and its strategies line by line as
 //! JSON and as CSV.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -112,7 +113,7 @@ struct StrategyObject<'a> {
     chosen: Option<&'a str>,
     /// What its simulation does not know or assumes, in words; left out where there is nothing.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    unknowns: &'a [&'static str],
+    unknowns: &'a [Cow<'static, str>],
     /// What it costs more than the base, in dollars; null where either cost is unknown.
     difference_usd: Option<Picodollars>,
     /// What it costs more than the bound, in dollars; null where its prompts are not those

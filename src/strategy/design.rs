@@ -1,5 +1,6 @@
 //! What a design does differently from the recorded one.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use enumset::{EnumSet, EnumSetType};
@@ -103,10 +104,10 @@ impl Design {
 }
 
 impl Design {
-    /// What no simulation of it can know.
+    /// What no simulation of it can know, and what is assumed instead.
     #[must_use]
-    pub fn unknowns(&self) -> Vec<&'static str> {
-        let mut unknowns = Vec::new();
+    pub fn unknowns(&self) -> Vec<Cow<'static, str>> {
+        let mut unknowns: Vec<&'static str> = Vec::new();
         if matches!(self.layout, Layout::Every(_) | Layout::Even(_)) {
             unknowns.push(
                 "the blocks of a transcript's prompts are not known; the end of each request counts \
@@ -134,7 +135,9 @@ impl Design {
         if self.keep_alive.is_some() {
             unknowns.push("a client that was closed sends no pings; here it does until the limit");
         }
-        unknowns
+        let assumptions = self.management.iter().flat_map(Management::assumptions);
+        let assumptions = assumptions.map(Cow::Owned);
+        unknowns.into_iter().map(Cow::Borrowed).chain(assumptions).collect()
     }
 }
 

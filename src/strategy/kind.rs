@@ -104,11 +104,11 @@ impl Strategy {
 
     /// What no simulation of it can know, and what is assumed instead.
     #[must_use]
-    pub fn unknowns(&self) -> Vec<&'static str> {
+    pub fn unknowns(&self) -> Vec<Cow<'static, str>> {
         match &self.kind {
             StrategyKind::Elsewhere(provider) => {
                 let assumptions = provider.assumptions.iter().copied();
-                assumptions.chain([VOCABULARY_ASSUMPTION]).collect()
+                assumptions.chain([VOCABULARY_ASSUMPTION]).map(Cow::Borrowed).collect()
             }
             StrategyKind::Counterfactual(design) => design.unknowns(),
             StrategyKind::Recorded

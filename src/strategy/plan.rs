@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::run::Sent;
-use crate::management::AddedPrompt;
+use crate::management::{AddedPrompt, Reason};
 use crate::prompt::{Prompt, PromptTrace};
 use crate::units::Tokens;
 
@@ -14,6 +14,8 @@ pub enum Purpose {
     KeepAlive,
     /// To summarise the conversation.
     Compaction,
+    /// To write the conversation's memory.
+    SessionMemory,
 }
 
 /// What a prompt of a plan is.
@@ -61,10 +63,15 @@ impl<'a> Plan<'a> {
     }
 
     /// Adds what context management sends itself.
-    pub(super) fn add_compactions(&mut self, added: Vec<AddedPrompt>) {
-        let role = |after, output| Role::Added { after, purpose: Purpose::Compaction, output };
-        let added = added.into_iter();
-        self.add(added.map(|added| (added.prompt, role(added.after, added.output))).collect());
+    pub(super) fn add_managed(&mut self, added: Vec<AddedPrompt>) {
+        let added = added.into_iter().map(|AddedPrompt { after, reason, prompt, output }| {
+            let purpose = match reason {
+                Reason::Summary => Purpose::Compaction,
+                Reason::Memory => Purpose::SessionMemory,
+            };
+            (prompt, Role::Added { after, purpose, output })
+        });
+        self.add(added.collect());
     }
 
     /// What the prompt at a place is.

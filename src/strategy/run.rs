@@ -127,16 +127,16 @@ impl<'a> Prepared<'a> {
             plan.rewrite(redesign(history, steps, trace, design.prompt));
         }
         let mut managed = None;
-        let mut compactions = Vec::new();
+        let mut sent_by_management = Vec::new();
         if let Some(management) = design.management {
             let of_design = manage(material.history, &plan.trace, &management);
             managed = Some((management, of_design.effects));
-            compactions = of_design.added;
+            sent_by_management = of_design.added;
             plan.rewrite(of_design.trace);
         }
         share(&mut plan, design.sharing, material.history);
         let totals = plan.totals();
-        plan.add_compactions(compactions);
+        plan.add_managed(sent_by_management);
         layout::place(&mut plan, design.layout);
         if let Some(pings) = design.keep_alive {
             keep_alive::add_pings(&mut plan, pings);

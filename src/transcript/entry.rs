@@ -155,6 +155,8 @@ pub struct ResponseLine {
     pub tool_uses: SmallVec<[ToolUse; 1]>,
     /// Whether it holds thinking.
     pub has_thinking: bool,
+    /// Whether it holds text.
+    pub has_text: bool,
     /// `effort`.
     pub effort: Option<Symbol>,
     /// `message.diagnostics.cache_miss_reason`.

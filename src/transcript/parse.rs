@@ -279,6 +279,8 @@ impl<'a> LineParser<'a> {
             }),
             tool_uses,
             has_thinking: blocks.iter().any(is_thinking),
+            has_text: matches!(message.content, Content::Text(_))
+                || blocks.iter().any(|block| block.r#type.is("text")),
             effort: None,
             verdict: self.verdict(message.diagnostics.0.as_ref()),
             usage: read_usage(message.usage.0.as_ref()),
