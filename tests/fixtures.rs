@@ -46,6 +46,10 @@ fn every_fixture_gives_its_figures() {
             let given = serde_json::to_value(breaks).expect("JSON");
             compare_breaks(&name, &folder, &given, &mut failures);
         }
+        if let Some(strategies) = expected.get("compare") {
+            let given = serde_json::to_value(strategies).expect("JSON");
+            compare_strategies(&name, &folder, &expected, &given, &mut failures);
+        }
     }
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
@@ -91,13 +95,38 @@ fn report(folder: &Path, expected: &toml::Value) -> Value {
     report_of(folder, expected, &strategies)
 }
 
+/// The strategies of a file beside the session, each as `compare` has it.
+fn compare_strategies(
+    name: &str,
+    folder: &Path,
+    expected: &toml::Value,
+    given: &Value,
+    failures: &mut Vec<String>,
+) {
+    let file = folder.join(given["strategies"].as_str().expect("a file of strategies"));
+    let (folder, file) = (folder.to_str().expect("plain"), file.to_str().expect("plain"));
+    let mut arguments = vec!["compare", folder, "-q", "--format", "json", "--strategy", file];
+    arguments.extend(more_arguments(expected));
+    let comparison = json(&arguments);
+    let found = comparison["strategies"].as_array().expect("a list of strategies");
+    for (strategy, figures) in given["strategy"].as_object().expect("strategies") {
+        let found = found.iter().find(|found| found["strategy"] == strategy.as_str());
+        let place = format!("{name}: compare.{strategy}");
+        compare(&place, figures, found.unwrap_or(&Value::Null), failures);
+    }
+}
+
+/// What every command of a fixture is given besides.
+fn more_arguments(expected: &toml::Value) -> impl Iterator<Item = &str> {
+    let more = expected.get("arguments").and_then(toml::Value::as_array);
+    more.into_iter().flatten().filter_map(toml::Value::as_str)
+}
+
 fn report_of(folder: &Path, expected: &toml::Value, strategies: &[&str]) -> Value {
     let strategies = strategies.join(",");
     let mut arguments = vec!["analyze", folder.to_str().expect("a plain path"), "-q"];
     arguments.extend(["--format", "json", "--strategy", &strategies]);
-    if let Some(more) = expected.get("arguments").and_then(toml::Value::as_array) {
-        arguments.extend(more.iter().filter_map(toml::Value::as_str));
-    }
+    arguments.extend(more_arguments(expected));
     json(&arguments)
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::number::{counted, dollars, tokens};
 use crate::basis::Basis;
-use crate::ledger::{Ledger, StrategyColumn};
+use crate::ledger::{Ledger, ManagedColumn, StrategyColumn};
 use crate::units::{Picodollars, Tokens};
 
 /// What context management did to the whole input.
@@ -45,10 +45,17 @@ pub(super) struct ManagedObject<'a> {
 /// What it did under each strategy that has it.
 pub(super) fn managed<'l>(ledger: &'l Ledger<'_>) -> Vec<ManagedObject<'l>> {
     let object = |column: &'l StrategyColumn| {
-        let (management, effects) = column.simulated.as_ref()?.managed?;
-        let own = ledger.of_management(column);
-        Some(ManagedObject {
-            strategy: &column.strategy.name,
+        Some(ManagedObject::new(&column.strategy.name, &ledger.managed(column)?))
+    };
+    ledger.columns.iter().filter_map(object).collect()
+}
+
+impl<'a> ManagedObject<'a> {
+    /// What it did under a strategy.
+    pub(super) fn new(strategy: &'a str, managed: &ManagedColumn) -> Self {
+        let ManagedColumn { management, effects, own, inapplicable } = managed;
+        Self {
+            strategy,
             events: effects.events,
             cleared_results: effects.results,
             removed_tokens: effects.tokens,
@@ -57,18 +64,27 @@ pub(super) fn managed<'l>(ledger: &'l Ledger<'_>) -> Vec<ManagedObject<'l>> {
             own_cost_usd: own.cost(),
             retries: effects.retries,
             failures: effects.failures,
-            not_applicable: management.inapplicable(ledger.history),
+            not_applicable: *inapplicable,
             basis: Basis::Estimated.name(),
             assumptions: management.assumptions(),
             unknowns: management.unknowns(),
-        })
-    };
-    ledger.columns.iter().filter_map(object).collect()
-}
+        }
+    }
 
-impl ManagedObject<'_> {
     /// The same in sentences.
     pub(super) fn note(&self) -> String {
+        let mut note = self.effect();
+        if self.not_applicable.is_some() {
+            return note;
+        }
+        if !self.assumptions.is_empty() {
+            note += &format!(" Assumed: {}.", self.assumptions.join("; "));
+        }
+        note + &format!(" Not known: {}.", self.unknowns.join("; "))
+    }
+
+    /// What it did, in sentences.
+    pub(super) fn effect(&self) -> String {
         if let Some(reason) = self.not_applicable {
             return format!("`{}` is not applicable: {reason}.", self.strategy);
         }
@@ -95,9 +111,6 @@ impl ManagedObject<'_> {
             let failures = counted(self.failures, "failure", "failures");
             note += &format!(" Requests for a summary took {retries}, with {failures}.");
         }
-        if !self.assumptions.is_empty() {
-            note += &format!(" Assumed: {}.", self.assumptions.join("; "));
-        }
-        note + &format!(" Not known: {}.", self.unknowns.join("; "))
+        note
     }
 }
