@@ -23,7 +23,14 @@ fn designs() -> Vec<PromptDesign> {
             for scopes in [Scopes::AsSent, Scopes::Off, Scopes::On] {
                 for settings in [Settings::AsSent, Settings::Latched] {
                     for attribution in [Attribution::AsSent, Attribution::Stable] {
-                        let design = PromptDesign { tools, system, scopes, settings, attribution };
+                        let design = PromptDesign {
+                            tools,
+                            system,
+                            scopes,
+                            settings,
+                            attribution,
+                            deferral: None,
+                        };
                         designs.push(design);
                     }
                 }

@@ -4,9 +4,9 @@ use rustc_hash::FxHashMap;
 
 use super::contents::{ContentId, Contents};
 use crate::basis::Basis;
-use crate::capture::{BlockKind, TokenCounting, WireNodeId, WireTree};
+use crate::capture::{BlockKind, Part, TokenCounting, WireNodeId, WireTree};
 use crate::conversation::CapturedPrompts;
-use crate::prompt::{Node, NodeId, PromptTrace, node_behind};
+use crate::prompt::{Node, NodeId, PromptTrace, level, node_behind};
 use crate::units::Tokens;
 
 /// A block of a prompt: what it says, and the node of a request as sent that has its kind and size.
@@ -14,6 +14,10 @@ use crate::units::Tokens;
 pub(super) struct PromptBlock {
     pub(super) source: WireNodeId,
     pub(super) content: ContentId,
+    /// Where in the prompt it stands.
+    pub(super) part: Part,
+    /// Its size, where that is not the node's.
+    pub(super) size: Option<Tokens>,
 }
 
 /// The tree. Every block has the size that it has as sent, so that nothing is sized anew.
@@ -67,13 +71,18 @@ impl<'a> BlockTree<'a> {
         node.end.saturating_sub(before)
     }
 
+    /// The tokens of a block of a prompt.
+    pub(super) fn size_of(&self, block: &PromptBlock) -> Tokens {
+        block.size.unwrap_or_else(|| self.size(block.source))
+    }
+
     /// The nodes of a prompt of these blocks, as many as there are blocks. A prefix that is new is as large
     /// as its blocks are in this prompt.
     pub(super) fn path(&mut self, blocks: &[PromptBlock]) -> Vec<NodeId> {
         let mut path: Vec<NodeId> = Vec::with_capacity(blocks.len());
         let mut end = Tokens::ZERO;
         for block in blocks {
-            end += self.size(block.source);
+            end += self.size_of(block);
             path.push(self.behind(path.last().copied(), *block, end));
         }
         path
@@ -86,7 +95,9 @@ impl<'a> BlockTree<'a> {
         let wire = self.wire.node(block.source);
         let before =
             parent.map(|id| (id, &self.nodes[id.index()], self.kinds[id.index() - self.first]));
-        let node = Node { end, basis: self.basis, ..node_behind(before, wire) };
+        let level = level(block.part);
+        let basis = if block.size.is_some() { Basis::Estimated } else { self.basis };
+        let node = Node { end, basis, level, ..node_behind(before, wire) };
         let id = NodeId::at(self.nodes.len());
         self.nodes.push(node);
         self.kinds.push(wire.kind);

@@ -42,6 +42,11 @@ impl<'a> Contents<'a> {
         self.id((part, None, Cow::Owned(bytes.into_bytes())))
     }
 
+    /// That of a block of a part with these canonical bytes.
+    pub(super) fn of_block(&mut self, part: Part, bytes: &'a [u8]) -> ContentId {
+        self.id((part, None, Cow::Borrowed(bytes)))
+    }
+
     fn id(&mut self, content: Content<'a>) -> ContentId {
         let next = ContentId(self.ids.len());
         *self.ids.entry(content).or_insert(next)

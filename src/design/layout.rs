@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::attribution::Attributions;
 use super::blocks::PromptBlock;
 use super::contents::{ContentId, Contents};
+use super::deferral::{DeferredTools, Expansion};
 use super::latch::{Latches, latches, settings_text};
 use super::prompt_design::{Attribution, PromptDesign, Settings, SystemPrompt, Tools};
 use super::static_text::StaticTexts;
@@ -20,13 +21,15 @@ use crate::prompt::Step;
 pub(super) struct Layout {
     /// Its blocks as sent.
     pub(super) sent: Vec<WireNodeId>,
-    /// Its blocks, as many.
+    /// Its blocks.
     pub(super) blocks: Vec<PromptBlock>,
     /// Where the blocks of the system prompt stand among them.
     pub(super) system: Range<usize>,
     /// Where its markers stand among the blocks as sent and among those of the design, in the order of
     /// the request's markers.
     pub(super) markers: Vec<(usize, usize)>,
+    /// Where definitions of deferred tools stand in the conversation.
+    pub(super) expansions: Vec<Expansion>,
 }
 
 /// Lays prompts out by a design, with what has to be known of other requests for that.
@@ -39,6 +42,8 @@ pub(super) struct Layouts<'a> {
     static_texts: StaticTexts,
     /// Of each captured request; of none where nothing is latched.
     latches: Vec<Latches<'a>>,
+    /// Where tools are deferred.
+    deferred: Option<DeferredTools>,
 }
 
 impl<'a> Layouts<'a> {
@@ -57,6 +62,7 @@ impl<'a> Layouts<'a> {
             attributions: Attributions::default(),
             static_texts: StaticTexts::default(),
             latches: Vec::new(),
+            deferred: design.deferral.map(|deferral| DeferredTools::of(tree, deferral)),
         };
         if design.tools == Tools::Sorted {
             layouts.ranks = tool_ranks(tree);
@@ -110,7 +116,11 @@ impl<'a> Layouts<'a> {
             }
         }
         let markers = sent_places.into_iter().zip(places).collect();
-        Layout { sent, blocks, system, markers }
+        let mut layout = Layout { sent, blocks, system, markers, expansions: Vec::new() };
+        if let Some(deferred) = &self.deferred {
+            deferred.defer(tree, &mut self.contents, &mut layout);
+        }
+        layout
     }
 
     fn index(&self, number: usize) -> RequestIndex {
@@ -128,7 +138,7 @@ impl<'a> Layouts<'a> {
         });
         let content = latched
             .map_or(content, |settings| self.contents.of_settings(tree.node(id).part, settings));
-        PromptBlock { source, content }
+        PromptBlock { source, content, part: tree.node(source).part, size: None }
     }
 
     fn find_static_texts(&mut self) {

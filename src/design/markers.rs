@@ -2,7 +2,6 @@
 
 use super::blocks::BlockTree;
 use super::layout::Layout;
-use crate::capture::WireNodeId;
 use crate::prompt::{Marker, NodeId};
 use crate::units::Tokens;
 
@@ -14,16 +13,16 @@ pub(super) struct Ends {
 
 impl Ends {
     pub(super) fn new(tree: &BlockTree<'_>, layout: &Layout) -> Self {
-        let ends = |sources: &mut dyn Iterator<Item = WireNodeId>| {
-            let add = |end: &mut Tokens, source| {
-                *end += tree.size(source);
+        let ends = |sizes: &mut dyn Iterator<Item = Tokens>| {
+            let add = |end: &mut Tokens, size| {
+                *end += size;
                 Some(*end)
             };
-            sources.scan(Tokens::ZERO, add).collect()
+            sizes.scan(Tokens::ZERO, add).collect()
         };
         Self {
-            sent: ends(&mut layout.sent.iter().copied()),
-            designed: ends(&mut layout.blocks.iter().map(|block| block.source)),
+            sent: ends(&mut layout.sent.iter().map(|id| tree.size(*id))),
+            designed: ends(&mut layout.blocks.iter().map(|block| tree.size_of(block))),
         }
     }
 
@@ -35,8 +34,7 @@ impl Ends {
 
     /// The size of the whole prompt, of which is known how large it was as sent.
     pub(super) fn total(&self, known: Tokens) -> Tokens {
-        let last = self.sent.len() - 1;
-        self.moved(known, last, last)
+        self.moved(known, self.sent.len() - 1, self.designed.len() - 1)
     }
 
     /// Where a block of the design ends.

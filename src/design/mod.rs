@@ -8,6 +8,7 @@
 mod attribution;
 mod blocks;
 mod contents;
+mod deferral;
 mod kept_break;
 mod latch;
 mod layout;
@@ -17,5 +18,7 @@ mod redesign;
 mod scopes;
 mod static_text;
 
-pub use prompt_design::{Attribution, PromptDesign, Scopes, Settings, SystemPrompt, Tools};
-pub use redesign::redesign;
+pub use prompt_design::{
+    Attribution, Deferral, Deferred, PromptDesign, Scopes, Settings, SystemPrompt, Tools,
+};
+pub use redesign::{Redesigned, ToolSearch, redesign};

@@ -215,7 +215,8 @@ impl<'a> Ledger<'a> {
         let mut own = Totals::default();
         for index in (0..self.history.requests.len()).map(RequestIndex) {
             let is_of_management = |row: &Row<'_>| {
-                row.added.is_some_and(|(purpose, _)| purpose != Purpose::KeepAlive)
+                let of_management = [Purpose::Compaction, Purpose::SessionMemory];
+                row.added.is_some_and(|(purpose, _)| of_management.contains(&purpose))
             };
             for row in self.added_rows(column, index).filter(is_of_management) {
                 own.add(&row);

@@ -90,9 +90,8 @@ pub(super) fn clearing(
         Management::ToolResultClearing { trigger, keep, clear_at_least } => {
             let last = conversation.results.filter(|_| conversation.total > *trigger);
             let all = results.tokens(last);
-            let until = results.newest(last, |stretch| {
-                all.saturating_sub(stretch.tokens) >= *keep
-            })?;
+            let until =
+                results.newest(last, |stretch| all.saturating_sub(stretch.tokens) >= *keep)?;
             let saved = new_savings(results, until, conversation.cleared);
             let is_enough = saved > Tokens::ZERO && saved >= *clear_at_least;
             is_enough.then_some(Clearing { until, is_deletion: false })

@@ -304,9 +304,7 @@ impl<'a> Manager<'a> {
     fn replace(&mut self, budget: ResultBudget, now: &mut Conversation, contents: &[Content]) {
         let results = contents.iter().filter(|content| is_result(content));
         let results: Vec<Incoming<'_>> = results
-            .map(|content| {
-                Incoming { content, is_replaceable: !self.contents.is_read(content) }
-            })
+            .map(|content| Incoming { content, is_replaceable: !self.contents.is_read(content) })
             .collect();
         let replaced = budget.replace(&results);
         let saved = replaced.tokens.min(now.total.saturating_sub(now.front));
@@ -366,10 +364,9 @@ impl<'a> Manager<'a> {
                 let oldest = Oldest { request: index, has_answer: false };
                 Some((summarised(compaction, now, &self.pieces), oldest))
             }
-            Management::SessionMemory(memory) => now
-                .memory
-                .is_written
-                .then(|| remembered(memory, now, &self.rounds, self.history)),
+            Management::SessionMemory(memory) => {
+                now.memory.is_written.then(|| remembered(memory, now, &self.rounds, self.history))
+            }
             Management::Microcompaction(_)
             | Management::ToolResultClearing { .. }
             | Management::ResultBudget(_) => None,

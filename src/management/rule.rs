@@ -56,9 +56,9 @@ impl Management {
         match self {
             Self::Compaction(compaction) => Some(compaction.trigger),
             Self::SessionMemory(memory) => Some(memory.trigger),
-            Self::Microcompaction(_)
-            | Self::ToolResultClearing { .. }
-            | Self::ResultBudget(_) => None,
+            Self::Microcompaction(_) | Self::ToolResultClearing { .. } | Self::ResultBudget(_) => {
+                None
+            }
         }
     }
 

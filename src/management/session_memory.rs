@@ -94,8 +94,7 @@ pub(super) fn remembered(
     let mut oldest = None;
     'rounds: for (request, round) in rounds.back_from_last(conversation.oldest, history) {
         for (part, has_answer) in round.parts() {
-            let is_enough =
-                kept.tokens >= memory.minimum && kept.texts >= memory.minimum_messages;
+            let is_enough = kept.tokens >= memory.minimum && kept.texts >= memory.minimum_messages;
             let is_too_much = kept.tokens + part.tokens > memory.maximum;
             if oldest.is_some() && (is_enough || is_too_much) {
                 break 'rounds;

@@ -96,6 +96,9 @@ mod tests {
         assert_eq!(of(WindowEnd { percent: Some(95), ..usual }), Tokens(167_000));
         assert_eq!(of(WindowEnd { window: Tokens(20_000), ..usual }), Tokens::ZERO);
         let words = Trigger::Below(usual).to_string();
-        assert_eq!(words, "167,000 tokens (a window of 200,000 less 20,000 for the answer and 13,000)");
+        assert_eq!(
+            words,
+            "167,000 tokens (a window of 200,000 less 20,000 for the answer and 13,000)"
+        );
     }
 }

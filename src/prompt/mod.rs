@@ -17,7 +17,7 @@ mod trace;
 mod version;
 
 pub use build::{SharedPrefix, build};
-pub(crate) use captured::node_behind;
+pub(crate) use captured::{level, node_behind};
 pub use minimum::minimum_prefix;
 pub(crate) use paths::Paths;
 pub use recorded_break::{is_break, recorded_shortfall};

@@ -8,7 +8,9 @@ use enumset::{EnumSet, enum_set};
 use super::design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 use super::kind::{Strategy, StrategyKind};
 use super::search::Search;
-use crate::design::{Attribution, PromptDesign, Scopes, Settings, SystemPrompt, Tools};
+use crate::design::{
+    Attribution, Deferral, Deferred, PromptDesign, Scopes, Settings, SystemPrompt, Tools,
+};
 use crate::management::{
     ByService, ByTime, Compaction, Management, Microcompaction, ResultBudget, SessionMemory,
 };
@@ -200,6 +202,14 @@ fn prompts() -> Vec<Strategy> {
             "stable-attribution",
             "captured prompts whose attribution line never changes in a session",
             with(PromptDesign { attribution: Attribution::Stable, ..as_sent }),
+        ),
+        design(
+            "deferred-tools",
+            "captured prompts without the tools of MCP servers until they are searched for",
+            with(PromptDesign {
+                deferral: Some(Deferral { tools: Deferred::Mcp, search: Deferral::SEARCH }),
+                ..as_sent
+            }),
         ),
     ]
 }

@@ -5,10 +5,11 @@ use std::fmt;
 
 use enumset::{EnumSet, EnumSetType};
 
+use super::plan::SEARCH_OUTPUT;
 use crate::design::PromptDesign;
 use crate::management::Management;
 use crate::ttl::{TierTtl, TtlPlan};
-use crate::wording::duration;
+use crate::wording::{duration, grouped};
 
 /// A design of an agent's requests. What it does not set is as recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -135,8 +136,21 @@ impl Design {
         if self.keep_alive.is_some() {
             unknowns.push("a client that was closed sends no pings; here it does until the limit");
         }
-        let assumptions = self.management.iter().flat_map(Management::assumptions);
-        let assumptions = assumptions.map(Cow::Owned);
+        let mut assumptions: Vec<String> =
+            self.management.iter().flat_map(Management::assumptions).collect();
+        if let Some(deferral) = self.prompt.deferral {
+            unknowns.push(
+                "each search for deferred tools is a request more, which finds what is called next; \
+                 the words of the search have no size",
+            );
+            assumptions.push(format!(
+                "the search tool and the names of deferred tools have {} tokens, and a search answers \
+                 with {}",
+                grouped(deferral.search.0),
+                grouped(SEARCH_OUTPUT.0),
+            ));
+        }
+        let assumptions = assumptions.into_iter().map(Cow::Owned);
         unknowns.into_iter().map(Cow::Borrowed).chain(assumptions).collect()
     }
 }

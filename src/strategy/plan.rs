@@ -3,9 +3,13 @@
 use std::borrow::Cow;
 
 use super::run::Sent;
+use crate::design::ToolSearch;
 use crate::management::{AddedPrompt, Reason};
 use crate::prompt::{Prompt, PromptTrace};
 use crate::units::Tokens;
+
+/// What the answer with a search for tools is taken to have.
+pub(super) const SEARCH_OUTPUT: Tokens = Tokens(100);
 
 /// Why a design sends a request that was not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,6 +20,8 @@ pub enum Purpose {
     Compaction,
     /// To write the conversation's memory.
     SessionMemory,
+    /// To search for deferred tools.
+    ToolSearch,
 }
 
 /// What a prompt of a plan is.
@@ -70,6 +76,15 @@ impl<'a> Plan<'a> {
                 Reason::Memory => Purpose::SessionMemory,
             };
             (prompt, Role::Added { after, purpose, output })
+        });
+        self.add(added.collect());
+    }
+
+    /// Adds what a prompt design sends besides.
+    pub(super) fn add_searches(&mut self, searches: Vec<ToolSearch>) {
+        let added = searches.into_iter().map(|ToolSearch { after, prompt }| {
+            let purpose = Purpose::ToolSearch;
+            (prompt, Role::Added { after, purpose, output: SEARCH_OUTPUT })
         });
         self.add(added.collect());
     }

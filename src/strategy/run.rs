@@ -122,9 +122,12 @@ pub(super) struct Prepared<'a> {
 impl<'a> Prepared<'a> {
     pub(super) fn new(design: &Design, material: Material<'a>) -> Self {
         let mut plan = Plan::recorded(material.trace);
+        let mut searches = Vec::new();
         if design.prompt != PromptDesign::default() {
             let Material { history, steps, trace, .. } = material;
-            plan.rewrite(redesign(history, steps, trace, design.prompt));
+            let redesigned = redesign(history, steps, trace, design.prompt);
+            searches = redesigned.searches;
+            plan.rewrite(redesigned.trace);
         }
         let mut managed = None;
         let mut sent_by_management = Vec::new();
@@ -136,6 +139,7 @@ impl<'a> Prepared<'a> {
         }
         share(&mut plan, design.sharing, material.history);
         let totals = plan.totals();
+        plan.add_searches(searches);
         plan.add_managed(sent_by_management);
         layout::place(&mut plan, design.layout);
         if let Some(pings) = design.keep_alive {

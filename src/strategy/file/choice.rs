@@ -4,7 +4,7 @@ use toml::de::DeValue;
 
 use super::draft::StartsDraft;
 use super::value::{Unreadable, Value, word};
-use crate::design::{Attribution, Scopes, Settings, SystemPrompt, Tools};
+use crate::design::{Attribution, Deferred, Scopes, Settings, SystemPrompt, Tools};
 use crate::strategy::design::Starts;
 
 /// The choice that a word stands for.
@@ -45,6 +45,17 @@ impl Value for Scopes {
 
     fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
         one_of(value, &[("as-sent", Self::AsSent), ("off", Self::Off), ("on", Self::On)])
+    }
+}
+
+/// `None` is as sent.
+impl Value for Option<Deferred> {
+    const EXPECTED: &'static str = "\"as-sent\", \"mcp\" or \"all\"";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
+        let choices =
+            [("as-sent", None), ("mcp", Some(Deferred::Mcp)), ("all", Some(Deferred::All))];
+        one_of(value, &choices)
     }
 }
 

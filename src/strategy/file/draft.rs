@@ -3,9 +3,12 @@
 use super::error::{Contradiction, MOST_PINGS};
 use super::management::ManagementDraft;
 use super::parameter::Taken;
-use crate::design::{Attribution, PromptDesign, Scopes, Settings, SystemPrompt, Tools};
+use crate::design::{
+    Attribution, Deferral, Deferred, PromptDesign, Scopes, Settings, SystemPrompt, Tools,
+};
 use crate::strategy::design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 use crate::ttl::{TierTtl, Ttl, TtlPlan};
+use crate::units::Tokens;
 
 /// What the keys of a strategy say.
 #[derive(Default)]
@@ -25,6 +28,8 @@ pub(super) struct Draft {
     pub(super) scopes: Option<Scopes>,
     pub(super) settings: Option<Settings>,
     pub(super) attribution: Option<Attribution>,
+    pub(super) deferred: Option<Option<Deferred>>,
+    pub(super) tool_search: Option<Tokens>,
     pub(super) context: ManagementDraft,
 }
 
@@ -67,6 +72,9 @@ impl Draft {
         if layout == Layout::Nowhere && ttl.is_some() {
             return Err(Contradiction::NothingCached("ttl"));
         }
+        if self.tool_search.is_some() && self.deferred.flatten().is_none() {
+            return Err(Contradiction::NothingDeferred("prompt.tool_search"));
+        }
         if let Some(pings) = keep_alive {
             check_pings(pings, layout, ttl)?;
         }
@@ -99,6 +107,10 @@ impl Draft {
             scopes: self.scopes.unwrap_or_default(),
             settings: self.settings.unwrap_or_default(),
             attribution: self.attribution.unwrap_or_default(),
+            deferral: self.deferred.flatten().map(|tools| Deferral {
+                tools,
+                search: self.tool_search.unwrap_or(Deferral::SEARCH),
+            }),
         }
     }
 

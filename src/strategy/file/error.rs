@@ -124,6 +124,9 @@ pub enum Contradiction {
     /// What a threshold follows from, where one is given.
     #[error("`{0}` has nothing to act on, since `threshold` is given")]
     ThresholdGiven(&'static str),
+    /// What stands for deferred tools, where none is.
+    #[error("`{0}` needs `prompt.deferred_tools`")]
+    NothingDeferred(&'static str),
     /// A key about pings without the one that says how often.
     #[error("`{0}` needs `keepalive.every`")]
     NoInterval(&'static str),
@@ -159,6 +162,7 @@ impl Contradiction {
             Self::SetTwice(key)
             | Self::NothingCached(key)
             | Self::ThresholdGiven(key)
+            | Self::NothingDeferred(key)
             | Self::NoInterval(key) => key,
             Self::TtlOpen | Self::TtlOrder => "ttl",
             Self::SeveralManagements => "context",
