@@ -85,12 +85,13 @@ impl DeferredTools {
             ..*any
         };
         let mut blocks: Vec<PromptBlock> = Vec::with_capacity(layout.blocks.len() + 1);
-        let mut moved: Vec<Option<usize>> = Vec::with_capacity(layout.blocks.len());
-        let mut search_place = None;
+        // Where each block stands; of a definition that is taken out, the one behind it.
+        let mut places: Vec<usize> = Vec::with_capacity(layout.blocks.len());
+        let mut has_search = false;
         for (place, block) in layout.blocks.iter().enumerate() {
             let part = part(block);
-            if search_place.is_none() && !matches!(part, Part::Model | Part::Tool) {
-                search_place = Some(blocks.len());
+            if !has_search && !matches!(part, Part::Model | Part::Tool) {
+                has_search = true;
                 blocks.push(search);
             }
             if part == Part::MessageStart {
@@ -102,20 +103,16 @@ impl DeferredTools {
                     layout.expansions.push(Expansion { place: blocks.len() - 1, tools });
                 }
             }
-            if part == Part::Tool && self.of_nodes.contains_key(&block.source) {
-                moved.push(None);
-            } else {
-                moved.push(Some(blocks.len()));
+            places.push(blocks.len());
+            if part != Part::Tool || !self.of_nodes.contains_key(&block.source) {
                 blocks.push(*block);
             }
         }
-        // A marker on a deferred definition stands at the end of the tools.
-        let place = |before: usize| moved[before].or(search_place).unwrap_or(before);
         for (_, designed) in &mut layout.markers {
-            *designed = place(*designed);
+            *designed = places[*designed];
         }
         if let Some(last) = layout.system.clone().last() {
-            layout.system = place(layout.system.start)..place(last) + 1;
+            layout.system = places[layout.system.start]..places[last] + 1;
         }
         layout.blocks = blocks;
     }

@@ -72,9 +72,10 @@ impl MemoryUpdates {
     /// written now.
     pub(super) fn is_due(&self, state: &mut MemoryState, size: Tokens) -> bool {
         let has_grown = size.saturating_sub(state.size) >= self.growth;
-        let is_due = match state.is_written {
-            false => size >= self.first,
-            true => has_grown && state.calls >= self.calls,
+        let is_due = if state.is_written {
+            has_grown && state.calls >= self.calls
+        } else {
+            size >= self.first
         };
         if is_due {
             *state = MemoryState { is_written: true, size, calls: 0 };

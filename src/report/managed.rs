@@ -73,14 +73,15 @@ impl<'a> ManagedObject<'a> {
 
     /// The same in sentences.
     pub(super) fn note(&self) -> String {
-        let mut note = self.effect();
         if self.not_applicable.is_some() {
-            return note;
+            return self.effect();
         }
+        let mut sentences = vec![self.effect()];
         if !self.assumptions.is_empty() {
-            note += &format!(" Assumed: {}.", self.assumptions.join("; "));
+            sentences.push(format!("Assumed: {}.", self.assumptions.join("; ")));
         }
-        note + &format!(" Not known: {}.", self.unknowns.join("; "))
+        sentences.push(format!("Not known: {}.", self.unknowns.join("; ")));
+        sentences.join(" ")
     }
 
     /// What it did, in sentences.
@@ -88,29 +89,34 @@ impl<'a> ManagedObject<'a> {
         if let Some(reason) = self.not_applicable {
             return format!("`{}` is not applicable: {reason}.", self.strategy);
         }
+        let mut sentences = vec![self.removed()];
+        if self.own_requests > 0 {
+            let requests = counted(self.own_requests, "request", "requests");
+            let cost = dollars(self.own_cost_usd);
+            sentences.push(format!("It sent {requests} of its own for {cost} (estimated)."));
+        }
+        if self.retries > 0 || self.failures > 0 {
+            let retries = counted(self.retries, "retry", "retries");
+            let failures = counted(self.failures, "failure", "failures");
+            sentences.push(format!("Requests for a summary took {retries}, with {failures}."));
+        }
+        sentences.join(" ")
+    }
+
+    fn removed(&self) -> String {
+        if self.events == 0 {
+            return format!("`{}` took nothing out of prompts.", self.strategy);
+        }
         let results = if self.cleared_results > 0 {
             format!("{}, ", counted(self.cleared_results, "tool result", "tool results"))
         } else {
             String::new()
         };
-        let mut note = format!(
+        format!(
             "`{}` took {results}{} tokens out of prompts in {} (estimated, all sessions together).",
             self.strategy,
             tokens(self.removed_tokens),
             counted(self.events, "step", "steps"),
-        );
-        if self.own_requests > 0 {
-            let requests = counted(self.own_requests, "request", "requests");
-            note += &format!(
-                " It sent {requests} of its own for {} (estimated).",
-                dollars(self.own_cost_usd)
-            );
-        }
-        if self.retries > 0 {
-            let retries = counted(self.retries, "retry", "retries");
-            let failures = counted(self.failures, "failure", "failures");
-            note += &format!(" Requests for a summary took {retries}, with {failures}.");
-        }
-        note
+        )
     }
 }

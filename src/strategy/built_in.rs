@@ -215,7 +215,7 @@ fn prompts() -> Vec<Strategy> {
 }
 
 fn managements() -> Vec<Strategy> {
-    let with = |management| Design { management: Some(management), ..Design::default() };
+    let with = |management| Design { management: Some(Box::new(management)), ..Design::default() };
     vec![
         design(
             "microcompact-60m",

@@ -25,7 +25,7 @@ pub struct Design {
     /// What its prompts are made of, where they were captured.
     pub prompt: PromptDesign,
     /// How it keeps prompts small.
-    pub management: Option<Management>,
+    pub management: Option<Box<Management>>,
 }
 
 /// What requests share with each other.
@@ -137,7 +137,7 @@ impl Design {
             unknowns.push("a client that was closed sends no pings; here it does until the limit");
         }
         let mut assumptions: Vec<String> =
-            self.management.iter().flat_map(Management::assumptions).collect();
+            self.management.iter().flat_map(|management| management.assumptions()).collect();
         if let Some(deferral) = self.prompt.deferral {
             unknowns.push(
                 "each search for deferred tools is a request more, which finds what is called next; \

@@ -131,9 +131,9 @@ impl<'a> Prepared<'a> {
         }
         let mut managed = None;
         let mut sent_by_management = Vec::new();
-        if let Some(management) = design.management {
-            let of_design = manage(material.history, &plan.trace, &management);
-            managed = Some((management, of_design.effects));
+        if let Some(management) = &design.management {
+            let of_design = manage(material.history, &plan.trace, management);
+            managed = Some((**management, of_design.effects));
             sent_by_management = of_design.added;
             plan.rewrite(of_design.trace);
         }

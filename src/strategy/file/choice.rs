@@ -2,7 +2,7 @@
 
 use toml::de::DeValue;
 
-use super::draft::StartsDraft;
+use super::draft::{DeferredDraft, StartsDraft};
 use super::value::{Unreadable, Value, word};
 use crate::design::{Attribution, Deferred, Scopes, Settings, SystemPrompt, Tools};
 use crate::strategy::design::Starts;
@@ -48,14 +48,12 @@ impl Value for Scopes {
     }
 }
 
-/// `None` is as sent.
-impl Value for Option<Deferred> {
+impl Value for DeferredDraft {
     const EXPECTED: &'static str = "\"as-sent\", \"mcp\" or \"all\"";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
-        let choices =
-            [("as-sent", None), ("mcp", Some(Deferred::Mcp)), ("all", Some(Deferred::All))];
-        one_of(value, &choices)
+        let (mcp, all) = (Self::These(Deferred::Mcp), Self::These(Deferred::All));
+        one_of(value, &[("as-sent", Self::AsSent), ("mcp", mcp), ("all", all)])
     }
 }
 

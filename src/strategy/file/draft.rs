@@ -28,7 +28,7 @@ pub(super) struct Draft {
     pub(super) scopes: Option<Scopes>,
     pub(super) settings: Option<Settings>,
     pub(super) attribution: Option<Attribution>,
-    pub(super) deferred: Option<Option<Deferred>>,
+    pub(super) deferred: Option<DeferredDraft>,
     pub(super) tool_search: Option<Tokens>,
     pub(super) context: ManagementDraft,
 }
@@ -38,6 +38,13 @@ pub(super) struct Draft {
 pub(super) enum StartsDraft {
     AsRecorded,
     As(Starts),
+}
+
+/// Which tools are deferred, where something was said.
+#[derive(Clone, Copy)]
+pub(super) enum DeferredDraft {
+    AsSent,
+    These(Deferred),
 }
 
 /// The TTLs of a kind of conversation, as far as they were said.
@@ -72,7 +79,7 @@ impl Draft {
         if layout == Layout::Nowhere && ttl.is_some() {
             return Err(Contradiction::NothingCached("ttl"));
         }
-        if self.tool_search.is_some() && self.deferred.flatten().is_none() {
+        if self.tool_search.is_some() && self.deferred_tools().is_none() {
             return Err(Contradiction::NothingDeferred("prompt.tool_search"));
         }
         if let Some(pings) = keep_alive {
@@ -84,7 +91,7 @@ impl Draft {
             keep_alive,
             sharing: self.sharing(),
             prompt: self.prompt(),
-            management: self.context.finish()?,
+            management: self.context.finish()?.map(Box::new),
         })
     }
 
@@ -107,10 +114,17 @@ impl Draft {
             scopes: self.scopes.unwrap_or_default(),
             settings: self.settings.unwrap_or_default(),
             attribution: self.attribution.unwrap_or_default(),
-            deferral: self.deferred.flatten().map(|tools| Deferral {
+            deferral: self.deferred_tools().map(|tools| Deferral {
                 tools,
                 search: self.tool_search.unwrap_or(Deferral::SEARCH),
             }),
+        }
+    }
+
+    fn deferred_tools(&self) -> Option<Deferred> {
+        match self.deferred {
+            None | Some(DeferredDraft::AsSent) => None,
+            Some(DeferredDraft::These(tools)) => Some(tools),
         }
     }
 

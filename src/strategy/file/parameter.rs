@@ -8,10 +8,10 @@ use enumset::EnumSet;
 use toml::de::DeValue;
 
 use super::context_parameter::context_parameters;
-use super::draft::{Draft, StartsDraft, put};
+use super::draft::{DeferredDraft, Draft, StartsDraft, put};
 use super::error::Contradiction;
 use super::value::{Distance, Duration, MarkerCount, Size, Unreadable, Value};
-use crate::design::{Attribution, Deferred, Scopes, Settings, SystemPrompt, Tools};
+use crate::design::{Attribution, Scopes, Settings, SystemPrompt, Tools};
 use crate::strategy::design::{Anchor, Layout};
 use crate::ttl::{TierTtl, Ttl};
 
@@ -82,7 +82,7 @@ pub(super) static PARAMETERS: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
         parameter("prompt.attribution", |draft, attribution: Attribution| {
             put(&mut draft.attribution, attribution)
         }),
-        parameter("prompt.deferred_tools", |draft, tools: Option<Deferred>| {
+        parameter("prompt.deferred_tools", |draft, tools: DeferredDraft| {
             put(&mut draft.deferred, tools)
         }),
         parameter("prompt.tool_search", |draft, size: Size| put(&mut draft.tool_search, size.0)),
