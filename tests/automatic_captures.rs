@@ -157,7 +157,7 @@ fn read_lines(lines: &[String], options: ReadOptions) -> History {
 fn trace(history: &History, design: PromptDesign) -> PromptTrace {
     let steps = steps(history);
     let trace = build(history, &steps, SharedPrefix::Auto);
-    redesign(history, &steps, &trace, design)
+    redesign(history, &steps, &trace, design).trace
 }
 
 fn reads(trace: &PromptTrace, cache: AutomaticCache) -> Vec<u64> {
@@ -271,6 +271,7 @@ const STABLE_FIRST: PromptDesign = PromptDesign {
     settings: Settings::AsSent,
     attribution: Attribution::AsSent,
     reminders: Reminders::Last,
+    deferral: None,
 };
 
 proptest! {

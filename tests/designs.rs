@@ -30,6 +30,7 @@ const AS_SENT: PromptDesign = PromptDesign {
     settings: Settings::AsSent,
     attribution: Attribution::AsSent,
     reminders: Reminders::AsSent,
+    deferral: None,
 };
 const SORTED: PromptDesign = PromptDesign { tools: Tools::Sorted, ..AS_SENT };
 const STATIC_FIRST: PromptDesign = PromptDesign { system: SystemPrompt::StaticFirst, ..AS_SENT };
@@ -61,7 +62,7 @@ fn read_with(lines: &[String], options: ReadOptions) -> History {
 pub(crate) fn traces(history: &History, design: PromptDesign) -> [PromptTrace; 2] {
     let steps = steps(history);
     let as_sent = build(history, &steps, SharedPrefix::Auto);
-    let designed = redesign(history, &steps, &as_sent, design);
+    let designed = redesign(history, &steps, &as_sent, design).trace;
     [as_sent, designed]
 }
 

@@ -42,12 +42,13 @@ fn every_fixture_gives_its_figures() {
         if skipped != reported.len() {
             failures.push(format!("{name}: skipped is {reported:?}"));
         }
-        if let Some(compared) = expected.get("compare") {
-            compare_strategies(&name, &folder, &expected, compared, &mut failures);
-        }
         if let Some(breaks) = expected.get("breaks") {
             let given = serde_json::to_value(breaks).expect("JSON");
             compare_breaks(&name, &folder, &given, &mut failures);
+        }
+        if let Some(strategies) = expected.get("compare") {
+            let given = serde_json::to_value(strategies).expect("JSON");
+            compare_strategies(&name, &folder, &expected, &given, &mut failures);
         }
     }
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
@@ -94,6 +95,12 @@ fn report(folder: &Path, expected: &toml::Value) -> Value {
     report_of(folder, expected, &strategies)
 }
 
+/// What every command of a fixture is given besides.
+fn more_arguments(expected: &toml::Value) -> impl Iterator<Item = &str> {
+    let more = expected.get("arguments").and_then(toml::Value::as_array);
+    more.into_iter().flatten().filter_map(toml::Value::as_str)
+}
+
 fn report_of(folder: &Path, expected: &toml::Value, strategies: &[&str]) -> Value {
     let strategies = strategies.join(",");
     let mut arguments = vec!["analyze", folder.to_str().expect("a plain path"), "-q"];
@@ -102,36 +109,35 @@ fn report_of(folder: &Path, expected: &toml::Value, strategies: &[&str]) -> Valu
     json(&arguments)
 }
 
-fn more_arguments(expected: &toml::Value) -> impl Iterator<Item = &str> {
-    let more = expected.get("arguments").and_then(toml::Value::as_array);
-    more.into_iter().flatten().filter_map(toml::Value::as_str)
-}
-
-/// The figures of strategies and providers side by side.
+/// Strategies and providers, each as `compare` has it; strategies of a file stand beside the session.
 fn compare_strategies(
     name: &str,
     folder: &Path,
     expected: &toml::Value,
-    compared: &toml::Value,
+    given: &Value,
     failures: &mut Vec<String>,
 ) {
+    let path = |name: &str| folder.join(name).to_str().expect("a plain path").to_owned();
     let list = |key: &str| -> String {
-        let names = compared[key].as_array().expect("a list").iter();
-        names.map(|name| name.as_str().expect("a name")).collect::<Vec<_>>().join(",")
+        let names = given[key].as_array().into_iter().flatten();
+        let names = names.map(|name| name.as_str().expect("a name"));
+        let names =
+            names.map(|name| if name.ends_with(".toml") { path(name) } else { name.into() });
+        names.collect::<Vec<String>>().join(",")
     };
     let (strategies, providers) = (list("strategies"), list("providers"));
     let mut arguments = vec!["compare", folder.to_str().expect("a plain path"), "-q"];
-    arguments.extend(["--format", "json", "--strategy", &strategies, "--provider", &providers]);
+    arguments.extend(["--format", "json", "--strategy", &strategies]);
+    if !providers.is_empty() {
+        arguments.extend(["--provider", &providers]);
+    }
     arguments.extend(more_arguments(expected));
-    let found = json(&arguments);
-    let found = found["strategies"].as_array().expect("strategies");
-    let given = serde_json::to_value(&compared["totals"]).expect("JSON");
-    for (strategy, totals) in given.as_object().expect("totals") {
-        let place = format!("{name}: compare {strategy}");
-        match found.iter().find(|found| found["strategy"] == **strategy) {
-            Some(found) => compare(&place, totals, &found["totals"], failures),
-            None => failures.push(format!("{place}: not there")),
-        }
+    let comparison = json(&arguments);
+    let found = comparison["strategies"].as_array().expect("a list of strategies");
+    for (strategy, figures) in given["strategy"].as_object().expect("strategies") {
+        let found = found.iter().find(|found| found["strategy"] == strategy.as_str());
+        let place = format!("{name}: compare.{strategy}");
+        compare(&place, figures, found.unwrap_or(&Value::Null), failures);
     }
 }
 

@@ -1,7 +1,11 @@
 //! Strategy files: what they make, what they are refused for and where, and their JSON schema.
 
+use cachesim::management::{
+    Attempt, ByService, ByTime, Compaction, Management, Microcompaction, Trigger,
+};
 use cachesim::strategy::{Anchor, Design, KeepAlive, Layout, StrategyKind, parse_strategies};
 use cachesim::ttl::{TierTtl, Ttl, TtlPlan};
+use cachesim::units::Tokens;
 use proptest::prelude::*;
 
 const EXAMPLES: &str = include_str!("../strategies/examples.toml");
@@ -187,6 +191,26 @@ fn what_cannot_be_used_is_named_with_its_place() {
             "markers.at = [\"last\", \"last\"]",
             "4:14: `markers.at` is a list of different ones of \"system\", \"half\", \"previous\" and \"last\", not a list",
         ),
+        (
+            "context.compact.reserv = 1",
+            "4:17: `context.compact.reserv` is no key; did you mean `context.compact.reserve`?",
+        ),
+        (
+            "context.compcat.summary = 1",
+            "4:9: `context.compcat` is no key; did you mean `context.compact`?",
+        ),
+        (
+            "context.compact.percent = 101",
+            "4:27: `context.compact.percent` is a percentage from 1 to 100, not 101",
+        ),
+        (
+            "context.compact.files.count = -1",
+            "4:31: `context.compact.files.count` is a number from 0 to 1000000, not -1",
+        ),
+        (
+            "prompt.deferred_tools = \"some\"",
+            "4:25: `prompt.deferred_tools` is \"as-sent\", \"mcp\" or \"all\", not \"some\"",
+        ),
         ("ttl = []", "4:7: `ttl` is a sweep without values"),
         ("ttl = [\"5m\", \"5m\"]", "3:8: the sweep makes `x[ttl=5m]` twice"),
         ("ttl = \"1h\"\nttl = \"5m\"", "5:1: duplicate key"),
@@ -258,9 +282,51 @@ fn what_contradicts_itself_is_refused_with_the_reason() {
             "markers.at = [\"system\", \"half\", \"half\", \"previous\", \"last\"]",
             "4:14: `markers.at`: the service refuses 5 markers, the most is 4 (too_many_breakpoints)",
         ),
+        (
+            "context.microcompact.gap = \"1h\"\ncontext.compact.summary = 1",
+            "4:28: `x`: a conversation is kept small in one way; `context` names several",
+        ),
+        (
+            "context.compact = { threshold = 1, reserve = 1 }",
+            "4:46: `x`: `context.compact.reserve` has nothing to act on, since `threshold` is given",
+        ),
+        (
+            "context.session_memory = { window = 1, threshold = 1 }",
+            "4:37: `x`: `context.session_memory.window` has nothing to act on, since `threshold` is given",
+        ),
+        ("prompt.tool_search = 1", "4:22: `x`: `prompt.tool_search` needs `prompt.deferred_tools`"),
     ] {
         assert_eq!(refusal(&file(keys)), format!("s.toml:{expected}"), "{keys}");
     }
+}
+
+/// What is said of a context's management, and what stays as it usually is.
+#[test]
+fn a_threshold_is_given_or_follows_from_a_window() {
+    let compaction = |keys: &str| match design(keys).management.as_deref() {
+        Some(Management::Compaction(compaction)) => *compaction,
+        other => panic!("{other:?}"),
+    };
+    let usual = Compaction::default();
+    assert_eq!(compaction("context.compact.summary = 4000"), usual);
+    let window = Some(Tokens(150_000));
+    let attempt = Attempt { window, ..usual.attempt };
+    let trigger = Trigger::At(Tokens(90_000));
+    let given = compaction("context.compact = { threshold = 90000, window = 150000 }");
+    assert_eq!(given, Compaction { trigger, attempt, ..usual });
+    // 150,000 − 8,000 − 13,000.
+    let worked_out = compaction("context.compact = { window = 150000, max_output = 8000 }");
+    assert_eq!(worked_out.trigger.threshold(), Tokens(129_000));
+    assert_eq!(worked_out.attempt, attempt);
+    // The usual window; both kinds of microcompaction are one way.
+    let reserve = compaction("context.compact.reserve = 30000");
+    assert_eq!(reserve.trigger.threshold(), Tokens(157_000));
+    assert_eq!(reserve.attempt.window, Some(Tokens(200_000)));
+    let both = design("context.microcompact.gap = \"1h\"\ncontext.cached_microcompact.trigger = 9");
+    let by_service = Some(ByService { trigger: 9, keep_recent: 5 });
+    let by_time = Some(ByTime::default());
+    let expected = Management::Microcompaction(Microcompaction { by_time, by_service });
+    assert_eq!(both.management.as_deref(), Some(&expected));
 }
 
 #[test]
@@ -335,8 +401,9 @@ fn too_many_combinations_are_counted_without_making_them() {
 fn the_examples_are_strategies() {
     let file =
         parse_strategies(EXAMPLES, "examples.toml").unwrap_or_else(|error| panic!("{error}"));
-    // Nine pairs of TTLs, one, seven layouts, two TTLs × two intervals × two limits, one.
-    assert_eq!(file.strategies.len() + file.left_out.len(), 9 + 1 + 7 + 8 + 1);
+    // Nine pairs of TTLs, one, seven layouts, two TTLs × two intervals × two limits, one; both
+    // microcompactions, three windows, two memories, three budgets, two deferrals.
+    assert_eq!(file.strategies.len() + file.left_out.len(), 9 + 1 + 7 + 8 + 1 + 1 + 3 + 2 + 3 + 2);
     // Each with both limits: 55m under 5m.
     assert_eq!(file.left_out.len(), 2);
     assert!(file.strategies.iter().all(|strategy| !strategy.summary.is_empty()));
@@ -359,6 +426,15 @@ fn the_schema_accepts_what_the_parser_does() {
         file("markers = [\"none\", { at = [\"system\"] }, { every = [1, 2] }]"),
         file("markers.at = [[\"system\"], [\"half\", \"last\"]]"),
         file("keepalive = { every = \"1m\", limit = [\"1h\", \"2h\"], agents = [true, false] }"),
+        file(
+            "context = { microcompact = { gap = \"1h\" }, cached_microcompact = { trigger = 9 } }",
+        ),
+        file(
+            "context.compact = { window = [1, 2], percent = 90, files = { count = 0 }, plan = 0 }",
+        ),
+        file("context.session_memory = { threshold = 9, updates = { first = 1, calls = 0 } }"),
+        file("context.result_budget.each = [10000, 20000]"),
+        file("prompt = { deferred_tools = [\"mcp\", \"all\"], tool_search = 0 }"),
     ];
     for text in accepted {
         parse_strategies(&text, "s.toml").unwrap_or_else(|error| panic!("{error}"));
@@ -387,6 +463,14 @@ fn the_schema_accepts_what_the_parser_does() {
         "keepalive = { every = [[\"4m\"]], limit = \"1h\" }",
         "keepalive = { every = \"4m\", limit = \"1h\", agents = 1 }",
         "summary = 1",
+        "context = { microcompact = { gap = \"1h\" }, compact = { summary = 1 } }",
+        "context.compact = { threshold = 1, reserve = 1 }",
+        "context.compact.percent = 101",
+        "context.compact.gap_reported = 1",
+        "context.session_memory = { window = 1, threshold = 1 }",
+        "context.result_budget.each = 0",
+        "prompt.deferred_tools = \"some\"",
+        "prompt.tool_search = 1",
     ];
     let names = ["", "-a", "a b"].map(|name| file("").replace("\"x\"", &format!("{name:?}")));
     let schemas = [file("").replace("/v1", "/v2"), "schema = \"cachesim.strategy/v1\"".to_owned()];

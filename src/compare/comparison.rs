@@ -1,12 +1,13 @@
 //! The comparison of all strategies of a ledger.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
 use super::paired::{Paired, SessionCost, pair};
 use crate::conversation::RequestIndex;
-use crate::ledger::{Ledger, Row, Selection, StrategyColumn, Totals};
+use crate::ledger::{Ledger, ManagedColumn, Row, Selection, StrategyColumn, Totals};
 use crate::strategy::Strategy;
 use crate::units::Picodollars;
 
@@ -27,8 +28,10 @@ pub struct Compared<'l> {
     pub by_model: BTreeMap<&'l str, Totals>,
     /// Held against the first strategy, session by session; `None` for that one.
     pub paired: Option<Paired>,
-    /// What no simulation of it can know.
-    pub unknowns: Vec<&'static str>,
+    /// What context management did, where it has one.
+    pub managed: Option<ManagedColumn>,
+    /// What no simulation of it can know, and what is assumed.
+    pub unknowns: Vec<Cow<'static, str>>,
 }
 
 /// The cheapest that any markers, TTLs and pings could have made of the same prompts.
@@ -115,6 +118,7 @@ fn sums<'l>(
         agents: Totals::default(),
         by_model: BTreeMap::new(),
         paired: None,
+        managed: ledger.managed(column),
         unknowns: column.strategy.unknowns(),
     };
     let mut costs = Vec::with_capacity(selection.sessions.len());

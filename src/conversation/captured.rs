@@ -228,6 +228,7 @@ fn request_of(placed: &Placed, predecessor: Option<RequestIndex>, has_hole: bool
         output_is_lower_bound: false,
         ends_turn: false,
         has_thinking: false,
+        has_text: false,
         effort: None,
         agent_setting: None,
         verdict: None,

@@ -53,6 +53,8 @@ pub struct Request {
     pub ends_turn: bool,
     /// Whether the answer holds thinking.
     pub has_thinking: bool,
+    /// Whether the answer holds text; not known of a captured one.
+    pub has_text: bool,
     /// `effort`; clients before 2.1.212 did not write it.
     pub effort: Option<Symbol>,
     /// The agent whose system prompt was set for the session.

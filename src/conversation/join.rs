@@ -185,6 +185,7 @@ impl Placer<'_> {
             output_is_lower_bound: lines.output_is_lower_bound(),
             ends_turn: lines.ends_turn(),
             has_thinking: lines.has_thinking,
+            has_text: lines.has_text,
             effort: lines.effort,
             agent_setting: response.agent_setting,
             verdict: lines.verdict,

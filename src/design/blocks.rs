@@ -6,9 +6,9 @@ use rustc_hash::FxHashMap;
 
 use super::contents::{ContentId, Contents};
 use crate::basis::Basis;
-use crate::capture::{BlockKind, Landmark, TokenCounting, WireNodeId, WireTree};
+use crate::capture::{BlockKind, Landmark, Part, TokenCounting, WireNodeId, WireTree};
 use crate::conversation::CapturedPrompts;
-use crate::prompt::{Landmarks, Node, NodeId, PromptTrace, node_behind};
+use crate::prompt::{Landmarks, Node, NodeId, PromptTrace, level, node_behind};
 use crate::units::Tokens;
 
 /// A block of a prompt: what it says, and the node of a request as sent that has its kind and size.
@@ -18,6 +18,10 @@ pub(super) struct PromptBlock {
     pub(super) content: ContentId,
     /// The length of its canonical bytes where it is a part of that block.
     pub(super) bytes: Option<u64>,
+    /// Where in the prompt it stands.
+    pub(super) part: Part,
+    /// Its size, where that is not the node's.
+    pub(super) size: Option<Tokens>,
 }
 
 /// The tree. Every block has the size that it has as sent, so that nothing is sized anew.
@@ -78,7 +82,7 @@ impl<'a> BlockTree<'a> {
 
     /// The tokens of a block: as sent or, of a part of a block, its share by bytes.
     pub(super) fn size_of(&self, block: &PromptBlock) -> Tokens {
-        let whole = self.size(block.source);
+        let whole = block.size.unwrap_or_else(|| self.size(block.source));
         match (block.bytes, self.counting) {
             (None, _) => whole,
             (Some(bytes), TokenCounting::Bytes(of_token)) => Tokens(bytes.div_ceil(of_token.get())),
@@ -124,7 +128,9 @@ impl<'a> BlockTree<'a> {
         let wire = self.wire.node(block.source);
         let before =
             parent.map(|id| (id, &self.nodes[id.index()], self.kinds[id.index() - self.first]));
-        let node = Node { end, basis: self.basis, ..node_behind(before, wire) };
+        let level = level(block.part);
+        let basis = if block.size.is_some() { Basis::Estimated } else { self.basis };
+        let node = Node { end, basis, level, ..node_behind(before, wire) };
         let id = NodeId::at(self.nodes.len());
         self.nodes.push(node);
         self.added.push(block.content);

@@ -44,9 +44,9 @@ impl<'a> Contents<'a> {
         self.id((part, None, Cow::Owned(bytes.into_bytes())))
     }
 
-    /// That of a block of the system prompt with these canonical bytes.
-    pub(super) fn of_system(&mut self, bytes: String) -> ContentId {
-        self.id((Part::System, None, Cow::Owned(bytes.into_bytes())))
+    /// That of a block of a part with these canonical bytes.
+    pub(super) fn of_block(&mut self, part: Part, bytes: impl Into<Cow<'a, [u8]>>) -> ContentId {
+        self.id((part, None, bytes.into()))
     }
 
     /// That of the same block at another place of the messages: as the first one of a message of this role,

@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::attribution::Attributions;
 use super::blocks::PromptBlock;
 use super::contents::{ContentId, Contents};
+use super::deferral::{DeferredTools, Expansion};
 use super::latch::{Latches, latches, settings_text};
 use super::prompt_design::{self, Attribution, PromptDesign, Settings, SystemPrompt, Tools};
 use super::reminders::Reminders;
@@ -25,12 +26,14 @@ const MOST_MARKERS: usize = 4;
 pub(super) struct Layout {
     /// Its blocks as sent.
     pub(super) sent: Vec<WireNodeId>,
-    /// Its blocks, as many.
+    /// Its blocks.
     pub(super) blocks: Vec<PromptBlock>,
     /// Where the blocks of the system prompt stand among them.
     pub(super) system: Range<usize>,
     /// Where its markers stand.
     pub(super) markers: Vec<MarkerPlace>,
+    /// Where definitions of deferred tools stand in the conversation.
+    pub(super) expansions: Vec<Expansion>,
 }
 
 /// Where a marker stands among the blocks of a request.
@@ -58,6 +61,8 @@ pub(super) struct Layouts<'a> {
     reminders: Option<Reminders>,
     /// Of each captured request; of none where nothing is latched.
     latches: Vec<Latches<'a>>,
+    /// Where tools are deferred.
+    deferred: Option<DeferredTools>,
 }
 
 impl<'a> Layouts<'a> {
@@ -78,6 +83,7 @@ impl<'a> Layouts<'a> {
             stable_paragraphs: None,
             reminders: None,
             latches: Vec::new(),
+            deferred: design.deferral.map(|deferral| DeferredTools::of(tree, deferral)),
         };
         if design.tools == Tools::Sorted {
             layouts.ranks = tool_ranks(tree);
@@ -160,7 +166,11 @@ impl<'a> Layouts<'a> {
             }
         }
         leave_one_on_each(&mut markers, &wire.markers);
-        Layout { sent, blocks, system, markers }
+        let mut layout = Layout { sent, blocks, system, markers, expansions: Vec::new() };
+        if let Some(deferred) = &self.deferred {
+            deferred.defer(tree, &mut self.contents, &mut layout);
+        }
+        layout
     }
 
     /// What blocks say.
@@ -183,7 +193,7 @@ impl<'a> Layouts<'a> {
         });
         let content = latched
             .map_or(content, |settings| self.contents.of_settings(tree.node(id).part, settings));
-        PromptBlock { source, content, bytes: None }
+        PromptBlock { source, content, bytes: None, part: tree.node(source).part, size: None }
     }
 
     fn find_static_texts(&mut self) {

@@ -8,6 +8,7 @@
 mod attribution;
 mod blocks;
 mod contents;
+mod deferral;
 mod kept_break;
 mod latch;
 mod layout;
@@ -21,6 +22,6 @@ mod stable_first;
 mod static_text;
 
 pub use prompt_design::{
-    Attribution, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools,
+    Attribution, Deferral, Deferred, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools,
 };
-pub use redesign::redesign;
+pub use redesign::{Redesigned, ToolSearch, redesign};

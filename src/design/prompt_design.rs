@@ -1,5 +1,7 @@
 //! What a prompt design may do otherwise than the requests as they were sent.
 
+use crate::units::Tokens;
+
 /// A prompt design; the default one sends everything as it was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PromptDesign {
@@ -15,6 +17,8 @@ pub struct PromptDesign {
     pub attribution: Attribution,
     /// Where reminders and notifications stand.
     pub reminders: Reminders,
+    /// Which tools stand outside of the prefix until they are searched for; as sent where it is missing.
+    pub deferral: Option<Deferral>,
 }
 
 impl PromptDesign {
@@ -38,6 +42,31 @@ impl PromptDesign {
         }
         unknowns
     }
+}
+
+/// Definitions of tools outside of the prefix (`defer_loading`). The model searches for a tool before its
+/// first call, which takes a request more; the answer to that has the definition, which stands in the
+/// conversation from there on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Deferral {
+    /// Which tools.
+    pub tools: Deferred,
+    /// What stands in the prefix instead, behind the other tools: the tool that searches, and the names.
+    pub search: Tokens,
+}
+
+/// Which tools are deferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Deferred {
+    /// Those of MCP servers, as Claude Code does it where tool search is on.
+    Mcp,
+    /// All.
+    All,
+}
+
+impl Deferral {
+    /// What the search tool and the names are taken to have, where nothing else is said.
+    pub const SEARCH: Tokens = Tokens(600);
 }
 
 /// The order of the tools.

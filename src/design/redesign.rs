@@ -2,17 +2,20 @@
 
 use super::blocks::BlockTree;
 use super::contents::Contents;
+use super::deferral::Expansion;
 use super::kept_break::{Pair, prevents_break};
-use super::layout::Layouts;
+use super::layout::{Layout, Layouts};
 use super::markers::{Ends, markers};
 use super::prompt_design::{PromptDesign, Scopes};
 use super::scopes::{Sessions, System};
+use crate::basis::Basis;
 use crate::conversation::{History, RequestIndex};
 use crate::prompt::{Marker, NodeId, Prompt, PromptTrace, Step};
+use crate::units::{Millis, Tokens};
 
 /// The trace `as_sent` of a history, rewritten as if its captured requests had been sent by `design`. It
 /// has the same requests in the same order; those of transcripts are as they were, and so are all
-/// where the captures were read without keeping their bytes.
+/// where the captures were read without keeping their bytes. Searches for deferred tools come besides.
 ///
 /// Every block has the size that it has as sent, and one in the place of another has its own: so the total
 /// of a request is the recorded one, and changes by what was replaced. The recorded split belongs to
@@ -26,17 +29,18 @@ pub fn redesign(
     steps: &[Step],
     as_sent: &PromptTrace,
     design: PromptDesign,
-) -> PromptTrace {
+) -> Redesigned {
     let Some(contents) = Contents::of(&history.captured.tree) else {
         let PromptTrace { nodes, markers, prompts, .. } = as_sent;
-        let mut same = PromptTrace::new(nodes.clone(), markers.clone(), prompts.clone());
-        same.set_landmarks(as_sent.landmarks().clone());
-        return same;
+        let mut trace = PromptTrace::new(nodes.clone(), markers.clone(), prompts.clone());
+        trace.set_landmarks(as_sent.landmarks().clone());
+        return Redesigned { trace, searches: Vec::new() };
     };
     let tree = BlockTree::new(&history.captured, as_sent, &contents);
     let layouts = Layouts::new(history, steps, contents, design);
     let first = history.of_transcripts().len();
-    let mut redesign = Redesign { history, as_sent, first, tree, layouts, designed: Vec::new() };
+    let mut redesign =
+        Redesign { history, as_sent, first, tree, layouts, designed: Vec::new(), searches: vec![] };
     let mut sessions = Sessions::default();
     for number in 0..history.captured.requests.len() {
         let designed = redesign.design(number);
@@ -44,7 +48,36 @@ pub fn redesign(
         redesign.designed.push(designed);
     }
     redesign.mark_scopes(design.scopes, &sessions);
-    redesign.into_trace()
+    redesign.finish()
+}
+
+/// What a design sends.
+#[derive(Debug)]
+pub struct Redesigned {
+    /// The recorded requests.
+    pub trace: PromptTrace,
+    /// Those in which the model searches for deferred tools.
+    pub searches: Vec<ToolSearch>,
+}
+
+/// A request with the result of a search for tools.
+#[derive(Clone, Debug)]
+pub struct ToolSearch {
+    /// The recorded request that it follows.
+    pub after: usize,
+    /// Its prompt: that of the recorded request and the definitions.
+    pub prompt: Prompt,
+}
+
+/// A search, before its prompt is made.
+struct Search {
+    /// The number of the captured request that it follows.
+    after: usize,
+    /// When.
+    at: Millis,
+    /// Where its prompt ends.
+    node: NodeId,
+    end: Tokens,
 }
 
 /// A captured request as the design sends it.
@@ -52,6 +85,7 @@ struct Designed {
     prompt: Prompt,
     markers: Vec<Marker>,
     system: System,
+    expansions: Vec<Expansion>,
 }
 
 struct Redesign<'a> {
@@ -63,6 +97,7 @@ struct Redesign<'a> {
     layouts: Layouts<'a>,
     /// The captured requests so far.
     designed: Vec<Designed>,
+    searches: Vec<Search>,
 }
 
 impl Redesign<'_> {
@@ -73,7 +108,7 @@ impl Redesign<'_> {
         let ends = Ends::new(&self.tree, &layout);
         let sent_markers = self.as_sent.markers_of(as_sent);
         let markers = markers(&self.tree, &layout, &path, &ends, sent_markers);
-        let system = layout.system.map(|place| (path[place], ends.end(place))).collect();
+        let system = layout.system.clone().map(|place| (path[place], ends.end(place))).collect();
         let total = ends.total(as_sent.total);
         let node = *path.last().unwrap_or(&as_sent.node);
         let basis = if total == as_sent.total {
@@ -84,7 +119,25 @@ impl Redesign<'_> {
         let prevents_break = as_sent.broken_read.is_some() && self.prevents_break(number, node);
         let broken_read = as_sent.broken_read.filter(|_| !prevents_break);
         let prompt = Prompt { total, basis, node, broken_read, ..as_sent.clone() };
-        Designed { prompt, markers, system }
+        self.note_searches(number, &layout, &path, &ends);
+        Designed { prompt, markers, system, expansions: layout.expansions }
+    }
+
+    /// Notes the searches between a captured request and the one it goes on from: for tools whose
+    /// definitions that one did not have.
+    fn note_searches(&mut self, number: usize, layout: &Layout, path: &[NodeId], ends: &Ends) {
+        let request = self.history.request(RequestIndex(self.first + number));
+        let Some(before) = request.predecessor else { return };
+        let after = before.0 - self.first;
+        let known = &self.designed[after].expansions;
+        for Expansion { place, tools } in &layout.expansions {
+            let is_new = |tool| known.iter().all(|expansion| !expansion.tools.contains(tool));
+            if tools.iter().any(is_new) {
+                let at = Millis(request.start.0.saturating_sub(1));
+                let (node, end) = (path[*place], ends.end(*place));
+                self.searches.push(Search { after, at, node, end });
+            }
+        }
     }
 
     /// Whether the design prevents a break of a captured request, of which it makes the prompt `node`.
@@ -124,7 +177,7 @@ impl Redesign<'_> {
         }
     }
 
-    fn into_trace(self) -> PromptTrace {
+    fn finish(self) -> Redesigned {
         let mut markers: Vec<Marker> = Vec::new();
         let mut prompts: Vec<Prompt> = Vec::with_capacity(self.as_sent.prompts.len());
         for prompt in &self.as_sent.prompts[..self.first] {
@@ -137,9 +190,34 @@ impl Redesign<'_> {
             markers.extend(designed.markers);
             prompts.push(Prompt { markers: first_marker..markers.len(), ..designed.prompt });
         }
+        let searches = self.searches.iter().map(|search| {
+            let after = self.first + search.after;
+            let sent = &prompts[after];
+            let first_marker = markers.len();
+            markers.extend_from_within(sent.markers.clone());
+            if let Some(last) = markers[first_marker..].last_mut() {
+                let basis = Basis::Estimated;
+                *last = Marker { node: search.node, end: search.end, basis, ..*last };
+            }
+            let start = search.at.max(sent.start);
+            let prompt = Prompt {
+                start,
+                readable_from: start,
+                predecessor: Some(after),
+                total: search.end,
+                basis: Basis::Estimated,
+                node: search.node,
+                markers: first_marker..markers.len(),
+                opening: None,
+                broken_read: None,
+                ..sent.clone()
+            };
+            ToolSearch { after, prompt }
+        });
+        let searches = searches.collect();
         let landmarks = self.tree.landmarks(self.as_sent.landmarks(), self.layouts.contents());
         let mut trace = PromptTrace::new(self.tree.nodes, markers, prompts);
         trace.set_landmarks(landmarks);
-        trace
+        Redesigned { trace, searches }
     }
 }

@@ -6,7 +6,7 @@ use super::blocks::PromptBlock;
 use super::contents::{ContentId, Contents};
 use super::paragraphs::{Paragraphs, Piece};
 use super::static_text::StaticTexts;
-use crate::capture::text_block;
+use crate::capture::{Part, text_block};
 use crate::conversation::RequestIndex;
 
 /// How far a piece of a system prompt stays the same, the most stable first.
@@ -112,7 +112,7 @@ impl StableParagraphs {
         let part = |part: &[Piece]| {
             let bytes = text_block(&self.paragraphs.text(part));
             let length = bytes.len() as u64;
-            let content = contents.of_system(bytes);
+            let content = contents.of_block(Part::System, bytes.into_bytes());
             let bytes = is_cut.then_some(length);
             (self.stability(opening, part[0]), PromptBlock { content, bytes, ..block })
         };

@@ -11,10 +11,11 @@ use crate::basis::Basis;
 use crate::cache::Outcome;
 use crate::conversation::{History, RequestIndex};
 use crate::input::{PromptSplit, Usage};
+use crate::management::{Effects, Management};
 use crate::pricing::{Billing, PriceContext, PriceTable, Rates, RequestRates, price_context};
 use crate::prompt::{PromptTrace, Step};
 use crate::provider::{Provider, token_ratio};
-use crate::strategy::{Added, Assumptions, Material, Simulated, Strategy};
+use crate::strategy::{Added, Assumptions, Material, Purpose, Simulated, Strategy};
 use crate::units::Tokens;
 
 /// A strategy's figures.
@@ -60,6 +61,19 @@ impl StrategyColumn {
         let count = added[first..].partition_point(|added| added.after == index.0);
         &added[first..first + count]
     }
+}
+
+/// What context management did under a strategy.
+#[derive(Clone, Copy, Debug)]
+pub struct ManagedColumn {
+    /// The rule.
+    pub management: Management,
+    /// What it did.
+    pub effects: Effects,
+    /// The sum of the requests that it sent itself.
+    pub own: Totals,
+    /// Why it could act on nothing; `None` where it could.
+    pub inapplicable: Option<&'static str>,
 }
 
 /// Rows for every request and strategy, made when they are asked for.
@@ -194,6 +208,24 @@ impl<'a> Ledger<'a> {
                 cost: charges.map(|charges| charges.total()),
             }
         })
+    }
+
+    /// What context management did under a strategy that has it.
+    #[must_use]
+    pub fn managed(&self, column: &StrategyColumn) -> Option<ManagedColumn> {
+        let (management, effects) = column.simulated.as_ref()?.managed?;
+        let mut own = Totals::default();
+        for index in (0..self.history.requests.len()).map(RequestIndex) {
+            let is_of_management = |row: &Row<'_>| {
+                let of_management = [Purpose::Compaction, Purpose::SessionMemory];
+                row.added.is_some_and(|(purpose, _)| of_management.contains(&purpose))
+            };
+            for row in self.added_rows(column, index).filter(is_of_management) {
+                own.add(&row);
+            }
+        }
+        let inapplicable = management.inapplicable(self.history);
+        Some(ManagedColumn { management, effects, own, inapplicable })
     }
 
     /// The rows of earlier samplings that were billed apart; only the record has them.

@@ -7,7 +7,7 @@ mod row;
 mod selection;
 mod totals;
 
-pub use book::{Ledger, StrategyColumn};
+pub use book::{Ledger, ManagedColumn, StrategyColumn};
 pub use breakdown::Breakdown;
 pub use row::Row;
 pub use selection::{Selection, Session};

@@ -10,16 +10,15 @@ use crate::prompt::Step;
 use crate::transcript::ContentKind;
 use crate::units::Tokens;
 
-/// What stands in place of a cleared result, as JSON.
-const PLACEHOLDER: &str = "\"[Old tool result content cleared]\"";
-
 /// A piece of content that a client added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Content {
     pub(super) source: ContentSource,
     /// Its size.
     pub(super) tokens: Tokens,
-    /// What a placeholder in its place would have.
+    /// Its size as JSON; of media none is known.
+    pub(super) bytes: u64,
+    /// What stands for it has so much.
     pub(super) placeholder: Tokens,
     /// What the client takes its size for.
     pub(super) rough: Tokens,
@@ -29,21 +28,24 @@ pub(super) struct Content {
 pub(super) struct Contents<'a> {
     history: &'a History,
     ratios: Ratios,
+    /// The bytes of what stands for a piece that was taken out.
+    placeholder: u64,
 }
 
 impl<'a> Contents<'a> {
-    pub(super) fn new(history: &'a History, steps: &[Step]) -> Self {
-        Self { history, ratios: Ratios::learn(history, steps) }
+    pub(super) fn new(history: &'a History, steps: &[Step], placeholder: u64) -> Self {
+        Self { history, ratios: Ratios::learn(history, steps), placeholder }
     }
 
     /// What came in with a request, the oldest first, with estimated sizes.
     pub(super) fn estimated(&self, request: &Request) -> Vec<Content> {
         let ratio = self.ratios.of(self.history, request);
-        let placeholder = Tokens(ratio.tokens(PLACEHOLDER.len() as u64 + FRAME_BYTES));
+        let placeholder = Tokens(ratio.tokens(self.placeholder + FRAME_BYTES));
         let trail = &self.history.files[request.file].trail;
         let content = |(_, content): (u64, &TrailContent)| Content {
             source: content.source,
             tokens: Tokens(ratio.tokens(weight(content))),
+            bytes: content.bytes,
             placeholder,
             rough: rough(content),
         };
@@ -75,8 +77,12 @@ impl<'a> Contents<'a> {
 
     /// Whether a piece is a file.
     pub(super) fn is_file(&self, content: &Content) -> bool {
-        content.source == ContentSource::Text(ContentKind::File)
-            || self.tool(content) == Some("Read")
+        content.source == ContentSource::Text(ContentKind::File) || self.is_read(content)
+    }
+
+    /// Whether a piece is a file that was read by a tool.
+    pub(super) fn is_read(&self, content: &Content) -> bool {
+        self.tool(content) == Some("Read")
     }
 
     fn tool(&self, content: &Content) -> Option<&'a str> {
@@ -90,6 +96,11 @@ impl<'a> Contents<'a> {
 /// The client's own estimate of what no answer has counted yet (I.1).
 fn rough(content: &TrailContent) -> Tokens {
     if content.source == ContentSource::Media { Tokens(2_000) } else { Tokens(content.bytes / 4) }
+}
+
+/// Whether a piece is the result of a tool.
+pub(super) fn is_result(content: &Content) -> bool {
+    matches!(content.source, ContentSource::Tool(_))
 }
 
 /// The tokens of all pieces.

@@ -2,6 +2,7 @@
 
 use super::breaker::Breaker;
 use super::pieces::PieceId;
+use super::rounds::Oldest;
 use crate::units::Tokens;
 
 /// A conversation under context management, as one of its requests finds it.
@@ -11,12 +12,16 @@ pub(super) struct Conversation {
     pub(super) recorded: Tokens,
     /// The prompt as it is now.
     pub(super) total: Tokens,
+    /// What the service deletes of the bytes that are sent, which have so much more.
+    pub(super) deleted: Tokens,
     /// What stands in front of the first message, and no line shows.
     pub(super) front: Tokens,
     /// The last result of a compactable tool whose size is known.
     pub(super) results: Option<PieceId>,
-    /// The last one that was cleared, with all before it.
+    /// The last one that was cleared or deleted, with all before it.
     pub(super) cleared: Option<PieceId>,
+    /// The last one that a placeholder stands for, with all before it.
+    pub(super) replaced: Option<PieceId>,
     /// The request that rewrote the messages last, or began them: within what it rewrote, no prefix
     /// is in the cache.
     pub(super) rewritten: usize,
@@ -24,10 +29,23 @@ pub(super) struct Conversation {
     pub(super) files: Option<PieceId>,
     /// The last skill that was used.
     pub(super) skills: Option<PieceId>,
-    /// The oldest request whose answer before and contents still stand in the prompt as they came.
-    pub(super) oldest: usize,
+    /// The oldest message that still stands in the prompt as it came.
+    pub(super) oldest: Oldest,
     /// What keeps compactions from following one another too fast.
     pub(super) breaker: Breaker,
+    /// What is known of its memory.
+    pub(super) memory: MemoryState,
+}
+
+/// What is known of a conversation's memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct MemoryState {
+    /// Whether it was written.
+    pub(super) is_written: bool,
+    /// The size of the conversation when it was, or what was left of it since.
+    pub(super) size: Tokens,
+    /// The results that came in since.
+    pub(super) calls: u32,
 }
 
 /// How a prompt follows the one before it, in the record.
@@ -47,7 +65,8 @@ pub(super) enum Transition {
 impl Conversation {
     /// The first prompt of a conversation.
     pub(super) fn open(index: usize, total: Tokens, front: Tokens) -> Self {
-        Self { recorded: total, total, front, rewritten: index, oldest: index, ..Self::default() }
+        let start = Self { recorded: total, total, front, ..Self::default() };
+        start.anew(index)
     }
 
     /// The next prompt, which was recorded with `recorded` tokens.
@@ -59,20 +78,29 @@ impl Conversation {
                 Self { total, ..next }
             }
             Transition::Undone(added) => Self { total: self.total + added, ..next },
-            Transition::Compacted => {
-                Self { total: recorded, front: self.front.min(recorded), ..next.anew(index) }
-            }
-            Transition::Rewritten => Self {
-                total: self.rescaled(self.total, recorded),
-                front: self.rescaled(self.front, recorded),
+            Transition::Compacted => Self {
+                total: recorded,
+                deleted: Tokens::ZERO,
+                front: self.front.min(recorded),
                 ..next.anew(index)
             },
+            Transition::Rewritten => {
+                let total = self.rescaled(self.total, recorded);
+                let sent = self.rescaled(self.sent(), recorded);
+                Self {
+                    total,
+                    deleted: sent.saturating_sub(total),
+                    front: self.rescaled(self.front, recorded),
+                    ..next.anew(index)
+                }
+            }
         }
     }
 
     /// Without what is known of its contents.
     fn anew(self, index: usize) -> Self {
-        Self { results: None, cleared: None, rewritten: index, oldest: index, ..self }
+        let oldest = Oldest { request: index, has_answer: false };
+        Self { results: None, cleared: None, replaced: None, rewritten: index, oldest, ..self }
     }
 
     /// A part of the prompt, which has `recorded` tokens from now on.
@@ -83,9 +111,19 @@ impl Conversation {
         part.share(recorded.0, self.recorded.0)
     }
 
+    /// The prompt with what the service deletes of it.
+    pub(super) fn sent(&self) -> Tokens {
+        self.total + self.deleted
+    }
+
     /// A position in the recorded prompt, in the prompt as it is.
     pub(super) fn moved(&self, recorded: Tokens) -> Tokens {
         (recorded + self.total).saturating_sub(self.recorded).min(self.total)
+    }
+
+    /// A position in the recorded prompt, in the bytes that are sent.
+    pub(super) fn moved_as_sent(&self, recorded: Tokens) -> Tokens {
+        (recorded + self.sent()).saturating_sub(self.recorded).min(self.sent())
     }
 
     /// Whether the prompt is as it was recorded.

@@ -4,8 +4,10 @@
 //! A [`Management`] rewrites a trace: prompts shrink, and where bytes of a prefix change, the path
 //! of the prompt parts from the old one there. The simulator then knows what is still read. Only
 //! totals, outputs and the sizes of contents are looked at, never how a prompt was billed. What the
-//! agent would have done differently cannot be known; [`Management::unknowns`] says so.
+//! agent would have done differently cannot be known; [`Management::unknowns`] says so, and
+//! [`Management::assumptions`] which sizes are assumed.
 
+mod assumed;
 mod breaker;
 mod clearing;
 mod compaction;
@@ -13,8 +15,17 @@ mod contents;
 mod conversation;
 mod manage;
 mod pieces;
+mod result_budget;
 mod rewrite;
+mod rounds;
 mod rule;
+mod session_memory;
+mod trigger;
 
-pub use manage::{AddedPrompt, Effects, Managed, manage};
-pub use rule::{Budget, Compaction, Management, SessionMemory};
+pub use clearing::{ByService, ByTime, Microcompaction};
+pub use compaction::{Attempt, Budget, Compaction, PutInAgain};
+pub use manage::{AddedPrompt, Effects, Managed, Reason, manage};
+pub use result_budget::ResultBudget;
+pub use rule::Management;
+pub use session_memory::{MemoryUpdates, SessionMemory};
+pub use trigger::{Trigger, WindowEnd};

@@ -4,16 +4,9 @@
 //! parent, and those that go on from it follow.
 
 use super::conversation::Conversation;
-use super::manage::AddedPrompt;
 use crate::basis::Basis;
 use crate::prompt::{Marker, Node, NodeId, Prompt, PromptTrace};
 use crate::units::{Millis, Tokens};
-
-/// What the request for a summary says (I.3: two to three thousand).
-const SUMMARY_REQUEST: Tokens = Tokens(2_500);
-
-/// What an answer with a summary has besides, and is taken off again (I.3: one to three thousand).
-const ANALYSIS: Tokens = Tokens(2_000);
 
 /// How the path of a prompt through the tree differs from the recorded one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,18 +22,16 @@ pub(super) enum Path {
 /// The trace while its prompts are rewritten.
 pub(super) struct Rewrite<'a> {
     recorded: &'a PromptTrace,
-    /// Whether the service takes tokens out of prefixes that stay as they are.
-    deletes: bool,
     nodes: Vec<Node>,
     markers: Vec<Marker>,
     prompts: Vec<Prompt>,
 }
 
 impl<'a> Rewrite<'a> {
-    pub(super) fn new(recorded: &'a PromptTrace, deletes: bool) -> Self {
+    pub(super) fn new(recorded: &'a PromptTrace) -> Self {
         let nodes = recorded.nodes.clone();
         let markers = recorded.markers.clone();
-        Self { recorded, deletes, nodes, markers, prompts: Vec::new() }
+        Self { recorded, nodes, markers, prompts: Vec::new() }
     }
 
     /// The rewritten prompts, and those behind them as they were.
@@ -112,8 +103,8 @@ impl<'a> Rewrite<'a> {
             node.positions = parent.positions + own;
             node.blocks = parent.blocks + own;
         }
-        if !conversation.is_recorded() && !self.deletes {
-            node.end = conversation.moved(node.end.saturating_sub(deleted)) + deleted;
+        if conversation.sent() != conversation.recorded {
+            node.end = conversation.moved_as_sent(node.end.saturating_sub(deleted)) + deleted;
             node.basis = Basis::Estimated;
         }
     }
@@ -130,9 +121,7 @@ impl<'a> Rewrite<'a> {
         if path == Path::Joined {
             prompt.broken_read = None;
         }
-        if self.deletes {
-            prompt.deleted += conversation.recorded.saturating_sub(total);
-        }
+        prompt.deleted += conversation.deleted;
         if let [system @ .., last] = &mut self.markers[prompt.markers.clone()] {
             last.end = conversation.moved(last.end);
             last.basis = Basis::Estimated;
@@ -142,37 +131,36 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// The request that summarises a conversation before the next request: it reads what the one
-    /// before has cached and writes the rest, `size` tokens of conversation in all.
-    pub(super) fn summarise(
-        &mut self,
-        before: usize,
-        now: Millis,
-        size: Tokens,
-        summary: Tokens,
-    ) -> AddedPrompt {
+    /// A request that goes on from that of a recorded one: what it has cached is read, unless the oldest
+    /// messages are missing, and the rest is written.
+    pub(super) fn send(&mut self, sent: &Sent) -> Prompt {
+        let Sent { before, at, total, keeps_messages } = *sent;
         let previous = self.prompts[before].clone();
-        let total = size + SUMMARY_REQUEST;
-        let start = Millis(now.0.saturating_sub(1)).max(previous.start);
+        let start = at.max(previous.start);
         let node = NodeId::at(self.nodes.len());
         let mut markers = self.markers[previous.markers.clone()].to_vec();
+        let system = markers.first().filter(|_| markers.len() > 1).map(|system| system.node);
         if let Some(last) = markers.last_mut() {
             let tail = previous.total.saturating_sub(last.end);
             let end = total.saturating_sub(tail);
             *last = Marker { node, end, basis: Basis::Estimated, ..*last };
-            let parent = self.nodes[previous.node.index()];
+            let parent = if keeps_messages { Some(previous.node) } else { system };
+            let (positions, blocks) = parent.map_or((0, 0), |parent| {
+                let parent = &self.nodes[parent.index()];
+                (parent.positions, parent.blocks)
+            });
             self.nodes.push(Node {
-                parent: Some(previous.node),
-                end,
+                parent,
+                end: end + previous.deleted,
                 basis: Basis::Estimated,
-                positions: parent.positions + 1,
-                blocks: parent.blocks + 1,
-                ..parent
+                positions: positions + 1,
+                blocks: blocks + 1,
+                ..self.nodes[previous.node.index()]
             });
         }
         let first = self.markers.len();
         self.markers.append(&mut markers);
-        let prompt = Prompt {
+        Prompt {
             start,
             readable_from: start,
             predecessor: Some(before),
@@ -184,9 +172,20 @@ impl<'a> Rewrite<'a> {
             opening: None,
             broken_read: None,
             ..previous
-        };
-        AddedPrompt { after: before, prompt, output: summary + ANALYSIS }
+        }
     }
+}
+
+/// A request besides those recorded.
+pub(super) struct Sent {
+    /// The recorded request that it goes on from.
+    pub(super) before: usize,
+    /// When.
+    pub(super) at: Millis,
+    /// The size of its prompt.
+    pub(super) total: Tokens,
+    /// Whether it has the messages of the other one.
+    pub(super) keeps_messages: bool,
 }
 
 /// What was warm when a chain began or changed its model. Tools and system prompt are as they were;

@@ -178,7 +178,8 @@ pub(crate) fn node_behind(before: Option<(NodeId, &Node, BlockKind)>, wire: &Wir
     }
 }
 
-fn level(part: Part) -> Level {
+/// The level of a part.
+pub(crate) fn level(part: Part) -> Level {
     match part {
         Part::Model | Part::Tool | Part::SystemSettings | Part::System => Level::System,
         Part::MessageSettings | Part::MessageStart | Part::Block => Level::Messages,

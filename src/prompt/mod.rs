@@ -19,7 +19,7 @@ mod trace;
 mod version;
 
 pub use build::{SharedPrefix, build};
-pub(crate) use captured::node_behind;
+pub(crate) use captured::{level, node_behind};
 pub use kept::Kept;
 pub use minimum::minimum_prefix;
 pub(crate) use paths::Paths;

@@ -1,6 +1,7 @@
 //! `cachesim.compare/v1`: a comparison of strategies for programs, and its strategies line by line as
 //! JSON and as CSV.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -9,6 +10,7 @@ use serde::Serialize;
 
 use super::json::{write_document, write_line};
 use super::ledger_rows::to_io;
+use super::managed::ManagedObject;
 use super::report_json::{Prices, ReportInputs, TotalsObject};
 use crate::cache::Reading;
 use crate::compare::{Compared, Comparison, Paired};
@@ -110,9 +112,12 @@ struct StrategyObject<'a> {
     /// What a search chose; left out of strategies that search nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     chosen: Option<&'a str>,
+    /// What context management did; left out of strategies without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_management: Option<ManagedObject<'a>>,
     /// What its simulation does not know or assumes, in words; left out where there is nothing.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    unknowns: &'a [&'static str],
+    unknowns: &'a [Cow<'static, str>],
     /// What it costs more than the base, in dollars; null where either cost is unknown.
     difference_usd: Option<Picodollars>,
     /// What it costs more than the bound, in dollars; null where its prompts are not those
@@ -176,6 +181,10 @@ impl<'a> StrategyObject<'a> {
             strategy: &compared.strategy.name,
             summary: &compared.strategy.summary,
             chosen: compared.chosen.as_deref(),
+            context_management: compared
+                .managed
+                .as_ref()
+                .map(|managed| ManagedObject::new(&compared.strategy.name, managed)),
             unknowns: &compared.unknowns,
             difference_usd: cost.zip(base).map(|(cost, base)| cost.minus(base)),
             above_bound_usd: comparison.beyond_bound(compared),

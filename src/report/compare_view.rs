@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::agreement_view::agreements;
 use super::analyze_view::session_name;
 use super::document::{Align, Document, Grid};
+use super::managed::ManagedObject;
 use super::number::{
     counted, dollar_difference, dollars, grouped, part, percent, percent_difference, relative,
     tokens,
@@ -109,7 +110,12 @@ pub(super) fn notes(comparison: &Comparison<'_>, reading: Reading) -> Vec<String
         let design = compared.chosen.as_ref()?;
         Some(format!("{} is {design}.", compared.strategy.name))
     });
-    chosen.chain([bound(comparison.bound, reading)]).chain(unknowns(comparison)).collect()
+    let managed = comparison.strategies.iter().filter_map(|compared| {
+        let managed = compared.managed.as_ref()?;
+        Some(ManagedObject::new(&compared.strategy.name, managed).effect())
+    });
+    let bound = bound(comparison.bound, reading);
+    chosen.chain(managed).chain([bound]).chain(unknowns(comparison)).collect()
 }
 
 fn bound(bound: Bound, reading: Reading) -> String {

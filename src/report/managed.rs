@@ -4,10 +4,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::number::{counted, tokens};
+use super::number::{counted, dollars, tokens};
 use crate::basis::Basis;
-use crate::ledger::{Ledger, StrategyColumn};
-use crate::units::Tokens;
+use crate::ledger::{Ledger, ManagedColumn, StrategyColumn};
+use crate::units::{Picodollars, Tokens};
 
 /// What context management did to the whole input.
 #[derive(JsonSchema, Serialize)]
@@ -20,44 +20,103 @@ pub(super) struct ManagedObject<'a> {
     cleared_results: u64,
     /// Tokens that were taken out.
     removed_tokens: Tokens,
+    /// From which size on conversations are compacted; null where they are not.
+    trigger_tokens: Option<Tokens>,
+    /// Requests that it sent itself, for summaries or for memories.
+    own_requests: u64,
+    /// What those cost, in dollars; null where nothing has a price.
+    own_cost_usd: Option<Picodollars>,
+    /// How often a request for a summary was too long and was sent again with less.
+    retries: u64,
+    /// How often a compaction was given up for that.
+    failures: u64,
+    /// Why it acted on nothing; left out where it could act.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_applicable: Option<&'static str>,
     /// What the figures rest on.
     #[schemars(with = "Basis")]
     basis: &'static str,
+    /// The sizes and numbers that are assumed, in words.
+    assumptions: Vec<String>,
     /// What the simulation does not know, in words.
-    unknowns: &'static [&'static str],
+    unknowns: Vec<&'static str>,
 }
 
 /// What it did under each strategy that has it.
 pub(super) fn managed<'l>(ledger: &'l Ledger<'_>) -> Vec<ManagedObject<'l>> {
     let object = |column: &'l StrategyColumn| {
-        let (management, effects) = column.simulated.as_ref()?.managed?;
-        Some(ManagedObject {
-            strategy: &column.strategy.name,
-            events: effects.events,
-            cleared_results: effects.results,
-            removed_tokens: effects.tokens,
-            basis: Basis::Estimated.name(),
-            unknowns: management.unknowns(),
-        })
+        Some(ManagedObject::new(&column.strategy.name, &ledger.managed(column)?))
     };
     ledger.columns.iter().filter_map(object).collect()
 }
 
-impl ManagedObject<'_> {
+impl<'a> ManagedObject<'a> {
+    /// What it did under a strategy.
+    pub(super) fn new(strategy: &'a str, managed: &ManagedColumn) -> Self {
+        let ManagedColumn { management, effects, own, inapplicable } = managed;
+        Self {
+            strategy,
+            events: effects.events,
+            cleared_results: effects.results,
+            removed_tokens: effects.tokens,
+            trigger_tokens: management.trigger().map(|trigger| trigger.threshold()),
+            own_requests: own.added,
+            own_cost_usd: own.cost(),
+            retries: effects.retries,
+            failures: effects.failures,
+            not_applicable: *inapplicable,
+            basis: Basis::Estimated.name(),
+            assumptions: management.assumptions(),
+            unknowns: management.unknowns(),
+        }
+    }
+
     /// The same in sentences.
     pub(super) fn note(&self) -> String {
+        if self.not_applicable.is_some() {
+            return self.effect();
+        }
+        let mut sentences = vec![self.effect()];
+        if !self.assumptions.is_empty() {
+            sentences.push(format!("Assumed: {}.", self.assumptions.join("; ")));
+        }
+        sentences.push(format!("Not known: {}.", self.unknowns.join("; ")));
+        sentences.join(" ")
+    }
+
+    /// What it did, in sentences.
+    pub(super) fn effect(&self) -> String {
+        if let Some(reason) = self.not_applicable {
+            return format!("`{}` is not applicable: {reason}.", self.strategy);
+        }
+        let mut sentences = vec![self.removed()];
+        if self.own_requests > 0 {
+            let requests = counted(self.own_requests, "request", "requests");
+            let cost = dollars(self.own_cost_usd);
+            sentences.push(format!("It sent {requests} of its own for {cost} (estimated)."));
+        }
+        if self.retries > 0 || self.failures > 0 {
+            let retries = counted(self.retries, "retry", "retries");
+            let failures = counted(self.failures, "failure", "failures");
+            sentences.push(format!("Requests for a summary took {retries}, with {failures}."));
+        }
+        sentences.join(" ")
+    }
+
+    fn removed(&self) -> String {
+        if self.events == 0 {
+            return format!("`{}` took nothing out of prompts.", self.strategy);
+        }
         let results = if self.cleared_results > 0 {
             format!("{}, ", counted(self.cleared_results, "tool result", "tool results"))
         } else {
             String::new()
         };
         format!(
-            "`{}` took {results}{} tokens out of prompts in {} (estimated, all sessions together). \
-             Not known: {}.",
+            "`{}` took {results}{} tokens out of prompts in {} (estimated, all sessions together).",
             self.strategy,
             tokens(self.removed_tokens),
             counted(self.events, "step", "steps"),
-            self.unknowns.join("; "),
         )
     }
 }

@@ -8,8 +8,12 @@ use enumset::{EnumSet, enum_set};
 use super::design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 use super::kind::{Strategy, StrategyKind};
 use super::search::Search;
-use crate::design::{Attribution, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools};
-use crate::management::{Budget, Compaction, Management, SessionMemory};
+use crate::design::{
+    Attribution, Deferral, Deferred, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools,
+};
+use crate::management::{
+    ByService, ByTime, Compaction, Management, Microcompaction, ResultBudget, SessionMemory,
+};
 use crate::ttl::{TierTtl, Ttl, TtlPlan};
 use crate::units::Tokens;
 
@@ -209,21 +213,48 @@ fn prompts() -> Vec<Strategy> {
             "captured prompts whose attribution line never changes in a session",
             with(PromptDesign { attribution: Attribution::Stable, ..as_sent }),
         ),
+        design(
+            "deferred-tools",
+            "captured prompts without the tools of MCP servers until they are searched for",
+            with(PromptDesign {
+                deferral: Some(Deferral { tools: Deferred::Mcp, search: Deferral::SEARCH }),
+                ..as_sent
+            }),
+        ),
     ]
 }
 
 fn managements() -> Vec<Strategy> {
-    let with = |management| Design { management: Some(management), ..Design::default() };
+    let with = |management| Design { management: Some(Box::new(management)), ..Design::default() };
     vec![
         design(
             "microcompact-60m",
             "old tool results are cleared after an hour without an answer, the newest five kept",
-            with(Management::TimeBasedMicrocompaction { gap: 60 * MINUTE, keep_recent: 5 }),
+            with(Management::Microcompaction(Microcompaction {
+                by_time: Some(ByTime::default()),
+                by_service: None,
+            })),
         ),
         design(
             "cached-microcompact",
             "the service deletes all but five tool results whenever there are more than ten",
-            with(Management::CachedMicrocompaction { trigger: 10, keep_recent: 5 }),
+            with(Management::Microcompaction(Microcompaction {
+                by_time: None,
+                by_service: Some(ByService::default()),
+            })),
+        ),
+        design(
+            "microcompact-both",
+            "after an hour old tool results are cleared, before it the service deletes them",
+            with(Management::Microcompaction(Microcompaction {
+                by_time: Some(ByTime::default()),
+                by_service: Some(ByService::default()),
+            })),
+        ),
+        design(
+            "result-budget-50k",
+            "tool results beyond 50,000 characters, or 200,000 of one message, come in as a preview",
+            with(Management::ResultBudget(ResultBudget::default())),
         ),
         design(
             "clear-results-180k",
@@ -237,23 +268,12 @@ fn managements() -> Vec<Strategy> {
         design(
             "compact-100k",
             "the conversation is summarised when it reaches 100,000 tokens, files are put in again",
-            with(Management::Compaction(Compaction {
-                threshold: Tokens(100_000),
-                summary: Tokens(4_000),
-                files: Budget::FILES,
-                skills: Budget::SKILLS,
-            })),
+            with(Management::Compaction(Compaction::default())),
         ),
         design(
             "session-memory-100k",
             "at 100,000 tokens a memory takes the conversation's place, the latest messages kept",
-            with(Management::SessionMemory(SessionMemory {
-                threshold: Tokens(100_000),
-                memory: Tokens(12_000),
-                minimum: Tokens(10_000),
-                minimum_messages: 5,
-                maximum: Tokens(40_000),
-            })),
+            with(Management::SessionMemory(SessionMemory::default())),
         ),
     ]
 }

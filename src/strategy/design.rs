@@ -1,13 +1,15 @@
 //! What a design does differently from the recorded one.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use enumset::{EnumSet, EnumSetType};
 
+use super::plan::SEARCH_OUTPUT;
 use crate::design::PromptDesign;
 use crate::management::Management;
 use crate::ttl::{TierTtl, TtlPlan};
-use crate::wording::duration;
+use crate::wording::{duration, grouped};
 
 /// A design of an agent's requests. What it does not set is as recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,7 +25,7 @@ pub struct Design {
     /// What its prompts are made of, where they were captured.
     pub prompt: PromptDesign,
     /// How it keeps prompts small.
-    pub management: Option<Management>,
+    pub management: Option<Box<Management>>,
 }
 
 /// What requests share with each other.
@@ -103,17 +105,19 @@ impl Design {
 }
 
 impl Design {
-    /// Whether it makes prompts otherwise and does nothing else to what requests hold.
+    /// Whether it makes prompts otherwise, sends no request more, and does nothing else to what requests
+    /// hold.
     #[must_use]
     pub fn changes_prompts_alone(&self) -> bool {
         let prompts_as_sent = Self { prompt: PromptDesign::default(), ..self.clone() };
-        self.prompt != PromptDesign::default() && prompts_as_sent.keeps_content()
+        let makes_prompts = self.prompt != PromptDesign::default();
+        makes_prompts && self.prompt.deferral.is_none() && prompts_as_sent.keeps_content()
     }
 
-    /// What no simulation of it can know.
+    /// What no simulation of it can know, and what is assumed instead.
     #[must_use]
-    pub fn unknowns(&self) -> Vec<&'static str> {
-        let mut unknowns = Vec::new();
+    pub fn unknowns(&self) -> Vec<Cow<'static, str>> {
+        let mut unknowns: Vec<&'static str> = Vec::new();
         if matches!(self.layout, Layout::Every(_) | Layout::Even(_)) {
             unknowns.push(
                 "the blocks of a transcript's prompts are not known; the end of each request counts \
@@ -139,7 +143,22 @@ impl Design {
         if self.keep_alive.is_some() {
             unknowns.push("a client that was closed sends no pings; here it does until the limit");
         }
-        unknowns
+        let mut assumptions: Vec<String> =
+            self.management.iter().flat_map(|management| management.assumptions()).collect();
+        if let Some(deferral) = self.prompt.deferral {
+            unknowns.push(
+                "each search for deferred tools is a request more, which finds what is called next; \
+                 the words of the search have no size",
+            );
+            assumptions.push(format!(
+                "the search tool and the names of deferred tools have {} tokens, and a search answers \
+                 with {}",
+                grouped(deferral.search.0),
+                grouped(SEARCH_OUTPUT.0),
+            ));
+        }
+        let assumptions = assumptions.into_iter().map(Cow::Owned);
+        unknowns.into_iter().map(Cow::Borrowed).chain(assumptions).collect()
     }
 }
 

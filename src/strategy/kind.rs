@@ -130,12 +130,13 @@ impl Strategy {
 
     /// What no simulation of it can know, and what is assumed instead.
     #[must_use]
-    pub fn unknowns(&self) -> Vec<&'static str> {
+    pub fn unknowns(&self) -> Vec<Cow<'static, str>> {
         match &self.kind {
             StrategyKind::Elsewhere(provider, design) => {
                 let assumptions = provider.assumptions.iter().copied();
                 let of_all = [MATCHING_ASSUMPTION, VOCABULARY_ASSUMPTION];
-                assumptions.chain(of_all).chain(design.unknowns()).collect()
+                let of_provider = assumptions.chain(of_all).map(Cow::Borrowed);
+                of_provider.chain(design.unknowns().into_iter().map(Cow::Borrowed)).collect()
             }
             StrategyKind::Counterfactual(design) => design.unknowns(),
             StrategyKind::Recorded

@@ -3,10 +3,13 @@
 use std::borrow::Cow;
 
 use super::run::{Material, Sent};
-use crate::design::{PromptDesign, redesign};
-use crate::management::AddedPrompt;
+use crate::design::{PromptDesign, ToolSearch, redesign};
+use crate::management::{AddedPrompt, Reason};
 use crate::prompt::{Prompt, PromptTrace};
 use crate::units::Tokens;
+
+/// What the answer with a search for tools is taken to have.
+pub(super) const SEARCH_OUTPUT: Tokens = Tokens(100);
 
 /// Why a design sends a request that was not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +18,10 @@ pub enum Purpose {
     KeepAlive,
     /// To summarise the conversation.
     Compaction,
+    /// To write the conversation's memory.
+    SessionMemory,
+    /// To search for deferred tools.
+    ToolSearch,
 }
 
 /// What a prompt of a plan is.
@@ -52,12 +59,19 @@ impl<'a> Plan<'a> {
         self.trace = Cow::Owned(trace);
     }
 
-    /// Sends the recorded prompts as a design makes them.
-    pub(super) fn redesign(&mut self, design: PromptDesign, material: Material<'_>) {
-        if design != PromptDesign::default() {
-            let Material { history, steps, trace, .. } = material;
-            self.rewrite(redesign(history, steps, trace, design));
+    /// Sends the recorded prompts as a design makes them, and returns what it sends besides.
+    pub(super) fn redesign(
+        &mut self,
+        design: PromptDesign,
+        material: Material<'_>,
+    ) -> Vec<ToolSearch> {
+        if design == PromptDesign::default() {
+            return Vec::new();
         }
+        let Material { history, steps, trace, .. } = material;
+        let redesigned = redesign(history, steps, trace, design);
+        self.rewrite(redesigned.trace);
+        redesigned.searches
     }
 
     /// The recorded requests as they are sent, where that is not as recorded; before any is added.
@@ -70,10 +84,24 @@ impl<'a> Plan<'a> {
     }
 
     /// Adds what context management sends itself.
-    pub(super) fn add_compactions(&mut self, added: Vec<AddedPrompt>) {
-        let role = |after, output| Role::Added { after, purpose: Purpose::Compaction, output };
-        let added = added.into_iter();
-        self.add(added.map(|added| (added.prompt, role(added.after, added.output))).collect());
+    pub(super) fn add_managed(&mut self, added: Vec<AddedPrompt>) {
+        let added = added.into_iter().map(|AddedPrompt { after, reason, prompt, output }| {
+            let purpose = match reason {
+                Reason::Summary => Purpose::Compaction,
+                Reason::Memory => Purpose::SessionMemory,
+            };
+            (prompt, Role::Added { after, purpose, output })
+        });
+        self.add(added.collect());
+    }
+
+    /// Adds what a prompt design sends besides.
+    pub(super) fn add_searches(&mut self, searches: Vec<ToolSearch>) {
+        let added = searches.into_iter().map(|ToolSearch { after, prompt }| {
+            let purpose = Purpose::ToolSearch;
+            (prompt, Role::Added { after, purpose, output: SEARCH_OUTPUT })
+        });
+        self.add(added.collect());
     }
 
     /// What the prompt at a place is.

@@ -107,7 +107,8 @@ pub(super) fn simulate_elsewhere(
     let policy = provider.policy(material.assumptions.keeps_breaks);
     let ratio = |prompt: &Prompt| token_ratio(symbols.text(prompt.model));
     let mut plan = Plan::recorded(material.trace);
-    plan.redesign(design, material);
+    let searches = plan.redesign(design, material);
+    debug_assert!(searches.is_empty(), "designs that send more are not combined with providers");
     let outcomes = simulate_automatic(&plan.trace, &policy, ratio);
     let totals = plan.totals();
     Simulated { outcomes, totals, provider: Some(provider), ..Simulated::default() }
@@ -130,18 +131,19 @@ pub(super) struct Prepared<'a> {
 impl<'a> Prepared<'a> {
     pub(super) fn new(design: &Design, material: Material<'a>) -> Self {
         let mut plan = Plan::recorded(material.trace);
-        plan.redesign(design.prompt, material);
+        let searches = plan.redesign(design.prompt, material);
         let mut managed = None;
-        let mut compactions = Vec::new();
-        if let Some(management) = design.management {
-            let of_design = manage(material.history, &plan.trace, &management);
-            managed = Some((management, of_design.effects));
-            compactions = of_design.added;
+        let mut sent_by_management = Vec::new();
+        if let Some(management) = &design.management {
+            let of_design = manage(material.history, &plan.trace, management);
+            managed = Some((**management, of_design.effects));
+            sent_by_management = of_design.added;
             plan.rewrite(of_design.trace);
         }
         share(&mut plan, design.sharing, material.history);
         let totals = plan.totals();
-        plan.add_compactions(compactions);
+        plan.add_searches(searches);
+        plan.add_managed(sent_by_management);
         layout::place(&mut plan, design.layout);
         if let Some(pings) = design.keep_alive {
             keep_alive::add_pings(&mut plan, pings);

@@ -2,9 +2,9 @@
 
 use toml::de::DeValue;
 
-use super::draft::StartsDraft;
+use super::draft::{DeferredDraft, StartsDraft};
 use super::value::{Unreadable, Value, word};
-use crate::design::{Attribution, Reminders, Scopes, Settings, SystemPrompt, Tools};
+use crate::design::{Attribution, Deferred, Reminders, Scopes, Settings, SystemPrompt, Tools};
 use crate::strategy::design::Starts;
 
 /// The choice that a word stands for.
@@ -47,6 +47,15 @@ impl Value for Scopes {
 
     fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
         one_of(value, &[("as-sent", Self::AsSent), ("off", Self::Off), ("on", Self::On)])
+    }
+}
+
+impl Value for DeferredDraft {
+    const EXPECTED: &'static str = "\"as-sent\", \"mcp\" or \"all\"";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
+        let (mcp, all) = (Self::These(Deferred::Mcp), Self::These(Deferred::All));
+        one_of(value, &[("as-sent", Self::AsSent), ("mcp", mcp), ("all", all)])
     }
 }
 

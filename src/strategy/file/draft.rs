@@ -3,9 +3,12 @@
 use super::error::{Contradiction, MOST_PINGS};
 use super::management::ManagementDraft;
 use super::parameter::Taken;
-use crate::design::{Attribution, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools};
+use crate::design::{
+    Attribution, Deferral, Deferred, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools,
+};
 use crate::strategy::design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 use crate::ttl::{TierTtl, Ttl, TtlPlan};
+use crate::units::Tokens;
 
 /// What the keys of a strategy say.
 #[derive(Default)]
@@ -26,6 +29,8 @@ pub(super) struct Draft {
     pub(super) settings: Option<Settings>,
     pub(super) attribution: Option<Attribution>,
     pub(super) reminders: Option<Reminders>,
+    pub(super) deferred: Option<DeferredDraft>,
+    pub(super) tool_search: Option<Tokens>,
     pub(super) context: ManagementDraft,
 }
 
@@ -34,6 +39,13 @@ pub(super) struct Draft {
 pub(super) enum StartsDraft {
     AsRecorded,
     As(Starts),
+}
+
+/// Which tools are deferred, where something was said.
+#[derive(Clone, Copy)]
+pub(super) enum DeferredDraft {
+    AsSent,
+    These(Deferred),
 }
 
 /// The TTLs of a kind of conversation, as far as they were said.
@@ -68,6 +80,9 @@ impl Draft {
         if layout == Layout::Nowhere && ttl.is_some() {
             return Err(Contradiction::NothingCached("ttl"));
         }
+        if self.tool_search.is_some() && self.deferred_tools().is_none() {
+            return Err(Contradiction::NothingDeferred("prompt.tool_search"));
+        }
         if let Some(pings) = keep_alive {
             check_pings(pings, layout, ttl)?;
         }
@@ -77,7 +92,7 @@ impl Draft {
             keep_alive,
             sharing: self.sharing(),
             prompt: self.prompt(),
-            management: self.context.finish()?,
+            management: self.context.finish()?.map(Box::new),
         })
     }
 
@@ -101,6 +116,17 @@ impl Draft {
             settings: self.settings.unwrap_or_default(),
             attribution: self.attribution.unwrap_or_default(),
             reminders: self.reminders.unwrap_or_default(),
+            deferral: self.deferred_tools().map(|tools| Deferral {
+                tools,
+                search: self.tool_search.unwrap_or(Deferral::SEARCH),
+            }),
+        }
+    }
+
+    fn deferred_tools(&self) -> Option<Deferred> {
+        match self.deferred {
+            None | Some(DeferredDraft::AsSent) => None,
+            Some(DeferredDraft::These(tools)) => Some(tools),
         }
     }
 

@@ -121,6 +121,12 @@ pub enum Contradiction {
     /// Two ways of managing the context.
     #[error("a conversation is kept small in one way; `context` names several")]
     SeveralManagements,
+    /// What a threshold follows from, where one is given.
+    #[error("`{0}` has nothing to act on, since `threshold` is given")]
+    ThresholdGiven(&'static str),
+    /// What stands for deferred tools, where none is.
+    #[error("`{0}` needs `prompt.deferred_tools`")]
+    NothingDeferred(&'static str),
     /// A key about pings without the one that says how often.
     #[error("`{0}` needs `keepalive.every`")]
     NoInterval(&'static str),
@@ -153,7 +159,11 @@ impl Contradiction {
     /// The key that the error points at, where it is given.
     pub(super) fn key(self) -> &'static str {
         match self {
-            Self::SetTwice(key) | Self::NothingCached(key) | Self::NoInterval(key) => key,
+            Self::SetTwice(key)
+            | Self::NothingCached(key)
+            | Self::ThresholdGiven(key)
+            | Self::NothingDeferred(key)
+            | Self::NoInterval(key) => key,
             Self::TtlOpen | Self::TtlOrder => "ttl",
             Self::SeveralManagements => "context",
             Self::TooManyMarkers { .. } => "markers",

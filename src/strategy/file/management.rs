@@ -1,99 +1,126 @@
 //! What a strategy says of context management: at most one way, with what it sets of it.
 
 use super::error::Contradiction;
-use crate::management::{Budget, Compaction, Management, SessionMemory};
+use crate::management::{
+    Compaction, Management, Microcompaction, ResultBudget, SessionMemory, Trigger, WindowEnd,
+};
 use crate::units::Tokens;
 
-/// An hour, after which an entry for an hour has expired.
-const USUAL_GAP: i64 = 60 * 60 * 1_000;
-
-/// From which size on a conversation is compacted, where nothing else is said.
-const USUAL_THRESHOLD: Tokens = Tokens(100_000);
-
-/// The size of a summary.
-const USUAL_SUMMARY: Tokens = Tokens(4_000);
-
-/// The keys of each way.
+/// The ways, each as far as something was said of it.
 #[derive(Default)]
 pub(super) struct ManagementDraft {
-    pub(super) gap: Option<i64>,
-    pub(super) recent_after_gap: Option<u32>,
-    pub(super) results: Option<u32>,
-    pub(super) recent_of_service: Option<u32>,
-    pub(super) cleared_above: Option<Tokens>,
-    pub(super) kept_results: Option<Tokens>,
-    pub(super) clear_at_least: Option<Tokens>,
-    pub(super) compact_above: Option<Tokens>,
-    pub(super) summary: Option<Tokens>,
-    pub(super) memory_above: Option<Tokens>,
-    pub(super) memory: Option<Tokens>,
-    pub(super) minimum: Option<Tokens>,
-    pub(super) minimum_messages: Option<u32>,
-    pub(super) maximum: Option<Tokens>,
+    pub(super) microcompaction: Microcompaction,
+    pub(super) clearing: Option<ClearingDraft>,
+    pub(super) budget: Option<ResultBudget>,
+    pub(super) compaction: Option<CompactionDraft>,
+    pub(super) memory: Option<MemoryDraft>,
+}
+
+/// Results that the service clears.
+pub(super) struct ClearingDraft {
+    pub(super) trigger: Tokens,
+    pub(super) keep: Tokens,
+    pub(super) clear_at_least: Tokens,
+}
+
+/// A compaction, and what was said of its threshold.
+#[derive(Default)]
+pub(super) struct CompactionDraft {
+    pub(super) compaction: Compaction,
+    pub(super) trigger: TriggerDraft,
+}
+
+/// A session-memory compaction, and what was said of its threshold.
+#[derive(Default)]
+pub(super) struct MemoryDraft {
+    pub(super) memory: SessionMemory,
+    pub(super) trigger: TriggerDraft,
+}
+
+/// A threshold, or what it follows from.
+#[derive(Default)]
+pub(super) struct TriggerDraft {
+    pub(super) threshold: Option<Tokens>,
+    /// The window, where one was given.
+    pub(super) window: Option<Tokens>,
+    /// The last key besides the window that a threshold follows from, and what such keys said.
+    pub(super) worked_out: Option<(&'static str, WindowEnd)>,
+}
+
+impl Default for ClearingDraft {
+    /// What the client asks for (F.3).
+    fn default() -> Self {
+        Self { trigger: Tokens(180_000), keep: Tokens(40_000), clear_at_least: Tokens(140_000) }
+    }
+}
+
+impl TriggerDraft {
+    /// Says something that a threshold follows from.
+    pub(super) fn say(&mut self, key: &'static str, say: impl FnOnce(&mut WindowEnd)) {
+        let (_, end) = self.worked_out.get_or_insert_with(|| (key, WindowEnd::default()));
+        say(end);
+    }
+
+    /// The threshold, if anything was said of it.
+    fn finish(&self) -> Result<Option<Trigger>, Contradiction> {
+        let end = self.worked_out.map(|(_, end)| end);
+        match (self.threshold, self.worked_out) {
+            (Some(_), Some((key, _))) => Err(Contradiction::ThresholdGiven(key)),
+            (Some(threshold), None) => Ok(Some(Trigger::At(threshold))),
+            (None, None) if self.window.is_none() => Ok(None),
+            (None, _) => {
+                let end = end.unwrap_or_default();
+                let window = self.window.unwrap_or(end.window);
+                Ok(Some(Trigger::Below(WindowEnd { window, ..end })))
+            }
+        }
+    }
+}
+
+impl CompactionDraft {
+    fn finish(&self) -> Result<Management, Contradiction> {
+        let mut compaction = self.compaction;
+        compaction.trigger = self.trigger.finish()?.unwrap_or(compaction.trigger);
+        compaction.attempt.window = match compaction.trigger {
+            Trigger::At(_) => self.trigger.window,
+            Trigger::Below(end) => Some(end.window),
+        };
+        Ok(Management::Compaction(compaction))
+    }
+}
+
+impl MemoryDraft {
+    fn finish(&self) -> Result<Management, Contradiction> {
+        if self.trigger.threshold.is_some() && self.trigger.window.is_some() {
+            return Err(Contradiction::ThresholdGiven("context.session_memory.window"));
+        }
+        let mut memory = self.memory;
+        memory.trigger = self.trigger.finish()?.unwrap_or(memory.trigger);
+        Ok(Management::SessionMemory(memory))
+    }
 }
 
 impl ManagementDraft {
     /// The way that was chosen, if any.
     pub(super) fn finish(&self) -> Result<Option<Management>, Contradiction> {
-        let ways =
-            [self.by_time(), self.by_service(), self.by_size(), self.compaction(), self.memory()];
+        let micro = self.microcompaction;
+        let micro = (micro != Microcompaction::default()).then_some(micro);
+        let clearing = self.clearing.as_ref().map(|clearing| {
+            let ClearingDraft { trigger, keep, clear_at_least } = *clearing;
+            Management::ToolResultClearing { trigger, keep, clear_at_least }
+        });
+        let ways = [
+            micro.map(Management::Microcompaction),
+            clearing,
+            self.budget.map(Management::ResultBudget),
+            self.compaction.as_ref().map(CompactionDraft::finish).transpose()?,
+            self.memory.as_ref().map(MemoryDraft::finish).transpose()?,
+        ];
         let mut chosen = ways.into_iter().flatten();
         let first = chosen.next();
         if chosen.next().is_some() {
             return Err(Contradiction::SeveralManagements);
         }
         Ok(first)
-    }
-
-    fn by_time(&self) -> Option<Management> {
-        (self.gap.is_some() || self.recent_after_gap.is_some()).then(|| {
-            Management::TimeBasedMicrocompaction {
-                gap: self.gap.unwrap_or(USUAL_GAP),
-                keep_recent: self.recent_after_gap.unwrap_or(5),
-            }
-        })
-    }
-
-    fn by_service(&self) -> Option<Management> {
-        (self.results.is_some() || self.recent_of_service.is_some()).then(|| {
-            Management::CachedMicrocompaction {
-                trigger: self.results.unwrap_or(10),
-                keep_recent: self.recent_of_service.unwrap_or(5),
-            }
-        })
-    }
-
-    fn by_size(&self) -> Option<Management> {
-        let sizes = [self.cleared_above, self.kept_results, self.clear_at_least];
-        sizes.iter().any(Option::is_some).then(|| Management::ToolResultClearing {
-            trigger: self.cleared_above.unwrap_or(Tokens(180_000)),
-            keep: self.kept_results.unwrap_or(Tokens(40_000)),
-            clear_at_least: self.clear_at_least.unwrap_or(Tokens(140_000)),
-        })
-    }
-
-    fn compaction(&self) -> Option<Management> {
-        (self.compact_above.is_some() || self.summary.is_some()).then(|| {
-            Management::Compaction(Compaction {
-                threshold: self.compact_above.unwrap_or(USUAL_THRESHOLD),
-                summary: self.summary.unwrap_or(USUAL_SUMMARY),
-                files: Budget::FILES,
-                skills: Budget::SKILLS,
-            })
-        })
-    }
-
-    fn memory(&self) -> Option<Management> {
-        let sizes = [self.memory_above, self.memory, self.minimum, self.maximum];
-        let is_said = sizes.iter().any(Option::is_some) || self.minimum_messages.is_some();
-        is_said.then(|| {
-            Management::SessionMemory(SessionMemory {
-                threshold: self.memory_above.unwrap_or(USUAL_THRESHOLD),
-                memory: self.memory.unwrap_or(Tokens(12_000)),
-                minimum: self.minimum.unwrap_or(Tokens(10_000)),
-                minimum_messages: self.minimum_messages.unwrap_or(5),
-                maximum: self.maximum.unwrap_or(Tokens(40_000)),
-            })
-        })
     }
 }

@@ -17,11 +17,12 @@
 //! they are written: `hour-and-ping[keepalive.every=30m]`.
 //!
 //! Which keys there are, what they take and what they do to a [`Design`](super::Design) stands in
-//! `parameter.rs` and nowhere else; which of them contradict each other, in `draft.rs`. A
+//! `parameter.rs` and `context_parameter.rs` and nowhere else; which of them contradict each other, in `draft.rs`. A
 //! combination that contradicts itself is left out and named; where none remains, the file is
 //! refused.
 
 mod choice;
+mod context_parameter;
 mod draft;
 mod error;
 mod management;

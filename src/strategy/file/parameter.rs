@@ -7,13 +7,13 @@ use std::sync::LazyLock;
 use enumset::EnumSet;
 use toml::de::DeValue;
 
-use super::draft::{Draft, StartsDraft, put};
+use super::context_parameter::context_parameters;
+use super::draft::{DeferredDraft, Draft, StartsDraft, put};
 use super::error::Contradiction;
-use super::value::{Count, Distance, Duration, MarkerCount, Unreadable, Value};
+use super::value::{Distance, Duration, MarkerCount, Size, Unreadable, Value};
 use crate::design::{Attribution, Reminders, Scopes, Settings, SystemPrompt, Tools};
 use crate::strategy::design::{Anchor, Layout};
 use crate::ttl::{TierTtl, Ttl};
-use crate::units::Tokens;
 
 /// What a value does to a draft.
 pub(super) type Change = Box<dyn Fn(&mut Draft) -> Result<(), Contradiction>>;
@@ -33,9 +33,9 @@ pub(super) struct Parameter {
     pub(super) read: Read,
 }
 
-/// All of them.
+/// All of them, those of context management last.
 pub(super) static PARAMETERS: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
-    vec![
+    let mut all = vec![
         parameter("ttl", |draft, ttl: Option<TierTtl>| match ttl {
             None => Ok(()),
             Some(ttl) => draft.main.put(ttl).and_then(|()| draft.agents.put(ttl)),
@@ -85,55 +85,19 @@ pub(super) static PARAMETERS: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
         parameter("prompt.reminders", |draft, reminders: Reminders| {
             put(&mut draft.reminders, reminders)
         }),
-        parameter("context.microcompact.gap", |draft, gap: Duration| {
-            put(&mut draft.context.gap, gap.0)
+        parameter("prompt.deferred_tools", |draft, tools: DeferredDraft| {
+            put(&mut draft.deferred, tools)
         }),
-        parameter("context.microcompact.keep_recent", |draft, kept: Count| {
-            put(&mut draft.context.recent_after_gap, kept.0)
-        }),
-        parameter("context.cached_microcompact.trigger", |draft, results: Count| {
-            put(&mut draft.context.results, results.0)
-        }),
-        parameter("context.cached_microcompact.keep_recent", |draft, kept: Count| {
-            put(&mut draft.context.recent_of_service, kept.0)
-        }),
-        parameter("context.clear_results.trigger", |draft, size: Tokens| {
-            put(&mut draft.context.cleared_above, size)
-        }),
-        parameter("context.clear_results.keep", |draft, size: Tokens| {
-            put(&mut draft.context.kept_results, size)
-        }),
-        parameter("context.clear_results.clear_at_least", |draft, size: Tokens| {
-            put(&mut draft.context.clear_at_least, size)
-        }),
-        parameter("context.compact.threshold", |draft, size: Tokens| {
-            put(&mut draft.context.compact_above, size)
-        }),
-        parameter("context.compact.summary", |draft, size: Tokens| {
-            put(&mut draft.context.summary, size)
-        }),
-        parameter("context.session_memory.threshold", |draft, size: Tokens| {
-            put(&mut draft.context.memory_above, size)
-        }),
-        parameter("context.session_memory.memory", |draft, size: Tokens| {
-            put(&mut draft.context.memory, size)
-        }),
-        parameter("context.session_memory.minimum", |draft, size: Tokens| {
-            put(&mut draft.context.minimum, size)
-        }),
-        parameter("context.session_memory.minimum_messages", |draft, count: Count| {
-            put(&mut draft.context.minimum_messages, count.0)
-        }),
-        parameter("context.session_memory.maximum", |draft, size: Tokens| {
-            put(&mut draft.context.maximum, size)
-        }),
-    ]
+        parameter("prompt.tool_search", |draft, size: Size| put(&mut draft.tool_search, size.0)),
+    ];
+    all.extend(context_parameters());
+    all
 });
 
 /// A slot that was taken already.
 pub(super) struct Taken;
 
-fn parameter<T: Value>(
+pub(super) fn parameter<T: Value>(
     key: &'static str,
     set: impl Fn(&mut Draft, T) -> Result<(), Taken> + Copy + Send + Sync + 'static,
 ) -> Parameter {

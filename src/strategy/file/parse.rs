@@ -168,14 +168,17 @@ fn each(path: &str, table: &DeTable<'_>, is_swept: bool) -> Result<Choice, Fault
             (None, Some(group), _) => Err(mistyped(group, "a table", value)),
             (None, None, _) => {
                 let keys = PARAMETERS.iter().map(|parameter| parameter.key);
-                let tables = PARAMETERS
-                    .iter()
-                    .filter_map(|parameter| parameter.key.split_once('.').map(|(table, _)| table));
+                let tables = PARAMETERS.iter().flat_map(|parameter| tables_of(parameter.key));
                 Err(unknown(key, &path, keys.chain(tables).chain(OWN_KEYS)))
             }
         }
     });
     Ok(Choice::Each(choices.collect::<Result<_, _>>()?))
+}
+
+/// The tables that a key stands in.
+fn tables_of(key: &'static str) -> impl Iterator<Item = &'static str> {
+    key.match_indices('.').map(|(end, _)| &key[..end])
 }
 
 /// What a value can be: one of several where it is a list, or a list of lists.

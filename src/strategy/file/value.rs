@@ -1,5 +1,7 @@
 //! The values that parameters take.
 
+use std::ops::RangeInclusive;
+
 use enumset::EnumSet;
 use jiff::fmt::friendly::SpanParser;
 use toml::de::DeValue;
@@ -41,9 +43,25 @@ pub(super) struct Distance(pub(super) u32);
 #[derive(Clone, Copy)]
 pub(super) struct MarkerCount(pub(super) u32);
 
-/// A number of things.
+/// A number of things, at least one.
 #[derive(Clone, Copy)]
 pub(super) struct Count(pub(super) u32);
+
+/// A number of things, or none.
+#[derive(Clone, Copy)]
+pub(super) struct Number(pub(super) u32);
+
+/// A share in hundredths.
+#[derive(Clone, Copy)]
+pub(super) struct Percent(pub(super) u32);
+
+/// A size that may be nothing.
+#[derive(Clone, Copy)]
+pub(super) struct Size(pub(super) Tokens);
+
+/// A length of text.
+#[derive(Clone, Copy)]
+pub(super) struct Characters(pub(super) u64);
 
 impl Value for Count {
     const EXPECTED: &'static str = "a number from 1 to 1000000";
@@ -53,12 +71,49 @@ impl Value for Count {
     }
 }
 
+impl Value for Number {
+    const EXPECTED: &'static str = "a number from 0 to 1000000";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
+        within(value, 0..=1_000_000)
+            .and_then(|number| u32::try_from(number).ok())
+            .map(Self)
+            .ok_or(Unreadable::Other)
+    }
+}
+
+impl Value for Percent {
+    const EXPECTED: &'static str = "a percentage from 1 to 100";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
+        within(value, 1..=100)
+            .and_then(|percent| u32::try_from(percent).ok())
+            .map(Self)
+            .ok_or(Unreadable::Other)
+    }
+}
+
+impl Value for Size {
+    const EXPECTED: &'static str = "a number of tokens from 0 to 100000000";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
+        within(value, 0..=100_000_000).map(|size| Self(Tokens(size))).ok_or(Unreadable::Other)
+    }
+}
+
+impl Value for Characters {
+    const EXPECTED: &'static str = "a number of characters from 1 to 100000000";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
+        within(value, 1..=100_000_000).map(Self).ok_or(Unreadable::Other)
+    }
+}
+
 impl Value for Tokens {
     const EXPECTED: &'static str = "a number of tokens from 1 to 100000000";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
-        let tokens = whole_number(value).filter(|tokens| (1..=100_000_000).contains(tokens));
-        tokens.map(Self).ok_or(Unreadable::Other)
+        within(value, 1..=100_000_000).map(Self).ok_or(Unreadable::Other)
     }
 }
 
@@ -149,8 +204,7 @@ impl Value for Distance {
     const EXPECTED: &'static str = "a number of blocks from 1 to 1000000";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
-        whole_number(value)
-            .filter(|blocks| (1..=1_000_000).contains(blocks))
+        within(value, 1..=1_000_000)
             .and_then(|blocks| u32::try_from(blocks).ok())
             .map(Self)
             .ok_or(Unreadable::Other)
@@ -198,6 +252,11 @@ pub(super) fn word<T>(
     read: impl Fn(&str) -> Option<T>,
 ) -> Result<T, Unreadable> {
     value.as_str().and_then(read).ok_or(Unreadable::Other)
+}
+
+/// A whole number in a range.
+fn within(value: &DeValue<'_>, range: RangeInclusive<u64>) -> Option<u64> {
+    whole_number(value).filter(|number| range.contains(number))
 }
 
 fn whole_number(value: &DeValue<'_>) -> Option<u64> {
