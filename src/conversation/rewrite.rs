@@ -106,15 +106,15 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
                 let preserved = preserved.as_deref();
                 preserved.map_or(Rewrite::ALL, |preserved| self.compacted(position, preserved))
             }
-            EntryKind::MicrocompactBoundary(calls) => self.cleared(calls.iter()),
+            EntryKind::MicrocompactBoundary(calls) => self.cleared(position, calls.iter()),
             EntryKind::ContentReplacement(results) if results.is_empty() => Rewrite::None,
             EntryKind::ContentReplacement(results) => {
-                self.cleared(results.iter().map(|(call, _)| call))
+                self.cleared(position, results.iter().map(|(call, _)| call))
             }
-            EntryKind::Snip(removed) => self.removed(removed.iter()),
+            EntryKind::Snip(removed) => self.removed(position, removed.iter()),
             EntryKind::Collapse(collapse) => match **collapse {
                 Collapse { first: Some(first), last: Some(last), .. } => {
-                    self.removed([first, last].iter())
+                    self.removed(position, [first, last].iter())
                 }
                 _ => Rewrite::Untold,
             },
@@ -127,7 +127,9 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
     fn compacted(&self, boundary: usize, preserved: &Preserved) -> Rewrite {
         let tail = self.kept_entries(boundary, preserved).max();
         match tail.filter(|_| self.keeps_the_beginning(boundary, preserved)) {
-            Some(tail) => Rewrite::At(Place { kept: self.sent_up_to(tail), goes_on: None }),
+            Some(tail) => {
+                Rewrite::At(Place { kept: self.sent_up_to(tail, boundary), goes_on: None })
+            }
             None => Rewrite::ALL,
         }
     }
@@ -139,14 +141,15 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
     /// The entries that a compaction kept where they stand. Those that were written again behind it
     /// are on its path anyway.
     fn kept_entries(&self, boundary: usize, kept: &Preserved) -> impl Iterator<Item = usize> {
-        self.positions(kept.entries.iter()).filter(move |position| *position < boundary)
+        self.positions(boundary, kept.entries.iter())
     }
 
-    /// The last request whose prompt ends with an entry, or before it.
-    fn sent_up_to(&self, tail: usize) -> Option<u32> {
+    /// The last request before a boundary whose prompt ends with an entry, or before it.
+    fn sent_up_to(&self, tail: usize, boundary: usize) -> Option<u32> {
         let beginnings = &self.gathered.beginnings;
         let next = beginnings.partition_point(|beginning| beginning.first() <= tail);
-        let behind = (next..beginnings.len()).take(NEAR);
+        let is_before = |response: &usize| beginnings[*response].first() < boundary;
+        let behind = (next..beginnings.len()).take(NEAR).take_while(is_before);
         let mut ending = behind.filter(|response| {
             let parent = |position: usize| self.graph.links[position].parent;
             let before = std::iter::successors(parent(beginnings[*response].first()), |here| {
@@ -159,8 +162,9 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
 
     /// Results were cleared or replaced: what stands in front of the first of them is as it was, and
     /// what stands behind it is sent again. A call that the file does not have may be the first.
-    fn cleared<'i>(&self, calls: impl Iterator<Item = &'i EntryId>) -> Rewrite {
-        let caller = |call| self.gathered.calls.get(call).and_then(|call| call.caller);
+    fn cleared<'i>(&self, position: usize, calls: impl Iterator<Item = &'i EntryId>) -> Rewrite {
+        let is_before = |caller: &usize| self.gathered.beginnings[*caller].first() < position;
+        let caller = |call| self.gathered.calls.get(call)?.caller.filter(is_before);
         let callers: Option<Vec<usize>> = calls.map(caller).collect();
         let first = callers.and_then(|callers| callers.into_iter().min());
         match first.and_then(|first| u32::try_from(first).ok()) {
@@ -170,9 +174,9 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
     }
 
     /// Entries were taken out, or archived from the first to the last of two.
-    fn removed<'i>(&self, removed: impl Iterator<Item = &'i EntryId>) -> Rewrite {
+    fn removed<'i>(&self, position: usize, removed: impl Iterator<Item = &'i EntryId>) -> Rewrite {
         let before: Vec<Option<u32>> =
-            self.positions(removed).map(|position| (self.response_at)(position)).collect();
+            self.positions(position, removed).map(|entry| (self.response_at)(entry)).collect();
         // Nothing is less than anything.
         let ends = before.iter().min().zip(before.iter().max());
         ends.map_or(Rewrite::Untold, |(kept, goes_on)| {
@@ -180,11 +184,14 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
         })
     }
 
+    /// Where the entries stand that one names. Those on later lines are none of what it changes.
     fn positions<'i>(
         &self,
+        position: usize,
         entries: impl Iterator<Item = &'i EntryId>,
     ) -> impl Iterator<Item = usize> {
-        entries.filter_map(|entry| self.gathered.positions.get(entry).copied())
+        let known = entries.filter_map(|entry| self.gathered.positions.get(entry).copied());
+        known.filter(move |entry| *entry < position)
     }
 
     /// The lines that an entry names: those that it changes; of a compaction those that it keeps.
@@ -204,7 +211,8 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
                 self.result_lines(results.iter().map(|(call, _)| call))
             }
             EntryKind::Snip(removed) => {
-                self.positions(removed.iter()).map(|entry| Lines::one(self.line(entry))).collect()
+                let entries = self.positions(position, removed.iter());
+                entries.map(|entry| Lines::one(self.line(entry))).collect()
             }
             EntryKind::Collapse(collapse) => {
                 let line = |entry: Option<EntryId>| {
