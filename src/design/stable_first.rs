@@ -102,19 +102,23 @@ impl StableParagraphs {
     ) -> Vec<(Stability, PromptBlock)> {
         let mut pieces = self.paragraphs.of(block.content).to_vec();
         pieces.sort_by_key(|piece| self.stability(opening, *piece));
-        if matches!(*pieces, [Piece::Block(_)]) {
-            return vec![(self.stability(opening, pieces[0]), block)];
+        let most = pieces.first().map(|piece| self.stability(opening, *piece));
+        let least = pieces.last().map(|piece| self.stability(opening, *piece));
+        if let Some(one) = most.filter(|most| Some(*most) == least) {
+            if self.paragraphs.are_as_sent(block.content, contents) {
+                return vec![(one, block)];
+            }
         }
-        let is_cut = pieces.first().map(|piece| self.stability(opening, *piece))
-            != pieces.last().map(|piece| self.stability(opening, *piece));
         let parts = pieces
             .chunk_by(|one, next| self.stability(opening, *one) == self.stability(opening, *next));
         let part = |part: &[Piece]| {
             let bytes = text_block(&self.paragraphs.text(part));
             let length = bytes.len() as u64;
             let content = contents.of_system(bytes);
-            let bytes = is_cut.then_some(length);
-            (self.stability(opening, part[0]), PromptBlock { content, bytes, ..block })
+            (
+                self.stability(opening, part[0]),
+                PromptBlock { content, bytes: Some(length), ..block },
+            )
         };
         parts.map(part).collect()
     }
