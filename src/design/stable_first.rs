@@ -104,10 +104,9 @@ impl StableParagraphs {
         pieces.sort_by_key(|piece| self.stability(opening, *piece));
         let most = pieces.first().map(|piece| self.stability(opening, *piece));
         let least = pieces.last().map(|piece| self.stability(opening, *piece));
-        if let Some(one) = most.filter(|most| Some(*most) == least) {
-            if self.paragraphs.are_as_sent(block.content, contents) {
-                return vec![(one, block)];
-            }
+        let is_kept = most == least && self.paragraphs.are_as_sent(block.content, contents);
+        if let Some(one) = most.filter(|_| is_kept) {
+            return vec![(one, block)];
         }
         let parts = pieces
             .chunk_by(|one, next| self.stability(opening, *one) == self.stability(opening, *next));
