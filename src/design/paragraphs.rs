@@ -33,8 +33,7 @@ impl Paragraphs {
         if self.of_blocks.contains_key(&block) {
             return;
         }
-        let text = std::str::from_utf8(contents.bytes(block)).ok().and_then(plain_text);
-        let pieces = match text {
+        let pieces = match text(block, contents) {
             Some(text) => {
                 let paragraphs = paragraphs(&text);
                 paragraphs.into_iter().map(|one| Piece::Paragraph(self.id(one))).collect()
@@ -48,6 +47,12 @@ impl Paragraphs {
     /// The pieces of a block that was taken into account.
     pub(super) fn of(&self, block: ContentId) -> &[Piece] {
         self.of_blocks.get(&block).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a block that was taken into account says what its pieces are written as.
+    pub(super) fn are_as_sent(&self, block: ContentId, contents: &Contents<'_>) -> bool {
+        let sent = text(block, contents).map(|text| paragraphs(&text)).unwrap_or_default();
+        sent.is_empty() || sent.join("\n\n") == self.text(self.of(block))
     }
 
     /// The text of some paragraphs, with blank lines between them.
@@ -71,6 +76,11 @@ impl Paragraphs {
         self.written.push(paragraph);
         self.written.len() - 1
     }
+}
+
+/// The text of a block that is a text and nothing else.
+fn text(block: ContentId, contents: &Contents<'_>) -> Option<String> {
+    std::str::from_utf8(contents.bytes(block)).ok().and_then(plain_text)
 }
 
 /// What stands between blank lines.

@@ -102,19 +102,20 @@ impl StableParagraphs {
     ) -> Vec<(Stability, PromptBlock)> {
         let mut pieces = self.paragraphs.of(block.content).to_vec();
         pieces.sort_by_key(|piece| self.stability(opening, *piece));
-        if matches!(*pieces, [Piece::Block(_)]) {
-            return vec![(self.stability(opening, pieces[0]), block)];
+        let most = pieces.first().map(|piece| self.stability(opening, *piece));
+        let least = pieces.last().map(|piece| self.stability(opening, *piece));
+        let is_kept = most == least && self.paragraphs.are_as_sent(block.content, contents);
+        if let Some(one) = most.filter(|_| is_kept) {
+            return vec![(one, block)];
         }
-        let is_cut = pieces.first().map(|piece| self.stability(opening, *piece))
-            != pieces.last().map(|piece| self.stability(opening, *piece));
         let parts = pieces
             .chunk_by(|one, next| self.stability(opening, *one) == self.stability(opening, *next));
         let part = |part: &[Piece]| {
             let bytes = text_block(&self.paragraphs.text(part));
             let length = bytes.len() as u64;
             let content = contents.of_block(Part::System, bytes.into_bytes());
-            let bytes = is_cut.then_some(length);
-            (self.stability(opening, part[0]), PromptBlock { content, bytes, ..block })
+            let block = PromptBlock { content, bytes: Some(length), ..block };
+            (self.stability(opening, part[0]), block)
         };
         parts.map(part).collect()
     }
