@@ -4,7 +4,7 @@
 use serde_json::value::RawValue;
 
 use super::error::BundleError;
-use super::flags::{IDENTITIES, SystemFlags};
+use super::flags::{Flags, IDENTITIES};
 use super::raw::{Object, list, unexpected};
 use super::section::Part;
 use super::system::is_attribution;
@@ -37,7 +37,7 @@ pub(super) struct Base<'a> {
 
 impl<'a> Base<'a> {
     /// Reads `system` of a prompt. A list stands for the default base.
-    pub(super) fn read(prompt: &Object<'a>, flags: &SystemFlags<'_>) -> Result<Self, BundleError> {
+    pub(super) fn read(prompt: &Object<'a>, flags: &Flags<'_>) -> Result<Self, BundleError> {
         let Some(system) = prompt.get("system").filter(|system| system.get() != "null") else {
             return Ok(Self::default());
         };
@@ -51,10 +51,10 @@ impl<'a> Base<'a> {
     }
 
     /// The first base that has anything, and what is appended to it.
-    fn chosen(system: &Object<'a>, flags: &SystemFlags<'_>) -> Result<Self, BundleError> {
+    fn chosen(system: &Object<'a>, flags: &Flags<'_>) -> Result<Self, BundleError> {
         let parts_of = |name: &str| read_parts(system.list(name)?.unwrap_or_default());
         let default = || {
-            let simple = if flags.is_simple { parts_of("simple")? } else { Vec::new() };
+            let simple = if flags.base.is_simple { parts_of("simple")? } else { Vec::new() };
             Ok(default_parts(parts_of(DEFAULT)?, simple, flags))
         };
         let given = |name: &str| Ok(!system.list(name)?.unwrap_or_default().is_empty());
@@ -67,7 +67,7 @@ impl<'a> Base<'a> {
         }
         let mut parts = match base {
             DEFAULT => default()?,
-            AGENT if flags.has_proactive_agent => {
+            AGENT if flags.base.has_proactive_agent => {
                 let mut parts = default()?;
                 parts.extend(parts_of(AGENT)?);
                 parts
@@ -90,12 +90,12 @@ fn read_parts(parts: Vec<&RawValue>) -> Result<Vec<Part<'_>>, BundleError> {
 fn default_parts<'a>(
     mut parts: Vec<Part<'a>>,
     simple: Vec<Part<'a>>,
-    flags: &SystemFlags<'_>,
+    flags: &Flags<'_>,
 ) -> Vec<Part<'a>> {
-    if !flags.is_simple {
+    if !flags.base.is_simple {
         return parts;
     }
-    let is_identity = |text: &str| flags.identities.iter().any(|identity| identity == text);
+    let is_identity = |text: &str| flags.system.identities.iter().any(|identity| identity == text);
     parts.retain(|part| match part {
         Part::Plain(text) => is_attribution(text) || is_identity(text),
         Part::Memoised { .. } | Part::Volatile { .. } => false,
@@ -111,7 +111,6 @@ fn default_parts<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::flags::Flags;
 
     fn texts(system: &str, flags: &str) -> (Vec<String>, bool) {
         let (prompt, flags): (&RawValue, &RawValue) = (
@@ -120,7 +119,7 @@ mod tests {
         );
         let prompt = Object::read(prompt, "prompt").expect("an object");
         let flags = Flags::read(&Object::read(flags, "flags").expect("an object")).expect("flags");
-        let base = Base::read(&prompt, &flags.system).expect("a base");
+        let base = Base::read(&prompt, &flags).expect("a base");
         let text = |part: Part<'_>| match part {
             Part::Plain(text) | Part::Memoised { text, .. } | Part::Volatile { text, .. } => {
                 text.into_owned()

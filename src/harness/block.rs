@@ -146,9 +146,9 @@ impl<'a> Block<'a> {
         let Some(object) = self.object() else { return };
         let mut content = String::new();
         write_list(&mut content, parts, |text, part| part.write(text, None));
-        let value = |member: &Member<'a>| match member.is("content") {
-            true => Cow::Owned(content.clone()),
-            false => Cow::Borrowed(member.value.get()),
+        let value = |member: &Member<'a>| {
+            let is_content = member.is("content");
+            if is_content { content.clone().into() } else { member.value.get().into() }
         };
         let members = object.members.iter().filter(|member| !member.is(CACHE_CONTROL));
         let members = members.map(|member| (member.key.get().into(), value(member))).collect();

@@ -69,9 +69,10 @@ impl<'a> Bundle<'a> {
             .ok_or_else(|| record.unexpected("prompt", "an object"))?;
         let flags = record.object("flags", "flags")?.unwrap_or_else(|| Object::empty("flags"));
         let mut flags = Flags::read(&flags)?;
-        flags.may_edit_cache &= record.get("agent_id").is_none_or(|agent| agent.get() == "null");
+        flags.cache.may_be_edited &=
+            record.get("agent_id").is_none_or(|agent| agent.get() == "null");
         let prompt = Prompt::read(prompt, &flags)?;
-        prompt.check_deletion(flags.deletion.as_ref())?;
+        prompt.check_deletion(flags.cache.deletion.as_ref())?;
         Ok(Self {
             session: record.string("session_id")?,
             request_id: record.get("request_id"),
@@ -87,7 +88,7 @@ impl<'a> Bundle<'a> {
 
 impl<'a> Prompt<'a> {
     fn read(prompt: Object<'a>, flags: &Flags<'_>) -> Result<Self, BundleError> {
-        let base = Base::read(&prompt, &flags.system)?;
+        let base = Base::read(&prompt, flags)?;
         let system_context = context(&prompt, "system_context", "prompt.system_context")?;
         let (messages, repairs) = messages(&prompt)?;
         Ok(Self {

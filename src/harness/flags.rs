@@ -27,13 +27,29 @@ pub(super) struct Flags<'a> {
     pub(super) has_caching: bool,
     /// The request is a side branch, whose own tail nobody will read.
     pub(super) skips_cache_write: bool,
-    /// Whether a main conversation on the service's own host asks, which alone has the service
-    /// delete results.
-    pub(super) may_edit_cache: bool,
-    /// The results that the service is to delete.
-    pub(super) deletion: Option<Deletion>,
+    pub(super) cache: CacheFlags,
+    pub(super) base: BaseFlags,
     pub(super) system: SystemFlags<'a>,
     pub(super) ttl: TtlFlags<'a>,
+}
+
+/// What decides what is deleted from the cache.
+#[derive(Debug)]
+pub(super) struct CacheFlags {
+    /// Whether a main conversation on the service's own host asks, which alone has the service
+    /// delete results.
+    pub(super) may_be_edited: bool,
+    /// The results that the service is to delete.
+    pub(super) deletion: Option<Deletion>,
+}
+
+/// What decides where the system prompt comes from.
+#[derive(Debug)]
+pub(super) struct BaseFlags {
+    /// Of the default prompt nothing is sent but a short line.
+    pub(super) is_simple: bool,
+    /// The agent's prompt stands behind the default one instead of in its place.
+    pub(super) has_proactive_agent: bool,
 }
 
 /// What decides the blocks of the system prompt.
@@ -44,10 +60,6 @@ pub(super) struct SystemFlags<'a> {
     /// Neither the tools nor the provider forbid that.
     pub(super) may_have_global_scope: bool,
     pub(super) identities: Vec<Cow<'a, str>>,
-    /// Of the default prompt nothing is sent but a short line.
-    pub(super) is_simple: bool,
-    /// The agent's prompt stands behind the default one instead of in its place.
-    pub(super) has_proactive_agent: bool,
 }
 
 /// What decides the TTL of a marker.
@@ -69,8 +81,14 @@ impl<'a> Flags<'a> {
             is_cleared: is_set(flags, "cleared")?,
             has_caching: is_not_off(flags, "caching")?,
             skips_cache_write: is_set(flags, "skip_cache_write")?,
-            may_edit_cache: provider == DEFAULT_PROVIDER && is_main_thread(flags)?,
-            deletion: deletion(flags)?,
+            cache: CacheFlags {
+                may_be_edited: provider == DEFAULT_PROVIDER && is_main_thread(flags)?,
+                deletion: deletion(flags)?,
+            },
+            base: BaseFlags {
+                is_simple: is_set(flags, "simple")?,
+                has_proactive_agent: is_set(flags, "proactive")?,
+            },
             system: SystemFlags::read(flags, &provider)?,
             ttl: TtlFlags::read(flags, &provider)?,
         })
@@ -87,8 +105,6 @@ impl<'a> SystemFlags<'a> {
             allows_global_scope: has_global_scope && may_have_global_scope,
             may_have_global_scope,
             identities: strings_or(flags, "identity_prefixes", &IDENTITIES)?,
-            is_simple: is_set(flags, "simple")?,
-            has_proactive_agent: is_set(flags, "proactive")?,
         })
     }
 

@@ -147,3 +147,72 @@ fn fill(messages: &mut [Message<'_>], repairs: &mut Repairs) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::harness::writer::write_list;
+
+    fn sent(json: &str) -> (String, Repairs) {
+        let given: Vec<&RawValue> = serde_json::from_str(json).expect("a list");
+        let given = given.into_iter().map(|message| Message::read(message).expect("a message"));
+        let (messages, repairs) = normalised(given.collect());
+        let mut text = String::new();
+        write_list(&mut text, &messages, |text, message| message.write(text, None));
+        (text, repairs)
+    }
+
+    #[test]
+    fn what_needs_no_change_is_copied() {
+        let json = concat!(
+            r#"[{"x": 1.0,"role":"user","content":"\u00e9"},{"role":"assistant","content":[ ]},"#,
+            r#"{"role":"system","content":"s"},{"role":"user","content":7},"#,
+            r#"{"role":"user","content":[{"type":"text","text":"a", "n":1e2}]}]"#
+        );
+        let (text, repairs) = sent(&json.replace("[ ]", r#"[{"type":"text","text":"b"}]"#));
+        assert_eq!(text, json.replace("[ ]", r#"[{"type":"text","text":"b"}]"#));
+        assert!(repairs.is_empty());
+    }
+
+    #[test]
+    fn merged_blocks_keep_their_bytes() {
+        let json = concat!(
+            r#"[{"x": 1.0,"content":"\u00e9","role":"user"},"#,
+            r#"{"role":"user","content":[{"n":1e2, "type":"tool_result","tool_use_id":"t"}]},"#,
+            r#"{"role":"user","content":[{"b":1.50}]}]"#
+        );
+        let calling = format!(
+            r#"[{{"role":"assistant","content":[{{"type":"tool_use","id":"t"}}]}},{}"#,
+            &json[1..]
+        );
+        let (text, repairs) = sent(&calling);
+        assert!(repairs.is_empty());
+        let merged = concat!(
+            r#"{"x":1.0,"content":[{"n":1e2, "type":"tool_result","tool_use_id":"t"},"#,
+            r#"{"type":"text","text":"\u00e9"},{"b":1.50}],"role":"user"}]"#
+        );
+        assert!(text.ends_with(merged), "{text}");
+    }
+
+    /// 104 pictures: two in a result in front, 101 in a message, one behind.
+    #[test]
+    fn the_oldest_pictures_beyond_a_hundred_are_left_out() {
+        let picture = r#"{"type":"image","source":{}}"#;
+        let many = vec![picture; 101].join(",");
+        let json = format!(
+            r#"[{{"role":"assistant","content":[{{"type":"tool_use","id":"t"}}]}},
+            {{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","n": 1.0,
+                "content":[{{"type":"text","text":"a"}},{picture},{picture}]}}]}},
+            {{"role":"assistant","content":"b"}},{{"role":"user","content":[{many}]}},
+            {{"role":"assistant","content":"c"}},{{"role":"user","content":[{picture}]}}]"#
+        );
+        let (text, repairs) = sent(&json);
+        assert_eq!(repairs, Repairs { media: 4, ..Repairs::default() });
+        assert_eq!(text.matches("image").count(), 100);
+        let result = r#"{"type":"tool_result","tool_use_id":"t","n":1.0,"content":[{"type":"text","text":"a"}]}"#;
+        assert!(text.contains(result), "{text}");
+        assert!(text.ends_with(&format!("[{picture}]}}]")));
+    }
+}

@@ -154,8 +154,8 @@ impl Session {
             messages[index].mark();
         }
         // Without caching there is nothing to delete from.
-        if flags.may_edit_cache && flags.has_caching {
-            self.cache_edits.apply(messages, marked, flags.deletion.as_ref());
+        if flags.cache.may_be_edited && flags.has_caching {
+            self.cache_edits.apply(messages, marked, flags.cache.deletion.as_ref());
         }
         write_list(text, &*messages, |text, message| message.write(text, marker));
     }

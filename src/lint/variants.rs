@@ -139,9 +139,9 @@ fn related(variants: Vec<Variant<'_>>) -> Vec<Variant<'_>> {
     is_related[largest] = true;
     let mut to_visit = vec![largest];
     while let Some(one) = to_visit.pop() {
-        for other in 0..parts.len() {
-            if !is_related[other] && is_near(one, other) {
-                is_related[other] = true;
+        for (other, is_related) in is_related.iter_mut().enumerate() {
+            if !*is_related && is_near(one, other) {
+                *is_related = true;
                 to_visit.push(other);
             }
         }
