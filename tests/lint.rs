@@ -56,8 +56,21 @@ fn lint(capture: &str, arguments: &[&str]) -> Value {
     let path = folder.path().join("capture.jsonl");
     fs::write(&path, capture).expect("a file");
     let path = path.to_str().expect("plain");
-    let all =
-        [&["lint", path, "-q", "--format", "json", "--tokens", "bytes:1"], arguments].concat();
+    let all = [
+        &[
+            "lint",
+            path,
+            "-q",
+            "--format",
+            "json",
+            "--tokens",
+            "bytes:1",
+            "--attribution",
+            "literal",
+        ],
+        arguments,
+    ]
+    .concat();
     serde_json::from_str(&stdout(&all)).expect("JSON")
 }
 

@@ -23,6 +23,7 @@ mod differences;
 mod fixtures;
 mod fork;
 mod generated;
+mod keys;
 mod laws;
 mod lint;
 mod management;

@@ -13,7 +13,9 @@ mod token_ratio;
 
 pub use automatic::{AutomaticCache, AutomaticPolicy, EntryPlaces, simulate_automatic};
 pub use outcome::Outcome;
-pub use policy::{Lookback, Markers, Policy, Reading, Sent, SentMarkers, effective};
+pub use policy::{
+    BetaKey, Lookback, Markers, Policy, Reading, Sent, SentMarkers, TtlChange, effective,
+};
 pub use refusal::Refusal;
 pub use simulate::{LOOKBACK, simulate};
 pub use token_ratio::TokenRatio;

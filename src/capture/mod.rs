@@ -4,6 +4,7 @@
 //! a chain of hashes over them. Text is kept only where it is asked for.
 
 mod answer;
+mod attribution;
 mod betas;
 mod block;
 mod body;
@@ -19,14 +20,17 @@ mod size;
 mod text_size;
 mod tree;
 
+pub(crate) use attribution::ATTRIBUTION;
+pub use attribution::AttributionKey;
 pub use block::BlockKind;
 pub use body::{Likeness, WireMarker};
 pub(crate) use image_size::{page_count, pixels};
 pub use load::{CaptureOptions, Captures};
 pub(crate) use load::{load_bundles, load_captures};
 pub(crate) use parse::MESSAGES_ENDPOINTS;
-pub use parse::WireRequest;
+pub use parse::{AttributionPart, WireRequest};
 pub use prefix::PrefixHash;
+pub(crate) use record::BETA_HEADER;
 pub use size::TokenCounting;
 pub(crate) use text_size::TokenizerFamily;
 pub use tree::{Part, WireNode, WireNodeId, WireTree};

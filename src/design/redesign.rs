@@ -1,14 +1,16 @@
 //! The trace of all requests as a design sends them.
 
+use rustc_hash::FxHashMap;
+
 use super::blocks::BlockTree;
 use super::contents::Contents;
 use super::kept_break::{Pair, prevents_break};
-use super::layout::Layouts;
+use super::layout::{Layout, Layouts};
 use super::markers::{Ends, markers};
 use super::prompt_design::{PromptDesign, Scopes};
 use super::scopes::{Sessions, System};
 use crate::conversation::{History, RequestIndex};
-use crate::prompt::{Marker, NodeId, Prompt, PromptTrace, Step};
+use crate::prompt::{Deletion, Edits, Marker, NodeId, Prompt, PromptTrace, Step};
 
 /// The trace `as_sent` of a history, rewritten as if its captured requests had been sent by `design`. It
 /// has the same requests in the same order; those of transcripts are as they were, and so are all
@@ -34,7 +36,15 @@ pub fn redesign(
     let tree = BlockTree::new(&history.captured, as_sent, &contents);
     let layouts = Layouts::new(history, steps, contents, design);
     let first = history.of_transcripts().len();
-    let mut redesign = Redesign { history, as_sent, first, tree, layouts, designed: Vec::new() };
+    let mut redesign = Redesign {
+        history,
+        as_sent,
+        first,
+        tree,
+        layouts,
+        betas: FxHashMap::default(),
+        designed: Vec::new(),
+    };
     let mut sessions = Sessions::default();
     for number in 0..history.captured.requests.len() {
         let designed = redesign.design(number);
@@ -59,6 +69,8 @@ struct Redesign<'a> {
     first: usize,
     tree: BlockTree<'a>,
     layouts: Layouts<'a>,
+    /// The sets of beta features so far.
+    betas: FxHashMap<String, u32>,
     /// The captured requests so far.
     designed: Vec<Designed>,
 }
@@ -71,7 +83,7 @@ impl Redesign<'_> {
         let ends = Ends::new(&self.tree, &layout);
         let sent_markers = self.as_sent.markers_of(as_sent);
         let markers = markers(&self.tree, &layout, &path, &ends, sent_markers);
-        let system = layout.system.map(|place| (path[place], ends.end(place))).collect();
+        let system = layout.system.clone().map(|place| (path[place], ends.end(place))).collect();
         let total = ends.total(as_sent.total);
         let node = *path.last().unwrap_or(&as_sent.node);
         let basis = if total == as_sent.total {
@@ -81,8 +93,36 @@ impl Redesign<'_> {
         };
         let prevents_break = as_sent.broken_read.is_some() && self.prevents_break(number, node);
         let broken_read = as_sent.broken_read.filter(|_| !prevents_break);
-        let prompt = Prompt { total, basis, node, broken_read, ..as_sent.clone() };
+        let edits = self.edits(as_sent, &layout, &path);
+        let betas = self.betas(number, as_sent);
+        let prompt = Prompt { total, basis, node, broken_read, edits, betas, ..as_sent.clone() };
         Designed { prompt, markers, system }
+    }
+
+    /// The beta features with which a captured request is sent.
+    fn betas(&mut self, number: usize, as_sent: &Prompt) -> Option<u32> {
+        let known = as_sent.betas?;
+        let Some(latched) = self.layouts.latched_betas(number) else { return Some(known) };
+        if let Some(set) = self.betas.get(latched) {
+            return Some(*set);
+        }
+        let set = u32::try_from(self.betas.len()).unwrap_or(u32::MAX);
+        self.betas.insert(latched.to_owned(), set);
+        Some(set)
+    }
+
+    /// Where the deleted results stand in a prompt of the design: no design moves messages.
+    fn edits(&self, as_sent: &Prompt, layout: &Layout, path: &[NodeId]) -> Edits {
+        let moved = |node: NodeId| {
+            let place = layout.sent.iter().position(|id| self.tree.as_sent(*id) == node)?;
+            Some(path[place])
+        };
+        let deletion =
+            |one: &Deletion| Some(Deletion { node: moved(one.node)?, tokens: one.tokens });
+        Edits {
+            deletions: as_sent.edits.deletions.iter().filter_map(deletion).collect(),
+            restored: as_sent.edits.restored.and_then(moved),
+        }
     }
 
     /// Whether the design prevents a break of a captured request, of which it makes the prompt `node`.

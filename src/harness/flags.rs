@@ -23,6 +23,8 @@ pub(crate) const DEFAULT_ALLOW_LIST: [&str; 2] = ["repl_main_thread*", "sdk"];
 pub(super) struct Flags<'a> {
     /// The conversation was cleared or compacted: the session starts afresh with this record.
     pub(super) is_cleared: bool,
+    /// It is sent to the provider's own service.
+    pub(super) is_first_party: bool,
     pub(super) has_caching: bool,
     /// The request is a side branch, whose own tail nobody will read.
     pub(super) skips_cache_write: bool,
@@ -57,6 +59,7 @@ impl<'a> Flags<'a> {
         let provider = flags.string("provider")?.unwrap_or(Cow::Borrowed(DEFAULT_PROVIDER));
         Ok(Self {
             is_cleared: is_set(flags, "cleared")?,
+            is_first_party: provider == DEFAULT_PROVIDER,
             has_caching: is_not_off(flags, "caching")?,
             skips_cache_write: is_set(flags, "skip_cache_write")?,
             system: SystemFlags::read(flags, &provider)?,

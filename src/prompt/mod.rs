@@ -23,4 +23,6 @@ pub(crate) use paths::Paths;
 pub use recorded_break::{is_break, recorded_shortfall};
 pub use step::{Step, StepKind, steps};
 pub use tail::LARGEST_CONSTANT_TAIL;
-pub use trace::{BackgroundWrite, Level, Marker, Node, NodeId, Prompt, PromptTrace};
+pub use trace::{
+    BackgroundWrite, Deletion, Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace,
+};

@@ -48,7 +48,7 @@ pub struct Step {
     /// stands before the thinking that was dropped.
     pub kept_end: Tokens,
     /// The first answer with thinking in the turn that this request belongs to.
-    turn_thinking: Option<RequestIndex>,
+    pub(super) turn_thinking: Option<RequestIndex>,
     /// The first request of its chain, or the first after the last change of model.
     pub opening: RequestIndex,
 }
