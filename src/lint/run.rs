@@ -130,7 +130,7 @@ fn dropped_edit(trace: &Trace<'_>, before: RequestIndex, after: RequestIndex) ->
 /// Edits that delete nothing.
 fn idle_edits(trace: &Trace<'_>, index: RequestIndex) -> Option<Finding> {
     let idle = trace.wire(index).idle_edits;
-    let detail = format!("{idle} of its deletions refer to no result in front of them");
+    let detail = format!("deletions that refer to no result in front of them: {idle}");
     (idle > 0).then(|| Finding::new(Rule::IdleEdit, "cache_edits".to_owned(), detail, index))
 }
 
