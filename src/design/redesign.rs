@@ -95,7 +95,7 @@ impl Redesign<'_> {
         let broken_read = as_sent.broken_read.filter(|_| !prevents_break);
         let edits = self.edits(as_sent, &layout, &path);
         let betas = self.betas(number, as_sent);
-        let prompt = Prompt { total, basis, node, broken_read, edits, betas, ..as_sent.clone() };
+        let prompt = Prompt { betas, total, edits, basis, node, broken_read, ..as_sent.clone() };
         Designed { prompt, markers, system }
     }
 

@@ -23,8 +23,6 @@ pub(crate) const DEFAULT_ALLOW_LIST: [&str; 2] = ["repl_main_thread*", "sdk"];
 pub(super) struct Flags<'a> {
     /// The conversation was cleared or compacted: the session starts afresh with this record.
     pub(super) is_cleared: bool,
-    /// It is sent to the provider's own service.
-    pub(super) is_first_party: bool,
     pub(super) has_caching: bool,
     /// The request is a side branch, whose own tail nobody will read.
     pub(super) skips_cache_write: bool,
@@ -37,6 +35,8 @@ pub(super) struct Flags<'a> {
 pub(super) struct SystemFlags<'a> {
     /// The static part may be cached for everyone.
     pub(super) allows_global_scope: bool,
+    /// It is sent to the provider's own service.
+    pub(super) is_first_party: bool,
     /// Neither the tools nor the provider forbid that.
     pub(super) may_have_global_scope: bool,
     pub(super) identities: Vec<Cow<'a, str>>,
@@ -59,7 +59,6 @@ impl<'a> Flags<'a> {
         let provider = flags.string("provider")?.unwrap_or(Cow::Borrowed(DEFAULT_PROVIDER));
         Ok(Self {
             is_cleared: is_set(flags, "cleared")?,
-            is_first_party: provider == DEFAULT_PROVIDER,
             has_caching: is_not_off(flags, "caching")?,
             skips_cache_write: is_set(flags, "skip_cache_write")?,
             system: SystemFlags::read(flags, &provider)?,
@@ -73,8 +72,10 @@ impl<'a> SystemFlags<'a> {
         let has_global_scope = is_not_off(flags, "global_scope")?;
         // They stand in front of the system prompt and differ from one installation to the next.
         let has_user_tools = is_set(flags, "upfront_mcp_tools")?;
-        let may_have_global_scope = !has_user_tools && provider == DEFAULT_PROVIDER;
+        let is_first_party = provider == DEFAULT_PROVIDER;
+        let may_have_global_scope = !has_user_tools && is_first_party;
         Ok(Self {
+            is_first_party,
             allows_global_scope: has_global_scope && may_have_global_scope,
             may_have_global_scope,
             identities: strings_or(flags, "identity_prefixes", &IDENTITIES)?,

@@ -83,7 +83,7 @@ impl Harness {
         if let Some(global_scope) = self.global_scope {
             bundle.flags.system.set_global_scope(global_scope);
         }
-        self.is_first_party = bundle.flags.is_first_party;
+        self.is_first_party = bundle.flags.system.is_first_party;
         if bundle.prompt.system.iter().any(Part::lacks_reason) {
             return Ok(Placed::Refused(on_one_line(refusal(&bundle))));
         }

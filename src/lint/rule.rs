@@ -1,5 +1,20 @@
 //! The rules of `lint`: what makes a prefix unstable, or keeps a marker from being of use.
 
+// What rules about the cache key say.
+const SETTING_CHANGED: &str = "A setting that is part of the cache key changed, which loses the system prompt \
+    (speed, citations) or the messages (thinking, tool choice, effort, format, the \
+    first image). Keep it for the session.";
+const BETAS_CHANGED: &str = "The set of beta features is taken to be part of the cache key, in front of \
+    everything (--betas). Once a session has asked for a feature, keep asking for it.";
+const TTL_CHANGED: &str = "A marker has another TTL than in the request before. Whether that loses what was \
+    cached is not documented (--ttl-change); what is written costs another price \
+    and lives for another time. Decide the TTL once a session.";
+const EDIT_DROPPED: &str = "A deletion (cache_edits) that the request before had is missing, so the result is \
+    back, and what was cached behind it is of no use. Send every edit again, in the \
+    message in which it was first sent.";
+const IDLE_EDIT: &str =
+    "A deletion (cache_edits) refers to no result in front of it, and deletes nothing.";
+
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -250,28 +265,11 @@ impl Rule {
                 "A message that was sent before came back with other bytes, which loses \
                  everything from there on. Append instead of editing."
             }
-            Self::SettingChanged => {
-                "A setting that is part of the cache key changed, which loses the system prompt \
-                 (speed, citations) or the messages (thinking, tool choice, effort, format, the \
-                 first image). Keep it for the session."
-            }
-            Self::BetasChanged => {
-                "The set of beta features is taken to be part of the cache key, in front of \
-                 everything (--betas). Once a session has asked for a feature, keep asking for it."
-            }
-            Self::TtlChanged => {
-                "A marker has another TTL than in the request before. Whether that loses what was \
-                 cached is not documented (--ttl-change); what is written costs another price \
-                 and lives for another time. Decide the TTL once a session."
-            }
-            Self::EditDropped => {
-                "A deletion (cache_edits) that the request before had is missing, so the result is \
-                 back, and what was cached behind it is of no use. Send every edit again, in the \
-                 message in which it was first sent."
-            }
-            Self::IdleEdit => {
-                "A deletion (cache_edits) refers to no result in front of it, and deletes nothing."
-            }
+            Self::SettingChanged => SETTING_CHANGED,
+            Self::BetasChanged => BETAS_CHANGED,
+            Self::TtlChanged => TTL_CHANGED,
+            Self::EditDropped => EDIT_DROPPED,
+            Self::IdleEdit => IDLE_EDIT,
             Self::ModelChanged => {
                 "Every model has caches of its own: after a change everything is written anew."
             }
