@@ -11,7 +11,7 @@ use cachesim::capture::CaptureOptions;
 use cachesim::conversation::read;
 use cachesim::id::Symbols;
 use cachesim::input::{Discovered, Source};
-use cachesim::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use cachesim::prompt::{Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace};
 use cachesim::strategy::Assumptions;
 use cachesim::ttl::Ttl;
 use cachesim::units::{Millis, Tokens};
@@ -73,6 +73,8 @@ fn conversation(turns: usize, requests: usize) -> PromptTrace {
             is_agent: false,
             total: trace.node(here).end,
             deleted: Tokens::ZERO,
+            edits: Edits::default(),
+            betas: None,
             basis: Basis::Derived,
             minimum: Tokens(512),
             node: here,

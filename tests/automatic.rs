@@ -5,7 +5,7 @@ use cachesim::cache::{
     AutomaticCache, AutomaticPolicy, EntryPlaces, Outcome, TokenRatio, simulate_automatic,
 };
 use cachesim::id::{Symbol, Symbols};
-use cachesim::prompt::{Level, Node, NodeId, Prompt, PromptTrace};
+use cachesim::prompt::{Edits, Level, Node, NodeId, Prompt, PromptTrace};
 use cachesim::units::{Millis, Tokens};
 use proptest::prelude::*;
 
@@ -89,6 +89,8 @@ fn prompt(node: NodeId, total: Tokens, model: Symbol, start: i64, readable_from:
         node,
         markers: 0..0,
         deleted: Tokens::ZERO,
+        edits: Edits::default(),
+        betas: None,
         background: None,
         opening: None,
         broken_read: None,

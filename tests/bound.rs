@@ -6,7 +6,7 @@ use cachesim::cache::{Markers, Outcome, Policy, Reading, simulate};
 use cachesim::conversation::History;
 use cachesim::id::{Symbol, Symbols};
 use cachesim::pricing::{Billing, Rates, RequestRates};
-use cachesim::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use cachesim::prompt::{Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace};
 use cachesim::strategy::{Assumptions, Material, Simulated, Strategy as Design};
 use cachesim::ttl::Ttl;
 use cachesim::units::{Millis, Picodollars, Tokens};
@@ -76,6 +76,8 @@ fn prompt(trace: &PromptTrace, node: NodeId, start: i64, before: Option<usize>) 
         node,
         markers: 0..0,
         deleted: Tokens::ZERO,
+        edits: Edits::default(),
+        betas: None,
         background: None,
         opening: None,
         broken_read: None,

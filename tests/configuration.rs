@@ -245,7 +245,7 @@ fn errors_say_where_and_what() {
     };
     insta::assert_snapshot!(
         error_of("[defaults]\nshared_prefx = 'warm'\n"),
-        @"cachesim: cachesim.toml:2:1: `shared_prefx` is no key of [defaults]; did you mean `shared_prefix`?; there are paths, strategy, tokens, shared_prefix, lookback, ttl_grace, breaks, reading, prices, platform, jobs, strict, strict_prices, color"
+        @"cachesim: cachesim.toml:2:1: `shared_prefx` is no key of [defaults]; did you mean `shared_prefix`?; there are paths, strategy, tokens, shared_prefix, lookback, attribution, betas, ttl_change, ttl_grace, breaks, reading, prices, platform, jobs, strict, strict_prices, color"
     );
     insta::assert_snapshot!(
         error_of("[defaults]\n\n  shared_prefix = 'warn'\n"),
@@ -359,6 +359,9 @@ fn the_configuration_is_shown() {
      tokens                              auto                             default
      shared_prefix                       auto                             default
      lookback                            positions                        default
+     attribution                         auto                             default
+     betas                               key                              default
+     ttl_change                          keeps                            default
      ttl_grace                           2                                user file ~/.config/cachesim/config.toml:2
      breaks                              keep                             default
      reading                             conservative                     default
@@ -395,7 +398,7 @@ fn the_configuration_is_shown() {
     let nothing = text(&nothing.stdout);
     assert!(nothing.contains("Files: none; none was looked for."), "{nothing}");
     let rows = nothing.lines().filter(|line| line.trim_end().ends_with(" default"));
-    assert_eq!(rows.count(), 17, "15 options, of which one has three defaults");
+    assert_eq!(rows.count(), 20, "18 options, of which one has three defaults");
 }
 
 #[test]

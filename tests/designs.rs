@@ -4,8 +4,8 @@
 
 use std::num::NonZeroU64;
 
-use cachesim::cache::{Lookback, Markers, Outcome, Policy, Reading, simulate};
-use cachesim::capture::{BlockParts, TokenCounting};
+use cachesim::cache::{BetaKey, Lookback, Markers, Outcome, Policy, Reading, TtlChange, simulate};
+use cachesim::capture::{AttributionKey, BlockParts, TokenCounting};
 use cachesim::conversation::{History, ReadOptions, read};
 use cachesim::design::{
     Attribution, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools, redesign,
@@ -21,6 +21,8 @@ pub(crate) const RULES: Policy = Policy {
     lookback: Lookback::Positions,
     shares_sessions: true,
     reading: Reading::Literal,
+    ttl_change: TtlChange::Keeps,
+    betas: BetaKey::Key,
 };
 
 const AS_SENT: PromptDesign = PromptDesign {
@@ -50,7 +52,11 @@ pub(crate) fn read_bytes(lines: &[String]) -> History {
 
 fn read_counted(lines: &[String], counting: TokenCounting, keeps_bytes: bool) -> History {
     let parts = BlockParts::Landmarks;
-    read_with(lines, ReadOptions { counting, keeps_bytes, parts, ..ReadOptions::default() })
+    let attribution = AttributionKey::Literal;
+    read_with(
+        lines,
+        ReadOptions { counting, keeps_bytes, parts, attribution, ..ReadOptions::default() },
+    )
 }
 
 fn read_with(lines: &[String], options: ReadOptions) -> History {

@@ -44,7 +44,7 @@ fn every_fixture_gives_its_figures() {
         }
         if let Some(breaks) = expected.get("breaks") {
             let given = serde_json::to_value(breaks).expect("JSON");
-            compare_breaks(&name, &folder, &given, &mut failures);
+            compare_breaks(&name, &folder, &expected, &given, &mut failures);
         }
         if let Some(strategies) = expected.get("compare") {
             let given = serde_json::to_value(strategies).expect("JSON");
@@ -142,9 +142,19 @@ fn compare_strategies(
 }
 
 /// The breaks of a folder, all of them, one after the other.
-fn compare_breaks(name: &str, folder: &Path, expected: &Value, failures: &mut Vec<String>) {
-    let folder = folder.to_str().expect("a plain path");
-    let rows = stdout(&["breaks", folder, "-q", "--format", "jsonl"]);
+fn compare_breaks(
+    name: &str,
+    folder: &Path,
+    fixture: &toml::Value,
+    expected: &Value,
+    failures: &mut Vec<String>,
+) {
+    let mut arguments = vec!["breaks", folder.to_str().expect("a plain path"), "-q"];
+    arguments.extend(["--format", "jsonl"]);
+    if let Some(more) = fixture.get("arguments").and_then(toml::Value::as_array) {
+        arguments.extend(more.iter().filter_map(toml::Value::as_str));
+    }
+    let rows = stdout(&arguments);
     let rows: Vec<Value> =
         rows.lines().map(|row| serde_json::from_str(row).expect("a row")).collect();
     let expected = expected.as_array().expect("a list of breaks");

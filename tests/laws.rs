@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use cachesim::basis::Basis;
 use cachesim::cache::{Markers, Policy, simulate};
 use cachesim::id::{Symbol, Symbols};
-use cachesim::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use cachesim::prompt::{Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace};
 use cachesim::strategy::Assumptions;
 use cachesim::ttl::{TierTtl, Ttl, TtlPlan};
 use cachesim::units::{Millis, Tokens};
@@ -255,6 +255,8 @@ fn trace_of(leaves: &[Leaf]) -> PromptTrace {
             is_agent: false,
             total: end + Tokens(2),
             deleted: Tokens::ZERO,
+            edits: Edits::default(),
+            betas: None,
             basis: Basis::Derived,
             minimum: Tokens(1_024),
             node: own,

@@ -24,6 +24,7 @@ mod differences;
 mod fixtures;
 mod fork;
 mod generated;
+mod keys;
 mod laws;
 mod lint;
 mod management;

@@ -193,7 +193,9 @@ fn check_breaks(history: &History) {
         write_break_rows(history, &analysis.breaks, true, &mut printed).expect("memory takes all");
         write_break_csv(history, &analysis.breaks, &mut printed).expect("memory takes all");
         let view = BreaksViewOptions { top: 20, shows_text: true };
-        printed.extend(breaks_document(history, &analysis, view).to_markdown().into_bytes());
+        printed.extend(
+            breaks_document(history, &analysis, &assumptions, view).to_markdown().into_bytes(),
+        );
         assert!(!printed.contains(&0x1b), "an escape sequence");
     }
 }

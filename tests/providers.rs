@@ -8,7 +8,9 @@ use cachesim::conversation::{ReadOptions, read};
 use cachesim::id::{Symbol, Symbols};
 use cachesim::input::discover;
 use cachesim::pricing::{PriceTable, Speed};
-use cachesim::prompt::{self, Level, Marker, Node, NodeId, Prompt, PromptTrace, SharedPrefix};
+use cachesim::prompt::{
+    self, Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace, SharedPrefix,
+};
 use cachesim::provider::{ALL, Provider, by_name, token_ratio};
 use cachesim::units::{Millis, Tokens};
 use serde_json::Value;
@@ -58,6 +60,8 @@ impl Conversation {
             node,
             markers: 0..0,
             deleted: Tokens::ZERO,
+            edits: Edits::default(),
+            betas: None,
             background: None,
             opening: None,
             broken_read: None,

@@ -10,7 +10,7 @@ use super::reads::Reads;
 use crate::cache::LOOKBACK;
 use crate::capture::WireNodeId;
 use crate::conversation::{History, RequestIndex};
-use crate::difference::{Difference, DifferenceKind, differences};
+use crate::difference::{Difference, differences};
 use crate::prompt::{NodeId, Prompt, PromptTrace, Step};
 use crate::ttl::Ttl;
 use crate::units::Tokens;
@@ -107,13 +107,8 @@ impl CapturedCase<'_> {
     /// The differences: the first in the prefix is sure to have broken it, what stands behind it
     /// could not matter any more, and what stands beside the prefix explains what is left.
     fn differing(&self, differences: &[Difference]) -> Vec<Candidate> {
-        // The attribution line is no part of the prefix of Anthropic's own service.
-        let is_prefix = |one: &Difference| {
-            one.before.is_some() || one.after.is_some() || one.kind == DifferenceKind::Model
-        };
-        let first = differences
-            .iter()
-            .position(|one| is_prefix(one) && one.kind != DifferenceKind::Attribution);
+        // A line that is part of the key, and differs, is as sure to have broken it as any other block.
+        let first = differences.iter().position(Difference::is_of_prefix);
         let has_prefix = first.is_some();
         differences
             .iter()
@@ -121,7 +116,7 @@ impl CapturedCase<'_> {
             .map(|(place, one)| {
                 let confidence = if Some(place) == first {
                     Confidence::High
-                } else if has_prefix || one.kind == DifferenceKind::Attribution {
+                } else if has_prefix {
                     Confidence::Low
                 } else {
                     Confidence::Medium
@@ -190,7 +185,14 @@ impl CapturedCase<'_> {
     /// What could have been read: all that the request before had cached. Where this one is a branch
     /// of the conversation or begins another, and nothing of the earlier one comes back behind the
     /// place where they part, it is the longest prefix of its own that had been marked before.
+    /// What its edits delete of that, the request before had not deleted, and is no loss.
     pub(super) fn expected(&self, entries: &FirstEntries, previous_end: Tokens) -> Tokens {
+        let before = &self.trace.prompts[self.previous.0];
+        let deleted = self.prompt().deleted.saturating_sub(before.deleted);
+        self.reachable(entries, previous_end).saturating_sub(deleted)
+    }
+
+    fn reachable(&self, entries: &FirstEntries, previous_end: Tokens) -> Tokens {
         let wire = |index| self.history.wire(index).map(|wire| wire.leaf);
         let (Some(before), Some(after)) = (wire(self.previous), wire(self.index)) else {
             return previous_end;

@@ -18,10 +18,14 @@ pub(super) struct Partition {
     pub(super) model: Symbol,
     /// The organisation or workspace; `None` for entries that all of them share.
     pub(super) scope: Option<Symbol>,
+    /// The beta features, where they are part of the key.
+    pub(super) betas: Option<u32>,
     /// The session, where sessions are taken apart.
     pub(super) session: Option<Symbol>,
     /// Whether all scopes share its entries.
     pub(super) is_global: bool,
+    /// The TTL of the markers, where each has entries of its own.
+    pub(super) ttl: Option<Ttl>,
 }
 
 /// An entry with a clock of its own.

@@ -14,7 +14,9 @@ mod token_ratio;
 pub use crate::prompt::LOOKBACK;
 pub use automatic::{AutomaticCache, AutomaticPolicy, EntryPlaces, simulate_automatic};
 pub use outcome::Outcome;
-pub use policy::{Lookback, Markers, Policy, Reading, Sent, SentMarkers, effective};
+pub use policy::{
+    BetaKey, Lookback, Markers, Policy, Reading, Sent, SentMarkers, TtlChange, effective,
+};
 pub use refusal::Refusal;
 pub use simulate::simulate;
 pub use token_ratio::TokenRatio;

@@ -22,6 +22,32 @@ pub struct Policy {
     pub lookback: Lookback,
     /// How long an entry lives that was written behind one of a shorter TTL.
     pub reading: Reading,
+    /// What becomes of an entry when markers change their TTL.
+    pub ttl_change: TtlChange,
+    /// Whether the beta features of a request are part of the key.
+    pub betas: BetaKey,
+}
+
+/// Whether the set of beta features is part of the key. The documentation names another set among what
+/// affects prompts, and not what of them it loses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BetaKey {
+    /// It is, in front of everything, like the model: clients keep the features of a session on so that
+    /// its cache is not lost. Where a capture does not tell the features, they are none that others have.
+    #[default]
+    Key,
+    /// It changes nothing.
+    Beside,
+}
+
+/// What a marker finds of entries that were written for another TTL: the documentation does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TtlChange {
+    /// It finds them like its own. They keep the TTL that they were written with.
+    #[default]
+    Keeps,
+    /// Nothing: the TTL is part of the key, and a change of it loses what was cached.
+    Loses,
 }
 
 /// How long an entry for an hour lives that was written behind a read of one for five minutes: the

@@ -10,7 +10,7 @@
 
 use super::entries::{Entries, Partition};
 use super::outcome::Outcome;
-use super::policy::{Lookback, Policy, Sent, SentMarkers, effective};
+use super::policy::{BetaKey, Lookback, Policy, Sent, SentMarkers, TtlChange, effective};
 use super::refusal::refusal;
 use crate::basis::Basis;
 use crate::prompt::{LOOKBACK, Level, Marker, NodeId, Prompt, PromptTrace};
@@ -104,7 +104,7 @@ impl<'a> Cache<'a> {
     fn find(&self, prompt: &Prompt, sent: &[Sent<'_>], now: Millis) -> Option<Hit> {
         let (hit, ttl) = sent
             .iter()
-            .filter_map(|(marker, _)| self.find_from(prompt, marker, now))
+            .filter_map(|sent| self.find_from(prompt, *sent, now))
             .max_by_key(|(node, _)| self.trace.node(*node).blocks)?;
         // A request knows the sizes in front of its own markers best.
         let own = sent.iter().find(|(marker, _)| marker.node == hit);
@@ -116,12 +116,16 @@ impl<'a> Cache<'a> {
     }
 
     /// The nearest readable entry at a marker or before it, as far back as it looks.
-    fn find_from(&self, prompt: &Prompt, marker: &Marker, now: Millis) -> Option<(NodeId, Ttl)> {
+    fn find_from(&self, prompt: &Prompt, sent: Sent<'_>, now: Millis) -> Option<(NodeId, Ttl)> {
+        let (marker, _) = sent;
         let from = self.count(marker.node);
         let mut within_reach =
             self.trace.path(marker.node).take_while(|node| from - self.count(*node) < LOOKBACK);
         within_reach.find_map(|node| {
-            let partition = self.read_partition(prompt, marker, node);
+            if !prompt.may_find(node) {
+                return None;
+            }
+            let partition = self.read_partition(prompt, sent, node);
             Some((node, self.entries.readable(node, partition, now)?))
         })
     }
@@ -145,15 +149,22 @@ impl<'a> Cache<'a> {
         readable_from: Millis,
     ) {
         if let Some(hit) = hit {
-            self.entries.refresh(hit.node, self.partition(prompt, false), now);
-            if self.entries.has_global() {
-                self.entries.refresh(hit.node, self.partition(prompt, true), now);
+            let first = sent.first().map(|(_, ttl)| *ttl);
+            let others = sent.iter().map(|(_, ttl)| *ttl).filter(|ttl| Some(*ttl) != first);
+            // Markers of one TTL have one cache; where TTLs have no caches of their own, all have.
+            let ttls = first.into_iter().chain(others.take(1));
+            let caches = if self.policy.ttl_change == TtlChange::Keeps { 1 } else { 2 };
+            for ttl in ttls.take(caches) {
+                self.entries.refresh(hit.node, self.partition(prompt, false, ttl), now);
+                if self.entries.has_global() {
+                    self.entries.refresh(hit.node, self.partition(prompt, true, ttl), now);
+                }
             }
         }
         // What other traffic had kept warm lives as long as that traffic wants.
         let own = hit.filter(|hit| prompt.opening.is_none() && hit.end >= prompt.shared_prefix);
         for (marker, ttl) in sent {
-            let partition = self.partition(prompt, marker.is_global);
+            let partition = self.partition(prompt, marker.is_global, *ttl);
             if self.entries.readable(marker.node, partition, now).is_none() {
                 let ttl = own.map_or(*ttl, |hit| self.policy.reading.ttl_behind(hit.ttl, *ttl));
                 self.entries.store(marker.node, partition, ttl, now, readable_from);
@@ -161,21 +172,24 @@ impl<'a> Cache<'a> {
         }
     }
 
-    /// Where a request stores its entries.
-    fn partition(&self, prompt: &Prompt, is_global: bool) -> Partition {
+    /// Where a request stores the entries of its markers of a TTL.
+    fn partition(&self, prompt: &Prompt, is_global: bool, ttl: Ttl) -> Partition {
         Partition {
             model: prompt.model,
             scope: prompt.scope.filter(|_| !is_global),
+            betas: prompt.betas.filter(|_| self.policy.betas == BetaKey::Key),
             session: prompt.session.filter(|_| !self.policy.shares_sessions),
             is_global,
+            ttl: (self.policy.ttl_change == TtlChange::Loses).then_some(ttl),
         }
     }
 
     /// Where a marker looks for the entry of a node. Where sessions are taken apart, it is found
     /// with the session that wrote it, and the system prompt's with the session that the request
     /// goes on from.
-    fn read_partition(&self, prompt: &Prompt, marker: &Marker, node: NodeId) -> Partition {
-        let own = self.partition(prompt, marker.is_global);
+    fn read_partition(&self, prompt: &Prompt, sent: Sent<'_>, node: NodeId) -> Partition {
+        let (marker, ttl) = sent;
+        let own = self.partition(prompt, marker.is_global, ttl);
         if own.session.is_none() {
             return own;
         }

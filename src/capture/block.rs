@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::image_size::{document_tokens, image_tokens};
 use super::record::CacheControl;
 use super::text_size::{TokenizerFamily, text_tokens};
-use crate::input::{Flag, Shape, Text};
+use crate::input::{Flag, Listed, Shape, Text};
 
 /// What frames each block. The overheads were measured on real exchanges.
 const BLOCK_OVERHEAD: u64 = 3;
@@ -80,6 +80,22 @@ pub(super) struct Block<'a> {
     #[serde(borrow)]
     source: Shape<Source<'a>>,
     citations: Shape<Citations>,
+    #[serde(borrow)]
+    tool_use_id: Text<'a>,
+    #[serde(borrow)]
+    cache_reference: Text<'a>,
+    #[serde(borrow)]
+    edits: Listed<Shape<Edit<'a>>>,
+}
+
+/// A deletion inside a `cache_edits` block.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Edit<'a> {
+    #[serde(borrow)]
+    r#type: Text<'a>,
+    #[serde(borrow)]
+    cache_reference: Text<'a>,
 }
 
 /// A block that is a text and nothing else.
@@ -139,6 +155,24 @@ impl<'a> Block<'a> {
             Some("image" | "document") => BlockKind::Media,
             _ => BlockKind::Other,
         }
+    }
+
+    /// By what edits refer to it, if it is a result: its `cache_reference`, or the id of its call, which
+    /// clients take for it, where it has none.
+    pub(super) fn reference(&self) -> Option<&str> {
+        let is_result = self.kind() == BlockKind::ToolResult;
+        let name = self.cache_reference.as_str().or(self.tool_use_id.as_str());
+        name.filter(|_| is_result)
+    }
+
+    /// What a `cache_edits` block deletes, by reference; `None` for any other block.
+    pub(super) fn deletions(&self) -> Option<impl Iterator<Item = &str>> {
+        if !self.r#type.is("cache_edits") {
+            return None;
+        }
+        let edits = self.edits.0.iter().flatten().filter_map(|edit| edit.0.as_ref());
+        let deletes = edits.filter(|edit| edit.r#type.is("delete"));
+        Some(deletes.filter_map(|edit| edit.cache_reference.as_str()))
     }
 
     /// Its marker. One on the last block inside a tool result counts for the result.

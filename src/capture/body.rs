@@ -2,13 +2,15 @@
 
 use std::hash::{Hash, Hasher};
 
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashMap, FxHasher};
 use serde_json::value::RawValue;
 
+use super::attribution::neutral;
 use super::block::{Block, BlockKind};
 use super::canonical::{TooDeep, write_canonical, write_text_block};
 use super::landmarks::landmarks;
 use super::load::{BlockParts, CaptureOptions};
+use super::parse::AttributionPart;
 use super::prefix::PrefixHash;
 use super::record::{CacheControl, Message, OutputConfig, Request};
 use super::size::Sizes;
@@ -45,6 +47,11 @@ pub(super) struct WirePath {
     pub(super) leaf: WireNodeId,
     /// In the order of the prefix.
     pub(super) markers: Vec<WireMarker>,
+    /// The results that edits delete, in the order of the prefix.
+    pub(super) deleted: Vec<WireNodeId>,
+    /// How many deletions refer to nothing in front of them.
+    pub(super) idle_edits: u32,
+    pub(super) attribution: Option<AttributionPart>,
     pub(super) likeness: Likeness,
 }
 
@@ -106,11 +113,13 @@ pub(super) fn add_prompt(
     body: &Request<'_>,
     tree: &mut WireTree,
     options: CaptureOptions,
+    is_attribution_neutral: bool,
 ) -> Result<WirePath, BodyError> {
     let model = body.model.as_str().ok_or(BodyError::NotMessages("it names no model"))?;
     let messages = body.messages.0.as_ref().ok_or(BodyError::NotMessages("it has no messages"))?;
     let sizes = Sizes::new(options.counting, model);
     let mut walk = Walk::begin(tree, options, sizes, model);
+    walk.is_attribution_neutral = is_attribution_neutral;
     for tool in body.tools.0.iter().flatten() {
         walk.tool(tool)?;
     }
@@ -124,7 +133,15 @@ pub(super) fn add_prompt(
     if let Some(control) = &body.cache_control.0 {
         walk.automatic(control);
     }
-    Ok(WirePath { leaf: walk.here, markers: walk.markers, likeness: walk.likeness })
+    walk.deleted.sort_unstable();
+    Ok(WirePath {
+        leaf: walk.here,
+        markers: walk.markers,
+        deleted: walk.deleted,
+        idle_edits: walk.idle_edits,
+        attribution: walk.attribution,
+        likeness: walk.likeness,
+    })
 }
 
 /// A message with its blocks apart.
@@ -193,6 +210,12 @@ struct Walk<'t, 'a> {
     has_tools: bool,
     markers: Vec<WireMarker>,
     last_markable: Option<WireNodeId>,
+    /// The results so far, by what edits refer to them.
+    results: FxHashMap<String, WireNodeId>,
+    deleted: Vec<WireNodeId>,
+    idle_edits: u32,
+    is_attribution_neutral: bool,
+    attribution: Option<AttributionPart>,
     likeness: Likeness,
     canonical: Vec<u8>,
     label: String,
@@ -216,6 +239,11 @@ impl<'t, 'a> Walk<'t, 'a> {
             has_tools: false,
             markers: Vec::new(),
             last_markable: None,
+            results: FxHashMap::default(),
+            deleted: Vec::new(),
+            idle_edits: 0,
+            is_attribution_neutral: false,
+            attribution: None,
             likeness: Likeness::default(),
             canonical: Vec::new(),
             label: "model".to_owned(),
@@ -256,8 +284,15 @@ impl<'t, 'a> Walk<'t, 'a> {
 
     /// Goes on to a block whose canonical bytes and label are set.
     fn add_block(&mut self, part: Part, kind: BlockKind, block: &Block<'_>) {
+        self.add_sized(part, kind, block, None);
+    }
+
+    /// The same with a block whose tokens may be known.
+    fn add_sized(&mut self, part: Part, kind: BlockKind, block: &Block<'_>, tokens: Option<u64>) {
         self.likeness.add(part, &self.canonical);
-        self.extend(Some(self.here), part, kind, |sizes, bytes| sizes.block(part, bytes));
+        self.extend(Some(self.here), part, kind, |sizes, bytes| {
+            tokens.unwrap_or_else(|| sizes.block(part, bytes))
+        });
         if kind != BlockKind::Thinking {
             self.last_markable = Some(self.here);
         }
@@ -295,16 +330,35 @@ impl<'t, 'a> Walk<'t, 'a> {
 
     fn system(&mut self, system: Option<&RawValue>) -> Result<(), BodyError> {
         match content(system)? {
-            Content::Text(raw) => self.text_block(Part::System, BlockKind::Other, "system", raw),
+            Content::Text(raw) => {
+                write_text_block(raw.get(), &mut self.canonical);
+                self.system_block(BlockKind::Other, &Block::default());
+            }
             Content::Blocks(blocks) => {
                 for (raw, block) in &blocks {
                     write_canonical(raw.get(), &mut self.canonical)?;
-                    self.label.push_str("system");
-                    self.add_block(Part::System, block.kind(), block);
+                    self.system_block(block.kind(), block);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Goes on to a block of the system prompt whose canonical bytes are set. One that begins with the
+    /// attribution line has its whole size, whether the line is part of the key or not.
+    fn system_block(&mut self, kind: BlockKind, block: &Block<'_>) {
+        self.label.push_str("system");
+        let Some(neutral) = neutral(&self.canonical) else {
+            return self.add_block(Part::System, kind, block);
+        };
+        if !self.is_attribution_neutral {
+            self.attribution = Some(AttributionPart::Literal);
+            return self.add_block(Part::System, kind, block);
+        }
+        self.attribution = Some(AttributionPart::Neutral);
+        let tokens = self.sizes.block(Part::System, &self.canonical);
+        self.canonical = neutral;
+        self.add_sized(Part::System, kind, block, Some(tokens));
     }
 
     fn text_block(&mut self, part: Part, kind: BlockKind, label: &str, raw: &RawValue) {
@@ -352,6 +406,9 @@ impl<'t, 'a> Walk<'t, 'a> {
             Content::Blocks(blocks) => {
                 let mut part = Part::MessageStart;
                 for (raw, block) in blocks {
+                    if self.edit(block) {
+                        continue;
+                    }
                     write_canonical(raw.get(), &mut self.canonical)?;
                     let label = if part == Part::MessageStart { &first } else { "block" };
                     self.label.push_str(label);
@@ -359,10 +416,31 @@ impl<'t, 'a> Walk<'t, 'a> {
                     let kind = if kind == BlockKind::Other { text } else { kind };
                     self.add_block(part, kind, block);
                     part = Part::Block;
+                    if let Some(reference) = block.reference() {
+                        self.results.insert(reference.to_owned(), self.here);
+                    }
                 }
             }
         }
         Ok(())
+    }
+
+    /// Notes what a block deletes of the prefix in front of it, and says whether it is one that does. Such
+    /// a block is an instruction and no content: it has neither bytes nor a position, and the prefix is
+    /// the same with and without it.
+    fn edit(&mut self, block: &Block<'_>) -> bool {
+        let Some(references) = block.deletions() else { return false };
+        for reference in references {
+            match self.results.get(reference) {
+                Some(result) if self.deleted.contains(result) => {}
+                Some(result) => self.deleted.push(*result),
+                None => self.idle_edits += 1,
+            }
+        }
+        if let Some((node, control)) = self.last_markable.zip(block.marker()) {
+            self.markers.push(WireMarker::new(node, &control));
+        }
+        true
     }
 
     /// The request's own marker falls on the last block that can carry one.
@@ -389,7 +467,8 @@ mod tests {
                 {"type":"text","text":"there","cache_control":{"type":"ephemeral"}}]}]}"#;
         let body: Request<'_> = serde_json::from_str(body).expect("a body");
         let mut tree = WireTree::default();
-        let path = add_prompt(&body, &mut tree, CaptureOptions::default()).expect("a prompt");
+        let path =
+            add_prompt(&body, &mut tree, CaptureOptions::default(), false).expect("a prompt");
         let hashes: Vec<String> =
             tree.path(path.leaf).map(|id| tree.node(id).hash.to_string()).collect();
         assert_eq!(hashes.len(), 7);

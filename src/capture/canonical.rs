@@ -2,15 +2,16 @@
 //!
 //! They are the block's JSON without white space outside of strings, keys in the order received,
 //! numbers as written, and strings as UTF-8 in which only `"`, `\` and control characters are
-//! escaped (`\b \f \n \r \t`, else `\u00xx` in lower case). A `cache_control` of the block itself
-//! is left out: a marker is no content. Half a surrogate pair, which UTF-8 cannot hold, keeps its
+//! escaped (`\b \f \n \r \t`, else `\u00xx` in lower case). A `cache_control` and a `cache_reference` of
+//! the block itself are left out: a marker and a name for later deletions are no content. Half a
+//! surrogate pair, which UTF-8 cannot hold, keeps its
 //! escape.
 
 /// How deep JSON may be nested. No API request comes near it.
 pub(super) const DEEPEST_NESTING: usize = 128;
 
-/// The member of a block that is no content.
-const MARKER_KEY: &[u8] = b"\"cache_control\"";
+/// The members of a block that are no content.
+const NO_CONTENT: [&[u8]; 2] = [b"\"cache_control\"", b"\"cache_reference\""];
 
 /// A value is nested more deeply than [`DEEPEST_NESTING`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +136,7 @@ impl Writer<'_> {
         self.separate();
         let start = self.out.len();
         self.position += write_string(&self.json[self.position..], self.out);
-        if self.open.len() == 1 && self.out[start..] == *MARKER_KEY {
+        if self.open.len() == 1 && NO_CONTENT.contains(&&self.out[start..]) {
             self.dropped = Some(before);
         }
         if let Some(open) = self.open.last_mut() {
@@ -266,6 +267,7 @@ mod tests {
             (r#"{"cache\u005fcontrol":null,"a":1}"#.to_owned(), r#"{"a":1}"#),
             (r#"{"a":{"cache_control":1}}"#.to_owned(), r#"{"a":{"cache_control":1}}"#),
             (r#"["cache_control",1]"#.to_owned(), r#"["cache_control",1]"#),
+            (format!(r#"{{"cache_reference":"t",{marker},"a":1}}"#), r#"{"a":1}"#),
         ] {
             assert_eq!(canonical(&json), expected, "{json}");
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::attribution::{AttributionKey, Host};
 use super::parse::{ParsedRequests, RequestParser, WireRequest};
 use super::size::TokenCounting;
 use super::tree::WireTree;
@@ -29,6 +30,8 @@ pub struct CaptureOptions {
     pub keeps_bytes: bool,
     /// What is known of parts of blocks.
     pub parts: BlockParts,
+    /// Whether the attribution line is part of the key.
+    pub attribution: AttributionKey,
     /// What the flag `global_scope` of every bundle is taken for; `None` leaves it as recorded.
     pub global_scope: Option<bool>,
     /// Whether the titles of sessions are kept, which only transcripts have.
@@ -89,8 +92,9 @@ pub(crate) fn load_bundles(
     let label = Arc::clone(&open.label);
     let mut parser = RequestParser::new(&label, options);
     let mut diagnostics = Diagnostics::default();
-    let extent = place_lines(open, harness, &mut diagnostics, |number, placed| {
+    let extent = place_lines(open, harness, &mut diagnostics, |number, placed, is_first_party| {
         if let Placed::Request(record, _) = placed {
+            parser.sent_to(Host::of_bundle(is_first_party));
             parser.text(&record, number);
         }
     });

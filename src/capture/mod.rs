@@ -4,6 +4,7 @@
 //! a chain of hashes over them. Text is kept only where it is asked for.
 
 mod answer;
+mod attribution;
 mod betas;
 mod block;
 mod body;
@@ -20,6 +21,8 @@ mod size;
 mod text_size;
 mod tree;
 
+pub(crate) use attribution::ATTRIBUTION;
+pub use attribution::AttributionKey;
 pub use block::BlockKind;
 pub(crate) use block::{plain_text, text_block};
 pub use body::{Likeness, WireMarker};
@@ -29,8 +32,9 @@ pub(crate) use landmarks::{landmarks, shared};
 pub use load::{BlockParts, CaptureOptions, Captures};
 pub(crate) use load::{load_bundles, load_captures};
 pub(crate) use parse::MESSAGES_ENDPOINTS;
-pub use parse::WireRequest;
+pub use parse::{AttributionPart, WireRequest};
 pub use prefix::PrefixHash;
+pub(crate) use record::BETA_HEADER;
 pub use size::TokenCounting;
 pub(crate) use text_size::TokenizerFamily;
 pub use tree::{Part, WireNode, WireNodeId, WireTree};

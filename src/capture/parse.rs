@@ -6,6 +6,7 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::answer::read_answer;
+use super::attribution::Host;
 use super::betas::beta_features;
 use super::body::{BodyError, Likeness, WireMarker, WirePath, add_prompt};
 use super::load::CaptureOptions;
@@ -57,6 +58,13 @@ pub struct WireRequest {
     pub leaf: WireNodeId,
     /// Its markers, in the order of the prefix.
     pub markers: Vec<WireMarker>,
+    /// The results that it has deleted on the server (`cache_edits`), in the order of the prefix, each
+    /// once.
+    pub deleted: Vec<WireNodeId>,
+    /// How many deletions refer to nothing that stands in front of them.
+    pub idle_edits: u32,
+    /// Whether its attribution line is part of the key; `None` where it has none.
+    pub attribution: Option<AttributionPart>,
     /// By what requests of its conversation are known.
     pub likeness: Likeness,
     /// Whether it asks for `speed: fast`.
@@ -69,6 +77,15 @@ pub struct WireRequest {
     pub other_fields: Option<Symbol>,
     /// What the answer reports, where it is known.
     pub usage: Option<Usage>,
+}
+
+/// What an attribution line is to the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttributionPart {
+    /// Its bytes are part of it.
+    Literal,
+    /// Any line is as good as another.
+    Neutral,
 }
 
 /// What a stretch of lines holds.
@@ -111,6 +128,8 @@ impl WireRequest {
         let move_marker = |marker: &mut WireMarker| marker.node = node(marker.node);
         self.leaf = node(self.leaf);
         self.markers.iter_mut().for_each(move_marker);
+        self.deleted.iter_mut().for_each(|id| *id = node(*id));
+        self.deleted.sort_unstable();
         let symbol = |symbol: Symbol| symbols.symbol(symbol);
         for optional in [
             &mut self.request,
@@ -135,18 +154,26 @@ struct Envelope<'a> {
     usage: Result<Usage, UsageProblem>,
     session: Option<&'a str>,
     headers: Option<&'a RawValue>,
+    host: Host,
 }
 
 /// Parses lines into [`ParsedRequests`].
 pub(super) struct RequestParser<'a> {
     file: &'a Arc<str>,
     options: CaptureOptions,
+    /// Where the requests were sent whose records do not say.
+    host: Host,
     parsed: ParsedRequests,
 }
 
 impl<'a> RequestParser<'a> {
     pub(super) fn new(file: &'a Arc<str>, options: CaptureOptions) -> Self {
-        Self { file, options, parsed: ParsedRequests::default() }
+        Self { file, options, host: Host::Unknown, parsed: ParsedRequests::default() }
+    }
+
+    /// Says where the next requests were sent.
+    pub(super) fn sent_to(&mut self, host: Host) {
+        self.host = host;
     }
 
     pub(super) fn finish(self) -> ParsedRequests {
@@ -229,6 +256,7 @@ impl<'a> RequestParser<'a> {
             usage: read_usage(record.usage.0.as_ref()),
             session: record.session_id.as_str(),
             headers: record.headers,
+            host: request.url.as_str().map_or(self.host, Host::of_url),
         };
         self.request(record, request, envelope, line);
     }
@@ -253,6 +281,7 @@ impl<'a> RequestParser<'a> {
             usage: answered.usage,
             session: record.session_id.as_str().or_else(|| user.and_then(session_of_user)),
             headers: sent.headers.or(record.headers),
+            host: sent.url.as_str().map_or(self.host, Host::of_url),
         };
         self.request(record, body, envelope, line);
     }
@@ -268,13 +297,14 @@ impl<'a> RequestParser<'a> {
             let detail = "no usable `timestamp`, the start of the request; it is left out";
             return self.reject(Kind::MissingTimestamp, line, detail);
         };
-        let path = match add_prompt(body, &mut self.parsed.tree, self.options) {
+        let is_neutral = self.options.attribution.is_neutral(envelope.host, body);
+        let path = match add_prompt(body, &mut self.parsed.tree, self.options, is_neutral) {
             Ok(path) => path,
             Err(error) => return self.reject_body(error, line),
         };
         let usage = self.usage(envelope.usage, line);
-        let WirePath { leaf, markers, likeness } = path;
         let betas = beta_features(envelope.headers, body);
+        let WirePath { leaf, markers, deleted, idle_edits, attribution, likeness } = path;
         let others = self.options.keeps_bytes.then(|| other_fields(body));
         let symbols = &mut self.parsed.symbols;
         let mut symbol = |text: Option<&str>| {
@@ -293,6 +323,9 @@ impl<'a> RequestParser<'a> {
             model: symbols.intern(name_or(&body.model, "unknown")),
             leaf,
             markers,
+            deleted,
+            idle_edits,
+            attribution,
             likeness,
             is_fast: body.speed.is("fast"),
             betas: betas.map(|betas| symbols.intern(&betas)),

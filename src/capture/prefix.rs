@@ -18,6 +18,9 @@
 //! | `message ` and the role as a JSON string | canonical bytes | the first block of a message |
 //! | `block` | canonical bytes | every other block of a message |
 //!
+//! Where the attribution line is no part of the key, of its block only the name of the line is among the
+//! canonical bytes, and what follows the line. `cache_edits` are no nodes.
+//!
 //! Equal hashes are equal prefixes, whatever the order in which files and threads came to them.
 
 use blake2::Blake2b;

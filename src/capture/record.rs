@@ -11,7 +11,7 @@ use super::other_fields::{OtherFields, Sieve};
 use crate::input::{Listed, Number, Shape, Text, UsageObject};
 
 /// The header that names beta features, in lower case.
-pub(super) const BETA_HEADER: &str = "anthropic-beta";
+pub(crate) const BETA_HEADER: &str = "anthropic-beta";
 
 /// Fields of a body that say how the answer is sampled, checked and sent, or what it is compared with;
 /// they change nothing in front of it. (`metadata` does not either, and is read for the session

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::paired::{Paired, SessionCost, pair};
 use crate::conversation::RequestIndex;
 use crate::ledger::{Ledger, ManagedColumn, Row, Selection, StrategyColumn, Totals};
-use crate::strategy::Strategy;
+use crate::strategy::{Assumptions, Strategy};
 use crate::units::Picodollars;
 
 /// A strategy's figures, and how they compare.
@@ -46,6 +46,8 @@ pub struct Bound {
 /// Strategies side by side, the first one to be compared with.
 #[derive(Debug)]
 pub struct Comparison<'l> {
+    /// What every simulation assumes.
+    pub assumptions: Assumptions,
     /// The strategies, in the order in which they were asked for.
     pub strategies: Vec<Compared<'l>>,
     /// The bound of all of them.
@@ -72,6 +74,7 @@ impl<'l> Comparison<'l> {
         });
         let total = |column: &StrategyColumn| ledger.totals(column, selection.requests()).cost();
         Self {
+            assumptions: ledger.assumptions,
             strategies,
             bound: Bound {
                 own_reading: bounds.first().and_then(total),

@@ -49,12 +49,15 @@ pub static PATHS: ConfigOption =
 pub static BASELINE: ConfigOption = option("baseline", Takes::Path, "none");
 
 /// The keys of `[defaults]`.
-pub static DEFAULTS: [&ConfigOption; 14] = [
+pub static DEFAULTS: [&ConfigOption; 17] = [
     &PATHS,
     &option("strategy", Takes::Names, ""),
     &option("tokens", Takes::Word, ""),
     &option("shared_prefix", Takes::Word, ""),
     &option("lookback", Takes::Word, ""),
+    &option("attribution", Takes::Word, ""),
+    &option("betas", Takes::Word, ""),
+    &option("ttl_change", Takes::Word, ""),
     &option("ttl_grace", Takes::Number, ""),
     &option("breaks", Takes::Word, ""),
     &option("reading", Takes::Word, ""),

@@ -1,6 +1,6 @@
 //! Settings that stay on once they are on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::value::RawValue;
@@ -17,6 +17,8 @@ type ConversationId = (RequestIndex, u64);
 #[derive(Clone, Debug)]
 pub(super) struct Latches<'a> {
     settings: BTreeMap<Setting, &'a str>,
+    /// The beta features that were ever asked for, in alphabetical order and joined by commas.
+    betas: String,
     /// The conversation, and how many beta features and other fields it has had by then.
     beside: (ConversationId, usize),
 }
@@ -25,7 +27,7 @@ pub(super) struct Latches<'a> {
 #[derive(Default)]
 struct Conversation<'a> {
     settings: BTreeMap<Setting, &'a str>,
-    betas: FxHashSet<&'a str>,
+    betas: BTreeSet<&'a str>,
     other_fields: FxHashSet<String>,
 }
 
@@ -40,7 +42,8 @@ pub(super) fn latches<'a>(history: &'a History, steps: &[Step]) -> Vec<Latches<'
         let conversation = conversations.entry(id).or_default();
         conversation.add(history, wire);
         let beside = conversation.betas.len() + conversation.other_fields.len();
-        Latches { settings: conversation.settings.clone(), beside: (id, beside) }
+        let betas = conversation.betas.iter().copied().collect::<Vec<_>>().join(",");
+        Latches { settings: conversation.settings.clone(), betas, beside: (id, beside) }
     };
     history.captured.requests.iter().zip(&steps[first..]).map(&mut latches_of).collect()
 }
@@ -72,6 +75,11 @@ impl<'a> Latches<'a> {
             latched
         });
         is_changed.then_some(rewritten)
+    }
+
+    /// The beta features that are asked for, in alphabetical order and joined by commas.
+    pub(super) fn betas(&self) -> &str {
+        &self.betas
     }
 
     /// Whether beta features and other fields, which only ever grow in number, are those of an earlier
@@ -136,7 +144,8 @@ mod tests {
         let on = r#"{"thinking":{"type":"enabled"},"tool_choice":null,"images":false}"#;
         let off = r#"{"thinking":{"type":"disabled"},"tool_choice":null,"images":true}"#;
         let settings = BTreeMap::from([(Setting::Thinking, r#"{"type":"enabled"}"#)]);
-        let latches = Latches { settings, beside: ((RequestIndex(0), 0), 0) };
+        let betas = "a,b".to_owned();
+        let latches = Latches { settings, betas, beside: ((RequestIndex(0), 0), 0) };
         assert_eq!(latches.rewrite(on), None);
         let latched = on.replace("false", "true");
         assert_eq!(latches.rewrite(off), Some(latched));

@@ -112,6 +112,12 @@ impl<'a> Layouts<'a> {
         pair.is_some_and(|(latches, before)| latches.has_same_beside(before))
     }
 
+    /// The beta features with which a captured request, given by its number, is sent; `None` where nothing
+    /// is latched.
+    pub(super) fn latched_betas(&self, number: usize) -> Option<&str> {
+        self.latches.get(number).map(Latches::betas)
+    }
+
     /// The layout of a captured request, given by its number.
     pub(super) fn layout(&mut self, number: usize) -> Layout {
         let captured = &self.history.captured;

@@ -141,9 +141,9 @@ pub enum Settings {
     #[default]
     AsSent,
     /// Once on, always sent: `speed` other than `standard`, `thinking` that is not disabled, and a given
-    /// `tool_choice` or effort keep the value with which they were first on. So do beta features and
-    /// the other fields of the body, which are no part of a simulated prefix, but may have caused a
-    /// recorded break that a counterfactual would keep. (Claude Code latches beta headers of modes
+    /// `tool_choice` or effort keep the value with which they were first on. Beta features stay once they
+    /// were asked for. Where those are no part of the key, and for the other fields of the body, which
+    /// are none, this can prevent a recorded break that a counterfactual would keep. (Claude Code latches beta headers of modes
     /// in this way, as documented.) Latches end with the conversation, at a change of model and
     /// where the messages begin anew, as after a compaction. Citations, images and the format of
     /// the answer are what the request is about, and never latched.

@@ -1,5 +1,7 @@
 //! The trace of all requests as a design sends them.
 
+use rustc_hash::FxHashMap;
+
 use super::blocks::BlockTree;
 use super::contents::Contents;
 use super::deferral::Expansion;
@@ -10,7 +12,7 @@ use super::prompt_design::{PromptDesign, Scopes};
 use super::scopes::{Sessions, System};
 use crate::basis::Basis;
 use crate::conversation::{History, RequestIndex};
-use crate::prompt::{Marker, NodeId, Prompt, PromptTrace, Step};
+use crate::prompt::{Deletion, Edits, Marker, NodeId, Prompt, PromptTrace, Step};
 use crate::units::{Millis, Tokens};
 
 /// The trace `as_sent` of a history, rewritten as if its captured requests had been sent by `design`. It
@@ -39,8 +41,16 @@ pub fn redesign(
     let tree = BlockTree::new(&history.captured, as_sent, &contents);
     let layouts = Layouts::new(history, steps, contents, design);
     let first = history.of_transcripts().len();
-    let mut redesign =
-        Redesign { history, as_sent, first, tree, layouts, designed: Vec::new(), searches: vec![] };
+    let mut redesign = Redesign {
+        history,
+        as_sent,
+        first,
+        tree,
+        layouts,
+        betas: FxHashMap::default(),
+        designed: Vec::new(),
+        searches: Vec::new(),
+    };
     let mut sessions = Sessions::default();
     for number in 0..history.captured.requests.len() {
         let designed = redesign.design(number);
@@ -95,6 +105,8 @@ struct Redesign<'a> {
     first: usize,
     tree: BlockTree<'a>,
     layouts: Layouts<'a>,
+    /// The sets of beta features so far.
+    betas: FxHashMap<String, u32>,
     /// The captured requests so far.
     designed: Vec<Designed>,
     searches: Vec<Search>,
@@ -118,7 +130,9 @@ impl Redesign<'_> {
         };
         let prevents_break = as_sent.broken_read.is_some() && self.prevents_break(number, node);
         let broken_read = as_sent.broken_read.filter(|_| !prevents_break);
-        let prompt = Prompt { total, basis, node, broken_read, ..as_sent.clone() };
+        let edits = self.edits(as_sent, &layout, &path);
+        let betas = self.betas(number, as_sent);
+        let prompt = Prompt { betas, total, edits, basis, node, broken_read, ..as_sent.clone() };
         self.note_searches(number, &layout, &path, &ends);
         Designed { prompt, markers, system, expansions: layout.expansions }
     }
@@ -137,6 +151,33 @@ impl Redesign<'_> {
                 let (node, end) = (path[*place], ends.end(*place));
                 self.searches.push(Search { after, at, node, end });
             }
+        }
+    }
+
+    /// The beta features with which a captured request is sent.
+    fn betas(&mut self, number: usize, as_sent: &Prompt) -> Option<u32> {
+        let known = as_sent.betas?;
+        let Some(latched) = self.layouts.latched_betas(number) else { return Some(known) };
+        if let Some(set) = self.betas.get(latched) {
+            return Some(*set);
+        }
+        let set = u32::try_from(self.betas.len()).unwrap_or(u32::MAX);
+        self.betas.insert(latched.to_owned(), set);
+        Some(set)
+    }
+
+    /// Where the deleted results stand in a prompt of the design.
+    fn edits(&self, as_sent: &Prompt, layout: &Layout, path: &[NodeId]) -> Edits {
+        let moved = |node: NodeId| {
+            let sent = layout.sent.iter().find(|id| self.tree.as_sent(**id) == node)?;
+            let place = layout.blocks.iter().position(|block| block.source == *sent)?;
+            Some(path[place])
+        };
+        let deletion =
+            |one: &Deletion| Some(Deletion { node: moved(one.node)?, tokens: one.tokens });
+        Edits {
+            deletions: as_sent.edits.deletions.iter().filter_map(deletion).collect(),
+            restored: as_sent.edits.restored.and_then(moved),
         }
     }
 

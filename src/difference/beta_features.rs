@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use super::compare::Difference;
 use super::kind::DifferenceKind;
-
-/// The place of beta features: the header, wherever else they may have been named.
-const PLACE: &str = "anthropic-beta";
+use crate::capture::BETA_HEADER;
 
 /// What certain beta features stand for, by how their names begin. Claude Code sends those of auto mode
 /// in that mode alone.
@@ -27,7 +25,7 @@ const KINDS: [DifferenceKind; 4] = [
 
 /// The differences between two sets of beta features, each given by its names in alphabetical order,
 /// joined by commas; one difference for each kind. Where either set is not known there are none.
-pub(super) fn beta_differences(before: Option<&str>, after: Option<&str>) -> Vec<Difference> {
+pub(crate) fn beta_differences(before: Option<&str>, after: Option<&str>) -> Vec<Difference> {
     let (Some(before), Some(after)) = (before, after) else { return Vec::new() };
     KINDS.into_iter().filter_map(|kind| difference(kind, before, after)).collect()
 }
@@ -51,7 +49,7 @@ fn difference(kind: DifferenceKind, before: &str, after: &str) -> Option<Differe
         return None;
     }
     let joined = |names: BTreeSet<&str>| names.into_iter().collect::<Vec<_>>().join(",");
-    let difference = Difference::new(kind, PLACE, words.join("; "));
+    let difference = Difference::new(kind, BETA_HEADER, words.join("; "));
     Some(difference.with_bytes(Some(&joined(old)), Some(&joined(new))))
 }
 

@@ -5,7 +5,7 @@ use super::bytes::ByteDifference;
 use super::extra_body::extra_body_differences;
 use super::kind::{DifferenceKind, Dimension};
 use super::markers::marker_differences;
-use super::messages::message_difference;
+use super::messages::{deletion_difference, message_difference};
 use super::settings::{SettingChange, setting_changes};
 use super::system::system_differences;
 use super::tools::{ToolChange, ToolChangeKind, tool_changes};
@@ -62,6 +62,12 @@ impl Difference {
         Self { bytes, ..self }
     }
 
+    /// Whether it is one of the prefix, and does not stand beside it.
+    #[must_use]
+    pub fn is_of_prefix(&self) -> bool {
+        self.before.is_some() || self.after.is_some() || self.kind == DifferenceKind::Model
+    }
+
     /// The dimension it belongs to.
     #[must_use]
     pub fn dimension(&self) -> Dimension {
@@ -109,6 +115,7 @@ pub fn differences(
     differences.extend(pair.settings(|view| view.message_settings));
     differences.extend(message_difference(pair));
     differences.extend(marker_differences(pair, &before.markers, &after.markers));
+    differences.extend(deletion_difference(&before.deleted, &after.deleted));
     differences.extend(beta_differences(history.text(before.betas), history.text(after.betas)));
     differences.extend(extra_body_differences(
         history.text(before.other_fields),

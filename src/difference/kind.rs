@@ -25,8 +25,7 @@ pub enum Dimension {
     /// Whether the subscriber pays for usage beyond the plan. No field says so; its visible effect is
     /// that every marker falls from an hour to five minutes.
     Overage,
-    /// Results deleted on the server: `cache_edits` and `cache_reference` in messages,
-    /// `context_management`, and the beta feature `cache-editing-…`.
+    /// Results deleted on the server: `cache_edits` in messages, `context_management`, and the beta feature `cache-editing-…`.
     CachedMicrocompaction,
     /// `output_config.effort`.
     Effort,
@@ -80,8 +79,8 @@ pub enum DifferenceKind {
     Citations,
     /// `speed`, or its beta feature.
     FastMode,
-    /// The client's attribution line in the system prompt. Anthropic's own service leaves it out of
-    /// the prefix, others do not.
+    /// The client's attribution line in the system prompt, where it is part of the key: Anthropic's own
+    /// service leaves it out of the prefix, others do not.
     Attribution,
     /// Another block of the system prompt.
     SystemPrompt,
@@ -107,7 +106,7 @@ pub enum DifferenceKind {
     /// Next to nothing of what was sent from the first message on comes back: a compaction, or another
     /// conversation.
     MessagesReplaced,
-    /// Results are deleted on the server, or referred to so that they can be.
+    /// Results are deleted on the server, or are not any more.
     CachedMicrocompaction,
     /// A marker is global now, or none is any more.
     Scope,

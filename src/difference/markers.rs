@@ -18,11 +18,7 @@ pub(super) fn marker_differences(
     before: &[WireMarker],
     after: &[WireMarker],
 ) -> Vec<Difference> {
-    let placed = |view: &PromptView<'_>, markers: &[WireMarker]| -> Vec<PlacedMarker> {
-        markers.iter().map(|marker| (view.slot(*marker), *marker)).collect()
-    };
-    let (before, after) = (placed(pair.before, before), placed(pair.after, after));
-    let markers = Markers { pair, before, after };
+    let markers = Markers::new(pair, before, after);
     let scope = markers.scope();
     // As in the client: markers that stand elsewhere follow from another strategy, or from blocks that
     // came or went.
@@ -30,6 +26,15 @@ pub(super) fn marker_differences(
         && pair.before.system.len() == pair.after.system.len();
     let moved = if scope.is_none() && is_same_front { markers.moved() } else { None };
     [scope, markers.ttl(), moved].into_iter().flatten().collect()
+}
+
+/// Whether corresponding markers of two requests have different TTLs.
+pub(crate) fn ttl_difference(
+    [before, after]: &[PromptView<'_>; 2],
+    old: &[WireMarker],
+    new: &[WireMarker],
+) -> Option<Difference> {
+    Markers::new(Pair { before, after }, old, new).ttl()
 }
 
 /// What a marker of another request corresponds to.
@@ -59,7 +64,15 @@ struct Markers<'a> {
     after: Vec<PlacedMarker>,
 }
 
-impl Markers<'_> {
+impl<'a> Markers<'a> {
+    fn new(pair: Pair<'a>, before: &[WireMarker], after: &[WireMarker]) -> Self {
+        let placed = |view: &PromptView<'_>, markers: &[WireMarker]| -> Vec<PlacedMarker> {
+            markers.iter().map(|marker| (view.slot(*marker), *marker)).collect()
+        };
+        let (before, after) = (placed(pair.before, before), placed(pair.after, after));
+        Self { pair, before, after }
+    }
+
     /// Whether entries that all scopes share are used.
     fn scope(&self) -> Option<Difference> {
         let global = |markers: &[PlacedMarker]| {

@@ -38,6 +38,24 @@ pub(super) fn message_difference(pair: Pair<'_>) -> Option<Difference> {
     ))
 }
 
+/// How the results differ that two requests have deleted on the server, each in the order of the prefix. A
+/// deletion leaves the prefix as it is.
+pub(crate) fn deletion_difference(
+    before: &[WireNodeId],
+    after: &[WireNodeId],
+) -> Option<Difference> {
+    let lacking = |ids: &[WireNodeId], others: &[WireNodeId]| {
+        ids.iter().filter(|id| !others.contains(id)).count()
+    };
+    let (new, gone) = (lacking(after, before), lacking(before, after));
+    let detail = match (new, gone) {
+        (0, 0) => return None,
+        (_, 0) => format!("{new} more results are deleted on the server"),
+        _ => format!("{gone} results are not deleted any more"),
+    };
+    Some(Difference::new(DifferenceKind::CachedMicrocompaction, "cache_edits", detail))
+}
+
 impl Pair<'_> {
     /// The first block of the earlier request's messages that the later one does not have there.
     fn parting(self) -> Option<usize> {
@@ -150,14 +168,6 @@ fn without_thinking<'a>(tail: &[TailBlock<'a>]) -> Vec<&'a str> {
 fn block_change(before: &str, after: &str) -> Option<(DifferenceKind, &'static str)> {
     let value = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let (old, new) = (value(before), value(after));
-    if is_edit(&old) || is_edit(&new) {
-        let detail = "results are deleted on the server from here on";
-        return Some((DifferenceKind::CachedMicrocompaction, detail));
-    }
-    if old != new && without_reference(&old) == without_reference(&new) {
-        let detail = "the result can be referred to, or cannot any more";
-        return Some((DifferenceKind::CachedMicrocompaction, detail));
-    }
     if !before.contains(CLEARED) && after.contains(CLEARED) && new["type"] == "tool_result" {
         return Some((DifferenceKind::ResultsCleared, "a placeholder stands for the old result"));
     }
@@ -166,19 +176,6 @@ fn block_change(before: &str, after: &str) -> Option<(DifferenceKind, &'static s
         (false, true) => Some((DifferenceKind::Image, "an image is new")),
         _ => None,
     }
-}
-
-fn is_edit(block: &Value) -> bool {
-    block["type"] == "cache_edits"
-}
-
-/// The block as it was before the client could refer to it.
-fn without_reference(block: &Value) -> Value {
-    let mut block = block.clone();
-    if let Some(fields) = block.as_object_mut() {
-        fields.remove("cache_reference");
-    }
-    block
 }
 
 fn has_image(block: &Value) -> bool {

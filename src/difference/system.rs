@@ -6,10 +6,8 @@ use super::compare::{Difference, Pair};
 use super::kind::DifferenceKind;
 use super::overlap::differing;
 use super::value::{SAME_IN_OTHER_BYTES, says_the_same};
+use crate::capture::ATTRIBUTION;
 use crate::input::Text;
-
-/// How the attribution line of Claude Code begins.
-pub(crate) const ATTRIBUTION: &str = "x-anthropic-billing-header";
 
 /// Whether a block of the system prompt is the client's attribution line.
 pub(crate) fn is_attribution(text: &str) -> bool {

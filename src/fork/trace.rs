@@ -4,7 +4,7 @@ use super::plan::ForkPlan;
 use super::variant::{Part, Start, Variant};
 use crate::basis::Basis;
 use crate::id::{Symbol, Symbols};
-use crate::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use crate::prompt::{Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace};
 use crate::units::{Millis, Tokens};
 
 /// When the first child starts, in milliseconds: late enough for whatever was before.
@@ -121,6 +121,8 @@ impl<'a> Forks<'a> {
             node,
             markers: first_marker..self.trace.markers.len(),
             deleted: Tokens::ZERO,
+            edits: Edits::default(),
+            betas: None,
             background: None,
             opening: None,
             broken_read: None,

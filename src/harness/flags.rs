@@ -57,6 +57,8 @@ pub(super) struct BaseFlags {
 pub(super) struct SystemFlags<'a> {
     /// The static part may be cached for everyone.
     pub(super) allows_global_scope: bool,
+    /// It is sent to the provider's own service.
+    pub(super) is_first_party: bool,
     /// Neither the tools nor the provider forbid that.
     pub(super) may_have_global_scope: bool,
     pub(super) identities: Vec<Cow<'a, str>>,
@@ -100,8 +102,10 @@ impl<'a> SystemFlags<'a> {
         let has_global_scope = is_not_off(flags, "global_scope")?;
         // They stand in front of the system prompt and differ from one installation to the next.
         let has_user_tools = is_set(flags, "upfront_mcp_tools")?;
-        let may_have_global_scope = !has_user_tools && provider == DEFAULT_PROVIDER;
+        let is_first_party = provider == DEFAULT_PROVIDER;
+        let may_have_global_scope = !has_user_tools && is_first_party;
         Ok(Self {
+            is_first_party,
             allows_global_scope: has_global_scope && may_have_global_scope,
             may_have_global_scope,
             identities: strings_or(flags, "identity_prefixes", &IDENTITIES)?,

@@ -5,12 +5,13 @@ use serde_json::value::RawValue;
 use super::place::{Harness, Placed};
 use crate::input::{Diagnostics, Extent, Kind, OpenSource};
 
-/// Places every record of an open source, in order; what cannot be placed is named.
+/// Places every record of an open source, in order, and says of each whether it is sent to the provider's
+/// own service; what cannot be placed is named.
 pub(crate) fn place_lines(
     open: &mut OpenSource,
     harness: &mut Harness,
     diagnostics: &mut Diagnostics,
-    mut each: impl FnMut(u64, Placed),
+    mut each: impl FnMut(u64, Placed, bool),
 ) -> Extent {
     let label = std::sync::Arc::clone(&open.label);
     let mut rejected = Diagnostics::default();
@@ -36,7 +37,7 @@ pub(crate) fn place_lines(
                             reject(Kind::VolatileWithoutReason, detail.to_owned());
                         }
                     }
-                    each(number, placed);
+                    each(number, placed, harness.is_first_party());
                 }
                 Err(error) => reject(Kind::NotABundle, error.to_string()),
             }

@@ -35,6 +35,8 @@ pub struct Harness {
     sessions: FxHashMap<Option<String>, Session>,
     /// What the flag `global_scope` of every record is taken for.
     global_scope: Option<bool>,
+    /// Whether the record that was placed last is sent to the provider's own service.
+    is_first_party: bool,
 }
 
 /// What became of a bundle record: the text of one JSON object on one line, without a line end.
@@ -72,6 +74,13 @@ impl Harness {
         Self { global_scope, ..Self::default() }
     }
 
+    /// Whether the record that was placed last is sent to the provider's own service, and not through a
+    /// gateway or to another platform.
+    #[must_use]
+    pub fn is_first_party(&self) -> bool {
+        self.is_first_party
+    }
+
     /// Places one bundle record, given as the text of one JSON object. An error leaves all
     /// sessions as they were.
     pub fn place(&mut self, record: &str) -> Result<Placed, BundleError> {
@@ -79,6 +88,7 @@ impl Harness {
         if let Some(global_scope) = self.global_scope {
             bundle.flags.system.set_global_scope(global_scope);
         }
+        self.is_first_party = bundle.flags.system.is_first_party;
         if bundle.prompt.system.iter().any(Part::lacks_reason) {
             return Ok(Placed::Refused(on_one_line(refusal(&bundle))));
         }

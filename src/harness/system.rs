@@ -119,7 +119,12 @@ mod tests {
     fn scopes(strings: &[&str], allows_global_scope: bool) -> Vec<(String, Option<Scope>)> {
         let identities = vec![Cow::Borrowed("I am I.")];
         let may_have_global_scope = true;
-        let flags = SystemFlags { allows_global_scope, may_have_global_scope, identities };
+        let flags = SystemFlags {
+            allows_global_scope,
+            is_first_party: true,
+            may_have_global_scope,
+            identities,
+        };
         blocks(strings, &flags).into_iter().map(|block| (block.text, block.scope)).collect()
     }
 

@@ -77,6 +77,9 @@ pub struct Usage {
     pub output: Tokens,
     /// What decides the price besides the model.
     pub tier: PriceTier,
+    /// `cache_deleted_input_tokens`: what edits of the cached prefix have deleted so far, this request's
+    /// among them; `None` where the service does not say.
+    pub cache_deleted: Option<Tokens>,
     /// Web searches, which cost a fee of their own.
     pub web_searches: u32,
     /// Whether the prompt's figures are the sum of several samplings, as with tools that the service
@@ -180,6 +183,10 @@ pub(crate) fn read_usage(object: Option<&UsageObject<'_>>) -> Result<Usage, Usag
             fast: object.speed.is("fast"),
             batch: object.service_tier.is("batch"),
             us_only: object.inference_geo.is("us"),
+        },
+        cache_deleted: match object.cache_deleted_input_tokens {
+            Count::Missing | Count::Null => None,
+            given => Some(tokens(given)?),
         },
         web_searches: u32::try_from(web_searches.0).map_err(|_| UsageProblem::Invalid)?,
         is_sum: has_parts

@@ -83,6 +83,8 @@ pub struct Ledger<'a> {
     pub history: &'a History,
     /// The prices.
     pub prices: &'a PriceTable,
+    /// What every simulation assumes.
+    pub assumptions: Assumptions,
     /// The strategies, in output order.
     pub columns: Vec<StrategyColumn>,
     /// The whole prompt of each request.
@@ -130,7 +132,7 @@ impl<'a> Ledger<'a> {
             StrategyColumn { strategy: strategy.clone(), simulated, rates }
         };
         let columns = strategies.par_iter().map(column).collect();
-        Self { history, prices, columns, totals, rates }
+        Self { history, prices, assumptions: *assumptions, columns, totals, rates }
     }
 
     /// The column of a strategy, if it was asked for.

@@ -31,6 +31,9 @@ pub struct Finding {
     pub tokens: Tokens,
     /// What that cost beyond reading them; `None` where a model has no price.
     pub cost: Option<Picodollars>,
+    /// What all requests would have cost less if that had never changed ([`Rule::latched_by`]), and more
+    /// where it is negative; `None` where that is not known.
+    pub latch_saves: Option<Picodollars>,
 }
 
 impl Finding {
@@ -46,6 +49,7 @@ impl Finding {
             requests: 1,
             tokens: Tokens::ZERO,
             cost: Some(Picodollars::ZERO),
+            latch_saves: None,
         }
     }
 

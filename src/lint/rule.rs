@@ -1,5 +1,20 @@
 //! The rules of `lint`: what makes a prefix unstable, or keeps a marker from being of use.
 
+// What rules about the cache key say.
+const SETTING_CHANGED: &str = "A setting that is part of the cache key changed, which loses the system prompt \
+    (speed, citations) or the messages (thinking, tool choice, effort, format, the \
+    first image). Keep it for the session.";
+const BETAS_CHANGED: &str = "The set of beta features is taken to be part of the cache key, in front of \
+    everything (--betas). Once a session has asked for a feature, keep asking for it.";
+const TTL_CHANGED: &str = "A marker has another TTL than in the request before. Whether that loses what was \
+    cached is not documented (--ttl-change); what is written costs another price \
+    and lives for another time. Decide the TTL once a session.";
+const EDIT_DROPPED: &str = "A deletion (cache_edits) that the request before had is missing, so the result is \
+    back, and what was cached behind it is of no use. Send every edit again, in the \
+    message in which it was first sent.";
+const IDLE_EDIT: &str =
+    "A deletion (cache_edits) refers to no result in front of it, and deletes nothing.";
+
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -63,6 +78,14 @@ pub enum Rule {
     HistoryRewritten,
     /// A setting that is in front of what is cached changes.
     SettingChanged,
+    /// Beta features that are part of the cache key come or go.
+    BetasChanged,
+    /// A marker has another TTL than in the request before.
+    TtlChanged,
+    /// A result that was deleted on the server is not deleted any more.
+    EditDropped,
+    /// An edit deletes nothing.
+    IdleEdit,
     /// Another model.
     ModelChanged,
     /// Conditionals multiply the prefixes.
@@ -81,7 +104,7 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 28] = [
         Self::TooManyMarkers,
         Self::TtlOrder,
         Self::TtlConflict,
@@ -99,6 +122,10 @@ impl Rule {
         Self::SystemChanged,
         Self::HistoryRewritten,
         Self::SettingChanged,
+        Self::BetasChanged,
+        Self::TtlChanged,
+        Self::EditDropped,
+        Self::IdleEdit,
         Self::ModelChanged,
         Self::PrefixVariants,
         Self::BelowMinimum,
@@ -129,6 +156,10 @@ impl Rule {
             Self::SystemChanged => "system-changed",
             Self::HistoryRewritten => "history-rewritten",
             Self::SettingChanged => "setting-changed",
+            Self::BetasChanged => "betas-changed",
+            Self::TtlChanged => "ttl-changed",
+            Self::EditDropped => "edit-dropped",
+            Self::IdleEdit => "idle-edit",
             Self::ModelChanged => "model-changed",
             Self::PrefixVariants => "prefix-variants",
             Self::BelowMinimum => "below-minimum",
@@ -152,8 +183,18 @@ impl Rule {
             Self::TooManyMarkers | Self::TtlOrder | Self::TtlConflict | Self::UnmarkableBlock => {
                 Severity::Error
             }
-            Self::ModelChanged | Self::LooksVolatile => Severity::Note,
+            Self::IdleEdit | Self::ModelChanged | Self::LooksVolatile => Severity::Note,
             _ => Severity::Warning,
+        }
+    }
+
+    /// The strategy in which what the rule names does not change; `None` where there is none.
+    #[must_use]
+    pub fn latched_by(self) -> Option<&'static str> {
+        match self {
+            Self::SettingChanged | Self::BetasChanged => Some("latched-settings"),
+            Self::TtlChanged => Some("latched-ttl"),
+            _ => None,
         }
     }
 
@@ -224,11 +265,11 @@ impl Rule {
                 "A message that was sent before came back with other bytes, which loses \
                  everything from there on. Append instead of editing."
             }
-            Self::SettingChanged => {
-                "A setting that is part of the cache key changed, which loses the system prompt \
-                 (speed, citations) or the messages (thinking, tool choice, effort, format, the \
-                 first image). Keep it for the session."
-            }
+            Self::SettingChanged => SETTING_CHANGED,
+            Self::BetasChanged => BETAS_CHANGED,
+            Self::TtlChanged => TTL_CHANGED,
+            Self::EditDropped => EDIT_DROPPED,
+            Self::IdleEdit => IDLE_EDIT,
             Self::ModelChanged => {
                 "Every model has caches of its own: after a change everything is written anew."
             }

@@ -11,11 +11,14 @@ use super::trace::Trace;
 use super::variants::prefix_variants;
 use super::volatile_text::volatile_word;
 use crate::cache::Policy;
+use crate::capture::BETA_HEADER;
 use crate::conversation::RequestIndex;
-use crate::difference::{ByteDifference, PromptView, context};
+use crate::difference::{
+    ByteDifference, PromptView, beta_differences, context, deletion_difference, ttl_difference,
+};
 use crate::ledger::{Ledger, Selection};
 use crate::prompt::PromptTrace;
-use crate::units::Tokens;
+use crate::units::{Picodollars, Tokens};
 
 /// Finds what makes the prefixes of captured requests unstable, the dearest first. Only the requests
 /// of the selection are reported; the cache is simulated over all.
@@ -37,12 +40,24 @@ pub fn lint(
     for index in trace.indices() {
         findings.extend(request_markers(&trace, index));
         findings.extend(changes(&trace, index));
+        findings.extend(idle_edits(&trace, index));
     }
     findings.extend(trace_markers(&trace, &findings));
     findings.extend(prefix_variants(&trace));
     findings.extend(volatile_texts(&trace, &findings));
     findings.retain(|finding| selected.contains(&finding.request));
-    join(findings)
+    let mut findings = join(findings);
+    for finding in &mut findings {
+        finding.latch_saves =
+            finding.rule.latched_by().and_then(|name| saving(ledger, name, selection));
+    }
+    findings
+}
+
+/// What a strategy costs less than the replay; `None` unless the ledger has it.
+fn saving(ledger: &Ledger<'_>, strategy: &str, selection: &Selection) -> Option<Picodollars> {
+    let cost = |name| ledger.totals(ledger.column(name)?, selection.requests()).cost();
+    Some(cost("replay")?.minus(cost(strategy)?))
 }
 
 /// What differs from the request before it in its chain.
@@ -63,6 +78,9 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
         request: index,
     };
     let mut findings = pair.differences();
+    findings.extend(beta_change(trace, [predecessor, index]));
+    findings.extend(ttl_change(trace, [predecessor, index], &views));
+    findings.extend(dropped_edit(trace, predecessor, index));
     let lost = lost(trace, predecessor, index, &views);
     let read = trace.outcome(index).read;
     if findings.is_empty() && lost > Tokens::ZERO && trace.effective(index).is_empty() {
@@ -74,6 +92,46 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
         first.cost = trace.rewrite_cost(index, read, read + lost);
     }
     findings
+}
+
+/// Another set of beta features, where it is part of the key.
+fn beta_change(trace: &Trace<'_>, [before, after]: [RequestIndex; 2]) -> Option<Finding> {
+    if !trace.keys_betas {
+        return None;
+    }
+    let names = |index| trace.history.text(trace.wire(index).betas);
+    let differences = beta_differences(names(before), names(after));
+    let details: Vec<&str> = differences.iter().map(|one| one.detail.as_str()).collect();
+    let detail = details.join("; ");
+    (!detail.is_empty())
+        .then(|| Finding::new(Rule::BetasChanged, BETA_HEADER.to_owned(), detail, after))
+}
+
+/// Another TTL on a marker.
+fn ttl_change(
+    trace: &Trace<'_>,
+    [before, after]: [RequestIndex; 2],
+    views: &[PromptView<'_>; 2],
+) -> Option<Finding> {
+    let markers = |index| trace.wire(index).markers.as_slice();
+    let difference = ttl_difference(views, markers(before), markers(after))?;
+    let detail = format!("the marker at {}: {}", difference.place, difference.detail);
+    Some(Finding::new(Rule::TtlChanged, "cache_control".to_owned(), detail, after))
+}
+
+/// Results that were deleted on the server and are back.
+fn dropped_edit(trace: &Trace<'_>, before: RequestIndex, after: RequestIndex) -> Option<Finding> {
+    trace.prompt(after).edits.restored?;
+    let deleted = |index| trace.wire(index).deleted.as_slice();
+    let difference = deletion_difference(deleted(before), deleted(after))?;
+    Some(Finding::new(Rule::EditDropped, difference.place, difference.detail, after))
+}
+
+/// Edits that delete nothing.
+fn idle_edits(trace: &Trace<'_>, index: RequestIndex) -> Option<Finding> {
+    let idle = trace.wire(index).idle_edits;
+    let detail = format!("deletions that refer to no result in front of them: {idle}");
+    (idle > 0).then(|| Finding::new(Rule::IdleEdit, "cache_edits".to_owned(), detail, index))
 }
 
 /// The tokens that the predecessor had cached, that were still alive and came back, and that were not
@@ -89,18 +147,20 @@ fn lost(
         return Tokens::ZERO;
     }
     let until = trace.wire_node(marker.node);
+    // What its own edits delete, it could not have read.
+    let deleted = trace.prompt(index).deleted.saturating_sub(trace.prompt(predecessor).deleted);
     let read = trace.outcome(index).read.max(trace.unlimited(index).read);
     let prompt = trace.prompt(index);
     if trace.tree().path(trace.wire(index).leaf).any(|id| id == until) {
         // The whole prefix came back.
-        return marker.end.min(prompt.total).saturating_sub(read);
+        return marker.end.saturating_sub(deleted).min(prompt.total).saturating_sub(read);
     }
     let tokens: Tokens = recurrences(before, after, until)
         .into_iter()
         .map(|one| trace.size(one.block).share(one.same, one.bytes))
         .sum();
     // What is the same prefix, and lies behind the last entry in it, came back, too.
-    let shared = trace.shared_end(until, trace.wire(index).leaf).saturating_sub(read);
+    let shared = trace.shared_end(until, index).saturating_sub(read);
     (shared + tokens).min(prompt.total.saturating_sub(read))
 }
 

@@ -1,6 +1,6 @@
 //! A simulated trace of captured requests, as the rules look at it.
 
-use crate::cache::{Lookback, Outcome, Policy, effective, simulate};
+use crate::cache::{BetaKey, Lookback, Outcome, Policy, effective, simulate};
 use crate::capture::{Part, WireNodeId, WireRequest, WireTree};
 use crate::conversation::{History, RequestIndex};
 use crate::ledger::Ledger;
@@ -15,6 +15,8 @@ pub(super) struct Trace<'a> {
     ledger: &'a Ledger<'a>,
     outcomes: &'a [Outcome],
     unlimited: Vec<Outcome>,
+    /// Whether beta features are part of the key.
+    pub(super) keys_betas: bool,
     first: usize,
     first_node: usize,
 }
@@ -35,6 +37,7 @@ impl<'a> Trace<'a> {
             ledger,
             outcomes,
             unlimited: simulate(prompts, &Policy { lookback: Lookback::Unlimited, ..*policy }),
+            keys_betas: policy.betas == BetaKey::Key,
             first: history.of_transcripts().len(),
             first_node: prompts.nodes.len() - history.captured.tree.nodes.len(),
         }
@@ -112,9 +115,13 @@ impl<'a> Trace<'a> {
         self.end(id).saturating_sub(parent.map_or(Tokens::ZERO, |parent| self.end(parent)))
     }
 
-    /// Where the prefix that two paths share ends.
-    pub(super) fn shared_end(&self, one: WireNodeId, other: WireNodeId) -> Tokens {
-        self.tree().shared(one, other).map_or(Tokens::ZERO, |shared| self.end(shared))
+    /// Where the prefix ends in a request that it shares with another path.
+    pub(super) fn shared_end(&self, path: WireNodeId, index: RequestIndex) -> Tokens {
+        let shared = self.tree().shared(path, self.wire(index).leaf);
+        shared.map_or(Tokens::ZERO, |shared| {
+            let node = NodeId::at(self.first_node + shared.0 as usize);
+            self.prompts.end_in(self.prompt(index), node)
+        })
     }
 
     pub(super) fn positions_between(&self, entry: WireNodeId, marker: WireNodeId) -> u32 {

@@ -9,7 +9,7 @@ use super::minimum::minimum_prefix;
 use super::recorded_break::is_kept;
 use super::step::{Step, StepKind};
 use super::tail::LARGEST_CONSTANT_TAIL;
-use super::trace::{BackgroundWrite, Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use super::trace::{BackgroundWrite, Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace};
 use crate::basis::Basis;
 use crate::conversation::{History, Request, RequestIndex};
 use crate::id::Symbol;
@@ -62,6 +62,8 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
             is_agent: request.agent.is_some(),
             total: request.prompt_total(),
             deleted: step.all_deleted,
+            edits: Edits::default(),
+            betas: None,
             basis: Basis::Derived,
             minimum,
             node,

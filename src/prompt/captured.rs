@@ -12,7 +12,7 @@ use super::recorded_break::is_break;
 use super::split::Landmarks;
 use super::step::{Step, StepKind};
 use super::tail::COMMON_TAIL;
-use super::trace::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use super::trace::{Deletion, Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace};
 use crate::basis::Basis;
 use crate::capture::{
     BlockKind, Part, TokenCounting, WireMarker, WireNode, WireNodeId, WireRequest, WireTree,
@@ -44,28 +44,43 @@ pub(super) fn add_captured(
     // Recorded reads are tokens, and cannot be set against bytes.
     let counts_tokens = captured.counting == TokenCounting::Estimated;
     let mut warmth = Warmth { shared, by_head: FxHashMap::default() };
+    let mut beta_sets = BetaSets::default();
     let first = history.of_transcripts().len();
     for (number, wire) in captured.requests.iter().enumerate() {
         let index = RequestIndex(first + number);
         let request = history.request(index);
         let split = request.usage.as_ref().map(|usage| usage.prompt);
-        let total = sizing.size(wire, split);
+        let recorded = request.usage.as_ref().and_then(|usage| usage.cache_deleted);
+        let total = sizing.size(wire, split, recorded);
         let first_marker = trace.markers.len();
         let markers = wire.markers.iter().map(|marker| sizing.marker(*marker, first_node, &total));
         trace.markers.extend(markers);
         sizing.learn(wire, &total, split);
+        let before = request.predecessor.map(|before| trace.prompts[before.0].deleted);
+        let deleted = total.deleted_until(wire.leaf);
+        // What its own edits delete, it could not have read.
+        let newly_deleted = deleted.saturating_sub(before.unwrap_or_default());
+        let edits = Edits {
+            deletions: total.deletions_from(first_node),
+            restored: restored(history, wire, request.predecessor)
+                .map(|id| NodeId::at(first_node + id.0 as usize)),
+        };
         let step = &steps[index.0];
+        let previous_end = step.previous_end.saturating_sub(newly_deleted);
+        let step = &Step { previous_end, ..*step };
         let prefix = if counts_tokens { warmth.expect(history, wire, step) } else { NOTHING_WARM };
         trace.prompts.push(Prompt {
             start: request.start,
             readable_from: wire.response_started.map_or(request.start, |at| at.max(request.start)),
             model: request.model,
             scope: Some(wire.scope),
+            betas: wire.betas.map(|betas| beta_sets.number(betas)),
             session: None,
             predecessor: request.predecessor.map(|before| before.0),
             is_agent: request.agent.is_some(),
             total: total.tokens,
-            deleted: Tokens::ZERO,
+            deleted,
+            edits,
             basis: total.basis,
             minimum: minimum_prefix(
                 canonical_name(history.symbols.text(request.model)),
@@ -83,6 +98,31 @@ pub(super) fn add_captured(
         warmth.learn(wire, step, split);
     }
     trace.set_landmarks(landmarks(first_node, captured));
+}
+
+/// Sets of beta features, by number.
+#[derive(Default)]
+struct BetaSets(FxHashMap<Symbol, u32>);
+
+impl BetaSets {
+    fn number(&mut self, set: Symbol) -> u32 {
+        let next = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
+        *self.0.entry(set).or_insert(next)
+    }
+}
+
+/// The first result that the request before had deleted, and that is back.
+fn restored(
+    history: &History,
+    wire: &WireRequest,
+    predecessor: Option<RequestIndex>,
+) -> Option<WireNodeId> {
+    let before = history.wire(predecessor?)?;
+    let is_back = |id: &&WireNodeId| {
+        !wire.deleted.contains(*id)
+            && history.captured.tree.path(wire.leaf).any(|other| other == **id)
+    };
+    before.deleted.iter().find(is_back).copied()
 }
 
 /// What other traffic keeps warm for a request.
@@ -193,8 +233,25 @@ struct Total {
     tokens: Tokens,
     /// Where its last block ends.
     end: Tokens,
+    /// The results that are deleted, in the order of the prefix. The nodes keep the sizes that they
+    /// have with them.
+    deleted: Vec<(WireNodeId, Tokens)>,
     leaf: WireNodeId,
     basis: Basis,
+}
+
+impl Total {
+    fn deleted_until(&self, id: WireNodeId) -> Tokens {
+        self.deleted.iter().filter(|(node, _)| *node <= id).map(|(_, tokens)| *tokens).sum()
+    }
+
+    fn deletions_from(&self, first_node: usize) -> Vec<Deletion> {
+        let deletion = |(id, tokens): &(WireNodeId, Tokens)| Deletion {
+            node: NodeId::at(first_node + id.0 as usize),
+            tokens: *tokens,
+        };
+        self.deleted.iter().map(deletion).collect()
+    }
 }
 
 /// What the usage of a model's requests has shown.
@@ -228,8 +285,16 @@ struct Sizing<'a> {
 }
 
 impl Sizing<'_> {
-    /// Sizes what a request adds to the tree, and says how large its prompt is.
-    fn size(&mut self, wire: &WireRequest, split: Option<PromptSplit>) -> Total {
+    /// Sizes what a request adds to the tree, and says how large its prompt is. `recorded` is what the
+    /// service says that it has deleted.
+    fn size(
+        &mut self,
+        wire: &WireRequest,
+        split: Option<PromptSplit>,
+        recorded: Option<Tokens>,
+    ) -> Total {
+        let deleted = self.deleted(wire, recorded);
+        let all_deleted: Tokens = deleted.iter().map(|(_, tokens)| *tokens).sum();
         let split = split.filter(|_| self.counting == TokenCounting::Estimated);
         let model = self.models.get(&wire.model).copied().unwrap_or_default();
         let added = self.last_nodes(wire.leaf, |state| state == SizeState::Unknown);
@@ -243,7 +308,8 @@ impl Sizing<'_> {
         let total = split.map(|split| split.total());
         let end = match total {
             Some(total) => {
-                let end = total.saturating_sub(model.tail.unwrap_or(COMMON_TAIL));
+                let tail = model.tail.unwrap_or(COMMON_TAIL);
+                let end = (total + all_deleted).saturating_sub(tail);
                 // What is new lies behind what is known.
                 if new.is_empty() { end } else { end.max(base) }
             }
@@ -265,8 +331,37 @@ impl Sizing<'_> {
             model.estimated += estimated;
             model.recorded += end.saturating_sub(base).0;
         }
+        let end = end.saturating_sub(all_deleted);
         let tokens = total.unwrap_or(end);
-        Total { added, tokens, end: end.min(tokens), leaf: wire.leaf, basis }
+        Total { added, tokens, end: end.min(tokens), deleted, leaf: wire.leaf, basis }
+    }
+
+    /// What the edits of a request delete. Where the service says how much that is in all, the results
+    /// share in it by their sizes.
+    fn deleted(&self, wire: &WireRequest, recorded: Option<Tokens>) -> Vec<(WireNodeId, Tokens)> {
+        let mut deleted: Vec<(WireNodeId, Tokens)> =
+            wire.deleted.iter().map(|id| (*id, self.own_size(wire.model, *id))).collect();
+        let all: Tokens = deleted.iter().map(|(_, tokens)| *tokens).sum();
+        let recorded = recorded.filter(|_| self.counting == TokenCounting::Estimated);
+        let Some(recorded) = recorded.filter(|_| all > Tokens::ZERO) else { return deleted };
+        let (mut before, mut given) = (0, Tokens::ZERO);
+        for (_, tokens) in &mut deleted {
+            before += tokens.0;
+            let end = recorded.share(before, all.0);
+            *tokens = end.saturating_sub(given);
+            given = end;
+        }
+        deleted
+    }
+
+    /// The tokens of a node's own block.
+    fn own_size(&self, model: Symbol, id: WireNodeId) -> Tokens {
+        let node = self.tree.node(id);
+        if self.states[id.0 as usize] == SizeState::Unknown {
+            return self.models.get(&model).copied().unwrap_or_default().correct(node.tokens);
+        }
+        let before = node.parent.map_or(Tokens::ZERO, |parent| self.end(parent));
+        self.end(id).saturating_sub(before)
     }
 
     /// The last nodes of a path, as long as their states are such; in the order of the path.
@@ -318,7 +413,11 @@ impl Sizing<'_> {
         let is_leaf = marker.node == total.leaf;
         Marker {
             node: NodeId::at(first_node + marker.node.0 as usize),
-            end: if is_leaf { total.end } else { node.end.min(total.end) },
+            end: if is_leaf {
+                total.end
+            } else {
+                node.end.saturating_sub(total.deleted_until(marker.node)).min(total.end)
+            },
             basis: if is_leaf { total.basis } else { node.basis },
             ttl: Some(marker.ttl),
             is_global: marker.is_global,
@@ -333,10 +432,11 @@ impl Sizing<'_> {
     fn learn(&mut self, wire: &WireRequest, total: &Total, split: Option<PromptSplit>) {
         let split = split.filter(|_| self.counting == TokenCounting::Estimated);
         let (Some(split), Some(last)) = (split, wire.markers.last()) else { return };
-        let cached = split.cached_end();
-        if cached == Tokens::ZERO {
+        if split.cached_end() == Tokens::ZERO {
             return;
         }
+        // What is deleted is still part of the nodes.
+        let cached = split.cached_end() + total.deleted_until(last.node);
         if last.node == wire.leaf {
             self.models.entry(wire.model).or_default().tail = Some(split.input);
         }

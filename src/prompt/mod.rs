@@ -27,4 +27,6 @@ pub use recorded_break::{is_break, recorded_shortfall};
 pub(crate) use split::Landmarks;
 pub use step::{Step, StepKind, steps};
 pub use tail::LARGEST_CONSTANT_TAIL;
-pub use trace::{BackgroundWrite, LOOKBACK, Level, Marker, Node, NodeId, Prompt, PromptTrace};
+pub use trace::{
+    BackgroundWrite, Deletion, Edits, LOOKBACK, Level, Marker, Node, NodeId, Prompt, PromptTrace,
+};

@@ -55,7 +55,7 @@ pub struct Step {
     /// Its end; where nothing tells how much of rewritten messages was kept, the predecessor's.
     pub kept_end: Tokens,
     /// The first answer with thinking in the turn that this request belongs to.
-    turn_thinking: Option<RequestIndex>,
+    pub(super) turn_thinking: Option<RequestIndex>,
     /// The first request of its chain, or the first after the last change of model.
     pub opening: RequestIndex,
 }

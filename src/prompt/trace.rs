@@ -104,6 +104,26 @@ pub struct BackgroundWrite {
     pub at: Millis,
 }
 
+/// What is known of the edits of a prompt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Edits {
+    /// The deleted results, in the order of the prefix. Where there are none, what is deleted comes off
+    /// whatever is found.
+    pub deletions: Vec<Deletion>,
+    /// The first result that the request before had deleted, and that is back: what was cached from
+    /// there on does not have it.
+    pub restored: Option<NodeId>,
+}
+
+/// A result that the service deletes of a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deletion {
+    /// The prefix that ends with it.
+    pub node: NodeId,
+    /// How large it was.
+    pub tokens: Tokens,
+}
+
 /// One request, as far as a simulation may know it.
 #[derive(Clone, Debug)]
 pub struct Prompt {
@@ -115,6 +135,9 @@ pub struct Prompt {
     pub model: Symbol,
     /// The organisation or workspace whose cache it uses.
     pub scope: Option<Symbol>,
+    /// The set of beta features that it asks for, by a number that only equal sets share; `None` where it
+    /// is not known.
+    pub betas: Option<u32>,
     /// The session it belongs to, where sessions may be taken apart.
     pub session: Option<Symbol>,
     /// The prompt before it in its conversation, by its place in [`PromptTrace::prompts`].
@@ -126,6 +149,8 @@ pub struct Prompt {
     /// What the service deletes of the prefixes in front of it, by edits that change no byte
     /// (`cache_edits`).
     pub deleted: Tokens,
+    /// Where the deleted tokens stood, where that is known.
+    pub edits: Edits,
     /// What that size rests on.
     pub basis: Basis,
     /// The shortest prefix its model caches.
@@ -146,6 +171,25 @@ pub struct Prompt {
     pub shared_prefix: Tokens,
     /// What that size rests on.
     pub shared_prefix_basis: Basis,
+}
+
+impl Prompt {
+    /// Whether a prefix of this prompt could be found, as far as deletions go.
+    #[must_use]
+    pub fn may_find(&self, node: NodeId) -> bool {
+        self.edits.restored.is_none_or(|restored| node < restored)
+    }
+
+    /// The deleted tokens of a prefix of this prompt.
+    #[must_use]
+    pub fn deleted_until(&self, node: NodeId) -> Tokens {
+        if self.edits.deletions.is_empty() {
+            return self.deleted;
+        }
+        // Ids rise on a path.
+        let inside = self.edits.deletions.iter().filter(|deletion| deletion.node <= node);
+        inside.map(|deletion| deletion.tokens).sum()
+    }
 }
 
 /// All requests of a run against one cache, in the order in which they were sent.
@@ -224,7 +268,7 @@ impl PromptTrace {
     /// The size that a prefix has in a prompt which does not mark it itself.
     #[must_use]
     pub fn end_in(&self, prompt: &Prompt, node: NodeId) -> Tokens {
-        self.node(node).end.saturating_sub(prompt.deleted).min(prompt.total)
+        self.node(node).end.saturating_sub(prompt.deleted_until(node)).min(prompt.total)
     }
 
     /// A node and all before it, from its end to the root.

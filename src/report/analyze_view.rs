@@ -3,6 +3,7 @@
 
 use super::bar::bar;
 use super::document::{Align, Document, Grid};
+use super::key_notes::key_notes;
 use super::managed::managed;
 use super::number::{
     bytes, counted, dollar_difference, dollars, duration, grouped, moment, part, percent,
@@ -353,6 +354,9 @@ fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
              of the prompts alone, without output.",
             counted(unknown, "request", "requests")
         ));
+    }
+    for note in key_notes(history, &ledger.assumptions) {
+        document.text(note);
     }
     for managed in managed(ledger) {
         document.text(managed.note());

@@ -4,11 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::document::{Align, Document, Grid};
+use super::key_notes::key_notes;
 use super::number::{
     counted, dollar_difference, dollars, exact_percent, grouped, part, percent, share, tokens,
 };
 use crate::breaks::{Analysis, Break, Candidate, Ground, Pattern, Reconciliation, Sum, Summary};
 use crate::conversation::History;
+use crate::strategy::Assumptions;
 use crate::units::Picodollars;
 
 /// Groups are cut to the dearest so many.
@@ -28,10 +30,14 @@ pub struct BreaksViewOptions {
 pub fn breaks_document(
     history: &History,
     analysis: &Analysis,
+    assumptions: &Assumptions,
     options: BreaksViewOptions,
 ) -> Document {
     let mut document = Document::default();
     headlines(&mut document, analysis);
+    for note in key_notes(history, assumptions) {
+        document.text(note);
+    }
     if !analysis.summary.by_cause.is_empty() {
         document.heading("By cause");
         document.grid(causes(&analysis.summary));

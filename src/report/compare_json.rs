@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::json::{write_document, write_line};
+use super::key_notes::key_notes;
 use super::ledger_rows::to_io;
 use super::managed::ManagedObject;
 use super::report_json::{Prices, ReportInputs, TotalsObject};
@@ -31,6 +32,10 @@ pub(super) struct CompareObject<'a> {
     prices: Prices<'a>,
     /// What was read.
     inputs: ReportInputs,
+    /// What is assumed of the cache key where the documentation leaves it open, in words; left out where
+    /// nothing in the input rests on it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    assumptions: Vec<String>,
     /// How long an entry lives that was written behind one of a shorter lifetime.
     #[schemars(with = "Reading")]
     reading: &'static str,
@@ -239,6 +244,7 @@ pub fn write_comparison(
         tool_version: env!("CARGO_PKG_VERSION"),
         prices: Prices::of(prices),
         inputs: ReportInputs::of(history),
+        assumptions: key_notes(history, &comparison.assumptions),
         reading: reading_name(reading),
         base: comparison.base().map(|base| base.strategy.name.as_ref()),
         bound: BoundObject {

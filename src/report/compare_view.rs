@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::agreement_view::agreements;
 use super::analyze_view::session_name;
 use super::document::{Align, Document, Grid};
+use super::key_notes::key_notes;
 use super::managed::ManagedObject;
 use super::number::{
     counted, dollar_difference, dollars, grouped, part, percent, percent_difference, relative,
@@ -43,6 +44,9 @@ pub fn compare_document(
     document.heading("Strategies");
     document.grid(totals(comparison));
     for note in notes(comparison, reading) {
+        document.text(note);
+    }
+    for note in key_notes(history, &comparison.assumptions) {
         document.text(note);
     }
     if comparison.base().is_some_and(|base| base.agents.requests > 0) {

@@ -6,10 +6,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::json::write_document;
+use super::key_notes::key_notes;
 use super::report_json::ReportInputs;
 use crate::conversation::History;
 use crate::difference::ByteDifference;
 use crate::lint::{Finding, Rule, Severity};
+use crate::strategy::Assumptions;
 use crate::units::{Picodollars, Tokens};
 
 pub(super) const SCHEMA: &str = "cachesim.lint/v1";
@@ -22,6 +24,10 @@ pub(super) struct Lint<'a> {
     tool_version: &'static str,
     /// What was read.
     inputs: ReportInputs,
+    /// What is assumed of the cache key where the documentation leaves it open, in words; left out where
+    /// nothing in the input rests on it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    assumptions: Vec<String>,
     /// What was found, each rule and place once.
     findings: Vec<FindingObject<'a>>,
 }
@@ -58,6 +64,10 @@ struct FindingObject<'a> {
     tokens: Tokens,
     /// What that cost beyond reading them, in dollars; null where the model has no price.
     cost_usd: Option<Picodollars>,
+    /// The strategy in which what the rule names does not change, if there is one.
+    latched_by: Option<&'static str>,
+    /// What all requests would have cost less under that strategy, in dollars; more where it is negative.
+    latch_saves_usd: Option<Picodollars>,
     /// What the rule is about, in a sentence.
     explanation: &'static str,
 }
@@ -81,6 +91,8 @@ impl<'a> FindingObject<'a> {
             requests: finding.requests,
             tokens: finding.tokens,
             cost_usd: finding.cost,
+            latched_by: finding.rule.latched_by(),
+            latch_saves_usd: finding.latch_saves,
             explanation: finding.rule.explanation(),
         }
     }
@@ -92,6 +104,7 @@ impl<'a> FindingObject<'a> {
 /// What `out` says.
 pub fn write_lint(
     history: &History,
+    assumptions: &Assumptions,
     findings: &[Finding],
     shows_text: bool,
     out: &mut dyn Write,
@@ -101,6 +114,7 @@ pub fn write_lint(
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
         inputs: ReportInputs::of(history),
+        assumptions: key_notes(history, assumptions),
         findings: objects.collect(),
     };
     write_document(&lint, out)

@@ -1,14 +1,22 @@
 //! The findings of `lint` for people.
 
 use super::document::Document;
+use super::key_notes::key_notes;
 use super::number::{counted, dollars, grouped, tokens};
 use crate::conversation::History;
 use crate::difference::ByteDifference;
 use crate::lint::{Finding, Severity};
+use crate::strategy::Assumptions;
+use crate::units::Picodollars;
 
 /// The findings, one after the other, the dearest of each severity first.
 #[must_use]
-pub fn lint_document(history: &History, findings: &[Finding], shows_text: bool) -> Document {
+pub fn lint_document(
+    history: &History,
+    assumptions: &Assumptions,
+    findings: &[Finding],
+    shows_text: bool,
+) -> Document {
     let mut document = Document::default();
     for finding in findings {
         document.heading(format!(
@@ -27,6 +35,9 @@ pub fn lint_document(history: &History, findings: &[Finding], shows_text: bool) 
         document.text(format!("{}. {}", price(finding), finding.rule.explanation()));
     }
     document.heading(summary(findings));
+    for note in key_notes(history, assumptions) {
+        document.text(note);
+    }
     document
 }
 
@@ -49,6 +60,19 @@ fn bytes(difference: &ByteDifference, shows_text: bool) -> String {
 }
 
 fn price(finding: &Finding) -> String {
+    let own = own_price(finding);
+    let Some((strategy, saved)) = finding.rule.latched_by().zip(finding.latch_saves) else {
+        return own;
+    };
+    let (saved, word) = if saved < Picodollars::ZERO {
+        (Picodollars::ZERO.minus(saved), "more")
+    } else {
+        (saved, "less")
+    };
+    format!("{own}; under `{strategy}` all requests cost {} {word}", dollars(Some(saved)))
+}
+
+fn own_price(finding: &Finding) -> String {
     let requests = counted(finding.requests, "request", "requests");
     if finding.tokens.0 == 0 {
         return format!("{requests}; nothing was lost here");

@@ -25,6 +25,7 @@ mod formats_view;
 mod html;
 mod json;
 mod junit;
+mod key_notes;
 mod ledger_rows;
 mod lint_json;
 mod lint_view;

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::json::write_document;
+use super::key_notes::key_notes;
 use super::managed::{ManagedObject, managed};
 use super::schemas::Keyed;
 use super::snapshot_json::{BlockObject, LintObject, TurnObject};
@@ -82,6 +83,10 @@ pub(super) struct Report<'a> {
     prices: Prices<'a>,
     /// What was read.
     inputs: ReportInputs,
+    /// What is assumed of the cache key where the documentation leaves it open, in words; left out where
+    /// nothing in the input rests on it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    assumptions: Vec<String>,
     /// The sums of all requests.
     totals: ByStrategy<'a>,
     /// What the strategies that keep contexts small did; left out where there is none.
@@ -267,6 +272,7 @@ pub fn write_report(
         tool_version: env!("CARGO_PKG_VERSION"),
         prices: Prices::of(ledger.prices),
         inputs: ReportInputs::of(history),
+        assumptions: key_notes(history, &ledger.assumptions),
         totals: by_strategy(ledger, breakdowns.iter().map(|column| column.all)),
         context_management: managed(ledger),
         by_model: by_model(ledger, &breakdowns),

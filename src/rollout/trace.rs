@@ -13,7 +13,7 @@
 
 use crate::basis::Basis;
 use crate::id::{Moved, Symbol, Symbols};
-use crate::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace, SharedPrefix};
+use crate::prompt::{Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace, SharedPrefix};
 use crate::units::Tokens;
 
 use super::request::{Rollout, RolloutRequest};
@@ -103,6 +103,8 @@ impl Chain<'_> {
             node,
             markers: markers..self.trace.markers.len(),
             deleted: Tokens::ZERO,
+            edits: Edits::default(),
+            betas: None,
             background: None,
             opening,
             broken_read: None,

@@ -1,6 +1,6 @@
 //! What every simulation of a run assumes.
 
-use crate::cache::{Lookback, Markers, Policy, Reading};
+use crate::cache::{BetaKey, Lookback, Markers, Policy, Reading, TtlChange};
 use crate::prompt::SharedPrefix;
 
 /// What every simulation of a run assumes.
@@ -16,6 +16,10 @@ pub struct Assumptions {
     pub lookback: Lookback,
     /// How long an entry lives that was written behind one of a shorter TTL.
     pub reading: Reading,
+    /// What becomes of an entry when markers change their TTL.
+    pub ttl_change: TtlChange,
+    /// Whether the beta features of a request are part of the key.
+    pub betas: BetaKey,
 }
 
 impl Default for Assumptions {
@@ -26,6 +30,8 @@ impl Default for Assumptions {
             ttl_grace: 0,
             lookback: Lookback::default(),
             reading: Reading::default(),
+            ttl_change: TtlChange::default(),
+            betas: BetaKey::default(),
         }
     }
 }
@@ -41,6 +47,8 @@ impl Assumptions {
             shares_sessions: self.shared_prefix != SharedPrefix::Cold,
             lookback: self.lookback,
             reading: self.reading,
+            ttl_change: self.ttl_change,
+            betas: self.betas,
         }
     }
 

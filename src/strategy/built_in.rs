@@ -66,6 +66,11 @@ fn lifetimes() -> Vec<Strategy> {
             Design::default(),
         ),
         design(
+            "latched-ttl",
+            "every marker for as long as when its conversation began",
+            Design { latches_ttl: true, ..Design::default() },
+        ),
+        design(
             "1h-main-5m-agents",
             "an hour in main conversations, five minutes in sub-agents'",
             with(ONE_HOUR, FIVE_MINUTES),

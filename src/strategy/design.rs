@@ -18,6 +18,8 @@ pub struct Design {
     pub layout: Layout,
     /// The TTLs of its markers.
     pub ttl: Option<TtlPlan>,
+    /// Whether every marker keeps the TTL with which its conversation began.
+    pub latches_ttl: bool,
     /// Pings that keep the cache alive while nobody types.
     pub keep_alive: Option<KeepAlive>,
     /// What its requests share with each other.

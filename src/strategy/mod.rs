@@ -12,6 +12,7 @@ mod file;
 mod forks;
 mod keep_alive;
 mod kind;
+mod latch;
 mod layout;
 mod plan;
 mod run;

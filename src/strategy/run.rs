@@ -4,7 +4,7 @@
 use super::assumptions::Assumptions;
 use super::design::{Design, Layout, Sharing};
 use super::plan::{Plan, Purpose, Role};
-use super::{forks, keep_alive, layout, sharing};
+use super::{forks, keep_alive, latch, layout, sharing};
 use crate::cache::{Markers, Outcome, Policy, simulate, simulate_automatic};
 use crate::conversation::{History, RequestIndex};
 use crate::design::PromptDesign;
@@ -144,6 +144,9 @@ impl<'a> Prepared<'a> {
         let totals = plan.totals();
         plan.add_searches(searches);
         plan.add_managed(sent_by_management);
+        if design.latches_ttl {
+            latch::latch_ttl(&mut plan, material.steps);
+        }
         layout::place(&mut plan, design.layout);
         if let Some(pings) = design.keep_alive {
             keep_alive::add_pings(&mut plan, pings);

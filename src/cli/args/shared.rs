@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::cache::{Lookback, Reading};
-use crate::capture::TokenCounting;
+use crate::cache::{BetaKey, Lookback, Reading, TtlChange};
+use crate::capture::{AttributionKey, TokenCounting};
 use crate::conversation::ReadOptions;
 use crate::prompt::SharedPrefix;
 use crate::strategy::Assumptions;
@@ -48,6 +48,12 @@ pub(in crate::cli) struct SimulationArgs {
     /// What a marker counts when it looks back 20 for an entry, where the blocks are known
     #[arg(long, value_enum, default_value_t = LookbackArg::Positions)]
     lookback: LookbackArg,
+    /// Whether a marker finds an entry that was written for another TTL
+    #[arg(long, value_enum, default_value_t = TtlChangeArg::Keeps)]
+    ttl_change: TtlChangeArg,
+    /// Whether the beta features of captured requests are part of the cache key
+    #[arg(long, value_enum, default_value_t = BetasArg::Key)]
+    betas: BetasArg,
     /// Price files to lay over the built-in table: cachesim's TOML or LiteLLM's JSON
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) prices: Vec<PathBuf>,
@@ -75,23 +81,43 @@ impl SimulationArgs {
                 LookbackArg::Blocks => Lookback::Blocks,
             },
             reading,
+            ttl_change: match self.ttl_change {
+                TtlChangeArg::Keeps => TtlChange::Keeps,
+                TtlChangeArg::Loses => TtlChange::Loses,
+            },
+            betas: match self.betas {
+                BetasArg::Key => BetaKey::Key,
+                BetasArg::Beside => BetaKey::Beside,
+            },
         }
     }
 }
 
-/// How the tokens of captured prompts are counted.
+/// How captured prompts are read.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct TokensArgs {
     /// How captured prompts are measured: auto (estimated, and corrected by recorded usage), or
     /// bytes:N (N bytes are a token; bytes:1 is exact)
     #[arg(long, value_name = "COUNTING", default_value = "auto", value_parser = token_counting)]
     tokens: TokenCounting,
+    /// Whether the client's attribution line is part of the cache key of captured prompts
+    #[arg(long, value_enum, default_value_t = AttributionArg::Auto)]
+    attribution: AttributionArg,
 }
 
 impl TokensArgs {
     /// How captures are read.
     pub(in crate::cli) fn read_options(&self, keeps_bytes: bool) -> ReadOptions {
-        ReadOptions { counting: self.tokens, keeps_bytes, ..ReadOptions::default() }
+        ReadOptions {
+            counting: self.tokens,
+            keeps_bytes,
+            attribution: match self.attribution {
+                AttributionArg::Auto => AttributionKey::Auto,
+                AttributionArg::Neutral => AttributionKey::Neutral,
+                AttributionArg::Literal => AttributionKey::Literal,
+            },
+            ..ReadOptions::default()
+        }
     }
 }
 
@@ -138,6 +164,35 @@ pub(in crate::cli) enum LookbackArg {
     Positions,
     /// Every block is one
     Blocks,
+}
+
+/// `--ttl-change`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum TtlChangeArg {
+    /// Yes, and it keeps the TTL that it was written with
+    Keeps,
+    /// No: another TTL is another key
+    Loses,
+}
+
+/// `--attribution`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum AttributionArg {
+    /// Where the record shows a gateway or another platform than Anthropic's own
+    Auto,
+    /// Never
+    Neutral,
+    /// Always
+    Literal,
+}
+
+/// `--betas`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum BetasArg {
+    /// Yes, in front of everything
+    Key,
+    /// No
+    Beside,
 }
 
 /// `--platform`.

@@ -32,7 +32,7 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
         .expect("the record and its replay are simulated");
     let history = &run.history;
     let view = BreaksViewOptions { top: args.top, shows_text: args.show_text };
-    let document = || breaks_document(history, &analysis, view);
+    let document = || breaks_document(history, &analysis, &run.assumptions, view);
     match args.format {
         BreaksFormat::Table => output.text(&document()),
         BreaksFormat::Markdown => output.markdown(&document()),

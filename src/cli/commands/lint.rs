@@ -1,35 +1,46 @@
 //! `cachesim lint`.
 
+use std::collections::BTreeSet;
+
 use crate::cache::Reading;
 use crate::cli::args::{LintArgs, LintFormat};
 use crate::cli::error::CliError;
 use crate::cli::input::refuse_transcripts;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
-use crate::lint;
+use crate::lint::{self, Rule};
 use crate::report::{lint_document, write_lint, write_sarif};
 use crate::strategy::Strategy;
 
 /// What makes the prefixes of captured prompts unstable.
 ///
 /// # Panics
-/// Never: `replay` is a strategy, and is simulated.
+/// Never: `replay` and those that a rule names are strategies.
 pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
     let run = Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)?;
     refuse_transcripts(&run.history)?;
-    let replay = Strategy::by_name("replay").expect("`replay` is a strategy");
+    let known = |name| Strategy::by_name(name).expect("a strategy of that name");
+    let latched = Rule::ALL.into_iter().filter_map(Rule::latched_by);
+    let names: BTreeSet<&str> = latched.chain(["replay"]).collect();
+    let strategies: Vec<Strategy> = names.into_iter().map(known).collect();
     let policy = run.assumptions.replay();
-    let ledger = run.ledger(&[replay])?;
+    let ledger = run.ledger(&strategies)?;
     let findings = lint::lint(&ledger, &run.trace, &policy, &run.selection);
-    let history = &run.history;
+    let (history, assumptions) = (&run.history, &run.assumptions);
     let shows_text = !args.hide_text;
     match args.format {
-        LintFormat::Text => output.text(&lint_document(history, &findings, shows_text)),
-        LintFormat::Markdown => output.markdown(&lint_document(history, &findings, shows_text)),
-        LintFormat::Json => output.write(|out| write_lint(history, &findings, shows_text, out)),
+        LintFormat::Text => {
+            output.text(&lint_document(history, assumptions, &findings, shows_text))
+        }
+        LintFormat::Markdown => {
+            output.markdown(&lint_document(history, assumptions, &findings, shows_text))
+        }
+        LintFormat::Json => {
+            output.write(|out| write_lint(history, assumptions, &findings, shows_text, out))
+        }
         LintFormat::Sarif => output.write(|out| write_sarif(history, &findings, shows_text, out)),
     }
 }

@@ -51,7 +51,7 @@ fn place_source(
         }
     };
     let (mut records, mut written) = (0, Ok(()));
-    place_lines(&mut open, harness, diagnostics, |_, placed| {
+    place_lines(&mut open, harness, diagnostics, |_, placed, _| {
         records += 1;
         if written.is_ok() {
             written = write_record(placed.text(), out);

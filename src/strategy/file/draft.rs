@@ -87,6 +87,7 @@ impl Draft {
             check_pings(pings, layout, ttl)?;
         }
         Ok(Design {
+            latches_ttl: false,
             layout,
             ttl,
             keep_alive,

@@ -1,0 +1,89 @@
+//! What is assumed of the cache's key, in words: said only of what the input has.
+
+use crate::cache::{BetaKey, TtlChange};
+use crate::capture::AttributionPart;
+use crate::conversation::History;
+use crate::prompt::{Step, steps};
+use crate::strategy::Assumptions;
+
+use super::number::counted;
+
+/// Each assumption that figures of these requests rest on, in a sentence.
+pub(super) fn key_notes(history: &History, assumptions: &Assumptions) -> Vec<String> {
+    let parts = [
+        attribution(history, AttributionPart::Neutral),
+        attribution(history, AttributionPart::Literal),
+        betas(history, assumptions.betas),
+        deletions(history),
+        ttl_change(&steps(history), assumptions.ttl_change),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+fn attribution(history: &History, part: AttributionPart) -> Option<String> {
+    let requests = history.captured.requests.iter();
+    let count = requests.filter(|request| request.attribution == Some(part)).count() as u64;
+    let meaning = match part {
+        AttributionPart::Neutral => {
+            "is no part of the cache key: they are taken to have been sent to Anthropic's own \
+             service, which replaces it, or --attribution says so"
+        }
+        AttributionPart::Literal => {
+            "is part of the cache key: they show a gateway or another platform, or --attribution \
+             says so"
+        }
+    };
+    let requests = counted(count, "captured request", "captured requests");
+    (count > 0).then(|| format!("The attribution line of {requests} {meaning}."))
+}
+
+/// Said where the features ever differ.
+fn betas(history: &History, betas: BetaKey) -> Option<String> {
+    let mut sets = history.captured.requests.iter().filter_map(|request| request.betas);
+    let first = sets.next()?;
+    let meaning = match betas {
+        BetaKey::Key => {
+            "another set is taken to be another cache key, in front of everything (--betas key)"
+        }
+        BetaKey::Beside => "another set is taken to change no cache key (--betas beside)",
+    };
+    sets.any(|set| set != first)
+        .then(|| format!("Captured requests ask for different beta features; {meaning}."))
+}
+
+fn deletions(history: &History) -> Option<String> {
+    let requests = history.captured.requests.iter();
+    let count = requests.filter(|request| !request.deleted.is_empty()).count() as u64;
+    let requests = counted(count, "captured request", "captured requests");
+    (count > 0).then(|| {
+        format!(
+            "The edits of {requests} (cache_edits) are taken to have no size and no position: what \
+             they delete comes off prompt and read at no cost, and where one is not sent again, \
+             nothing that was cached from its result on is found."
+        )
+    })
+}
+
+/// Said where the TTL of a conversation's markers ever changes.
+fn ttl_change(steps: &[Step], ttl_change: TtlChange) -> Option<String> {
+    let is_change = |step: &&Step| {
+        step.ttl.zip(step.predecessor_ttl).is_some_and(|(ttl, before)| ttl.messages != before)
+    };
+    let count = steps.iter().filter(is_change).count() as u64;
+    let meaning = match ttl_change {
+        TtlChange::Keeps => {
+            "an entry is taken to be found by markers of any TTL, and to keep its own \
+             (--ttl-change keeps)"
+        }
+        TtlChange::Loses => {
+            "an entry is taken to be found by markers of its own TTL alone (--ttl-change loses)"
+        }
+    };
+    let requests = counted(count, "request", "requests");
+    (count > 0).then(|| {
+        format!(
+            "In {requests} the markers have another TTL than in the request before: {meaning}. \
+             `latched-ttl` shows what that does to the bill."
+        )
+    })
+}
