@@ -30,7 +30,9 @@ pub(super) struct ManagedObject<'a> {
 /// What it did under each strategy that has it.
 pub(super) fn managed<'l>(ledger: &'l Ledger<'_>) -> Vec<ManagedObject<'l>> {
     let object = |column: &'l StrategyColumn| {
-        let (management, effects) = column.simulated.as_ref()?.managed?;
+        let simulated = column.simulated.as_ref()?;
+        let (management, effects) =
+            simulated.managed.filter(|_| simulated.applicability.is_applicable())?;
         Some(ManagedObject {
             strategy: &column.strategy.name,
             events: effects.events,

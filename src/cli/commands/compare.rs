@@ -29,18 +29,23 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let gates = gates(&args.fail_if, &strategies)?;
     let reading = args.reading.reading();
     strategies.extend([reading, reading.other()].map(|reading| Strategy::bound(Some(reading))));
-    let needs_bytes = strategies.iter().any(Strategy::needs_bytes);
-    let options = args.tokens.read_options(needs_bytes);
+    let options = args.tokens.read_options(false);
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
-    let run = match Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)
-    {
+    let run = match Prepared::new(
+        &args.input,
+        &args.simulation,
+        &args.output,
+        options,
+        strategies,
+        assumptions,
+    ) {
         Err(CliError::NoInput(_)) if !rollouts.is_empty() => {
             return output.text(&agreement_document(&rollouts));
         }
         run => run?,
     };
-    let ledger = run.ledger(&strategies)?;
+    let ledger = run.ledger()?;
     let comparison = Comparison::new(&ledger, &run.selection);
     let history = &run.history;
     let document = || compare_document(history, &comparison, reading, &rollouts);

@@ -18,11 +18,18 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)?;
-    refuse_transcripts(&run.history)?;
     let replay = Strategy::by_name("replay").expect("`replay` is a strategy");
+    let run = Prepared::new(
+        &args.input,
+        &args.simulation,
+        &args.output,
+        options,
+        vec![replay],
+        assumptions,
+    )?;
+    refuse_transcripts(&run.history)?;
     let policy = run.assumptions.replay();
-    let ledger = run.ledger(&[replay])?;
+    let ledger = run.ledger()?;
     let findings = lint::lint(&ledger, &run.trace, &policy, &run.selection);
     let history = &run.history;
     let shows_text = !args.hide_text;
