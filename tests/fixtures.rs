@@ -11,7 +11,7 @@ use cachesim::transcript::load;
 use rust_decimal::Decimal;
 use serde_json::Value;
 
-use crate::common::{json, project, stdout};
+use crate::common::{json, ledger, project, stdout};
 
 fn folders() -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = fs::read_dir(project("fixtures"))
@@ -33,10 +33,14 @@ fn every_fixture_gives_its_figures() {
         let text = fs::read_to_string(folder.join("expected.toml")).expect("expected.toml");
         let expected: toml::Value = toml::from_str(&text).expect("TOML");
         let report = report(&folder, &expected);
-        for section in ["inputs", "totals"] {
-            let given = serde_json::to_value(&expected[section]).expect("JSON");
+        for section in ["inputs", "totals", "live"] {
+            let Some(given) = expected.get(section) else { continue };
+            let given = serde_json::to_value(given).expect("JSON");
             compare(&format!("{name}: {section}"), &given, &report[section], &mut failures);
         }
+        compare_obstacles(&name, &expected, &report, &mut failures);
+        compare_expiries(&name, &folder, &expected, &mut failures);
+        compare_tables(&name, &folder, &expected, &mut failures);
         let skipped = expected["inputs"]["skipped"].as_table().expect("a table").len();
         let reported = report["inputs"]["skipped"].as_object().expect("an object");
         if skipped != reported.len() {
@@ -163,6 +167,102 @@ fn compare_breaks(
     }
     for (number, (expected, row)) in expected.iter().zip(&rows).enumerate() {
         compare(&format!("{name}: breaks[{number}]"), expected, row, failures);
+    }
+}
+
+/// Which parts of which strategies can do nothing, for each strategy that is named.
+fn compare_obstacles(
+    name: &str,
+    expected: &toml::Value,
+    report: &Value,
+    failures: &mut Vec<String>,
+) {
+    let Some(expected) = expected.get("applicability").and_then(toml::Value::as_table) else {
+        return;
+    };
+    let none = Vec::new();
+    for (strategy, codes) in expected {
+        let all = report["applicability"].as_array().unwrap_or(&none);
+        let found = all.iter().find(|one| one["strategy"] == strategy.as_str());
+        let obstacles = found.and_then(|one| one["obstacles"].as_array()).unwrap_or(&none);
+        let found: Value = obstacles.iter().map(|obstacle| obstacle["code"].clone()).collect();
+        let codes = serde_json::to_value(codes).expect("JSON");
+        compare(&format!("{name}: applicability.{strategy}"), &codes, &found, failures);
+    }
+}
+
+/// The requests at which the cache has expired, for each strategy that is named.
+fn compare_expiries(name: &str, folder: &Path, expected: &toml::Value, failures: &mut Vec<String>) {
+    let Some(expiries) = expected.get("expired").and_then(toml::Value::as_table) else { return };
+    let strategies: Vec<&str> = expiries.keys().map(String::as_str).collect();
+    let strategies = strategies.join(",");
+    let mut options = vec!["--strategy", strategies.as_str()];
+    options.extend(more_arguments(expected));
+    let rows = ledger(folder, &options);
+    for (strategy, ids) in expiries {
+        let is_expired =
+            |row: &&Value| row["strategy"] == strategy.as_str() && !row["expired_ttl"].is_null();
+        let found: Value =
+            rows.iter().filter(is_expired).map(|row| row["request_id"].clone()).collect();
+        let ids = serde_json::to_value(ids).expect("JSON");
+        compare(&format!("{name}: expired.{strategy}"), &ids, &found, failures);
+    }
+}
+
+/// What `analyze` shows to people, and what it does not.
+fn compare_tables(name: &str, folder: &Path, expected: &toml::Value, failures: &mut Vec<String>) {
+    let Some(tables) = expected.get("table").and_then(toml::Value::as_array) else { return };
+    let strings = |table: &toml::Value, key: &str| -> Vec<String> {
+        let list = table.get(key).and_then(toml::Value::as_array).into_iter().flatten();
+        list.map(|text| text.as_str().expect("a string").to_owned()).collect()
+    };
+    for table in tables {
+        let own = strings(table, "arguments");
+        let mut all = vec!["analyze", folder.to_str().expect("a plain path"), "-q"];
+        all.extend(more_arguments(expected));
+        all.extend(own.iter().map(String::as_str));
+        let shown = stdout(&all);
+        for text in strings(table, "says").iter().filter(|text| !shown.contains(*text)) {
+            failures.push(format!("{name}: {all:?} does not say {text:?}:\n{shown}"));
+        }
+        for text in strings(table, "lacks").iter().filter(|text| shown.contains(*text)) {
+            failures.push(format!("{name}: {all:?} says {text:?}:\n{shown}"));
+        }
+    }
+}
+
+/// Every strategy gives the same figures wherever it is asked for.
+#[test]
+fn analyze_and_compare_agree_on_every_strategy() {
+    let names: Vec<&str> = ALL.iter().map(|strategy| strategy.name.as_ref()).collect();
+    for folder in folders() {
+        let text = fs::read_to_string(folder.join("expected.toml")).expect("expected.toml");
+        let expected: toml::Value = toml::from_str(&text).expect("TOML");
+        let analyzed = report_of(&folder, &expected, &names);
+        let strategies = names.join(",");
+        let path = folder.to_str().expect("a plain path");
+        let mut options = vec!["compare", path, "-q", "--format", "json"];
+        // `analyze` takes the rules by the letter.
+        options.extend(["--reading", "literal", "--strategy", &strategies]);
+        options.extend(more_arguments(&expected));
+        let compared = json(&options);
+        for strategy in compared["strategies"].as_array().expect("strategies") {
+            let name = strategy["strategy"].as_str().expect("a name");
+            let place = format!("{}: {name}", folder.display());
+            assert_eq!(strategy["totals"], analyzed["totals"][name], "{place}");
+            let idle = analyzed["applicability"].as_array().into_iter().flatten();
+            let is_idle = |one: &&Value| one["strategy"] == name && one["applicable"] == false;
+            assert_eq!(
+                strategy["applicable"] == false,
+                idle.filter(is_idle).count() == 1,
+                "{place}"
+            );
+            if strategy["applicable"] == false {
+                assert!(strategy["difference_usd"].is_null(), "{place} claims a saving");
+                assert!(strategy["totals"]["cost_usd"].is_null(), "{place} has a cost");
+                assert!(strategy["paired"].is_null(), "{place} is paired");
+            }
+        }
     }
 }
 

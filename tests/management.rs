@@ -6,14 +6,16 @@ use std::borrow::Cow;
 
 use cachesim::conversation::{History, ReadOptions, RequestIndex, read};
 use cachesim::input::discover;
-use cachesim::ledger::Ledger;
+use cachesim::ledger::{Ledger, StrategyColumn};
 use cachesim::management::{
     Budget, ByService, ByTime, Compaction, Effects, Management, MemoryUpdates, Microcompaction,
     PutInAgain, SessionMemory, Trigger,
 };
-use cachesim::pricing::{Billing, PriceTable, RequestRates};
+use cachesim::pricing::{PriceTable, RequestRates};
 use cachesim::prompt::{build, steps};
-use cachesim::strategy::{ALL, Assumptions, Design, Material, Strategy, StrategyKind};
+use cachesim::strategy::{
+    ALL, Applicability, Assumptions, Design, Material, Obstacle, Strategy, StrategyKind,
+};
 use cachesim::units::{Picodollars, Tokens};
 use session::Session;
 
@@ -36,22 +38,35 @@ fn design(management: Management) -> Strategy {
 }
 
 fn managed(history: &History, management: Management) -> Outcome {
+    under(history, design(management), |ledger, column| {
+        let requests = || (0..history.requests.len()).map(RequestIndex);
+        let simulated = column.simulated.as_ref().expect("a simulation");
+        Outcome {
+            rows: rows(ledger, column),
+            cost: ledger.totals(column, requests()).cost().expect("prices"),
+            effects: simulated.managed.expect("management").1,
+        }
+    })
+}
+
+/// Looks at a history under a strategy.
+fn under<T>(
+    history: &History,
+    strategy: Strategy,
+    look: impl FnOnce(&Ledger<'_>, &StrategyColumn) -> T,
+) -> T {
     let steps = steps(history);
     let trace = build(history, &steps, Assumptions::default().shared_prefix);
     let prices = PriceTable::built_in();
-    let strategies = [design(management)];
     let assumptions = Assumptions::default();
-    let ledger = Ledger::new(history, &steps, &trace, &prices, &strategies, &assumptions);
-    let column = &ledger.columns[0];
-    let requests = || (0..history.requests.len()).map(RequestIndex);
-    let rows: Vec<Billing> =
-        requests().flat_map(|index| ledger.rows(column, index)).map(|row| row.billing).collect();
-    let simulated = column.simulated.as_ref().expect("a simulation");
-    Outcome {
-        rows: rows.iter().map(|row| (row.read.0, row.write_1h.0, row.input.0)).collect(),
-        cost: ledger.totals(column, requests()).cost().expect("prices"),
-        effects: simulated.managed.expect("management").1,
-    }
+    let ledger = Ledger::new(history, &steps, &trace, &prices, &[strategy], &assumptions);
+    look(&ledger, &ledger.columns[0])
+}
+
+fn rows(ledger: &Ledger<'_>, column: &StrategyColumn) -> Vec<(u64, u64, u64)> {
+    let requests = (0..ledger.history.requests.len()).map(RequestIndex);
+    let billings = requests.flat_map(|index| ledger.rows(column, index)).map(|row| row.billing);
+    billings.map(|billing| (billing.read.0, billing.write_1h.0, billing.input.0)).collect()
 }
 
 fn effects(events: u64, results: u64, tokens: Tokens) -> Effects {
@@ -114,9 +129,9 @@ fn tool_loop(session: &mut Session, tool: &str, results: &[usize]) -> History {
     session.history()
 }
 
-fn rows_of_replay(history: &History) -> Vec<(u64, u64, u64)> {
-    // A gap that no silence reaches.
-    managed(history, by_time(i64::MAX, 1)).rows
+/// The rows of the requests as recorded.
+fn recorded(history: &History) -> Vec<(u64, u64, u64)> {
+    under(history, Strategy::by_name("as-recorded").expect("a strategy"), rows)
 }
 
 const PAIRWISE: Management = Management::Microcompaction(Microcompaction {
@@ -163,9 +178,12 @@ fn sub_agents_and_other_tools_are_left_alone() {
         tool_loop(&mut Session::new(), "Task", &[1, 1, 1, 1, 1]),
         tool_loop(&mut Session::new(), "mcp__a__b", &[1, 1, 1, 1, 1]),
     ] {
-        let outcome = managed(&history, PAIRWISE);
-        assert_eq!(outcome.effects, Effects::default());
-        assert_eq!(outcome.rows, rows_of_replay(&history));
+        under(&history, design(PAIRWISE), |ledger, column| {
+            let simulated = column.simulated.as_ref().expect("a simulation");
+            assert_eq!(simulated.managed.expect("management").1, Effects::default());
+            let idle = Applicability::None(vec![Obstacle::NothingToTakeOut]);
+            assert_eq!((&simulated.applicability, rows(ledger, column)), (&idle, Vec::new()));
+        });
     }
 }
 
@@ -253,7 +271,7 @@ fn a_recorded_compaction_is_undone() {
     let expected = [(8_000, 1_998, 2), (9_998, 600, 2), (10_598, 600, 2), (11_198, 600, 2)];
     assert_eq!(undone.rows, expected);
     assert_eq!(undone.effects, Effects::default());
-    let kept = rows_of_replay(&history);
+    let kept = recorded(&history);
     assert_eq!(kept[2..], [(8_000, 2_498, 2), (10_498, 600, 2)]);
 }
 

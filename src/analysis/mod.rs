@@ -10,5 +10,5 @@ mod verify;
 pub use gaps::{GapBin, Gaps};
 pub use period::{Period, PeriodLength};
 pub use spending::{Spending, spending_by_period};
-pub use turn::{Event, Turn, turns};
+pub use turn::{Event, Turn, turns, turns_under};
 pub use verify::{Agreement, Coverage, Dollars, Expiries, Verification, Worst, verify};

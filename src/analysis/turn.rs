@@ -1,6 +1,7 @@
-//! What happened at a request, in the words of the record.
+//! What happened at a request: as recorded, or under a strategy.
 
 use crate::conversation::{History, RequestIndex};
+use crate::ledger::{Ledger, StrategyColumn};
 use crate::prompt::{LARGEST_CONSTANT_TAIL, Step, StepKind, is_break, recorded_shortfall};
 use crate::ttl::Ttl;
 use crate::units::Tokens;
@@ -53,7 +54,7 @@ pub struct Turn {
 /// Reads that differ by less than this show nothing.
 const NOISE: Tokens = Tokens(50);
 
-/// The turns of some requests.
+/// The turns of some requests as recorded.
 pub fn turns<'a>(
     history: &'a History,
     steps: &'a [Step],
@@ -68,6 +69,37 @@ pub fn turns<'a>(
             events: events(history, index, step),
         }
     })
+}
+
+/// The turns of some requests under a strategy: what the conversation did is as recorded, what the cache
+/// made of it is the strategy's.
+pub fn turns_under<'a>(
+    ledger: &'a Ledger<'_>,
+    column: &'a StrategyColumn,
+    requests: &'a [RequestIndex],
+) -> impl Iterator<Item = Turn> + 'a {
+    turns(ledger.history, ledger.steps, requests).map(|turn| match column.simulated {
+        None => turn,
+        Some(_) => Turn { events: simulated(ledger, column, &turn), ..turn },
+    })
+}
+
+/// A recorded break is one under a strategy, too, as far as less is read there than was cached.
+fn simulated(ledger: &Ledger<'_>, column: &StrategyColumn, turn: &Turn) -> Vec<Event> {
+    let expiry = ledger.expiry(column, turn.request);
+    let shortfall = ledger.shortfall(column, turn.request).filter(|tokens| *tokens > NOISE);
+    let billing = ledger.row(column, turn.request).map(|row| row.billing).unwrap_or_default();
+    let is_cached = billing.read + billing.write_5m + billing.write_1h > Tokens::ZERO;
+    let of_conversation = turn.events.iter().filter_map(|event| match event {
+        Event::Expired(..) | Event::BackgroundWrite(_) => None,
+        Event::Break(_) => shortfall.map(Event::Break),
+        Event::OneStepBehind(_) => shortfall.map(Event::OneStepBehind),
+        Event::UncachedTail(_) => (is_cached && billing.input > LARGEST_CONSTANT_TAIL)
+            .then_some(Event::UncachedTail(billing.input)),
+        other => Some(other.clone()),
+    });
+    let expired = expiry.map(|expiry| Event::Expired(expiry.gap, expiry.ttl));
+    expired.into_iter().chain(of_conversation).collect()
 }
 
 fn added(history: &History, index: RequestIndex, step: &Step) -> Option<Tokens> {
@@ -91,7 +123,11 @@ fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
         StepKind::Opening => events.push(Event::Opening),
         StepKind::ModelChange => events.push(Event::ModelChange),
         StepKind::Expired => {
-            if let (Some(gap), Some(ttl)) = (step.gap, step.predecessor_ttl) {
+            let read = request.usage.as_ref().map(|usage| usage.prompt.read);
+            // What branches or other traffic kept alive did not expire.
+            let is_lost = read.is_none_or(|read| read < step.previous_end);
+            let late = step.gap.zip(step.predecessor_ttl).filter(|_| is_lost);
+            if let Some((gap, ttl)) = late {
                 events.push(Event::Expired(gap, ttl));
             }
         }

@@ -16,6 +16,14 @@ pub enum Unknown {
     /// No selected request has a price.
     #[error("no selected request has a price; give one with --prices FILE")]
     NoPrice,
+    /// A strategy that can do nothing to the requests of a side.
+    #[error("the strategy `{strategy}` is not applicable: {reason}")]
+    NotApplicable {
+        /// The strategy.
+        strategy: String,
+        /// Why it is not.
+        reason: String,
+    },
     /// A saved report without requests.
     #[error(
         "the baseline has no single requests; save it with `cachesim check PATH --export report=FILE`"
@@ -79,6 +87,12 @@ impl<'a> View<'a> {
         strategy: &str,
     ) -> Result<Self, Unknown> {
         let name = budget.selector.strategy.as_deref().unwrap_or(strategy);
+        if let Some(reason) = snapshot.inapplicable.get(name) {
+            return Err(Unknown::NotApplicable {
+                strategy: name.to_owned(),
+                reason: reason.clone(),
+            });
+        }
         let column = snapshot.strategy(name);
         let column = column.ok_or_else(|| Unknown::NoStrategy(name.to_owned()))?;
         Ok(Self { snapshot, budget, column })

@@ -120,7 +120,15 @@ pub(super) fn select(input: &InputArgs, history: &History) -> Result<Selection, 
         let message = "no request between --since and --until".to_owned();
         return Err(CliError::NoInput(message));
     }
-    Ok(selection)
+    if !input.live {
+        return Ok(selection);
+    }
+    let live = selection.live(history);
+    if live.is_empty() {
+        let message = "--live: every selected request is on a rewound branch".to_owned();
+        return Err(CliError::NoInput(message));
+    }
+    Ok(live)
 }
 
 /// Where Claude Code keeps its transcripts.

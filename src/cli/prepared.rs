@@ -1,10 +1,11 @@
-//! What every command over requests begins with: prices, the history, what is reported of it, and
-//! the trace to simulate.
+//! What every command over requests begins with: prices, the history, what is reported of it, the
+//! trace, and the strategies to simulate over it.
 
 use super::args::{InputArgs, OutputArgs, SimulationArgs};
 use super::error::CliError;
 use super::input::{read_history, select};
 use super::pricing::{check_prices, price_table};
+use crate::capture::BlockParts;
 use crate::conversation::{History, ReadOptions};
 use crate::ledger::{Ledger, Selection};
 use crate::pricing::PriceTable;
@@ -15,6 +16,7 @@ use crate::strategy::{Assumptions, Strategy};
 pub(super) struct Prepared<'a> {
     simulation: &'a SimulationArgs,
     is_quiet: bool,
+    strategies: Vec<Strategy>,
     pub(super) prices: PriceTable,
     pub(super) history: History,
     pub(super) selection: Selection,
@@ -24,14 +26,16 @@ pub(super) struct Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    /// Reads the input.
+    /// Reads the input with all that these strategies look at, so that none is simulated over less.
     pub(super) fn new(
         input: &InputArgs,
         simulation: &'a SimulationArgs,
         output: &OutputArgs,
         options: ReadOptions,
+        strategies: Vec<Strategy>,
         assumptions: Assumptions,
     ) -> Result<Self, CliError> {
+        let options = options_for(&strategies, options);
         let prices = price_table(&simulation.prices, simulation.platform)?;
         let history = read_history(input, output, options)?;
         let (selection, (steps, trace)) = rayon::join(
@@ -44,19 +48,29 @@ impl<'a> Prepared<'a> {
         );
         let selection = selection?;
         let is_quiet = output.quiet;
-        Ok(Self { simulation, is_quiet, prices, history, selection, assumptions, steps, trace })
+        Ok(Self {
+            simulation,
+            is_quiet,
+            strategies,
+            prices,
+            history,
+            selection,
+            assumptions,
+            steps,
+            trace,
+        })
     }
 
-    /// Simulates strategies, and names the models whose cost is unknown.
-    pub(super) fn ledger(&self, strategies: &[Strategy]) -> Result<Ledger<'_>, CliError> {
-        let Self { history, steps, trace, prices, assumptions, .. } = self;
+    /// Simulates the strategies, and names the models whose cost is unknown.
+    pub(super) fn ledger(&self) -> Result<Ledger<'_>, CliError> {
+        let Self { history, steps, trace, prices, strategies, assumptions, .. } = self;
         let ledger = Ledger::new(history, steps, trace, prices, strategies, assumptions);
         check_prices(&ledger, &self.selection, self.simulation.strict_prices, self.is_quiet)?;
         Ok(ledger)
     }
 
-    /// Simulates strategies of the same run under other assumptions, but for what was built into the
-    /// trace: the shared prefix. Models without a price are not named once more.
+    /// Simulates strategies that look at nothing else, under other assumptions but for what was built
+    /// into the trace: the shared prefix. Models without a price are not named once more.
     pub(super) fn ledger_under(
         &self,
         strategies: &[Strategy],
@@ -64,5 +78,17 @@ impl<'a> Prepared<'a> {
     ) -> Ledger<'_> {
         let Self { history, steps, trace, prices, .. } = self;
         Ledger::new(history, steps, trace, prices, strategies, assumptions)
+    }
+}
+
+/// What is read of the input: all that a command asks for, and all that one of its strategies needs.
+fn options_for(strategies: &[Strategy], asked: ReadOptions) -> ReadOptions {
+    let needs_parts = strategies.iter().any(Strategy::needs_block_parts);
+    ReadOptions {
+        parts: if needs_parts { BlockParts::Landmarks } else { asked.parts },
+        keeps_bytes: asked.keeps_bytes || strategies.iter().any(Strategy::needs_bytes),
+        leaves_out_trails: asked.leaves_out_trails
+            && !strategies.iter().any(Strategy::manages_context),
+        ..asked
     }
 }

@@ -10,12 +10,6 @@ use crate::provider::{self, Provider};
 use crate::report::terminal_safe;
 use crate::strategy::{ALL, Strategy, parse_strategies};
 
-/// The built-in strategies of a list of names, each once.
-pub(super) fn named_strategies(names: &[String]) -> Result<Vec<Strategy>, CliError> {
-    let strategies = each(names).map(by_name).collect::<Result<Vec<_>, _>>()?;
-    unique(strategies)
-}
-
 /// The strategies of a list of names and files, each once. What a sweep leaves out is named.
 pub(super) fn strategies(entries: &[String], quiet: bool) -> Result<Vec<Strategy>, CliError> {
     let mut strategies = Vec::new();

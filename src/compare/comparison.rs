@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::paired::{Paired, SessionCost, pair};
 use crate::conversation::RequestIndex;
 use crate::ledger::{Ledger, ManagedColumn, Row, Selection, StrategyColumn, Totals};
-use crate::strategy::{Assumptions, Strategy};
+use crate::strategy::{Applicability, Assumptions, Strategy};
 use crate::units::Picodollars;
 
 /// A strategy's figures, and how they compare.
@@ -16,6 +16,8 @@ use crate::units::Picodollars;
 pub struct Compared<'l> {
     /// The strategy.
     pub strategy: &'l Strategy,
+    /// Whether it can do anything to the requests; where it cannot, it has no figures.
+    pub applicability: &'l Applicability,
     /// What a search chose.
     pub chosen: Option<String>,
     /// Everything together.
@@ -26,7 +28,8 @@ pub struct Compared<'l> {
     pub agents: Totals,
     /// By the model that is billed.
     pub by_model: BTreeMap<&'l str, Totals>,
-    /// Held against the first strategy, session by session; `None` for that one.
+    /// Held against the first strategy, session by session; `None` for that one, and where one of the
+    /// two is not applicable.
     pub paired: Option<Paired>,
     /// What context management did, where it has one.
     pub managed: Option<ManagedColumn>,
@@ -66,11 +69,18 @@ impl<'l> Comparison<'l> {
         let (compared, bounds) = ledger.columns.split_at(ledger.columns.len().saturating_sub(2));
         let (mut strategies, costs): (Vec<Compared<'l>>, Vec<Vec<SessionCost>>) =
             compared.par_iter().map(|column| sums(ledger, column, selection)).unzip();
-        let is_complete = |session: usize| costs.iter().all(|costs| costs[session].cost.is_some());
+        let can_act = |strategy: &Compared<'_>| strategy.applicability.is_applicable();
+        let is_known = |(strategy, costs): (&Compared<'_>, &Vec<SessionCost>), session: usize| {
+            !can_act(strategy) || costs[session].cost.is_some()
+        };
+        let is_complete =
+            |session: usize| strategies.iter().zip(&costs).all(|one| is_known(one, session));
         let complete: Vec<usize> =
             (0..selection.sessions.len()).filter(|at| is_complete(*at)).collect();
+        let has_base = strategies.first().is_some_and(can_act);
         strategies.par_iter_mut().zip(&costs).skip(1).for_each(|(strategy, own)| {
-            strategy.paired = Some(pair(&costs[0], own, &complete));
+            let is_paired = has_base && can_act(strategy);
+            strategy.paired = is_paired.then(|| pair(&costs[0], own, &complete));
         });
         let total = |column: &StrategyColumn| ledger.totals(column, selection.requests()).cost();
         Self {
@@ -115,6 +125,7 @@ fn sums<'l>(
 ) -> (Compared<'l>, Vec<SessionCost>) {
     let mut compared = Compared {
         strategy: &column.strategy,
+        applicability: column.applicability(),
         chosen: column.chosen(),
         totals: Totals::default(),
         main: Totals::default(),
@@ -122,7 +133,11 @@ fn sums<'l>(
         by_model: BTreeMap::new(),
         paired: None,
         managed: ledger.managed(column),
-        unknowns: column.strategy.unknowns(),
+        unknowns: if column.applicability().is_applicable() {
+            column.strategy.unknowns()
+        } else {
+            Vec::new()
+        },
     };
     let mut costs = Vec::with_capacity(selection.sessions.len());
     for session in &selection.sessions {

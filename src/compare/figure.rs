@@ -7,10 +7,14 @@ use super::expression::Metric;
 use crate::units::Tokens;
 
 impl Comparison<'_> {
-    /// A figure of a strategy; `None` where it is not known, or the strategy not compared.
+    /// A figure of a strategy; `None` where it is not known, or the strategy not compared or not
+    /// applicable.
     #[must_use]
     pub fn figure(&self, strategy: &str, metric: Metric) -> Option<Decimal> {
         let compared = self.strategy(strategy)?;
+        if !compared.applicability.is_applicable() {
+            return None;
+        }
         let totals = &compared.totals;
         let tokens = |tokens: Tokens| Some(Decimal::from(tokens.0));
         match metric {

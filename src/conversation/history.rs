@@ -67,7 +67,8 @@ pub struct Request {
     pub between: Between,
     /// Tool results found beside the linear path.
     pub recovered_results: u32,
-    /// Whether it is on the branch that its file ends on, across its compactions.
+    /// Whether it is on the branch that its file ends on, across its compactions; of a sub-agent,
+    /// whether what started it is.
     pub is_live: bool,
 }
 

@@ -7,6 +7,7 @@ use super::between::Interruptions;
 use super::file::{FileConversation, FileResponse};
 use super::files::Files;
 use super::history::{History, InputFile, Request, RequestIndex};
+use super::live::settle_agents;
 use super::origin::{Copies, find_copies};
 use super::titles::session_titles;
 use crate::id::EntryId;
@@ -116,7 +117,9 @@ impl Placer<'_> {
             });
             request
         };
-        order.par_iter().enumerate().map(request).collect()
+        let mut requests: Vec<Request> = order.par_iter().enumerate().map(request).collect();
+        settle_agents(&mut requests);
+        requests
     }
 
     /// The responses that are requests, in the order of the files.

@@ -1,10 +1,15 @@
 //! The live branch: the one that a client would resume, followed back across compactions.
 //!
 //! Rewound, edited and retried turns are off it. They were paid all the same, so the ledger keeps
-//! them; this is a second view of the same responses.
+//! them; this is a second view of the same responses. A sub-agent belongs to the branch that started
+//! it.
+
+use rustc_hash::FxHashMap;
 
 use super::gathered::{Gathered, is_message};
 use super::graph::Graph;
+use super::history::Request;
+use crate::id::Symbol;
 use crate::transcript::Entry;
 
 /// The responses on the live branch of the main conversation, from its tip back.
@@ -39,4 +44,22 @@ fn tip(entries: &[Entry], graph: &Graph, gathered: &Gathered) -> Option<usize> {
     };
     let candidates = (0..entries.len()).filter(is_candidate);
     candidates.max_by_key(|position| (entries[*position].timestamp, *position)).or(newest)
+}
+
+/// Takes the sub-agents of rewound branches off the live one. `requests` are in the order in which they
+/// were sent. What started a sub-agent is taken to be the latest request of its session's main
+/// conversation; one that no such request comes before counts as live, with all that it sends later.
+pub(super) fn settle_agents(requests: &mut [Request]) {
+    let mut latest: FxHashMap<Symbol, bool> = FxHashMap::default();
+    for index in 0..requests.len() {
+        let Request { session, agent, predecessor, is_live, .. } = requests[index];
+        if agent.is_none() {
+            latest.insert(session, is_live);
+            continue;
+        }
+        let before = predecessor.map(|before| &requests[before.0]);
+        let own = before.filter(|before| before.agent == agent).map(|before| before.is_live);
+        let started_by = own.or_else(|| latest.get(&session).copied());
+        requests[index].is_live = started_by.unwrap_or(is_live);
+    }
 }

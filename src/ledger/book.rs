@@ -15,7 +15,10 @@ use crate::management::{Effects, Management};
 use crate::pricing::{Billing, PriceContext, PriceTable, Rates, RequestRates, price_context};
 use crate::prompt::{PromptTrace, Step};
 use crate::provider::{Provider, token_ratio};
-use crate::strategy::{Added, Assumptions, Material, Purpose, Simulated, Strategy};
+use crate::strategy::{
+    Added, Applicability, Assumptions, Material, Purpose, Simulated, Strategy, StrategyKind,
+};
+use crate::ttl::TtlPlan;
 use crate::units::Tokens;
 
 /// A strategy's figures.
@@ -41,10 +44,31 @@ impl StrategyColumn {
         self.simulated.as_ref()?.provider
     }
 
+    /// Whether the strategy can act on the input.
+    #[must_use]
+    pub fn applicability(&self) -> &Applicability {
+        const RECORD: &Applicability = &Applicability::Whole;
+        self.simulated.as_ref().map_or(RECORD, |simulated| &simulated.applicability)
+    }
+
     /// The design that a search has chosen, in words.
     #[must_use]
     pub fn chosen(&self) -> Option<String> {
         self.simulated.as_ref()?.chosen.as_ref().map(ToString::to_string)
+    }
+
+    /// The TTLs that it gives to all markers, if it does.
+    pub(super) fn ttl_plan(&self) -> Option<TtlPlan> {
+        let chosen = self.simulated.as_ref().and_then(|simulated| simulated.chosen.as_ref());
+        match (&self.strategy.kind, chosen) {
+            (StrategyKind::Counterfactual(design), _) | (_, Some(design)) => design.ttl,
+            _ => None,
+        }
+    }
+
+    /// Whether markers have the TTLs that were recorded, where it gives them no others.
+    pub(super) fn keeps_ttls(&self) -> bool {
+        !matches!(self.strategy.kind, StrategyKind::Elsewhere(..) | StrategyKind::Optimal(_))
     }
 
     /// The request whose model a request is sent to.
@@ -55,8 +79,9 @@ impl StrategyColumn {
     }
 
     /// What the strategy sends besides, behind a request.
-    fn added_after(&self, index: RequestIndex) -> &[Added] {
+    pub(super) fn added_after(&self, index: RequestIndex) -> &[Added] {
         let added = self.simulated.as_ref().map_or(&[][..], |simulated| &simulated.added);
+        let added = if self.applicability().is_applicable() { added } else { &[] };
         let first = added.partition_point(|added| added.after < index.0);
         let count = added[first..].partition_point(|added| added.after == index.0);
         &added[first..first + count]
@@ -72,8 +97,6 @@ pub struct ManagedColumn {
     pub effects: Effects,
     /// The sum of the requests that it sent itself.
     pub own: Totals,
-    /// Why it could act on nothing; `None` where it could.
-    pub inapplicable: Option<&'static str>,
 }
 
 /// Rows for every request and strategy, made when they are asked for.
@@ -81,6 +104,8 @@ pub struct ManagedColumn {
 pub struct Ledger<'a> {
     /// The requests.
     pub history: &'a History,
+    /// How each follows the one before it.
+    pub steps: &'a [Step],
     /// The prices.
     pub prices: &'a PriceTable,
     /// What every simulation assumes.
@@ -97,7 +122,7 @@ impl<'a> Ledger<'a> {
     #[must_use]
     pub fn new(
         history: &'a History,
-        steps: &[Step],
+        steps: &'a [Step],
         trace: &PromptTrace,
         prices: &'a PriceTable,
         strategies: &[Strategy],
@@ -132,7 +157,7 @@ impl<'a> Ledger<'a> {
             StrategyColumn { strategy: strategy.clone(), simulated, rates }
         };
         let columns = strategies.par_iter().map(column).collect();
-        Self { history, prices, assumptions: *assumptions, columns, totals, rates }
+        Self { history, steps, prices, assumptions: *assumptions, columns, totals, rates }
     }
 
     /// The column of a strategy, if it was asked for.
@@ -147,9 +172,13 @@ impl<'a> Ledger<'a> {
         self.totals[index.0]
     }
 
-    /// The row of a request under a strategy; the record has none where its usage is unknown.
+    /// The row of a request under a strategy. The record has none where its usage is unknown, and a
+    /// strategy none where it is not applicable: its figures would be those of the record.
     #[must_use]
     pub fn row<'s>(&'s self, column: &'s StrategyColumn, index: RequestIndex) -> Option<Row<'s>> {
+        if !column.applicability().is_applicable() {
+            return None;
+        }
         let history = self.history;
         let request = history.request(index);
         let usage = request.usage.as_ref();
@@ -215,7 +244,9 @@ impl<'a> Ledger<'a> {
     /// What context management did under a strategy that has it.
     #[must_use]
     pub fn managed(&self, column: &StrategyColumn) -> Option<ManagedColumn> {
-        let (management, effects) = column.simulated.as_ref()?.managed?;
+        let simulated = column.simulated.as_ref()?;
+        let (management, effects) =
+            simulated.managed.filter(|_| simulated.applicability.is_applicable())?;
         let mut own = Totals::default();
         for index in (0..self.history.requests.len()).map(RequestIndex) {
             let is_of_management = |row: &Row<'_>| {
@@ -226,8 +257,7 @@ impl<'a> Ledger<'a> {
                 own.add(&row);
             }
         }
-        let inapplicable = management.inapplicable(self.history);
-        Some(ManagedColumn { management, effects, own, inapplicable })
+        Some(ManagedColumn { management, effects, own })
     }
 
     /// The rows of earlier samplings that were billed apart; only the record has them.

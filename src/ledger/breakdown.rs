@@ -11,6 +11,8 @@ use super::totals::Totals;
 pub struct Breakdown<'a> {
     /// Of all reported requests.
     pub all: Totals,
+    /// Of the requests on live branches.
+    pub live: Totals,
     /// Of each session, in the order of the selection.
     pub sessions: Vec<Totals>,
     /// Of the rows that each model was billed for, which may differ from the request's own for
@@ -30,8 +32,10 @@ impl Ledger<'_> {
         // Requests of one model mostly follow each other.
         let mut latest: Option<(&str, Totals)> = None;
         for session in &selection.sessions {
-            let mut totals = Totals::default();
+            let (mut live, mut rewound) = (Totals::default(), Totals::default());
             for index in &session.requests {
+                let is_live = self.history.request(*index).is_live;
+                let totals = if is_live { &mut live } else { &mut rewound };
                 let is_recorded = self.each_row(column, *index, |row| {
                     totals.add(row);
                     breakdown.of_model(row.model, &mut latest).add(row);
@@ -42,8 +46,11 @@ impl Ledger<'_> {
                     breakdown.of_model(model, &mut latest).unrecorded += 1;
                 }
             }
-            breakdown.all += totals;
-            breakdown.sessions.push(totals);
+            let mut all = rewound;
+            all += live;
+            breakdown.live += live;
+            breakdown.all += all;
+            breakdown.sessions.push(all);
         }
         if let Some((model, totals)) = latest {
             *breakdown.models.entry(model).or_default() += totals;

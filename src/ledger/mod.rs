@@ -3,12 +3,14 @@
 
 mod book;
 mod breakdown;
+mod expiry;
 mod row;
 mod selection;
 mod totals;
 
 pub use book::{Ledger, ManagedColumn, StrategyColumn};
 pub use breakdown::Breakdown;
+pub use expiry::Expiry;
 pub use row::Row;
 pub use selection::{Selection, Session};
 pub use totals::Totals;

@@ -62,6 +62,17 @@ impl Selection {
         Self { sessions }
     }
 
+    /// The same without the requests of rewound branches, and without sessions of which nothing else is
+    /// selected.
+    #[must_use]
+    pub fn live(mut self, history: &History) -> Self {
+        for session in &mut self.sessions {
+            session.requests.retain(|index| history.request(*index).is_live);
+        }
+        self.sessions.retain(|session| !session.requests.is_empty());
+        self
+    }
+
     /// Every reported request, session by session.
     pub fn requests(&self) -> impl Iterator<Item = RequestIndex> + '_ {
         self.sessions.iter().flat_map(|session| session.requests.iter().copied())

@@ -34,7 +34,8 @@ pub struct Totals {
     pub without_output: u64,
     /// Requests that the service refuses.
     pub refused: u64,
-    /// Requests whose record is unknown, so that they are in no sum of it.
+    /// Requests whose record is unknown, or to which the strategy can do nothing, so that they are in
+    /// no sum of it.
     pub unrecorded: u64,
 }
 

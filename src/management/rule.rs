@@ -5,7 +5,6 @@ use super::compaction::Compaction;
 use super::result_budget::ResultBudget;
 use super::session_memory::SessionMemory;
 use super::trigger::Trigger;
-use crate::conversation::History;
 use crate::units::Tokens;
 
 /// What shrinks the context, and when.
@@ -35,13 +34,6 @@ pub enum Management {
 const PLACEHOLDER: &str = "\"[Old tool result content cleared]\"";
 
 impl Management {
-    /// Why it cannot act on a history; `None` where it can.
-    #[must_use]
-    pub fn inapplicable(&self, history: &History) -> Option<&'static str> {
-        let has_transcripts = !history.of_transcripts().is_empty();
-        (!has_transcripts).then_some("only requests of transcripts can be kept small")
-    }
-
     /// Whether it concerns a conversation.
     pub(super) fn concerns(&self, is_agent: bool) -> bool {
         match self {

@@ -1,6 +1,9 @@
 //! The ledger for people: one session turn by turn, several in a line each, and the totals by
 //! strategy.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::applicability::{NOT_APPLICABLE, applicability_notes};
 use super::bar::bar;
 use super::document::{Align, Document, Grid};
 use super::key_notes::key_notes;
@@ -9,9 +12,10 @@ use super::number::{
     bytes, counted, dollar_difference, dollars, duration, grouped, moment, part, percent,
     percent_difference, relative, short_moment, tokens, whole_percent,
 };
-use crate::analysis::{Event, Turn, turns};
+use crate::analysis::{Event, Turn, turns, turns_under};
 use crate::cache::Refusal;
 use crate::conversation::{History, Request, RequestIndex};
+use crate::id::Symbol;
 use crate::ledger::{Ledger, Row, Selection, Session, StrategyColumn, Totals};
 use crate::prompt::{Level, PromptTrace, Step};
 use crate::units::{Picodollars, Tokens};
@@ -21,6 +25,9 @@ const SHORT_ID: usize = 8;
 
 /// `6fe4e511-70ab-4c00-8000-00000000000a` and the like.
 const UUID_LENGTH: usize = 36;
+
+/// Ids of sub-agents up to this length are shown whole.
+const WHOLE_ID: usize = 16;
 
 /// Longer names of sessions are cut.
 const LONGEST_NAME: usize = 28;
@@ -36,7 +43,7 @@ pub fn analyze_document(
     let mut document = Document::default();
     match selection.sessions.as_slice() {
         [session] => {
-            one_session(&mut document, ledger, steps, session);
+            one_session(&mut document, ledger, session);
             sizes(&mut document, ledger.history, steps, trace, session);
         }
         sessions => many_sessions(&mut document, ledger, sessions),
@@ -63,7 +70,7 @@ pub(super) fn session_name(id: &str) -> String {
     }
 }
 
-fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], session: &Session) {
+fn one_session(document: &mut Document, ledger: &Ledger<'_>, session: &Session) {
     let history = ledger.history;
     let Some(column) = shown_column(ledger, session) else {
         return;
@@ -73,7 +80,8 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], ses
         name => format!(" under `{name}`"),
     };
     document.heading(format!("Session {}{shown}", history.symbols.text(session.id)));
-    let has_agents = session.requests.iter().any(|index| history.request(*index).agent.is_some());
+    let agents = agent_names(history, session);
+    let has_agents = !agents.is_empty();
     let mut header = vec![("#", Align::Right), ("sent (UTC)", Align::Left)];
     if has_agents {
         header.push(("agent", Align::Left));
@@ -91,7 +99,7 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], ses
         ("what happened", Align::Wrapped),
     ]);
     let mut grid = Grid::new(&header);
-    for (number, turn) in turns(history, steps, &session.requests).enumerate() {
+    for (number, turn) in turns_under(ledger, column, &session.requests).enumerate() {
         let request = history.request(turn.request);
         let Some(row) = ledger.row(column, turn.request) else { continue };
         let split = &row.billing;
@@ -100,11 +108,8 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], ses
         totals.add(&row);
         let mut cells = vec![grouped(number as u64 + 1), short_moment(request.start)];
         if has_agents {
-            cells.push(
-                request
-                    .agent
-                    .map_or_else(|| "main".to_owned(), |agent| short(history.symbols.text(agent))),
-            );
+            let agent = request.agent.and_then(|agent| agents.get(&agent));
+            cells.push(agent.cloned().unwrap_or_else(|| "main".to_owned()));
         }
         cells.extend([
             turn.gap.map(duration).unwrap_or_default(),
@@ -121,6 +126,24 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, steps: &[Step], ses
         grid.add(cells);
     }
     document.grid(grid);
+}
+
+/// The names of a session's sub-agents: of long ids as few characters as tell all of them apart.
+fn agent_names(history: &History, session: &Session) -> BTreeMap<Symbol, String> {
+    let agents = session.requests.iter().filter_map(|index| history.request(*index).agent);
+    let ids: BTreeMap<Symbol, Vec<char>> =
+        agents.map(|agent| (agent, history.symbols.text(agent).chars().collect())).collect();
+    let cut = |id: &[char], length: usize| -> String {
+        let kept = if id.len() <= WHOLE_ID { id.len() } else { length.min(id.len()) };
+        id[..kept].iter().collect()
+    };
+    let longest = ids.values().map(Vec::len).max().unwrap_or_default();
+    let are_apart = |length: &usize| {
+        let names: BTreeSet<String> = ids.values().map(|id| cut(id, *length)).collect();
+        names.len() == ids.len()
+    };
+    let length = (SHORT_ID..longest).find(are_apart).unwrap_or(longest);
+    ids.iter().map(|(agent, id)| (*agent, cut(id, length))).collect()
 }
 
 /// The column that a session's turns are shown with: what was billed, where that is known of all of
@@ -160,10 +183,14 @@ fn sizes(
         turns(history, steps, &session.requests).filter_map(|turn| turn.added).collect();
     let usages = session.requests.iter().filter_map(|index| history.request(*index).usage.as_ref());
     let answers: Tokens = usages.map(|usage| usage.output).sum();
+    // Nothing is that small: where nothing was read that would show it, it is not known.
+    let hidden = match trace.prompts[last.0].system_prefix {
+        Tokens::ZERO => "unknown (no read shows their size)".to_owned(),
+        size => format!("about {} tokens (estimated)", tokens(size)),
+    };
     document.text(format!(
-        "Sizes: tools and system prompt about {} tokens (estimated); the client added {} tokens in \
-         {} (derived; in others it cannot be told); the answers have {} tokens (measured).",
-        tokens(trace.prompts[last.0].system_prefix),
+        "Sizes: tools and system prompt {hidden}; the client added {} tokens in {} (derived; in others \
+         it cannot be told); the answers have {} tokens (measured).",
         tokens(added.iter().copied().sum()),
         counted(added.len() as u64, "step", "steps"),
         tokens(answers),
@@ -263,7 +290,11 @@ fn many_sessions(document: &mut Document, ledger: &Ledger<'_>, sessions: &[Sessi
             tokens(first.prompt()),
             percent(first.hit_rate()),
         ];
-        cells.extend(by_strategy.iter().map(|totals| dollars(totals.cost())));
+        let costs = ledger.columns.iter().zip(by_strategy);
+        cells.extend(costs.map(|(column, totals)| {
+            let is_told = column.applicability().is_applicable();
+            if is_told { dollars(totals.cost()) } else { "-".to_owned() }
+        }));
         cells.insert(bars, bar(part(cost(by_strategy), dearest)));
         grid.add(cells);
     }
@@ -304,6 +335,13 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
         let is_compared = Some(number) != first && is_base(&(column, totals));
         let difference = is_compared.then(|| difference_to(base, cost));
         let share = is_compared.then(|| percent_difference(relative(cost, base)));
+        if !column.applicability().is_applicable() {
+            let mut cells = vec![column.strategy.name.to_string()];
+            cells.extend((0..6).map(|_| "-".to_owned()));
+            cells.extend([NOT_APPLICABLE.to_owned(), String::new(), String::new(), String::new()]);
+            grid.add(cells);
+            continue;
+        }
         grid.add(vec![
             column.strategy.name.to_string(),
             tokens(totals.read),
@@ -319,6 +357,29 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
         ]);
     }
     document.grid(grid);
+}
+
+/// How much went to branches that were left.
+fn rewound(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
+    let history = ledger.history;
+    let is_rewound = |index: &RequestIndex| !history.request(*index).is_live;
+    let rewound: Vec<RequestIndex> = selection.requests().filter(is_rewound).collect();
+    let is_complete = |column: &&StrategyColumn| {
+        is_comparable(ledger, column) && ledger.totals(column, selection.requests()).unrecorded == 0
+    };
+    let billed = ledger.column("billed").filter(is_complete);
+    let shown = billed.or_else(|| ledger.columns.iter().find(is_complete));
+    let Some(column) = shown.filter(|_| !rewound.is_empty()) else { return };
+    let part = ledger.totals(column, rewound);
+    let all = ledger.totals(column, selection.requests());
+    document.text(format!(
+        "Rewound branches: {} of {}, {} of {} (`{}`); --live leaves them out.",
+        grouped(part.requests),
+        counted(all.requests, "request", "requests"),
+        dollars(part.cost()),
+        dollars(all.cost()),
+        column.strategy.name,
+    ));
 }
 
 fn difference_to(base: Option<Picodollars>, cost: Option<Picodollars>) -> Option<Picodollars> {
@@ -356,6 +417,12 @@ fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
         ));
     }
     for note in key_notes(history, &ledger.assumptions) {
+        document.text(note);
+    }
+    rewound(document, ledger, selection);
+    let applicability =
+        ledger.columns.iter().map(|column| (&*column.strategy.name, column.applicability()));
+    for note in applicability_notes(applicability) {
         document.text(note);
     }
     for managed in managed(ledger) {

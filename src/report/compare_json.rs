@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::applicability::{ObstacleObject, obstacles};
 use super::json::{write_document, write_line};
 use super::key_notes::key_notes;
 use super::ledger_rows::to_io;
@@ -114,6 +115,11 @@ struct StrategyObject<'a> {
     strategy: &'a str,
     /// What it stands for, in a line.
     summary: &'a str,
+    /// Whether it can do anything to these requests; where it cannot, it has no figures.
+    applicable: bool,
+    /// Why parts of it, or all, do nothing; left out where none does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    obstacles: Vec<ObstacleObject>,
     /// What a search chose; left out of strategies that search nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     chosen: Option<&'a str>,
@@ -185,6 +191,8 @@ impl<'a> StrategyObject<'a> {
         Self {
             strategy: &compared.strategy.name,
             summary: &compared.strategy.summary,
+            applicable: compared.applicability.is_applicable(),
+            obstacles: obstacles(compared.applicability),
             chosen: compared.chosen.as_deref(),
             context_management: compared
                 .managed
@@ -314,6 +322,7 @@ pub fn write_comparison_csv(comparison: &Comparison<'_>, out: &mut dyn Write) ->
         "output_tokens",
         "requests",
         "added_requests",
+        "applicable",
     ])
     .map_err(to_io)?;
     let base = comparison.base().and_then(|base| base.totals.cost());
@@ -334,6 +343,7 @@ pub fn write_comparison_csv(comparison: &Comparison<'_>, out: &mut dyn Write) ->
             sums.output.0.to_string(),
             sums.requests.to_string(),
             sums.added.to_string(),
+            compared.applicability.is_applicable().to_string(),
         ])
         .map_err(to_io)?;
     }

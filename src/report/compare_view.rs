@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::agreement_view::agreements;
 use super::analyze_view::session_name;
+use super::applicability::{NOT_APPLICABLE, applicability_notes};
 use super::document::{Align, Document, Grid};
 use super::key_notes::key_notes;
 use super::managed::ManagedObject;
@@ -80,6 +81,12 @@ pub(super) fn totals(comparison: &Comparison<'_>) -> Grid {
     ]);
     let base = comparison.base().and_then(|base| base.totals.cost());
     for (number, compared) in comparison.strategies.iter().enumerate() {
+        if !compared.applicability.is_applicable() {
+            let mut cells = vec![name(compared), NOT_APPLICABLE.to_owned()];
+            cells.extend(["", "", "-", "-", "-", "-", "-", "-", "-"].map(str::to_owned));
+            grid.add(cells);
+            continue;
+        }
         let sums = &compared.totals;
         let cost = sums.cost();
         let difference = difference(cost, base).filter(|_| number > 0);
@@ -118,8 +125,12 @@ pub(super) fn notes(comparison: &Comparison<'_>, reading: Reading) -> Vec<String
         let managed = compared.managed.as_ref()?;
         Some(ManagedObject::new(&compared.strategy.name, managed).effect())
     });
+    let strategies = comparison.strategies.iter();
+    let applicability = applicability_notes(
+        strategies.map(|compared| (&*compared.strategy.name, compared.applicability)),
+    );
     let bound = bound(comparison.bound, reading);
-    chosen.chain(managed).chain([bound]).chain(unknowns(comparison)).collect()
+    chosen.chain(managed).chain([bound]).chain(applicability).chain(unknowns(comparison)).collect()
 }
 
 fn bound(bound: Bound, reading: Reading) -> String {
@@ -173,7 +184,7 @@ fn chains(comparison: &Comparison<'_>) -> Grid {
         ("hit", Align::Right),
     ]);
     let Some(base) = comparison.base() else { return grid };
-    for compared in &comparison.strategies {
+    for compared in applicable(comparison) {
         let mut cells = vec![name(compared)];
         for (sums, base) in [(&compared.main, &base.main), (&compared.agents, &base.agents)] {
             cells.extend(cost_cells(sums, base));
@@ -182,6 +193,11 @@ fn chains(comparison: &Comparison<'_>) -> Grid {
         grid.add(cells);
     }
     grid
+}
+
+/// The strategies that have figures.
+fn applicable<'c, 'l>(comparison: &'c Comparison<'l>) -> impl Iterator<Item = &'c Compared<'l>> {
+    comparison.strategies.iter().filter(|compared| compared.applicability.is_applicable())
 }
 
 fn cost_cells(sums: &Totals, base: &Totals) -> [String; 2] {
@@ -204,9 +220,7 @@ fn models(document: &mut Document, comparison: &Comparison<'_>) {
         header.push(("others", Align::Right));
     }
     let mut grid = Grid::new(&header);
-    for compared in comparison
-        .strategies
-        .iter()
+    for compared in applicable(comparison)
         .filter(|one| one.by_model.keys().any(|model| base.by_model.contains_key(model)))
     {
         let cost = |model: &&str| compared.by_model.get(model).and_then(Totals::cost);

@@ -9,7 +9,8 @@ use super::escape::csv_cell;
 use super::json::write_line;
 use crate::basis::Basis;
 use crate::cache::Refusal;
-use crate::ledger::{Ledger, Row, Selection};
+use crate::ledger::{Ledger, Row, Selection, StrategyColumn};
+use crate::ttl::Ttl;
 use crate::units::{Millis, Picodollars, Tokens};
 
 pub(super) const SCHEMA: &str = "cachesim.ledger/v1";
@@ -59,13 +60,22 @@ pub(super) struct LedgerRow<'a> {
     /// Why the service would refuse the request, in which case all token fields are 0.
     #[schemars(with = "Option<Refusal>")]
     invalid: Option<&'static str>,
+    /// Whether it is on the branch that its conversation ends on: false where it was rewound, edited or
+    /// retried, and of a sub-agent where what started it was.
+    live: bool,
+    /// The TTL that had passed when the request was sent, under the strategy; null where nothing had
+    /// expired.
+    #[schemars(with = "Option<Ttl>")]
+    expired_ttl: Option<&'static str>,
 }
 
 impl<'a> LedgerRow<'a> {
     /// A row that the strategy adds has the place of the request it follows, and no ids.
-    fn new(ledger: &'a Ledger<'_>, row: &Row<'a>) -> Self {
+    fn new(ledger: &'a Ledger<'_>, column: &StrategyColumn, row: &Row<'a>) -> Self {
         let history = ledger.history;
         let request = history.request(row.request);
+        let is_own = row.iteration.is_none() && row.added.is_none();
+        let expiry = ledger.expiry(column, row.request).filter(|_| is_own);
         Self {
             schema: SCHEMA,
             strategy: row.strategy,
@@ -74,6 +84,7 @@ impl<'a> LedgerRow<'a> {
             request_id: history.text(request.request.filter(|_| row.added.is_none())),
             message_id: history.text(request.message.filter(|_| row.added.is_none())),
             timestamp: row.added.map(|(_, at)| at).or(request.answered).map(|at| at.to_string()),
+            live: request.is_live,
             model: row.model,
             file: &history.files[request.file].label,
             line: request.line,
@@ -86,6 +97,7 @@ impl<'a> LedgerRow<'a> {
             basis: row.basis,
             iteration: row.iteration,
             cost_usd: row.cost,
+            expired_ttl: expiry.map(|expiry| expiry.ttl.name()),
             invalid: row.refusal.map(Refusal::name),
         }
     }
@@ -99,7 +111,7 @@ fn for_each_row(
     for index in selection.requests() {
         for column in &ledger.columns {
             for row in ledger.rows(column, index) {
-                write(&LedgerRow::new(ledger, &row))?;
+                write(&LedgerRow::new(ledger, column, &row))?;
             }
         }
     }
@@ -140,7 +152,7 @@ pub(super) fn to_io(error: csv::Error) -> io::Error {
     }
 }
 
-const COLUMNS: [&str; 20] = [
+const COLUMNS: [&str; 22] = [
     "schema",
     "strategy",
     "session_id",
@@ -161,9 +173,11 @@ const COLUMNS: [&str; 20] = [
     "iteration",
     "cost_usd",
     "invalid",
+    "live",
+    "expired_ttl",
 ];
 
-fn cells(row: &LedgerRow<'_>) -> [String; 20] {
+fn cells(row: &LedgerRow<'_>) -> [String; 22] {
     let text = |text: &str| csv_cell(text).into_owned();
     let optional = |value: Option<&str>| value.map(text).unwrap_or_default();
     [
@@ -187,5 +201,7 @@ fn cells(row: &LedgerRow<'_>) -> [String; 20] {
         row.iteration.map(|number| number.to_string()).unwrap_or_default(),
         row.cost_usd.map(|cost| cost.to_string()).unwrap_or_default(),
         optional(row.invalid),
+        row.live.to_string(),
+        optional(row.expired_ttl),
     ]
 }

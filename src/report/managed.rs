@@ -30,9 +30,6 @@ pub(super) struct ManagedObject<'a> {
     retries: u64,
     /// How often a compaction was given up for that.
     failures: u64,
-    /// Why it acted on nothing; left out where it could act.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    not_applicable: Option<&'static str>,
     /// What the figures rest on.
     #[schemars(with = "Basis")]
     basis: &'static str,
@@ -53,7 +50,7 @@ pub(super) fn managed<'l>(ledger: &'l Ledger<'_>) -> Vec<ManagedObject<'l>> {
 impl<'a> ManagedObject<'a> {
     /// What it did under a strategy.
     pub(super) fn new(strategy: &'a str, managed: &ManagedColumn) -> Self {
-        let ManagedColumn { management, effects, own, inapplicable } = managed;
+        let ManagedColumn { management, effects, own } = managed;
         Self {
             strategy,
             events: effects.events,
@@ -64,7 +61,6 @@ impl<'a> ManagedObject<'a> {
             own_cost_usd: own.cost(),
             retries: effects.retries,
             failures: effects.failures,
-            not_applicable: *inapplicable,
             basis: Basis::Estimated.name(),
             assumptions: management.assumptions(),
             unknowns: management.unknowns(),
@@ -73,9 +69,6 @@ impl<'a> ManagedObject<'a> {
 
     /// The same in sentences.
     pub(super) fn note(&self) -> String {
-        if self.not_applicable.is_some() {
-            return self.effect();
-        }
         let mut sentences = vec![self.effect()];
         if !self.assumptions.is_empty() {
             sentences.push(format!("Assumed: {}.", self.assumptions.join("; ")));
@@ -86,9 +79,6 @@ impl<'a> ManagedObject<'a> {
 
     /// What it did, in sentences.
     pub(super) fn effect(&self) -> String {
-        if let Some(reason) = self.not_applicable {
-            return format!("`{}` is not applicable: {reason}.", self.strategy);
-        }
         let mut sentences = vec![self.removed()];
         if self.own_requests > 0 {
             let requests = counted(self.own_requests, "request", "requests");

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
+use super::applicability::{ApplicabilityObject, applicability};
 use super::json::write_document;
 use super::key_notes::key_notes;
 use super::managed::{ManagedObject, managed};
@@ -89,6 +90,12 @@ pub(super) struct Report<'a> {
     assumptions: Vec<String>,
     /// The sums of all requests.
     totals: ByStrategy<'a>,
+    /// The sums of the requests on live branches: without what was rewound, edited or retried.
+    live: ByStrategy<'a>,
+    /// The strategies that can do nothing to these requests, or not all that they stand for; left out
+    /// where there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    applicability: Vec<ApplicabilityObject<'a>>,
     /// What the strategies that keep contexts small did; left out where there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     context_management: Vec<ManagedObject<'a>>,
@@ -164,7 +171,8 @@ pub(super) struct TotalsObject {
     /// Requests that the service would refuse; left out where there are none.
     #[serde(skip_serializing_if = "is_zero")]
     invalid_requests: u64,
-    /// Requests without recorded usage; left out where there are none.
+    /// Requests without figures, as their usage was not recorded or the strategy is not applicable; left
+    /// out where there are none.
     #[serde(skip_serializing_if = "is_zero")]
     unrecorded_requests: u64,
 }
@@ -274,6 +282,8 @@ pub fn write_report(
         inputs: ReportInputs::of(history),
         assumptions: key_notes(history, &ledger.assumptions),
         totals: by_strategy(ledger, breakdowns.iter().map(|column| column.all)),
+        live: by_strategy(ledger, breakdowns.iter().map(|column| column.live)),
+        applicability: applicability(ledger),
         context_management: managed(ledger),
         by_model: by_model(ledger, &breakdowns),
         sessions: selection.sessions.iter().enumerate().map(session).collect(),

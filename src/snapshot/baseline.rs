@@ -64,6 +64,20 @@ struct ReportDocument {
     #[serde(default)]
     blocks: Vec<BlockDocument>,
     lint: Option<Vec<LintDocument>>,
+    #[serde(default)]
+    applicability: Vec<ApplicabilityDocument>,
+}
+
+#[derive(Deserialize)]
+struct ApplicabilityDocument {
+    strategy: String,
+    applicable: bool,
+    obstacles: Vec<ObstacleDocument>,
+}
+
+#[derive(Deserialize)]
+struct ObstacleDocument {
+    reason: String,
 }
 
 #[derive(Deserialize)]
@@ -160,11 +174,22 @@ pub fn parse_baseline(json: &[u8]) -> Result<Snapshot, BaselineError> {
     Ok(Snapshot {
         prices: document.prices.map(|prices| prices.id),
         counting: document.tokens,
+        inapplicable: inapplicable(document.applicability),
         sessions,
         lint: lint.transpose()?,
         blocks,
         strategies,
     })
+}
+
+/// Why strategies that are not applicable are not.
+fn inapplicable(documents: Vec<ApplicabilityDocument>) -> BTreeMap<String, String> {
+    let idle = documents.into_iter().filter(|document| !document.applicable);
+    let reason = |document: ApplicabilityDocument| {
+        let reasons = document.obstacles.into_iter().map(|obstacle| obstacle.reason);
+        (document.strategy, reasons.collect::<Vec<_>>().join("; "))
+    };
+    idle.map(reason).collect()
 }
 
 fn malformed(error: &serde_json::Error) -> BaselineError {

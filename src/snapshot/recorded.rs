@@ -11,7 +11,7 @@ use crate::breaks::{Break, Breaks, project_names};
 use crate::capture::{Part, WireNodeId, WireRequest, WireTree};
 use crate::conversation::{History, RequestIndex};
 use crate::id::Symbol;
-use crate::ledger::{Ledger, Selection};
+use crate::ledger::{Ledger, Selection, StrategyColumn};
 use crate::lint::{Finding, Rule};
 
 /// The snapshot of the selected requests. The captures have to be read with their bytes kept.
@@ -32,12 +32,23 @@ pub fn snapshot(
     let tree = &history.captured.tree;
     Snapshot {
         strategies: ledger.columns.iter().map(|column| column.strategy.name.to_string()).collect(),
+        inapplicable: inapplicable(ledger),
         sessions: selection.sessions.iter().map(|session| recorder.session(session)).collect(),
         blocks: Blocks::new(tree.nodes.iter().map(Block::of_node).collect()),
         prices: Some(ledger.prices.id.clone()),
         counting: (!tree.nodes.is_empty()).then(|| history.captured.counting.to_string()),
         lint: findings.map(lint_counts),
     }
+}
+
+fn inapplicable(ledger: &Ledger<'_>) -> BTreeMap<String, String> {
+    let idle = ledger.columns.iter().filter(|column| !column.applicability().is_applicable());
+    let reason = |column: &StrategyColumn| {
+        let reasons: Vec<&str> =
+            column.applicability().obstacles().iter().map(|one| one.reason()).collect();
+        (column.strategy.name.to_string(), reasons.join("; "))
+    };
+    idle.map(reason).collect()
 }
 
 fn lint_counts(findings: &[Finding]) -> Vec<LintCount> {

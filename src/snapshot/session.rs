@@ -1,5 +1,6 @@
 //! Sessions, their turns, and the figures of these.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::block::{BlockId, Blocks};
@@ -14,6 +15,8 @@ use crate::units::{Millis, Picodollars, Tokens};
 pub struct Snapshot {
     /// The strategies that every [`Turn::figures`] has, in this order.
     pub strategies: Vec<String>,
+    /// Why strategies that are not applicable are not, in words.
+    pub inapplicable: BTreeMap<String, String>,
     /// The sessions, the one that began first in front.
     pub sessions: Vec<Session>,
     /// The blocks of captured prompts, each prefix once.

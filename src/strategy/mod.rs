@@ -4,6 +4,7 @@
 //! A strategy is a function on the trace: a design moves markers, changes TTLs, adds requests or
 //! rewrites prompts, and hands the result to the same simulator.
 
+mod applicability;
 mod assumptions;
 mod bound;
 mod built_in;
@@ -19,6 +20,7 @@ mod run;
 mod search;
 mod sharing;
 
+pub use applicability::{Applicability, Obstacle};
 pub use assumptions::Assumptions;
 pub use built_in::{ALL, DEFAULT};
 pub use design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};

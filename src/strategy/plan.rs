@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::run::{Material, Sent};
-use crate::design::{PromptDesign, ToolSearch, redesign};
+use super::run::Sent;
+use crate::design::ToolSearch;
 use crate::management::{AddedPrompt, Reason};
 use crate::prompt::{Prompt, PromptTrace};
 use crate::units::Tokens;
@@ -57,21 +57,6 @@ impl<'a> Plan<'a> {
     pub(super) fn rewrite(&mut self, trace: PromptTrace) {
         self.priced_as = (0..trace.prompts.len()).collect();
         self.trace = Cow::Owned(trace);
-    }
-
-    /// Sends the recorded prompts as a design makes them, and returns what it sends besides.
-    pub(super) fn redesign(
-        &mut self,
-        design: PromptDesign,
-        material: Material<'_>,
-    ) -> Vec<ToolSearch> {
-        if design == PromptDesign::default() {
-            return Vec::new();
-        }
-        let Material { history, steps, trace, .. } = material;
-        let redesigned = redesign(history, steps, trace, design);
-        self.rewrite(redesigned.trace);
-        redesigned.searches
     }
 
     /// The recorded requests as they are sent, where that is not as recorded; before any is added.

@@ -1,14 +1,15 @@
 //! A strategy applied to a history: what every request reads, writes and sends in full, and what
 //! the strategy sends besides.
 
+use super::applicability::{Applicability, Obstacle, differs, has_several_sessions};
 use super::assumptions::Assumptions;
-use super::design::{Design, Layout, Sharing};
+use super::design::{Design, Layout};
 use super::plan::{Plan, Purpose, Role};
 use super::{forks, keep_alive, latch, layout, sharing};
 use crate::cache::{Markers, Outcome, Policy, simulate, simulate_automatic};
 use crate::conversation::{History, RequestIndex};
-use crate::design::PromptDesign;
-use crate::management::{Effects, Management, manage};
+use crate::design::{PromptDesign, ToolSearch, redesign};
+use crate::management::{AddedPrompt, Effects, Management, manage};
 use crate::pricing::{Billing, RequestRates};
 use crate::prompt::{Prompt, PromptTrace, Step};
 use crate::provider::{Provider, token_ratio};
@@ -58,6 +59,8 @@ impl Material<'_> {
 /// What became of the requests under a strategy.
 #[derive(Debug, Default)]
 pub struct Simulated {
+    /// Whether the strategy can act on the requests. Where it cannot, they are simulated as recorded.
+    pub applicability: Applicability,
     /// Of each recorded request.
     pub outcomes: Vec<Outcome>,
     /// What was sent besides, by the request it follows, then by time.
@@ -106,12 +109,17 @@ pub(super) fn simulate_elsewhere(
     let symbols = &material.history.symbols;
     let policy = provider.policy(material.assumptions.keeps_breaks);
     let ratio = |prompt: &Prompt| token_ratio(symbols.text(prompt.model));
-    let mut plan = Plan::recorded(material.trace);
-    let searches = plan.redesign(design, material);
+    let mut drawing = Drawing::new(material);
+    drawing.design_prompts(design);
+    let Drawing { plan, searches, parts, obstacles, .. } = drawing;
     debug_assert!(searches.is_empty(), "designs that send more are not combined with providers");
-    let outcomes = simulate_automatic(&plan.trace, &policy, ratio);
-    let totals = plan.totals();
-    Simulated { outcomes, totals, provider: Some(provider), ..Simulated::default() }
+    Simulated {
+        outcomes: simulate_automatic(&plan.trace, &policy, ratio),
+        applicability: Applicability::of(parts, obstacles),
+        totals: plan.totals(),
+        provider: Some(provider),
+        ..Simulated::default()
+    }
 }
 
 /// Applies a design.
@@ -122,43 +130,41 @@ pub(super) fn simulate_design(design: &Design, material: Material<'_>) -> Simula
 /// What a design sends, whatever its TTLs.
 pub(super) struct Prepared<'a> {
     plan: Plan<'a>,
+    layout: Layout,
     markers: Markers,
     shares_sessions: bool,
     totals: Option<Vec<Sent>>,
     managed: Option<(Management, Effects)>,
+    /// How many things the design does, and those of them that change nothing.
+    parts: usize,
+    obstacles: Vec<Obstacle>,
 }
 
 impl<'a> Prepared<'a> {
     pub(super) fn new(design: &Design, material: Material<'a>) -> Self {
-        let mut plan = Plan::recorded(material.trace);
-        let searches = plan.redesign(design.prompt, material);
-        let mut managed = None;
-        let mut sent_by_management = Vec::new();
-        if let Some(management) = &design.management {
-            let of_design = manage(material.history, &plan.trace, management);
-            managed = Some((**management, of_design.effects));
-            sent_by_management = of_design.added;
-            plan.rewrite(of_design.trace);
-        }
-        share(&mut plan, design.sharing, material.history);
+        let mut drawing = Drawing::new(material);
+        drawing.design_prompts(design.prompt);
+        let (managed, sent_by_management) =
+            design.management.as_deref().map(|rule| drawing.manage(rule)).unzip();
+        drawing.share(design);
+        let Drawing { mut plan, searches, mut parts, mut obstacles, .. } = drawing;
         let totals = plan.totals();
         plan.add_searches(searches);
-        plan.add_managed(sent_by_management);
-        if design.latches_ttl {
-            latch::latch_ttl(&mut plan, material.steps);
-        }
+        plan.add_managed(sent_by_management.unwrap_or_default());
         layout::place(&mut plan, design.layout);
+        parts += usize::from(design.layout != Layout::AsRecorded);
         if let Some(pings) = design.keep_alive {
+            let sent = plan.trace.prompts.len();
             keep_alive::add_pings(&mut plan, pings);
+            parts += 1;
+            let is_idle = plan.trace.prompts.len() == sent;
+            obstacles.extend(is_idle.then_some(Obstacle::NothingToKeepAlive));
         }
         let is_uncached = design.layout == Layout::Nowhere;
-        Self {
-            plan,
-            markers: if is_uncached { Markers::None } else { Markers::AsRecorded },
-            shares_sessions: !design.sharing.parts_sessions,
-            totals,
-            managed,
-        }
+        let markers = if is_uncached { Markers::None } else { Markers::AsRecorded };
+        let shares_sessions = !design.sharing.parts_sessions;
+        let layout = design.layout;
+        Self { plan, layout, markers, shares_sessions, totals, managed, parts, obstacles }
     }
 
     /// Sends it with these TTLs, or with those recorded.
@@ -169,22 +175,112 @@ impl<'a> Prepared<'a> {
         };
         let mut policy = material.assumptions.policy(markers);
         policy.shares_sessions &= self.shares_sessions;
-        Simulated { totals: self.totals.clone(), managed: self.managed, ..run(&self.plan, &policy) }
+        Simulated {
+            applicability: self.applicability(ttl),
+            totals: self.totals.clone(),
+            managed: self.managed,
+            ..run(&self.plan, &policy)
+        }
+    }
+
+    fn applicability(&self, ttl: Option<TtlPlan>) -> Applicability {
+        // Where a layout leaves no marker, that is its choice.
+        let has_own = self.layout != Layout::AsRecorded;
+        let is_unmarked = ttl.is_some() && !has_own && self.plan.trace.markers.is_empty();
+        let unmarked = is_unmarked.then_some(Obstacle::NoMarker);
+        let obstacles = self.obstacles.iter().copied().chain(unmarked).collect();
+        Applicability::of(self.parts + usize::from(ttl.is_some()), obstacles)
     }
 }
 
-fn share(plan: &mut Plan<'_>, sharing: Sharing, history: &History) {
-    if sharing.forks_agents {
-        forks::fork_agents(plan, history);
+/// A plan while the parts of a design that make other prompts are applied, one after the other.
+struct Drawing<'a> {
+    material: Material<'a>,
+    plan: Plan<'a>,
+    /// What a prompt design sends besides.
+    searches: Vec<ToolSearch>,
+    parts: usize,
+    obstacles: Vec<Obstacle>,
+}
+
+impl<'a> Drawing<'a> {
+    fn new(material: Material<'a>) -> Self {
+        let plan = Plan::recorded(material.trace);
+        Self { material, plan, searches: Vec::new(), parts: 0, obstacles: Vec::new() }
     }
-    if let Some(starts) = sharing.starts {
-        sharing::start_agents(plan, history, starts);
+
+    /// Notes a part, and its obstacle where it changed nothing.
+    fn note(&mut self, acts: bool, obstacle: Obstacle) {
+        self.parts += 1;
+        self.obstacles.extend((!acts).then_some(obstacle));
     }
-    if sharing.skips_cache_writes {
-        sharing::skip_cache_writes(plan);
+
+    fn design_prompts(&mut self, design: PromptDesign) {
+        if design == PromptDesign::default() {
+            return;
+        }
+        let Material { history, steps, trace, .. } = self.material;
+        let tree = &history.captured.tree;
+        let obstacle = if history.captured.requests.is_empty() {
+            Obstacle::NoCapturedPrompt
+        } else if tree.nodes.iter().any(|node| node.bytes.is_none()) {
+            Obstacle::NoPromptBytes
+        } else {
+            Obstacle::PromptsAsDesigned
+        };
+        let designed = redesign(history, steps, trace, design);
+        self.note(differs(trace, &designed.trace), obstacle);
+        self.plan.rewrite(designed.trace);
+        self.searches = designed.searches;
     }
-    if sharing.parts_sessions {
-        sharing::part_sessions(plan, history);
+
+    /// What it did, and what it sends besides.
+    fn manage(&mut self, management: &Management) -> ((Management, Effects), Vec<AddedPrompt>) {
+        let history = self.material.history;
+        let obstacle = if history.of_transcripts().is_empty() {
+            Obstacle::NoTranscript
+        } else {
+            Obstacle::NothingToTakeOut
+        };
+        let managed = manage(history, &self.plan.trace, management);
+        let acts = managed.effects != Effects::default()
+            || !managed.added.is_empty()
+            || differs(&self.plan.trace, &managed.trace);
+        self.note(acts, obstacle);
+        self.plan.rewrite(managed.trace);
+        ((*management, managed.effects), managed.added)
+    }
+
+    fn share(&mut self, design: &Design) {
+        let (sharing, history) = (design.sharing, self.material.history);
+        if sharing.forks_agents {
+            self.part(Obstacle::NoKnownParent, |plan| forks::fork_agents(plan, history));
+        }
+        if let Some(starts) = sharing.starts {
+            let start = |plan: &mut Plan<'_>| sharing::start_agents(plan, history, starts);
+            self.part(Obstacle::NoAgentsTogether, start);
+        }
+        if sharing.skips_cache_writes {
+            self.part(Obstacle::NoSideQuery, sharing::skip_cache_writes);
+        }
+        if sharing.parts_sessions {
+            let before = self.plan.trace.clone();
+            sharing::part_sessions(&mut self.plan, history);
+            let acts = has_several_sessions(history) || differs(&before, &self.plan.trace);
+            self.note(acts, Obstacle::NothingShared);
+        }
+        if design.latches_ttl {
+            let steps = self.material.steps;
+            self.part(Obstacle::NoTtlChange, |plan| latch::latch_ttl(plan, steps));
+        }
+    }
+
+    /// Applies a part, and notes whether it changed anything.
+    fn part(&mut self, obstacle: Obstacle, apply: impl FnOnce(&mut Plan<'_>)) {
+        let before = self.plan.trace.clone();
+        apply(&mut self.plan);
+        let acts = differs(&before, &self.plan.trace);
+        self.note(acts, obstacle);
     }
 }
 

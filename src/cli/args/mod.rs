@@ -171,7 +171,7 @@ pub(super) struct AnalyzeArgs {
     /// The input.
     #[command(flatten)]
     pub(super) input: InputArgs,
-    /// The strategies to compare: billed, replay, none, 5m, 1h, mixed
+    /// The strategies: names, and files of strategies (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_STRATEGIES)]
     pub(super) strategy: Vec<String>,
     /// Whether counterfactuals keep the recorded breaks inside the TTL

@@ -28,6 +28,9 @@ pub(in crate::cli) struct InputArgs {
     /// Report requests before this moment: YYYY-MM-DD or RFC 3339
     #[arg(long, value_name = "TIME")]
     pub(in crate::cli) until: Option<String>,
+    /// Report requests of live branches alone, without what was rewound, edited or retried
+    #[arg(long)]
+    pub(in crate::cli) live: bool,
     /// How many threads read and simulate [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(in crate::cli) jobs: Option<u16>,

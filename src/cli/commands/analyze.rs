@@ -5,21 +5,26 @@ use crate::cli::args::{AnalyzeArgs, AnalyzeFormat, RecordedBreaksArg};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
-use crate::cli::strategies::named_strategies;
+use crate::cli::strategies::strategies;
 use crate::conversation::ReadOptions;
 use crate::report::{analyze_document, write_csv, write_jsonl, write_report};
-use crate::strategy::Strategy;
 
 /// The per-turn ledger and the totals.
 pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
-    let strategies = named_strategies(&args.strategy)?;
+    let strategies = strategies(&args.strategy, args.output.quiet)?;
     let output = Output::open(&args.output)?;
-    let leaves_out_trails = !strategies.iter().any(Strategy::manages_context);
-    let options = ReadOptions { leaves_out_trails, ..args.tokens.read_options(false) };
+    let options = ReadOptions { leaves_out_trails: true, ..args.tokens.read_options(false) };
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, Reading::Literal);
-    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)?;
-    let ledger = run.ledger(&strategies)?;
+    let run = Prepared::new(
+        &args.input,
+        &args.simulation,
+        &args.output,
+        options,
+        strategies,
+        assumptions,
+    )?;
+    let ledger = run.ledger()?;
     let selection = &run.selection;
     let document = || analyze_document(&ledger, &run.steps, &run.trace, selection);
     match args.format {

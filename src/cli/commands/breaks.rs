@@ -19,10 +19,17 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)?;
     let strategies = ["billed", "replay", "5m", "1h"]
         .map(|name| Strategy::by_name(name).expect("every name is a strategy's"));
-    let ledger = run.ledger(&strategies)?;
+    let run = Prepared::new(
+        &args.input,
+        &args.simulation,
+        &args.output,
+        options,
+        strategies.to_vec(),
+        assumptions,
+    )?;
+    let ledger = run.ledger()?;
     let rule = match args.rule {
         RuleArg::Complete => DetectionRule::Complete,
         RuleArg::Client => DetectionRule::Client,

@@ -57,32 +57,29 @@ fn simulated(args: &ChartArgs) -> Result<Vec<Strategy>, CliError> {
 }
 
 fn drawn(args: &ChartArgs, strategies: &[Strategy]) -> Result<Chart, CliError> {
-    let mut run = prepared(args, strategies)?;
-    if let Some(id) = &args.session {
-        keep_session(&mut run, id)?;
-    }
     let mut columns = strategies.to_vec();
     if args.kind == ChartKindArg::Strategies {
         columns.push(Strategy::bound(Some(args.reading.reading())));
     }
-    let ledger = run.ledger(&columns)?;
+    let mut run = prepared(args, columns)?;
+    if let Some(id) = &args.session {
+        keep_session(&mut run, id)?;
+    }
+    let ledger = run.ledger()?;
     Ok(Picture { run: &run, ledger: &ledger, shown: strategies.len() }.chart(args.kind))
 }
 
-fn prepared<'a>(args: &'a ChartArgs, strategies: &[Strategy]) -> Result<Prepared<'a>, CliError> {
+fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Prepared<'_>, CliError> {
     let (keeps_breaks, reading, keeps_bytes) = match args.kind {
         // Breaks are told from a replay by the letter that knows none of them.
         ChartKindArg::Turns | ChartKindArg::Gaps | ChartKindArg::Breaks => {
             (false, Reading::Literal, true)
         }
-        _ => {
-            let needs_bytes = strategies.iter().any(Strategy::needs_bytes);
-            (args.breaks == RecordedBreaksArg::Keep, args.reading.reading(), needs_bytes)
-        }
+        _ => (args.breaks == RecordedBreaksArg::Keep, args.reading.reading(), false),
     };
     let options = args.tokens.read_options(keeps_bytes);
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
-    Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)
+    Prepared::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
 }
 
 /// Leaves one session: that whose id begins like this.

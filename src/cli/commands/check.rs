@@ -32,8 +32,8 @@ pub(in crate::cli) fn check(
     let baseline = args.baseline.as_deref().map(read_baseline).transpose()?;
     let budgets = budgets(configuration, baseline.is_some());
     let outputs = outputs(args)?;
-    let run = prepared(args)?;
-    let ledger = run.ledger(&strategies(&budgets))?;
+    let run = prepared(args, strategies(&budgets))?;
+    let ledger = run.ledger()?;
     let found = found(&run, &ledger);
     let now = snapshot(&ledger, &run.selection, &found.breaks, found.findings.as_deref());
     let checked = Checked {
@@ -95,10 +95,10 @@ fn outputs(args: &CheckArgs) -> Result<Vec<(CheckFormat, Output)>, CliError> {
     Ok(outputs)
 }
 
-fn prepared(args: &CheckArgs) -> Result<Prepared<'_>, CliError> {
+fn prepared(args: &CheckArgs, strategies: Vec<Strategy>) -> Result<Prepared<'_>, CliError> {
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
-    Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)
+    Prepared::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
 }
 
 /// The record, its replay, and what budgets ask for.

@@ -1,6 +1,5 @@
 //! `cachesim compare`.
 
-use crate::capture::BlockParts;
 use crate::cli::args::{CompareArgs, CompareFormat, RecordedBreaksArg};
 use crate::cli::error::CliError;
 use crate::cli::gate::{check, gates};
@@ -9,7 +8,6 @@ use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::cli::strategies::{elsewhere, providers, strategies, unique};
 use crate::compare::Comparison;
-use crate::conversation::ReadOptions;
 use crate::provider::{Agreement, Provider, agreement};
 use crate::report::{
     agreement_document, compare_document, strategies_document, write_comparison,
@@ -32,20 +30,23 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let gates = gates(&args.fail_if, &strategies)?;
     let reading = args.reading.reading();
     strategies.extend([reading, reading.other()].map(|reading| Strategy::bound(Some(reading))));
-    let needs_bytes = strategies.iter().any(Strategy::needs_bytes);
-    let needs_parts = strategies.iter().any(Strategy::needs_block_parts);
-    let parts = if needs_parts { BlockParts::Landmarks } else { BlockParts::Unknown };
-    let options = ReadOptions { parts, ..args.tokens.read_options(needs_bytes) };
+    let options = args.tokens.read_options(false);
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
-    let run = match Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)
-    {
+    let run = match Prepared::new(
+        &args.input,
+        &args.simulation,
+        &args.output,
+        options,
+        strategies,
+        assumptions,
+    ) {
         Err(CliError::NoInput(_)) if !rollouts.is_empty() => {
             return output.text(&agreement_document(&rollouts));
         }
         run => run?,
     };
-    let ledger = run.ledger(&strategies)?;
+    let ledger = run.ledger()?;
     let comparison = Comparison::new(&ledger, &run.selection);
     let history = &run.history;
     let document = || compare_document(history, &comparison, reading, &rollouts);

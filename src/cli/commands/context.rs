@@ -18,9 +18,16 @@ pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = ReadOptions::default();
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
-    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)?;
     let billed = Strategy::by_name("billed").expect("`billed` is a strategy");
-    let ledger = run.ledger(&[billed])?;
+    let run = Prepared::new(
+        &args.input,
+        &args.simulation,
+        &args.output,
+        options,
+        vec![billed],
+        assumptions,
+    )?;
+    let ledger = run.ledger()?;
     let top = usize::from(args.top);
     let context = context::context(&ledger, &run.steps, &run.trace, &run.selection, top)
         .expect("the ledger has the record");

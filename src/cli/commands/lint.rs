@@ -20,14 +20,21 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)?;
-    refuse_transcripts(&run.history)?;
     let known = |name| Strategy::by_name(name).expect("a strategy of that name");
     let latched = Rule::ALL.into_iter().filter_map(Rule::latched_by);
     let names: BTreeSet<&str> = latched.chain(["replay"]).collect();
     let strategies: Vec<Strategy> = names.into_iter().map(known).collect();
+    let run = Prepared::new(
+        &args.input,
+        &args.simulation,
+        &args.output,
+        options,
+        strategies,
+        assumptions,
+    )?;
+    refuse_transcripts(&run.history)?;
     let policy = run.assumptions.replay();
-    let ledger = run.ledger(&strategies)?;
+    let ledger = run.ledger()?;
     let findings = lint::lint(&ledger, &run.trace, &policy, &run.selection);
     let (history, assumptions) = (&run.history, &run.assumptions);
     let shows_text = !args.hide_text;

@@ -34,14 +34,20 @@ const NO_ITEMS: usize = 0;
 pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     refuse_terminal(&args.output)?;
     let output = Output::open(&args.output)?;
-    let shown = strategies(&args.strategy, args.output.quiet)?;
+    let mut simulated = strategies(&args.strategy, args.output.quiet)?;
     let reading = args.reading.reading();
-    let mut simulated = shown.clone();
     simulated.extend([reading, reading.other()].map(|reading| Strategy::bound(Some(reading))));
     let assumptions = args.simulation.assumptions(args.breaks == RecordedBreaksArg::Keep, reading);
     let options = ReadOptions { keeps_titles: args.show_text, ..args.tokens.read_options(true) };
-    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)?;
-    let ledger = run.ledger(&simulated)?;
+    let run = Prepared::new(
+        &args.input,
+        &args.simulation,
+        &args.output,
+        options,
+        simulated,
+        assumptions,
+    )?;
+    let ledger = run.ledger()?;
     let comparison = Comparison::new(&ledger, &run.selection);
     let by_the_letter = args.simulation.assumptions(false, Reading::Literal);
     let evidence = EVIDENCE.map(|name| Strategy::by_name(name).expect("every name is known"));

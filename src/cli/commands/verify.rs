@@ -21,10 +21,17 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = ReadOptions::default();
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
-    let run = Prepared::new(&args.input, &args.simulation, &args.output, options, assumptions)?;
     let strategies =
         CHECKED.map(|name| Strategy::by_name(name).expect("every name is a strategy's"));
-    let ledger = run.ledger(&strategies)?;
+    let run = Prepared::new(
+        &args.input,
+        &args.simulation,
+        &args.output,
+        options,
+        strategies.to_vec(),
+        assumptions,
+    )?;
+    let ledger = run.ledger()?;
     let verification = analysis::verify(&ledger, &run.steps, &run.selection)
         .expect("the record and its replay are among them");
     let history = &run.history;

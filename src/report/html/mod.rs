@@ -86,10 +86,11 @@ pub struct PageView<'a> {
 }
 
 impl<'a> PageView<'a> {
-    /// The strategies that the page shows.
+    /// The strategies that the page shows; those that are not applicable have no figures.
     fn shown(&self) -> impl Iterator<Item = &'a StrategyColumn> + use<'a> {
         let columns: &'a [StrategyColumn] = &self.ledger.columns;
-        columns[..columns.len().saturating_sub(BOUNDS)].iter()
+        let shown = columns[..columns.len().saturating_sub(BOUNDS)].iter();
+        shown.filter(|column| column.applicability().is_applicable())
     }
 
     /// What was billed for all requests.

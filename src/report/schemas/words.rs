@@ -19,6 +19,7 @@ use crate::provider::{self, Provider};
 use crate::report::compare_json::reading_name;
 use crate::report::prices_view::speed_name;
 use crate::report::verify_view::kind_name;
+use crate::strategy::Obstacle;
 use crate::ttl::Ttl;
 
 /// All variants of an enumeration. One that is forgotten does not compile.
@@ -53,6 +54,13 @@ words! {
     Refusal as "Refusal":
         every!(Refusal: TtlConflict, TooManyBreakpoints, TtlOrder, UnmarkableBlock)
             .map(Refusal::name);
+    Obstacle as "Obstacle":
+        every!(
+            Obstacle: NoCapturedPrompt, NoPromptBytes, PromptsAsDesigned, NoTranscript,
+            NothingToTakeOut, NoKnownParent, NoAgentsTogether, NoSideQuery, NothingShared, NoMarker,
+            NoTtlChange, NothingToKeepAlive
+        )
+        .map(Obstacle::name);
     Reading as "Reading": every!(Reading: Literal, Conservative).map(reading_name);
     Ttl as "Ttl": every!(Ttl: FiveMinutes, OneHour).map(Ttl::name);
     Speed as "Speed": every!(Speed: Standard, Fast).map(speed_name);

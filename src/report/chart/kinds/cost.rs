@@ -1,6 +1,6 @@
 //! Dollars added up request by request, a line for each strategy.
 
-use super::notes::{apart_note, left_out_notes, no_cost, simulation_note};
+use super::notes::{apart_note, left_out_notes, no_cost, simulation_note, undrawn_notes};
 use super::scope::selection_scope;
 use crate::conversation::RequestIndex;
 use crate::ledger::{Ledger, Selection, StrategyColumn, Totals};
@@ -31,7 +31,7 @@ pub fn cost_chart(
     let (mut lines, unknown) = cumulative(ledger, columns, &requests);
     let undrawn = keep_cheapest(&mut lines);
     let Some(highest) = lines.iter().map(|line| line.cost).max() else {
-        return Chart::without_data(TITLE, &scope, &no_cost(ledger, selection));
+        return Chart::without_data(TITLE, &scope, &no_cost(ledger, columns, selection));
     };
     let subtitle = match lines.iter().min_by_key(|line| line.cost) {
         Some(cheapest) if lines.len() > 1 => {
@@ -54,9 +54,7 @@ pub fn cost_chart(
     if !undrawn.is_empty() {
         chart.note(format!("Not drawn, since they cost more: {}.", undrawn.join(", ")));
     }
-    if !unknown.is_empty() {
-        chart.note(format!("Not drawn, since their cost is not known: {}.", unknown.join(", ")));
-    }
+    chart.notes.extend(undrawn_notes(&unknown));
     let unpriced = lines.iter().max_by_key(|line| line.totals.unpriced_requests);
     chart.notes.extend(unpriced.into_iter().flat_map(|line| left_out_notes(&line.totals)));
     chart
@@ -81,18 +79,18 @@ impl Cumulative<'_> {
     }
 }
 
-/// The sums of the strategies whose cost is known, and the names of the others.
+/// The sums of the strategies whose cost is known, and the columns of the others.
 fn cumulative<'l>(
     ledger: &Ledger<'_>,
     columns: &[&'l StrategyColumn],
     requests: &[RequestIndex],
-) -> (Vec<Cumulative<'l>>, Vec<&'l str>) {
+) -> (Vec<Cumulative<'l>>, Vec<&'l StrategyColumn>) {
     let mut lines: Vec<Cumulative<'l>> = Vec::new();
     let mut unknown = Vec::new();
     for &column in columns {
         let totals = ledger.totals(column, requests.iter().copied());
         let (Some(cost), 0) = (totals.cost(), totals.unrecorded) else {
-            unknown.push(column.strategy.name.as_ref());
+            unknown.push(column);
             continue;
         };
         let points = points(ledger, column, requests);

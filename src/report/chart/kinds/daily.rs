@@ -28,7 +28,7 @@ pub fn daily_chart(ledger: &Ledger<'_>, column: &StrategyColumn, selection: &Sel
     let title = format!("What was paid each {}", length.name());
     let totals = ledger.totals(column, selection.requests());
     let Some(cost) = totals.cost() else {
-        return Chart::without_data(&title, &scope, &no_cost(ledger, selection));
+        return Chart::without_data(&title, &scope, &no_cost(ledger, &[column], selection));
     };
     let mut periods: Vec<(Period, Spending)> =
         spending_by_period(ledger, column, selection, length).into_iter().collect();

@@ -1,6 +1,7 @@
 //! What charts say of what they leave out, and of what their figures rest on.
 
 use crate::ledger::{Ledger, Selection, StrategyColumn, Totals};
+use crate::report::applicability::applicability_notes;
 use crate::report::number::{counted, dollars};
 use crate::units::Picodollars;
 
@@ -49,8 +50,30 @@ pub(super) fn unpriced_note(requests: u64) -> Option<String> {
     })
 }
 
+/// Says why columns without a known cost are not drawn.
+pub(super) fn undrawn_notes(columns: &[&StrategyColumn]) -> Vec<String> {
+    let (unknown, idle): (Vec<&StrategyColumn>, Vec<&StrategyColumn>) =
+        columns.iter().partition(|column| column.applicability().is_applicable());
+    let names: Vec<&str> = unknown.iter().map(|column| column.strategy.name.as_ref()).collect();
+    let unknown = (!names.is_empty())
+        .then(|| format!("Not drawn, since their cost is not known: {}.", names.join(", ")));
+    unknown.into_iter().chain(applicability_of(&idle)).collect()
+}
+
+fn applicability_of(columns: &[&StrategyColumn]) -> Vec<String> {
+    let named = columns.iter().map(|column| (&*column.strategy.name, column.applicability()));
+    applicability_notes(named)
+}
+
 /// Why there are no dollars.
-pub(super) fn no_cost(ledger: &Ledger<'_>, selection: &Selection) -> String {
+pub(super) fn no_cost(
+    ledger: &Ledger<'_>,
+    columns: &[&StrategyColumn],
+    selection: &Selection,
+) -> String {
+    if columns.iter().all(|column| !column.applicability().is_applicable()) {
+        return applicability_of(columns).join(" ");
+    }
     let unpriced = ledger.unpriced_models(selection.requests());
     if unpriced.is_empty() {
         return "Nothing is known of what these requests cost: their usage was not recorded."

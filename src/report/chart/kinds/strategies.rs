@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::notes::{apart_note, left_out_notes, no_cost, simulation_note};
+use super::notes::{apart_note, left_out_notes, no_cost, simulation_note, undrawn_notes};
 use super::scope::selection_scope;
 use crate::analysis::Spending;
 use crate::ledger::{Ledger, Selection, StrategyColumn, Totals};
@@ -49,7 +49,7 @@ pub fn strategies_chart(
     let scope = selection_scope(ledger.history, selection);
     let (mut known, unknown) = costs(ledger, columns, selection);
     let Some(first) = known.first().copied() else {
-        return Chart::without_data(TITLE, &scope, &no_cost(ledger, selection));
+        return Chart::without_data(TITLE, &scope, &no_cost(ledger, columns, selection));
     };
     known.sort_by_key(|cost| Reverse(cost.spending.total()));
     let surplus = known.len().saturating_sub(MOST_BARS);
@@ -78,9 +78,7 @@ pub fn strategies_chart(
     if !undrawn.is_empty() {
         chart.note(format!("Not drawn, since they cost more: {}.", undrawn.join(", ")));
     }
-    if !unknown.is_empty() {
-        chart.note(format!("Not drawn, since their cost is not known: {}.", unknown.join(", ")));
-    }
+    chart.notes.extend(undrawn_notes(&unknown));
     let unpriced = known.iter().max_by_key(|cost| cost.totals.unpriced_requests);
     chart.notes.extend(unpriced.into_iter().flat_map(|cost| left_out_notes(&cost.totals)));
     chart
@@ -111,12 +109,12 @@ impl StrategyCost<'_> {
     }
 }
 
-/// The costs that are known, and the names of the other strategies.
+/// The costs that are known, and the other columns.
 fn costs<'l>(
     ledger: &'l Ledger<'_>,
     columns: &[&'l StrategyColumn],
     selection: &Selection,
-) -> (Vec<StrategyCost<'l>>, Vec<&'l str>) {
+) -> (Vec<StrategyCost<'l>>, Vec<&'l StrategyColumn>) {
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
     for &column in columns {
         let name = column.strategy.name.as_ref();
@@ -125,7 +123,7 @@ fn costs<'l>(
             let spending = Spending::of(ledger, column, selection);
             known.push(StrategyCost { name, totals, spending });
         } else {
-            unknown.push(name);
+            unknown.push(column);
         }
     }
     (known, unknown)
