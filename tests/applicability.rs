@@ -6,17 +6,21 @@ use serde_json::Value;
 
 use crate::common::{cachesim, json, project, run, stdout, text};
 
-const DESIGNS: [&str; 6] = [
+const DESIGNS: [&str; 8] = [
     "tools-sorted",
     "static-first",
+    "stable-first",
+    "deferred-tools",
     "global-scope",
     "no-global-scope",
     "latched-settings",
     "stable-attribution",
 ];
-const MANAGEMENTS: [&str; 5] = [
+const MANAGEMENTS: [&str; 7] = [
     "microcompact-60m",
     "cached-microcompact",
+    "microcompact-both",
+    "result-budget-50k",
     "clear-results-180k",
     "compact-100k",
     "session-memory-100k",
@@ -57,7 +61,10 @@ fn none_is(name: &str, strategies: &[&str]) {
 #[test]
 fn transcripts_have_no_prompts_to_design() {
     all_are("first-look", &DESIGNS, "no_captured_prompt");
-    all_are("first-look", &MANAGEMENTS, "nothing_to_take_out");
+    all_are("first-look", &MANAGEMENTS[..6], "nothing_to_take_out");
+    // Its memory is written, and costs something, before there is anything to compact.
+    none_is("first-look", &["session-memory-100k"]);
+    all_are("first-look", &["latched-ttl"], "no_ttl_change");
     all_are("first-look", &["forked-agents"], "no_known_parent");
     all_are("first-look", &AGENTS[1..], "no_agents_together");
     all_are("first-look", &["skip-cache-write"], "no_side_query");
@@ -71,7 +78,9 @@ fn captures_do_not_tell_what_lies_between() {
     all_are("unsorted-tools", &MANAGEMENTS, "no_transcript");
     all_are("unsorted-tools", &["forked-agents"], "no_known_parent");
     all_are("unsorted-tools", &["sessions-apart"], "nothing_shared");
-    all_are("unsorted-tools", &DESIGNS[1..], "prompts_as_designed");
+    all_are("unsorted-tools", &["static-first"], "prompts_as_designed");
+    all_are("unsorted-tools", &DESIGNS[3..], "prompts_as_designed");
+    none_is("unsorted-tools", &["stable-first"]);
     none_is("unsorted-tools", &["tools-sorted", "5m", "1h", "last-two", "1h-pinged"]);
     none_is("captured-starts-of-agents", &["staggered-agents", "agents-at-once"]);
 }

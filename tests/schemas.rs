@@ -49,7 +49,7 @@ const OPTIONAL: [&str; 11] = [
 ];
 
 /// Fields that may be left out of one format, and are there in others or at other places.
-const OPTIONAL_IN: [(&str, &str); 19] = [
+const OPTIONAL_IN: [(&str, &str); 22] = [
     ("check", "fields"),
     ("check", "files"),
     ("check", "first_difference"),
@@ -63,6 +63,9 @@ const OPTIONAL_IN: [(&str, &str); 19] = [
     ("report", "blocks"),
     ("report", "break"),
     ("report", "fields"),
+    ("compare", "obstacles"),
+    ("compare-line", "obstacles"),
+    ("report", "applicability"),
     ("report", "front"),
     ("report", "lint"),
     ("report", "markers"),
