@@ -44,7 +44,7 @@ fn every_fixture_gives_its_figures() {
         }
         if let Some(breaks) = expected.get("breaks") {
             let given = serde_json::to_value(breaks).expect("JSON");
-            compare_breaks(&name, &folder, &given, &mut failures);
+            compare_breaks(&name, &folder, &expected, &given, &mut failures);
         }
     }
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
@@ -95,16 +95,28 @@ fn report_of(folder: &Path, expected: &toml::Value, strategies: &[&str]) -> Valu
     let strategies = strategies.join(",");
     let mut arguments = vec!["analyze", folder.to_str().expect("a plain path"), "-q"];
     arguments.extend(["--format", "json", "--strategy", &strategies]);
-    if let Some(more) = expected.get("arguments").and_then(toml::Value::as_array) {
-        arguments.extend(more.iter().filter_map(toml::Value::as_str));
-    }
+    arguments.extend(more_arguments(expected));
     json(&arguments)
 }
 
+/// The arguments that a fixture asks for.
+fn more_arguments(fixture: &toml::Value) -> impl Iterator<Item = &str> {
+    let more = fixture.get("arguments").and_then(toml::Value::as_array);
+    more.into_iter().flatten().filter_map(toml::Value::as_str)
+}
+
 /// The breaks of a folder, all of them, one after the other.
-fn compare_breaks(name: &str, folder: &Path, expected: &Value, failures: &mut Vec<String>) {
+fn compare_breaks(
+    name: &str,
+    folder: &Path,
+    fixture: &toml::Value,
+    expected: &Value,
+    failures: &mut Vec<String>,
+) {
     let folder = folder.to_str().expect("a plain path");
-    let rows = stdout(&["breaks", folder, "-q", "--format", "jsonl"]);
+    let mut arguments = vec!["breaks", folder, "-q", "--format", "jsonl"];
+    arguments.extend(more_arguments(fixture));
+    let rows = stdout(&arguments);
     let rows: Vec<Value> =
         rows.lines().map(|row| serde_json::from_str(row).expect("a row")).collect();
     let expected = expected.as_array().expect("a list of breaks");

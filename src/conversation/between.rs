@@ -98,6 +98,7 @@ impl Between {
             | EntryKind::Progress(_)
             | EntryKind::LastPrompt { .. }
             | EntryKind::AgentSetting(_)
+            | EntryKind::ForkContext { .. }
             | EntryKind::ContentReplacement(_) => {}
         }
     }

@@ -75,13 +75,15 @@ pub enum Rule {
     NeverRead,
     /// A request without a marker, though there was something to read.
     MarkerMissing,
+    /// A fork of a fork.
+    NestedFork,
     /// Text that looks as if it would change, although it did not here.
     LooksVolatile,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::TooManyMarkers,
         Self::TtlOrder,
         Self::TtlConflict,
@@ -105,6 +107,7 @@ impl Rule {
         Self::BeyondLookback,
         Self::NeverRead,
         Self::MarkerMissing,
+        Self::NestedFork,
         Self::LooksVolatile,
     ];
 
@@ -135,6 +138,7 @@ impl Rule {
             Self::BeyondLookback => "beyond-lookback",
             Self::NeverRead => "never-read",
             Self::MarkerMissing => "marker-missing",
+            Self::NestedFork => "nested-fork",
             Self::LooksVolatile => "looks-volatile",
         }
     }
@@ -252,6 +256,10 @@ impl Rule {
             Self::MarkerMissing => {
                 "The request has no marker that takes effect, so it reads nothing of what the one \
                  before it had cached. Mark its last block."
+            }
+            Self::NestedFork => {
+                "The parent's messages hold a fork's directive already, so a fork forks again. The \
+                 client refuses that; answer such a call with an error instead of an agent."
             }
             Self::LooksVolatile => {
                 "The text looks like a moment or a random id. It was the same in this trace; if \

@@ -187,7 +187,9 @@ fn next_step(
     });
     let is_shrunk =
         !request.prompt_total().is_at_least_percent_of(REWRITTEN_BELOW_PERCENT, previous_end);
-    let is_rewritten = request.between.has_compaction || (is_shrunk && dropped_thinking.is_none());
+    let is_rewritten = request.between.has_compaction
+        || request.fresh_replacement.is_some()
+        || (is_shrunk && dropped_thinking.is_none());
     let kept_end = dropped_thinking
         .map_or(previous_end, |thinking| history.request(thinking).recorded().prompt.cached_end());
     let kind = if request.model != previous.model {

@@ -33,6 +33,8 @@ pub(super) struct BreakRow<'a> {
     model: &'a str,
     /// What happened to the cache.
     class: Class,
+    /// Whether it is the first request of a fork, held against its parent.
+    fork: bool,
     /// Why it happened.
     cause: Cause,
     /// Whether it follows from what was done: a compaction, an expiry.
@@ -85,6 +87,7 @@ impl<'a> BreakRow<'a> {
             timestamp: request.answered.map(|at| at.to_string()),
             model: history.symbols.text(request.model),
             class: found.class,
+            fork: found.is_fork,
             cause: found.cause,
             expected: found.cause.is_expected(),
             evidence: evidence(history, &found.candidates, shows_text),

@@ -167,6 +167,9 @@ fn share(plan: &mut Plan<'_>, sharing: Sharing, history: &History) {
     if sharing.forks_agents {
         forks::fork_agents(plan, history);
     }
+    if sharing.decides_anew {
+        forks::decide_anew(plan, history);
+    }
     if let Some(starts) = sharing.starts {
         sharing::start_agents(plan, history, starts);
     }

@@ -181,6 +181,9 @@ impl<'a> LineParser<'a> {
                 .as_str()
                 .map(|leaf| EntryKind::LastPrompt { leaf: EntryId::of(leaf) }),
             Some("content-replacement") => Some(content_replacement(object)),
+            Some("fork-context-ref") => {
+                entry_id(&object.up_to_message_id).map(|up_to| EntryKind::ForkContext { up_to })
+            }
             Some("agent-setting") => {
                 self.symbol(&object.agent_setting).map(EntryKind::AgentSetting)
             }
@@ -199,6 +202,7 @@ impl<'a> LineParser<'a> {
                 | EntryKind::Synthetic { .. }
                 | EntryKind::CompactBoundary
                 | EntryKind::LastPrompt { .. }
+                | EntryKind::ForkContext { .. }
                 | EntryKind::Progress(Some(_))
         ));
         let entry = self.entry(object, line, kind, signs_of_content | signs(object));

@@ -62,6 +62,8 @@ pub(super) struct Line<'a> {
     pub(super) replacements: List<Shape<Replacement<'a>>>,
     #[serde(borrow)]
     pub(super) original_model: Text<'a>,
+    #[serde(borrow)]
+    pub(super) up_to_message_id: Text<'a>,
 }
 
 /// An object of which only the presence counts.
