@@ -257,10 +257,7 @@ impl Rule {
                 "The request has no marker that takes effect, so it reads nothing of what the one \
                  before it had cached. Mark its last block."
             }
-            Self::NestedFork => {
-                "The parent's messages hold a fork's directive already, so a fork forks again. The \
-                 client refuses that; answer such a call with an error instead of an agent."
-            }
+            Self::NestedFork => "A fork forks again; answer such a call with an error.",
             Self::LooksVolatile => {
                 "The text looks like a moment or a random id. It was the same in this trace; if \
                  it changes between sessions, nothing behind it is shared by them."

@@ -142,7 +142,7 @@ pub fn write_break_rows(
     Ok(())
 }
 
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "schema",
     "session_id",
     "agent_id",
@@ -160,6 +160,7 @@ const COLUMNS: [&str; 17] = [
     "rewritten_tokens",
     "excess_usd",
     "server_reason",
+    "fork",
 ];
 
 /// Writes the breaks as CSV with the same columns; the evidence for the row's cause is one cell.
@@ -175,7 +176,7 @@ pub fn write_break_csv(history: &History, breaks: &Breaks, out: &mut dyn Write) 
     csv.flush()
 }
 
-fn cells(row: &BreakRow<'_>) -> [String; 17] {
+fn cells(row: &BreakRow<'_>) -> [String; 18] {
     let text = |text: &str| csv_cell(text).into_owned();
     let optional = |value: Option<&str>| value.map(text).unwrap_or_default();
     let evidence = row.evidence.iter().filter(|one| one.cause == row.cause);
@@ -198,5 +199,6 @@ fn cells(row: &BreakRow<'_>) -> [String; 17] {
         row.rewritten_tokens.0.to_string(),
         row.excess_usd.map(|cost| cost.to_string()).unwrap_or_default(),
         optional(row.server_reason),
+        row.fork.to_string(),
     ]
 }

@@ -28,6 +28,7 @@ pub struct Design {
 
 /// What requests share with each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // independent choices, not states of one machine
 pub struct Sharing {
     /// Whether sub-agents are forks of the conversation that starts them.
     pub forks_agents: bool,

@@ -50,7 +50,7 @@ pub(in crate::cli) struct ForkArgs {
     #[arg(long)]
     cold: bool,
     /// Tokens of the parent's prompt, as far as a marker, that children share with it although they
-    /// replace other tool results than it did (variant fresh_decisions)
+    /// replace other tool results than it did (variant `fresh_decisions`)
     #[arg(long, value_name = "TOKENS", default_value_t = 0)]
     kept: u64,
     /// What a token written weighs, a token sent in full being 1 [default: 1.25 for 5m, 2 for 1h]
