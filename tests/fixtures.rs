@@ -155,9 +155,7 @@ fn compare_breaks(
 ) {
     let mut arguments = vec!["breaks", folder.to_str().expect("a plain path"), "-q"];
     arguments.extend(["--format", "jsonl"]);
-    if let Some(more) = fixture.get("arguments").and_then(toml::Value::as_array) {
-        arguments.extend(more.iter().filter_map(toml::Value::as_str));
-    }
+    arguments.extend(more_arguments(fixture));
     let rows = stdout(&arguments);
     let rows: Vec<Value> =
         rows.lines().map(|row| serde_json::from_str(row).expect("a row")).collect();

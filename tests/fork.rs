@@ -121,13 +121,15 @@ fn plans() -> impl Strategy<Value = ForkPlan> {
     // Around the minimum as well as far above it.
     let size = || prop_oneof![0_u64..3, 0_u64..2_000, 0_u64..200_000];
     let directives = prop::collection::vec(1_u64..3_000, 1..6);
-    (1_u64..3_000, size(), size(), size(), directives, any::<bool>(), any::<bool>()).prop_map(
-        |(least, more, assistant, placeholders, directives, parent_is_warm, is_hour)| ForkPlan {
+    (1_u64..3_000, size(), size(), size(), directives, any::<[bool; 2]>(), 0_u64..5).prop_map(
+        |(least, more, assistant, placeholders, directives, [warm, is_hour], kept)| ForkPlan {
             parent: Tokens(least + more),
             assistant: Tokens(assistant),
             placeholders: Tokens(placeholders),
             directives: directives.into_iter().map(Tokens).collect(),
-            parent_is_warm,
+            kept: Tokens((least + more) * kept / 4),
+            write_weight: None,
+            parent_is_warm: warm,
             ttl: if is_hour { Ttl::OneHour } else { Ttl::FiveMinutes },
             minimum: Tokens(1_024),
         },
@@ -135,13 +137,19 @@ fn plans() -> impl Strategy<Value = ForkPlan> {
 }
 
 /// What a child reads and writes, worked out without the simulator: `own` tokens stand up to its
-/// marker, of which the first `common` ones were marked by an earlier sibling.
-fn read_and_written(plan: &ForkPlan, own: u64, common: Option<u64>, is_shared: bool) -> (u64, u64) {
+/// marker, of which the first `common` ones were marked by an earlier sibling and the first `of_parent`
+/// by the parent.
+fn read_and_written(
+    plan: &ForkPlan,
+    own: u64,
+    common: Option<u64>,
+    of_parent: Tokens,
+) -> (u64, u64) {
     if own < plan.minimum.0 {
         return (0, 0);
     }
-    let has_parent = is_shared && plan.parent_is_warm && plan.parent >= plan.minimum;
-    let of_parent = if has_parent { plan.parent.0 } else { 0 };
+    let has_parent = plan.parent_is_warm && of_parent >= plan.minimum;
+    let of_parent = if has_parent { of_parent.0 } else { 0 };
     let read = common.map_or(of_parent, |common| common.max(of_parent));
     (read, own - read)
 }
@@ -154,12 +162,13 @@ fn expected(plan: &ForkPlan, name: &str, index: usize) -> (u64, u64) {
     let from_first = |marked: u64| (index > 0).then_some(marked);
     match name {
         "separate" => (0, 0),
-        "separate_cached" => read_and_written(plan, whole, None, false),
-        "placeholder" => read_and_written(plan, filled, from_first(filled), true),
-        "placeholder_at_once" => read_and_written(plan, filled, None, true),
-        "directive" | "directive_first" => read_and_written(plan, whole, None, true),
-        "skip_write" => read_and_written(plan, answered, from_first(answered), true),
-        "skip_write_at_once" => read_and_written(plan, answered, None, true),
+        "separate_cached" => read_and_written(plan, whole, None, Tokens::ZERO),
+        "placeholder" => read_and_written(plan, filled, from_first(filled), plan.parent),
+        "placeholder_at_once" => read_and_written(plan, filled, None, plan.parent),
+        "directive" | "directive_first" => read_and_written(plan, whole, None, plan.parent),
+        "skip_write" => read_and_written(plan, answered, from_first(answered), plan.parent),
+        "skip_write_at_once" => read_and_written(plan, answered, None, plan.parent),
+        "fresh_decisions" => read_and_written(plan, filled, from_first(filled), plan.kept),
         other => panic!("{other} is not known here"),
     }
 }
@@ -212,6 +221,8 @@ fn a_single_fork_of_a_long_answer_had_better_not_write() {
         assistant: Tokens(10_000),
         placeholders: Tokens(200),
         directives: vec![Tokens(100)],
+        kept: Tokens::ZERO,
+        write_weight: None,
         parent_is_warm: true,
         ttl: Ttl::FiveMinutes,
         minimum: Tokens(1_024),

@@ -112,6 +112,28 @@ fn a_growing_conversation_is_clean() {
 }
 
 #[test]
+fn forks_are_held_against_their_parents() {
+    let path = project("fixtures/captured-forks");
+    let path = path.to_str().expect("plain");
+    let report = stdout(&["lint", path, "-q", "--format", "json", "--tokens", "bytes:1"]);
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let findings = report["findings"].as_array().expect("findings");
+    let of = |rule: &str| {
+        let found = findings.iter().find(|one| one["rule"] == rule && one["fork"] == true);
+        let one = found.expect("a finding");
+        (one["request_id"].clone(), one["tokens"].clone(), one["cost_usd"].clone())
+    };
+    // At 6.25 - 0.50 dollars a million. Without Agent all that the parent had but Agent comes back;
+    // behind a preview 100 + 300 tokens and what the result and the preview have in common.
+    assert_eq!(of("tool-set"), (json!("tools-f"), json!(3600), json!("0.0207")));
+    assert_eq!(of("setting-changed"), (json!("thinking-f"), json!(1400), json!("0.00805")));
+    assert_eq!(of("history-rewritten").0, "decisions-f");
+    let nested = findings.iter().find(|one| one["rule"] == "nested-fork").expect("a finding");
+    assert_eq!(nested["request_id"], "cloned-n");
+    assert_eq!(findings.iter().filter(|one| one["fork"] == true).count(), 3);
+}
+
+#[test]
 fn tools_in_another_order_lose_everything() {
     let (read, write) = (tool("Read", "Reads."), tool("Write", "Writes."));
     let system = [marked(&stable())];

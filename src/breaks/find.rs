@@ -50,6 +50,8 @@ pub struct Break {
     pub request: RequestIndex,
     /// What happened to the cache.
     pub class: Class,
+    /// Whether it is the first request of a fork, held against its parent.
+    pub is_fork: bool,
     /// Why.
     pub cause: Cause,
     /// Why, as far as can be told without the service's verdict.
@@ -254,11 +256,17 @@ impl Finder<'_> {
             cause: surest(&candidates),
             inferred,
             candidates,
+            is_fork: self.is_fork(index, previous),
             gap: step.gap,
             is_inside_ttl: step.is_inside_ttl(),
             expected,
             ..self.unexplained(index, self.recoverable(index, previous, expected), readable.class())
         }
+    }
+
+    fn is_fork(&self, index: RequestIndex, previous: RequestIndex) -> bool {
+        let history = self.reads.history();
+        history.request(index).is_fork_of(history.request(previous))
     }
 
     /// What is inferred from a transcript, and all that fits.
@@ -288,6 +296,7 @@ impl Finder<'_> {
         Break {
             request: index,
             class,
+            is_fork: false,
             cause: Cause::Unknown,
             inferred: Cause::Unknown,
             candidates: Vec::new(),

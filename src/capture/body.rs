@@ -60,6 +60,10 @@ pub(super) struct WirePath {
 pub struct Likeness {
     /// A hash of the first block of the messages.
     pub opening: u64,
+    /// A hash of the first message.
+    pub first_message: u64,
+    /// How many messages there are.
+    pub messages: u32,
     /// A hash of tools and system prompt.
     pub head: u64,
     /// How many tools there are.
@@ -79,9 +83,18 @@ impl Likeness {
                 bytes.hash(&mut hasher);
                 self.head = hasher.finish();
             }
-            Part::MessageStart if self.opening == 0 => {
-                bytes.hash(&mut hasher);
-                self.opening = hasher.finish();
+            Part::MessageStart | Part::Block => {
+                self.messages += u32::from(part == Part::MessageStart);
+                if self.messages == 1 {
+                    self.first_message.hash(&mut hasher);
+                    bytes.hash(&mut hasher);
+                    self.first_message = hasher.finish();
+                }
+                if self.opening == 0 {
+                    let mut hasher = FxHasher::default();
+                    bytes.hash(&mut hasher);
+                    self.opening = hasher.finish();
+                }
             }
             _ => {}
         }

@@ -11,7 +11,7 @@ use super::betas::beta_features;
 use super::body::{BodyError, Likeness, WireMarker, WirePath, add_prompt};
 use super::load::CaptureOptions;
 use super::other_fields::other_fields;
-use super::record::{Record, Request};
+use super::record::{Message, Record, Request};
 use super::seconds::seconds;
 use super::tree::{WireNodeId, WireTree};
 use crate::id::{Moved, Symbol, Symbols};
@@ -30,6 +30,9 @@ pub(crate) const MESSAGES_ENDPOINTS: [&str; 5] =
 
 /// The status codes of an answer that was given.
 const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
+
+/// What stands in front of a fork's directive.
+pub(crate) const FORK_TAG: &str = "<fork-boilerplate>";
 
 /// A captured request.
 #[derive(Clone, Debug)]
@@ -67,6 +70,8 @@ pub struct WireRequest {
     pub attribution: Option<AttributionPart>,
     /// By what requests of its conversation are known.
     pub likeness: Likeness,
+    /// How many of its messages tell a fork what to do.
+    pub fork_messages: u32,
     /// Whether it asks for `speed: fast`.
     pub is_fast: bool,
     /// The beta features it asks for, in alphabetical order and joined by commas; `None` where the
@@ -327,6 +332,7 @@ impl<'a> RequestParser<'a> {
             idle_edits,
             attribution,
             likeness,
+            fork_messages: fork_messages(body),
             is_fast: body.speed.is("fast"),
             betas: betas.map(|betas| symbols.intern(&betas)),
             other_fields: others.map(|others| symbols.intern(&others)),
@@ -355,6 +361,17 @@ impl<'a> RequestParser<'a> {
         self.reject(kind, line, "the usage is not used");
         None
     }
+}
+
+/// How many messages hold the tag in which a client wraps a fork's directive.
+fn fork_messages(body: &Request<'_>) -> u32 {
+    let messages = body.messages.0.iter().flatten().filter_map(|message| message.0.as_ref());
+    let is_told = |message: &Message<'_>| {
+        let is_user = message.role.is_some_and(|role| role.get() == "\"user\"");
+        is_user && message.content.is_some_and(|content| content.get().contains(FORK_TAG))
+    };
+    let told = messages.filter(|message| is_told(message)).count();
+    u32::try_from(told).unwrap_or(u32::MAX)
 }
 
 fn name_or<'t>(text: &'t Text<'_>, default: &'t str) -> &'t str {

@@ -118,7 +118,8 @@ impl Between {
             | EntryKind::System
             | EntryKind::Progress(_)
             | EntryKind::LastPrompt { .. }
-            | EntryKind::AgentSetting(_) => {}
+            | EntryKind::AgentSetting(_)
+            | EntryKind::ForkContext { .. } => {}
         }
     }
 

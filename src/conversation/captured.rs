@@ -38,15 +38,28 @@ const MOST_BRANCHES: usize = 4;
 /// message, of its own model if there is one; else from one of its model with the same tools and
 /// system prompt, or with as many of both. Where such a conversation has branches, it is the one that
 /// shares the longest prefix, of several the latest.
+///
+/// The first request of an agent goes on from one of another conversation of its session where it is a
+/// fork of that: see [`Forks`].
 #[derive(Default)]
 struct Chains {
     branches: FxHashMap<(Symbol, Option<Symbol>, Kinship), Vec<Branch>>,
+    forks: FxHashMap<Symbol, Forks>,
 }
 
 /// The latest request of a branch.
 #[derive(Clone, Copy)]
 struct Branch {
-    latest: RequestIndex,
+    latest: Sent,
+    /// The one that it goes on from. What branches off behind that one, a side query say, leaves the
+    /// conversation as it is.
+    before: Option<Sent>,
+}
+
+/// A request, and where its prompt ends.
+#[derive(Clone, Copy)]
+struct Sent {
+    index: RequestIndex,
     leaf: WireNodeId,
 }
 
@@ -76,42 +89,116 @@ impl Chains {
             Kinship::Shape(model, like.tools, like.system),
         ];
         let mut predecessor = None;
-        let next = Branch { latest: index, leaf: request.leaf };
+        let next = Sent { index, leaf: request.leaf };
         for kinship in kinships {
             let branches = self.branches.entry((session, request.agent, kinship)).or_default();
             let nearest = if matches!(kinship, Kinship::Conversation(..)) {
                 go_on_in(branches, tree, next)
             } else {
-                std::mem::replace(branches, vec![next]).pop().map(|branch| branch.latest)
+                let next = Branch { latest: next, before: None };
+                std::mem::replace(branches, vec![next]).pop().map(|branch| branch.latest.index)
             };
             predecessor = predecessor.or(nearest);
         }
+        let forks = self.forks.entry(session).or_default();
+        let predecessor = predecessor.or_else(|| forks.parent(tree, request));
+        forks.add(request, index);
         predecessor
     }
 }
 
-/// The latest request of the branch that shares most with a request, which then stands at the end of
-/// its own one.
-fn go_on_in(branches: &mut Vec<Branch>, tree: &WireTree, next: Branch) -> Option<RequestIndex> {
-    // Deeper nodes of one path have higher ids; of equals the last counts.
-    let shared = |branch: &Branch| tree.shared(branch.leaf, next.leaf);
-    let nearest = if branches.len() > 1 {
-        let shared = branches.iter().map(shared).enumerate();
-        shared.max_by_key(|(place, shared)| (*shared, *place)).map(|(place, _)| place)
-    } else {
-        branches.len().checked_sub(1)
+/// The request of a conversation that another one goes on from, which then stands at the end of its
+/// own branch.
+fn go_on_in(branches: &mut Vec<Branch>, tree: &WireTree, next: Sent) -> Option<RequestIndex> {
+    // Deeper nodes of one path have higher ids.
+    let shared = |sent: Sent| tree.shared(sent.leaf, next.leaf);
+    let goes_on_from = |sent: Sent| shared(sent) == Some(sent.leaf);
+    let candidates = branches.iter().enumerate().flat_map(|(place, branch)| {
+        let before = branch.before.filter(|before| goes_on_from(*before));
+        before.into_iter().chain([branch.latest]).map(move |sent| (place, sent))
+    });
+    // A whole prompt that comes back says more than a longer part of one; of equals the last counts.
+    let nearest = candidates
+        .max_by_key(|(_, sent)| (goes_on_from(*sent), shared(*sent), sent.index))
+        .map(|(place, sent)| (place, sent, goes_on_from(sent)));
+    let (predecessor, before) = match nearest {
+        Some((place, sent, true)) => {
+            if sent.index == branches[place].latest.index {
+                branches.remove(place);
+            }
+            (Some(sent.index), Some(sent))
+        }
+        Some((_, sent, false)) => (Some(sent.index), None),
+        None => (None, None),
     };
-    let predecessor = nearest.map(|place| branches[place].latest);
-    let continued =
-        nearest.filter(|place| shared(&branches[*place]) == Some(branches[*place].leaf));
-    if let Some(place) = continued {
-        branches.remove(place);
-    }
     if branches.len() == MOST_BRANCHES {
         branches.remove(0);
     }
-    branches.push(next);
+    branches.push(Branch { latest: next, before });
     predecessor
+}
+
+/// So many requests of the main conversation, and of all agents, may be a fork's parent.
+const MOST_PARENTS: usize = 8;
+
+/// A fork has at least its parent's first message, the parent's answer and a directive.
+const LEAST_OF_A_FORK: u32 = 3;
+
+/// The latest requests of a session, which forks may go on from.
+///
+/// A fork's messages are its parent's, the parent's answer and a directive. So the first request of an
+/// agent is a fork if it begins with the first message of an earlier request of another conversation
+/// and has more messages than that one, or if it says that it is one by the tag of its directive. Of
+/// several such requests it goes on from the one with which it shares the longest prefix, else from the
+/// latest of the main conversation. An ordinary sub-agent has no history when it begins.
+#[derive(Default)]
+struct Forks {
+    main: Vec<Parent>,
+    agents: Vec<Parent>,
+}
+
+/// A request that a fork may go on from.
+#[derive(Clone, Copy)]
+struct Parent {
+    sent: Sent,
+    agent: Option<Symbol>,
+    first_message: u64,
+    messages: u32,
+}
+
+impl Forks {
+    /// The request that the first one of an agent goes on from, if it is a fork.
+    fn parent(&self, tree: &WireTree, request: &WireRequest) -> Option<RequestIndex> {
+        let like = request.likeness;
+        let is_told = request.fork_messages > 0;
+        if request.agent.is_none() || (like.messages < LEAST_OF_A_FORK && !is_told) {
+            return None;
+        }
+        let may_be = |parent: &&Parent| {
+            parent.agent != request.agent
+                && parent.messages < like.messages
+                && (is_told || parent.first_message == like.first_message)
+        };
+        let parents = self.agents.iter().chain(&self.main).filter(may_be);
+        let nearest = parents.max_by_key(|parent| {
+            let shared = tree.shared(parent.sent.leaf, request.leaf);
+            (shared, parent.agent.is_none(), parent.sent.index)
+        });
+        nearest.map(|parent| parent.sent.index)
+    }
+
+    fn add(&mut self, request: &WireRequest, index: RequestIndex) {
+        let parents = if request.agent.is_none() { &mut self.main } else { &mut self.agents };
+        if parents.len() == MOST_PARENTS {
+            parents.remove(0);
+        }
+        parents.push(Parent {
+            sent: Sent { index, leaf: request.leaf },
+            agent: request.agent,
+            first_message: request.likeness.first_message,
+            messages: request.likeness.messages,
+        });
+    }
 }
 
 /// A request, and where it stands.
@@ -234,6 +321,7 @@ fn request_of(placed: &Placed, predecessor: Option<RequestIndex>, has_hole: bool
         verdict: None,
         predecessor,
         between: Between { has_hole, ..Between::default() },
+        fresh_replacement: None,
         recovered_results: 0,
         is_live: true,
     }

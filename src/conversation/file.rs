@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::between::{Between, Interruptions};
 use super::fold::Fold;
@@ -51,6 +52,8 @@ pub struct FileResponse {
     pub continues: Option<EntryId>,
     /// Whether something is missing there, unless another file has it.
     pub has_gap: bool,
+    /// Whether it is the first of a fork, which `continues` its parent's conversation.
+    pub is_fork: bool,
     /// What lies between the two.
     pub between: Between,
     /// Tool results that were found beside the linear path.
@@ -76,6 +79,9 @@ pub struct FileConversation {
     pub other_messages: Vec<Symbol>,
     /// `requestId` → the model that refused it first.
     pub refusals: Vec<(Symbol, Symbol)>,
+    /// Results that were sent as previews, each with the line that says so; in a fork's file only
+    /// those of its parent.
+    pub replaced: Vec<(EntryId, u64)>,
     /// What lies between responses.
     pub trail: Trail,
     /// The titles of sessions, in file order, where they are kept.
@@ -165,9 +171,11 @@ impl FileBuilder {
         if transcript.entries.is_empty() {
             self.clear();
         }
+        let replaced = replaced_results(&transcript.entries, &self.gathered);
         self.settle(transcript);
         let Self { gathered, graph, fold, keeps_trail } = self;
         name_sidechains(gathered, fold, transcript);
+        begin_forks(gathered);
         let entries = &transcript.entries;
         let ((live, index), results) = rayon::join(
             || (live_responses(entries, graph, gathered), fold.index(entries)),
@@ -193,6 +201,7 @@ impl FileBuilder {
             index,
             other_messages: std::mem::take(&mut gathered.other_messages),
             refusals: std::mem::take(&mut gathered.refusals),
+            replaced,
             trail: std::mem::replace(&mut fold.trail, Trail::new(*keeps_trail)),
             entry_sessions: transcript.titles.iter().flat_map(|_| sessions(entries)).collect(),
             titles: transcript.titles.take().unwrap_or_default(),
@@ -232,6 +241,25 @@ impl FileBuilder {
 
 fn sessions(entries: &[Entry]) -> impl Iterator<Item = (EntryId, Symbol)> {
     entries.iter().filter_map(|entry| Some((entry.id?, entry.session?)))
+}
+
+/// The results that were sent as previews.
+fn replaced_results(entries: &[Entry], gathered: &Gathered) -> Vec<(EntryId, u64)> {
+    if !gathered.has_replacements {
+        return Vec::new();
+    }
+    let own = |entry: &Entry| match &entry.kind {
+        EntryKind::User(user) if !gathered.fork_contexts.is_empty() => user.tool_results.clone(),
+        _ => SmallVec::new(),
+    };
+    let own: FxHashSet<EntryId> = entries.iter().flat_map(own).map(|(tool, _)| tool).collect();
+    let replaced = entries.iter().flat_map(|entry| match &entry.kind {
+        EntryKind::ContentReplacement(replacements) => {
+            replacements.iter().map(|(tool, _)| (*tool, entry.line)).collect()
+        }
+        _ => Vec::new(),
+    });
+    replaced.filter(|(tool, _)| !own.contains(tool)).collect()
 }
 
 /// A result that was sent as a preview has the preview's size. One that had been sent as it was before
@@ -283,6 +311,21 @@ fn first_sent(entries: &[Entry], gathered: &Gathered) -> FxHashMap<EntryId, usiz
         }
     }
     sent
+}
+
+/// Lets the first response of each fork go on from its parent's conversation.
+fn begin_forks(gathered: &mut Gathered) {
+    for (agent, up_to) in &gathered.fork_contexts {
+        let is_of_fork = |response: &&mut FileResponse| {
+            response.predecessor.is_none()
+                && agent.is_none_or(|agent| response.agent == Some(agent))
+        };
+        for response in gathered.responses.iter_mut().filter(is_of_fork) {
+            response.continues = Some(*up_to);
+            response.has_gap = true;
+            response.is_fork = true;
+        }
+    }
 }
 
 /// Names the agents of side conversations whose lines do not: by the file, else by the root.

@@ -19,6 +19,8 @@ pub(super) struct Files {
     pub(super) places: Places,
     /// The response at or before each entry, by its place among all, and what lies between.
     pub(super) index: Vec<(EntryId, u32, Interruptions)>,
+    /// Of each file, the results that were sent as previews, each with the line that says so.
+    pub(super) replaced: Vec<Vec<(EntryId, u64)>>,
     /// Messages that have lines of their own but are no requests.
     pub(super) other_messages: Vec<Symbol>,
     /// The titles of sessions, where they are kept.
@@ -55,6 +57,7 @@ impl Files {
         self.history.bytes += file.bytes;
         self.history.lines += file.lines;
         self.history.files.push(InputFile { label: Arc::clone(&file.label), trail: file.trail });
+        self.replaced.push(file.replaced);
         self.history.refusals.extend(file.refusals);
         self.history.diagnostics.absorb(file.diagnostics);
     }

@@ -41,6 +41,8 @@ pub(super) struct Gathered {
     pub(super) newest: Option<(Option<Millis>, usize)>,
     /// Where the live branch was when that was last written down.
     pub(super) leaf: Option<EntryId>,
+    /// Where the forks of the file begin in their parents, each with the agent it is of.
+    pub(super) fork_contexts: Vec<(Option<Symbol>, EntryId)>,
     /// Whether results were sent as previews.
     pub(super) has_replacements: bool,
     /// Entries beside the chain that change what the next request sends of it.
@@ -143,6 +145,7 @@ impl Gathered {
         match &entry.kind {
             EntryKind::AgentSetting(agent) => self.agent_setting = Some(*agent),
             EntryKind::LastPrompt { leaf } => self.leaf = Some(*leaf),
+            EntryKind::ForkContext { up_to } => self.fork_contexts.push((entry.agent, *up_to)),
             EntryKind::ContentReplacement(results) => {
                 self.has_replacements = true;
                 self.beside.push(position);
@@ -240,6 +243,7 @@ fn begin_response(key: ResponseKey, line: ResponseLine, entry: &Entry) -> FileRe
         predecessor: None,
         continues: None,
         has_gap: false,
+        is_fork: false,
         between: Between::default(),
         recovered_results: 0,
         is_live: false,

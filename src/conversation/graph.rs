@@ -121,6 +121,7 @@ fn is_in_chain(entry: &Entry) -> bool {
     !matches!(
         entry.kind,
         EntryKind::LastPrompt { .. }
+            | EntryKind::ForkContext { .. }
             | EntryKind::ContentReplacement(_)
             | EntryKind::Collapse(_)
             | EntryKind::AgentSetting(_)

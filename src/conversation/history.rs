@@ -65,6 +65,9 @@ pub struct Request {
     pub predecessor: Option<RequestIndex>,
     /// What the client added since.
     pub between: Between,
+    /// Of the first request of a fork, the line that replaces a result of its parent's which the
+    /// parent had sent in full.
+    pub fresh_replacement: Option<u64>,
     /// Tool results found beside the linear path.
     pub recovered_results: u32,
     /// Whether it is on the branch that its file ends on, across its compactions; of a sub-agent,
@@ -180,6 +183,13 @@ impl Request {
     #[must_use]
     pub fn time(&self) -> Millis {
         self.answered.unwrap_or(self.start)
+    }
+
+    /// Whether it is the first request of a fork, of which `previous` is the one it goes on from:
+    /// that is another conversation's, of the same session.
+    #[must_use]
+    pub fn is_fork_of(&self, previous: &Self) -> bool {
+        self.agent.is_some() && self.agent != previous.agent && self.session == previous.session
     }
 
     /// The recorded usage of a request of a transcript.

@@ -1,7 +1,7 @@
 //! The conversations of all files → one history in which every request stands once.
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::between::Interruptions;
 use super::file::{FileConversation, FileResponse};
@@ -10,7 +10,7 @@ use super::history::{History, InputFile, Request, RequestIndex};
 use super::live::settle_agents;
 use super::origin::{Copies, find_copies};
 use super::titles::session_titles;
-use crate::id::EntryId;
+use crate::id::{EntryId, Symbol, Symbols};
 use crate::input::{Diagnostics, Kind, UsageProblem};
 use crate::units::Millis;
 
@@ -40,18 +40,20 @@ impl Files {
             let line = response.lines.first_line;
             history.diagnostics.add(Kind::SidechainReplay, label, line, detail);
         }
-        let continued = self.continued_responses();
+        let continued = self.continued_responses(&history.symbols);
         // What was large is given back before the requests are made.
         self.index = Vec::new();
         let responses = self.responses;
-        let placer = Placer { responses: &responses, copies: &copies, continued };
+        let replaced = self.replaced;
+        let placer = Placer { responses: &responses, copies: &copies, continued, replaced };
+        placer.note_forks(&mut history.diagnostics, &history.files);
         history.requests = placer.requests(&mut history.diagnostics, &history.files);
         history
     }
 
     /// Entries that some file goes on from → the response at or before them, in the file that has
     /// them.
-    fn continued_responses(&self) -> FxHashMap<EntryId, Continued> {
+    fn continued_responses(&self, symbols: &Symbols) -> FxHashMap<EntryId, Continued> {
         let continues = self.responses.iter().filter_map(|response| response.continues);
         let mut wanted: FxHashMap<EntryId, Option<Continued>> =
             continues.map(|entry| (entry, None)).collect();
@@ -62,6 +64,16 @@ impl Files {
             if let Some(known) = wanted.get_mut(entry) {
                 let interruptions = *interruptions;
                 known.get_or_insert(Continued { place: *response as usize, interruptions });
+            }
+        }
+        // A fork may name a message by its id.
+        if self.responses.iter().any(|response| response.is_fork) {
+            for (place, response) in self.responses.iter().enumerate() {
+                let message = EntryId::of(symbols.text(response.lines.message));
+                if let Some(known) = wanted.get_mut(&message) {
+                    let interruptions = Interruptions::default();
+                    known.get_or_insert(Continued { place, interruptions });
+                }
             }
         }
         wanted.into_iter().filter_map(|(entry, place)| Some((entry, place?))).collect()
@@ -89,6 +101,8 @@ struct Placer<'a> {
     responses: &'a [FileResponse],
     copies: &'a Copies,
     continued: FxHashMap<EntryId, Continued>,
+    /// Of each file, the results that were sent as previews.
+    replaced: Vec<Vec<(EntryId, u64)>>,
 }
 
 impl Placer<'_> {
@@ -120,6 +134,36 @@ impl Placer<'_> {
         let mut requests: Vec<Request> = order.par_iter().enumerate().map(request).collect();
         settle_agents(&mut requests);
         requests
+    }
+
+    /// Names forks of forks, and those whose parent no file has.
+    fn note_forks(&self, diagnostics: &mut Diagnostics, files: &[InputFile]) {
+        let forks = || self.responses.iter().filter(|response| response.is_fork);
+        let of_forks: FxHashSet<(usize, Option<Symbol>)> =
+            forks().map(|fork| (fork.file, fork.agent)).collect();
+        for fork in forks() {
+            let (label, line) = (&files[fork.file].label, fork.lines.first_line);
+            match self.continued_elsewhere(fork).map(|parent| &self.responses[parent.place]) {
+                None => {
+                    let detail = "its parent is in no file; what its prompt begins with is unknown";
+                    diagnostics.add(Kind::MissingForkContext, label, line, detail);
+                }
+                Some(parent) if of_forks.contains(&(parent.file, parent.agent)) => {
+                    let detail = "it goes on from another fork, which the client refuses";
+                    diagnostics.add(Kind::NestedFork, label, line, detail);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// The line by which a fork replaces a result that its parent had sent in full.
+    fn fresh_replacement(&self, fork: &FileResponse) -> Option<u64> {
+        let parent = self.continued_elsewhere(fork).filter(|_| fork.is_fork)?;
+        let known = &self.replaced[self.responses[parent.place].file];
+        let is_known = |tool: EntryId| known.iter().any(|(known, _)| *known == tool);
+        let fresh = self.replaced[fork.file].iter().find(|(tool, _)| !is_known(*tool))?;
+        Some(fresh.1)
     }
 
     /// The responses that are requests, in the order of the files.
@@ -194,6 +238,7 @@ impl Placer<'_> {
             verdict: lines.verdict,
             predecessor,
             between,
+            fresh_replacement: self.fresh_replacement(response),
             recovered_results: response.recovered_results,
             is_live: response.is_live,
         }

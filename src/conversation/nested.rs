@@ -69,6 +69,7 @@ pub(super) fn nested_responses(
             predecessor: agent.latest,
             continues: None,
             has_gap: false,
+            is_fork: false,
             between: std::mem::take(&mut agent.between),
             recovered_results: 0,
             is_live: true,

@@ -105,7 +105,7 @@ pub fn compare<'a>(
     let multipliers = match &prices {
         Some(prices) => model_multipliers(plan, prices)
             .ok_or_else(|| ForkError::NoInputPrice(prices.model.to_owned()))?,
-        None => Multipliers::usual(plan.ttl),
+        None => Multipliers::usual(plan.ttl).with_write(plan.write_weight),
     };
     let charge = |outcome: Outcome| charge(&outcome, plan.ttl, multipliers, prices.as_ref());
     let comparisons = VARIANTS
@@ -165,6 +165,8 @@ mod tests {
             directives: vec![Tokens(100); 3],
             parent_is_warm: true,
             ttl: Ttl::FiveMinutes,
+            kept: Tokens::ZERO,
+            write_weight: None,
             minimum: Tokens(1_024),
         }
     }
@@ -221,6 +223,33 @@ mod tests {
         let first = (0, 100_500, 300);
         check(&plan, "skip_write", first, (100_500, 0, 300), "146625");
         check(&plan, "skip_write_at_once", first, first, "377775");
+    }
+
+    #[test]
+    fn fresh_decisions_write_the_parent_anew() {
+        let plan = plan();
+        // 100,700 × 1.25 + 100 = 125,975, and twice 10,070 + 100.
+        check(&plan, "fresh_decisions", (0, 100_700, 100), (100_700, 0, 100), "146315");
+        // 2,000 + 80,700 × 1.25 + 100 = 102,975.
+        let kept = ForkPlan { kept: Tokens(20_000), ..plan.clone() };
+        check(&kept, "fresh_decisions", (20_000, 80_700, 100), (100_700, 0, 100), "123315");
+        check(&kept, "placeholder", (100_000, 700, 100), (100_700, 0, 100), "31315");
+        let cold = ForkPlan { parent_is_warm: false, ..kept };
+        check(&cold, "fresh_decisions", (0, 100_700, 100), (100_700, 0, 100), "146315");
+        let too_much = ForkPlan { kept: Tokens(100_001), ..plan };
+        let error = compare(&too_much, None).expect_err("nonsense").to_string();
+        assert_eq!(error, "a parent of 100000 tokens cannot keep 100001");
+    }
+
+    #[test]
+    fn a_write_weighs_what_it_is_said_to() {
+        let weight = "1".parse().expect("a weight");
+        let plan = ForkPlan { write_weight: Some(weight), parent_is_warm: false, ..plan() };
+        // 100,700 + 100 = 100,800, and twice 10,070 + 100.
+        check(&plan, "placeholder", (0, 100_700, 100), (100_700, 0, 100), "121140");
+        for nonsense in ["-1", "1001", "0.0000001", "x", ""] {
+            assert!(nonsense.parse::<Equivalents>().is_err(), "{nonsense}");
+        }
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::iter::Sum;
 use std::ops::Add;
+use std::str::FromStr;
 
+use rust_decimal::Decimal;
 use serde::{Serialize, Serializer};
 
 use crate::pricing::Rates;
@@ -12,6 +14,9 @@ use crate::units::{Picodollars, Tokens};
 
 /// Parts of a token that are counted.
 const PARTS: u32 = 1_000_000;
+
+/// The most that a token may weigh.
+const MOST_WEIGHT: u32 = 1_000;
 
 /// Input-token equivalents, in millionths of a token: what costs as much as so many tokens that
 /// are sent in full. Every list price is a whole number of millionths of its input price, so
@@ -40,6 +45,24 @@ impl Equivalents {
     #[allow(clippy::cast_precision_loss)] // only for display
     pub fn to_tokens_lossy(self) -> f64 {
         self.0 as f64 / f64::from(PARTS)
+    }
+}
+
+/// Why a text is no weight of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a number from 0 to {MOST_WEIGHT} with up to six decimals")]
+pub struct NotAWeight;
+
+impl FromStr for Equivalents {
+    type Err = NotAWeight;
+
+    /// A decimal number, such as `1.25`.
+    fn from_str(text: &str) -> Result<Self, NotAWeight> {
+        let number: Decimal = text.parse().map_err(|_| NotAWeight)?;
+        let parts = number.checked_mul(Decimal::from(PARTS)).ok_or(NotAWeight)?;
+        let is_weight = parts.is_integer() && number <= Decimal::from(MOST_WEIGHT);
+        let parts = u128::try_from(parts).ok().filter(|_| is_weight);
+        parts.map(Self).ok_or(NotAWeight)
     }
 }
 
@@ -92,6 +115,12 @@ impl Multipliers {
             Ttl::OneHour => 2_000_000,
         };
         Self { read: Equivalents(100_000), write: Equivalents(write) }
+    }
+
+    /// The same with another weight of a token written.
+    #[must_use]
+    pub fn with_write(self, write: Option<Equivalents>) -> Self {
+        Self { write: write.unwrap_or(self.write), ..self }
     }
 
     /// Those of a model's prices, rounded to millionths; `None` where sending in full costs

@@ -1,5 +1,6 @@
 //! What is compared: the sizes of the parts of forks, and the state of the parent's prefix.
 
+use super::equivalents::Equivalents;
 use crate::ttl::Ttl;
 use crate::units::Tokens;
 
@@ -20,10 +21,16 @@ pub struct ForkPlan {
     pub placeholders: Tokens,
     /// The directive of each child.
     pub directives: Vec<Tokens>,
+    /// How much of the parent's prompt children still share, as far as a marker, where they decide
+    /// anew which of its results are replaced.
+    pub kept: Tokens,
     /// Whether the parent's prefix is still cached when the children start.
     pub parent_is_warm: bool,
     /// The TTL of all markers.
     pub ttl: Ttl,
+    /// What a token written weighs, in tokens sent in full; `None` for what its TTL usually costs.
+    /// Prices of a model hold over it.
+    pub write_weight: Option<Equivalents>,
     /// The shortest prefix that the model caches.
     pub minimum: Tokens,
 }
@@ -40,6 +47,14 @@ pub enum PlanError {
     /// A part that cannot be empty is.
     #[error("{0} cannot have 0 tokens")]
     Empty(&'static str),
+    /// More of the parent is kept than it has.
+    #[error("a parent of {} tokens cannot keep {}", parent.0, kept.0)]
+    KeepsTooMuch {
+        /// The parent's size.
+        parent: Tokens,
+        /// What of it is kept.
+        kept: Tokens,
+    },
     /// A part is larger than any prompt.
     #[error("{part} cannot have {} tokens; {MOST_TOKENS} are the most", tokens.0)]
     TooLarge {
@@ -66,6 +81,9 @@ impl ForkPlan {
             return Err(PlanError::TooManyChildren(self.directives.len()));
         }
         check_size("the parent", self.parent, false)?;
+        if self.kept > self.parent {
+            return Err(PlanError::KeepsTooMuch { parent: self.parent, kept: self.kept });
+        }
         check_size("the assistant message", self.assistant, true)?;
         check_size("the placeholders", self.placeholders, true)?;
         self.directives

@@ -1,7 +1,7 @@
 //! A plan, forked in one way → the requests that the rules are applied to.
 
 use super::plan::ForkPlan;
-use super::variant::{Part, Start, Variant};
+use super::variant::{Part, Shares, Start, Variant};
 use crate::basis::Basis;
 use crate::id::{Symbol, Symbols};
 use crate::prompt::{Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace};
@@ -47,13 +47,24 @@ impl<'a> Forks<'a> {
     /// is as good as none.
     fn add_parent(&mut self) {
         let age = if self.plan.parent_is_warm { SINCE_WARM_PARENT } else { self.plan.ttl.millis() };
-        let node = self.extend(None, self.plan.parent);
-        self.common.push(node);
-        self.add_prompt(node, Some(node), Millis(FIRST_CHILD - age));
+        let kept = match self.variant.shares {
+            Shares::Kept => self.plan.kept,
+            Shares::Nothing | Shares::Everything => Tokens::ZERO,
+        };
+        let before = (kept > Tokens::ZERO).then(|| self.extend(None, kept));
+        let rest = self.plan.parent.saturating_sub(kept);
+        let node = self.extend(before, rest);
+        let marked = before.into_iter().chain([node]);
+        self.add_prompt(node, marked.collect(), Millis(FIRST_CHILD - age));
+        let begin = match self.variant.shares {
+            Shares::Kept => self.extend(before, rest),
+            Shares::Nothing | Shares::Everything => node,
+        };
+        self.common.push(begin);
     }
 
     fn add_child(&mut self, directive: Tokens, start: Millis) {
-        let mut is_common = self.variant.is_shared;
+        let mut is_common = self.variant.shares != Shares::Nothing;
         let mut node = if is_common { self.common[0] } else { self.extend(None, self.plan.parent) };
         let mut marked = None;
         for (index, part) in self.variant.parts.into_iter().enumerate() {
@@ -67,7 +78,7 @@ impl<'a> Forks<'a> {
                 marked = Some(node);
             }
         }
-        self.add_prompt(node, marked, start);
+        self.add_prompt(node, marked.into_iter().collect(), start);
     }
 
     fn size(&self, part: Part, directive: Tokens) -> Tokens {
@@ -96,17 +107,20 @@ impl<'a> Forks<'a> {
     }
 
     /// A request whose prompt ends at `node`.
-    fn add_prompt(&mut self, node: NodeId, marked: Option<NodeId>, start: Millis) {
+    fn add_prompt(&mut self, node: NodeId, marked: Vec<NodeId>, start: Millis) {
         let first_marker = self.trace.markers.len();
-        self.trace.markers.extend(marked.map(|marked| Marker {
-            node: marked,
-            end: self.trace.node(marked).end,
-            basis: Basis::Derived,
-            ttl: Some(self.plan.ttl),
-            is_global: false,
-            is_automatic: false,
-            is_markable: true,
-        }));
+        for marked in marked {
+            let end = self.trace.node(marked).end;
+            self.trace.markers.push(Marker {
+                node: marked,
+                end,
+                basis: Basis::Derived,
+                ttl: Some(self.plan.ttl),
+                is_global: false,
+                is_automatic: false,
+                is_markable: true,
+            });
+        }
         self.trace.prompts.push(Prompt {
             start,
             readable_from: Millis(start.0 + UNTIL_RESPONSE),

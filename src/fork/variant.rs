@@ -20,6 +20,18 @@ pub(super) enum Start {
     AtOnce,
 }
 
+/// What of the parent's prompt children begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shares {
+    /// Nothing: each has a prefix of its own.
+    Nothing,
+    /// What stands in front of the first result that they replace otherwise than the parent. Among
+    /// themselves they decide alike.
+    Kept,
+    /// All of it.
+    Everything,
+}
+
 /// A way to fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
@@ -27,8 +39,8 @@ pub struct Variant {
     pub name: &'static str,
     /// What it is, in words.
     pub meaning: &'static str,
-    /// Whether the prompts begin with the parent's bytes; else each has a prefix of its own.
-    pub(super) is_shared: bool,
+    /// What of the parent's bytes the prompts begin with.
+    pub(super) shares: Shares,
     /// What stands behind the parent's prompt, in this order.
     pub(super) parts: [Part; 3],
     /// The part at whose end the marker is.
@@ -43,13 +55,13 @@ const DIRECTIVE_FIRST: [Part; 3] = [Part::Assistant, Part::Directive, Part::Plac
 
 const fn fork(name: &'static str, meaning: &'static str, marker: Part, start: Start) -> Variant {
     let parts = DIRECTIVE_LAST;
-    Variant { name, meaning, is_shared: true, parts, marker: Some(marker), start }
+    Variant { name, meaning, shares: Shares::Everything, parts, marker: Some(marker), start }
 }
 
 /// All of them; the first is what the others are compared with.
-pub const VARIANTS: [Variant; 8] = [
+pub const VARIANTS: [Variant; 9] = [
     Variant {
-        is_shared: false,
+        shares: Shares::Nothing,
         marker: None,
         ..fork(
             "separate",
@@ -59,7 +71,7 @@ pub const VARIANTS: [Variant; 8] = [
         )
     },
     Variant {
-        is_shared: false,
+        shares: Shares::Nothing,
         ..fork(
             "separate_cached",
             "prefixes of their own, each written",
@@ -101,4 +113,14 @@ pub const VARIANTS: [Variant; 8] = [
         Start::Staggered,
     ),
     fork("skip_write_at_once", "the same, started together", Part::Assistant, Start::AtOnce),
+    Variant {
+        shares: Shares::Kept,
+        ..fork(
+            "fresh_decisions",
+            "as placeholder, but children replace other results than the parent did: what it keeps \
+             is read, the rest of the parent's prompt is written anew",
+            Part::Placeholders,
+            Start::Staggered,
+        )
+    },
 ];

@@ -51,6 +51,10 @@ pub enum Kind {
     UsageWithoutCacheCounters,
     /// A sub-agent's copy of a response of its parent's conversation.
     SidechainReplay,
+    /// A fork whose parent is in no file that was read: what its prompt begins with is not known.
+    MissingForkContext,
+    /// A fork of a fork.
+    NestedFork,
     /// A request without any usable time: left out of the simulation.
     MissingTimestamp,
     /// A captured body that is no request to the Messages API.
@@ -73,7 +77,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of the report.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 31] = [
         Self::EmptyLine,
         Self::TornLine,
         Self::NotJson,
@@ -94,6 +98,8 @@ impl Kind {
         Self::InvalidUsage,
         Self::UsageWithoutCacheCounters,
         Self::SidechainReplay,
+        Self::MissingForkContext,
+        Self::NestedFork,
         Self::MissingTimestamp,
         Self::NotAMessagesRequest,
         Self::TooDeep,
@@ -129,6 +135,8 @@ impl Kind {
             Self::InvalidUsage => "invalid_usage",
             Self::UsageWithoutCacheCounters => "usage_without_cache_counters",
             Self::SidechainReplay => "sidechain_replay",
+            Self::MissingForkContext => "missing_fork_context",
+            Self::NestedFork => "nested_fork",
             Self::MissingTimestamp => "missing_timestamp",
             Self::NotAMessagesRequest => "not_a_messages_request",
             Self::TooDeep => "too_deep",
@@ -153,6 +161,8 @@ impl Kind {
                 | Self::DuplicateLine
                 | Self::DanglingParent
                 | Self::SidechainReplay
+                | Self::MissingForkContext
+                | Self::NestedFork
                 | Self::SymlinkLoop
                 | Self::DuplicateRequestId
                 | Self::OtherEndpoint

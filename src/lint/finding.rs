@@ -21,6 +21,8 @@ pub struct Finding {
     pub detail: String,
     /// The same without any word of the prompt, where that makes a difference.
     pub plain_detail: Option<String>,
+    /// Whether it is a difference between a fork and its parent.
+    pub is_fork: bool,
     /// The first request that shows it.
     pub request: RequestIndex,
     /// The first differing bytes, at that request.
@@ -44,6 +46,7 @@ impl Finding {
             place,
             detail,
             plain_detail: None,
+            is_fork: false,
             request,
             difference: None,
             requests: 1,
@@ -51,6 +54,15 @@ impl Finding {
             cost: Some(Picodollars::ZERO),
             latch_saves: None,
         }
+    }
+
+    /// The same as a difference between a fork and its parent.
+    pub(super) fn of_fork(mut self) -> Self {
+        let of_fork = |detail: &String| format!("a fork differs from its parent: {detail}");
+        self.plain_detail = self.plain_detail.as_ref().map(of_fork);
+        self.detail = of_fork(&self.detail);
+        self.is_fork = true;
+        self
     }
 
     /// What was found, with words of the prompt or without.
@@ -77,12 +89,12 @@ impl Finding {
     }
 }
 
-/// Joins findings of one rule and place, and puts the dearest of each severity first.
+/// Joins findings of one rule and place, those of forks apart, and puts the dearest of each severity first.
 pub(super) fn join(findings: Vec<Finding>) -> Vec<Finding> {
     let mut joined: Vec<Finding> = Vec::new();
-    let mut places: FxHashMap<(Rule, String), usize> = FxHashMap::default();
+    let mut places: FxHashMap<(Rule, String, bool), usize> = FxHashMap::default();
     for finding in findings {
-        match places.entry((finding.rule, finding.place.clone())) {
+        match places.entry((finding.rule, finding.place.clone(), finding.is_fork)) {
             Entry::Occupied(known) => joined[*known.get()].absorb(&finding),
             Entry::Vacant(new) => {
                 new.insert(joined.len());

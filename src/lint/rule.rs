@@ -98,13 +98,15 @@ pub enum Rule {
     NeverRead,
     /// A request without a marker, though there was something to read.
     MarkerMissing,
+    /// A fork of a fork.
+    NestedFork,
     /// Text that looks as if it would change, although it did not here.
     LooksVolatile,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::TooManyMarkers,
         Self::TtlOrder,
         Self::TtlConflict,
@@ -132,6 +134,7 @@ impl Rule {
         Self::BeyondLookback,
         Self::NeverRead,
         Self::MarkerMissing,
+        Self::NestedFork,
         Self::LooksVolatile,
     ];
 
@@ -166,6 +169,7 @@ impl Rule {
             Self::BeyondLookback => "beyond-lookback",
             Self::NeverRead => "never-read",
             Self::MarkerMissing => "marker-missing",
+            Self::NestedFork => "nested-fork",
             Self::LooksVolatile => "looks-volatile",
         }
     }
@@ -294,6 +298,7 @@ impl Rule {
                 "The request has no marker that takes effect, so it reads nothing of what the one \
                  before it had cached. Mark its last block."
             }
+            Self::NestedFork => "A fork forks again; answer such a call with an error.",
             Self::LooksVolatile => {
                 "The text looks like a moment or a random id. It was the same in this trace; if \
                  it changes between sessions, nothing behind it is shared by them."

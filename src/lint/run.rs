@@ -41,6 +41,7 @@ pub fn lint(
         findings.extend(request_markers(&trace, index));
         findings.extend(changes(&trace, index));
         findings.extend(idle_edits(&trace, index));
+        findings.extend(nested_fork(&trace, index));
     }
     findings.extend(trace_markers(&trace, &findings));
     findings.extend(prefix_variants(&trace));
@@ -91,6 +92,10 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
         first.tokens = lost;
         first.cost = trace.rewrite_cost(index, read, read + lost);
     }
+    let request = trace.history.request(index);
+    if request.is_fork_of(trace.history.request(predecessor)) {
+        findings = findings.into_iter().map(Finding::of_fork).collect();
+    }
     findings
 }
 
@@ -132,6 +137,16 @@ fn idle_edits(trace: &Trace<'_>, index: RequestIndex) -> Option<Finding> {
     let idle = trace.wire(index).idle_edits;
     let detail = format!("deletions that refer to no result in front of them: {idle}");
     (idle > 0).then(|| Finding::new(Rule::IdleEdit, "cache_edits".to_owned(), detail, index))
+}
+
+/// A fork whose parent is one: its first request has a directive behind another fork's.
+fn nested_fork(trace: &Trace<'_>, index: RequestIndex) -> Option<Finding> {
+    let directives = trace.wire(index).fork_messages;
+    let request = trace.history.request(index);
+    let goes_on = trace.history.predecessor(request).is_some_and(|one| !request.is_fork_of(one));
+    let is_nested = request.agent.is_some() && directives > 1 && !goes_on;
+    let detail = format!("{directives} messages hold the directive of a fork");
+    is_nested.then(|| Finding::new(Rule::NestedFork, "messages".to_owned(), detail, index))
 }
 
 /// The tokens that the predecessor had cached, that were still alive and came back, and that were not

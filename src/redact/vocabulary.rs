@@ -11,8 +11,7 @@ use std::sync::OnceLock;
 use super::fields::fields_of;
 use super::shape::Shape;
 use super::words::SHORTEST_WORD;
-use crate::capture::ATTRIBUTION;
-use crate::capture::MESSAGES_ENDPOINTS;
+use crate::capture::{ATTRIBUTION, FORK_TAG, MESSAGES_ENDPOINTS};
 use crate::difference::{BETA_FAMILIES, CLEARED};
 use crate::harness::{BOUNDARY, DEFAULT_ALLOW_LIST, IDENTITIES};
 use crate::model::canonical_name;
@@ -193,7 +192,8 @@ pub fn allowed_words() -> BTreeSet<String> {
     let phrases = BEGINNINGS.iter().map(|(beginning, _)| *beginning).chain(known_commands());
     let betas = BETA_FAMILIES.iter().map(|(family, _)| *family).chain(BETAS);
     let harness = IDENTITIES.into_iter().chain(DEFAULT_ALLOW_LIST);
-    let fixed = [ATTRIBUTION, BOUNDARY, CLEARED, NAME_TAG, SYNTHETIC_MODEL, "unknown", "mcp__"];
+    let fixed =
+        [ATTRIBUTION, BOUNDARY, CLEARED, FORK_TAG, NAME_TAG, SYNTHETIC_MODEL, "unknown", "mcp__"];
     let of_user_ids = USER_PARTS.into_iter().chain(FOLDERS).chain(ADDRESS_PARTS).chain(ID_KINDS);
     let of_models = model_words().iter().map(String::as_str);
     names
@@ -318,6 +318,8 @@ pub(super) fn spoken_phrases(text: &str) -> Vec<Range<usize>> {
     let mut phrases: Vec<Range<usize>> = beginning_of(text).map(|end| 0..end).into_iter().collect();
     phrases.extend(command_name(text));
     phrases.extend(occurrences(text, CLEARED));
+    phrases.extend(occurrences(text, FORK_TAG));
+    phrases.sort_by_key(|phrase| phrase.start);
     phrases
 }
 

@@ -33,6 +33,8 @@ pub(super) struct BreakRow<'a> {
     model: &'a str,
     /// What happened to the cache.
     class: Class,
+    /// Whether it is the first request of a fork, held against its parent.
+    fork: bool,
     /// Why it happened.
     cause: Cause,
     /// Whether it follows from what was done: a compaction, an expiry.
@@ -85,6 +87,7 @@ impl<'a> BreakRow<'a> {
             timestamp: request.answered.map(|at| at.to_string()),
             model: history.symbols.text(request.model),
             class: found.class,
+            fork: found.is_fork,
             cause: found.cause,
             expected: found.cause.is_expected(),
             evidence: evidence(history, &found.candidates, shows_text),
@@ -139,7 +142,7 @@ pub fn write_break_rows(
     Ok(())
 }
 
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "schema",
     "session_id",
     "agent_id",
@@ -157,6 +160,7 @@ const COLUMNS: [&str; 17] = [
     "rewritten_tokens",
     "excess_usd",
     "server_reason",
+    "fork",
 ];
 
 /// Writes the breaks as CSV with the same columns; the evidence for the row's cause is one cell.
@@ -172,7 +176,7 @@ pub fn write_break_csv(history: &History, breaks: &Breaks, out: &mut dyn Write) 
     csv.flush()
 }
 
-fn cells(row: &BreakRow<'_>) -> [String; 17] {
+fn cells(row: &BreakRow<'_>) -> [String; 18] {
     let text = |text: &str| csv_cell(text).into_owned();
     let optional = |value: Option<&str>| value.map(text).unwrap_or_default();
     let evidence = row.evidence.iter().filter(|one| one.cause == row.cause);
@@ -195,5 +199,6 @@ fn cells(row: &BreakRow<'_>) -> [String; 17] {
         row.rewritten_tokens.0.to_string(),
         row.excess_usd.map(|cost| cost.to_string()).unwrap_or_default(),
         optional(row.server_reason),
+        row.fork.to_string(),
     ]
 }

@@ -221,7 +221,8 @@ fn dearest(
 
 /// What happened, how sure its cause is, and what speaks for it, with the lines that show it.
 fn why(history: &History, found: &Break, shows_text: bool) -> String {
-    let class = found.class.name().replace('_', " ");
+    let of_fork = if found.is_fork { "a fork against its parent: " } else { "" };
+    let class = format!("{of_fork}{}", found.class.name().replace('_', " "));
     let Some(first) = found.candidates.first() else { return class };
     let evidence = evidence(history, found, first, shows_text);
     format!("{class}; {} confidence: {evidence}", first.confidence.name())

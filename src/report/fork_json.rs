@@ -41,6 +41,8 @@ struct PlanObject<'a> {
     placeholder_tokens: Tokens,
     /// Tokens of each child's directive.
     directive_tokens: &'a [Tokens],
+    /// Tokens of the parent's prompt that children still share where they replace other results.
+    kept_tokens: Tokens,
     /// Whether the parent's prompt is still cached.
     parent_is_warm: bool,
     /// How long what is written lives.
@@ -57,6 +59,7 @@ impl<'a> PlanObject<'a> {
             assistant_tokens: plan.assistant,
             placeholder_tokens: plan.placeholders,
             directive_tokens: &plan.directives,
+            kept_tokens: plan.kept,
             parent_is_warm: plan.parent_is_warm,
             ttl: plan.ttl.name(),
             minimum_prefix_tokens: plan.minimum,

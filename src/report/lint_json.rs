@@ -58,6 +58,8 @@ struct FindingObject<'a> {
     before: Option<&'a str>,
     /// What stands there now; null with --hide-text.
     after: Option<&'a str>,
+    /// Whether it is a difference between a fork and its parent.
+    fork: bool,
     /// Requests that show it.
     requests: u64,
     /// Tokens that were written, or sent in full, and could have been read.
@@ -88,6 +90,7 @@ impl<'a> FindingObject<'a> {
             byte: finding.difference.as_ref().map(|difference| difference.byte),
             before: shown.map(|difference| difference.before.as_str()),
             after: shown.map(|difference| difference.after.as_str()),
+            fork: finding.is_fork,
             requests: finding.requests,
             tokens: finding.tokens,
             cost_usd: finding.cost,

@@ -23,6 +23,8 @@ pub enum Obstacle {
     NothingToTakeOut,
     /// Forks, and no sub-agent has a parent that is known.
     NoKnownParent,
+    /// Decisions of forks, and there is no fork.
+    NoFork,
     /// Starts, and there is nothing in which they differ.
     NoAgentsTogether,
     /// Side queries that write nothing, and there is none that does.
@@ -48,6 +50,7 @@ impl Obstacle {
             Self::NoTranscript => "no_transcript",
             Self::NothingToTakeOut => "nothing_to_take_out",
             Self::NoKnownParent => "no_known_parent",
+            Self::NoFork => "no_fork",
             Self::NoAgentsTogether => "no_agents_together",
             Self::NoSideQuery => "no_side_query",
             Self::NothingShared => "nothing_shared",
@@ -73,6 +76,7 @@ impl Obstacle {
             Self::NoKnownParent => {
                 "no sub-agent is known to be started by a main conversation; captures do not tell"
             }
+            Self::NoFork => "no sub-agent goes on from its parent's results",
             Self::NoAgentsTogether => "no sub-agents start together and find different prefixes",
             Self::NoSideQuery => "no side query marks an end of its own",
             Self::NothingShared => "no session reads what another one has written",

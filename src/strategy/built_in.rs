@@ -151,6 +151,11 @@ fn sharings() -> Vec<Strategy> {
             with(Sharing { forks_agents: true, ..none }),
         ),
         design(
+            "fresh-decisions",
+            "forks replace other results than their parents, and share tools and system prompt",
+            with(Sharing { decides_anew: true, ..none }),
+        ),
+        design(
             "staggered-agents",
             "sub-agents that belong together start after the first one's response began",
             with(Sharing { starts: Some(Starts::Staggered), ..none }),

@@ -32,9 +32,12 @@ pub struct Design {
 
 /// What requests share with each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // independent choices, not states of one machine
 pub struct Sharing {
     /// Whether sub-agents are forks of the conversation that starts them.
     pub forks_agents: bool,
+    /// Whether forks decide anew which results are replaced.
+    pub decides_anew: bool,
     /// How sub-agents that belong together start.
     pub starts: Option<Starts>,
     /// Whether side queries leave their own end unmarked.
@@ -130,6 +133,12 @@ impl Design {
             unknowns.push(
                 "a fork knows its parent's conversation and may have had less to read or write; its \
                  answers are those recorded",
+            );
+        }
+        if self.sharing.decides_anew {
+            unknowns.push(
+                "the first result that a fork replaces otherwise is taken to stand at the beginning \
+                 of the messages, so this is the most that fresh decisions cost",
             );
         }
         if self.sharing.starts.is_some() {

@@ -39,24 +39,27 @@ struct Fork {
     forked: Tokens,
 }
 
-/// Makes forks of all sub-agents whose parent is known. Of captured ones it is not.
+/// Makes forks of all sub-agents that are none; recorded forks that differ from their parents begin
+/// with their parents' bytes.
 pub(super) fn fork_agents(plan: &mut Plan<'_>, history: &History) {
-    let trace = &*plan.trace;
-    let parents = parents(trace);
+    let parents = parents(&plan.trace, history);
     let mut siblings: FxHashMap<usize, u64> = FxHashMap::default();
     for parent in parents.iter().flatten() {
-        *siblings.entry(*parent).or_default() += 1;
+        *siblings.entry(parent.place).or_default() += 1;
     }
     let recorded = plan.trace.clone();
     let mut forking = Forking { trace: plan.trace.to_mut(), stems: FxHashMap::default() };
     let mut forks: Vec<Option<Fork>> = Vec::with_capacity(recorded.prompts.len());
     for (place, prompt) in recorded.prompts.iter().enumerate() {
         let fork = match (parents[place], prompt.predecessor) {
+            (Some(parent), _) if parent.is_recorded => {
+                goes_astray(&recorded, parent.place, prompt).then(|| forking.repair(prompt, parent))
+            }
             (Some(parent), _) => {
-                let output = history.request(RequestIndex(parent)).usage.as_ref();
+                let output = history.request(RequestIndex(parent.place)).usage.as_ref();
                 let output = output.map_or(Tokens::ZERO, |usage| usage.output);
-                let placeholders = Tokens(PLACEHOLDER.0 * siblings[&parent]);
-                Some(forking.begin(prompt, parent, output + placeholders))
+                let placeholders = Tokens(PLACEHOLDER.0 * siblings[&parent.place]);
+                Some(forking.begin(prompt, parent.place, output + placeholders))
             }
             (None, before) => before.and_then(|before| forks[before]).filter(|_| prompt.is_agent),
         };
@@ -70,19 +73,82 @@ pub(super) fn fork_agents(plan: &mut Plan<'_>, history: &History) {
         priced_as.map(|(place, fork)| fork.map_or(place, |fork| fork.stem.parent)).collect();
 }
 
-/// For the first prompt of each sub-agent the latest one of its session's main conversation.
-fn parents(trace: &PromptTrace) -> Vec<Option<usize>> {
-    let mut latest: FxHashMap<Symbol, usize> = FxHashMap::default();
+/// Lets recorded forks share no more than tools and system prompt with their parents, as where they
+/// replace another result at the beginning of the messages. Siblings decide alike.
+pub(super) fn decide_anew(plan: &mut Plan<'_>, history: &History) {
+    let parents = parents(&plan.trace, history);
+    let trace = plan.trace.to_mut();
+    // Nodes that only such prompts have, by the node as recorded.
+    let mut anew: FxHashMap<NodeId, NodeId> = FxHashMap::default();
+    let mut is_fork = vec![false; trace.prompts.len()];
+    for place in 0..trace.prompts.len() {
+        let prompt = trace.prompts[place].clone();
+        let begins = parents[place].is_some_and(|parent| parent.is_recorded);
+        let goes_on = prompt.predecessor.is_some_and(|before| prompt.is_agent && is_fork[before]);
+        if !begins && !goes_on {
+            continue;
+        }
+        is_fork[place] = true;
+        trace.prompts[place].node = move_node(trace, &mut anew, prompt.node);
+        for marker in prompt.markers {
+            let node = trace.markers[marker].node;
+            trace.markers[marker].node = move_node(trace, &mut anew, node);
+        }
+    }
+}
+
+/// The node of the same blocks behind tools and system prompt that only forks have.
+fn move_node(
+    trace: &mut PromptTrace,
+    anew: &mut FxHashMap<NodeId, NodeId>,
+    node: NodeId,
+) -> NodeId {
+    let is_new = |id: &NodeId| trace.node(*id).level == Level::Messages && !anew.contains_key(id);
+    let path: Vec<NodeId> = trace.path(node).take_while(is_new).collect();
+    for id in path.into_iter().rev() {
+        let recorded = *trace.node(id);
+        let parent = recorded.parent.map(|parent| *anew.get(&parent).unwrap_or(&parent));
+        let moved = trace.add_node(Node { parent, ..recorded });
+        anew.insert(id, moved);
+    }
+    *anew.get(&node).unwrap_or(&node)
+}
+
+/// The request that a sub-agent's first one goes on from.
+#[derive(Clone, Copy)]
+struct Parent {
+    place: usize,
+    /// Whether it did in the record, too: it is a fork.
+    is_recorded: bool,
+}
+
+/// For the first prompt of each sub-agent the one that it forks, else the latest one of its session's
+/// main conversation.
+fn parents(trace: &PromptTrace, history: &History) -> Vec<Option<Parent>> {
+    let mut latest: FxHashMap<(Symbol, bool), usize> = FxHashMap::default();
     let mut parents = Vec::with_capacity(trace.prompts.len());
     for (place, prompt) in trace.prompts.iter().enumerate() {
+        let request = history.request(RequestIndex(place));
+        // The prompts of captures and of transcripts have nothing in common.
+        let session = (request.session, history.is_captured(RequestIndex(place)));
+        let recorded = history.predecessor(request);
+        let is_recorded = recorded.is_some_and(|before| request.is_fork_of(before));
+        let before = prompt.predecessor.filter(|_| is_recorded);
         let is_first = prompt.is_agent && prompt.predecessor.is_none();
-        let parent = prompt.session.filter(|_| is_first).and_then(|id| latest.get(&id).copied());
-        parents.push(parent);
-        if let Some(session) = prompt.session.filter(|_| !prompt.is_agent) {
+        let place_of = before.or_else(|| latest.get(&session).copied().filter(|_| is_first));
+        parents.push(place_of.map(|place| Parent { place, is_recorded }));
+        if !prompt.is_agent {
             latest.insert(session, place);
         }
     }
     parents
+}
+
+/// Whether a fork does not begin with all that its parent had marked.
+fn goes_astray(trace: &PromptTrace, parent: usize, fork: &Prompt) -> bool {
+    let marked = trace.markers_of(&trace.prompts[parent]).last().map(|marker| marker.node);
+    let is_on_path = |marked| trace.path(fork.node).any(|node| node == marked);
+    marked.is_some_and(|marked| !is_on_path(marked))
 }
 
 struct Forking<'a> {
@@ -95,8 +161,25 @@ impl Forking<'_> {
     /// The fork that begins with a prompt; what its own system prompt held is the parent's now.
     fn begin(&mut self, first: &Prompt, parent: usize, answer: Tokens) -> Fork {
         let stem = self.stem(parent, answer);
-        let directive = first.total.saturating_sub(first.system_prefix);
+        let directive = first.total.saturating_sub(self.system_end(first));
         Fork { stem, recorded: first.total, forked: stem.end + directive }
+    }
+
+    /// A recorded fork with its parent's bytes in front; what it has more than these stays.
+    fn repair(&self, first: &Prompt, parent: Parent) -> Fork {
+        let place = parent.place;
+        let Prompt { node, total: end, .. } = self.trace.prompts[place];
+        let stem = Stem { parent: place, node, end };
+        Fork { stem, recorded: first.total, forked: first.total.max(end) }
+    }
+
+    /// How much of a prompt is tools and system prompt, as far as is known.
+    fn system_end(&self, prompt: &Prompt) -> Tokens {
+        let is_system = |node: &NodeId| self.trace.node(*node).level == Level::System;
+        let system = self.trace.path(prompt.node).find(is_system);
+        // Of a transcript's prompt each request estimates it anew.
+        let end = system.map_or(Tokens::ZERO, |system| self.trace.node(system).end);
+        end.max(prompt.system_prefix)
     }
 
     /// The parent's prompt with its answer and the placeholders.

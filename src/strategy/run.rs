@@ -256,6 +256,9 @@ impl<'a> Drawing<'a> {
         if sharing.forks_agents {
             self.part(Obstacle::NoKnownParent, |plan| forks::fork_agents(plan, history));
         }
+        if sharing.decides_anew {
+            self.part(Obstacle::NoFork, |plan| forks::decide_anew(plan, history));
+        }
         if let Some(starts) = sharing.starts {
             let start = |plan: &mut Plan<'_>| sharing::start_agents(plan, history, starts);
             self.part(Obstacle::NoAgentsTogether, start);

@@ -50,10 +50,13 @@ fn batches(trace: &PromptTrace, history: &History) -> Vec<Vec<usize>> {
     let mut batches: Vec<Vec<usize>> = Vec::new();
     let mut latest: FxHashMap<(Symbol, Symbol), usize> = FxHashMap::default();
     for (place, prompt) in trace.prompts.iter().enumerate() {
-        if !prompt.is_agent || prompt.predecessor.is_some() {
+        let request = history.request(RequestIndex(place));
+        let goes_on =
+            history.predecessor(request).is_some_and(|before| !request.is_fork_of(before));
+        if !prompt.is_agent || goes_on {
             continue;
         }
-        let key = (history.request(RequestIndex(place)).session, prompt.model);
+        let key = (request.session, prompt.model);
         let open = latest.get(&key).copied().filter(|batch| {
             let first = batches[*batch].first();
             first.is_some_and(|first| prompt.start.since(trace.prompts[*first].start) <= BATCH)
@@ -79,7 +82,11 @@ pub(super) fn skip_cache_writes(plan: &mut Plan<'_>) {
         let branches_off =
             prompt.predecessor.filter(|before| is_dead_end && next[*before] != Some(place));
         let Some(before) = branches_off else { continue };
-        let Some(common) = trace.common(trace.prompts[before].node, prompt.node) else { continue };
+        // The conversation's next request may have the answer in common with it, too.
+        let others = next[before].into_iter().chain([before]);
+        let shared =
+            others.filter_map(|other| trace.common(trace.prompts[other].node, prompt.node));
+        let Some(common) = shared.max_by_key(|node| trace.node(*node).blocks) else { continue };
         let Some(last) = prompt.markers.clone().last() else { continue };
         let end = trace.end_in(prompt, common);
         let others = trace.markers[prompt.markers.start..last].iter();

@@ -98,6 +98,11 @@ pub enum EntryKind {
     },
     /// `agent-setting`: the agent whose system prompt is used from here on.
     AgentSetting(Symbol),
+    /// `fork-context-ref`: the fork's conversation goes on from an entry of its parent's.
+    ForkContext {
+        /// `upToMessageId`: an entry, or a message by its id.
+        up_to: EntryId,
+    },
     /// `content-replacement`: tool results that were sent as a preview.
     ContentReplacement(Vec<(EntryId, u64)>),
 }

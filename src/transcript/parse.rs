@@ -185,6 +185,9 @@ impl<'a> LineParser<'a> {
                 .map(|leaf| EntryKind::LastPrompt { leaf: EntryId::of(leaf) }),
             Some("content-replacement") => Some(content_replacement(object)),
             Some("marble-origami-commit") => Some(collapse(object)),
+            Some("fork-context-ref") => {
+                entry_id(&object.up_to_message_id).map(|up_to| EntryKind::ForkContext { up_to })
+            }
             Some("agent-setting") => {
                 self.symbol(&object.agent_setting).map(EntryKind::AgentSetting)
             }
@@ -203,6 +206,7 @@ impl<'a> LineParser<'a> {
                 | EntryKind::Synthetic { .. }
                 | EntryKind::CompactBoundary(_)
                 | EntryKind::LastPrompt { .. }
+                | EntryKind::ForkContext { .. }
                 | EntryKind::Progress(Some(_))
         ));
         let entry = self.entry(object, line, kind, signs_of_content | signs(object));

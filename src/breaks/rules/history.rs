@@ -17,6 +17,14 @@ pub(super) fn compaction(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::Compaction, rewrite_confidence(case), evidence))
 }
 
+/// A fork that decides anew which results are replaced sends other messages than its parent.
+pub(super) fn fresh_replacement(case: &Case<'_>) -> Option<Candidate> {
+    let line = case.request.fresh_replacement?;
+    let meaning = "the fork replaced a result that its parent had sent in full";
+    let evidence = Evidence { line, ..Evidence::of_field(case.request, "replacements", meaning) };
+    Some(Candidate::new(Cause::MessagesRewritten, Confidence::High, vec![evidence]))
+}
+
 /// A microcompaction clears old tool results; everything behind the first of them is lost.
 pub(super) fn microcompaction(case: &Case<'_>) -> Option<Candidate> {
     if !case.request.between.has_microcompaction {

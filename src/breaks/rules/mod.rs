@@ -16,9 +16,10 @@ use super::readable::Readable;
 
 type Rule = fn(&Case<'_>) -> Option<Candidate>;
 
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 21] = [
     settings::model,
     history::compaction,
+    history::fresh_replacement,
     timing::expiry,
     timing::below_minimum,
     settings::effort,

@@ -32,7 +32,11 @@ pub(super) fn resumed(case: &Case<'_>) -> Option<Candidate> {
     if !evidence.is_empty() {
         return Some(Candidate::new(Cause::Resumed, sure(Confidence::High), evidence));
     }
-    if case.request.session != case.previous.session || case.request.file != case.previous.file {
+    // A fork has a file of its own, and is of the same process.
+    let is_fork = case.request.is_fork_of(case.previous);
+    let is_elsewhere =
+        case.request.session != case.previous.session || case.request.file != case.previous.file;
+    if is_elsewhere && !is_fork {
         let meaning = "another session goes on from there";
         return Some(Candidate::new(
             Cause::Resumed,

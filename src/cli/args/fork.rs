@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{DocumentFormat, OutputArgs};
-use crate::fork::{ForkPlan, MOST_CHILDREN};
+use crate::fork::{Equivalents, ForkPlan, MOST_CHILDREN};
 use crate::prompt::minimum_prefix;
 use crate::ttl::Ttl;
 use crate::units::{Millis, Tokens};
@@ -18,6 +18,7 @@ Examples:
   cachesim fork
   cachesim fork --parent 150000 --assistant 2000 --children 8 --model claude-opus-5
   cachesim fork --directives 100,250,4000 --cold --ttl 1h --format json
+  cachesim fork --cold --write-multiplier 1 --kept 20000
 
 The requests are put through the same rules as recorded ones; what children answer is not counted.";
 
@@ -48,6 +49,13 @@ pub(in crate::cli) struct ForkArgs {
     /// The parent's prefix has expired
     #[arg(long)]
     cold: bool,
+    /// Tokens of the parent's prompt, as far as a marker, that children share with it although they
+    /// replace other tool results than it did (variant `fresh_decisions`)
+    #[arg(long, value_name = "TOKENS", default_value_t = 0)]
+    kept: u64,
+    /// What a token written weighs, a token sent in full being 1 [default: 1.25 for 5m, 2 for 1h]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "model")]
+    write_multiplier: Option<Equivalents>,
     /// The TTL of all markers
     #[arg(long, value_enum, default_value_t = TtlArg::FiveMinutes)]
     ttl: TtlArg,
@@ -76,6 +84,8 @@ impl ForkArgs {
             assistant: Tokens(self.assistant),
             placeholders: Tokens(self.placeholders),
             directives: self.directives()?,
+            kept: Tokens(self.kept),
+            write_weight: self.write_multiplier,
             parent_is_warm: !self.cold,
             ttl: self.ttl.ttl(),
             minimum: minimum_prefix(crate::model::canonical_name(model), at),

@@ -57,7 +57,7 @@ words! {
     Obstacle as "Obstacle":
         every!(
             Obstacle: NoCapturedPrompt, NoPromptBytes, PromptsAsDesigned, NoTranscript,
-            NothingToTakeOut, NoKnownParent, NoAgentsTogether, NoSideQuery, NothingShared, NoMarker,
+            NothingToTakeOut, NoKnownParent, NoFork, NoAgentsTogether, NoSideQuery, NothingShared, NoMarker,
             NoTtlChange, NothingToKeepAlive
         )
         .map(Obstacle::name);

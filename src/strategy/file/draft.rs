@@ -20,6 +20,7 @@ pub(super) struct Draft {
     pub(super) ping_limit: Option<i64>,
     pub(super) ping_agents: Option<bool>,
     pub(super) forks_agents: Option<bool>,
+    pub(super) decides_anew: Option<bool>,
     pub(super) starts: Option<StartsDraft>,
     pub(super) skips_cache_writes: Option<bool>,
     pub(super) parts_sessions: Option<bool>,
@@ -100,6 +101,7 @@ impl Draft {
     fn sharing(&self) -> Sharing {
         Sharing {
             forks_agents: self.forks_agents.unwrap_or_default(),
+            decides_anew: self.decides_anew.unwrap_or_default(),
             starts: match self.starts {
                 None | Some(StartsDraft::AsRecorded) => None,
                 Some(StartsDraft::As(starts)) => Some(starts),

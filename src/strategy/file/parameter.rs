@@ -66,6 +66,9 @@ pub(super) static PARAMETERS: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
         parameter("keepalive.limit", |draft, limit: Duration| put(&mut draft.ping_limit, limit.0)),
         parameter("keepalive.agents", |draft, agents: bool| put(&mut draft.ping_agents, agents)),
         parameter("sharing.forks", |draft, forks: bool| put(&mut draft.forks_agents, forks)),
+        parameter("sharing.fresh_decisions", |draft, fresh: bool| {
+            put(&mut draft.decides_anew, fresh)
+        }),
         parameter("sharing.starts", |draft, starts: StartsDraft| put(&mut draft.starts, starts)),
         parameter("sharing.skip_cache_write", |draft, skips: bool| {
             put(&mut draft.skips_cache_writes, skips)
