@@ -122,11 +122,11 @@ fn compare_strategies(
     failures: &mut Vec<String>,
 ) {
     let path = |name: &str| folder.join(name).to_str().expect("a plain path").to_owned();
+    let is_file = |name: &str| Path::new(name).extension().is_some_and(|ending| ending == "toml");
     let list = |key: &str| -> String {
         let names = given[key].as_array().into_iter().flatten();
         let names = names.map(|name| name.as_str().expect("a name"));
-        let names =
-            names.map(|name| if name.ends_with(".toml") { path(name) } else { name.into() });
+        let names = names.map(|name| if is_file(name) { path(name) } else { name.into() });
         names.collect::<Vec<String>>().join(",")
     };
     let (strategies, providers) = (list("strategies"), list("providers"));

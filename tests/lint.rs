@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::common::{project, run, stdout, text};
+use crate::common::{json as report, project, run, stdout, text};
 
 /// Text that is long enough to be cached by Claude Opus 5 (512 tokens, here of one byte).
 fn stable() -> String {
@@ -324,6 +324,18 @@ fn sections(choices: usize, is_optional: bool) -> Value {
 }
 
 /// 2^3 prefixes, all of them seen: with each section there or not, and with one of two texts each.
+/// Three optional sections, and a prompt with none of them.
+#[test]
+fn the_bare_variant_of_the_fixture_is_counted() {
+    let fixture = project("fixtures/conditional-sections");
+    let path = fixture.to_str().expect("a plain path");
+    let report = report(&["lint", path, "-q", "--format", "json", "--tokens", "bytes:1"]);
+    let findings = report["findings"].as_array().expect("findings");
+    let found = findings.iter().find(|one| one["rule"] == "prefix-variants").expect("the rule");
+    let detail = found["detail"].as_str().expect("a string");
+    assert!(detail.starts_with("8 prefixes of claude-opus-5 seen, 2^3 = 8 possible"), "{detail}");
+}
+
 #[test]
 fn every_variant_of_three_sections_is_counted() {
     for is_optional in [true, false] {

@@ -29,6 +29,7 @@ mod keys;
 mod laws;
 mod lint;
 mod management;
+mod mechanisms;
 mod mutation;
 mod naive;
 mod orderings;
