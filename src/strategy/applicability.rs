@@ -74,7 +74,7 @@ impl Obstacle {
             }
             Self::NothingToTakeOut => "no conversation reaches the point at which it acts",
             Self::NoKnownParent => {
-                "no sub-agent is known to be started by a main conversation; captures do not tell"
+                "no sub-agent has a known parent that it does not go on from already"
             }
             Self::NoFork => "no sub-agent goes on from its parent's results",
             Self::NoAgentsTogether => "no sub-agents start together and find different prefixes",
