@@ -152,8 +152,8 @@ impl Gathered {
                 self.changed_results.extend(results.iter().map(|(call, _)| (*call, None)));
             }
             EntryKind::Collapse(_) => self.beside.push(position),
-            EntryKind::MicrocompactBoundary(calls) => {
-                self.changed_results.extend(calls.iter().map(|call| (*call, None)));
+            EntryKind::MicrocompactBoundary(cleared) => {
+                self.changed_results.extend(cleared.calls.iter().map(|call| (*call, None)));
             }
             EntryKind::Synthetic { message } => self.other_messages.extend(message),
             EntryKind::RefusalFallback { request: Some(request), original_model: Some(model) } => {

@@ -1,6 +1,8 @@
 //! Where a client changed what it had sent before, as far as lines tell: what a compaction kept, whose
 //! results were cleared or replaced, which entries were taken out or summarised.
 
+use std::iter;
+
 use super::gathered::Gathered;
 use super::graph::Graph;
 use crate::id::EntryId;
@@ -106,10 +108,13 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
                 let preserved = preserved.as_deref();
                 preserved.map_or(Rewrite::ALL, |preserved| self.compacted(position, preserved))
             }
-            EntryKind::MicrocompactBoundary(calls) => self.cleared(position, calls.iter()),
+            EntryKind::MicrocompactBoundary(cleared) => {
+                let attachments = self.positions(position, cleared.attachments.iter());
+                self.cleared(position, cleared.calls.iter(), attachments)
+            }
             EntryKind::ContentReplacement(results) if results.is_empty() => Rewrite::None,
             EntryKind::ContentReplacement(results) => {
-                self.cleared(position, results.iter().map(|(call, _)| call))
+                self.cleared(position, results.iter().map(|(call, _)| call), iter::empty())
             }
             EntryKind::Snip(removed) => self.removed(position, removed.iter()),
             EntryKind::Collapse(collapse) => match **collapse {
@@ -160,15 +165,23 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
         ending.next().and_then(|response| u32::try_from(response).ok()).or((self.response_at)(tail))
     }
 
-    /// Results were cleared or replaced: what stands in front of the first of them is as it was, and
-    /// what stands behind it is sent again. A call that the file does not have may be the first.
-    fn cleared<'i>(&self, position: usize, calls: impl Iterator<Item = &'i EntryId>) -> Rewrite {
+    /// Results and attachments were cleared or replaced: what stands in front of the first of them is
+    /// as it was, and what stands behind it is sent again. A call that the file does not have may be
+    /// the first.
+    fn cleared<'i>(
+        &self,
+        position: usize,
+        calls: impl Iterator<Item = &'i EntryId>,
+        attachments: impl Iterator<Item = usize>,
+    ) -> Rewrite {
         let is_before = |caller: &usize| self.gathered.beginnings[*caller].first() < position;
         let caller = |call| self.gathered.calls.get(call)?.caller.filter(is_before);
         let callers: Option<Vec<usize>> = calls.map(caller).collect();
-        let first = callers.and_then(|callers| callers.into_iter().min());
-        match first.and_then(|first| u32::try_from(first).ok()) {
-            Some(first) => Rewrite::At(Place { kept: Some(first), goes_on: Some(first) }),
+        let Some(callers) = callers else { return Rewrite::Untold };
+        let callers = callers.into_iter().map(|caller| u32::try_from(caller).ok());
+        // Nothing is less than anything.
+        match callers.chain(attachments.map(|entry| (self.response_at)(entry))).min() {
+            Some(first) => Rewrite::At(Place { kept: first, goes_on: first }),
             None => Rewrite::Untold,
         }
     }
@@ -206,7 +219,14 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
                 let last = lines.iter().max().copied();
                 first.zip(last).map(|(first, last)| Lines { first, last }).into_iter().collect()
             }
-            EntryKind::MicrocompactBoundary(calls) => self.result_lines(calls.iter()),
+            EntryKind::MicrocompactBoundary(cleared) => {
+                let attachments = self.positions(position, cleared.attachments.iter());
+                let attachments = attachments.map(|entry| Lines::one(self.line(entry)));
+                let mut lines = self.result_lines(cleared.calls.iter());
+                lines.extend(attachments);
+                lines.sort_unstable_by_key(|lines| lines.first);
+                lines
+            }
             EntryKind::ContentReplacement(results) => {
                 self.result_lines(results.iter().map(|(call, _)| call))
             }

@@ -63,8 +63,8 @@ pub enum EntryKind {
     },
     /// `compact_boundary`: the conversation was summarised here, and this was kept of it.
     CompactBoundary(Option<Box<Preserved>>),
-    /// `microcompact_boundary`: old tool results were cleared here, those of these calls.
-    MicrocompactBoundary(Vec<EntryId>),
+    /// `microcompact_boundary`: old content was cleared here.
+    MicrocompactBoundary(Box<Cleared>),
     /// `away_summary`: a background request wrote a recap.
     AwaySummary,
     /// `stop_hook_summary` or `turn_duration`: a turn is over.
@@ -105,6 +105,15 @@ pub enum EntryKind {
     },
     /// `content-replacement`: tool results that were sent as a preview.
     ContentReplacement(Vec<(EntryId, u64)>),
+}
+
+/// What a microcompaction cleared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cleared {
+    /// The calls whose results it cleared (`compactedToolIds`).
+    pub calls: Vec<EntryId>,
+    /// The attachments (`clearedAttachmentUUIDs`).
+    pub attachments: Vec<EntryId>,
 }
 
 /// What a compaction kept word for word (`preservedSegment`, `preservedMessages`).

@@ -17,7 +17,7 @@ mod wire;
 pub use content::ContentKind;
 pub(crate) use content::{BEGINNINGS, beginning_of};
 pub use entry::{
-    Collapse, Entry, EntryKind, NestedContent, NestedMessage, Preserved, ResponseLine,
+    Cleared, Collapse, Entry, EntryKind, NestedContent, NestedMessage, Preserved, ResponseLine,
     ServerVerdict, StopReason, ToolUse, UserMessage,
 };
 pub(crate) use load::{Spare, load_open, unreadable};

@@ -1,6 +1,6 @@
 //! A line that changes what had been sent → the entries that it names.
 
-use super::entry::{Collapse, EntryKind, Preserved};
+use super::entry::{Cleared, Collapse, EntryKind, Preserved};
 use super::wire::{Block, CompactMetadata, Line, MicrocompactMetadata};
 use crate::id::EntryId;
 use crate::input::{List, Text};
@@ -35,10 +35,13 @@ fn preserved(metadata: &CompactMetadata<'_>) -> Option<Preserved> {
     Some(Preserved { anchor, entries })
 }
 
-/// A microcompaction, with the calls whose results it cleared.
+/// A microcompaction, with what it cleared.
 pub(super) fn microcompact_boundary(metadata: Option<&MicrocompactMetadata<'_>>) -> EntryKind {
-    let calls = metadata.map(|metadata| ids(&metadata.compacted_tool_ids));
-    EntryKind::MicrocompactBoundary(calls.unwrap_or_default())
+    let cleared = metadata.map(|metadata| Cleared {
+        calls: ids(&metadata.compacted_tool_ids),
+        attachments: ids(&metadata.cleared_attachments),
+    });
+    EntryKind::MicrocompactBoundary(Box::new(cleared.unwrap_or_default()))
 }
 
 /// A system line that takes entries out of the conversation.

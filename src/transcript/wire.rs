@@ -112,6 +112,8 @@ pub(super) struct PreservedMessages<'a> {
 pub(super) struct MicrocompactMetadata<'a> {
     #[serde(borrow)]
     pub(super) compacted_tool_ids: List<Text<'a>>,
+    #[serde(borrow, rename = "clearedAttachmentUUIDs")]
+    pub(super) cleared_attachments: List<Text<'a>>,
 }
 
 /// An object of which only the presence counts.
