@@ -14,7 +14,7 @@ use crate::report::{Document, TextStyle};
 const DEFAULT_WIDTH: u16 = 120;
 
 /// Tables need some room; a narrower terminal wraps them itself.
-const LEAST_WIDTH: u16 = 80;
+const LEAST_WIDTH: u16 = 40;
 
 /// Says something on standard error. Nobody listening is no reason to stop.
 pub(super) fn say(text: &str) {

@@ -21,6 +21,13 @@ pub(super) fn agreements(document: &mut Document, agreements: &[(&Provider, Agre
         ("lost in both", Align::Right),
         ("only in the record", Align::Right),
         ("only under the rules", Align::Right),
+    ])
+    .hide_first(&[
+        "only under the rules",
+        "only in the record",
+        "lost in both",
+        "within its session's step",
+        "within a step",
     ]);
     for (provider, agreement) in compared {
         let of_requests = |count| exact_percent(share(count, agreement.requests));

@@ -139,7 +139,8 @@ pub(super) fn causes(summary: &Summary) -> Grid {
         ("sent again", Align::Right),
         ("excess", Align::Right),
         ("share", Align::Right),
-    ]);
+    ])
+    .hide_first(&["what it means", "sent again", "share"]);
     for (cause, sum) in &summary.by_cause {
         let expected = if cause.is_expected() { " (expected)" } else { "" };
         grid.add(vec![
@@ -166,7 +167,8 @@ pub(super) fn changes(patterns: &[Pattern]) -> Grid {
         ("seen, and what to do", Align::Wrapped),
         ("sessions", Align::Right),
         ("would save", Align::Right),
-    ]);
+    ])
+    .hide_first(&["pattern", "sessions"]);
     for pattern in patterns {
         grid.add(vec![
             pattern.name.to_owned(),
@@ -204,7 +206,8 @@ fn dearest(
         ("read", Align::Right),
         ("could", Align::Right),
         ("excess", Align::Right),
-    ]);
+    ])
+    .hide_first(&["could", "read", "cause", "why"]);
     for found in dearest {
         let request = history.request(found.request);
         grid.add(vec![
@@ -272,7 +275,8 @@ fn groups(
         ("breaks", Align::Right),
         ("sent again", Align::Right),
         ("excess", Align::Right),
-    ]);
+    ])
+    .hide_first(&["sent again"]);
     for (name, sum) in rows {
         grid.add(vec![
             name.clone(),
@@ -296,7 +300,8 @@ fn verdicts(document: &mut Document, summary: &Summary) {
         ("misses", Align::Right),
         ("inside the TTL", Align::Right),
         ("agrees", Align::Left),
-    ]);
+    ])
+    .hide_first(&["misses"]);
     for ((reason, cause), count) in &agreement.table {
         let agrees = match cause.agrees_with(reason) {
             Some(true) => "yes",

@@ -114,7 +114,8 @@ fn budgets(document: &mut Document, view: CheckView<'_>) {
         ("figure", Align::Right),
         ("baseline", Align::Right),
         ("limit", Align::Wrapped),
-    ]);
+    ])
+    .hide_first(&["baseline"]);
     let outcomes = || view.check.outcomes.iter();
     for outcome in outcomes().filter(|outcome| outcome.status != Status::LeftOut) {
         let amount = |amount: Option<Amount>| {
@@ -232,7 +233,8 @@ fn prompts(view: CheckView<'_>, difference: &Difference) -> Grid {
         ("requests", Align::Right),
         ("sessions", Align::Right),
         ("cost of these sessions", Align::Right),
-    ]);
+    ])
+    .hide_first(&["first seen", "sessions", "requests"]);
     for prompt in difference.prompts.iter().take(view.top) {
         let (session, turn) = prompt.first;
         let turn = view.now.sessions[session].turns.as_ref().and_then(|turns| turns.get(turn));
@@ -257,7 +259,8 @@ fn sessions(view: CheckView<'_>, changed: &[&SessionChange]) -> Grid {
         ("difference", Align::Right),
         ("", Align::Right),
         ("mostly", Align::Wrapped),
-    ]);
+    ])
+    .hide_first(&["found by", "mostly", "baseline"]);
     for session in changed.iter().take(view.top) {
         let (before, now) = (session.cost_before(), session.cost_now());
         grid.add(vec![
@@ -290,7 +293,8 @@ fn turns(view: CheckView<'_>, changed: &[&SessionChange], before: &Snapshot) -> 
         ("now", Align::Right),
         ("difference", Align::Right),
         ("why", Align::Wrapped),
-    ]);
+    ])
+    .hide_first(&["line", "baseline"]);
     for (session, change) in turns.iter().take(view.top) {
         let (now, old) =
             (&view.now.sessions[session.pair.now], &before.sessions[session.pair.before]);

@@ -70,7 +70,7 @@ pub(super) fn totals(comparison: &Comparison<'_>) -> Grid {
         ("strategy", Align::Left),
         ("cost", Align::Right),
         ("difference", Align::Right),
-        ("", Align::Right),
+        ("in per cent", Align::Right),
         ("above bound", Align::Right),
         ("hit", Align::Right),
         ("read", Align::Right),
@@ -78,6 +78,16 @@ pub(super) fn totals(comparison: &Comparison<'_>) -> Grid {
         ("written 1h", Align::Right),
         ("input", Align::Right),
         ("added", Align::Right),
+    ])
+    .hide_first(&[
+        "input",
+        "added",
+        "above bound",
+        "written 1h",
+        "written 5m",
+        "read",
+        "hit",
+        "in per cent",
     ]);
     let base = comparison.base().and_then(|base| base.totals.cost());
     for (number, compared) in comparison.strategies.iter().enumerate() {
@@ -252,7 +262,8 @@ fn sessions(document: &mut Document, history: &History, comparison: &Comparison<
         ("cheaper", Align::Right),
         ("dearer", Align::Right),
         ("decided by", Align::Wrapped),
-    ]);
+    ])
+    .hide_first(&["quarter", "three quarters", "median", "decided by", "95 % of draws"]);
     for compared in &comparison.strategies {
         let Some(paired) = &compared.paired else { continue };
         let signed = |amount| dollar_difference(Some(amount));

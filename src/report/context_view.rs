@@ -75,7 +75,8 @@ pub(super) fn kinds(history: &History, kinds: &[KindTotals], bill: &Bill) -> Gri
         ("input", Align::Right),
         ("cost", Align::Right),
         ("share", Align::Right),
-    ]);
+    ])
+    .hide_first(&["input", "written", "items", "read", "size", "sent", "share"]);
     let total = bill.totals.cost();
     for one in kinds {
         let mut cells = vec![kind_name(history, one.kind), grouped(one.items), tokens(one.tokens)];
@@ -123,7 +124,8 @@ fn sessions(history: &History, sessions: &[SessionContext]) -> Grid {
         ("sent", Align::Right),
         ("cost", Align::Right),
         ("mostly", Align::Wrapped),
-    ]);
+    ])
+    .hide_first(&["sent", "requests", "mostly"]);
     let mut dearest: Vec<&SessionContext> = sessions.iter().collect();
     dearest
         .sort_by_key(|one| std::cmp::Reverse((one.bill.totals.cost(), one.bill.prompts.tokens())));
@@ -165,7 +167,8 @@ fn items(history: &History, items: &[CarriedItem]) -> Grid {
         ("reading", Align::Right),
         ("cost", Align::Right),
         ("size is", Align::Left),
-    ]);
+    ])
+    .hide_first(&["size is", "writing", "reading", "requests", "tokens", "came in at"]);
     for item in items {
         grid.add(vec![
             kind_name(history, item.kind),

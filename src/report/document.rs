@@ -2,20 +2,10 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{
-    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
-    presets,
-};
-
 use super::escape::{html_text, markdown_cell, terminal_safe};
 use super::number::counted;
-
-/// Spaces between columns.
-const COLUMN_GAP: u16 = 2;
-
-/// A column of words is not broken into narrower lines than this, even where the table then
-/// exceeds the terminal.
-const LEAST_WRAPPED_WIDTH: u16 = 32;
+use super::table::wrap;
+pub(super) use super::table::{Align, Grid};
 
 /// A report for people.
 #[derive(Debug, Default)]
@@ -31,120 +21,15 @@ enum Block {
     Folded(String, Document),
 }
 
-/// A table.
-#[derive(Debug)]
-pub(super) struct Grid {
-    header: Vec<(String, Align)>,
-    rows: Vec<Vec<String>>,
-}
-
-/// How a column is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Align {
-    /// Words.
-    Left,
-    /// Numbers.
-    Right,
-    /// Words that may be broken over several lines.
-    Wrapped,
-    /// Bars, which show a number of another column: only a terminal has them.
-    Bar,
-}
-
 /// How text is set on a terminal or in a file.
 #[derive(Clone, Copy, Debug)]
 pub struct TextStyle {
     /// The width to fill.
     pub width: u16,
-    /// Whether headings are bold.
+    /// Whether headings are bold and rows have colours.
     pub bold: bool,
     /// Whether tables have bars.
     pub bars: bool,
-}
-
-impl Grid {
-    pub(super) fn new(header: &[(&str, Align)]) -> Self {
-        let header = header.iter().map(|(name, align)| ((*name).to_owned(), *align)).collect();
-        Self { header, rows: Vec::new() }
-    }
-
-    pub(super) fn add(&mut self, row: Vec<String>) {
-        debug_assert_eq!(row.len(), self.header.len());
-        self.rows.push(row);
-    }
-
-    /// The columns, with their names.
-    pub(super) fn columns(&self) -> &[(String, Align)] {
-        &self.header
-    }
-
-    /// The rows, each with a cell for every column.
-    pub(super) fn rows(&self) -> &[Vec<String>] {
-        &self.rows
-    }
-
-    fn text(&self, style: TextStyle) -> String {
-        let underlined: TableStyle =
-            presets::NOTHING.header_separator(LineStyle::new('─', '─', '─', '─'));
-        let mut table = Table::new();
-        table
-            .load_style(underlined)
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(style.width)
-            .set_header(self.shown(&self.header, style.bars).map(|(name, _)| name));
-        for row in &self.rows {
-            table.add_row(self.shown(row, style.bars).map(|cell| terminal_cell(cell)));
-        }
-        let header = self.shown(&self.header, style.bars);
-        for (column, (_, align)) in table.column_iter_mut().zip(header) {
-            match align {
-                Align::Left | Align::Bar => {
-                    column.set_constraint(ColumnConstraint::ContentWidth);
-                }
-                Align::Right => {
-                    column.set_constraint(ColumnConstraint::ContentWidth);
-                    column.set_cell_alignment(CellAlignment::Right);
-                }
-                Align::Wrapped => {
-                    let least = Width::Fixed(LEAST_WRAPPED_WIDTH);
-                    column.set_constraint(ColumnConstraint::LowerBoundary(least));
-                }
-            }
-            column.set_padding((0, COLUMN_GAP));
-        }
-        table.trim_fmt()
-    }
-
-    /// What stands in the columns that are shown.
-    fn shown<'g, T>(&'g self, row: &'g [T], bars: bool) -> impl Iterator<Item = &'g T> {
-        let columns = row.iter().zip(&self.header);
-        columns.filter(move |(_, (_, align))| bars || *align != Align::Bar).map(|(cell, _)| cell)
-    }
-
-    fn markdown_row(&self, row: &[String]) -> String {
-        markdown_row(self.shown(row, false).map(|cell| markdown_cell(cell)))
-    }
-
-    fn markdown_header(&self) -> String {
-        let names = self.shown(&self.header, false).map(|(name, _)| markdown_cell(name));
-        let rule = |align: &Align| match align {
-            Align::Right => "--:".to_owned(),
-            Align::Left | Align::Wrapped | Align::Bar => "---".to_owned(),
-        };
-        let rules = self.shown(&self.header, false).map(|(_, align)| rule(align));
-        markdown_row(names) + &markdown_row(rules)
-    }
-}
-
-/// Text for a cell of a terminal's table. The widths of a row are added up in 16 bits, so there is a
-/// longest one.
-fn terminal_cell(text: &str) -> String {
-    const MOST: usize = 1_000;
-    let safe = terminal_safe(text);
-    match safe.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &safe[..end]),
-        None => safe.into_owned(),
-    }
 }
 
 impl Document {
@@ -173,14 +58,14 @@ impl Document {
         for block in &self.blocks {
             let result = match block {
                 Block::Heading(text) => {
-                    writeln!(out, "{bold}{}{bold:#}\n", terminal_safe(text))
+                    writeln!(out, "{bold}{}{bold:#}\n", wrapped(text, style))
                 }
-                Block::Text(text) => writeln!(out, "{}\n", terminal_safe(text)),
-                Block::Grid(grid) => writeln!(out, "{}\n", grid.text(style)),
+                Block::Text(text) => writeln!(out, "{}\n", wrapped(text, style)),
+                Block::Grid(grid) => writeln!(out, "{}", grid.text(style)),
                 Block::Folded(summary, details) => writeln!(
                     out,
                     "{bold}{}{bold:#}\n\n{}",
-                    terminal_safe(summary),
+                    wrapped(summary, style),
                     details.to_text(style).trim_end_matches('\n').to_owned() + "\n"
                 ),
             };
@@ -257,9 +142,9 @@ impl MarkdownPage {
             self.cut("… more in the report.\n\n");
             return;
         }
-        for (at, row) in grid.rows.iter().enumerate() {
+        for row in 0..grid.len() {
             if !self.put(&grid.markdown_row(row)) {
-                let left = counted((grid.rows.len() - at) as u64, "more row", "more rows");
+                let left = counted((grid.len() - row) as u64, "more row", "more rows");
                 self.cut(&format!("\n… {left} in the report.\n\n"));
                 return;
             }
@@ -281,8 +166,9 @@ impl MarkdownPage {
     }
 }
 
-fn markdown_row(cells: impl Iterator<Item = String>) -> String {
-    format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+/// Sentences as lines of the width.
+fn wrapped(text: &str, style: TextStyle) -> String {
+    wrap(&terminal_safe(text), usize::from(style.width)).join("\n")
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ pub fn formats_document() -> Document {
         ("format", Align::Left),
         ("command", Align::Left),
         ("what it holds", Align::Wrapped),
-    ]);
+    ])
+    .hide_first(&["command"]);
     for format in &MACHINE_FORMATS {
         grid.add([format.name, format.commands, format.meaning].map(str::to_owned).to_vec());
     }

@@ -38,6 +38,7 @@ mod sarif;
 mod schemas;
 mod snapshot_json;
 mod strategies_view;
+mod table;
 mod verify_json;
 mod verify_view;
 

@@ -153,7 +153,8 @@ fn worst(document: &mut Document, history: &History, verification: &Verification
         ("prompt", Align::Right),
         ("recorded read", Align::Right),
         ("simulated", Align::Right),
-    ]);
+    ])
+    .hide_first(&["prompt", "step"]);
     for one in &verification.worst {
         let request = history.request(one.request);
         let step = if one.is_break { "break" } else { kind_name(one.kind) };

@@ -122,7 +122,7 @@ impl Table {
 
     /// Nothing is said by a table without rows.
     fn is_empty(&self) -> bool {
-        self.grid.rows().is_empty()
+        self.grid.is_empty()
     }
 
     /// The class of a column's cells.

@@ -1,0 +1,219 @@
+//! Tables and sentences as the lines of a terminal. No line is longer than the width, and none is broken
+//! inside a word or a number.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
+use unicode_width::UnicodeWidthChar;
+
+use super::fit::{Fitted, GAP, display_width};
+use super::grid::{Align, Grid, Tone};
+use crate::report::document::TextStyle;
+use crate::report::escape::terminal_safe;
+
+impl Grid {
+    /// The table within a width, and which columns it hides.
+    pub(in crate::report) fn text(&self, style: TextStyle) -> String {
+        let fitted = Fitted::new(self, usize::from(style.width), style.bars);
+        let mut out = String::new();
+        let names: Vec<Vec<String>> = fitted
+            .columns
+            .iter()
+            .map(|(column, _)| vec![self.columns()[*column].0.clone()])
+            .collect();
+        self.line(&mut out, &fitted, &names, 0);
+        let ruled: usize = fitted.columns.iter().map(|(_, width)| width + GAP).sum();
+        out.push_str(&"─".repeat(ruled.saturating_sub(GAP)));
+        out.push('\n');
+        for row in 0..self.len() {
+            self.row(&mut out, &fitted, row, style);
+        }
+        out.push_str(&self.hidden_note(&fitted, style));
+        out
+    }
+
+    fn row(&self, out: &mut String, fitted: &Fitted, row: usize, style: TextStyle) {
+        let cells: Vec<Vec<String>> =
+            fitted.columns.iter().map(|column| self.cell_lines(row, *column)).collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or_default();
+        let ansi = if style.bold { ansi_style(self.tone(row)) } else { Style::new() };
+        for line in 0..height {
+            // A string takes everything.
+            let _ = write!(out, "{ansi}");
+            let start = out.len();
+            self.line(out, fitted, &cells, line);
+            if !ansi.is_plain() && out.len() > start {
+                out.pop();
+                let _ = writeln!(out, "{ansi:#}");
+            }
+        }
+    }
+
+    fn cell_lines(&self, row: usize, (column, width): (usize, usize)) -> Vec<String> {
+        let text = terminal_safe(self.cell(row, column));
+        match self.columns()[column].1 {
+            Align::Wrapped if display_width(&text) > width => wrap(&text, width),
+            _ => vec![shortened(&text, width).into_owned()],
+        }
+    }
+
+    /// One line of a row whose cells may have several.
+    fn line(&self, out: &mut String, fitted: &Fitted, cells: &[Vec<String>], line: usize) {
+        let start = out.len();
+        for (at, ((column, width), cell)) in fitted.columns.iter().zip(cells).enumerate() {
+            if at > 0 {
+                pad(out, GAP);
+            }
+            let text = cell.get(line).map_or("", String::as_str);
+            let free = width.saturating_sub(display_width(text));
+            if self.columns()[*column].1 == Align::Right {
+                pad(out, free);
+                out.push_str(text);
+            } else {
+                out.push_str(text);
+                pad(out, free);
+            }
+        }
+        let end = out[start..].trim_end_matches(' ').len();
+        out.truncate(start + end);
+        out.push('\n');
+    }
+
+    fn hidden_note(&self, fitted: &Fitted, style: TextStyle) -> String {
+        if fitted.hidden.is_empty() {
+            return String::new();
+        }
+        let names = fitted.hidden.iter().map(|column| self.columns()[*column].0.as_str());
+        let names = names.filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
+        let note = format!("Hidden at this width: {names}. COLUMNS={} shows all.", fitted.needed);
+        wrap(&terminal_safe(&note), usize::from(style.width)).join("\n") + "\n"
+    }
+}
+
+fn pad(out: &mut String, spaces: usize) {
+    out.extend(std::iter::repeat_n(' ', spaces));
+}
+
+fn ansi_style(tone: Tone) -> Style {
+    let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+    match tone {
+        Tone::Plain => Style::new(),
+        Tone::Loss => colour(AnsiColor::Red),
+        Tone::Expiry => colour(AnsiColor::Yellow),
+        Tone::Saving => colour(AnsiColor::Green),
+        Tone::Quiet => Style::new().dimmed(),
+    }
+}
+
+/// A text without line breaks as lines of a width, broken at spaces. A longer word is shortened.
+pub(in crate::report) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let options = Options::new(width)
+        .break_words(false)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    let has_long_word = text.split(' ').any(|word| display_width(word) > width);
+    let text: Cow<'_, str> = if has_long_word {
+        text.split(' ').map(|word| shortened(word, width)).collect::<Vec<_>>().join(" ").into()
+    } else {
+        text.into()
+    };
+    textwrap::wrap(&text, options).into_iter().map(Cow::into_owned).collect()
+}
+
+/// A text cut to a width: of a path the end is kept, of everything else the beginning.
+fn shortened(text: &str, width: usize) -> Cow<'_, str> {
+    if display_width(text) <= width {
+        return Cow::Borrowed(text);
+    }
+    let room = width.saturating_sub(1);
+    let mut taken = 0;
+    let mut fits = |character: &char| {
+        taken += character.width().unwrap_or_default();
+        taken <= room
+    };
+    if text.contains('/') {
+        let kept: String = text.chars().rev().take_while(|one| fits(one)).collect();
+        Cow::Owned(format!("…{}", kept.chars().rev().collect::<String>()))
+    } else {
+        let kept: String = text.chars().take_while(|one| fits(one)).collect();
+        Cow::Owned(format!("{kept}…"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unicode_width::UnicodeWidthStr;
+
+    use super::*;
+
+    fn style(width: u16) -> TextStyle {
+        TextStyle { width, bold: false, bars: false }
+    }
+
+    fn costs() -> Grid {
+        let columns = [
+            ("turn", Align::Right),
+            ("read", Align::Right),
+            ("cost", Align::Right),
+            ("what happened", Align::Wrapped),
+        ];
+        let mut grid = Grid::new(&columns).hide_first(&["read"]);
+        grid.add(["1", "12,000", "$0.0385", "first of its chain"].map(str::to_owned).to_vec());
+        let long = "break: 20,100 tokens were not read, since the tools had changed";
+        grid.add(["2", "4,000", "$1.20", long].map(str::to_owned).to_vec());
+        grid
+    }
+
+    #[test]
+    fn columns_go_in_their_order_and_sentences_break_at_spaces() {
+        insta::assert_snapshot!(costs().text(style(50)), @r"
+        turn    read     cost  what happened
+        ───────────────────────────────────────────────
+           1  12,000  $0.0385  first of its chain
+           2   4,000    $1.20  break: 20,100 tokens
+                               were not read, since
+                               the tools had changed
+        ");
+        insta::assert_snapshot!(costs().text(style(40)), @r"
+        turn     cost  what happened
+        ────────────────────────────────────────
+           1  $0.0385  first of its chain
+           2    $1.20  break: 20,100 tokens
+                       were not read, since the
+                       tools had changed
+        Hidden at this width: read. COLUMNS=47
+        shows all.
+        ");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        for width in 30..120 {
+            for line in costs().text(style(width)).lines() {
+                assert!(line.width() <= usize::from(width), "{width}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_long_path_the_end_is_shown() {
+        assert_eq!(shortened("projects/demo/session.jsonl", 14), "…session.jsonl");
+        assert_eq!(shortened("messages_rewritten", 10), "messages_…");
+        assert_eq!(
+            wrap("see projects/demo/session.jsonl twice", 16),
+            ["see", "…o/session.jsonl", "twice"]
+        );
+    }
+
+    #[test]
+    fn colour_is_for_terminals_that_take_it() {
+        let mut grid = Grid::new(&[("cost", Align::Right)]);
+        grid.add_toned(vec!["$1.00".to_owned()], Tone::Loss);
+        assert!(!grid.text(style(40)).contains('\u{1b}'));
+        let coloured = grid.text(TextStyle { bold: true, ..style(40) });
+        assert!(coloured.ends_with("\u{1b}[31m$1.00\u{1b}[0m\n"), "{coloured:?}");
+    }
+}

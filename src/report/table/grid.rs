@@ -1,0 +1,136 @@
+//! The cells of a table.
+
+use crate::report::escape::markdown_cell;
+
+/// A table. All cells stand in one text, so that a long table takes little more than its words.
+#[derive(Debug)]
+pub(in crate::report) struct Grid {
+    columns: Vec<(String, Align)>,
+    /// Columns that are hidden where there is no room for all, in the order in which they go.
+    hidden_first: Vec<usize>,
+    text: String,
+    /// Where each cell ends in the text, row by row.
+    ends: Vec<usize>,
+    tones: Vec<Tone>,
+}
+
+/// How a column is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::report) enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+    /// Words that may be broken over several lines.
+    Wrapped,
+    /// Bars, which show a number of another column: only a terminal has them.
+    Bar,
+}
+
+/// What a row's colour means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::report) enum Tone {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// Money was lost: a break.
+    Loss,
+    /// A cache expired.
+    Expiry,
+    /// Money is or would be saved.
+    Saving,
+    /// Nothing happened.
+    Quiet,
+}
+
+impl Grid {
+    pub(in crate::report) fn new(columns: &[(&str, Align)]) -> Self {
+        Self {
+            columns: columns.iter().map(|(name, align)| ((*name).to_owned(), *align)).collect(),
+            hidden_first: Vec::new(),
+            text: String::new(),
+            ends: Vec::new(),
+            tones: Vec::new(),
+        }
+    }
+
+    /// Names the columns that are hidden where there is no room for all, in the order in which they
+    /// go. Bars go before them.
+    pub(in crate::report) fn hide_first(mut self, names: &[&str]) -> Self {
+        let position = |name: &&str| self.columns.iter().position(|(own, _)| own == name);
+        let positions: Vec<usize> = names.iter().filter_map(position).collect();
+        debug_assert_eq!(positions.len(), names.len(), "{names:?}");
+        self.hidden_first = positions;
+        self
+    }
+
+    pub(in crate::report) fn add(&mut self, row: Vec<String>) {
+        self.add_toned(row, Tone::Plain);
+    }
+
+    pub(in crate::report) fn add_toned(&mut self, row: Vec<String>, tone: Tone) {
+        debug_assert_eq!(row.len(), self.columns.len());
+        for cell in row {
+            self.text.push_str(&cell);
+            self.ends.push(self.text.len());
+        }
+        self.tones.push(tone);
+    }
+
+    /// The columns, with their names.
+    pub(in crate::report) fn columns(&self) -> &[(String, Align)] {
+        &self.columns
+    }
+
+    pub(super) fn hidden_first(&self) -> &[usize] {
+        &self.hidden_first
+    }
+
+    /// How many rows there are.
+    pub(in crate::report) fn len(&self) -> usize {
+        self.tones.len()
+    }
+
+    /// Whether there is no row.
+    pub(in crate::report) fn is_empty(&self) -> bool {
+        self.tones.is_empty()
+    }
+
+    pub(super) fn cell(&self, row: usize, column: usize) -> &str {
+        let at = row * self.columns.len() + column;
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.text[start..self.ends[at]]
+    }
+
+    pub(super) fn tone(&self, row: usize) -> Tone {
+        self.tones[row]
+    }
+
+    /// The rows, each with a cell for every column.
+    pub(in crate::report) fn rows(&self) -> impl Iterator<Item = Vec<&str>> {
+        let columns = self.columns.len();
+        (0..self.len()).map(move |row| (0..columns).map(|column| self.cell(row, column)).collect())
+    }
+
+    pub(in crate::report) fn markdown_row(&self, row: usize) -> String {
+        markdown_row(self.columns_of_pages().map(|column| markdown_cell(self.cell(row, column))))
+    }
+
+    pub(in crate::report) fn markdown_header(&self) -> String {
+        let names = self.columns_of_pages().map(|column| markdown_cell(&self.columns[column].0));
+        let rules = self.columns_of_pages().map(|column| match self.columns[column].1 {
+            Align::Right => "--:".to_owned(),
+            Align::Left | Align::Wrapped | Align::Bar => "---".to_owned(),
+        });
+        markdown_row(names) + &markdown_row(rules)
+    }
+
+    /// All but bars.
+    fn columns_of_pages(&self) -> impl Iterator<Item = usize> {
+        (0..self.columns.len()).filter(|column| self.columns[*column].1 != Align::Bar)
+    }
+}
+
+fn markdown_row(cells: impl Iterator<Item = String>) -> String {
+    format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+}
