@@ -5,12 +5,18 @@ use super::args::{InputArgs, OutputArgs, SimulationArgs};
 use super::error::CliError;
 use super::input::{read_history, select};
 use super::pricing::{check_prices, price_table};
+use crate::analysis::Answer;
+use crate::breaks::{self, Analysis, Reconciliation};
+use crate::cache::Reading;
 use crate::capture::BlockParts;
 use crate::conversation::{History, ReadOptions};
 use crate::ledger::{Ledger, Selection};
 use crate::pricing::PriceTable;
 use crate::prompt::{PromptTrace, Step, build, steps};
 use crate::strategy::{Assumptions, Strategy};
+
+/// What breaks are found and priced with.
+const EVIDENCE: [&str; 4] = ["billed", "replay", "5m", "1h"];
 
 /// A run that is ready to be simulated.
 pub(super) struct Prepared<'a> {
@@ -69,6 +75,25 @@ impl<'a> Prepared<'a> {
         Ok(ledger)
     }
 
+    /// Simulates what breaks are found and priced with, and what is possible without them.
+    pub(super) fn evidence(&self) -> Ledger<'_> {
+        let by_the_letter = self.simulation.assumptions(false, Reading::Literal);
+        self.ledger_under(&evidence_strategies(), &by_the_letter)
+    }
+
+    /// What the run says first, and what the breaks explain of what was spent. It looks at all that `breaks` looks at, so the input has to be read with
+    /// [`ReadOptions::keeps_bytes`] and with trails.
+    ///
+    /// # Panics
+    /// Never: the record and its replay are simulated.
+    pub(super) fn answer(&self) -> (Answer, Reconciliation) {
+        let ledger = self.evidence();
+        let options = breaks::Options::default();
+        let analysis = Analysis::new(&ledger, &self.trace, &self.steps, &self.selection, options)
+            .expect("the record and its replay are simulated");
+        (Answer::new(&ledger, &analysis, &self.selection), analysis.summary.reconciliation)
+    }
+
     /// Simulates strategies that look at nothing else, under other assumptions but for what was built
     /// into the trace: the shared prefix. Models without a price are not named once more.
     pub(super) fn ledger_under(
@@ -79,6 +104,12 @@ impl<'a> Prepared<'a> {
         let Self { history, steps, trace, prices, .. } = self;
         Ledger::new(history, steps, trace, prices, strategies, assumptions)
     }
+}
+
+/// What breaks are found and priced with, and the bound.
+pub(super) fn evidence_strategies() -> Vec<Strategy> {
+    let names = EVIDENCE.iter().filter_map(|name| Strategy::by_name(name));
+    names.chain([Strategy::bound(None)]).collect()
 }
 
 /// What is read of the input: all that a command asks for, and all that one of its strategies needs.

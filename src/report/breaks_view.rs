@@ -3,15 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use super::answer_view::{answer_grid, waterfall_grid};
 use super::document::{Align, Document, Grid};
 use super::key_notes::key_notes;
-use super::number::{
-    counted, dollar_difference, dollars, exact_percent, grouped, part, percent, share, tokens,
-};
+use super::number::{counted, dollars, exact_percent, grouped, part, percent, share, tokens};
+use crate::analysis::Answer;
 use crate::breaks::{Analysis, Break, Candidate, Ground, Pattern, Reconciliation, Sum, Summary};
 use crate::conversation::History;
 use crate::strategy::Assumptions;
-use crate::units::Picodollars;
 
 /// Groups are cut to the dearest so many.
 const MOST_GROUPS: usize = 12;
@@ -29,11 +28,13 @@ pub struct BreaksViewOptions {
 #[must_use]
 pub fn breaks_document(
     history: &History,
+    answer: &Answer,
     analysis: &Analysis,
     assumptions: &Assumptions,
     options: BreaksViewOptions,
 ) -> Document {
     let mut document = Document::default();
+    document.grid(answer_grid(answer));
     headlines(&mut document, analysis);
     for note in key_notes(history, assumptions) {
         document.text(note);
@@ -56,7 +57,7 @@ pub fn breaks_document(
     groups(&mut document, "By client version", "client", &summary.by_client_version, false);
     groups(&mut document, "By week", "week", &summary.by_week, true);
     verdicts(&mut document, summary);
-    reconciliation(&mut document, &summary.reconciliation);
+    explained(&mut document, answer, &summary.reconciliation);
     document
 }
 
@@ -73,27 +74,12 @@ fn headlines(document: &mut Document, analysis: &Analysis) {
         left_out(document, analysis);
         return;
     }
-    let billed = summary.reconciliation.billed;
-    let of_billed = part(total.excess(), Some(billed)).map_or_else(String::new, |part| {
-        format!(" ({} of the {} billed)", percent(Some(part)), dollars(Some(billed)))
-    });
     document.text(format!(
-        "Lost: {}{of_billed} by sending {} tokens again instead of reading them, in {} among {} \
-         compared.",
-        dollars(total.excess()),
-        tokens(total.rewritten),
+        "{} among {} compared sent {} tokens again instead of reading them.",
         counted(total.breaks, "break", "breaks"),
         counted(breaks.compared, "request", "requests"),
+        tokens(total.rewritten),
     ));
-    if let Some((cause, sum)) = summary.by_cause.first() {
-        document.text(format!(
-            "Biggest cause: {} ({}): {}, {}.",
-            cause.name(),
-            cause.meaning(),
-            counted(sum.breaks, "break", "breaks"),
-            dollars(sum.excess()),
-        ));
-    }
     if let Some(pattern) = analysis.best_change() {
         document.text(format!(
             "Change first: {} It would have saved {} here.",
@@ -133,18 +119,16 @@ pub(super) fn saving(pattern: &Pattern) -> String {
 /// The causes, the dearest first.
 pub(super) fn causes(summary: &Summary) -> Grid {
     let mut grid = Grid::new(&[
-        ("cause", Align::Left),
-        ("what it means", Align::Wrapped),
+        ("cause", Align::Wrapped),
         ("breaks", Align::Right),
         ("sent again", Align::Right),
-        ("excess", Align::Right),
+        ("extra cost", Align::Right),
         ("share", Align::Right),
     ])
-    .hide_first(&["what it means", "sent again", "share"]);
+    .hide_first(&["sent again", "share"]);
     for (cause, sum) in &summary.by_cause {
         let expected = if cause.is_expected() { " (expected)" } else { "" };
         grid.add(vec![
-            cause.name().to_owned(),
             format!("{}{expected}", cause.meaning()),
             grouped(sum.breaks),
             tokens(sum.rewritten),
@@ -201,18 +185,16 @@ fn dearest(
     document.heading(format!("The dearest {} of {}", dearest.len(), grouped(breaks.len() as u64)));
     let mut grid = Grid::new(&[
         ("where", Align::Wrapped),
-        ("cause", Align::Left),
         ("why", Align::Wrapped),
         ("read", Align::Right),
         ("could", Align::Right),
-        ("excess", Align::Right),
+        ("extra cost", Align::Right),
     ])
-    .hide_first(&["could", "read", "cause", "why"]);
+    .hide_first(&["could", "read"]);
     for found in dearest {
         let request = history.request(found.request);
         grid.add(vec![
             format!("{}:{}", history.files[request.file].label, request.line),
-            found.cause.name().to_owned(),
             why(history, found, options.shows_text),
             tokens(found.read),
             tokens(found.expected),
@@ -274,7 +256,7 @@ fn groups(
         (name, Align::Left),
         ("breaks", Align::Right),
         ("sent again", Align::Right),
-        ("excess", Align::Right),
+        ("extra cost", Align::Right),
     ])
     .hide_first(&["sent again"]);
     for (name, sum) in rows {
@@ -296,7 +278,7 @@ fn verdicts(document: &mut Document, summary: &Summary) {
     document.heading("The service's verdicts and the inferred causes");
     let mut grid = Grid::new(&[
         ("verdict", Align::Left),
-        ("inferred without it", Align::Left),
+        ("inferred without it", Align::Wrapped),
         ("misses", Align::Right),
         ("inside the TTL", Align::Right),
         ("agrees", Align::Left),
@@ -310,7 +292,7 @@ fn verdicts(document: &mut Document, summary: &Summary) {
         };
         grid.add(vec![
             reason.clone(),
-            cause.name().to_owned(),
+            cause.meaning().to_owned(),
             grouped(count.all),
             grouped(count.inside_ttl),
             agrees.to_owned(),
@@ -330,23 +312,19 @@ fn verdicts(document: &mut Document, summary: &Summary) {
     ));
 }
 
-fn reconciliation(document: &mut Document, sums: &Reconciliation) {
-    if sums.billed == Picodollars(0) {
-        return;
-    }
-    document.heading("What the breaks explain");
-    let mut grid = Grid::new(&[("amount", Align::Left), ("dollars", Align::Right)]);
-    let difference = sums.billed.minus(sums.replay);
-    let mut add = |name: &str, amount: String| grid.add(vec![name.to_owned(), amount]);
-    add("billed", dollars(Some(sums.billed)));
-    add("replay: what the rules charge", dollars(Some(sums.replay)));
-    add("billed − replay", dollar_difference(Some(difference)));
-    add("= excess of all breaks", dollar_difference(Some(sums.excess)));
-    add("− of which the rules charge, too", dollars(Some(sums.predicted)));
-    add("+ unexplained", dollar_difference(Some(sums.unexplained())));
-    document.grid(grid);
-    let unexplained = part(Some(sums.unexplained()), Some(sums.billed));
-    document.text(format!("Unexplained is {} of what was billed.", exact_percent(unexplained)));
+/// From what was spent to the cheapest possible, and how the breaks are in it.
+fn explained(document: &mut Document, answer: &Answer, sums: &Reconciliation) {
+    let Some(waterfall) = &answer.waterfall else { return };
+    document.heading("From spent to the cheapest possible");
+    document.grid(waterfall_grid(waterfall));
+    let unexplained = part(Some(waterfall.unexplained), Some(waterfall.spent));
+    document.text(format!(
+        "All breaks together cost {} extra; the rules charge {} of that, too, for expiries and \
+         compactions. Unexplained is {} of what was spent.",
+        dollars(Some(sums.excess)),
+        dollars(Some(sums.predicted)),
+        exact_percent(unexplained),
+    ));
     if sums.left_out > 0 {
         document.text(format!(
             "{} without a price or a record are in none of these sums.",

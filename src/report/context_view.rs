@@ -1,8 +1,10 @@
 //! Where the context comes from, for people: by kind, by session, and the dearest items.
 
 use super::analyze_view::session_name;
+use super::answer_view::answer_grid;
 use super::document::{Align, Document, Grid};
 use super::number::{bytes, counted, dollars, grouped, percent, tokens};
+use crate::analysis::Answer;
 use crate::context::{Bill, CarriedItem, Carrying, Context, Kind, KindTotals, SessionContext};
 use crate::conversation::History;
 use crate::ledger::Ledger;
@@ -13,8 +15,9 @@ const MOST_SESSIONS: usize = 10;
 
 /// What each kind of content held of the prompts, and what it cost to carry it.
 #[must_use]
-pub fn context_document(ledger: &Ledger<'_>, context: &Context) -> Document {
+pub fn context_document(answer: &Answer, ledger: &Ledger<'_>, context: &Context) -> Document {
     let mut document = Document::default();
+    document.grid(answer_grid(answer));
     let history = ledger.history;
     match context.sessions.as_slice() {
         [session] => {

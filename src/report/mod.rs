@@ -4,6 +4,7 @@
 
 mod agreement_view;
 mod analyze_view;
+mod answer_view;
 mod applicability;
 mod bar;
 mod break_rows;

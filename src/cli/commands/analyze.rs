@@ -13,7 +13,12 @@ use crate::report::{analyze_document, write_csv, write_jsonl, write_report};
 pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     let strategies = strategies(&args.strategy, args.output.quiet)?;
     let output = Output::open(&args.output)?;
-    let options = ReadOptions { leaves_out_trails: true, ..args.tokens.read_options(false) };
+    // What people are told first rests on breaks, which rows do not look at.
+    let is_for_people = matches!(args.format, AnalyzeFormat::Table | AnalyzeFormat::Markdown);
+    let options = ReadOptions {
+        leaves_out_trails: !is_for_people,
+        ..args.tokens.read_options(is_for_people)
+    };
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, Reading::Literal);
     let run = Prepared::new(
@@ -26,7 +31,7 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     )?;
     let ledger = run.ledger()?;
     let selection = &run.selection;
-    let document = || analyze_document(&ledger, &run.steps, &run.trace, selection);
+    let document = || analyze_document(&run.answer().0, &ledger, &run.steps, &run.trace, selection);
     match args.format {
         AnalyzeFormat::Table => output.text(&document()),
         AnalyzeFormat::Markdown => output.markdown(&document()),

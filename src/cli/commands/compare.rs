@@ -30,7 +30,8 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let gates = gates(&args.fail_if, &strategies)?;
     let reading = args.reading.reading();
     strategies.extend([reading, reading.other()].map(|reading| Strategy::bound(Some(reading))));
-    let options = args.tokens.read_options(false);
+    let is_for_people = matches!(args.format, CompareFormat::Table | CompareFormat::Markdown);
+    let options = args.tokens.read_options(is_for_people);
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
     let run = match Prepared::new(
@@ -49,7 +50,7 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let ledger = run.ledger()?;
     let comparison = Comparison::new(&ledger, &run.selection);
     let history = &run.history;
-    let document = || compare_document(history, &comparison, reading, &rollouts);
+    let document = || compare_document(history, &run.answer().0, &comparison, reading, &rollouts);
     match args.format {
         CompareFormat::Table => output.text(&document()),
         CompareFormat::Markdown => output.markdown(&document()),

@@ -16,7 +16,7 @@ use crate::strategy::Strategy;
 /// Never: `billed` is a strategy, and the ledger has it.
 pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
-    let options = ReadOptions::default();
+    let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
     let billed = Strategy::by_name("billed").expect("`billed` is a strategy");
     let run = Prepared::new(
@@ -32,8 +32,10 @@ pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
     let context = context::context(&ledger, &run.steps, &run.trace, &run.selection, top)
         .expect("the ledger has the record");
     match args.format {
-        DocumentFormat::Table => output.text(&context_document(&ledger, &context)),
-        DocumentFormat::Markdown => output.markdown(&context_document(&ledger, &context)),
+        DocumentFormat::Table => output.text(&context_document(&run.answer().0, &ledger, &context)),
+        DocumentFormat::Markdown => {
+            output.markdown(&context_document(&run.answer().0, &ledger, &context))
+        }
         DocumentFormat::Json => output.write(|out| write_context(&ledger, &context, out)),
     }
 }

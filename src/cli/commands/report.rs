@@ -2,9 +2,8 @@
 
 use std::io::{self, IsTerminal};
 
-use crate::analysis::{self, Gaps};
+use crate::analysis::{self, Answer, Gaps};
 use crate::breaks::{self, Analysis};
-use crate::cache::Reading;
 use crate::cli::args::{OutputArgs, RecordedBreaksArg, ReportArgs};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
@@ -20,9 +19,6 @@ use crate::report::{
     svg, turns_chart, write_page,
 };
 use crate::strategy::Strategy;
-
-/// What breaks are found and priced with.
-const EVIDENCE: [&str; 4] = ["billed", "replay", "5m", "1h"];
 
 /// How many of the dearest items of the context are looked for; the page shows kinds only.
 const NO_ITEMS: usize = 0;
@@ -49,14 +45,14 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     )?;
     let ledger = run.ledger()?;
     let comparison = Comparison::new(&ledger, &run.selection);
-    let by_the_letter = args.simulation.assumptions(false, Reading::Literal);
-    let evidence = EVIDENCE.map(|name| Strategy::by_name(name).expect("every name is known"));
-    let evidence = run.ledger_under(&evidence, &by_the_letter);
+    let evidence = run.evidence();
     let (steps, trace, selection) = (&run.steps, &run.trace, &run.selection);
     let analysis = Analysis::new(&evidence, trace, steps, selection, breaks::Options::default())
         .expect("the record and its replay are simulated");
-    let verification = analysis::verify(&evidence, steps, selection)
+    let sums = analysis.summary.reconciliation;
+    let verification = analysis::verify(&evidence, steps, selection, sums)
         .expect("the record and its replay are simulated");
+    let answer = Answer::new(&evidence, &analysis, selection);
     let context = context::context(&evidence, steps, trace, selection, NO_ITEMS)
         .expect("the ledger has the record");
     let material = Material {
@@ -68,6 +64,7 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     };
     let charts = material.charts();
     let view = PageView {
+        answer: &answer,
         ledger: &ledger,
         comparison: &comparison,
         evidence: &evidence,

@@ -19,7 +19,7 @@ const CHECKED: [&str; 6] = ["billed", "replay", "none", "5m", "1h", "mixed"];
 /// Never: the names are those of strategies, the record and its replay among them.
 pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
-    let options = ReadOptions::default();
+    let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
     let strategies =
         CHECKED.map(|name| Strategy::by_name(name).expect("every name is a strategy's"));
@@ -32,12 +32,15 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
         assumptions,
     )?;
     let ledger = run.ledger()?;
-    let verification = analysis::verify(&ledger, &run.steps, &run.selection)
+    let (answer, sums) = run.answer();
+    let verification = analysis::verify(&ledger, &run.steps, &run.selection, sums)
         .expect("the record and its replay are among them");
     let history = &run.history;
     match args.format {
-        DocumentFormat::Table => output.text(&verify_document(history, &verification)),
-        DocumentFormat::Markdown => output.markdown(&verify_document(history, &verification)),
+        DocumentFormat::Table => output.text(&verify_document(history, &answer, &verification)),
+        DocumentFormat::Markdown => {
+            output.markdown(&verify_document(history, &answer, &verification))
+        }
         DocumentFormat::Json => output.write(|out| write_verification(history, &verification, out)),
     }
 }

@@ -35,12 +35,12 @@ use super::context_view::kinds;
 use super::document::{Align, Grid};
 use super::number::{counted, dollars, grouped};
 use super::verify_view;
-use crate::analysis::Verification;
+use crate::analysis::{Answer, Verification};
 use crate::breaks::Analysis;
 use crate::compare::Comparison;
 use crate::context::Context;
 use crate::id::Symbol;
-use crate::ledger::{Ledger, Selection, StrategyColumn, Totals};
+use crate::ledger::{Ledger, Selection, StrategyColumn};
 use crate::prompt::Step;
 use crate::strategy::Assumptions;
 use crate::units::Picodollars;
@@ -57,6 +57,8 @@ const BOUNDS: usize = 2;
 /// What the page is made of.
 #[derive(Debug)]
 pub struct PageView<'a> {
+    /// What the page says first.
+    pub answer: &'a Answer,
     /// The strategies to show, the first of which is the base, and behind them the two bounds.
     pub ledger: &'a Ledger<'a>,
     /// The same strategies side by side.
@@ -91,13 +93,6 @@ impl<'a> PageView<'a> {
         let columns: &'a [StrategyColumn] = &self.ledger.columns;
         let shown = columns[..columns.len().saturating_sub(BOUNDS)].iter();
         shown.filter(|column| column.applicability().is_applicable())
-    }
-
-    /// What was billed for all requests.
-    fn billed_totals(&self) -> Totals {
-        let billed = self.evidence.column("billed");
-        let totals = |column| self.evidence.totals(column, self.selection.requests());
-        billed.map(totals).unwrap_or_default()
     }
 }
 
@@ -195,7 +190,7 @@ impl<'a> Page<'a> {
                 compare_view::totals(view.comparison),
             ),
             strategy_notes: compare_view::notes(view.comparison, view.assumptions.reading),
-            apart: Some(view.billed_totals().apart)
+            apart: Some(view.answer.billed.apart)
                 .filter(|apart| *apart > Picodollars::ZERO)
                 .map(|apart| dollars(Some(apart))),
             context: Table::of(
