@@ -168,7 +168,7 @@ pub struct Summary {
     pub total: Sum,
     /// Those that follow from what was done: compactions and expiries.
     pub expected: Sum,
-    /// By cause, the dearest first.
+    /// By cause, the most expensive first.
     pub by_cause: Vec<(Cause, Sum)>,
     /// By class.
     pub by_class: BTreeMap<Class, Sum>,

@@ -13,7 +13,7 @@ use super::error::CliError;
 use super::moment::moment;
 use super::output::say;
 use crate::conversation::{History, ReadOptions, read};
-use crate::input::{Diagnostics, Discovered, Location, Source, discover};
+use crate::input::{Diagnostics, Discovered, Kind, Location, Source, discover};
 use crate::ledger::Selection;
 use crate::report::{grouped, terminal_safe};
 
@@ -181,8 +181,10 @@ pub(super) fn name_damage(diagnostics: &Diagnostics, verbose: bool) {
     if counts.is_empty() {
         return;
     }
+    // What was left out of a prompt is told like what was left out of the input.
+    let is_told = |kind: Kind| kind.is_damage() || kind == Kind::RepairedMessages;
     let damage: Vec<_> =
-        diagnostics.examples().iter().filter(|one| verbose || one.kind.is_damage()).collect();
+        diagnostics.examples().iter().filter(|one| verbose || is_told(one.kind)).collect();
     let named = if verbose { damage.len() } else { NAMED_LINES.min(damage.len()) };
     for diagnostic in &damage[..named] {
         say(&terminal_safe(&diagnostic.to_string()));

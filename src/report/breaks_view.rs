@@ -8,17 +8,19 @@ use super::document::{Align, Document, Grid};
 use super::key_notes::key_notes;
 use super::number::{counted, dollars, exact_percent, grouped, part, percent, share, tokens};
 use crate::analysis::Answer;
-use crate::breaks::{Analysis, Break, Candidate, Ground, Pattern, Reconciliation, Sum, Summary};
+use crate::breaks::{
+    Analysis, Break, Candidate, Cause, Confidence, Ground, Pattern, Reconciliation, Sum, Summary,
+};
 use crate::conversation::History;
 use crate::strategy::Assumptions;
 
-/// Groups are cut to the dearest so many.
+/// Groups are cut to the most expensive so many.
 const MOST_GROUPS: usize = 12;
 
 /// How breaks are shown.
 #[derive(Clone, Copy, Debug)]
 pub struct BreaksViewOptions {
-    /// How many are listed one by one, the dearest first.
+    /// How many are listed one by one, the most expensive first.
     pub top: usize,
     /// Whether names and words of captured prompts are shown.
     pub shows_text: bool,
@@ -116,7 +118,7 @@ pub(super) fn saving(pattern: &Pattern) -> String {
     }
 }
 
-/// The causes, the dearest first.
+/// The causes, the most expensive first.
 pub(super) fn causes(summary: &Summary) -> Grid {
     let mut grid = Grid::new(&[
         ("cause", Align::Wrapped),
@@ -141,7 +143,7 @@ pub(super) fn causes(summary: &Summary) -> Grid {
 
 /// How the savings of patterns are to be read.
 pub(super) const CHANGES_NOTE: &str = "Each by itself: what several would save overlaps. “At most” is \
-                                       the excess of all these breaks; the rest is simulated, or the \
+                                       the extra cost of all these breaks; the rest is simulated, or the \
                                        excess that the change avoids.";
 
 /// What recurs, with what to do about it.
@@ -164,7 +166,7 @@ pub(super) fn changes(patterns: &[Pattern]) -> Grid {
     grid
 }
 
-/// The dearest so many.
+/// The most expensive so many.
 pub(super) fn dearest_breaks(breaks: &[Break], most: usize) -> Vec<&Break> {
     let mut dearest: Vec<&Break> = breaks.iter().collect();
     dearest.sort_by_key(|found| (Reverse((found.excess, found.rewritten)), found.request));
@@ -182,7 +184,11 @@ fn dearest(
         return;
     }
     let dearest = dearest_breaks(breaks, options.top);
-    document.heading(format!("The dearest {} of {}", dearest.len(), grouped(breaks.len() as u64)));
+    document.heading(format!(
+        "The most expensive {} of {}",
+        dearest.len(),
+        grouped(breaks.len() as u64)
+    ));
     let mut grid = Grid::new(&[
         ("where", Align::Wrapped),
         ("why", Align::Wrapped),
@@ -204,13 +210,37 @@ fn dearest(
     document.grid(grid);
 }
 
-/// What happened, how sure its cause is, and what speaks for it, with the lines that show it.
+/// Why it happened and how sure that is, what happened, and what speaks for it, with the lines that show
+/// it.
 fn why(history: &History, found: &Break, shows_text: bool) -> String {
     let of_fork = if found.is_fork { "a fork against its parent: " } else { "" };
-    let class = format!("{of_fork}{}", found.class.name().replace('_', " "));
-    let Some(first) = found.candidates.first() else { return class };
+    let class = found.class.name().replace('_', " ");
+    let Some(first) = found.candidates.first() else {
+        return format!("{of_fork}{} ({class})", found.cause.meaning());
+    };
     let evidence = evidence(history, found, first, shows_text);
-    format!("{class}; {} confidence: {evidence}", first.confidence.name())
+    let certainty = certainty(history, found, first);
+    let rest = if evidence.is_empty() { String::new() } else { format!(": {evidence}") };
+    format!("{of_fork}{certainty}{} ({class}){rest}", first.cause.meaning())
+}
+
+/// How sure a cause is, in front of what it means: a verdict of the service leaves no doubt. README says how often the words hold, measured on
+/// verdicts of the service.
+fn certainty(history: &History, found: &Break, candidate: &Candidate) -> &'static str {
+    let verdict = history.request(found.request).verdict;
+    let named = verdict.map(|verdict| history.symbols.text(verdict.reason));
+    if named.and_then(|reason| found.cause.agrees_with(reason)) == Some(true) {
+        return "";
+    }
+    let rests_on_length = candidate.evidence.iter().all(|one| one.sign.is_none());
+    match candidate.confidence {
+        Confidence::High => "",
+        Confidence::Medium if rests_on_length && candidate.cause == Cause::SystemPromptChanged => {
+            "possibly "
+        }
+        Confidence::Medium => "probably ",
+        Confidence::Low => "possibly ",
+    }
 }
 
 /// What speaks for a cause of a break, with the lines that show it.
@@ -232,7 +262,7 @@ pub(super) fn evidence(
     evidence.collect::<Vec<_>>().join("; ")
 }
 
-/// Sums by name: in the order of the names, or the dearest of many.
+/// Sums by name: in the order of the names, or the most expensive of many.
 fn groups(
     document: &mut Document,
     heading: &str,
@@ -248,7 +278,7 @@ fn groups(
     if is_cut {
         rows.sort_by_key(|(name, sum)| (Reverse((sum.excess, sum.rewritten)), *name));
         rows.truncate(MOST_GROUPS);
-        document.heading(format!("{heading}, the dearest {MOST_GROUPS} of {}", sums.len()));
+        document.heading(format!("{heading}, the most expensive {MOST_GROUPS} of {}", sums.len()));
     } else {
         document.heading(heading);
     }

@@ -287,8 +287,8 @@ fn sessions(document: &mut Document, history: &History, comparison: &Comparison<
         ("quarter", Align::Right),
         ("median", Align::Right),
         ("three quarters", Align::Right),
-        ("cheaper", Align::Right),
-        ("dearer", Align::Right),
+        ("costs less in", Align::Right),
+        ("costs more in", Align::Right),
         ("decided by", Align::Wrapped),
     ])
     .hide_first(&["quarter", "three quarters", "median", "decided by", "95 % of draws"]);

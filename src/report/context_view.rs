@@ -1,4 +1,4 @@
-//! Where the context comes from, for people: by kind, by session, and the dearest items.
+//! Where the context comes from, for people: by kind, by session, and the most expensive items.
 
 use super::analyze_view::session_name;
 use super::answer_view::answer_grid;
@@ -32,11 +32,11 @@ pub fn context_document(answer: &Answer, ledger: &Ledger<'_>, context: &Context)
          counts each piece once, “sent” in every request that carried it.",
     );
     if context.sessions.len() > 1 {
-        document.heading("Dearest sessions");
+        document.heading("Most expensive sessions");
         document.grid(sessions(history, &context.sessions));
     }
     if !context.items.is_empty() {
-        document.heading("Dearest items over their lives");
+        document.heading("Most expensive items over their lives");
         document.grid(items(history, &context.items));
     }
     notes(&mut document, ledger, context);
@@ -66,7 +66,7 @@ pub(super) fn kind_name(history: &History, kind: Kind) -> String {
     name.to_owned()
 }
 
-/// A line for each kind of content, the dearest first.
+/// A line for each kind of content, the most expensive first.
 pub(super) fn kinds(history: &History, kinds: &[KindTotals], bill: &Bill) -> Grid {
     let mut grid = Grid::new(&[
         ("kind", Align::Left),

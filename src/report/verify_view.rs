@@ -49,8 +49,8 @@ pub fn verify_document(
 pub(super) fn coverage(history: &History, verification: &Verification) -> String {
     let coverage = &verification.coverage;
     format!(
-        "{} in {} ({}); {} of them simulated. {} are compared; left out are {} first requests of a \
-         chain and {} after a change of model, whose recorded read is an input of the simulation. A \
+        "{} in {} ({}); {} of them simulated. {} are compared; left out are {} of a chain and {} after \
+         a change of model, whose recorded read is an input of the simulation. A \
          large miss is a read of over 2,000 tokens and over 5 % less than was left, inside the \
          lifetime.",
         counted(coverage.requests, "request", "requests"),
@@ -58,7 +58,7 @@ pub(super) fn coverage(history: &History, verification: &Verification) -> String
         bytes(history.bytes),
         percent(share(coverage.simulated, coverage.requests)),
         grouped(coverage.compared),
-        grouped(coverage.openings),
+        counted(coverage.openings, "first request", "first requests"),
         grouped(coverage.model_changes),
     )
 }

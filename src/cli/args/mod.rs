@@ -208,7 +208,7 @@ pub(super) struct BreaksArgs {
     /// Show names and words of captured prompts where they differ (tables and JSON Lines)
     #[arg(long)]
     pub(super) show_text: bool,
-    /// How many breaks the table lists one by one, the dearest first
+    /// How many breaks the table lists one by one, the most expensive first
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(super) top: usize,
     /// How captured prompts are measured.
@@ -231,7 +231,7 @@ pub(super) struct ContextArgs {
     /// The input.
     #[command(flatten)]
     pub(super) input: InputArgs,
-    /// How many of the dearest items to name
+    /// How many of the most expensive items to name
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(super) top: u16,
     /// The simulation.

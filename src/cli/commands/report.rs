@@ -20,7 +20,7 @@ use crate::report::{
 };
 use crate::strategy::Strategy;
 
-/// How many of the dearest items of the context are looked for; the page shows kinds only.
+/// How many of the most expensive items of the context are looked for; the page shows kinds only.
 const NO_ITEMS: usize = 0;
 
 /// Everything as one page.
