@@ -117,7 +117,7 @@ fn every_format_has_every_strategy() {
     let lines = stdout(&["compare", &session(), "--format", "jsonl", "-q"]);
     let of_lines = lines.lines().map(|line| -> Value { serde_json::from_str(line).expect("JSON") });
     assert!(of_lines.zip(names).all(|(line, name)| line["strategy"] == name));
-    let list = stdout(&["compare", "--list-strategies"]);
+    let list = stdout(&["strategies"]);
     assert!(names.iter().all(|name| list.contains(name)));
 }
 

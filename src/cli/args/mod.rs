@@ -11,6 +11,7 @@ mod redact;
 mod report;
 mod schema;
 mod shared;
+mod strategies;
 
 use std::path::PathBuf;
 
@@ -26,6 +27,7 @@ use man::MAN_EXAMPLES;
 use redact::REDACT_EXAMPLES;
 use report::REPORT_EXAMPLES;
 use schema::SCHEMA_EXAMPLES;
+use strategies::STRATEGIES_EXAMPLES;
 
 pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ThemeArg};
 pub(super) use check::{CheckArgs, CheckFormat};
@@ -38,6 +40,7 @@ pub(super) use redact::RedactArgs;
 pub(super) use report::ReportArgs;
 pub(super) use schema::SchemaArgs;
 pub(super) use shared::{ColorArg, InputArgs, OutputArgs, PlatformArg, SimulationArgs, TokensArgs};
+pub(super) use strategies::StrategiesArgs;
 
 /// Replays coding-agent sessions through the providers' prompt-cache rules.
 ///
@@ -104,6 +107,9 @@ pub(super) enum Command {
     /// What sharing a prefix saves: the arithmetic of forked agents
     #[command(after_help = FORK_EXAMPLES)]
     Fork(ForkArgs),
+    /// The strategies there are: what a user can set, what a builder can set, and bounds
+    #[command(after_help = STRATEGIES_EXAMPLES)]
+    Strategies(StrategiesArgs),
     /// The prices in use
     Prices(PricesArgs),
     /// The configuration in use, and where each value comes from

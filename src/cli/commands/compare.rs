@@ -10,8 +10,8 @@ use crate::cli::strategies::{elsewhere, providers, strategies, unique};
 use crate::compare::Comparison;
 use crate::provider::{Agreement, Provider, agreement};
 use crate::report::{
-    agreement_document, compare_document, strategies_document, write_comparison,
-    write_comparison_csv, write_comparison_lines,
+    agreement_document, compare_document, write_comparison, write_comparison_csv,
+    write_comparison_lines,
 };
 use crate::rollout::{self, Rollout};
 use crate::strategy::Strategy;
@@ -19,9 +19,6 @@ use crate::strategy::Strategy;
 /// Strategies side by side.
 pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
-    if args.list_strategies {
-        return output.text(&strategies_document());
-    }
     let strategies = strategies(&args.strategy, args.output.quiet)?;
     let providers = providers(&args.provider)?;
     let rollouts = agreements(args, &providers)?;

@@ -16,6 +16,7 @@ mod prices;
 mod redact;
 mod report;
 mod schema;
+mod strategies;
 mod verify;
 
 pub(super) use analyze::analyze;
@@ -34,4 +35,5 @@ pub(super) use prices::prices;
 pub(super) use redact::redact;
 pub(super) use report::report;
 pub(super) use schema::schema;
+pub(super) use strategies::strategies;
 pub(super) use verify::verify;
