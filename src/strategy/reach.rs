@@ -39,6 +39,7 @@ impl Strategy {
             StrategyKind::Recorded | StrategyKind::Replay | StrategyKind::Optimal(_) => {
                 Reach::Bound
             }
+            StrategyKind::Counterfactual(design) if *design == Design::default() => Reach::Bound,
             StrategyKind::Counterfactual(design) if is_set_by_users(design) => Reach::User,
             StrategyKind::Counterfactual(_)
             | StrategyKind::Cheapest(_)
