@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod advise;
 mod analyze;
 mod breaks;
 mod chart;
@@ -18,6 +19,7 @@ mod report;
 mod schema;
 mod verify;
 
+pub(super) use advise::advise;
 pub(super) use analyze::analyze;
 pub(super) use breaks::breaks;
 pub(super) use chart::chart;
