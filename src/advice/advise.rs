@@ -24,6 +24,8 @@ const LEAST_PART: i128 = 200;
 pub struct Advice {
     /// What was billed; `None` where no usage was recorded.
     pub billed: Option<Picodollars>,
+    /// What of it was billed for samplings apart, which no simulation has and no change concerns.
+    pub apart: Picodollars,
     /// What the simulation makes of the record, with its breaks (`as-recorded`): where all savings
     /// begin. What was billed differs from it by what the rules do not explain, and no saving has that.
     pub recorded: Picodollars,
@@ -57,9 +59,10 @@ impl Advice {
     ) -> Option<Self> {
         let trials = Trials::new(ledger, trace, selection);
         let recorded = trials.cost(Design::default())?;
-        let billed = ledger
-            .column("billed")
-            .and_then(|column| ledger.totals(column, selection.requests()).cost());
+        let record = ledger.column("billed");
+        let record = record.map(|column| ledger.totals(column, selection.requests()));
+        let billed = record.and_then(|totals| totals.cost());
+        let apart = record.map_or(Picodollars(0), |totals| totals.apart);
         let seen = Seen::new(ledger, trace, selection, analysis);
         let mut state = State {
             least: least_saving(billed.unwrap_or(recorded)),
@@ -73,7 +76,7 @@ impl Advice {
             .partition(|tried| tried.candidate.change.who == Who::Nobody);
         let changes = state.apply(within);
         let out_of_reach = state.apply(beyond);
-        Some(Self { billed, recorded, changes, out_of_reach })
+        Some(Self { billed, apart, recorded, changes, out_of_reach })
     }
 
     /// What was spent: billed, or where nothing was recorded, what the rules charge.
@@ -82,10 +85,11 @@ impl Advice {
         self.billed.unwrap_or(self.recorded)
     }
 
-    /// What was billed beyond the simulated record; no saving has it.
+    /// What was billed beyond the simulated record and what was billed apart; no saving has it. May be
+    /// negative.
     #[must_use]
     pub fn unexplained(&self) -> Option<Picodollars> {
-        Some(self.billed?.minus(self.recorded))
+        Some(self.billed?.minus(self.apart).minus(self.recorded))
     }
 
     /// What all changes together would have saved.

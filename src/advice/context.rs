@@ -19,11 +19,17 @@ struct Way {
     field: &'static str,
     /// From which size on it acts, if that says when.
     size: Option<Tokens>,
+    /// What it assumes of sizes.
+    assumed: &'static str,
 }
 
 /// What every way takes for granted.
 const SAME_ANSWERS: &str =
     "The answers would have been as good, and no turn longer, without what was taken out";
+
+const OF_SUMMARIES: &str = "a summary has 4,000 tokens, and what is put in again has a usual size";
+
+const OF_RESULTS: &str = "no cleared result would have been asked for again";
 
 const BY_WINDOW: &str = "`/autocompact`, `autoCompactWindow`, or CLAUDE_CODE_AUTO_COMPACT_WINDOW: \
                          33,000 above the size (133000 compacts at 100,000; 183000 at 150,000)";
@@ -45,6 +51,7 @@ fn ways() -> Vec<Way> {
             setting: Some(BY_WINDOW),
             field: "`messages`: a summary in place of the conversation",
             size: Some(Tokens(100_000)),
+            assumed: OF_SUMMARIES,
         },
         Way {
             code: "compact-150k",
@@ -54,6 +61,7 @@ fn ways() -> Vec<Way> {
             setting: Some(BY_WINDOW),
             field: "`messages`: a summary in place of the conversation",
             size: Some(Tokens(150_000)),
+            assumed: OF_SUMMARIES,
         },
         Way {
             code: "session-memory-100k",
@@ -63,6 +71,7 @@ fn ways() -> Vec<Way> {
             setting: None,
             field: "`messages`: a memory kept beside the conversation, and the latest messages",
             size: Some(Tokens(100_000)),
+            assumed: "the size of the memory and its updates is assumed",
         },
         Way {
             code: "clear-results-180k",
@@ -73,6 +82,7 @@ fn ways() -> Vec<Way> {
             field: "`context_management.edits`: `clear_tool_uses_20250919` (beta \
                     context-management-2025-06-27)",
             size: Some(Tokens(180_000)),
+            assumed: OF_RESULTS,
         },
         Way {
             code: "cached-microcompact",
@@ -82,6 +92,7 @@ fn ways() -> Vec<Way> {
             setting: None,
             field: "`cache_edits` in the last user message (undocumented)",
             size: None,
+            assumed: OF_RESULTS,
         },
         Way {
             code: "microcompact-60m",
@@ -91,6 +102,7 @@ fn ways() -> Vec<Way> {
             setting: None,
             field: "`messages`: a placeholder in place of each old tool result",
             size: None,
+            assumed: OF_RESULTS,
         },
         Way {
             code: "result-budget-50k",
@@ -100,6 +112,7 @@ fn ways() -> Vec<Way> {
             setting: None,
             field: "`tool_result.content`: a preview, with the rest in a file",
             size: None,
+            assumed: "the rest of a result would not have been read later",
         },
     ]
 }
@@ -113,7 +126,6 @@ fn built_in(name: &str) -> Design {
 }
 
 fn candidate(way: Way, seen: &Seen<'_>) -> Candidate {
-    let assumptions = way.design.unknowns();
     let largest = seen.prompts().max_by_key(|(_, prompt)| prompt.total);
     Candidate {
         change: Change {
@@ -124,7 +136,7 @@ fn candidate(way: Way, seen: &Seen<'_>) -> Candidate {
             who: way.who,
             setting: way.setting,
             field: Some(way.field),
-            assumption: format!("{SAME_ANSWERS}; {}.", assumptions.join("; ")),
+            assumption: format!("{SAME_ANSWERS}; {}.", way.assumed),
             confidence: None,
             is_at_most: false,
             evidence: largest.map(|(index, _)| index).into_iter().collect(),

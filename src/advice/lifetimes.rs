@@ -21,6 +21,8 @@ struct Choice {
     field: &'static str,
     /// The patterns that speak for it.
     patterns: &'static [&'static str],
+    /// Whether it makes entries live for longer, or only cheaper to write.
+    is_longer: bool,
 }
 
 pub(super) fn candidates(seen: &Seen<'_>) -> Vec<Candidate> {
@@ -39,6 +41,7 @@ fn choices() -> Vec<Choice> {
             setting: Some("FORCE_PROMPT_CACHING_5M=1 (since 2.1.108)"),
             field: "`cache_control: {\"type\": \"ephemeral\"}`, without `ttl`",
             patterns: &["uncached"],
+            is_longer: false,
         },
         Choice {
             code: "1h",
@@ -51,6 +54,7 @@ fn choices() -> Vec<Choice> {
             ),
             field: "`cache_control.ttl`: \"1h\"",
             patterns: &["short_ttl_main", "short_ttl_agents", "ttl_fell", "uncached"],
+            is_longer: true,
         },
         Choice {
             code: "1h-main-5m-agents",
@@ -62,6 +66,7 @@ fn choices() -> Vec<Choice> {
             ),
             field: "`cache_control.ttl`: \"1h\" in main conversations, \"5m\" in sub-agents'",
             patterns: &["short_ttl_main", "ttl_fell", "uncached"],
+            is_longer: true,
         },
         Choice {
             code: "5m-main-1h-agents",
@@ -73,6 +78,7 @@ fn choices() -> Vec<Choice> {
             ),
             field: "`cache_control.ttl`: \"5m\" in main conversations, \"1h\" in sub-agents'",
             patterns: &["short_ttl_agents"],
+            is_longer: false,
         },
         Choice {
             code: "mixed",
@@ -82,6 +88,7 @@ fn choices() -> Vec<Choice> {
             setting: None,
             field: "`cache_control.ttl`: \"1h\" on the last system block, \"5m\" on messages",
             patterns: &[],
+            is_longer: false,
         },
         Choice {
             code: "latched-ttl",
@@ -91,12 +98,14 @@ fn choices() -> Vec<Choice> {
             setting: Some("`promptCacheTtl` (since 2.1.243), which usage credits do not change"),
             field: "`cache_control.ttl`: the same on every request of a conversation",
             patterns: &["ttl_fell"],
+            is_longer: true,
         },
     ]
 }
 
 fn candidate(choice: Choice, seen: &Seen<'_>) -> Candidate {
-    let expiries = seen.expiries(false);
+    let evidence =
+        if choice.is_longer { evidence(&seen.expiries(false)) } else { seen.largest_hour_writes() };
     let observed = seen.observed(choice.patterns);
     Candidate {
         change: Change {
@@ -117,7 +126,7 @@ fn candidate(choice: Choice, seen: &Seen<'_>) -> Candidate {
                     .to_owned(),
             confidence: None,
             is_at_most: false,
-            evidence: evidence(&expiries),
+            evidence,
         },
         subject: Subject::Lifetimes,
         design: choice.design,

@@ -72,6 +72,20 @@ impl<'a> Seen<'a> {
         self.analysis.patterns.iter().filter(move |pattern| names.contains(&pattern.name))
     }
 
+    /// The requests that wrote most for an hour.
+    pub(super) fn largest_hour_writes(&self) -> Vec<RequestIndex> {
+        let history = self.ledger.history;
+        let written = |index: &RequestIndex| {
+            let usage = history.request(*index).usage.as_ref();
+            usage.map_or(Tokens::ZERO, |usage| usage.prompt.write_1h)
+        };
+        let mut writes = self.selected.clone();
+        writes.retain(|index| written(index) > Tokens::ZERO);
+        writes.sort_by_key(|index| (Reverse(written(index)), *index));
+        writes.truncate(MOST_EVIDENCE);
+        writes
+    }
+
     pub(super) fn pauses(&self) -> Pauses {
         let steps = self.ledger.steps;
         let gaps: Vec<i64> = self.selected.iter().filter_map(|index| steps[index.0].gap).collect();

@@ -30,6 +30,8 @@ pub(super) struct AdviceDocument<'a> {
 pub(super) struct AdviceObject<'a> {
     /// What was billed, in dollars; null where no usage was recorded.
     billed_usd: Option<Picodollars>,
+    /// What of it was billed for samplings apart, which no change concerns.
+    apart_usd: Picodollars,
     /// The record as it is simulated, with its breaks: where all savings begin.
     recorded_usd: Picodollars,
     /// What was billed beyond that, which no saving has.
@@ -89,6 +91,7 @@ pub(super) fn advice_object<'a>(history: &'a History, advice: &'a Advice) -> Adv
     let all = |entries: &'a [Entry]| entries.iter().map(|entry| change(history, entry)).collect();
     AdviceObject {
         billed_usd: advice.billed,
+        apart_usd: advice.apart,
         recorded_usd: advice.recorded,
         unexplained_usd: advice.unexplained(),
         saving_usd: advice.saving(),

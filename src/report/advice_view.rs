@@ -5,6 +5,7 @@ use super::number::{dollars, part, percent};
 use super::table::Tone;
 use crate::advice::{Advice, Change, Entry, Who};
 use crate::conversation::{History, RequestIndex};
+use crate::units::Picodollars;
 
 /// So many changes are explained.
 const EXPLAINED: usize = 3;
@@ -64,14 +65,27 @@ pub(super) fn answer(advice: &Advice) -> String {
 
 /// Where the savings begin, and what is in none of them.
 fn base(advice: &Advice) -> String {
-    let recorded = dollars(Some(advice.recorded));
-    let unexplained = advice.unexplained().map_or_else(String::new, |amount| {
-        format!("; {} of what was billed is unexplained, and in no saving", dollars(Some(amount)))
-    });
-    format!(
+    let zero = Picodollars(0);
+    let mut text = format!(
         "Each change is simulated on top of those before it, so the savings add up. They begin with the \
-         record as it is simulated, breaks included: {recorded}{unexplained}."
-    )
+         record as it is simulated, breaks included: {}.",
+        dollars(Some(advice.recorded))
+    );
+    if advice.apart > zero {
+        text += &format!(" {} was billed for samplings apart.", dollars(Some(advice.apart)));
+    }
+    match advice.unexplained() {
+        Some(amount) if amount > zero => {
+            text +=
+                &format!(" {} was billed beyond that, and is in no saving.", dollars(Some(amount)));
+        }
+        Some(amount) if amount < zero => {
+            let amount = dollars(Some(zero.minus(amount)));
+            text += &format!(" That is {amount} more than was billed, and in no saving.");
+        }
+        _ => {}
+    }
+    text
 }
 
 /// The ranked list.
@@ -139,7 +153,11 @@ fn explain(
         Who::Builder => "Who builds the agent can do it",
         Who::Nobody => "Nobody but the service can do it",
     };
-    let mut how = vec![change.advice.clone(), format!("{who}.")];
+    // Where there is no more to say than the heading does.
+    let is_said = change.advice.trim_end_matches('.') == change.label;
+    let advice = (!is_said).then(|| change.advice.clone());
+    let mut how: Vec<String> = advice.into_iter().collect();
+    how.push(format!("{who}."));
     how.extend(change.setting.map(|setting| format!("Claude Code: {setting}.")));
     how.extend(change.field.map(|field| format!("Request: {field}.")));
     document.text(how.join(" "));
