@@ -152,18 +152,14 @@ fn sizes(seen: &Seen<'_>, size: Option<Tokens>) -> String {
     let all: Tokens = totals.iter().copied().sum();
     let largest = totals.iter().copied().max().unwrap_or_default();
     let mean = all.0 / (totals.len() as u64).max(1);
-    let mut text = format!(
-        "Prompts had {} tokens on average, the largest {}",
+    let larger = size.map_or_else(String::new, |size| {
+        let larger = totals.iter().filter(|total| **total > size).count() as u64;
+        let had = counted(larger, "request had", "requests had");
+        format!("; {had} more than {}", grouped(size.0))
+    });
+    format!(
+        "Prompts had {} tokens on average, the largest {}{larger}.",
         grouped(mean),
         grouped(largest.0)
-    );
-    if let Some(size) = size {
-        let larger = totals.iter().filter(|total| **total > size).count() as u64;
-        text += &format!(
-            "; {} more than {}",
-            counted(larger, "request had", "requests had"),
-            grouped(size.0)
-        );
-    }
-    text + "."
+    )
 }

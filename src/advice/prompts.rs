@@ -26,7 +26,7 @@ pub(super) fn candidates(seen: &Seen<'_>) -> Vec<Candidate> {
     if !seen.has_captures() {
         return Vec::new();
     }
-    forms().into_iter().map(|form| candidate(form, seen)).collect()
+    forms().iter().map(|form| candidate(form, seen)).collect()
 }
 
 #[rustfmt::skip] // one field a line
@@ -102,7 +102,7 @@ fn forms() -> Vec<Form> {
     ]
 }
 
-fn candidate(form: Form, seen: &Seen<'_>) -> Candidate {
+fn candidate(form: &Form, seen: &Seen<'_>) -> Candidate {
     let design = Design { prompt: form.design, ..Design::default() };
     let breaks = seen.breaks_that(|found| form.causes.contains(&found.cause));
     let observation = match breaks.first() {

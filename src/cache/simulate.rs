@@ -80,12 +80,14 @@ impl<'a> Cache<'a> {
         let kept = prompt.broken_read.filter(|_| self.policy.keeps_breaks);
         let most = found.max(prompt.system_prefix);
         let (read, basis) = match (prompt.opening, kept) {
-            (Some(opening), _) => (opening, Basis::Derived),
+            (Some(opening), _) if prompt.repair.is_none() || opening > found => {
+                (opening, Basis::Derived)
+            }
             // A break falls to what is warm in front of the messages, also where the policy has
             // let the chain itself expire: the recorded read shows that it was.
-            (None, Some(broken)) if broken <= most => (broken, Basis::Derived),
-            (None, Some(_)) => (most, Basis::Estimated),
-            (None, None) => (found, basis),
+            (_, Some(broken)) if broken <= most => (broken, Basis::Derived),
+            (_, Some(_)) => (most, Basis::Estimated),
+            (_, None) => (found, basis),
         };
         (read.min(prompt.total), basis)
     }

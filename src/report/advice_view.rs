@@ -42,7 +42,7 @@ fn heading(advice: &Advice, top: usize) -> String {
 /// What all together would save of what was spent, in a sentence.
 pub(super) fn answer(advice: &Advice) -> String {
     let spent = dollars(Some(advice.spent()));
-    let would = if advice.billed.is_some() { "was spent" } else { "it costs by the rules" };
+    let would = if advice.billed.is_some() { "was spent" } else { "the rules charge" };
     let Some(first) = advice.changes.first() else {
         return format!("Of {spent} that {would} no change would have saved as much as 0.5 %.");
     };
@@ -66,26 +66,23 @@ pub(super) fn answer(advice: &Advice) -> String {
 /// Where the savings begin, and what is in none of them.
 fn base(advice: &Advice) -> String {
     let zero = Picodollars(0);
-    let mut text = format!(
+    let begin = format!(
         "Each change is simulated on top of those before it, so the savings add up. They begin with the \
          record as it is simulated, breaks included: {}.",
         dollars(Some(advice.recorded))
     );
-    if advice.apart > zero {
-        text += &format!(" {} was billed for samplings apart.", dollars(Some(advice.apart)));
-    }
-    match advice.unexplained() {
-        Some(amount) if amount > zero => {
-            text +=
-                &format!(" {} was billed beyond that, and is in no saving.", dollars(Some(amount)));
-        }
-        Some(amount) if amount < zero => {
+    let apart = (advice.apart > zero)
+        .then(|| format!("{} was billed for samplings apart.", dollars(Some(advice.apart))));
+    let unexplained = advice.unexplained().filter(|amount| *amount != zero).map(|amount| {
+        if amount > zero {
+            format!("{} was billed beyond that, and is in no saving.", dollars(Some(amount)))
+        } else {
             let amount = dollars(Some(zero.minus(amount)));
-            text += &format!(" That is {amount} more than was billed, and in no saving.");
+            format!("That is {amount} more than was billed, and in no saving.")
         }
-        _ => {}
-    }
-    text
+    });
+    let parts = [Some(begin), apart, unexplained];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// The ranked list.

@@ -228,7 +228,6 @@ impl<'a> Drawing<'a> {
             prompt.broken_read = None;
             if prompt.predecessor.is_some() {
                 prompt.repair = Some(*repair);
-                prompt.opening = None;
             }
         }
     }
