@@ -82,6 +82,7 @@ fn conversation(turns: usize, requests: usize) -> PromptTrace {
             background: None,
             opening: None,
             broken_read: None,
+            repair: None,
             system_prefix: Tokens::ZERO,
             shared_prefix: Tokens::ZERO,
             shared_prefix_basis: Basis::Derived,

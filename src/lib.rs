@@ -67,6 +67,8 @@ pub mod lint;
 
 pub mod breaks;
 
+pub mod advice;
+
 pub mod snapshot;
 
 pub mod budget;

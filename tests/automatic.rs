@@ -94,6 +94,7 @@ fn prompt(node: NodeId, total: Tokens, model: Symbol, start: i64, readable_from:
         background: None,
         opening: None,
         broken_read: None,
+        repair: None,
         system_prefix: Tokens::ZERO,
         shared_prefix: Tokens::ZERO,
         shared_prefix_basis: Basis::Derived,

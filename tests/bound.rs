@@ -81,6 +81,7 @@ fn prompt(trace: &PromptTrace, node: NodeId, start: i64, before: Option<usize>) 
         background: None,
         opening: None,
         broken_read: None,
+        repair: None,
         system_prefix: Tokens::ZERO,
         shared_prefix: Tokens::ZERO,
         shared_prefix_basis: Basis::Derived,

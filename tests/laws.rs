@@ -264,6 +264,7 @@ fn trace_of(leaves: &[Leaf]) -> PromptTrace {
             background: None,
             opening: None,
             broken_read: None,
+            repair: None,
             system_prefix: Tokens::ZERO,
             shared_prefix: Tokens::ZERO,
             shared_prefix_basis: Basis::Derived,

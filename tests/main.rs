@@ -3,6 +3,7 @@
 
 #[cfg(unix)] // its steps are run by bash
 mod action;
+mod advise;
 mod applicability;
 mod automatic;
 mod automatic_captures;

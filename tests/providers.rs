@@ -65,6 +65,7 @@ impl Conversation {
             background: None,
             opening: None,
             broken_read: None,
+            repair: None,
             system_prefix: Tokens::ZERO,
             shared_prefix: Tokens::ZERO,
             shared_prefix_basis: Basis::Derived,

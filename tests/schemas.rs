@@ -15,8 +15,9 @@ use serde_json::{Value, json};
 
 use crate::common::{project, run, stdout, text};
 
-const OUTPUTS: [&str; 13] = [
+const OUTPUTS: [&str; 14] = [
     "report",
+    "advice",
     "check",
     "config-show",
     "ledger",

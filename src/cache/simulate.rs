@@ -13,7 +13,7 @@ use super::outcome::Outcome;
 use super::policy::{BetaKey, Lookback, Policy, Sent, SentMarkers, TtlChange, effective};
 use super::refusal::refusal;
 use crate::basis::Basis;
-use crate::prompt::{LOOKBACK, Level, Marker, NodeId, Prompt, PromptTrace};
+use crate::prompt::{LOOKBACK, Level, Marker, NodeId, Prompt, PromptTrace, Repair};
 use crate::ttl::Ttl;
 use crate::units::{Millis, Tokens};
 
@@ -53,6 +53,7 @@ impl<'a> Cache<'a> {
         }
         self.send_background(prompt, &effective);
         let hit = self.find(prompt, &effective, prompt.start);
+        let hit = self.find_repaired(prompt).into_iter().chain(hit).max_by_key(|hit| hit.end);
         self.use_entries(prompt, &effective, hit, prompt.start, prompt.readable_from);
         let (read, basis) = self.read(prompt, hit);
         Outcome { found: hit.map(|hit| hit.node), ..split(prompt, &effective, read, basis) }
@@ -79,12 +80,14 @@ impl<'a> Cache<'a> {
         let kept = prompt.broken_read.filter(|_| self.policy.keeps_breaks);
         let most = found.max(prompt.system_prefix);
         let (read, basis) = match (prompt.opening, kept) {
-            (Some(opening), _) => (opening, Basis::Derived),
+            (Some(opening), _) if prompt.repair.is_none() || opening > found => {
+                (opening, Basis::Derived)
+            }
             // A break falls to what is warm in front of the messages, also where the policy has
             // let the chain itself expire: the recorded read shows that it was.
-            (None, Some(broken)) if broken <= most => (broken, Basis::Derived),
-            (None, Some(_)) => (most, Basis::Estimated),
-            (None, None) => (found, basis),
+            (_, Some(broken)) if broken <= most => (broken, Basis::Derived),
+            (_, Some(_)) => (most, Basis::Estimated),
+            (_, None) => (found, basis),
         };
         (read.min(prompt.total), basis)
     }
@@ -113,6 +116,21 @@ impl<'a> Cache<'a> {
             |(marker, _)| (marker.end, marker.basis),
         );
         Some(Hit { node: hit, end, basis, ttl })
+    }
+
+    /// What a repaired request finds of the one before it: the entry at its last marker, as that one
+    /// would find it itself.
+    fn find_repaired(&self, prompt: &Prompt) -> Option<Hit> {
+        let repair = prompt.repair?;
+        let before = &self.trace.prompts[prompt.predecessor?];
+        let sent = *effective(self.sent(before), before.minimum).last()?;
+        let (marker, own) = sent;
+        let partition = self.read_partition(before, sent, marker.node);
+        let ttl = self.entries.readable(marker.node, partition, prompt.start);
+        let ttl = ttl.or_else(|| (repair == Repair::KeptAlive).then_some(own))?;
+        let deleted = prompt.deleted.saturating_sub(before.deleted);
+        let end = marker.end.saturating_sub(deleted).min(prompt.total);
+        Some(Hit { node: marker.node, end, basis: Basis::Estimated, ttl })
     }
 
     /// The nearest readable entry at a marker or before it, as far back as it looks.

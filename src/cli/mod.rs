@@ -57,6 +57,7 @@ fn start() -> Result<(), CliError> {
 
 fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
     match &cli.command {
+        Command::Advise(args) => with_threads(args.input.jobs, || commands::advise(args)),
         Command::Analyze(args) => with_threads(args.input.jobs, || commands::analyze(args)),
         Command::Breaks(args) => with_threads(args.input.jobs, || commands::breaks(args)),
         Command::Compare(args) => with_threads(args.input.jobs, || commands::compare(args)),

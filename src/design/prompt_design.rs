@@ -22,6 +22,20 @@ pub struct PromptDesign {
 }
 
 impl PromptDesign {
+    /// This design with all that another one does otherwise than the requests as sent, too.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            tools: set(self.tools, other.tools),
+            system: set(self.system, other.system),
+            scopes: set(self.scopes, other.scopes),
+            settings: set(self.settings, other.settings),
+            attribution: set(self.attribution, other.attribution),
+            reminders: set(self.reminders, other.reminders),
+            deferral: set(self.deferral, other.deferral),
+        }
+    }
+
     /// What no simulation of it can know.
     #[must_use]
     pub fn unknowns(&self) -> Vec<&'static str> {
@@ -42,6 +56,11 @@ impl PromptDesign {
         }
         unknowns
     }
+}
+
+/// What another design sets, or else what this one does.
+fn set<T: Default + PartialEq>(own: T, other: T) -> T {
+    if other == T::default() { own } else { other }
 }
 
 /// Definitions of tools outside of the prefix (`defer_loading`). The model searches for a tool before its

@@ -251,6 +251,7 @@ impl Redesign<'_> {
                 markers: first_marker..markers.len(),
                 opening: None,
                 broken_read: None,
+                repair: None,
                 ..sent.clone()
             };
             ToolSearch { after, prompt }

@@ -140,6 +140,7 @@ impl<'a> Forks<'a> {
             background: None,
             opening: None,
             broken_read: None,
+            repair: None,
             system_prefix: Tokens::ZERO,
             shared_prefix: Tokens::ZERO,
             shared_prefix_basis: Basis::Derived,

@@ -121,6 +121,9 @@ impl<'a> Rewrite<'a> {
         if path == Path::Joined {
             prompt.broken_read = None;
         }
+        if path == Path::Parted {
+            prompt.repair = None;
+        }
         prompt.deleted += conversation.deleted;
         if let [system @ .., last] = &mut self.markers[prompt.markers.clone()] {
             last.end = conversation.moved(last.end);
@@ -171,6 +174,7 @@ impl<'a> Rewrite<'a> {
             background: None,
             opening: None,
             broken_read: None,
+            repair: None,
             ..previous
         }
     }

@@ -71,6 +71,7 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
             background,
             opening: is_opening.then_some(read),
             broken_read: is_kept(history, request, step).then_some(read),
+            repair: None,
             system_prefix,
             shared_prefix: shared_prefix.min(request.prompt_total()),
             shared_prefix_basis: Basis::Estimated,

@@ -91,6 +91,7 @@ pub(super) fn add_captured(
             background: None,
             opening: None,
             broken_read: broken_read(request, step).filter(|_| counts_tokens),
+            repair: None,
             system_prefix: Tokens::ZERO,
             shared_prefix: prefix.tokens,
             shared_prefix_basis: prefix.basis,

@@ -124,6 +124,15 @@ pub struct Deletion {
     pub tokens: Tokens,
 }
 
+/// How a break is repaired: the request finds what the one before it had cached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Repair {
+    /// If that is still alive.
+    Found,
+    /// Even where it has expired.
+    KeptAlive,
+}
+
 /// One request, as far as a simulation may know it.
 #[derive(Clone, Debug)]
 pub struct Prompt {
@@ -165,6 +174,9 @@ pub struct Prompt {
     pub opening: Option<Tokens>,
     /// What was read in a break inside the TTL, for counterfactuals that keep it; measured.
     pub broken_read: Option<Tokens>,
+    /// Whether what its predecessor had cached is found whatever was recorded, for counterfactuals that
+    /// repair a break.
+    pub repair: Option<Repair>,
     /// The size of tools and system prompt, which survive a rewritten conversation; calibrated.
     pub system_prefix: Tokens,
     /// What other traffic keeps warm when every entry of its own has expired.

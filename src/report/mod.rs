@@ -2,6 +2,8 @@
 //! a transcript is shown but ids, names of models, tools and files, and what `lint` quotes, all of
 //! them escaped.
 
+mod advice_json;
+mod advice_view;
 mod agreement_view;
 mod analyze_view;
 mod answer_view;
@@ -43,6 +45,8 @@ mod table;
 mod verify_json;
 mod verify_view;
 
+pub use advice_json::write_advice;
+pub use advice_view::advice_document;
 pub use analyze_view::analyze_document;
 pub use break_rows::{write_break_csv, write_break_rows};
 pub use breaks_json::write_breaks;

@@ -108,6 +108,7 @@ impl Chain<'_> {
             background: None,
             opening,
             broken_read: None,
+            repair: None,
             system_prefix: Tokens::ZERO,
             shared_prefix: shared_prefix.min(request.input),
             shared_prefix_basis: Basis::Estimated,

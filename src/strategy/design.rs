@@ -1,13 +1,16 @@
 //! What a design does differently from the recorded one.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use enumset::{EnumSet, EnumSetType};
 
 use super::plan::SEARCH_OUTPUT;
+use crate::conversation::RequestIndex;
 use crate::design::PromptDesign;
 use crate::management::Management;
+use crate::prompt::Repair;
 use crate::ttl::{TierTtl, TtlPlan};
 use crate::wording::{duration, grouped};
 
@@ -28,6 +31,8 @@ pub struct Design {
     pub prompt: PromptDesign,
     /// How it keeps prompts small.
     pub management: Option<Box<Management>>,
+    /// The recorded breaks that do not happen.
+    pub repairs: BTreeMap<RequestIndex, Repair>,
 }
 
 /// What requests share with each other.
@@ -106,6 +111,36 @@ impl Design {
         self.sharing == Sharing::default()
             && self.prompt == PromptDesign::default()
             && self.management.is_none()
+            && self.repairs.is_empty()
+    }
+
+    /// This design with all that another one sets, too.
+    #[must_use]
+    pub fn with(mut self, other: &Self) -> Self {
+        if other.layout != Layout::AsRecorded {
+            self.layout = other.layout;
+        }
+        self.ttl = other.ttl.or(self.ttl);
+        self.latches_ttl |= other.latches_ttl;
+        self.keep_alive = other.keep_alive.or(self.keep_alive);
+        self.sharing = self.sharing.with(other.sharing);
+        self.prompt = self.prompt.with(other.prompt);
+        self.management = other.management.clone().or(self.management);
+        self.repairs.extend(other.repairs.iter().map(|(index, repair)| (*index, *repair)));
+        self
+    }
+}
+
+impl Sharing {
+    /// This with all that another one sets, too.
+    fn with(self, other: Self) -> Self {
+        Self {
+            forks_agents: self.forks_agents || other.forks_agents,
+            decides_anew: self.decides_anew || other.decides_anew,
+            starts: other.starts.or(self.starts),
+            skips_cache_writes: self.skips_cache_writes || other.skips_cache_writes,
+            parts_sessions: self.parts_sessions || other.parts_sessions,
+        }
     }
 }
 

@@ -68,6 +68,7 @@ fn ping_of(trace: &PromptTrace, prompt: &Prompt) -> Option<Prompt> {
         background: None,
         opening: None,
         broken_read: None,
+        repair: None,
         ..prompt.clone()
     })
 }

@@ -143,6 +143,7 @@ pub(super) struct Prepared<'a> {
 impl<'a> Prepared<'a> {
     pub(super) fn new(design: &Design, material: Material<'a>) -> Self {
         let mut drawing = Drawing::new(material);
+        drawing.repair(design);
         drawing.design_prompts(design.prompt);
         let (managed, sent_by_management) =
             design.management.as_deref().map(|rule| drawing.manage(rule)).unzip();
@@ -215,11 +216,27 @@ impl<'a> Drawing<'a> {
         self.obstacles.extend((!acts).then_some(obstacle));
     }
 
+    /// Lets the recorded breaks that a design repairs not happen.
+    fn repair(&mut self, design: &Design) {
+        if design.repairs.is_empty() {
+            return;
+        }
+        self.parts += 1;
+        let trace = self.plan.trace.to_mut();
+        for (index, repair) in &design.repairs {
+            let prompt = &mut trace.prompts[index.0];
+            prompt.broken_read = None;
+            if prompt.predecessor.is_some() {
+                prompt.repair = Some(*repair);
+            }
+        }
+    }
+
     fn design_prompts(&mut self, design: PromptDesign) {
         if design == PromptDesign::default() {
             return;
         }
-        let Material { history, steps, trace, .. } = self.material;
+        let Material { history, steps, .. } = self.material;
         let tree = &history.captured.tree;
         let obstacle = if history.captured.requests.is_empty() {
             Obstacle::NoCapturedPrompt
@@ -228,8 +245,9 @@ impl<'a> Drawing<'a> {
         } else {
             Obstacle::PromptsAsDesigned
         };
-        let designed = redesign(history, steps, trace, design);
-        self.note(differs(trace, &designed.trace), obstacle);
+        let designed = redesign(history, steps, &self.plan.trace, design);
+        let acts = differs(&self.plan.trace, &designed.trace);
+        self.note(acts, obstacle);
         self.plan.rewrite(designed.trace);
         self.searches = designed.searches;
     }

@@ -33,6 +33,7 @@ pub(super) fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
         ("report", vec!["analyze", "--format", "json"]),
         ("report", vec!["analyze", "--format", "json", "--strategy", STRATEGIES]),
         ("ledger", vec!["analyze", "--format", "jsonl", "--strategy", STRATEGIES]),
+        ("advice", vec!["advise", "--format", "json"]),
         ("breaks", vec!["breaks", "--format", "json"]),
         ("breaks", vec!["breaks", "--format", "json", "--rule", "client"]),
         ("break", vec!["breaks", "--format", "jsonl"]),

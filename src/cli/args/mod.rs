@@ -1,5 +1,6 @@
 //! The command line, as it is typed.
 
+mod advise;
 mod chart;
 mod check;
 mod compare;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use advise::ADVISE_EXAMPLES;
 use chart::CHART_EXAMPLES;
 use check::CHECK_EXAMPLES;
 use compare::COMPARE_EXAMPLES;
@@ -29,6 +31,7 @@ use report::REPORT_EXAMPLES;
 use schema::SCHEMA_EXAMPLES;
 use strategies::STRATEGIES_EXAMPLES;
 
+pub(super) use advise::AdviseArgs;
 pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ThemeArg};
 pub(super) use check::{CheckArgs, CheckFormat};
 pub(super) use compare::{CompareArgs, CompareFormat, ReadingArg};
@@ -74,6 +77,9 @@ pub(super) enum Command {
     /// The per-turn ledger and the totals: billed, predicted, and under other policies
     #[command(after_help = ANALYZE_EXAMPLES)]
     Analyze(AnalyzeArgs),
+    /// What to change, ranked by what it would have saved
+    #[command(after_help = ADVISE_EXAMPLES)]
+    Advise(AdviseArgs),
     /// Strategies on the same requests, side by side, down to the cheapest possible
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod advise;
 mod analyze;
 mod breaks;
 mod chart;
@@ -19,6 +20,7 @@ mod schema;
 mod strategies;
 mod verify;
 
+pub(super) use advise::advise;
 pub(super) use analyze::analyze;
 pub(super) use breaks::breaks;
 pub(super) use chart::chart;

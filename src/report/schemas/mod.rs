@@ -10,6 +10,7 @@ pub use format::MachineFormat;
 
 pub(super) use values::Keyed;
 
+use super::advice_json::{self, AdviceDocument};
 use super::break_rows::{self, BreakRow};
 use super::breaks_json::{self, BreaksObject};
 use super::check_json::{self, CheckObject};
@@ -25,9 +26,10 @@ use super::verify_json::{self, VerifyObject};
 
 /// Every machine format. One that is not listed here has no schema.
 #[rustfmt::skip] // a format is a line
-pub static MACHINE_FORMATS: [MachineFormat; 17] = [
+pub static MACHINE_FORMATS: [MachineFormat; 18] = [
     MachineFormat::output::<Report<'_>>("report", report_json::SCHEMA, "analyze --format json", "totals by strategy, by model and by session"),
     MachineFormat::output::<LedgerRow<'_>>("ledger", ledger_rows::SCHEMA, "analyze --format jsonl", "a line for each request and strategy"),
+    MachineFormat::output::<AdviceDocument<'_>>("advice", advice_json::SCHEMA, "advise --format json", "what to change, ranked by what it would have saved"),
     MachineFormat::output::<BreaksObject<'_>>("breaks", breaks_json::SCHEMA, "breaks --format json", "the sums of the breaks and their patterns"),
     MachineFormat::output::<BreakRow<'_>>("break", break_rows::SCHEMA, "breaks --format jsonl", "a line for each break"),
     MachineFormat::output::<CheckObject<'_>>("check", check_json::SCHEMA, "check --format json", "what became of each budget, and what differs from the baseline"),

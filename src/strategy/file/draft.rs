@@ -1,5 +1,7 @@
 //! A design in the making: what the keys of a strategy say, and what of it contradicts itself.
 
+use std::collections::BTreeMap;
+
 use super::error::{Contradiction, MOST_PINGS};
 use super::management::ManagementDraft;
 use super::parameter::Taken;
@@ -95,6 +97,7 @@ impl Draft {
             sharing: self.sharing(),
             prompt: self.prompt(),
             management: self.context.finish()?.map(Box::new),
+            repairs: BTreeMap::new(),
         })
     }
 

@@ -1,0 +1,177 @@
+//! Advice for people: the answer, the ranked list, and what to do about the first few.
+
+use super::document::{Align, Document, Grid};
+use super::number::{dollars, part, percent};
+use super::table::Tone;
+use crate::advice::{Advice, Change, Entry, Who};
+use crate::conversation::{History, RequestIndex};
+use crate::units::Picodollars;
+
+/// So many changes are explained.
+const EXPLAINED: usize = 3;
+
+/// Advice as text.
+#[must_use]
+pub fn advice_document(history: &History, advice: Option<&Advice>, top: usize) -> Document {
+    let mut document = Document::default();
+    let Some(advice) = advice else {
+        document.text("No model of these requests has a price, so nothing can be ranked.");
+        return document;
+    };
+    document.text(answer(advice));
+    document.text(base(advice));
+    if !advice.changes.is_empty() && top > 0 {
+        document.heading(heading(advice, top));
+        document.grid(changes(history, advice, &advice.changes, top));
+        for (number, entry) in advice.changes.iter().take(top.min(EXPLAINED)).enumerate() {
+            explain(&mut document, history, advice, number + 1, entry);
+        }
+    }
+    if !advice.out_of_reach.is_empty() {
+        document.heading("What nobody but the service could change");
+        document.grid(changes(history, advice, &advice.out_of_reach, top));
+    }
+    document
+}
+
+fn heading(advice: &Advice, top: usize) -> String {
+    let all = advice.changes.len();
+    if top < all { format!("The best {top} of {all} changes") } else { "What to change".to_owned() }
+}
+
+/// What all together would save of what was spent, in a sentence.
+pub(super) fn answer(advice: &Advice) -> String {
+    let spent = dollars(Some(advice.spent()));
+    let would = if advice.billed.is_some() { "was spent" } else { "the rules charge" };
+    let Some(first) = advice.changes.first() else {
+        return format!("Of {spent} that {would} no change would have saved as much as 0.5 %.");
+    };
+    let most = if advice.is_at_most() { "at most " } else { "" };
+    let saving = dollars(Some(advice.saving()));
+    let share = percent(part(Some(advice.saving()), Some(advice.spent())));
+    match advice.changes.len() {
+        1 => format!(
+            "Of {spent} that {would}, one change would have saved {most}{saving} ({share}): {}.",
+            lower(first.change.label)
+        ),
+        count => format!(
+            "Of {spent} that {would}, {count} changes together would have saved {most}{saving} ({share}). The \
+             first, {}: {}.",
+            lower(first.change.label),
+            saved(first),
+        ),
+    }
+}
+
+/// Where the savings begin, and what is in none of them.
+fn base(advice: &Advice) -> String {
+    let zero = Picodollars(0);
+    let begin = format!(
+        "Each change is simulated on top of those before it, so the savings add up. They begin with the \
+         record as it is simulated, breaks included: {}.",
+        dollars(Some(advice.recorded))
+    );
+    let apart = (advice.apart > zero)
+        .then(|| format!("{} was billed for samplings apart.", dollars(Some(advice.apart))));
+    let unexplained = advice.unexplained().filter(|amount| *amount != zero).map(|amount| {
+        if amount > zero {
+            format!("{} was billed beyond that, and is in no saving.", dollars(Some(amount)))
+        } else {
+            let amount = dollars(Some(zero.minus(amount)));
+            format!("That is {amount} more than was billed, and in no saving.")
+        }
+    });
+    let parts = [Some(begin), apart, unexplained];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The ranked list.
+pub(super) fn changes(history: &History, advice: &Advice, entries: &[Entry], top: usize) -> Grid {
+    let mut grid = Grid::new(&[
+        ("#", Align::Right),
+        ("change", Align::Wrapped),
+        ("would save", Align::Right),
+        ("of spent", Align::Right),
+        ("who", Align::Left),
+        ("how sure", Align::Left),
+        ("evidence", Align::Left),
+    ])
+    .hide_first(&["evidence", "how sure", "of spent", "who"]);
+    for (number, entry) in entries.iter().take(top).enumerate() {
+        let change = &entry.change;
+        let first = change.evidence.first().map(|index| place(history, *index));
+        let row = vec![
+            (number + 1).to_string(),
+            change.label.to_owned(),
+            saved(entry),
+            percent(part(Some(entry.saving), Some(advice.spent()))),
+            change.who.name().to_owned(),
+            how_sure(change),
+            first.unwrap_or_default(),
+        ];
+        let tone = if change.who == Who::Nobody { Tone::Quiet } else { Tone::Saving };
+        grid.add_toned(row, tone);
+    }
+    grid
+}
+
+/// What a change would have saved.
+fn saved(entry: &Entry) -> String {
+    let saving = dollars(Some(entry.saving));
+    if entry.change.is_at_most { format!("at most {saving}") } else { saving }
+}
+
+fn how_sure(change: &Change) -> String {
+    match change.confidence {
+        None => "simulated".to_owned(),
+        Some(confidence) => format!("simulated; cause: {}", confidence.name()),
+    }
+}
+
+fn explain(
+    document: &mut Document,
+    history: &History,
+    advice: &Advice,
+    number: usize,
+    entry: &Entry,
+) {
+    let change = &entry.change;
+    document.heading(format!("{number}. {}", change.label));
+    let alone = if entry.alone == entry.saving {
+        String::new()
+    } else {
+        format!("; alone {}", dollars(Some(entry.alone)))
+    };
+    let share = percent(part(Some(entry.saving), Some(advice.spent())));
+    document.text(format!("Would have saved {} ({share} of what was spent{alone}).", saved(entry)));
+    document.text(change.observation.clone());
+    let who = match change.who {
+        Who::User => "You can do it",
+        Who::Builder => "Who builds the agent can do it",
+        Who::Nobody => "Nobody but the service can do it",
+    };
+    // Where there is no more to say than the heading does.
+    let is_said = change.advice.trim_end_matches('.') == change.label;
+    let advice = (!is_said).then(|| change.advice.clone());
+    let mut how: Vec<String> = advice.into_iter().collect();
+    how.push(format!("{who}."));
+    how.extend(change.setting.map(|setting| format!("Claude Code: {setting}.")));
+    how.extend(change.field.map(|field| format!("Request: {field}.")));
+    document.text(how.join(" "));
+    let evidence: Vec<String> =
+        change.evidence.iter().map(|index| place(history, *index)).collect();
+    let evidence = (!evidence.is_empty()).then(|| format!(" Evidence: {}.", evidence.join(", ")));
+    document.text(format!("{}{}", change.assumption, evidence.unwrap_or_default()));
+}
+
+/// Where a request stands.
+pub(super) fn place(history: &History, index: RequestIndex) -> String {
+    let request = history.request(index);
+    format!("{}:{}", history.files[request.file].label, request.line)
+}
+
+/// A label inside a sentence.
+fn lower(label: &str) -> String {
+    let mut letters = label.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}

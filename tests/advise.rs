@@ -1,0 +1,373 @@
+//! `advise`: the changes add up, the first one names what is wrong, and dollars are those worked out by
+//! hand.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cachesim::advice::Advice;
+use cachesim::breaks::{Analysis, Cause, Options};
+use cachesim::conversation::{History, ReadOptions, read};
+use cachesim::input::discover;
+use cachesim::ledger::{Ledger, Selection};
+use cachesim::management::{Compaction, Management, Trigger};
+use cachesim::pricing::PriceTable;
+use cachesim::prompt::{PromptTrace, Repair, Step, build, steps};
+use cachesim::strategy::{Anchor, Assumptions, Design, KeepAlive, Layout, Strategy, StrategyKind};
+use cachesim::ttl::Ttl;
+use cachesim::units::{Picodollars, Tokens};
+use enumset::enum_set;
+use serde_json::Value;
+
+use crate::common::{json, project, shared, stdout};
+
+/// Everything that changes are applied to.
+struct Input {
+    history: History,
+    steps: Vec<Step>,
+    trace: PromptTrace,
+    prices: PriceTable,
+    assumptions: Assumptions,
+}
+
+impl Input {
+    fn new(path: PathBuf) -> Self {
+        let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
+        let history = read(discover(&[path]), options, |_| {});
+        let steps = steps(&history);
+        let assumptions = Assumptions::default();
+        let trace = build(&history, &steps, assumptions.shared_prefix);
+        Self { history, steps, trace, prices: PriceTable::built_in(), assumptions }
+    }
+
+    fn ledger(&self, trace: &PromptTrace, strategies: &[Strategy]) -> Ledger<'_> {
+        let Self { history, steps, prices, assumptions, .. } = self;
+        Ledger::new(history, steps, trace, prices, strategies, assumptions)
+    }
+
+    fn advice(&self) -> (Option<Advice>, Analysis) {
+        let strategies = ["billed", "replay", "5m", "1h"]
+            .map(|name| Strategy::by_name(name).expect("a strategy"));
+        let ledger = self.ledger(&self.trace, &strategies);
+        let selection = Selection::new(&self.history, None, None);
+        let options = Options::default();
+        let analysis = Analysis::new(&ledger, &self.trace, &self.steps, &selection, options)
+            .expect("the record and its replay");
+        (Advice::new(&ledger, &self.trace, &selection, &analysis), analysis)
+    }
+
+    /// What all requests cost with some changes, applied by their names alone.
+    fn cost(&self, codes: &[&str], analysis: &Analysis) -> Picodollars {
+        let mut trace = self.trace.clone();
+        let mut design = Design::default();
+        for code in codes {
+            if *code == "long_pauses" || Cause::by_name(code).is_some() {
+                self.repair(&mut trace, code, analysis);
+            } else {
+                set(&mut design, code);
+            }
+        }
+        let strategy = Strategy {
+            name: "all".into(),
+            summary: "all changes".into(),
+            kind: StrategyKind::Counterfactual(design),
+        };
+        let ledger = self.ledger(&trace, &[strategy]);
+        let column = &ledger.columns[0];
+        let selection = Selection::new(&self.history, None, None);
+        let rows = selection.requests().flat_map(|index| ledger.rows(column, index));
+        rows.filter_map(|row| row.cost).sum()
+    }
+
+    /// Takes the breaks of a cause out of the trace.
+    fn repair(&self, trace: &mut PromptTrace, code: &str, analysis: &Analysis) {
+        for found in &analysis.breaks.list {
+            let is_expiry = matches!(found.cause, Cause::TtlExpired5m | Cause::TtlExpired1h);
+            let is_long = found.gap.is_some_and(|gap| gap >= Ttl::OneHour.millis());
+            let (is_meant, repair) = match code {
+                "long_pauses" => (is_expiry && is_long, Repair::KeptAlive),
+                _ => (found.cause.name() == code, Repair::Found),
+            };
+            let has_predecessor = self.history.request(found.request).predecessor.is_some();
+            if is_meant && has_predecessor {
+                let prompt = &mut trace.prompts[found.request.0];
+                prompt.broken_read = None;
+                prompt.repair = Some(repair);
+            }
+        }
+    }
+}
+
+/// Sets what the change of a name sets.
+fn set(design: &mut Design, code: &str) {
+    let minutes = |minutes: i64| minutes * 60_000;
+    let pings = |every, limit| Some(KeepAlive { every, limit, agents: false });
+    match code {
+        "compact-150k" => {
+            let trigger = Trigger::At(Tokens(150_000));
+            let compaction = Compaction { trigger, ..Compaction::default() };
+            design.management = Some(Box::new(Management::Compaction(compaction)));
+        }
+        "pings-4m30s" => design.keep_alive = pings(270_000, minutes(30)),
+        "pings-55m" => design.keep_alive = pings(minutes(55), minutes(240)),
+        "system-and-last" => {
+            design.layout = Layout::At(enum_set!(Anchor::System | Anchor::Last));
+        }
+        "system-and-last-two" => {
+            let anchors = enum_set!(Anchor::System | Anchor::Previous | Anchor::Last);
+            design.layout = Layout::At(anchors);
+        }
+        name => set_named(design, name),
+    }
+}
+
+fn set_named(design: &mut Design, name: &str) {
+    let strategy = Strategy::by_name(name).unwrap_or_else(|| panic!("{name}"));
+    let StrategyKind::Counterfactual(named) = strategy.kind else { panic!("{name}") };
+    design.ttl = named.ttl.or(design.ttl);
+    design.latches_ttl |= named.latches_ttl;
+    if named.layout != Layout::AsRecorded {
+        design.layout = named.layout;
+    }
+    if named.management.is_some() {
+        design.management = named.management;
+    }
+    design.sharing.forks_agents |= named.sharing.forks_agents;
+    design.sharing.skips_cache_writes |= named.sharing.skips_cache_writes;
+    design.sharing.starts = named.sharing.starts.or(design.sharing.starts);
+    let (own, other) = (&mut design.prompt, named.prompt);
+    let as_sent = cachesim::design::PromptDesign::default();
+    if other.tools != as_sent.tools {
+        own.tools = other.tools;
+    }
+    if other.system != as_sent.system {
+        own.system = other.system;
+    }
+    if other.reminders != as_sent.reminders {
+        own.reminders = other.reminders;
+    }
+    if other.settings != as_sent.settings {
+        own.settings = other.settings;
+    }
+    if other.attribution != as_sent.attribution {
+        own.attribution = other.attribution;
+    }
+    own.deferral = other.deferral.or(own.deferral);
+}
+
+/// Applies the changes in their order, one more each time: each saves what it promises, and so do all.
+fn assert_adds_up(path: &Path) {
+    let input = Input::new(path.to_owned());
+    let (advice, analysis) = input.advice();
+    let Some(advice) = advice else { return };
+    let recorded = input.cost(&[], &analysis);
+    assert_eq!(advice.recorded, recorded, "{}: recorded", path.display());
+    let mut codes = Vec::new();
+    let mut before = recorded;
+    for entry in advice.changes.iter().chain(&advice.out_of_reach) {
+        codes.push(entry.change.code);
+        let after = input.cost(&codes, &analysis);
+        assert_eq!(entry.saving, before.minus(after), "{}: {codes:?}", path.display());
+        before = after;
+        if codes.len() == advice.changes.len() {
+            assert_eq!(advice.saving(), recorded.minus(after), "{}: all", path.display());
+        }
+    }
+}
+
+fn folders() -> Vec<PathBuf> {
+    let entries = fs::read_dir(project("fixtures")).expect("the fixtures");
+    let mut folders: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
+}
+
+#[test]
+fn changes_add_up_on_every_fixture() {
+    for folder in folders() {
+        assert_adds_up(&folder);
+    }
+}
+
+#[test]
+fn changes_add_up_on_every_session_of_the_corpus() {
+    let parts = ["corpus", "corpus-b"].map(shared);
+    let files = parts
+        .into_iter()
+        .flatten()
+        .flat_map(|part| walkdir::WalkDir::new(part).sort_by_file_name());
+    let files = files.map(|entry| entry.expect("an entry").into_path());
+    let sessions: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|one| one == "jsonl")).collect();
+    for session in &sessions {
+        assert_adds_up(session);
+    }
+}
+
+#[test]
+fn changes_add_up_over_a_whole_tree() {
+    if let Some(tree) = shared("corpus-b") {
+        assert_adds_up(&tree);
+    }
+}
+
+/// The advice on a fixture, read as its own figures are.
+fn advice(fixture: &str) -> Value {
+    let folder = project("fixtures").join(fixture);
+    let expected = fs::read_to_string(folder.join("expected.toml")).expect("expected.toml");
+    let expected: toml::Value = toml::from_str(&expected).expect("TOML");
+    let more = expected.get("arguments").and_then(toml::Value::as_array);
+    let more: Vec<&str> = more.into_iter().flatten().filter_map(toml::Value::as_str).collect();
+    let path = folder.to_str().expect("a plain path");
+    let report = json(&[&["advise", path, "-q", "--format", "json"], &more[..]].concat());
+    assert_eq!(report["schema"], "cachesim.advice/v1");
+    report["advice"].clone()
+}
+
+/// What each fixture was made to show is what the first change is about.
+#[test]
+fn the_first_change_names_the_defect() {
+    let defects = [
+        // Thirty thousand tokens are written again though nothing expired.
+        ("break-inside-ttl", "system_prompt_changed"),
+        // The service itself says that the tools changed.
+        ("verdict-of-the-service", "tools_changed"),
+        // The same tools in another order.
+        ("unsorted-tools", "tools-sorted"),
+        // A gateway does not leave the attribution line out of the key.
+        ("attribution-behind-a-gateway", "stable-attribution"),
+        // A beta feature comes and goes.
+        ("beta-features-that-flip", "betas_changed"),
+        // The third request comes exactly five minutes after the second.
+        ("expiry-5m", "1h"),
+        // A pause of over an hour, which no lifetime outlives.
+        ("expiry-1h-shared-prefix", "long_pauses"),
+        // Sub-agents that start together each write what they have in common.
+        ("starts-of-agents", "staggered-agents"),
+        // Another model reads nothing of what the first one wrote.
+        ("model-switch", "model_changed"),
+        // A clock in the system prompt.
+        ("captured-clock", "system_prompt_changed"),
+        // All is written for an hour, and nothing is needed after five minutes.
+        ("tool-loop", "5m"),
+        // Forks whose tools are not their parents'.
+        ("recorded-forks", "tools_changed"),
+        // Edits that were sent once and not again.
+        ("cached-edits-as-billed", "cached_microcompaction_changed"),
+        // Definitions of tools that nobody calls.
+        ("deferred-tools", "deferred-tools"),
+    ];
+    let first = |fixture| advice(fixture)["changes"][0]["code"].clone();
+    let wrong: Vec<String> = defects
+        .into_iter()
+        .filter(|(fixture, code)| first(fixture) != *code)
+        .map(|(fixture, code)| format!("{fixture}: {} and not {code}", first(fixture)))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The changes of a fixture: code, what each saves besides those before it, and what it saves alone.
+fn savings(fixture: &str) -> Vec<[String; 3]> {
+    let advice = advice(fixture);
+    let changes = advice["changes"].as_array().expect("changes").iter();
+    let word = |change: &Value, name: &str| change[name].as_str().expect("a word").to_owned();
+    changes
+        .map(|change| ["code", "saving_usd", "alone_usd"].map(|name| word(change, name)))
+        .collect()
+}
+
+/// Opus 5: a token written for an hour costs 10, for five minutes 6.25 and read 0.50 millionths of a
+/// dollar.
+#[test]
+fn dollars_are_those_worked_out_by_hand() {
+    // Requests (read, written for an hour): 12,000 and 30,000; 12,000 and 31,000; 43,000 and 500. Without the
+    // break the second reads 42,000 and writes 1,000: 30,000 · (10 − 0.50) = $0.285. For five minutes
+    // all 61,500 written cost 3.75 less, $0.230625 alone; of the 31,500 that are left without the break,
+    // $0.118125.
+    let expected = [["system_prompt_changed", "0.285", "0.285"], ["5m", "0.118125", "0.230625"]];
+    assert_eq!(savings("break-inside-ttl"), expected);
+    // Requests (read, written for five minutes): 12,000 and 3,000; 15,000 and 500; 0 and 15,900. For an hour
+    // the third reads 15,500 and writes 400: 3,900 are written at 10 and not 19,400 at 6.25, and 15,500
+    // more are read: 0.12125 − 0.039 − 0.00775 = $0.0745. A ping each 4.5 minutes would find nothing after
+    // the second, since 299.9 s went by, and the third is 300 s later: one ping reads 15,500 for 0.00775
+    // and answers one token for 0.000025, another one behind the third reads 15,900.
+    assert_eq!(savings("expiry-5m")[0], ["1h", "0.0745", "0.0745"]);
+    // The second sub-agent of the batch reads 9,000, as the third one does, and not 4,000: 5,000 · (6.25 −
+    // 0.50) = $0.02875. For five minutes the 3,000 that the main conversation wrote for an hour cost 3.75
+    // less: $0.01125.
+    let expected = [["staggered-agents", "0.02875", "0.02875"], ["5m", "0.01125", "0.01125"]];
+    assert_eq!(savings("starts-of-agents"), expected);
+    // Captured, a token a byte, for five minutes: 5,500 are read and 7,500 written where the features flip,
+    // $0.049625. Where each request finds what the one before had cached, 2,500 are written first and 500
+    // by each of three, and 2,500, 3,000 and 3,500 are read: 0.025 + 0.0045, which is $0.020125 less.
+    let expected = [["betas_changed", "0.020125", "0.020125"]];
+    assert_eq!(savings("beta-features-that-flip"), expected);
+}
+
+/// Changes that a strategy file can say, under `compare`.
+#[test]
+fn a_strategy_file_of_the_changes_costs_what_is_promised() {
+    let fixture = project("fixtures/response-without-usage");
+    let fixture = fixture.to_str().expect("a plain path");
+    let advice = json(&["advise", fixture, "-q", "--format", "json"])["advice"].clone();
+    let codes: Vec<&Value> =
+        advice["changes"].as_array().expect("changes").iter().map(|one| &one["code"]).collect();
+    assert_eq!(codes, ["compact-100k", "5m"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("all.toml");
+    let text = "schema = \"cachesim.strategy/v1\"\n[[strategy]]\nname = \"all\"\nttl = \"5m\"\n\
+                [strategy.context.compact]\nthreshold = 100000\n";
+    fs::write(&file, text).expect("a file");
+    let list = format!("as-recorded,{}", file.to_str().expect("a plain path"));
+    let report = json(&["compare", fixture, "-q", "--format", "json", "--strategy", &list]);
+    let dollars = |value: &Value| -> Picodollars {
+        value.as_str().expect("dollars").parse().expect("a number")
+    };
+    let cost = |place: usize| dollars(&report["strategies"][place]["totals"]["cost_usd"]);
+    assert_eq!(dollars(&advice["recorded_usd"]), cost(0));
+    assert_eq!(dollars(&advice["saving_usd"]), cost(0).minus(cost(1)));
+}
+
+#[test]
+fn the_answer_stands_first() {
+    let fixture = project("fixtures/break-inside-ttl");
+    let fixture = fixture.to_str().expect("a plain path");
+    insta::assert_snapshot!(stdout(&["advise", fixture, "-q", "--top", "1"]), @"
+    Of $0.6540 that was spent, 2 changes together would have saved at most $0.4031 (61.6 %). The first, keep the system
+    prompt the same for a conversation: at most $0.2850.
+
+    Each change is simulated on top of those before it, so the savings add up. They begin with the record as it is
+    simulated, breaks included: $0.6540.
+
+    The best 1 of 2 changes
+
+    #  change                           would save  of spent  who                  how sure                  evidence
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    1  Keep the system prompt the  at most $0.2850    43.6 %  the agent's builder  simulated; cause: medium  session.jsonl:4
+       same for a conversation
+
+    1. Keep the system prompt the same for a conversation
+
+    Would have saved at most $0.2850 (43.6 % of what was spent).
+
+    1 request read less than the one before had cached (the system prompt changed), and sent 30,000 tokens again.
+
+    Who builds the agent can do it. Request: `system`: the same bytes; what changes goes into the last message.
+
+    At most: each of these requests would have read what the one before had cached; how many can be avoided is not known.
+    Evidence: session.jsonl:4.
+    ");
+}
+
+#[test]
+fn nothing_can_be_ranked_without_prices() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let line = fs::read_to_string(project("fixtures/tool-loop/session.jsonl")).expect("a session");
+    let file = folder.path().join("session.jsonl");
+    fs::write(&file, line.replace("claude-opus-5", "nobodys-model")).expect("a file");
+    let file = file.to_str().expect("a plain path");
+    let report = json(&["advise", file, "-q", "--format", "json"]);
+    assert_eq!(report["advice"], Value::Null);
+    let printed = stdout(&["advise", file, "-q"]);
+    assert_eq!(printed.trim(), "No model of these requests has a price, so nothing can be ranked.");
+}
