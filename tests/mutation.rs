@@ -194,14 +194,14 @@ fn check_breaks(history: &History) {
         write_breaks(history, &analysis, &mut printed).expect("memory takes all");
         write_break_rows(history, &analysis.breaks, true, &mut printed).expect("memory takes all");
         write_break_csv(history, &analysis.breaks, &mut printed).expect("memory takes all");
-        let answer = Answer::new(&ledger, &analysis, &selection);
+        let answer = Answer::new(&ledger, &analysis, None, &selection);
         if let Some(steps) = &answer.waterfall {
             let left = steps.spent.minus(steps.apart).minus(steps.breaks).minus(steps.unexplained);
             assert_eq!(left, steps.expected);
             assert!(steps.rest().is_some_and(|rest| rest.0 >= 0), "{steps:?}");
         }
         let view = BreaksViewOptions { top: 20, shows_text: true };
-        let document = breaks_document(history, &answer, &analysis, &assumptions, view);
+        let document = breaks_document(history, &answer, &analysis, None, &assumptions, view);
         printed.extend(document.to_markdown().into_bytes());
         assert!(!printed.contains(&0x1b), "an escape sequence");
     }

@@ -2,10 +2,11 @@
 //! cheap it could have been.
 
 use super::waterfall::Waterfall;
+use crate::advice::Advice;
 use crate::basis::Basis;
 use crate::breaks::{Analysis, Cause, Sum};
 use crate::ledger::{Ledger, Selection, Totals};
-use crate::units::Millis;
+use crate::units::{Millis, Picodollars};
 
 /// The figures that count, each of the selected requests.
 #[derive(Clone, Debug)]
@@ -31,14 +32,40 @@ pub struct Answer {
     pub breaks_basis: Basis,
     /// The cause that cost most.
     pub biggest_cause: Option<(Cause, Sum)>,
+    /// The change that would have saved most.
+    pub change: Option<BestChange>,
     /// From what was spent to the cheapest possible.
     pub waterfall: Option<Waterfall>,
+}
+
+/// The first of all changes that were ranked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BestChange {
+    /// What to do.
+    pub label: &'static str,
+    /// What it would have saved.
+    pub saving: Picodollars,
+    /// Whether only a part of that may be possible.
+    pub is_at_most: bool,
+}
+
+impl BestChange {
+    fn of(advice: &Advice) -> Option<Self> {
+        let first = advice.changes.first()?;
+        let change = &first.change;
+        Some(Self { label: change.label, saving: first.saving, is_at_most: change.is_at_most })
+    }
 }
 
 impl Answer {
     /// Takes the figures from a ledger as [`Waterfall::new`] needs it, and from the breaks found in it.
     #[must_use]
-    pub fn new(ledger: &Ledger<'_>, analysis: &Analysis, selection: &Selection) -> Self {
+    pub fn new(
+        ledger: &Ledger<'_>,
+        analysis: &Analysis,
+        advice: Option<&Advice>,
+        selection: &Selection,
+    ) -> Self {
         let history = ledger.history;
         let times = || selection.requests().map(|index| history.request(index).start);
         let total = |name: &str| {
@@ -66,6 +93,7 @@ impl Answer {
             expected_breaks: summary.expected,
             breaks_basis: breaks.list.iter().map(|one| one.basis).max().unwrap_or(Basis::Derived),
             biggest_cause: summary.by_cause.first().copied(),
+            change: advice.and_then(BestChange::of),
             waterfall: Waterfall::new(ledger, selection, &summary.reconciliation),
         }
     }

@@ -9,7 +9,7 @@ mod turn;
 mod verify;
 mod waterfall;
 
-pub use answer::Answer;
+pub use answer::{Answer, BestChange};
 pub use gaps::{GapBin, Gaps};
 pub use period::{Period, PeriodLength};
 pub use spending::{Spending, spending_by_period};

@@ -5,6 +5,7 @@ mod commands;
 mod configuration;
 mod error;
 mod exit;
+mod findings;
 mod gate;
 mod input;
 mod moment;

@@ -5,8 +5,6 @@ use super::args::{InputArgs, OutputArgs, SimulationArgs};
 use super::error::CliError;
 use super::input::{read_history, select};
 use super::pricing::{check_prices, price_table};
-use crate::analysis::Answer;
-use crate::breaks::{self, Analysis, Reconciliation};
 use crate::cache::Reading;
 use crate::capture::BlockParts;
 use crate::conversation::{History, ReadOptions};
@@ -16,7 +14,7 @@ use crate::prompt::{PromptTrace, Step, build, steps};
 use crate::strategy::{Assumptions, Strategy};
 
 /// What breaks are found and priced with.
-const EVIDENCE: [&str; 4] = ["billed", "replay", "5m", "1h"];
+pub(super) const EVIDENCE: [&str; 4] = ["billed", "replay", "5m", "1h"];
 
 /// A run that is ready to be simulated.
 pub(super) struct Prepared<'a> {
@@ -81,17 +79,9 @@ impl<'a> Prepared<'a> {
         self.ledger_under(&evidence_strategies(), &by_the_letter)
     }
 
-    /// What the run says first, and what the breaks explain of what was spent. It looks at all that `breaks` looks at, so the input has to be read with
-    /// [`ReadOptions::keeps_bytes`] and with trails.
-    ///
-    /// # Panics
-    /// Never: the record and its replay are simulated.
-    pub(super) fn answer(&self) -> (Answer, Reconciliation) {
-        let ledger = self.evidence();
-        let options = breaks::Options::default();
-        let analysis = Analysis::new(&ledger, &self.trace, &self.steps, &self.selection, options)
-            .expect("the record and its replay are simulated");
-        (Answer::new(&ledger, &analysis, &self.selection), analysis.summary.reconciliation)
+    /// What a simulation assumes in which the recorded breaks stay, under a reading.
+    pub(super) fn as_recorded(&self, reading: Reading) -> Assumptions {
+        self.simulation.assumptions(true, reading)
     }
 
     /// Simulates strategies that look at nothing else, under other assumptions but for what was built
@@ -108,8 +98,12 @@ impl<'a> Prepared<'a> {
 
 /// What breaks are found and priced with, and the bound.
 pub(super) fn evidence_strategies() -> Vec<Strategy> {
-    let names = EVIDENCE.iter().filter_map(|name| Strategy::by_name(name));
-    names.chain([Strategy::bound(None)]).collect()
+    [named(&EVIDENCE), vec![Strategy::bound(None)]].concat()
+}
+
+/// Built-in strategies.
+pub(super) fn named(names: &[&str]) -> Vec<Strategy> {
+    names.iter().filter_map(|name| Strategy::by_name(name)).collect()
 }
 
 /// What is read of the input: all that a command asks for, and all that one of its strategies needs.

@@ -2,7 +2,7 @@
 
 use super::number::{counted, dollar_difference, dollars, grouped, part, percent, tokens};
 use super::table::{Align, Grid, Tone};
-use crate::analysis::{Answer, Waterfall};
+use crate::analysis::{Answer, BestChange, Waterfall};
 use crate::ledger::Totals;
 use crate::units::Picodollars;
 
@@ -17,6 +17,9 @@ pub(super) fn answer_grid(answer: &Answer) -> Grid {
     }
     add(hit_rate(answer));
     add(breaks(answer));
+    if let Some(change) = &answer.change {
+        add(best_change(change));
+    }
     if let Some(cheapest) = answer.waterfall.as_ref().and_then(cheapest) {
         add(cheapest);
     }
@@ -93,6 +96,13 @@ fn breaks(answer: &Answer) -> Line {
         cause.meaning(),
     );
     Line { name: NAME, value: dollars(sum.excess()), note, tone: Tone::Loss }
+}
+
+fn best_change(change: &BestChange) -> Line {
+    let most = if change.is_at_most { "at most: " } else { "" };
+    let note = format!("{most}{}", change.label);
+    let saving = Picodollars(-change.saving.0);
+    Line { name: "Best change", value: dollars(Some(saving)), note, tone: Tone::Saving }
 }
 
 fn cheapest(waterfall: &Waterfall) -> Option<Line> {

@@ -3,16 +3,21 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use super::advice_view::changes;
 use super::answer_view::{answer_grid, waterfall_grid};
 use super::document::{Align, Document, Grid};
 use super::key_notes::key_notes;
 use super::number::{counted, dollars, exact_percent, grouped, part, percent, share, tokens};
+use crate::advice::Advice;
 use crate::analysis::Answer;
 use crate::breaks::{
     Analysis, Break, Candidate, Cause, Confidence, Ground, Pattern, Reconciliation, Sum, Summary,
 };
 use crate::conversation::History;
 use crate::strategy::Assumptions;
+
+/// So many changes are shown.
+const MOST_CHANGES: usize = 5;
 
 /// Groups are cut to the most expensive so many.
 const MOST_GROUPS: usize = 12;
@@ -32,6 +37,7 @@ pub fn breaks_document(
     history: &History,
     answer: &Answer,
     analysis: &Analysis,
+    advice: Option<&Advice>,
     assumptions: &Assumptions,
     options: BreaksViewOptions,
 ) -> Document {
@@ -45,10 +51,10 @@ pub fn breaks_document(
         document.heading("By cause");
         document.grid(causes(&analysis.summary));
     }
-    if !analysis.patterns.is_empty() {
-        document.heading("What to change");
-        document.grid(changes(&analysis.patterns));
-        document.text(CHANGES_NOTE);
+    if let Some(advice) = advice.filter(|advice| !advice.changes.is_empty()) {
+        document.heading("What to change first");
+        document.grid(changes(history, advice, &advice.changes, MOST_CHANGES));
+        document.text("`cachesim advise` says how, who can do it, and what each rests on.");
     }
     dearest(&mut document, history, &analysis.breaks.list, options);
     let summary = &analysis.summary;
@@ -82,13 +88,6 @@ fn headlines(document: &mut Document, analysis: &Analysis) {
         counted(breaks.compared, "request", "requests"),
         tokens(total.rewritten),
     ));
-    if let Some(pattern) = analysis.best_change() {
-        document.text(format!(
-            "Change first: {} It would have saved {} here.",
-            pattern.advice,
-            saving(pattern),
-        ));
-    }
     left_out(document, analysis);
 }
 
@@ -106,15 +105,6 @@ fn left_out(document: &mut Document, analysis: &Analysis) {
             "{} of models without a price are in none of the dollars.",
             counted(analysis.summary.total.unpriced, "break", "breaks"),
         ));
-    }
-}
-
-/// What a change would have saved.
-pub(super) fn saving(pattern: &Pattern) -> String {
-    let amount = dollars(pattern.saving);
-    match pattern.ground {
-        Ground::AtMostExcess => format!("at most {amount}"),
-        Ground::Excess | Ground::Simulated => amount,
     }
 }
 
@@ -136,31 +126,6 @@ pub(super) fn causes(summary: &Summary) -> Grid {
             tokens(sum.rewritten),
             dollars(sum.excess()),
             percent(part(sum.excess(), summary.total.excess())),
-        ]);
-    }
-    grid
-}
-
-/// How the savings of patterns are to be read.
-pub(super) const CHANGES_NOTE: &str = "Each by itself: what several would save overlaps. “At most” is \
-                                       the extra cost of all these breaks; the rest is simulated, or the \
-                                       excess that the change avoids.";
-
-/// What recurs, with what to do about it.
-pub(super) fn changes(patterns: &[Pattern]) -> Grid {
-    let mut grid = Grid::new(&[
-        ("pattern", Align::Left),
-        ("seen, and what to do", Align::Wrapped),
-        ("sessions", Align::Right),
-        ("would save", Align::Right),
-    ])
-    .hide_first(&["pattern", "sessions"]);
-    for pattern in patterns {
-        grid.add(vec![
-            pattern.name.to_owned(),
-            format!("{} {}", pattern.observation, pattern.advice),
-            grouped(pattern.sessions),
-            saving(pattern),
         ]);
     }
     grid

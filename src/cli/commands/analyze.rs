@@ -3,6 +3,7 @@
 use crate::cache::Reading;
 use crate::cli::args::{AnalyzeArgs, AnalyzeFormat, RecordedBreaksArg};
 use crate::cli::error::CliError;
+use crate::cli::findings::Findings;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::cli::strategies::strategies;
@@ -31,7 +32,8 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     )?;
     let ledger = run.ledger()?;
     let selection = &run.selection;
-    let document = || analyze_document(&run.answer().0, &ledger, &run.steps, &run.trace, selection);
+    let document =
+        || analyze_document(&Findings::of(&run).answer, &ledger, &run.steps, &run.trace, selection);
     match args.format {
         AnalyzeFormat::Table => output.text(&document()),
         AnalyzeFormat::Markdown => output.markdown(&document()),

@@ -2,6 +2,7 @@
 
 use crate::cli::args::{CompareArgs, CompareFormat, RecordedBreaksArg};
 use crate::cli::error::CliError;
+use crate::cli::findings::Findings;
 use crate::cli::gate::{check, gates};
 use crate::cli::input::discovered;
 use crate::cli::output::Output;
@@ -47,7 +48,8 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let ledger = run.ledger()?;
     let comparison = Comparison::new(&ledger, &run.selection);
     let history = &run.history;
-    let document = || compare_document(history, &run.answer().0, &comparison, reading, &rollouts);
+    let document =
+        || compare_document(history, &Findings::of(&run).answer, &comparison, reading, &rollouts);
     match args.format {
         CompareFormat::Table => output.text(&document()),
         CompareFormat::Markdown => output.markdown(&document()),

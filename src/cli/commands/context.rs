@@ -3,6 +3,7 @@
 use crate::cache::Reading;
 use crate::cli::args::{ContextArgs, DocumentFormat};
 use crate::cli::error::CliError;
+use crate::cli::findings::Findings;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::context;
@@ -32,9 +33,11 @@ pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
     let context = context::context(&ledger, &run.steps, &run.trace, &run.selection, top)
         .expect("the ledger has the record");
     match args.format {
-        DocumentFormat::Table => output.text(&context_document(&run.answer().0, &ledger, &context)),
+        DocumentFormat::Table => {
+            output.text(&context_document(&Findings::of(&run).answer, &ledger, &context))
+        }
         DocumentFormat::Markdown => {
-            output.markdown(&context_document(&run.answer().0, &ledger, &context))
+            output.markdown(&context_document(&Findings::of(&run).answer, &ledger, &context))
         }
         DocumentFormat::Json => output.write(|out| write_context(&ledger, &context, out)),
     }

@@ -2,10 +2,11 @@
 
 use std::io::{self, IsTerminal};
 
-use crate::analysis::{self, Answer, Gaps};
-use crate::breaks::{self, Analysis};
+use crate::analysis::{self, Gaps};
+use crate::breaks::Analysis;
 use crate::cli::args::{OutputArgs, RecordedBreaksArg, ReportArgs};
 use crate::cli::error::CliError;
+use crate::cli::findings::Findings;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::cli::strategies::strategies;
@@ -45,30 +46,24 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     )?;
     let ledger = run.ledger()?;
     let comparison = Comparison::new(&ledger, &run.selection);
-    let evidence = run.evidence();
+    let findings = Findings::of(&run);
+    let Findings { ledger: evidence, analysis, advice, answer } = &findings;
     let (steps, trace, selection) = (&run.steps, &run.trace, &run.selection);
-    let analysis = Analysis::new(&evidence, trace, steps, selection, breaks::Options::default())
-        .expect("the record and its replay are simulated");
     let sums = analysis.summary.reconciliation;
-    let verification = analysis::verify(&evidence, steps, selection, sums)
+    let verification = analysis::verify(evidence, steps, selection, sums)
         .expect("the record and its replay are simulated");
-    let answer = Answer::new(&evidence, &analysis, selection);
-    let context = context::context(&evidence, steps, trace, selection, NO_ITEMS)
+    let context = context::context(evidence, steps, trace, selection, NO_ITEMS)
         .expect("the ledger has the record");
-    let material = Material {
-        run: &run,
-        ledger: &ledger,
-        comparison: &comparison,
-        evidence: &evidence,
-        analysis: &analysis,
-    };
+    let material =
+        Material { run: &run, ledger: &ledger, comparison: &comparison, evidence, analysis };
     let charts = material.charts();
     let view = PageView {
-        answer: &answer,
+        answer,
+        advice: advice.as_ref(),
         ledger: &ledger,
         comparison: &comparison,
-        evidence: &evidence,
-        analysis: &analysis,
+        evidence,
+        analysis,
         verification: &verification,
         context: &context,
         steps,

@@ -4,6 +4,7 @@ use crate::analysis;
 use crate::cache::Reading;
 use crate::cli::args::{DocumentFormat, VerifyArgs};
 use crate::cli::error::CliError;
+use crate::cli::findings::Findings;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::conversation::ReadOptions;
@@ -32,14 +33,15 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
         assumptions,
     )?;
     let ledger = run.ledger()?;
-    let (answer, sums) = run.answer();
+    let findings = Findings::of(&run);
+    let (answer, sums) = (&findings.answer, findings.analysis.summary.reconciliation);
     let verification = analysis::verify(&ledger, &run.steps, &run.selection, sums)
         .expect("the record and its replay are among them");
     let history = &run.history;
     match args.format {
-        DocumentFormat::Table => output.text(&verify_document(history, &answer, &verification)),
+        DocumentFormat::Table => output.text(&verify_document(history, answer, &verification)),
         DocumentFormat::Markdown => {
-            output.markdown(&verify_document(history, &answer, &verification))
+            output.markdown(&verify_document(history, answer, &verification))
         }
         DocumentFormat::Json => output.write(|out| write_verification(history, &verification, out)),
     }

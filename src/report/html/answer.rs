@@ -2,10 +2,9 @@
 
 use super::PageView;
 use crate::basis::Basis;
-use crate::breaks::{Ground, Sum};
+use crate::breaks::Sum;
 use crate::compare::Compared;
 use crate::ledger::Totals;
-use crate::report::breaks_view::saving;
 use crate::report::number::{
     counted, dollar_difference, dollars, grouped, part, percent, percent_difference, relative,
     tokens,
@@ -203,15 +202,13 @@ fn biggest_cause(view: &PageView<'_>) -> Option<Figure> {
 }
 
 fn change(view: &PageView<'_>) -> Option<Figure> {
-    let pattern = view.analysis.best_change()?;
+    let first = view.advice?.changes.first()?;
+    let most = if first.change.is_at_most { "at most " } else { "" };
     Some(Figure {
-        name: "Change first",
-        value: saving(pattern),
-        basis: match pattern.ground {
-            Ground::Excess | Ground::AtMostExcess => Basis::Estimated.name(),
-            Ground::Simulated => "simulated",
-        },
-        meaning: format!("{} {}", pattern.observation, pattern.advice),
+        name: "Best change",
+        value: format!("{most}{}", dollars(Some(first.saving))),
+        basis: "simulated",
+        meaning: format!("{} {}", first.change.observation, first.change.advice),
     })
 }
 

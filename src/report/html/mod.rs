@@ -29,12 +29,14 @@ use embedded::{Embedded, embedded};
 use policy::content_policy;
 use sessions::{SessionLine, dearest_first, session_figures, session_lines, sessions_block};
 
-use super::breaks_view::{CHANGES_NOTE, causes, changes};
+use super::advice_view::{CHANGES_NOTE, changes};
+use super::breaks_view::causes;
 use super::compare_view;
 use super::context_view::kinds;
 use super::document::{Align, Grid};
 use super::number::{counted, dollars, grouped};
 use super::verify_view;
+use crate::advice::Advice;
 use crate::analysis::{Answer, Verification};
 use crate::breaks::Analysis;
 use crate::compare::Comparison;
@@ -59,6 +61,8 @@ const BOUNDS: usize = 2;
 pub struct PageView<'a> {
     /// What the page says first.
     pub answer: &'a Answer,
+    /// What to change; `None` where nothing has a price.
+    pub advice: Option<&'a Advice>,
     /// The strategies to show, the first of which is the base, and behind them the two bounds.
     pub ledger: &'a Ledger<'a>,
     /// The same strategies side by side.
@@ -102,6 +106,14 @@ impl<'a> PageView<'a> {
 /// What `out` says.
 pub fn write_page(view: &PageView<'_>, out: &mut dyn Write) -> io::Result<()> {
     Page::of(view).write_into(out)
+}
+
+/// The ranked list of changes.
+fn advised(view: &PageView<'_>) -> Grid {
+    let changes_of = |advice: &Advice| {
+        changes(view.ledger.history, advice, &advice.changes, advice.changes.len())
+    };
+    view.advice.map_or_else(|| Grid::new(&[]), changes_of)
 }
 
 /// A table with its caption.
@@ -203,7 +215,7 @@ impl<'a> Page<'a> {
             sessions_block: sessions_block(view, &sessions),
             embedded: embedded(view, &breaks, &dearest),
             causes: Table::of("Breaks by cause", causes(&analysis.summary)),
-            changes: Table::of("What to change", changes(&analysis.patterns)),
+            changes: Table::of("What to change", advised(view)),
             changes_note: CHANGES_NOTE,
             breaks: break_lines(view),
             all_breaks: counted(analysis.breaks.list.len() as u64, "break", "breaks"),
