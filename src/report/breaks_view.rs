@@ -11,7 +11,7 @@ use super::number::{counted, dollars, exact_percent, grouped, part, percent, sha
 use crate::advice::Advice;
 use crate::analysis::Answer;
 use crate::breaks::{
-    Analysis, Break, Candidate, Cause, Confidence, Ground, Pattern, Reconciliation, Sum, Summary,
+    Analysis, Break, Candidate, Cause, Confidence, Reconciliation, Sum, Summary,
 };
 use crate::conversation::History;
 use crate::strategy::Assumptions;

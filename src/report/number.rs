@@ -20,7 +20,7 @@ pub(super) fn equivalents(value: Equivalents) -> String {
     }
 }
 
-/// Dollars with two decimals, or four below ten dollars; `unknown` without a price.
+/// Dollars with two decimals, or four below one dollar; `unknown` without a price.
 #[must_use]
 pub fn dollars(amount: Option<Picodollars>) -> String {
     match amount {
@@ -45,7 +45,8 @@ fn is_shown(amount: Picodollars) -> bool {
 
 fn magnitude(amount: Picodollars) -> String {
     let picodollars = amount.0.unsigned_abs();
-    let decimals = if picodollars < 10_000_000_000_000 { 4 } else { 2 };
+    // What is a dollar when it is rounded is written as one.
+    let decimals = if picodollars < 999_950_000_000 { 4 } else { 2 };
     let unit = 10_u128.pow(12 - decimals);
     let rounded = (picodollars + unit / 2) / unit;
     let scale = 10_u128.pow(decimals);
@@ -64,9 +65,11 @@ pub(super) fn exact_percent(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |share| format!("{:.3} %", share * 100.0))
 }
 
-/// A relative difference with its sign.
+/// A relative difference with its sign; what is nothing when it is rounded has none.
 pub(super) fn percent_difference(share: Option<f64>) -> String {
-    share.map_or_else(|| "–".to_owned(), |share| format!("{:+.1} %", share * 100.0))
+    let Some(share) = share else { return "–".to_owned() };
+    let text = format!("{:+.1} %", share * 100.0);
+    if matches!(text.as_str(), "+0.0 %" | "-0.0 %") { "0.0 %".to_owned() } else { text }
 }
 
 /// The relative difference of two amounts; `None` where one is unknown or the base is zero.
@@ -129,7 +132,15 @@ mod tests {
         assert_eq!(dollar_difference(Some(Picodollars(500_000_000_000))), "+$0.5000");
         assert_eq!(dollar_difference(Some(Picodollars(49_000_000))), "$0.0000");
         assert_eq!(dollars(Some(Picodollars(-49_000_000))), "$0.0000");
+        assert_eq!(dollars(Some(Picodollars(999_949_999_999))), "$0.9999");
+        assert_eq!(dollars(Some(Picodollars(999_950_000_000))), "$1.00");
+        assert_eq!(dollars(Some(Picodollars(1_234_567_000_000))), "$1.23");
+        assert_eq!(dollar_difference(Some(Picodollars(-9_990_000_000_000))), "-$9.99");
         assert_eq!(dollars(None), "unknown");
+        assert_eq!(percent_difference(Some(-0.000_4)), "0.0 %");
+        assert_eq!(percent_difference(Some(0.0)), "0.0 %");
+        assert_eq!(percent_difference(Some(0.000_5)), "+0.1 %");
+        assert_eq!(percent_difference(Some(-0.25)), "-25.0 %");
         assert_eq!(percent(Some(0.98765)), "98.8 %");
         assert_eq!(equivalents(Equivalents(31_315_000_000)), "31,315");
         assert_eq!(equivalents(Equivalents(1_250_100_000)), "1,250.1");

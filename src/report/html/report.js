@@ -43,7 +43,7 @@
     if (micro === null) {
       return "unknown";
     }
-    const decimals = Math.abs(micro) < 1e7 ? 4 : 2;
+    const decimals = Math.abs(micro) < 999950 ? 4 : 2;
     const unit = 10 ** (6 - decimals);
     const rounded = Math.round(Math.abs(micro) / unit);
     const whole = Math.floor(rounded / 10 ** decimals);
