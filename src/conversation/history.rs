@@ -35,6 +35,8 @@ pub struct Request {
     pub client_version: Option<Symbol>,
     /// The project's folder.
     pub project: Option<Symbol>,
+    /// The branch of the project's repository.
+    pub branch: Option<Symbol>,
     /// The file it began in, as a position in [`History::files`].
     pub file: usize,
     /// The line of that file where the answer begins.
@@ -101,6 +103,8 @@ pub struct History {
     pub diagnostics: Diagnostics,
     /// `requestId` → the model that refused it first.
     pub refusals: FxHashMap<Symbol, Symbol>,
+    /// Sub-agent → its type, as far as transcripts tell it.
+    pub agent_types: FxHashMap<Symbol, Symbol>,
     /// Session → its title, where titles are kept. A title is text of a transcript and may hold any
     /// character.
     pub titles: FxHashMap<Symbol, String>,

@@ -1,6 +1,7 @@
 //! Entries → chains: which lines are one response, which request came before which, and what the
 //! client added between them.
 
+mod agent_types;
 mod between;
 mod captured;
 mod file;
