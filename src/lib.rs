@@ -26,6 +26,7 @@ pub mod toml_text;
 pub mod ttl;
 pub mod units;
 pub mod wording;
+pub mod zone;
 
 pub mod input;
 

@@ -1,9 +1,10 @@
-//! Days, weeks, months and years in UTC.
+//! Days, weeks, months and years in a time zone.
 
 use jiff::civil::Date;
-use jiff::{Span, Timestamp, ToSpan, tz::TimeZone};
+use jiff::{Span, ToSpan};
 
 use crate::units::Millis;
+use crate::zone::Zone;
 
 /// How long a period is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,9 +62,8 @@ pub struct Period {
 impl Period {
     /// The period that a moment is in; `None` outside of the calendar.
     #[must_use]
-    pub fn of(at: Millis, length: PeriodLength) -> Option<Self> {
-        let at = Timestamp::from_millisecond(at.0).ok()?;
-        let day = at.to_zoned(TimeZone::UTC).date();
+    pub fn of(zone: &Zone, at: Millis, length: PeriodLength) -> Option<Self> {
+        let day = zone.day(at)?;
         let first = match length {
             PeriodLength::Day => day,
             PeriodLength::Week => {
@@ -97,12 +97,15 @@ mod tests {
     use super::*;
 
     fn at(text: &str) -> Millis {
-        let at: Timestamp = text.parse().expect("a moment");
+        let at: jiff::Timestamp = text.parse().expect("a moment");
         Millis(at.as_millisecond())
     }
 
     fn first_day(text: &str, length: PeriodLength) -> String {
-        Period::of(at(text), length).expect("in the calendar").first_day().to_string()
+        Period::of(&Zone::default(), at(text), length)
+            .expect("in the calendar")
+            .first_day()
+            .to_string()
     }
 
     #[test]
@@ -114,12 +117,14 @@ mod tests {
         assert_eq!(first_day(last, PeriodLength::Month), "2026-02-01");
         assert_eq!(first_day("2026-03-01T00:00:00Z", PeriodLength::Month), "2026-03-01");
         assert_eq!(first_day("2026-03-01T00:00:00Z", PeriodLength::Week), "2026-02-23");
-        assert_eq!(Period::of(Millis(i64::MAX), PeriodLength::Day), None);
+        assert_eq!(Period::of(&Zone::default(), Millis(i64::MAX), PeriodLength::Day), None);
     }
 
     #[test]
     fn no_period_between_two_is_left_out() {
-        let period = |text| Period::of(at(text), PeriodLength::Month).expect("in the calendar");
+        let zone = Zone::default();
+        let period =
+            |text| Period::of(&zone, at(text), PeriodLength::Month).expect("in the calendar");
         let months = period("2026-11-30T00:00:00Z").until(period("2027-02-01T00:00:00Z"));
         let months: Vec<String> = months.map(|month| month.first_day().to_string()).collect();
         assert_eq!(months, ["2026-11-01", "2026-12-01", "2027-01-01", "2027-02-01"]);

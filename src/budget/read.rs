@@ -238,7 +238,7 @@ fn lint_kinds(table: &DeTable<'_>, metric: Metric) -> Result<LintKinds, Fault> {
 }
 
 fn unknown(key: &str, name: &str, at: usize, known: &[&str]) -> Fault {
-    let near = suggestion(nearest(name, known.iter().copied()));
+    let near = suggestion(&nearest(name, known.iter().copied()));
     let message =
         format!("`{key}`: `{}` is unknown{near}; there are {}", quoted(name), known.join(", "));
     Fault::at(at, message)

@@ -7,6 +7,7 @@ use super::exit;
 use crate::check::CheckError;
 use crate::compare::ExpressionError;
 use crate::config::ConfigError;
+use crate::ledger::FilterError;
 use crate::pricing::PriceError;
 use crate::report::PngError;
 use crate::snapshot::BaselineError;
@@ -19,6 +20,9 @@ pub(super) enum CliError {
     /// An option's value cannot be used.
     #[error("{0}")]
     Usage(String),
+    /// The options select nothing.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
     /// Nothing to work on.
     #[error("{0}")]
     NoInput(String),
@@ -132,7 +136,8 @@ impl CliError {
             | Self::Unanswered { .. } => exit::USAGE,
             Self::GateFailed(_) | Self::BudgetsFailed(_) => exit::GATE_FAILED,
             Self::Png(_) => exit::BUG,
-            Self::NoInput(_) => exit::NO_INPUT,
+            Self::Filter(FilterError::Ambiguous { .. }) => exit::USAGE,
+            Self::NoInput(_) | Self::Filter(_) => exit::NO_INPUT,
             Self::DamagedInput => exit::DAMAGED_INPUT,
             Self::NoPrice(_) => exit::NO_PRICE,
         }

@@ -7,6 +7,7 @@ mod error;
 mod exit;
 mod gate;
 mod input;
+mod limits;
 mod moment;
 mod output;
 mod output_file;

@@ -12,6 +12,7 @@ use crate::id::{Symbol, Symbols};
 use crate::input::{Diagnostics, Usage};
 use crate::transcript::ServerVerdict;
 use crate::units::{Millis, Tokens};
+use crate::zone::Zone;
 
 /// The position of a request in [`History::requests`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,6 +109,8 @@ pub struct History {
     /// Session → its title, where titles are kept. A title is text of a transcript and may hold any
     /// character.
     pub titles: FxHashMap<Symbol, String>,
+    /// In which time zone its days begin, and people read its times.
+    pub zone: Zone,
     /// Bytes read, after decompression.
     pub bytes: u64,
     /// Lines read.

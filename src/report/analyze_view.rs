@@ -9,8 +9,8 @@ use super::document::{Align, Document, Grid};
 use super::key_notes::key_notes;
 use super::managed::managed;
 use super::number::{
-    bytes, counted, dollar_difference, dollars, duration, grouped, moment, part, percent,
-    percent_difference, relative, short_moment, tokens, whole_percent,
+    bytes, counted, dollar_difference, dollars, duration, grouped, part, percent,
+    percent_difference, relative, tokens, whole_percent,
 };
 use crate::analysis::{Event, Turn, turns, turns_under};
 use crate::cache::Refusal;
@@ -82,7 +82,8 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, session: &Session) 
     document.heading(format!("Session {}{shown}", history.symbols.text(session.id)));
     let agents = agent_names(history, session);
     let has_agents = !agents.is_empty();
-    let mut header = vec![("#", Align::Right), ("sent (UTC)", Align::Left)];
+    let sent = format!("sent ({})", history.zone.name());
+    let mut header = vec![("#", Align::Right), (sent.as_str(), Align::Left)];
     if has_agents {
         header.push(("agent", Align::Left));
     }
@@ -106,7 +107,7 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, session: &Session) 
         let written = split.write_5m + split.write_1h;
         let mut totals = Totals::default();
         totals.add(&row);
-        let mut cells = vec![grouped(number as u64 + 1), short_moment(request.start)];
+        let mut cells = vec![grouped(number as u64 + 1), history.zone.short_moment(request.start)];
         if has_agents {
             let agent = request.agent.and_then(|agent| agents.get(&agent));
             cells.push(agent.cloned().unwrap_or_else(|| "main".to_owned()));
@@ -258,9 +259,10 @@ pub(super) fn what_happened(
 fn many_sessions(document: &mut Document, ledger: &Ledger<'_>, sessions: &[Session]) {
     let history = ledger.history;
     document.heading(counted(sessions.len() as u64, "session", "sessions"));
+    let began = format!("began ({})", history.zone.name());
     let mut header = vec![
         ("session", Align::Left),
-        ("began (UTC)", Align::Left),
+        (began.as_str(), Align::Left),
         ("requests", Align::Right),
         ("prompt tokens", Align::Right),
         ("hit", Align::Right),
@@ -282,7 +284,8 @@ fn many_sessions(document: &mut Document, ledger: &Ledger<'_>, sessions: &[Sessi
         let Some(first) = complete.or(by_strategy.first()) else {
             continue;
         };
-        let began = session.requests.first().map(|index| moment(history.request(*index).start));
+        let began = session.requests.first().map(|index| history.request(*index).start);
+        let began = began.map(|began| history.zone.moment(began));
         let mut cells = vec![
             session_name(history.symbols.text(session.id)),
             began.unwrap_or_default(),

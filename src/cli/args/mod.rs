@@ -5,6 +5,7 @@ mod check;
 mod compare;
 mod completions;
 mod config;
+mod filter;
 mod fork;
 mod man;
 mod redact;
@@ -32,6 +33,7 @@ pub(super) use check::{CheckArgs, CheckFormat};
 pub(super) use compare::{CompareArgs, CompareFormat, ReadingArg};
 pub(super) use completions::CompletionsArgs;
 pub(super) use config::{ConfigArgs, ConfigCommand, ConfigurationArgs};
+pub(super) use filter::{FilterArgs, JsonArgs};
 pub(super) use fork::ForkArgs;
 pub(super) use man::ManArgs;
 pub(super) use redact::RedactArgs;
@@ -184,8 +186,11 @@ pub(super) struct AnalyzeArgs {
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
     /// The output format
-    #[arg(long, value_enum, default_value_t = AnalyzeFormat::Table)]
+    #[arg(long, value_enum, default_value_t = AnalyzeFormat::Table, default_value_if("json", "true", "json"))]
     pub(super) format: AnalyzeFormat,
+    /// Its short form.
+    #[command(flatten)]
+    _json: JsonArgs,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -218,8 +223,11 @@ pub(super) struct BreaksArgs {
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
     /// The output format
-    #[arg(long, value_enum, default_value_t = BreaksFormat::Table)]
+    #[arg(long, value_enum, default_value_t = BreaksFormat::Table, default_value_if("json", "true", "json"))]
     pub(super) format: BreaksFormat,
+    /// Its short form.
+    #[command(flatten)]
+    _json: JsonArgs,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -238,8 +246,11 @@ pub(super) struct ContextArgs {
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
     /// The output format
-    #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
+    #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
     pub(super) format: DocumentFormat,
+    /// Its short form.
+    #[command(flatten)]
+    _json: JsonArgs,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -255,8 +266,11 @@ pub(super) struct VerifyArgs {
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
     /// The output format
-    #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
+    #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
     pub(super) format: DocumentFormat,
+    /// Its short form.
+    #[command(flatten)]
+    _json: JsonArgs,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -292,8 +306,11 @@ pub(super) struct LintArgs {
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
     /// The output format
-    #[arg(long, value_enum, default_value_t = LintFormat::Text)]
+    #[arg(long, value_enum, default_value_t = LintFormat::Text, default_value_if("json", "true", "json"))]
     pub(super) format: LintFormat,
+    /// Its short form.
+    #[command(flatten)]
+    _json: JsonArgs,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -339,8 +356,11 @@ pub(super) struct PricesShared {
     #[arg(long, value_name = "FILE")]
     pub(super) prices: Vec<PathBuf>,
     /// The output format
-    #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
+    #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
     pub(super) format: DocumentFormat,
+    /// Its short form.
+    #[command(flatten)]
+    _json: JsonArgs,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
