@@ -2,12 +2,14 @@
 //! and where time and money went.
 
 mod gaps;
+mod groups;
 mod period;
 mod spending;
 mod turn;
 mod verify;
 
 pub use gaps::{GapBin, Gaps};
+pub use groups::{Group, Grouping, Groups, Lost, groups};
 pub use period::{Period, PeriodLength};
 pub use spending::{Spending, spending_by_period};
 pub use turn::{Event, Turn, turns, turns_under};

@@ -7,7 +7,7 @@ use crate::units::Millis;
 use crate::zone::Zone;
 
 /// How long a period is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PeriodLength {
     /// A day.
     Day,
@@ -53,7 +53,7 @@ impl PeriodLength {
 }
 
 /// A period, known by its first day.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Period {
     first: Date,
     length: PeriodLength,
@@ -74,6 +74,18 @@ impl Period {
             PeriodLength::Year => day.first_of_year(),
         };
         Some(Self { first, length })
+    }
+
+    /// `2026-11-02`, `2026-W45`, `2026-11` or `2026`.
+    #[must_use]
+    pub fn name(self) -> String {
+        let week = self.first.iso_week_date();
+        match self.length {
+            PeriodLength::Day => self.first.to_string(),
+            PeriodLength::Week => format!("{:04}-W{:02}", week.year(), week.week()),
+            PeriodLength::Month => self.first.strftime("%Y-%m").to_string(),
+            PeriodLength::Year => self.first.strftime("%Y").to_string(),
+        }
     }
 
     /// The first day.

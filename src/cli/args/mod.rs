@@ -28,6 +28,8 @@ use redact::REDACT_EXAMPLES;
 use report::REPORT_EXAMPLES;
 use schema::SCHEMA_EXAMPLES;
 
+use crate::analysis::{Grouping, PeriodLength};
+
 pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ThemeArg};
 pub(super) use check::{CheckArgs, CheckFormat};
 pub(super) use compare::{CompareArgs, CompareFormat, ReadingArg};
@@ -126,6 +128,8 @@ const ANALYZE_EXAMPLES: &str = "\
 Examples:
   cachesim analyze session.jsonl
   cachesim analyze ~/.claude/projects --since 2026-07-01 --strategy billed,5m,1h,mixed
+  cachesim analyze --since 7d --by day
+  cachesim analyze --by project --timezone Europe/Berlin --json
   cachesim analyze session.jsonl --format jsonl -o ledger.jsonl
   zstdcat old.jsonl.zst | cachesim analyze - --format json";
 
@@ -176,6 +180,15 @@ pub(super) struct AnalyzeArgs {
     /// The strategies: names, and files of strategies (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_STRATEGIES)]
     pub(super) strategy: Vec<String>,
+    /// One row for each day, project, model and so on, in place of sessions and turns
+    #[arg(long, value_enum, value_name = "GROUP")]
+    pub(super) by: Option<GroupingArg>,
+    /// How many sessions or groups the tables list, the most expensive first [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) top: Option<u32>,
+    /// Show the titles of sessions
+    #[arg(long)]
+    pub(super) show_text: bool,
     /// Whether counterfactuals keep the recorded breaks inside the TTL
     #[arg(long, value_enum, default_value_t = RecordedBreaksArg::Keep)]
     pub(super) breaks: RecordedBreaksArg,
@@ -194,6 +207,19 @@ pub(super) struct AnalyzeArgs {
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
+}
+
+/// What groups show unless they are asked for more.
+const GROUPED_STRATEGIES: [&str; 3] = ["billed", "5m", "1h"];
+
+impl AnalyzeArgs {
+    /// The strategies: of groups fewer, where nobody asked for others.
+    pub(super) fn strategies(&self) -> Vec<String> {
+        if self.by.is_some() && self.strategy.join(",") == DEFAULT_STRATEGIES {
+            return GROUPED_STRATEGIES.map(str::to_owned).to_vec();
+        }
+        self.strategy.clone()
+    }
 }
 
 const DEFAULT_STRATEGIES: &str = "billed,replay,none,5m,1h";
@@ -373,6 +399,46 @@ pub(super) enum RecordedBreaksArg {
     Keep,
     /// They do not happen
     Drop,
+}
+
+/// `--by`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum GroupingArg {
+    /// The day of the answer
+    Day,
+    /// The ISO week, from Monday on
+    Week,
+    /// The month
+    Month,
+    /// The folder of the project
+    Project,
+    /// The model that is billed
+    Model,
+    /// The main conversation and the types of sub-agents
+    AgentType,
+    /// The branch of the project's repository
+    Branch,
+    /// The session
+    Session,
+    /// The client's version
+    Client,
+}
+
+impl GroupingArg {
+    /// What it stands for.
+    pub(super) fn grouping(self) -> Grouping {
+        match self {
+            Self::Day => Grouping::Period(PeriodLength::Day),
+            Self::Week => Grouping::Period(PeriodLength::Week),
+            Self::Month => Grouping::Period(PeriodLength::Month),
+            Self::Project => Grouping::Project,
+            Self::Model => Grouping::Model,
+            Self::AgentType => Grouping::AgentType,
+            Self::Branch => Grouping::Branch,
+            Self::Session => Grouping::Session,
+            Self::Client => Grouping::Client,
+        }
+    }
 }
 
 /// `--rule`.

@@ -17,6 +17,7 @@ use super::compare_json::{self, CompareObject, StrategyLine};
 use super::config_view::{self, ConfigObject};
 use super::context_json::{self, ContextObject};
 use super::fork_json::{self, Fork};
+use super::groups_json::{self, GroupsObject};
 use super::ledger_rows::{self, LedgerRow};
 use super::lint_json::{self, Lint};
 use super::prices_view::{self, PricesObject};
@@ -25,8 +26,9 @@ use super::verify_json::{self, VerifyObject};
 
 /// Every machine format. One that is not listed here has no schema.
 #[rustfmt::skip] // a format is a line
-pub static MACHINE_FORMATS: [MachineFormat; 17] = [
+pub static MACHINE_FORMATS: [MachineFormat; 18] = [
     MachineFormat::output::<Report<'_>>("report", report_json::SCHEMA, "analyze --format json", "totals by strategy, by model and by session"),
+    MachineFormat::output::<GroupsObject<'_>>("groups", groups_json::SCHEMA, "analyze --by … --format json", "requests by day, project, model and the like, with what they cost and lost"),
     MachineFormat::output::<LedgerRow<'_>>("ledger", ledger_rows::SCHEMA, "analyze --format jsonl", "a line for each request and strategy"),
     MachineFormat::output::<BreaksObject<'_>>("breaks", breaks_json::SCHEMA, "breaks --format json", "the sums of the breaks and their patterns"),
     MachineFormat::output::<BreakRow<'_>>("break", break_rows::SCHEMA, "breaks --format jsonl", "a line for each break"),
