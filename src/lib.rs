@@ -78,6 +78,8 @@ pub mod check;
 
 pub mod analysis;
 
+pub mod explain;
+
 pub mod fork;
 
 pub mod redact;

@@ -60,6 +60,7 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
     match &cli.command {
         Command::Analyze(args) => with_threads(args.input.jobs, || commands::analyze(args)),
         Command::Breaks(args) => with_threads(args.input.jobs, || commands::breaks(args)),
+        Command::Explain(args) => with_threads(args.input.jobs, || commands::explain(args)),
         Command::Compare(args) => with_threads(args.input.jobs, || commands::compare(args)),
         Command::Context(args) => with_threads(args.input.jobs, || commands::context(args)),
         Command::Chart(args) => with_threads(args.input.jobs, || commands::chart(args)),

@@ -5,6 +5,7 @@ mod check;
 mod compare;
 mod completions;
 mod config;
+mod explain;
 mod filter;
 mod fork;
 mod man;
@@ -22,6 +23,7 @@ use check::CHECK_EXAMPLES;
 use compare::COMPARE_EXAMPLES;
 use completions::COMPLETIONS_EXAMPLES;
 use config::CONFIG_NOTES;
+use explain::EXPLAIN_EXAMPLES;
 use fork::FORK_EXAMPLES;
 use man::MAN_EXAMPLES;
 use redact::REDACT_EXAMPLES;
@@ -35,6 +37,7 @@ pub(super) use check::{CheckArgs, CheckFormat};
 pub(super) use compare::{CompareArgs, CompareFormat, ReadingArg};
 pub(super) use completions::CompletionsArgs;
 pub(super) use config::{ConfigArgs, ConfigCommand, ConfigurationArgs};
+pub(super) use explain::ExplainArgs;
 pub(super) use filter::{FilterArgs, JsonArgs};
 pub(super) use fork::ForkArgs;
 pub(super) use man::ManArgs;
@@ -81,6 +84,9 @@ pub(super) enum Command {
     /// Every request that read less than it could have: why, and what it cost
     #[command(after_help = BREAKS_EXAMPLES)]
     Breaks(BreaksArgs),
+    /// The story of one request: what it sent, what was cached, and what every policy made of it
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainArgs),
     /// Where the context comes from: what each kind of content held, and what carrying it cost
     #[command(after_help = CONTEXT_EXAMPLES)]
     Context(ContextArgs),
