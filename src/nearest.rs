@@ -15,6 +15,9 @@ const COMPARED: usize = 64;
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let name: String = name.chars().take(COMPARED).flat_map(char::to_lowercase).collect();
     let length = name.chars().count();
+    if length == 0 {
+        return Vec::new();
+    }
     let mut ranked: Vec<((usize, Reverse<usize>), &str)> = candidates
         .into_iter()
         .map(|candidate| {
@@ -23,14 +26,20 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             let beginning: String = own.chars().take(length).collect();
             let common = name.chars().zip(own.chars()).take_while(|(one, other)| one == other);
             let edits = strsim::osa_distance(&name, &own);
-            let is_part = length > 0 && own.contains(&name);
+            let is_part = own.contains(&name);
             let edits_of_part =
                 if is_part { 0 } else { strsim::osa_distance(&name, &beginning) } + 1;
             ((edits.min(edits_of_part), Reverse(common.count())), candidate)
         })
         .collect();
     ranked.sort_by_key(|(rank, _)| *rank);
-    ranked.into_iter().take(SUGGESTED).map(|(_, candidate)| candidate).collect()
+    let mut names: Vec<&str> = Vec::new();
+    for (_, candidate) in ranked {
+        if names.len() < SUGGESTED && !names.contains(&candidate) {
+            names.push(candidate);
+        }
+    }
+    names
 }
 
 /// `` `a`, `b` or `c` ``.
@@ -69,7 +78,8 @@ mod tests {
         assert_eq!(nearest("last", known)[..2], ["last-two", "last-message"]);
         assert_eq!(nearest("mixd", known).len(), 3);
         assert_eq!(nearest("x", ["y"]), ["y"]);
-        assert!(nearest("x", []).is_empty());
+        assert_eq!(nearest("x", ["y", "y"]), ["y"]);
+        assert!(nearest("x", []).is_empty() && nearest("", known).is_empty());
         assert_eq!(nearest(&"x".repeat(1_000_000), known).len(), 3);
     }
 

@@ -22,6 +22,7 @@ mod context;
 mod corpus;
 mod designs;
 mod differences;
+mod drill;
 mod fixtures;
 mod fork;
 mod generated;

@@ -160,8 +160,11 @@ fn ttl_words(ttl: Ttl) -> &'static str {
 }
 
 fn in_time(ttl: Ttl, gap: i64) -> String {
-    let late = gap - ttl.millis();
-    if late < 0 { "in time".to_owned() } else { format!("{} too late", duration(late)) }
+    match gap - ttl.millis() {
+        ..0 => "in time".to_owned(),
+        0 => "at that very moment, which is too late".to_owned(),
+        late => format!("{} too late", duration(late)),
+    }
 }
 
 fn billed_sentence(request: &Request, billed: &Under<'_>) -> String {
@@ -227,10 +230,12 @@ pub(super) fn reasons(history: &History, request: &Request, under: &Under<'_>) -
     if let Some(refusal) = row.refusal {
         return vec![format!("The service refuses it: {}.", refusal.name())];
     }
-    let mut reasons: Vec<String> =
-        under.events.iter().map(|event| reason(history, request, event)).collect();
-    let is_told = |event: &Event| matches!(event, Event::Opening | Event::Expired(..));
-    let shortfall = under.shortfall.filter(|_| !under.events.iter().any(is_told));
+    let has_expired = under.events.iter().any(|event| matches!(event, Event::Expired(..)));
+    // What expired was not there to be read.
+    let is_told = |event: &&Event| !(has_expired && matches!(event, Event::Break(_)));
+    let told = under.events.iter().filter(is_told);
+    let mut reasons: Vec<String> = told.map(|event| reason(history, request, event)).collect();
+    let shortfall = under.shortfall.filter(|_| !has_expired);
     match shortfall {
         Some(Tokens::ZERO) => {
             reasons.insert(0, "It read all that the request before had left.".to_owned());

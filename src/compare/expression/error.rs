@@ -78,8 +78,5 @@ fn spacing(word: &str) -> &'static str {
 }
 
 fn hint(metric: &str, nearest: &[&str]) -> String {
-    match spacing(metric) {
-        "" => suggestion(nearest),
-        spacing => spacing.to_owned(),
-    }
+    format!("{}{}", suggestion(nearest), spacing(metric))
 }
