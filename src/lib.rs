@@ -26,6 +26,7 @@ pub mod toml_text;
 pub mod ttl;
 pub mod units;
 pub mod wording;
+pub mod zone;
 
 pub mod input;
 
@@ -78,6 +79,8 @@ pub mod config;
 pub mod check;
 
 pub mod analysis;
+
+pub mod explain;
 
 pub mod fork;
 

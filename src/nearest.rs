@@ -1,25 +1,64 @@
 //! What somebody may have meant who wrote a name that does not exist.
 
-/// The candidate that takes the fewest edits to get from a name, the first of several; `None`
-/// where none is alike: more than a third of the name, and more than one character, differs.
+use std::cmp::Reverse;
+
+/// So many names are suggested.
+const SUGGESTED: usize = 3;
+
+/// No more of a name is compared, which keeps long text away from the comparison.
+const COMPARED: usize = 64;
+
+/// The three candidates that take the fewest edits to get from a name, the nearest first; of equals
+/// that with the longer common beginning, then the first. One that only begins like the name is near,
+/// too.
 #[must_use]
-pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let name: String = name.chars().take(COMPARED).flat_map(char::to_lowercase).collect();
     let length = name.chars().count();
-    let most = (length / 3).max(1);
-    candidates
+    if length == 0 {
+        return Vec::new();
+    }
+    let mut ranked: Vec<((usize, Reverse<usize>), &str)> = candidates
         .into_iter()
-        // So many edits the lengths alone take; it keeps long text away from the comparison.
-        .filter(|candidate| candidate.chars().count().abs_diff(length) <= most)
-        .map(|candidate| (strsim::osa_distance(name, candidate), candidate))
-        .filter(|(edits, _)| *edits <= most)
-        .min_by_key(|(edits, _)| *edits)
-        .map(|(_, candidate)| candidate)
+        .map(|candidate| {
+            let own: String =
+                candidate.chars().take(COMPARED).flat_map(char::to_lowercase).collect();
+            let beginning: String = own.chars().take(length).collect();
+            let common = name.chars().zip(own.chars()).take_while(|(one, other)| one == other);
+            let edits = strsim::osa_distance(&name, &own);
+            let is_part = own.contains(&name);
+            let edits_of_part =
+                if is_part { 0 } else { strsim::osa_distance(&name, &beginning) } + 1;
+            ((edits.min(edits_of_part), Reverse(common.count())), candidate)
+        })
+        .collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let mut names: Vec<&str> = Vec::new();
+    for (_, candidate) in ranked {
+        if names.len() < SUGGESTED && !names.contains(&candidate) {
+            names.push(candidate);
+        }
+    }
+    names
 }
 
-/// Words to put behind a name that does not exist; none where nothing is alike.
+/// `` `a`, `b` or `c` ``.
 #[must_use]
-pub fn suggestion(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
+pub fn alternatives(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+/// Words to put behind a name that does not exist; none where there is nothing to name.
+#[must_use]
+pub fn suggestion(nearest: &[&str]) -> String {
+    if nearest.is_empty() {
+        return String::new();
+    }
+    format!("; did you mean {}?", alternatives(nearest))
 }
 
 #[cfg(test)]
@@ -29,12 +68,25 @@ mod tests {
     #[test]
     fn a_slip_of_the_finger_is_understood() {
         let known = ["5m", "1h", "mixed", "last-two", "last-message"];
-        assert_eq!(nearest("mixd", known), Some("mixed"));
-        assert_eq!(nearest("imxed", known), Some("mixed"), "two letters changed places");
-        assert_eq!(nearest("last_two", known), Some("last-two"));
-        assert_eq!(nearest("2h", known), Some("1h"));
-        assert_eq!(nearest("warm-everything", known), None);
-        assert_eq!(nearest("", known), None);
-        assert_eq!(nearest(&"x".repeat(1_000_000), known), None);
+        let first = |name: &str| nearest(name, known)[0];
+        assert_eq!(first("mixd"), "mixed");
+        assert_eq!(first("imxed"), "mixed", "two letters changed places");
+        assert_eq!(first("last_two"), "last-two");
+        assert_eq!(first("2h"), "1h");
+        assert_eq!(first("LAST-MESAGE"), "last-message");
+        assert_eq!(first("message"), "last-message", "a part of it");
+        assert_eq!(nearest("last", known)[..2], ["last-two", "last-message"]);
+        assert_eq!(nearest("mixd", known).len(), 3);
+        assert_eq!(nearest("x", ["y"]), ["y"]);
+        assert_eq!(nearest("x", ["y", "y"]), ["y"]);
+        assert!(nearest("x", []).is_empty() && nearest("", known).is_empty());
+        assert_eq!(nearest(&"x".repeat(1_000_000), known).len(), 3);
+    }
+
+    #[test]
+    fn suggestions_are_a_question() {
+        assert_eq!(suggestion(&[]), "");
+        assert_eq!(suggestion(&["a"]), "; did you mean `a`?");
+        assert_eq!(suggestion(&["a", "b", "c"]), "; did you mean `a`, `b` or `c`?");
     }
 }

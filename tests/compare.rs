@@ -62,11 +62,11 @@ fn a_gate_fails_with_1_and_only_where_it_holds() {
 #[test]
 fn what_cannot_be_compared_is_named() {
     let cases = [
-        (&["--strategy", "last-tow"][..], "did you mean `last-two`?"),
+        (&["--strategy", "last-tow"][..], "did you mean `last-two`"),
         (&["--fail-if", "billed.cots > 1"], "billed.cots"),
         (&["--fail-if", "2h.cost > 1"], "`2h` is not compared"),
         (&["--fail-if", "billed.cost >"], "--fail-if 'billed.cost >'"),
-        (&["--provider", "opanai"], "did you mean `openai`?"),
+        (&["--provider", "opanai"], "did you mean `openai`"),
         (&["--strategy", "no-such-file.toml"], "cannot read the strategy file"),
     ];
     for (arguments, expected) in cases {

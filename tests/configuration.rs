@@ -245,11 +245,11 @@ fn errors_say_where_and_what() {
     };
     insta::assert_snapshot!(
         error_of("[defaults]\nshared_prefx = 'warm'\n"),
-        @"cachesim: cachesim.toml:2:1: `shared_prefx` is no key of [defaults]; did you mean `shared_prefix`?; there are paths, strategy, tokens, shared_prefix, lookback, attribution, betas, ttl_change, ttl_grace, breaks, reading, prices, platform, jobs, strict, strict_prices, color"
+        @"cachesim: cachesim.toml:2:1: `shared_prefx` is no key of [defaults]; did you mean `shared_prefix`, `strategy` or `strict_prices`?; there are paths, strategy, tokens, shared_prefix, lookback, attribution, betas, ttl_change, ttl_grace, breaks, reading, prices, platform, jobs, strict, strict_prices, color"
     );
     insta::assert_snapshot!(
         error_of("[defaults]\n\n  shared_prefix = 'warn'\n"),
-        @"cachesim: cachesim.toml:3:19: `shared_prefix`: `warn` is unknown (did you mean `warm`?); there are auto, cold, warm"
+        @"cachesim: cachesim.toml:3:19: `shared_prefix`: `warn` is unknown (did you mean `warm`, `auto` or `cold`?); there are auto, cold, warm"
     );
     insta::assert_snapshot!(
         error_of("[defaults]\njobs = 0\n"),
@@ -276,8 +276,8 @@ fn errors_say_where_and_what() {
         @"cachesim: cachesim.toml:1:10: the schema is `cachesim.config/v9`; this version reads `cachesim.config/v1`"
     );
     let error = error_of("[defaults]\nstrategy = ['billed', '2h']\n");
-    let start = "cachesim: cachesim.toml:2:23: `strategy`: `2h` is unknown (did you mean `1h`?); \
-                 there are billed, replay, ";
+    let start = "cachesim: cachesim.toml:2:23: `strategy`: `2h` is unknown (did you mean `1h`, `5m` or \
+                 `1h-main-5m-agents`?); there are billed, replay, ";
     assert!(error.starts_with(start), "{error}");
     place.project_file("");
     place.user_file("defaults = 7\n");
@@ -292,7 +292,7 @@ fn errors_say_where_and_what() {
     );
     insta::assert_snapshot!(
         place.error(&[("CACHESIM_BREAKS", "kep")], &["analyze"]),
-        @"cachesim: CACHESIM_BREAKS: `kep` is unknown (did you mean `keep`?); there are keep, drop"
+        @"cachesim: CACHESIM_BREAKS: `kep` is unknown (did you mean `keep` or `drop`?); there are keep, drop"
     );
 }
 

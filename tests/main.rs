@@ -23,6 +23,7 @@ mod context;
 mod corpus;
 mod designs;
 mod differences;
+mod drill;
 mod fixtures;
 mod fork;
 mod generated;

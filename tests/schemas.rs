@@ -15,9 +15,11 @@ use serde_json::{Value, json};
 
 use crate::common::{project, run, stdout, text};
 
-const OUTPUTS: [&str; 14] = [
+const OUTPUTS: [&str; 16] = [
     "report",
     "advice",
+    "groups",
+    "explain",
     "check",
     "config-show",
     "ledger",
@@ -50,7 +52,8 @@ const OPTIONAL: [&str; 11] = [
 ];
 
 /// Fields that may be left out of one format, and are there in others or at other places.
-const OPTIONAL_IN: [(&str, &str); 22] = [
+const OPTIONAL_IN: [(&str, &str); 23] = [
+    ("groups", "unpriced_breaks"),
     ("check", "fields"),
     ("check", "files"),
     ("check", "first_difference"),
@@ -188,6 +191,7 @@ fn has_free_keys(format: &str, name: &str) -> bool {
     by_name
         || ["skipped", "fields"].contains(&name)
         || (format == "report" && ["totals", "live"].contains(&name))
+        || (format == "groups" && name == "totals")
 }
 
 /// Every way to take out a required field, and to write a number for a text and a text for a number.
@@ -365,6 +369,6 @@ fn an_unknown_format_is_a_usage_error_that_names_the_nearest() {
     let output = run(&["schema", "ladger"]);
     assert_eq!(output.status.code(), Some(2));
     let error = text(&output.stderr);
-    assert!(error.contains("did you mean `ledger`?"), "{error}");
+    assert!(error.contains("did you mean `ledger`"), "{error}");
     assert_eq!(run(&["schema", "ledger", "--all", "x"]).status.code(), Some(2));
 }

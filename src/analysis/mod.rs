@@ -3,6 +3,7 @@
 
 mod answer;
 mod gaps;
+mod groups;
 mod period;
 mod spending;
 mod turn;
@@ -11,6 +12,7 @@ mod waterfall;
 
 pub use answer::{Answer, BestChange};
 pub use gaps::{GapBin, Gaps};
+pub use groups::{Group, Grouping, Groups, Lost, groups};
 pub use period::{Period, PeriodLength};
 pub use spending::{Spending, spending_by_period};
 pub use turn::{Event, Turn, turns, turns_under};

@@ -1,12 +1,13 @@
-//! Days, weeks, months and years in UTC.
+//! Days, weeks, months and years in a time zone.
 
 use jiff::civil::Date;
-use jiff::{Span, Timestamp, ToSpan, tz::TimeZone};
+use jiff::{Span, ToSpan};
 
 use crate::units::Millis;
+use crate::zone::Zone;
 
 /// How long a period is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PeriodLength {
     /// A day.
     Day,
@@ -52,7 +53,7 @@ impl PeriodLength {
 }
 
 /// A period, known by its first day.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Period {
     first: Date,
     length: PeriodLength,
@@ -61,9 +62,8 @@ pub struct Period {
 impl Period {
     /// The period that a moment is in; `None` outside of the calendar.
     #[must_use]
-    pub fn of(at: Millis, length: PeriodLength) -> Option<Self> {
-        let at = Timestamp::from_millisecond(at.0).ok()?;
-        let day = at.to_zoned(TimeZone::UTC).date();
+    pub fn of(zone: &Zone, at: Millis, length: PeriodLength) -> Option<Self> {
+        let day = zone.day(at)?;
         let first = match length {
             PeriodLength::Day => day,
             PeriodLength::Week => {
@@ -74,6 +74,18 @@ impl Period {
             PeriodLength::Year => day.first_of_year(),
         };
         Some(Self { first, length })
+    }
+
+    /// `2026-11-02`, `2026-W45`, `2026-11` or `2026`.
+    #[must_use]
+    pub fn name(self) -> String {
+        let week = self.first.iso_week_date();
+        match self.length {
+            PeriodLength::Day => self.first.to_string(),
+            PeriodLength::Week => format!("{:04}-W{:02}", week.year(), week.week()),
+            PeriodLength::Month => self.first.strftime("%Y-%m").to_string(),
+            PeriodLength::Year => self.first.strftime("%Y").to_string(),
+        }
     }
 
     /// The first day.
@@ -97,12 +109,15 @@ mod tests {
     use super::*;
 
     fn at(text: &str) -> Millis {
-        let at: Timestamp = text.parse().expect("a moment");
+        let at: jiff::Timestamp = text.parse().expect("a moment");
         Millis(at.as_millisecond())
     }
 
     fn first_day(text: &str, length: PeriodLength) -> String {
-        Period::of(at(text), length).expect("in the calendar").first_day().to_string()
+        Period::of(&Zone::default(), at(text), length)
+            .expect("in the calendar")
+            .first_day()
+            .to_string()
     }
 
     #[test]
@@ -114,12 +129,14 @@ mod tests {
         assert_eq!(first_day(last, PeriodLength::Month), "2026-02-01");
         assert_eq!(first_day("2026-03-01T00:00:00Z", PeriodLength::Month), "2026-03-01");
         assert_eq!(first_day("2026-03-01T00:00:00Z", PeriodLength::Week), "2026-02-23");
-        assert_eq!(Period::of(Millis(i64::MAX), PeriodLength::Day), None);
+        assert_eq!(Period::of(&Zone::default(), Millis(i64::MAX), PeriodLength::Day), None);
     }
 
     #[test]
     fn no_period_between_two_is_left_out() {
-        let period = |text| Period::of(at(text), PeriodLength::Month).expect("in the calendar");
+        let zone = Zone::default();
+        let period =
+            |text| Period::of(&zone, at(text), PeriodLength::Month).expect("in the calendar");
         let months = period("2026-11-30T00:00:00Z").until(period("2027-02-01T00:00:00Z"));
         let months: Vec<String> = months.map(|month| month.first_day().to_string()).collect();
         assert_eq!(months, ["2026-11-01", "2026-12-01", "2027-01-01", "2027-02-01"]);

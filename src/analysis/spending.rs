@@ -52,7 +52,8 @@ pub fn spending_by_period(
 ) -> BTreeMap<Period, Spending> {
     let mut periods: BTreeMap<Period, Spending> = BTreeMap::new();
     for index in selection.requests() {
-        let Some(period) = Period::of(ledger.history.request(index).time(), length) else {
+        let at = ledger.history.request(index).time();
+        let Some(period) = Period::of(&ledger.history.zone, at, length) else {
             continue;
         };
         let spending = periods.entry(period).or_default();

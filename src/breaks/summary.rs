@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 
 use super::cause::Cause;
 use super::find::{Break, Breaks};
-use super::project::project_names;
 use super::readable::Class;
 use super::week::week;
-use crate::conversation::History;
+use crate::conversation::{History, project_names};
 use crate::ledger::{Ledger, Selection};
 use crate::units::{Picodollars, Tokens};
 
@@ -176,7 +175,7 @@ pub struct Summary {
     pub by_project: BTreeMap<String, Sum>,
     /// By the client's version.
     pub by_client_version: BTreeMap<String, Sum>,
-    /// By ISO week, as `2026-W07`, in UTC.
+    /// By ISO week, as `2026-W07`, in the time zone of the history.
     pub by_week: BTreeMap<String, Sum>,
     /// What they explain.
     pub reconciliation: Reconciliation,
@@ -210,7 +209,7 @@ impl Summary {
             let project = project.cloned().unwrap_or_else(unknown);
             summary.by_project.entry(project).or_default().add(found);
             summary.by_client_version.entry(version).or_default().add(found);
-            summary.by_week.entry(week(request.time())).or_default().add(found);
+            summary.by_week.entry(week(&history.zone, request.time())).or_default().add(found);
         }
         summary.by_cause = by_cause.into_iter().collect();
         summary.by_cause.sort_by_key(|(_, sum)| (Reverse(sum.excess.0), Reverse(sum.rewritten)));

@@ -1,11 +1,12 @@
 //! The week a moment lies in.
 
 use crate::units::Millis;
+use crate::zone::Zone;
 
-/// The ISO week in UTC, as `2026-W07`; `unknown` outside of all calendars.
-pub(super) fn week(at: Millis) -> String {
-    let Ok(at) = jiff::Timestamp::from_millisecond(at.0) else { return "unknown".to_owned() };
-    let week = at.to_zoned(jiff::tz::TimeZone::UTC).date().iso_week_date();
+/// The ISO week in a time zone, as `2026-W07`; `unknown` outside of all calendars.
+pub(super) fn week(zone: &Zone, at: Millis) -> String {
+    let Some(day) = zone.day(at) else { return "unknown".to_owned() };
+    let week = day.iso_week_date();
     format!("{:04}-W{:02}", week.year(), week.week())
 }
 
@@ -18,10 +19,10 @@ mod tests {
         // 2026-02-14 is a Saturday, 2027-01-01 a Friday of the week that began in 2026.
         let at = |text: &str| {
             let at: jiff::Timestamp = text.parse().expect("a moment");
-            week(Millis(at.as_millisecond()))
+            week(&Zone::default(), Millis(at.as_millisecond()))
         };
         assert_eq!(at("2026-02-14T23:59:59Z"), "2026-W07");
         assert_eq!(at("2027-01-01T00:00:00Z"), "2026-W53");
-        assert_eq!(week(Millis(i64::MAX)), "unknown");
+        assert_eq!(week(&Zone::default(), Millis(i64::MAX)), "unknown");
     }
 }

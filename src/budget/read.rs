@@ -238,7 +238,7 @@ fn lint_kinds(table: &DeTable<'_>, metric: Metric) -> Result<LintKinds, Fault> {
 }
 
 fn unknown(key: &str, name: &str, at: usize, known: &[&str]) -> Fault {
-    let near = suggestion(nearest(name, known.iter().copied()));
+    let near = suggestion(&nearest(name, known.iter().copied()));
     let message =
         format!("`{key}`: `{}` is unknown{near}; there are {}", quoted(name), known.join(", "));
     Fault::at(at, message)
@@ -336,12 +336,12 @@ mod tests {
     fn what_means_nothing_is_refused_with_its_place_and_the_nearest() {
         assert_eq!(
             problem("metrik = \"cost\""),
-            "cachesim.toml:2:1: `metrik` is no key of a budget; did you mean `metric`?; there are \
-             name, metric, max, min, max_increase, max_decrease, level, message, project, model, \
+            "cachesim.toml:2:1: `metrik` is no key of a budget; did you mean `metric`, `min` or `message`?; \
+             there are name, metric, max, min, max_increase, max_decrease, level, message, project, model, \
              files, strategy, causes, severity, rules"
         );
         assert!(
-            problem("metric = \"cost_per_sesion\"").contains("did you mean `cost_per_session`?")
+            problem("metric = \"cost_per_sesion\"").contains("did you mean `cost_per_session`")
         );
         assert!(problem("max = 1").contains("2:") || problem("max = 1").contains("1:"));
         assert!(problem("metric = \"cost\"").contains("has no limit"));
@@ -350,11 +350,11 @@ mod tests {
         );
         assert!(
             problem("metric = \"cost\"\nmax = \"$1\"\nstrategy = \"rep1ay\"")
-                .contains("did you mean `replay`?")
+                .contains("did you mean `replay`")
         );
         assert!(
             problem("metric = \"breaks\"\nmax = 0\ncauses = [\"tool_changed\"]")
-                .contains("did you mean `tools_changed`?")
+                .contains("did you mean `tools_changed`")
         );
         assert!(
             problem("metric = \"cost\"\nmax = \"$1\"\ncauses = [\"rewound\"]")

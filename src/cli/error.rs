@@ -7,6 +7,8 @@ use super::exit;
 use crate::check::CheckError;
 use crate::compare::ExpressionError;
 use crate::config::ConfigError;
+use crate::explain::LocateError;
+use crate::ledger::FilterError;
 use crate::pricing::PriceError;
 use crate::report::PngError;
 use crate::snapshot::BaselineError;
@@ -19,6 +21,12 @@ pub(super) enum CliError {
     /// An option's value cannot be used.
     #[error("{0}")]
     Usage(String),
+    /// The options select nothing.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// No request, or several, are called like this.
+    #[error(transparent)]
+    Locate(#[from] LocateError),
     /// Nothing to work on.
     #[error("{0}")]
     NoInput(String),
@@ -132,7 +140,9 @@ impl CliError {
             | Self::Unanswered { .. } => exit::USAGE,
             Self::GateFailed(_) | Self::BudgetsFailed(_) => exit::GATE_FAILED,
             Self::Png(_) => exit::BUG,
-            Self::NoInput(_) => exit::NO_INPUT,
+            Self::Filter(FilterError::Ambiguous { .. })
+            | Self::Locate(LocateError::Ambiguous { .. }) => exit::USAGE,
+            Self::NoInput(_) | Self::Filter(_) | Self::Locate(_) => exit::NO_INPUT,
             Self::DamagedInput => exit::DAMAGED_INPUT,
             Self::NoPrice(_) => exit::NO_PRICE,
         }

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::args::{InputArgs, OutputArgs};
+use super::args::{FilterArgs, InputArgs, OutputArgs};
 use super::error::CliError;
-use super::moment::moment;
+use super::limits::Limits;
 use super::output::say;
 use crate::conversation::{History, ReadOptions, read};
 use crate::input::{Diagnostics, Discovered, Kind, Location, Source, discover};
-use crate::ledger::Selection;
+use crate::ledger::{Filter, Selection};
 use crate::report::{counted, grouped, terminal_safe};
 
 /// Runs shorter than this show no progress.
@@ -123,17 +123,22 @@ fn refuse_to_overwrite(
 }
 
 /// The requests that are reported.
-pub(super) fn select(input: &InputArgs, history: &History) -> Result<Selection, CliError> {
-    let bound = |text: &Option<String>, option| {
-        text.as_deref().map(|text| moment(text, option)).transpose()
+pub(super) fn select(
+    input: &InputArgs,
+    limits: Limits,
+    history: &History,
+) -> Result<Selection, CliError> {
+    let FilterArgs { session, project, model, branch, agent, .. } = &input.filter;
+    let filter = Filter {
+        sessions: session.clone(),
+        projects: project.clone(),
+        models: model.clone(),
+        branches: branch.clone(),
+        agents: agent.clone(),
+        since: limits.since,
+        until: limits.until,
     };
-    let since = bound(&input.since, "--since")?;
-    let until = bound(&input.until, "--until")?;
-    let selection = Selection::new(history, since, until);
-    if selection.is_empty() {
-        let message = "no request between --since and --until".to_owned();
-        return Err(CliError::NoInput(message));
-    }
+    let selection = filter.select(history)?;
     if !input.live {
         return Ok(selection);
     }

@@ -8,6 +8,7 @@ mod exit;
 mod findings;
 mod gate;
 mod input;
+mod limits;
 mod moment;
 mod output;
 mod output_file;
@@ -61,6 +62,7 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
         Command::Advise(args) => with_threads(args.input.jobs, || commands::advise(args)),
         Command::Analyze(args) => with_threads(args.input.jobs, || commands::analyze(args)),
         Command::Breaks(args) => with_threads(args.input.jobs, || commands::breaks(args)),
+        Command::Explain(args) => with_threads(args.input.jobs, || commands::explain(args)),
         Command::Compare(args) => with_threads(args.input.jobs, || commands::compare(args)),
         Command::Context(args) => with_threads(args.input.jobs, || commands::context(args)),
         Command::Chart(args) => with_threads(args.input.jobs, || commands::chart(args)),

@@ -1,30 +1,24 @@
-//! Days and moments on the command line.
+//! Days on the command line and in price tables.
 
 use jiff::civil::Date;
 
 use super::error::CliError;
 use crate::units::Millis;
+use crate::zone::Zone;
 
 /// `YYYY-MM-DD`.
 pub(super) fn day(text: &str, option: &str) -> Result<Date, CliError> {
-    text.parse()
-        .map_err(|_| CliError::Usage(format!("{option}: `{text}` is no day; write YYYY-MM-DD")))
+    text.parse().map_err(|_| not_a_day(text, option))
 }
 
-/// A day, which begins at midnight UTC, or an RFC 3339 moment.
-pub(super) fn moment(text: &str, option: &str) -> Result<Millis, CliError> {
-    if let Ok(moment) = text.parse::<jiff::Timestamp>() {
-        return Ok(Millis(moment.as_millisecond()));
-    }
-    let midnight = text
-        .parse::<Date>()
-        .ok()
-        .and_then(|day| day.to_zoned(jiff::tz::TimeZone::UTC).ok())
-        .ok_or_else(|| {
-            let forms = "write YYYY-MM-DD or, for instance, 2026-07-28T10:00:00Z";
-            CliError::Usage(format!("{option}: `{text}` is no moment; {forms}"))
-        })?;
-    Ok(Millis(midnight.timestamp().as_millisecond()))
+/// The moment at which a day begins in UTC.
+pub(super) fn beginning_of_day(text: &str, option: &str) -> Result<Millis, CliError> {
+    let day = day(text, option)?;
+    Zone::default().beginning(day).ok_or_else(|| not_a_day(text, option))
+}
+
+fn not_a_day(text: &str, option: &str) -> CliError {
+    CliError::Usage(format!("{option}: `{text}` is no day; write YYYY-MM-DD"))
 }
 
 #[cfg(test)]
@@ -32,12 +26,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_and_moments_are_read() {
-        let midnight = moment("2026-07-28", "--since").expect("a day");
+    fn days_are_read() {
+        let midnight = beginning_of_day("2026-07-28", "as_of").expect("a day");
         assert_eq!(midnight.to_string(), "2026-07-28T00:00:00.000Z");
-        let exact = moment("2026-07-28T12:00:00+02:00", "--since").expect("a moment");
-        assert_eq!(exact.to_string(), "2026-07-28T10:00:00.000Z");
-        let error = moment("yesterday", "--since").expect_err("no moment");
-        assert!(error.to_string().starts_with("--since: `yesterday`"));
+        let error = day("yesterday", "--at").expect_err("no day");
+        assert!(error.to_string().starts_with("--at: `yesterday`"));
     }
 }

@@ -4,6 +4,7 @@
 use super::args::{InputArgs, OutputArgs, SimulationArgs};
 use super::error::CliError;
 use super::input::{read_history, select};
+use super::limits::Limits;
 use super::pricing::{check_prices, price_table};
 use crate::cache::Reading;
 use crate::capture::BlockParts;
@@ -41,9 +42,11 @@ impl<'a> Prepared<'a> {
     ) -> Result<Self, CliError> {
         let options = options_for(&strategies, options);
         let prices = price_table(&simulation.prices, simulation.platform)?;
-        let history = read_history(input, output, options)?;
+        let limits = Limits::of(&input.filter)?;
+        let mut history = read_history(input, output, options)?;
+        history.zone = limits.zone.clone();
         let (selection, (steps, trace)) = rayon::join(
-            || select(input, &history),
+            || select(input, limits, &history),
             || {
                 let steps = steps(&history);
                 let trace = build(&history, &steps, assumptions.shared_prefix);

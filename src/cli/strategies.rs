@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::error::CliError;
 use super::output::say;
-use crate::nearest::nearest;
+use crate::nearest::{alternatives, nearest};
 use crate::provider::{self, Provider};
 use crate::report::terminal_safe;
 use crate::strategy::{ALL, Strategy, parse_strategies};
@@ -107,13 +107,16 @@ pub(super) fn elsewhere(
     all
 }
 
-/// The nearest known name, as words to put behind an unknown one.
+/// The nearest known names, as words to put behind an unknown one.
 pub(super) fn hint(name: &str, known: &[&str]) -> String {
     let nearest = nearest(name, known.iter().copied());
-    nearest.map_or_else(String::new, |nearest| format!(" (did you mean `{nearest}`?)"))
+    if nearest.is_empty() {
+        return String::new();
+    }
+    format!(" (did you mean {}?)", alternatives(&nearest))
 }
 
-/// A name that is not among the known ones, as an error that names the nearest.
+/// A name that is not among the known ones, as an error that names the nearest ones.
 pub(super) fn unknown(option: &str, name: &str, known: &[&str]) -> CliError {
     CliError::Usage(format!("{option}: {}", unknown_name(name, known)))
 }

@@ -228,13 +228,13 @@ mod tests {
         );
         assert_eq!(
             error("\n[default]\n"),
-            "c:2:2: `default` is no key of a configuration file; did you mean `defaults`?; there \
-             are schema, defaults, check, budget"
+            "c:2:2: `default` is no key of a configuration file; did you mean `defaults`, `budget` \
+             or `schema`?; there are schema, defaults, check, budget"
         );
         assert_eq!(
             error("[check]\nbase_line = 'x'"),
-            "c:2:1: `base_line` is no key of [check]; did you mean `baseline`?; there are \
-             baseline, paths"
+            "c:2:1: `base_line` is no key of [check]; did you mean `baseline` or `paths`?; there \
+             are baseline, paths"
         );
         assert_eq!(error("defaults = 1"), "c:1:12: `defaults` is a table, [defaults], not 1");
         assert_eq!(error("[defaults]\njobs = '2'"), "c:2:8: `jobs` is a whole number, not \"2\"");

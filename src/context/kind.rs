@@ -43,7 +43,7 @@ const AGENT_TOOLS: [&str; 4] = ["Task", "Agent", "TaskOutput", "AgentOutputTool"
 
 impl Kind {
     /// The kind of what a client added to a conversation.
-    pub(super) fn of(source: ContentSource, symbols: &Symbols) -> Self {
+    pub(crate) fn of(source: ContentSource, symbols: &Symbols) -> Self {
         match source {
             ContentSource::Media => Self::Media,
             ContentSource::Tool(tool) => {

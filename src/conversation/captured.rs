@@ -306,6 +306,7 @@ fn request_of(placed: &Placed, predecessor: Option<RequestIndex>, has_hole: bool
         agent: captured.agent,
         client_version: None,
         project: None,
+        branch: None,
         file: placed.file,
         line: captured.line,
         start: captured.start,

@@ -16,7 +16,7 @@ use super::results::Results;
 use super::trail::Trail;
 use crate::id::{EntryId, Symbol, Symbols};
 use crate::input::{Diagnostics, Expected};
-use crate::transcript::{Entry, EntryKind, ResponseLine, Sign, Title, Transcript};
+use crate::transcript::{AgentNote, Entry, EntryKind, ResponseLine, Sign, Title, Transcript};
 
 /// The next response of a conversation is looked for among so many; hostile files have any number in
 /// between.
@@ -44,6 +44,8 @@ pub struct FileResponse {
     pub client_version: Option<Symbol>,
     /// The project's folder.
     pub project: Option<Symbol>,
+    /// The branch of the project's repository.
+    pub branch: Option<Symbol>,
     /// The agent whose system prompt was set for the session.
     pub agent_setting: Option<Symbol>,
     /// The response before it in this file.
@@ -84,6 +86,8 @@ pub struct FileConversation {
     pub replaced: Vec<(EntryId, u64)>,
     /// What lies between responses.
     pub trail: Trail,
+    /// What is told of the types of sub-agents, in file order.
+    pub agent_notes: Vec<AgentNote>,
     /// The titles of sessions, in file order, where they are kept.
     pub titles: Vec<Title>,
     /// The session of each entry, where titles are kept.
@@ -203,6 +207,7 @@ impl FileBuilder {
             refusals: std::mem::take(&mut gathered.refusals),
             replaced,
             trail: std::mem::replace(&mut fold.trail, Trail::new(*keeps_trail)),
+            agent_notes: std::mem::take(&mut transcript.agent_notes),
             entry_sessions: transcript.titles.iter().flat_map(|_| sessions(entries)).collect(),
             titles: transcript.titles.take().unwrap_or_default(),
             symbols: std::mem::take(&mut transcript.symbols),

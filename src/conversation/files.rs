@@ -8,7 +8,7 @@ use super::file::{FileConversation, FileResponse};
 use super::history::{History, InputFile};
 use super::origin::Places;
 use crate::id::{EntryId, Moved, Symbol, Symbols};
-use crate::transcript::Title;
+use crate::transcript::{AgentNote, Title};
 
 /// What the files so far hold.
 #[derive(Debug, Default)]
@@ -23,6 +23,8 @@ pub(super) struct Files {
     pub(super) replaced: Vec<Vec<(EntryId, u64)>>,
     /// Messages that have lines of their own but are no requests.
     pub(super) other_messages: Vec<Symbol>,
+    /// What is told of the types of sub-agents.
+    pub(super) agent_notes: Vec<AgentNote>,
     /// The titles of sessions, where they are kept.
     pub(super) titles: Vec<Title>,
     /// The session of each entry, where titles are kept.
@@ -52,6 +54,7 @@ impl Files {
         }
         put_behind(&mut self.index, file.index);
         self.other_messages.append(&mut file.other_messages);
+        self.agent_notes.append(&mut file.agent_notes);
         self.titles.append(&mut file.titles);
         self.entry_sessions.append(&mut file.entry_sessions);
         self.history.bytes += file.bytes;
@@ -95,6 +98,7 @@ fn move_each(file: &mut FileConversation, moved: &Moved) {
         response.agent = response.agent.map(to);
         response.client_version = response.client_version.map(to);
         response.project = response.project.map(to);
+        response.branch = response.branch.map(to);
         response.agent_setting = response.agent_setting.map(to);
         response.lines.effort = response.lines.effort.map(to);
         if let Some(verdict) = &mut response.lines.verdict {
@@ -102,6 +106,7 @@ fn move_each(file: &mut FileConversation, moved: &Moved) {
         }
     }
     file.trail.move_symbols(to);
+    file.agent_notes.iter_mut().for_each(|note| *note = note.map(to));
     file.entry_sessions.iter_mut().for_each(|(_, session)| *session = to(*session));
     file.other_messages.iter_mut().for_each(|message| *message = to(*message));
     for (request, model) in &mut file.refusals {

@@ -239,6 +239,7 @@ fn begin_response(key: ResponseKey, line: ResponseLine, entry: &Entry) -> FileRe
         is_forked: entry.is_forked,
         client_version: entry.client_version,
         project: entry.project,
+        branch: entry.branch,
         agent_setting: None,
         predecessor: None,
         continues: None,

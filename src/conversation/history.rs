@@ -12,6 +12,7 @@ use crate::id::{Symbol, Symbols};
 use crate::input::{Diagnostics, Usage};
 use crate::transcript::ServerVerdict;
 use crate::units::{Millis, Tokens};
+use crate::zone::Zone;
 
 /// The position of a request in [`History::requests`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,6 +36,8 @@ pub struct Request {
     pub client_version: Option<Symbol>,
     /// The project's folder.
     pub project: Option<Symbol>,
+    /// The branch of the project's repository.
+    pub branch: Option<Symbol>,
     /// The file it began in, as a position in [`History::files`].
     pub file: usize,
     /// The line of that file where the answer begins.
@@ -101,9 +104,13 @@ pub struct History {
     pub diagnostics: Diagnostics,
     /// `requestId` → the model that refused it first.
     pub refusals: FxHashMap<Symbol, Symbol>,
+    /// Sub-agent → its type, as far as transcripts tell it.
+    pub agent_types: FxHashMap<Symbol, Symbol>,
     /// Session → its title, where titles are kept. A title is text of a transcript and may hold any
     /// character.
     pub titles: FxHashMap<Symbol, String>,
+    /// In which time zone its days begin, and people read its times.
+    pub zone: Zone,
     /// Bytes read, after decompression.
     pub bytes: u64,
     /// Lines read.

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::agent_types::agent_types;
 use super::between::Interruptions;
 use super::file::{FileConversation, FileResponse};
 use super::files::Files;
@@ -32,6 +33,7 @@ impl Files {
         let copies =
             find_copies(&self.responses, places, &self.other_messages, history.files.len());
         history.duplicates = copies.duplicates;
+        history.agent_types = agent_types(&self.agent_notes);
         history.titles = session_titles(&self, &copies, &mut history.symbols);
         for &replay in &copies.replays {
             let response = &self.responses[replay];
@@ -223,6 +225,7 @@ impl Placer<'_> {
             agent: response.agent,
             client_version: response.client_version,
             project: response.project,
+            branch: response.branch,
             file: response.file,
             line: lines.first_line,
             start: placed.start,

@@ -65,6 +65,7 @@ pub(super) fn nested_responses(
             is_forked: entry.is_forked,
             client_version: entry.client_version,
             project: entry.project,
+            branch: entry.branch,
             agent_setting: None,
             predecessor: agent.latest,
             continues: None,

@@ -4,6 +4,8 @@
 mod book;
 mod breakdown;
 mod expiry;
+mod filter;
+mod names;
 mod row;
 mod selection;
 mod totals;
@@ -11,6 +13,7 @@ mod totals;
 pub use book::{Ledger, ManagedColumn, StrategyColumn};
 pub use breakdown::Breakdown;
 pub use expiry::Expiry;
+pub use filter::{Filter, FilterError, MAIN_AGENT};
 pub use row::Row;
 pub use selection::{Selection, Session};
 pub use totals::Totals;

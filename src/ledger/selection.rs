@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::conversation::{History, RequestIndex};
+use crate::conversation::{History, Request, RequestIndex};
 use crate::id::Symbol;
 use crate::units::Millis;
 
@@ -37,12 +37,20 @@ impl Selection {
     /// The requests answered from `since` on and before `until`.
     #[must_use]
     pub fn new(history: &History, since: Option<Millis>, until: Option<Millis>) -> Self {
+        Self::of(history, |request| {
+            let is_early = since.is_some_and(|since| request.time() < since);
+            let is_late = until.is_some_and(|until| request.time() >= until);
+            !is_early && !is_late
+        })
+    }
+
+    /// The requests that a condition leaves.
+    #[must_use]
+    pub fn of(history: &History, is_selected: impl Fn(&Request) -> bool) -> Self {
         let mut sessions: Vec<Session> = Vec::new();
         let mut by_id: FxHashMap<Symbol, usize> = FxHashMap::default();
         for (index, request) in history.requests.iter().enumerate() {
-            let is_early = since.is_some_and(|since| request.time() < since);
-            let is_late = until.is_some_and(|until| request.time() >= until);
-            if is_early || is_late {
+            if !is_selected(request) {
                 continue;
             }
             let place = *by_id.entry(request.session).or_insert_with(|| {

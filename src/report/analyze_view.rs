@@ -10,9 +10,10 @@ use super::document::{Align, Document, Grid};
 use super::key_notes::key_notes;
 use super::managed::managed;
 use super::number::{
-    bytes, counted, dollar_difference, dollars, duration, grouped, moment, part, percent,
-    percent_difference, relative, short_moment, tokens, whole_percent,
+    bytes, counted, dollar_difference, dollars, duration, grouped, part, percent,
+    percent_difference, relative, tokens, whole_percent,
 };
+use super::sessions_view::many_sessions;
 use crate::analysis::{Answer, Event, Turn, turns, turns_under};
 use crate::cache::Refusal;
 use crate::conversation::{History, Request, RequestIndex};
@@ -33,6 +34,13 @@ const WHOLE_ID: usize = 16;
 /// Longer names of sessions are cut.
 const LONGEST_NAME: usize = 28;
 
+/// How a selection is shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AnalyzeViewOptions {
+    /// How many sessions are listed, the most expensive first; all where it is `None`.
+    pub top: Option<usize>,
+}
+
 /// The sessions of a selection, and what they cost.
 #[must_use]
 pub fn analyze_document(
@@ -41,6 +49,7 @@ pub fn analyze_document(
     steps: &[Step],
     trace: &PromptTrace,
     selection: &Selection,
+    options: AnalyzeViewOptions,
 ) -> Document {
     let mut document = Document::default();
     document.grid(answer_grid(answer));
@@ -49,7 +58,7 @@ pub fn analyze_document(
             one_session(&mut document, ledger, session);
             sizes(&mut document, ledger.history, steps, trace, session);
         }
-        sessions => many_sessions(&mut document, ledger, sessions),
+        sessions => many_sessions(&mut document, ledger, sessions, options.top),
     }
     totals(&mut document, ledger, selection);
     notes(&mut document, ledger, selection);
@@ -85,7 +94,8 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, session: &Session) 
     document.heading(format!("Session {}{shown}", history.symbols.text(session.id)));
     let agents = agent_names(history, session);
     let has_agents = !agents.is_empty();
-    let mut header = vec![("#", Align::Right), ("sent (UTC)", Align::Left)];
+    let sent = format!("sent ({})", history.zone.name());
+    let mut header = vec![("#", Align::Right), (sent.as_str(), Align::Left)];
     if has_agents {
         header.push(("agent", Align::Left));
     }
@@ -109,7 +119,7 @@ fn one_session(document: &mut Document, ledger: &Ledger<'_>, session: &Session) 
         let written = split.write_5m + split.write_1h;
         let mut totals = Totals::default();
         totals.add(&row);
-        let mut cells = vec![grouped(number as u64 + 1), short_moment(request.start)];
+        let mut cells = vec![grouped(number as u64 + 1), history.zone.short_moment(request.start)];
         if has_agents {
             let agent = request.agent.and_then(|agent| agents.get(&agent));
             cells.push(agent.cloned().unwrap_or_else(|| "main".to_owned()));
@@ -258,53 +268,7 @@ pub(super) fn what_happened(
     refused.into_iter().chain(words).collect::<Vec<_>>().join("; ")
 }
 
-fn many_sessions(document: &mut Document, ledger: &Ledger<'_>, sessions: &[Session]) {
-    let history = ledger.history;
-    document.heading(counted(sessions.len() as u64, "session", "sessions"));
-    let mut header = vec![
-        ("session", Align::Left),
-        ("began (UTC)", Align::Left),
-        ("requests", Align::Right),
-        ("prompt tokens", Align::Right),
-        ("hit", Align::Right),
-    ];
-    header
-        .extend(ledger.columns.iter().map(|column| (column.strategy.name.as_ref(), Align::Right)));
-    // Beside what was billed, else beside the first strategy.
-    let billed = ledger.columns.iter().position(|column| column.strategy.name == "billed");
-    let shown = billed.unwrap_or_default();
-    let bars = (header.len() - ledger.columns.len() + shown + 1).min(header.len());
-    header.insert(bars, ("", Align::Bar));
-    let mut grid = Grid::new(&header);
-    let of_sessions: Vec<Vec<Totals>> =
-        sessions.iter().map(|session| strategy_totals(ledger, &session.requests)).collect();
-    let cost = |of_session: &Vec<Totals>| of_session.get(shown).and_then(Totals::cost);
-    let dearest = of_sessions.iter().filter_map(cost).max();
-    for (session, by_strategy) in sessions.iter().zip(&of_sessions) {
-        let complete = by_strategy.iter().find(|totals| totals.unrecorded == 0);
-        let Some(first) = complete.or(by_strategy.first()) else {
-            continue;
-        };
-        let began = session.requests.first().map(|index| moment(history.request(*index).start));
-        let mut cells = vec![
-            session_name(history.symbols.text(session.id)),
-            began.unwrap_or_default(),
-            grouped(first.requests),
-            tokens(first.prompt()),
-            percent(first.hit_rate()),
-        ];
-        let costs = ledger.columns.iter().zip(by_strategy);
-        cells.extend(costs.map(|(column, totals)| {
-            let is_told = column.applicability().is_applicable();
-            if is_told { dollars(totals.cost()) } else { "-".to_owned() }
-        }));
-        cells.insert(bars, bar(part(cost(by_strategy), dearest)));
-        grid.add(cells);
-    }
-    document.grid(grid);
-}
-
-fn strategy_totals(ledger: &Ledger<'_>, requests: &[RequestIndex]) -> Vec<Totals> {
+pub(super) fn strategy_totals(ledger: &Ledger<'_>, requests: &[RequestIndex]) -> Vec<Totals> {
     ledger.columns.iter().map(|column| ledger.totals(column, requests.iter().copied())).collect()
 }
 
@@ -389,7 +353,7 @@ fn difference_to(base: Option<Picodollars>, cost: Option<Picodollars>) -> Option
     Some(cost?.minus(base?))
 }
 
-fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
+pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
     let history = ledger.history;
     let bounds =
         selection.requests().filter(|index| history.request(*index).output_is_lower_bound).count();

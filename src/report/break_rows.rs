@@ -76,7 +76,7 @@ struct EvidenceRow<'a> {
 }
 
 impl<'a> BreakRow<'a> {
-    fn new(history: &'a History, found: &'a Break, shows_text: bool) -> Self {
+    pub(super) fn new(history: &'a History, found: &'a Break, shows_text: bool) -> Self {
         let request = history.request(found.request);
         Self {
             schema: SCHEMA,

@@ -49,7 +49,7 @@ pub(super) struct BreaksObject<'a> {
     by_project: BTreeMap<&'a str, SumObject>,
     /// Breaks by the version of the client.
     by_client_version: BTreeMap<&'a str, SumObject>,
-    /// Breaks by ISO week in UTC.
+    /// Breaks by ISO week, in the time zone of `--timezone`, else in UTC.
     by_week: BTreeMap<&'a str, SumObject>,
     /// What recurs, and what to change; savings overlap and do not add up.
     patterns: Vec<PatternObject<'a>>,

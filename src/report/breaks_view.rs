@@ -10,9 +10,7 @@ use super::key_notes::key_notes;
 use super::number::{counted, dollars, exact_percent, grouped, part, percent, share, tokens};
 use crate::advice::Advice;
 use crate::analysis::Answer;
-use crate::breaks::{
-    Analysis, Break, Candidate, Cause, Confidence, Reconciliation, Sum, Summary,
-};
+use crate::breaks::{Analysis, Break, Candidate, Cause, Confidence, Reconciliation, Sum, Summary};
 use crate::conversation::History;
 use crate::strategy::Assumptions;
 

@@ -97,12 +97,6 @@ pub(super) fn whole_percent(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", (share * 100.0).floor()))
 }
 
-/// A moment to the second, in UTC, without the year.
-pub(super) fn short_moment(at: Millis) -> String {
-    let text = moment(at);
-    text.get(5..).map(str::to_owned).unwrap_or(text)
-}
-
 /// A moment to the second, in UTC.
 pub(super) fn moment(at: Millis) -> String {
     let text = at.to_string();

@@ -7,9 +7,9 @@ use rustc_hash::FxHashMap;
 
 use super::block::{Block, BlockId, Blocks};
 use super::session::{Figures, LintCount, Session, Snapshot, Turn, TurnBreak, TurnMarker};
-use crate::breaks::{Break, Breaks, project_names};
+use crate::breaks::{Break, Breaks};
 use crate::capture::{Part, WireNodeId, WireRequest, WireTree};
-use crate::conversation::{History, RequestIndex};
+use crate::conversation::{History, RequestIndex, project_names};
 use crate::id::Symbol;
 use crate::ledger::{Ledger, Selection, StrategyColumn};
 use crate::lint::{Finding, Rule};

@@ -60,7 +60,7 @@ pub(crate) fn refuse_unknown_keys(
         |(key, _): &(&Spanned<Cow<'_, str>>, _)| !known.contains(&key.get_ref().as_ref());
     let Some((key, _)) = entries(table).into_iter().find(is_unknown) else { return Ok(()) };
     let name = key.get_ref();
-    let near = suggestion(nearest(name, known.iter().copied()));
+    let near = suggestion(&nearest(name, known.iter().copied()));
     let message =
         format!("`{}` is no key of {of}{near}; there are {}", quoted(name), known.join(", "));
     Err(Fault::at(key.span().start, message))

@@ -36,6 +36,8 @@ pub struct Entry {
     pub client_version: Option<Symbol>,
     /// `cwd`, which names the project.
     pub project: Option<Symbol>,
+    /// `gitBranch`.
+    pub branch: Option<Symbol>,
     /// What it shows of things that may change later prompts.
     pub signs: Signs,
     /// What kind of line it is.
@@ -226,6 +228,7 @@ pub(super) fn move_entry(entry: &mut Entry, moved: &Moved) {
     move_optional(&mut entry.session, moved);
     move_optional(&mut entry.client_version, moved);
     move_optional(&mut entry.project, moved);
+    move_optional(&mut entry.branch, moved);
     match &mut entry.kind {
         EntryKind::Synthetic { message } => move_optional(message, moved),
         EntryKind::AgentSetting(agent) => *agent = moved.symbol(*agent),

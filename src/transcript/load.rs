@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
+use super::agent_note::{AgentNote, move_agent_note};
 use super::entry::{Entry, ResponseLine, move_entry, move_response_line};
 use super::parse::{LineParser, ParsedLines};
 use super::title::Title;
@@ -22,6 +23,8 @@ pub struct Transcript {
     pub entries: Vec<Entry>,
     /// What the entries that are lines of responses hold, in their order.
     pub response_lines: Vec<ResponseLine>,
+    /// What is told of the types of sub-agents, in file order.
+    pub agent_notes: Vec<AgentNote>,
     /// The titles in it, in file order; `None` where none are kept.
     pub titles: Option<Vec<Title>>,
     /// The strings the entries name.
@@ -127,6 +130,7 @@ fn finish(joined: ParsedLines, label: Arc<str>, stem: String, extent: Extent) ->
         stem,
         entries: joined.entries,
         response_lines: joined.response_lines,
+        agent_notes: joined.agent_notes,
         titles: None,
         symbols: joined.symbols,
         diagnostics: joined.diagnostics,
@@ -158,6 +162,7 @@ impl ParsedLines {
         self.titles.append(&mut later.titles);
         self.diagnostics.absorb(std::mem::take(&mut later.diagnostics));
         let moved = self.symbols.drain(&mut later.symbols);
+        put_behind(&mut self.agent_notes, &mut later.agent_notes, &moved, move_agent_note);
         put_behind(&mut self.entries, &mut later.entries, &moved, move_entry);
         let lines = &mut later.response_lines;
         put_behind(&mut self.response_lines, lines, &moved, move_response_line);
@@ -191,6 +196,7 @@ fn reject_foreign(joined: &mut ParsedLines, label: &Arc<str>) {
     }
     joined.entries.clear();
     joined.titles.clear();
+    joined.agent_notes.clear();
     let detail = "no line of this file is a transcript's, a capture's or a bundle's";
     joined.diagnostics.add(Kind::ForeignFormat, label, 0, detail);
     joined.diagnostics.add_count(Kind::ForeignFormat, joined.objects - 1);

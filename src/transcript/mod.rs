@@ -3,6 +3,7 @@
 //!
 //! Reading never fails a run: entries and diagnostics come back together.
 
+mod agent_note;
 mod content;
 mod content_reading;
 mod entry;
@@ -14,6 +15,7 @@ mod sign_reading;
 mod title;
 mod wire;
 
+pub use agent_note::AgentNote;
 pub use content::ContentKind;
 pub(crate) use content::{BEGINNINGS, beginning_of};
 pub use entry::{

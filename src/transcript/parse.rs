@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::error::Category;
 
+use super::agent_note::{AgentNote, agent_notes};
 use super::content_reading::{attachment, json_length, user_message};
 use super::entry::{
     Entry, EntryKind, NestedContent, NestedMessage, ResponseLine, ServerVerdict, StopReason,
@@ -45,6 +46,8 @@ pub(super) struct ParsedLines {
     pub(super) entries: Vec<Entry>,
     /// What the entries that are lines of responses hold, in their order.
     pub(super) response_lines: Vec<ResponseLine>,
+    /// What is told of the types of sub-agents, in file order.
+    pub(super) agent_notes: Vec<AgentNote>,
     /// Titles in file order, where they are kept.
     pub(super) titles: Vec<Title>,
     /// The strings of this stretch.
@@ -72,6 +75,7 @@ struct Latest {
     session: Option<Symbol>,
     client_version: Option<Symbol>,
     project: Option<Symbol>,
+    branch: Option<Symbol>,
     message: Option<Symbol>,
     request: Option<Symbol>,
     model: Option<Symbol>,
@@ -209,6 +213,8 @@ impl<'a> LineParser<'a> {
                 | EntryKind::ForkContext { .. }
                 | EntryKind::Progress(Some(_))
         ));
+        let ParsedLines { symbols, agent_notes: notes, .. } = &mut self.parsed;
+        agent_notes(object, symbols, notes);
         let entry = self.entry(object, line, kind, signs_of_content | signs(object));
         self.parsed.entries.push(entry);
     }
@@ -233,6 +239,7 @@ impl<'a> LineParser<'a> {
             session: repeated(symbols, &object.session_id, &mut latest.session),
             client_version: repeated(symbols, &object.version, &mut latest.client_version),
             project: repeated(symbols, &object.cwd, &mut latest.project),
+            branch: repeated(symbols, &object.git_branch, &mut latest.branch),
             signs,
             kind,
         }

@@ -36,6 +36,10 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) cwd: Text<'a>,
     #[serde(borrow)]
+    pub(super) git_branch: Text<'a>,
+    #[serde(borrow)]
+    pub(super) tool_use_result: Shape<AgentResult<'a>>,
+    #[serde(borrow)]
     pub(super) request_id: Text<'a>,
     pub(super) is_meta: Flag,
     pub(super) is_compact_summary: Flag,
@@ -73,6 +77,24 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) last_archived_uuid: Text<'a>,
     pub(super) summary: JsonLength,
+}
+
+/// What the client notes of a call's result: of an agent's, which agent it was.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct AgentResult<'a> {
+    #[serde(borrow)]
+    pub(super) agent_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) agent_type: Text<'a>,
+}
+
+/// What a call asks for: of an agent, its type.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CallInput<'a> {
+    #[serde(borrow)]
+    pub(super) subagent_type: Text<'a>,
 }
 
 /// What a compaction kept.
@@ -176,6 +198,8 @@ pub(super) struct Block<'a> {
     pub(super) id: Text<'a>,
     #[serde(borrow)]
     pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) input: Shape<CallInput<'a>>,
     #[serde(borrow)]
     pub(super) tool_use_id: Text<'a>,
     #[serde(borrow)]

@@ -32,6 +32,7 @@ pub(super) fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
     vec![
         ("report", vec!["analyze", "--format", "json"]),
         ("report", vec!["analyze", "--format", "json", "--strategy", STRATEGIES]),
+        ("groups", vec!["analyze", "--by", "model", "--json", "--strategy", STRATEGIES]),
         ("ledger", vec!["analyze", "--format", "jsonl", "--strategy", STRATEGIES]),
         ("advice", vec!["advise", "--format", "json"]),
         ("breaks", vec!["breaks", "--format", "json"]),
@@ -164,7 +165,19 @@ fn reviews(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
         &format!("report={}", path("base.json")),
     ]);
     assert!(saved.status.success(), "{}", text(&saved.stderr));
+    let pings = project("fixtures/pings").to_str().expect("a plain path").to_owned();
+    let capture = path("capture.jsonl");
+    let explain = |request: &str, path: &str| {
+        let design = ["--strategy", "billed,replay,5m-pinged", "--show-text", "--json", "-q"];
+        ("explain", words(&[&["explain", request, path], &design[..]].concat()))
+    };
     vec![
+        explain("s:2", &capture),
+        explain("s:3", &capture),
+        explain("s:4", &capture),
+        explain("s:5", &capture),
+        explain("req_A", &pings),
+        explain("req_B", &look),
         ("check", words(&["check", "--config", &path("review.toml"), "--format", "json", "-q"])),
         ("check", words(&["check", &look, "--config", &path("project.toml"), "--format", "json"])),
         (

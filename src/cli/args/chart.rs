@@ -28,9 +28,6 @@ pub(in crate::cli) struct ChartArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
-    /// Only the session whose id begins like this
-    #[arg(long, value_name = "ID")]
-    pub(in crate::cli) session: Option<String>,
     /// The strategies that cost and strategies show, and no other chart: names, and files of strategies
     /// (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_DRAWN)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{InputArgs, OutputArgs, SimulationArgs, TokensArgs};
+use super::{InputArgs, JsonArgs, OutputArgs, SimulationArgs, TokensArgs};
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -53,8 +53,11 @@ pub(in crate::cli) struct CheckArgs {
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,
     /// The output format
-    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text, default_value_if("json", "true", "json"))]
     pub(in crate::cli) format: CheckFormat,
+    /// Its short form.
+    #[command(flatten)]
+    _json: JsonArgs,
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs};
+use super::{InputArgs, JsonArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs};
 use crate::cache::Reading;
 
 pub(super) const COMPARE_EXAMPLES: &str = "\
@@ -50,8 +50,11 @@ pub(in crate::cli) struct CompareArgs {
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,
     /// The output format
-    #[arg(long, value_enum, default_value_t = CompareFormat::Table)]
+    #[arg(long, value_enum, default_value_t = CompareFormat::Table, default_value_if("json", "true", "json"))]
     pub(in crate::cli) format: CompareFormat,
+    /// Its short form.
+    #[command(flatten)]
+    _json: JsonArgs,
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{DocumentFormat, OutputArgs};
+use super::{DocumentFormat, JsonArgs, OutputArgs};
 
 pub(super) const CONFIG_NOTES: &str = "\
 A value on the command line holds over the environment (CACHESIM_JOBS for --jobs), that over the
@@ -41,8 +41,11 @@ pub(in crate::cli) enum ConfigCommand {
     /// Every option that can be configured, its value, and where that comes from
     Show {
         /// The output format
-        #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
+        #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
         format: DocumentFormat,
+        /// Its short form.
+        #[command(flatten)]
+        _json: JsonArgs,
         /// The output.
         #[command(flatten)]
         output: OutputArgs,

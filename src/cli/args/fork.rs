@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{DocumentFormat, OutputArgs};
+use super::{DocumentFormat, JsonArgs, OutputArgs};
 use crate::fork::{Equivalents, ForkPlan, MOST_CHILDREN};
 use crate::prompt::minimum_prefix;
 use crate::ttl::Ttl;
@@ -67,8 +67,11 @@ pub(in crate::cli) struct ForkArgs {
     #[arg(long, value_name = "FILE", requires = "model")]
     pub(in crate::cli) prices: Vec<PathBuf>,
     /// The output format
-    #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
+    #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
     pub(in crate::cli) format: DocumentFormat,
+    /// Its short form.
+    #[command(flatten)]
+    _json: JsonArgs,
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,

@@ -6,6 +6,8 @@ mod check;
 mod compare;
 mod completions;
 mod config;
+mod explain;
+mod filter;
 mod fork;
 mod man;
 mod redact;
@@ -24,6 +26,7 @@ use check::CHECK_EXAMPLES;
 use compare::COMPARE_EXAMPLES;
 use completions::COMPLETIONS_EXAMPLES;
 use config::CONFIG_NOTES;
+use explain::EXPLAIN_EXAMPLES;
 use fork::FORK_EXAMPLES;
 use man::MAN_EXAMPLES;
 use redact::REDACT_EXAMPLES;
@@ -31,12 +34,16 @@ use report::REPORT_EXAMPLES;
 use schema::SCHEMA_EXAMPLES;
 use strategies::STRATEGIES_EXAMPLES;
 
+use crate::analysis::{Grouping, PeriodLength};
+
 pub(super) use advise::AdviseArgs;
 pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ThemeArg};
 pub(super) use check::{CheckArgs, CheckFormat};
 pub(super) use compare::{CompareArgs, CompareFormat, ReadingArg};
 pub(super) use completions::CompletionsArgs;
 pub(super) use config::{ConfigArgs, ConfigCommand, ConfigurationArgs};
+pub(super) use explain::ExplainArgs;
+pub(super) use filter::{FilterArgs, JsonArgs};
 pub(super) use fork::ForkArgs;
 pub(super) use man::ManArgs;
 pub(super) use redact::RedactArgs;
@@ -86,6 +93,9 @@ pub(super) enum Command {
     /// Every request that read less than it could have: why, and what it cost
     #[command(after_help = BREAKS_EXAMPLES)]
     Breaks(BreaksArgs),
+    /// The story of one request: what it sent, what was cached, and what every policy made of it
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainArgs),
     /// Where the context comes from: what each kind of content held, and what carrying it cost
     #[command(after_help = CONTEXT_EXAMPLES)]
     Context(ContextArgs),
@@ -136,6 +146,8 @@ const ANALYZE_EXAMPLES: &str = "\
 Examples:
   cachesim analyze session.jsonl
   cachesim analyze ~/.claude/projects --since 2026-07-01 --strategy billed,5m,1h,mixed
+  cachesim analyze --since 7d --by day
+  cachesim analyze --by project --timezone Europe/Berlin --json
   cachesim analyze session.jsonl --format jsonl -o ledger.jsonl
   zstdcat old.jsonl.zst | cachesim analyze - --format json";
 
@@ -186,6 +198,15 @@ pub(super) struct AnalyzeArgs {
     /// The strategies: names, and files of strategies (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_STRATEGIES)]
     pub(super) strategy: Vec<String>,
+    /// One row for each day, project, model and so on, in place of sessions and turns
+    #[arg(long, value_enum, value_name = "GROUP")]
+    pub(super) by: Option<GroupingArg>,
+    /// How many sessions or groups the tables list, the most expensive first [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) top: Option<u32>,
+    /// Show the titles of sessions
+    #[arg(long)]
+    pub(super) show_text: bool,
     /// Whether counterfactuals keep the recorded breaks inside the TTL
     #[arg(long, value_enum, default_value_t = RecordedBreaksArg::Keep)]
     pub(super) breaks: RecordedBreaksArg,
@@ -196,11 +217,27 @@ pub(super) struct AnalyzeArgs {
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
     /// The output format
-    #[arg(long, value_enum, default_value_t = AnalyzeFormat::Table)]
+    #[arg(long, value_enum, default_value_t = AnalyzeFormat::Table, default_value_if("json", "true", "json"))]
     pub(super) format: AnalyzeFormat,
+    /// Its short form.
+    #[command(flatten)]
+    _json: JsonArgs,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
+}
+
+/// What groups show unless they are asked for more.
+const GROUPED_STRATEGIES: [&str; 3] = ["billed", "5m", "1h"];
+
+impl AnalyzeArgs {
+    /// The strategies: of groups fewer, where nobody asked for others.
+    pub(super) fn strategies(&self) -> Vec<String> {
+        if self.by.is_some() && self.strategy.join(",") == DEFAULT_STRATEGIES {
+            return GROUPED_STRATEGIES.map(str::to_owned).to_vec();
+        }
+        self.strategy.clone()
+    }
 }
 
 const DEFAULT_STRATEGIES: &str = "billed,replay,none,5m,1h";
@@ -230,8 +267,11 @@ pub(super) struct BreaksArgs {
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
     /// The output format
-    #[arg(long, value_enum, default_value_t = BreaksFormat::Table)]
+    #[arg(long, value_enum, default_value_t = BreaksFormat::Table, default_value_if("json", "true", "json"))]
     pub(super) format: BreaksFormat,
+    /// Its short form.
+    #[command(flatten)]
+    _json: JsonArgs,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -250,8 +290,11 @@ pub(super) struct ContextArgs {
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
     /// The output format
-    #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
+    #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
     pub(super) format: DocumentFormat,
+    /// Its short form.
+    #[command(flatten)]
+    _json: JsonArgs,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -267,8 +310,11 @@ pub(super) struct VerifyArgs {
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
     /// The output format
-    #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
+    #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
     pub(super) format: DocumentFormat,
+    /// Its short form.
+    #[command(flatten)]
+    _json: JsonArgs,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -304,8 +350,11 @@ pub(super) struct LintArgs {
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
     /// The output format
-    #[arg(long, value_enum, default_value_t = LintFormat::Text)]
+    #[arg(long, value_enum, default_value_t = LintFormat::Text, default_value_if("json", "true", "json"))]
     pub(super) format: LintFormat,
+    /// Its short form.
+    #[command(flatten)]
+    _json: JsonArgs,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -351,8 +400,11 @@ pub(super) struct PricesShared {
     #[arg(long, value_name = "FILE")]
     pub(super) prices: Vec<PathBuf>,
     /// The output format
-    #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
+    #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
     pub(super) format: DocumentFormat,
+    /// Its short form.
+    #[command(flatten)]
+    _json: JsonArgs,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -365,6 +417,46 @@ pub(super) enum RecordedBreaksArg {
     Keep,
     /// They do not happen
     Drop,
+}
+
+/// `--by`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum GroupingArg {
+    /// The day of the answer
+    Day,
+    /// The ISO week, from Monday on
+    Week,
+    /// The month
+    Month,
+    /// The folder of the project
+    Project,
+    /// The model that is billed
+    Model,
+    /// The main conversation and the types of sub-agents
+    AgentType,
+    /// The branch of the project's repository
+    Branch,
+    /// The session
+    Session,
+    /// The client's version
+    Client,
+}
+
+impl GroupingArg {
+    /// What it stands for.
+    pub(super) fn grouping(self) -> Grouping {
+        match self {
+            Self::Day => Grouping::Period(PeriodLength::Day),
+            Self::Week => Grouping::Period(PeriodLength::Week),
+            Self::Month => Grouping::Period(PeriodLength::Month),
+            Self::Project => Grouping::Project,
+            Self::Model => Grouping::Model,
+            Self::AgentType => Grouping::AgentType,
+            Self::Branch => Grouping::Branch,
+            Self::Session => Grouping::Session,
+            Self::Client => Grouping::Client,
+        }
+    }
 }
 
 /// `--rule`.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::filter::FilterArgs;
 use crate::cache::{BetaKey, Lookback, Reading, TtlChange};
 use crate::capture::{AttributionKey, TokenCounting};
 use crate::conversation::ReadOptions;
@@ -22,12 +23,9 @@ pub(in crate::cli) struct InputArgs {
     /// The files and folders.
     #[arg(value_name = "PATH", help = PATHS_HELP)]
     pub(in crate::cli) paths: Vec<PathBuf>,
-    /// Report requests from this moment on: YYYY-MM-DD or RFC 3339
-    #[arg(long, value_name = "TIME")]
-    pub(in crate::cli) since: Option<String>,
-    /// Report requests before this moment: YYYY-MM-DD or RFC 3339
-    #[arg(long, value_name = "TIME")]
-    pub(in crate::cli) until: Option<String>,
+    /// Which of them are reported.
+    #[command(flatten)]
+    pub(in crate::cli) filter: FilterArgs,
     /// Report requests of live branches alone, without what was rewound, edited or retried
     #[arg(long)]
     pub(in crate::cli) live: bool,

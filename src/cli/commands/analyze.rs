@@ -1,5 +1,7 @@
 //! `cachesim analyze`.
 
+use crate::analysis::{Grouping, groups};
+use crate::breaks;
 use crate::cache::Reading;
 use crate::cli::args::{AnalyzeArgs, AnalyzeFormat, RecordedBreaksArg};
 use crate::cli::error::CliError;
@@ -8,17 +10,28 @@ use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::cli::strategies::strategies;
 use crate::conversation::ReadOptions;
-use crate::report::{analyze_document, write_csv, write_jsonl, write_report};
+use crate::report::{
+    AnalyzeViewOptions, analyze_document, groups_document, write_csv, write_groups,
+    write_groups_csv, write_jsonl, write_report,
+};
+use crate::strategy::Strategy;
 
 /// The per-turn ledger and the totals.
 pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
-    let strategies = strategies(&args.strategy, args.output.quiet)?;
+    let grouping = args.by.map(|by| by.grouping());
+    if grouping.is_some() && args.format == AnalyzeFormat::Jsonl {
+        let message = "--by: groups have no JSON Lines; use --format json or csv";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    let strategies = strategies(&args.strategies(), args.output.quiet)?;
     let output = Output::open(&args.output)?;
-    // What people are told first rests on breaks, which rows do not look at.
+    // What people are told first, and groups, rest on breaks, which rows do not look at.
     let is_for_people = matches!(args.format, AnalyzeFormat::Table | AnalyzeFormat::Markdown);
+    let needs_breaks = is_for_people || grouping.is_some();
     let options = ReadOptions {
-        leaves_out_trails: !is_for_people,
-        ..args.tokens.read_options(is_for_people)
+        leaves_out_trails: !needs_breaks,
+        keeps_titles: args.show_text,
+        ..args.tokens.read_options(needs_breaks)
     };
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, Reading::Literal);
@@ -30,15 +43,57 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
         strategies,
         assumptions,
     )?;
+    match grouping {
+        Some(grouping) => by_group(args, &run, grouping, output),
+        None => by_session(args, &run, output),
+    }
+}
+
+fn top(args: &AnalyzeArgs) -> Option<usize> {
+    args.top.and_then(|top| usize::try_from(top).ok())
+}
+
+fn by_session(args: &AnalyzeArgs, run: &Prepared<'_>, output: Output) -> Result<(), CliError> {
     let ledger = run.ledger()?;
     let selection = &run.selection;
-    let document =
-        || analyze_document(&Findings::of(&run).answer, &ledger, &run.steps, &run.trace, selection);
+    let view = AnalyzeViewOptions { top: top(args) };
+    let document = || {
+        let answer = Findings::of(run).answer;
+        analyze_document(&answer, &ledger, &run.steps, &run.trace, selection, view)
+    };
     match args.format {
         AnalyzeFormat::Table => output.text(&document()),
         AnalyzeFormat::Markdown => output.markdown(&document()),
         AnalyzeFormat::Json => output.write(|out| write_report(&ledger, selection, None, out)),
         AnalyzeFormat::Jsonl => output.write(|out| write_jsonl(&ledger, selection, out)),
         AnalyzeFormat::Csv => output.write(|out| write_csv(&ledger, selection, out)),
+    }
+}
+
+/// # Panics
+/// Never: the record and its replay are simulated.
+fn by_group(
+    args: &AnalyzeArgs,
+    run: &Prepared<'_>,
+    grouping: Grouping,
+    output: Output,
+) -> Result<(), CliError> {
+    let ledger = run.ledger()?;
+    let by_the_letter = args.simulation.assumptions(false, Reading::Literal);
+    let evidence = ["billed", "replay"]
+        .map(|name| Strategy::by_name(name).expect("every name is a strategy's"));
+    let evidence = run.ledger_under(&evidence, &by_the_letter);
+    let options = breaks::Options::default();
+    let found = breaks::find(&evidence, &run.trace, &run.steps, &run.selection, options)
+        .expect("the record and its replay are simulated");
+    let groups = groups(&ledger, &run.selection, &found.list, grouping);
+    let document = || groups_document(&ledger, &run.selection, &groups, top(args));
+    match args.format {
+        AnalyzeFormat::Table => output.text(&document()),
+        AnalyzeFormat::Markdown => output.markdown(&document()),
+        AnalyzeFormat::Json | AnalyzeFormat::Jsonl => {
+            output.write(|out| write_groups(&ledger, &groups, out))
+        }
+        AnalyzeFormat::Csv => output.write(|out| write_groups_csv(&ledger, &groups, out)),
     }
 }

@@ -77,10 +77,7 @@ fn drawn(args: &ChartArgs, strategies: &[Strategy]) -> Result<Chart, CliError> {
     if args.kind == ChartKindArg::Strategies {
         columns.push(Strategy::bound(Some(args.reading.reading())));
     }
-    let mut run = prepared(args, columns)?;
-    if let Some(id) = &args.session {
-        keep_session(&mut run, id)?;
-    }
+    let run = prepared(args, columns)?;
     let ledger = run.ledger()?;
     Ok(Picture { run: &run, ledger: &ledger, shown: strategies.len() }.chart(args.kind))
 }
@@ -96,20 +93,6 @@ fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Prepared<'_>,
     let options = args.tokens.read_options(keeps_bytes);
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
     Prepared::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
-}
-
-/// Leaves one session: that whose id begins like this.
-fn keep_session(run: &mut Prepared<'_>, id: &str) -> Result<(), CliError> {
-    let symbols = &run.history.symbols;
-    let sessions = &mut run.selection.sessions;
-    sessions.retain(|session| symbols.text(session.id).starts_with(id));
-    match sessions.len() {
-        0 => Err(CliError::NoInput(format!("--session: no session in the input begins with {id}"))),
-        1 => Ok(()),
-        several => Err(CliError::Usage(format!(
-            "--session: {several} sessions begin with {id}; give more of its id"
-        ))),
-    }
 }
 
 /// A ledger that a chart is made of.

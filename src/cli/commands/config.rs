@@ -12,7 +12,7 @@ pub(in crate::cli) fn config(
     args: &ConfigArgs,
     configuration: &Configuration,
 ) -> Result<(), CliError> {
-    let ConfigCommand::Show { format, output } = &args.command;
+    let ConfigCommand::Show { format, output, .. } = &args.command;
     let output = Output::open(output)?;
     let options = effective(configuration);
     match format {

@@ -2,7 +2,7 @@
 
 use crate::cli::args::{DocumentFormat, ForkArgs, PlatformArg};
 use crate::cli::error::CliError;
-use crate::cli::moment::moment;
+use crate::cli::moment::beginning_of_day;
 use crate::cli::output::Output;
 use crate::cli::pricing::{price_table, unknown_model};
 use crate::fork::{ForkPrices, compare};
@@ -11,7 +11,7 @@ use crate::report::{fork_document, write_fork};
 /// What sharing a prefix among forked agents saves.
 pub(in crate::cli) fn fork(args: &ForkArgs) -> Result<(), CliError> {
     let table = price_table(&args.prices, PlatformArg::Auto)?;
-    let at = moment(&table.as_of, "as_of")?;
+    let at = beginning_of_day(&table.as_of, "as_of")?;
     let plan = args.plan(at).map_err(CliError::Usage)?;
     if let Some(model) = args.model.as_deref().filter(|model| table.find(model).is_none()) {
         return Err(unknown_model(&table, model));

@@ -1,6 +1,7 @@
 //! What is wrong with an expression. What is quoted of it has its control characters escaped.
 
 use super::parse::MOST_DEPTH;
+use crate::nearest::suggestion;
 
 /// What is wrong with an expression, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,12 +35,12 @@ pub enum ExpressionProblem {
     #[error("`{}` has more than 28 digits", shortened(.0))]
     Digits(String),
     /// A metric that there is not.
-    #[error("`{}` is no metric{}", shortened(metric), hint(metric, *nearest))]
+    #[error("`{}` is no metric{}", shortened(metric), hint(metric, nearest))]
     Metric {
         /// What stands there.
         metric: String,
         /// What may have been meant.
-        nearest: Option<&'static str>,
+        nearest: Vec<&'static str>,
     },
     /// Something else should follow.
     #[error("expected {expected}, found {found}")]
@@ -76,9 +77,6 @@ fn spacing(word: &str) -> &'static str {
     if word.contains(['+', '-']) { "; put spaces around + and -" } else { "" }
 }
 
-fn hint(metric: &str, nearest: Option<&str>) -> String {
-    match nearest {
-        Some(nearest) => format!("; did you mean `{nearest}`?"),
-        None => spacing(metric).to_owned(),
-    }
+fn hint(metric: &str, nearest: &[&str]) -> String {
+    format!("{}{}", suggestion(nearest), spacing(metric))
 }

@@ -142,10 +142,22 @@ fn mistakes_are_named_with_their_column() {
             "1 < 3-2",
             "column 5: `3-2` is no number and no STRATEGY.METRIC; put spaces around + and -",
         ),
-        ("1.2.3 > 1", "column 5: `3` is no metric"),
-        ("a.cots > 1", "column 3: `cots` is no metric; did you mean `cost`?"),
-        ("a.cost-1 > 1", "column 3: `cost-1` is no metric; did you mean `cost`?"),
-        ("\"é\".hitrate > 1", "column 5: `hitrate` is no metric; did you mean `hit_rate`?"),
+        (
+            "1.2.3 > 1",
+            "column 5: `3` is no metric; did you mean `cost`, `cost_usd` or `per_request`?",
+        ),
+        (
+            "a.cots > 1",
+            "column 3: `cots` is no metric; did you mean `cost`, `cost_usd` or `cache_read_input_tokens`?",
+        ),
+        (
+            "a.cost-1 > 1",
+            "column 3: `cost-1` is no metric; did you mean `cost`, `cost_usd` or `output`?; put spaces around + and -",
+        ),
+        (
+            "\"é\".hitrate > 1",
+            "column 5: `hitrate` is no metric; did you mean `hit_rate`, `input` or `written`?",
+        ),
         ("\"a.cost > 1", "column 1: there is no `\"` to this"),
         ("\"a\" > 1", "column 4: expected `.` and a metric, found something else"),
         ("x[ttl=5m.cost > 1", "column 2: there is no `]` to this"),

@@ -17,7 +17,9 @@ use super::check_json::{self, CheckObject};
 use super::compare_json::{self, CompareObject, StrategyLine};
 use super::config_view::{self, ConfigObject};
 use super::context_json::{self, ContextObject};
+use super::explain_json::{self, ExplainObject};
 use super::fork_json::{self, Fork};
+use super::groups_json::{self, GroupsObject};
 use super::ledger_rows::{self, LedgerRow};
 use super::lint_json::{self, Lint};
 use super::prices_view::{self, PricesObject};
@@ -26,8 +28,9 @@ use super::verify_json::{self, VerifyObject};
 
 /// Every machine format. One that is not listed here has no schema.
 #[rustfmt::skip] // a format is a line
-pub static MACHINE_FORMATS: [MachineFormat; 18] = [
+pub static MACHINE_FORMATS: [MachineFormat; 20] = [
     MachineFormat::output::<Report<'_>>("report", report_json::SCHEMA, "analyze --format json", "totals by strategy, by model and by session"),
+    MachineFormat::output::<GroupsObject<'_>>("groups", groups_json::SCHEMA, "analyze --by … --format json", "requests by day, project, model and the like, with what they cost and lost"),
     MachineFormat::output::<LedgerRow<'_>>("ledger", ledger_rows::SCHEMA, "analyze --format jsonl", "a line for each request and strategy"),
     MachineFormat::output::<AdviceDocument<'_>>("advice", advice_json::SCHEMA, "advise --format json", "what to change, ranked by what it would have saved"),
     MachineFormat::output::<BreaksObject<'_>>("breaks", breaks_json::SCHEMA, "breaks --format json", "the sums of the breaks and their patterns"),
@@ -35,6 +38,7 @@ pub static MACHINE_FORMATS: [MachineFormat; 18] = [
     MachineFormat::output::<CheckObject<'_>>("check", check_json::SCHEMA, "check --format json", "what became of each budget, and what differs from the baseline"),
     MachineFormat::output::<CompareObject<'_>>("compare", compare_json::SCHEMA, "compare --format json", "strategies side by side"),
     MachineFormat::output::<StrategyLine<'_>>("compare-line", compare_json::SCHEMA, "compare --format jsonl", "a line for each strategy"),
+    MachineFormat::output::<ExplainObject<'_>>("explain", explain_json::SCHEMA, "explain --format json", "the story of one request"),
     MachineFormat::output::<ContextObject<'_>>("context", context_json::SCHEMA, "context --format json", "what each kind of content held, and what carrying it cost"),
     MachineFormat::output::<VerifyObject<'_>>("verify", verify_json::SCHEMA, "verify --format json", "how well the rules reproduce the record"),
     MachineFormat::output::<Lint<'_>>("lint", lint_json::SCHEMA, "lint --format json", "what makes prefixes unstable"),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use crate::analysis::Grouping;
 use crate::breaks::Ground;
 use crate::budget::{Level, Limit, Metric};
 use crate::cache::{Reading, Refusal};
@@ -73,6 +74,7 @@ words! {
             ToolResults(None), Reminders, Commands, Summaries, Answers, Unattributed
         )
         .map(ContentKind::name);
+    Grouping as "Grouping": Grouping::ALL.map(Grouping::name).as_slice();
     Variant as "ForkVariant": VARIANTS.map(|variant| variant.name);
     Part as "PromptPart": Part::ALL.map(Part::name).as_slice();
     Metric as "Metric": Metric::ALL.map(|metric| metric.name).as_slice();

@@ -40,12 +40,12 @@ pub enum StrategyFileProblem {
     #[error("there is no [[strategy]]")]
     NoStrategy,
     /// A key that means nothing.
-    #[error("`{}` is no key{}", quoted(key), suggestion(*nearest))]
+    #[error("`{}` is no key{}", quoted(key), suggestion(nearest))]
     UnknownKey {
         /// With those of the tables around it.
         key: String,
         /// What may have been meant.
-        nearest: Option<&'static str>,
+        nearest: Vec<&'static str>,
     },
     /// A value of another type, or out of range.
     #[error("`{key}` is {expected}, not {found}")]

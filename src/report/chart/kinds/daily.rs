@@ -9,6 +9,7 @@ use crate::report::chart::axis::{Axis, Tick, Unit};
 use crate::report::chart::picture::{Chart, Column, Columns, Panel, Plot};
 use crate::report::number::dollars;
 use crate::units::Picodollars;
+use crate::zone::Zone;
 
 /// Longer times have columns of weeks, months or years.
 const MOST_DAYS: i64 = 62;
@@ -47,7 +48,7 @@ pub fn daily_chart(ledger: &Ledger<'_>, column: &StrategyColumn, selection: &Sel
     chart.panels.push(Panel::Plot(Plot {
         heading: "dollars".to_owned(),
         height: 400,
-        x: calendar(&periods, length),
+        x: calendar(&periods, length, &ledger.history.zone),
         y: Axis::amounts(columns.highest(), Unit::Dollars, 5),
         columns,
         lines: Vec::new(),
@@ -86,21 +87,16 @@ fn positive(cost: Picodollars) -> f64 {
 
 /// Dates, each below the middle of its column.
 #[allow(clippy::cast_precision_loss)] // places in a picture
-fn calendar(periods: &[(Period, Spending)], length: PeriodLength) -> Axis {
+fn calendar(periods: &[(Period, Spending)], length: PeriodLength, zone: &Zone) -> Axis {
     let ticks = periods
         .iter()
         .enumerate()
         .map(|(place, (period, _))| Tick { at: place as f64 + 0.5, label: label(*period, length) });
     let title = match length {
-        PeriodLength::Week => "week from (UTC)",
-        _ => "UTC",
+        PeriodLength::Week => format!("week from ({})", zone.name()),
+        _ => zone.name().to_owned(),
     };
-    Axis {
-        from: 0.0,
-        to: periods.len().max(1) as f64,
-        title: title.to_owned(),
-        ticks: ticks.collect(),
-    }
+    Axis { from: 0.0, to: periods.len().max(1) as f64, title, ticks: ticks.collect() }
 }
 
 fn label(period: Period, length: PeriodLength) -> String {

@@ -49,8 +49,7 @@ fn days(history: &History, requests: &[RequestIndex]) -> String {
     let (Some(first), Some(last)) = (times.clone().min(), times.max()) else {
         return String::new();
     };
-    let day =
-        |moment: crate::units::Millis| moment.to_string().chars().take(10).collect::<String>();
+    let day = |at| history.zone.moment(at).chars().take(10).collect::<String>();
     let (first, last) = (day(first), day(last));
     if first == last { format!(" on {first}") } else { format!(" from {first} to {last}") }
 }

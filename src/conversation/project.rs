@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::conversation::History;
+use super::history::History;
 use crate::id::Symbol;
 
 /// The name of every project of a history.

@@ -1,0 +1,41 @@
+//! Options by which a report is narrowed down, and the short form of `--format json`.
+
+use clap::Args;
+
+/// Which requests are reported. All are simulated, so that sessions keep one another warm.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What is reported")]
+pub(in crate::cli) struct FilterArgs {
+    /// Only this session: its id, the beginning of it, or its end after …; may be given several times
+    #[arg(long, value_name = "ID")]
+    pub(in crate::cli) session: Vec<String>,
+    /// Only this project: its name as printed, its folder, or a part of the name
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) project: Vec<String>,
+    /// Only requests to this model: its name or a part of it
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) model: Vec<String>,
+    /// Only requests sent on this branch of the project's repository: its name or a part of it
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) branch: Vec<String>,
+    /// Only this agent: main, a type of sub-agents, or an agent's id or the beginning of it
+    #[arg(long, value_name = "AGENT")]
+    pub(in crate::cli) agent: Vec<String>,
+    /// From this time on: 7d, 24h, 2w, today, yesterday, YYYY-MM-DD or RFC 3339
+    #[arg(long, value_name = "TIME")]
+    pub(in crate::cli) since: Option<String>,
+    /// Until this time: through the end of a day that is named, before a moment
+    #[arg(long, value_name = "TIME")]
+    pub(in crate::cli) until: Option<String>,
+    /// The time zone in which days begin and times are shown, such as Europe/Berlin [default: UTC]
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) timezone: Option<String>,
+}
+
+/// The short form of `--format json`, which the format itself takes as its value.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct JsonArgs {
+    /// Short for --format json
+    #[arg(id = "json", long = "json", conflicts_with = "format")]
+    _is_wanted: bool,
+}

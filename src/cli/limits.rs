@@ -1,0 +1,175 @@
+//! `--since`, `--until` and `--timezone`.
+
+use std::env;
+
+use jiff::civil::Date;
+use jiff::{Timestamp, ToSpan};
+
+use super::args::FilterArgs;
+use super::error::CliError;
+use crate::nearest::{nearest, suggestion};
+use crate::units::Millis;
+use crate::zone::Zone;
+
+const FORMS: &str = "write 7d, 24h, 2w, today, yesterday, a day such as 2026-11-01, or a moment such \
+                     as 2026-11-01T10:00:00Z";
+
+/// Set by whoever wants builds, and so what a day ago was, to be reproducible.
+const NOW: &str = "SOURCE_DATE_EPOCH";
+
+/// Between which moments requests are reported, and in which time zone days begin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Limits {
+    /// The first moment.
+    pub(super) since: Option<Millis>,
+    /// The moment after the last.
+    pub(super) until: Option<Millis>,
+    /// The time zone.
+    pub(super) zone: Zone,
+}
+
+impl Limits {
+    /// What the options say.
+    pub(super) fn of(args: &FilterArgs) -> Result<Self, CliError> {
+        let zone = args.timezone.as_deref().map(zone).transpose()?.unwrap_or_default();
+        let read = |text: &Option<String>, option| {
+            text.as_deref().map(|text| Time::parse(text, option, &zone, now)).transpose()
+        };
+        let since = read(&args.since, "--since")?;
+        let until = read(&args.until, "--until")?;
+        let beginning = since.map(|time| time.beginning(&zone));
+        let end = until.map(|time| time.end(&zone));
+        Ok(Self { since: beginning.transpose()?, until: end.transpose()?, zone })
+    }
+}
+
+fn zone(name: &str) -> Result<Zone, CliError> {
+    Zone::by_name(name).ok_or_else(|| {
+        let known: Vec<String> =
+            jiff::tz::db().available().map(|known| known.to_string()).collect();
+        let near = suggestion(&nearest(name, known.iter().map(String::as_str)));
+        CliError::Usage(format!("--timezone: `{name}` is no time zone{near}"))
+    })
+}
+
+/// The only clock that a figure may depend on, and only where somebody asks for a time before now.
+fn now() -> Timestamp {
+    let fixed = env::var(NOW).ok().and_then(|seconds| seconds.parse().ok());
+    fixed.and_then(|seconds| Timestamp::from_second(seconds).ok()).unwrap_or_else(Timestamp::now)
+}
+
+/// What `--since` and `--until` name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Time {
+    Day(Date),
+    Moment(Millis),
+}
+
+impl Time {
+    fn parse(
+        text: &str,
+        option: &str,
+        zone: &Zone,
+        now: impl Fn() -> Timestamp,
+    ) -> Result<Self, CliError> {
+        let moment = |at: Timestamp| Millis(at.as_millisecond());
+        let unknown = || CliError::Usage(format!("{option}: `{text}` is no time; {FORMS}"));
+        let today = || zone.day(moment(now())).ok_or_else(unknown);
+        if let Ok(at) = text.parse::<Timestamp>() {
+            return Ok(Self::Moment(moment(at)));
+        }
+        if let Ok(day) = text.parse::<Date>() {
+            return Ok(Self::Day(day));
+        }
+        match text {
+            "today" => return today().map(Self::Day),
+            "yesterday" => return today()?.yesterday().map(Self::Day).map_err(|_| unknown()),
+            _ => {}
+        }
+        let hours = hours(text).ok_or_else(unknown)?;
+        let at = now().checked_sub(hours.hours()).map_err(|_| unknown())?;
+        Ok(Self::Moment(moment(at)))
+    }
+
+    fn beginning(self, zone: &Zone) -> Result<Millis, CliError> {
+        match self {
+            Self::Moment(at) => Ok(at),
+            Self::Day(day) => zone.beginning(day).ok_or_else(|| outside(day)),
+        }
+    }
+
+    /// The moment after it: of a day its last.
+    fn end(self, zone: &Zone) -> Result<Millis, CliError> {
+        match self {
+            Self::Moment(at) => Ok(at),
+            Self::Day(day) => {
+                let next = day.tomorrow().ok();
+                next.and_then(|next| zone.beginning(next)).ok_or_else(|| outside(day))
+            }
+        }
+    }
+}
+
+fn outside(day: Date) -> CliError {
+    CliError::Usage(format!("{day} is outside of the calendar"))
+}
+
+/// `24h`, `7d`, `2w` in hours, up to some centuries.
+fn hours(text: &str) -> Option<i64> {
+    let (count, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let hours = match unit {
+        "h" => 1,
+        "d" => 24,
+        "w" => 7 * 24,
+        _ => return None,
+    };
+    let count: u32 = count.parse().ok()?;
+    Some(i64::from(count) * hours).filter(|hours| *hours <= 4_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now() -> Timestamp {
+        "2026-11-20T23:30:00Z".parse().expect("a moment")
+    }
+
+    fn limits(text: &str, zone: &str) -> (String, String) {
+        let zone = Zone::by_name(zone).expect("a zone");
+        let time = Time::parse(text, "--since", &zone, now).expect("a time");
+        let shown = |at: Result<Millis, CliError>| at.expect("in the calendar").to_string();
+        (shown(time.beginning(&zone)), shown(time.end(&zone)))
+    }
+
+    #[test]
+    fn a_day_is_meant_whole() {
+        let day = ("2026-11-01T00:00:00.000Z".to_owned(), "2026-11-02T00:00:00.000Z".to_owned());
+        assert_eq!(limits("2026-11-01", "UTC"), day);
+        // Summer time ends on 2026-10-25 in Berlin: that day has 25 hours.
+        let long = ("2026-10-24T22:00:00.000Z".to_owned(), "2026-10-25T23:00:00.000Z".to_owned());
+        assert_eq!(limits("2026-10-25", "Europe/Berlin"), long);
+        assert_eq!(limits("today", "UTC").0, "2026-11-20T00:00:00.000Z");
+        assert_eq!(limits("today", "Europe/Berlin").0, "2026-11-20T23:00:00.000Z");
+        assert_eq!(limits("yesterday", "UTC").1, "2026-11-20T00:00:00.000Z");
+    }
+
+    #[test]
+    fn a_moment_is_meant_exactly() {
+        let at = "2026-07-28T10:00:00.000Z".to_owned();
+        assert_eq!(limits("2026-07-28T12:00:00+02:00", "UTC"), (at.clone(), at));
+        assert_eq!(limits("24h", "Europe/Berlin").0, "2026-11-19T23:30:00.000Z");
+        assert_eq!(limits("7d", "UTC").0, "2026-11-13T23:30:00.000Z");
+        assert_eq!(limits("2w", "UTC").1, "2026-11-06T23:30:00.000Z");
+    }
+
+    #[test]
+    fn what_is_no_time_is_told_what_is() {
+        for text in ["", "d", "7", "7x", "-7d", "tomorow", "2026-13-01", "99999999d", "7ä"] {
+            let error = Time::parse(text, "--since", &Zone::default(), now).expect_err(text);
+            assert!(error.to_string().starts_with(&format!("--since: `{text}` is no time; write")));
+        }
+        let error = zone("Europe/Berlim").expect_err("no zone").to_string();
+        assert!(error.contains("did you mean `Europe/Berlin`"), "{error}");
+    }
+}

@@ -1,0 +1,207 @@
+//! `cachesim.explain/v1`: the story of one request, for programs.
+
+use std::io::{self, Write};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::break_rows::BreakRow;
+use super::explain_view::reasons;
+use super::json::write_document;
+use super::report_json::TotalsObject;
+use crate::context::Kind;
+use crate::conversation::{History, RequestIndex};
+use crate::explain::{Cached, NewContent, Story, Under};
+use crate::ledger::Ledger;
+use crate::ttl::Ttl;
+use crate::units::{Millis, Tokens};
+
+pub(super) const SCHEMA: &str = "cachesim.explain/v1";
+
+#[derive(JsonSchema, Serialize)]
+pub(super) struct ExplainObject<'a> {
+    /// The format and its version.
+    schema: &'static str,
+    /// The version of the program.
+    tool_version: &'static str,
+    /// The request.
+    request: RequestObject<'a>,
+    /// Its number in its session, from 1 on.
+    turn: usize,
+    /// How many requests its session has.
+    turns: usize,
+    /// Seconds from the start of the request before to its own.
+    gap_s: Option<f64>,
+    /// The tokens of the whole prompt.
+    prompt_tokens: Tokens,
+    /// The tokens that the client added since the request before; null where it cannot be told.
+    added_tokens: Option<Tokens>,
+    /// What came in since the request before, by kind.
+    new_content: Vec<NewContentObject<'a>>,
+    /// What the request before had left in the cache; null of the first of a conversation.
+    cached: Option<CachedObject<'a>>,
+    /// What every strategy made of the request.
+    strategies: Vec<StrategyObject<'a>>,
+    /// What it could have read and did not; null where it read everything.
+    lost: Option<BreakRow<'a>>,
+}
+
+/// A request, and where it stands.
+#[derive(JsonSchema, Serialize)]
+struct RequestObject<'a> {
+    /// The service's id of the request, if it is known.
+    request_id: Option<&'a str>,
+    /// The service's id of the answer, if it is known.
+    message_id: Option<&'a str>,
+    /// The session.
+    session_id: &'a str,
+    /// The sub-agent; null in a main conversation.
+    agent_id: Option<&'a str>,
+    /// The type of the sub-agent, if it is known.
+    agent_type: Option<&'a str>,
+    /// The model.
+    model: &'a str,
+    /// When it was sent.
+    #[schemars(with = "Millis")]
+    sent: String,
+    /// The file where its answer begins, relative to the given path.
+    file: &'a str,
+    /// The line of the file, from 1 on.
+    line: u64,
+}
+
+impl<'a> RequestObject<'a> {
+    fn new(history: &'a History, index: RequestIndex) -> Self {
+        let request = history.request(index);
+        let kind = request.agent.and_then(|agent| history.agent_types.get(&agent)).copied();
+        Self {
+            request_id: history.text(request.request),
+            message_id: history.text(request.message),
+            session_id: history.symbols.text(request.session),
+            agent_id: history.text(request.agent),
+            agent_type: history.text(kind),
+            model: history.symbols.text(request.model),
+            sent: request.start.to_string(),
+            file: &history.files[request.file].label,
+            line: request.line,
+        }
+    }
+}
+
+#[derive(JsonSchema, Serialize)]
+struct NewContentObject<'a> {
+    /// The kind of content.
+    #[schemars(with = "Kind")]
+    kind: &'static str,
+    /// The tool, of results whose tool is known.
+    tool: Option<&'a str>,
+    /// How many pieces came in.
+    pieces: u64,
+    /// Their size in bytes of JSON; zero of media, whose size is not known.
+    bytes: u64,
+    /// The lines on which they stand.
+    lines: &'a [u64],
+}
+
+impl<'a> NewContentObject<'a> {
+    fn new(history: &'a History, content: &'a NewContent) -> Self {
+        Self {
+            kind: content.kind.name(),
+            tool: history.text(content.kind.tool()),
+            pieces: content.pieces,
+            bytes: content.bytes,
+            lines: &content.lines,
+        }
+    }
+}
+
+#[derive(JsonSchema, Serialize)]
+struct CachedObject<'a> {
+    /// What it had read and written, less what the service deleted since.
+    tokens: Tokens,
+    /// How long its messages live, if that is known.
+    #[schemars(with = "Option<Ttl>")]
+    ttl: Option<&'static str>,
+    /// Until when they could be read, if that is known.
+    #[schemars(with = "Option<Millis>")]
+    until: Option<String>,
+    /// The request that left it.
+    left_by: RequestObject<'a>,
+}
+
+impl<'a> CachedObject<'a> {
+    fn new(history: &'a History, cached: Cached) -> Self {
+        Self {
+            tokens: cached.tokens,
+            ttl: cached.lifetime.map(|(ttl, _)| ttl.name()),
+            until: cached.lifetime.map(|(_, until)| until.to_string()),
+            left_by: RequestObject::new(history, cached.by),
+        }
+    }
+}
+
+/// What a strategy made of the request.
+#[derive(JsonSchema, Serialize)]
+struct StrategyObject<'a> {
+    /// The strategy.
+    strategy: &'a str,
+    /// Its figures.
+    totals: TotalsObject,
+    /// Whether the conversation's cache had expired.
+    expired: bool,
+    /// How many tokens less it read than the request before had left; null where that is unknown.
+    unread_tokens: Option<Tokens>,
+    /// Why, in sentences, the most important first.
+    reasons: Vec<String>,
+}
+
+impl<'a> StrategyObject<'a> {
+    fn new(history: &'a History, index: RequestIndex, under: &'a Under<'_>) -> Self {
+        Self {
+            strategy: under.strategy,
+            totals: under.totals.into(),
+            expired: under.expiry.is_some(),
+            unread_tokens: under.shortfall,
+            reasons: reasons(history, history.request(index), under),
+        }
+    }
+}
+
+/// Writes the story of a request.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_explanation(
+    ledger: &Ledger<'_>,
+    story: &Story<'_>,
+    shows_text: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let history = ledger.history;
+    let index = story.located.index;
+    #[allow(clippy::cast_precision_loss)] // milliseconds are exact far beyond any gap
+    let seconds = |gap: i64| gap as f64 / 1e3;
+    let document = ExplainObject {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        request: RequestObject::new(history, index),
+        turn: story.located.turn,
+        turns: story.located.session.requests.len(),
+        gap_s: story.gap.map(seconds),
+        prompt_tokens: ledger.prompt_total(index),
+        added_tokens: story.added,
+        new_content: story
+            .new_content
+            .iter()
+            .map(|one| NewContentObject::new(history, one))
+            .collect(),
+        cached: story.cached.map(|cached| CachedObject::new(history, cached)),
+        strategies: story
+            .under
+            .iter()
+            .map(|one| StrategyObject::new(history, index, one))
+            .collect(),
+        lost: story.lost.map(|found| BreakRow::new(history, found, shows_text)),
+    };
+    write_document(&document, out)
+}

@@ -1,0 +1,320 @@
+//! The story of one request in plain sentences, and its figures under each strategy.
+
+use super::analyze_view::session_name;
+use super::breaks_view::evidence;
+use super::document::{Align, Document, Grid};
+use super::number::{bytes, counted, dollars, duration, grouped, tokens};
+use crate::analysis::Event;
+use crate::breaks::Break;
+use crate::context::Kind;
+use crate::conversation::{History, Request};
+use crate::explain::{NewContent, Story, Under};
+use crate::ledger::Ledger;
+use crate::ttl::Ttl;
+use crate::units::Tokens;
+
+/// So many lines are named of each kind of content.
+const MOST_LINES: usize = 8;
+
+/// The story of a request.
+#[must_use]
+pub fn explain_document(ledger: &Ledger<'_>, story: &Story<'_>, shows_text: bool) -> Document {
+    let history = ledger.history;
+    let request = history.request(story.located.index);
+    let mut document = Document::default();
+    document.heading(format!(
+        "{}: turn {} of {} in session {}",
+        request_name(history, request),
+        grouped(story.located.turn as u64),
+        grouped(story.located.session.requests.len() as u64),
+        session_name(history.symbols.text(request.session)),
+    ));
+    document.text(sent(ledger, story));
+    document.text(new_content(history, story));
+    document.text(cached(history, story));
+    if let Some(billed) = story.under.iter().find(|under| under.strategy == "billed") {
+        document.text(billed_sentence(request, billed));
+    }
+    document.heading("Under each strategy");
+    document.grid(figures(story));
+    for under in &story.under {
+        let reasons = reasons(history, request, under);
+        document.text(format!("{}: {}", label(under.strategy), reasons.join(" ")));
+    }
+    if let Some(found) = story.lost {
+        lost(&mut document, history, found, shows_text);
+    }
+    document
+}
+
+fn request_name(history: &History, request: &Request) -> String {
+    match history.text(request.request.or(request.message)) {
+        Some(id) => format!("Request {id}"),
+        None => "A request without an id".to_owned(),
+    }
+}
+
+/// What people call a strategy.
+fn label(strategy: &str) -> &str {
+    match strategy {
+        "billed" => "As billed",
+        "replay" => "As expected by the rules (replay)",
+        other => other,
+    }
+}
+
+fn place(history: &History, request: &Request) -> String {
+    format!("{}:{}", history.files[request.file].label, request.line)
+}
+
+/// When it was sent, by whom, and what it is.
+fn sent(ledger: &Ledger<'_>, story: &Story<'_>) -> String {
+    let history = ledger.history;
+    let request = history.request(story.located.index);
+    let by = match request.agent {
+        None => "the main conversation".to_owned(),
+        Some(agent) => {
+            let kind = history.agent_types.get(&agent).map(|kind| history.symbols.text(*kind));
+            let kind = kind.map_or_else(String::new, |kind| format!(" ({kind})"));
+            format!("sub-agent {}{kind}", history.symbols.text(agent))
+        }
+    };
+    let gap = story
+        .gap
+        .map_or_else(String::new, |gap| format!(", {} after the request before it", duration(gap)));
+    format!(
+        "Sent {} ({}) by {by} to {}{gap}: a prompt of {} tokens. {} is where its answer begins.",
+        history.zone.moment(request.start),
+        history.zone.name(),
+        history.symbols.text(request.model),
+        tokens(ledger.prompt_total(story.located.index)),
+        place(history, request),
+    )
+}
+
+fn new_content(history: &History, story: &Story<'_>) -> String {
+    let added = match story.added {
+        Some(added) => format!("the client added {} tokens (derived)", tokens(added)),
+        None => "how many tokens the client added cannot be told".to_owned(),
+    };
+    let pieces: Vec<String> = story.new_content.iter().map(|one| new_piece(history, one)).collect();
+    if pieces.is_empty() {
+        return format!("New: {added}; no line tells of what.");
+    }
+    format!("New: {added}: {}.", pieces.join("; "))
+}
+
+fn new_piece(history: &History, one: &NewContent) -> String {
+    let named = one.lines.iter().take(MOST_LINES).map(|line| grouped(*line));
+    let named: Vec<String> = named.collect();
+    let more = match one.lines.len().saturating_sub(MOST_LINES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let lines = if one.lines.len() == 1 { "line" } else { "lines" };
+    let size = if one.bytes > 0 { format!(", {}", bytes(one.bytes)) } else { String::new() };
+    format!(
+        "{} ({}{size}; {lines} {}{more})",
+        kind_label(history, one.kind),
+        counted(one.pieces, "piece", "pieces"),
+        named.join(", "),
+    )
+}
+
+fn kind_label(history: &History, kind: Kind) -> String {
+    match kind {
+        Kind::UserText => "what the user wrote".to_owned(),
+        Kind::Media => "images and documents".to_owned(),
+        Kind::AgentReports => "reports of sub-agents".to_owned(),
+        Kind::ToolResults(Some(tool)) => format!("results of {}", history.symbols.text(tool)),
+        Kind::ToolResults(None) => "results of tools".to_owned(),
+        Kind::Summaries => "a summary".to_owned(),
+        other => other.name().replace('_', " "),
+    }
+}
+
+/// What the request before had left, and whether this one came in time.
+fn cached(history: &History, story: &Story<'_>) -> String {
+    let Some(cached) = story.cached else {
+        return "Cached before: nothing of this conversation, of which it is the first request."
+            .to_owned();
+    };
+    let before = place(history, history.request(cached.by));
+    let left = format!("Cached before: {} tokens, left by {before}", tokens(cached.tokens));
+    match (cached.lifetime, story.gap) {
+        (Some((ttl, until)), Some(gap)) => format!(
+            "{left}, for {} and so until {}; this request came {}.",
+            ttl_words(ttl),
+            history.zone.moment(until),
+            in_time(ttl, gap),
+        ),
+        _ => format!("{left}; for how long is not known."),
+    }
+}
+
+fn ttl_words(ttl: Ttl) -> &'static str {
+    match ttl {
+        Ttl::FiveMinutes => "5 minutes",
+        Ttl::OneHour => "an hour",
+    }
+}
+
+fn in_time(ttl: Ttl, gap: i64) -> String {
+    match gap - ttl.millis() {
+        ..0 => "in time".to_owned(),
+        0 => "at that very moment, which is too late".to_owned(),
+        late => format!("{} too late", duration(late)),
+    }
+}
+
+fn billed_sentence(request: &Request, billed: &Under<'_>) -> String {
+    let Some(row) = &billed.row else {
+        return "Billed: its usage was not recorded.".to_owned();
+    };
+    let split = &row.billing;
+    let mut written: Vec<String> = Vec::new();
+    for (ttl, written_for) in [(Ttl::FiveMinutes, split.write_5m), (Ttl::OneHour, split.write_1h)] {
+        if written_for > Tokens::ZERO {
+            written.push(format!("{} written for {}", tokens(written_for), ttl_words(ttl)));
+        }
+    }
+    if written.is_empty() {
+        written.push("none written".to_owned());
+    }
+    let at_least = if request.output_is_lower_bound { "at least " } else { "" };
+    format!(
+        "Billed: {} tokens read from cache, {}, {} sent in full, {at_least}{} of output: {}.",
+        tokens(split.read),
+        written.join(" and "),
+        tokens(split.input),
+        tokens(split.output),
+        dollars(billed.totals.cost()),
+    )
+}
+
+fn figures(story: &Story<'_>) -> Grid {
+    let mut grid = Grid::new(&[
+        ("strategy", Align::Left),
+        ("read", Align::Right),
+        ("written 5m", Align::Right),
+        ("written 1h", Align::Right),
+        ("input", Align::Right),
+        ("output", Align::Right),
+        ("cost", Align::Right),
+    ])
+    .hide_first(&["output", "input"]);
+    for under in &story.under {
+        let name = match under.strategy {
+            "replay" => "expected".to_owned(),
+            other => other.to_owned(),
+        };
+        let Some(row) = &under.row else {
+            grid.add([vec![name], vec!["–".to_owned(); 6]].concat());
+            continue;
+        };
+        let split = &row.billing;
+        let counts = [split.read, split.write_5m, split.write_1h, split.input, split.output];
+        let mut cells = vec![name];
+        cells.extend(counts.map(tokens));
+        cells.push(dollars(under.totals.cost()));
+        grid.add(cells);
+    }
+    grid
+}
+
+/// Why a strategy read what it did, in sentences.
+pub(super) fn reasons(history: &History, request: &Request, under: &Under<'_>) -> Vec<String> {
+    let Some(row) = &under.row else {
+        return vec!["It has no figures here.".to_owned()];
+    };
+    if let Some(refusal) = row.refusal {
+        return vec![format!("The service refuses it: {}.", refusal.name())];
+    }
+    let has_expired = under.events.iter().any(|event| matches!(event, Event::Expired(..)));
+    // What expired was not there to be read.
+    let is_told = |event: &&Event| !(has_expired && matches!(event, Event::Break(_)));
+    let told = under.events.iter().filter(is_told);
+    let mut reasons: Vec<String> = told.map(|event| reason(history, request, event)).collect();
+    let shortfall = under.shortfall.filter(|_| !has_expired);
+    match shortfall {
+        Some(Tokens::ZERO) => {
+            reasons.insert(0, "It read all that the request before had left.".to_owned());
+        }
+        Some(short) if under.events.is_empty() => reasons.push(format!(
+            "It read {} tokens less than the request before had left.",
+            tokens(short)
+        )),
+        _ => {}
+    }
+    if reasons.is_empty() {
+        reasons.push("Nothing happened that is worth a word.".to_owned());
+    }
+    reasons
+}
+
+fn reason(history: &History, request: &Request, event: &Event) -> String {
+    match event {
+        Event::Opening => "It is the first of its conversation.".to_owned(),
+        Event::ModelChange => format!(
+            "The model changed to {}, which has caches of its own.",
+            history.symbols.text(request.model)
+        ),
+        Event::Compaction => "The conversation was summarised before it.".to_owned(),
+        Event::Microcompaction => "Old tool results were cleared before it.".to_owned(),
+        Event::ThinkingDropped => {
+            "Earlier thinking was dropped, and what came after it was rewritten.".to_owned()
+        }
+        Event::Rewrite => "Earlier messages were taken out or rewritten.".to_owned(),
+        Event::Restart => {
+            "It begins with another first message than the request before.".to_owned()
+        }
+        Event::Expired(gap, ttl) => format!(
+            "Expired: entries lived for {}, and it came {} after the request before, {}.",
+            ttl_words(*ttl),
+            duration(*gap),
+            in_time(*ttl, *gap),
+        ),
+        Event::Break(short) => {
+            format!("Broke: {} tokens were cached and not read.", tokens(*short))
+        }
+        Event::OneStepBehind(last) => format!(
+            "The last write could not be read yet: {} tokens were sent again.",
+            tokens(*last)
+        ),
+        Event::BackgroundWrite(extra) => format!(
+            "It read {} tokens more than the record explains: a request that was not recorded wrote \
+             them.",
+            tokens(*extra)
+        ),
+        Event::UncachedTail(tail) => {
+            format!("{} tokens after the last marker were sent in full.", tokens(*tail))
+        }
+        Event::Rewound => "The branch was left later.".to_owned(),
+    }
+}
+
+/// What was lost, and why, with the lines that show it.
+fn lost(document: &mut Document, history: &History, found: &Break, shows_text: bool) {
+    document.heading("Lost");
+    document.text(format!(
+        "It read {} of {} tokens that it could have read. {} were sent again, which cost {} more than \
+         reading them.",
+        tokens(found.read),
+        tokens(found.expected),
+        tokens(found.rewritten),
+        dollars(found.excess),
+    ));
+    for (number, candidate) in found.candidates.iter().enumerate() {
+        let role = if number == 0 { "Cause" } else { "Also fits" };
+        document.text(format!(
+            "{role}: {} ({}), {} confidence. Evidence: {}.",
+            candidate.cause.name(),
+            candidate.cause.meaning(),
+            candidate.confidence.name(),
+            evidence(history, found, candidate, shows_text),
+        ));
+    }
+    if found.candidates.is_empty() {
+        document.text("Cause: unknown; no line tells.");
+    }
+}
