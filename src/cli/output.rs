@@ -55,6 +55,11 @@ impl Output {
         Ok(Self { writer: Writer::File(BufWriter::new(file), path.to_owned()), style })
     }
 
+    /// Whether people look at it in a terminal.
+    pub(super) fn is_terminal(&self) -> bool {
+        matches!(self.writer, Writer::Standard(_)) && io::stdout().is_terminal()
+    }
+
     /// The file that is replaced, without links; `None` of streams and devices.
     pub(super) fn place(&self) -> Option<&Path> {
         match &self.writer {

@@ -1,8 +1,6 @@
 //! The ledger for people: one session turn by turn, several in a line each, and the totals by
 //! strategy.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::answer_view::answer_grid;
 use super::applicability::{NOT_APPLICABLE, applicability_notes};
 use super::bar::bar;
@@ -10,15 +8,15 @@ use super::document::{Align, Document, Grid};
 use super::key_notes::key_notes;
 use super::managed::managed;
 use super::number::{
-    bytes, counted, dollar_difference, dollars, duration, grouped, part, percent,
-    percent_difference, relative, tokens, whole_percent,
+    bytes, counted, dollar_difference, dollars, grouped, part, percent, percent_difference,
+    relative, tokens,
 };
 use super::sessions_view::many_sessions;
-use crate::analysis::{Answer, Event, Turn, turns, turns_under};
-use crate::cache::Refusal;
-use crate::conversation::{History, Request, RequestIndex};
-use crate::id::Symbol;
-use crate::ledger::{Ledger, Row, Selection, Session, StrategyColumn, Totals};
+use super::table::Tone;
+use super::turns_view::{TurnDetail, turns_grid};
+use crate::analysis::{Answer, turns};
+use crate::conversation::{History, RequestIndex};
+use crate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
 use crate::prompt::{Level, PromptTrace, Step};
 use crate::units::{Picodollars, Tokens};
 
@@ -28,8 +26,11 @@ const SHORT_ID: usize = 8;
 /// `6fe4e511-70ab-4c00-8000-00000000000a` and the like.
 const UUID_LENGTH: usize = 36;
 
-/// Ids of sub-agents up to this length are shown whole.
-const WHOLE_ID: usize = 16;
+/// Sessions of up to so many turns are shown turn by turn in a terminal.
+const SHORT_SESSION: usize = 40;
+
+/// Of so many sessions at most the turns are shown, where they are asked for.
+const MOST_SESSIONS_WITH_TURNS: usize = 3;
 
 /// Longer names of sessions are cut.
 const LONGEST_NAME: usize = 28;
@@ -39,6 +40,10 @@ const LONGEST_NAME: usize = 28;
 pub struct AnalyzeViewOptions {
     /// How many sessions are listed, the most expensive first; all where it is `None`.
     pub top: Option<usize>,
+    /// Which turns are shown; `None` where nobody said.
+    pub turns: Option<TurnDetail>,
+    /// Whether people look at it in a terminal.
+    pub is_terminal: bool,
 }
 
 /// The sessions of a selection, and what they cost.
@@ -55,12 +60,20 @@ pub fn analyze_document(
     document.grid(answer_grid(answer));
     match selection.sessions.as_slice() {
         [session] => {
-            one_session(&mut document, ledger, session);
+            one_session(&mut document, ledger, session, options);
             sizes(&mut document, ledger.history, steps, trace, session);
+            totals(&mut document, ledger, selection);
         }
-        sessions => many_sessions(&mut document, ledger, sessions, options.top),
+        sessions => {
+            totals(&mut document, ledger, selection);
+            many_sessions(&mut document, ledger, sessions, options.top);
+            if options.turns.is_some() && sessions.len() <= MOST_SESSIONS_WITH_TURNS {
+                for session in sessions {
+                    one_session(&mut document, ledger, session, options);
+                }
+            }
+        }
     }
-    totals(&mut document, ledger, selection);
     notes(&mut document, ledger, selection);
     document
 }
@@ -82,81 +95,24 @@ pub(super) fn session_name(id: &str) -> String {
     }
 }
 
-fn one_session(document: &mut Document, ledger: &Ledger<'_>, session: &Session) {
-    let history = ledger.history;
-    let Some(column) = shown_column(ledger, session) else {
-        return;
-    };
-    let shown = match column.strategy.name.as_ref() {
-        "billed" => String::new(),
-        name => format!(" under `{name}`"),
-    };
-    document.heading(format!("Session {}{shown}", history.symbols.text(session.id)));
-    let agents = agent_names(history, session);
-    let has_agents = !agents.is_empty();
-    let sent = format!("sent ({})", history.zone.name());
-    let mut header = vec![("#", Align::Right), (sent.as_str(), Align::Left)];
-    if has_agents {
-        header.push(("agent", Align::Left));
-    }
-    header.extend([
-        ("gap", Align::Right),
-        ("prompt", Align::Right),
-        ("read", Align::Right),
-        ("written", Align::Right),
-        ("input", Align::Right),
-        ("output", Align::Right),
-        ("hit", Align::Right),
-        ("", Align::Bar),
-        ("cost", Align::Right),
-        ("what happened", Align::Wrapped),
-    ]);
-    let mut grid = Grid::new(&header);
-    for (number, turn) in turns_under(ledger, column, &session.requests).enumerate() {
-        let request = history.request(turn.request);
-        let Some(row) = ledger.row(column, turn.request) else { continue };
-        let split = &row.billing;
-        let written = split.write_5m + split.write_1h;
-        let mut totals = Totals::default();
-        totals.add(&row);
-        let mut cells = vec![grouped(number as u64 + 1), history.zone.short_moment(request.start)];
-        if has_agents {
-            let agent = request.agent.and_then(|agent| agents.get(&agent));
-            cells.push(agent.cloned().unwrap_or_else(|| "main".to_owned()));
-        }
-        cells.extend([
-            turn.gap.map(duration).unwrap_or_default(),
-            tokens(ledger.prompt_total(turn.request)),
-            tokens(split.read),
-            format!("{}{}", tokens(written), ttl_suffix(split.write_5m, split.write_1h)),
-            tokens(split.input),
-            output(request, &row),
-            whole_percent(totals.hit_rate()),
-            bar(totals.hit_rate()),
-            dollars(row.cost),
-            what_happened(history, request, &turn, row.refusal),
-        ]);
-        grid.add(cells);
-    }
+/// A session turn by turn.
+fn one_session(
+    document: &mut Document,
+    ledger: &Ledger<'_>,
+    session: &Session,
+    options: AnalyzeViewOptions,
+) {
+    let is_long = session.requests.len() > SHORT_SESSION;
+    let unasked = if options.is_terminal && is_long { TurnDetail::Events } else { TurnDetail::All };
+    let detail = options.turns.unwrap_or(unasked);
+    let Some(grid) = turns_grid(ledger, session, detail) else { return };
+    document.heading(format!("Session {}", ledger.history.symbols.text(session.id)));
     document.grid(grid);
-}
-
-/// The names of a session's sub-agents: of long ids as few characters as tell all of them apart.
-fn agent_names(history: &History, session: &Session) -> BTreeMap<Symbol, String> {
-    let agents = session.requests.iter().filter_map(|index| history.request(*index).agent);
-    let ids: BTreeMap<Symbol, Vec<char>> =
-        agents.map(|agent| (agent, history.symbols.text(agent).chars().collect())).collect();
-    let cut = |id: &[char], length: usize| -> String {
-        let kept = if id.len() <= WHOLE_ID { id.len() } else { length.min(id.len()) };
-        id[..kept].iter().collect()
-    };
-    let longest = ids.values().map(Vec::len).max().unwrap_or_default();
-    let are_apart = |length: &usize| {
-        let names: BTreeSet<String> = ids.values().map(|id| cut(id, *length)).collect();
-        names.len() == ids.len()
-    };
-    let length = (SHORT_ID..longest).find(are_apart).unwrap_or(longest);
-    ids.iter().map(|(agent, id)| (*agent, cut(id, length))).collect()
+    if options.turns.is_none() && detail == TurnDetail::Events {
+        document.text(
+            "Runs of turns in which nothing happened stand in one line; --turns all shows each.",
+        );
+    }
 }
 
 /// The column that a session's turns are shown with: what was billed, where that is known of all of
@@ -173,7 +129,7 @@ pub(super) fn shown_column<'l>(
 }
 
 /// Where prompts are counted in bytes, the tokens of the record are another unit.
-fn is_comparable(ledger: &Ledger<'_>, column: &StrategyColumn) -> bool {
+pub(super) fn is_comparable(ledger: &Ledger<'_>, column: &StrategyColumn) -> bool {
     !ledger.history.is_counted_in_bytes() || column.strategy.name != "billed"
 }
 
@@ -224,50 +180,6 @@ fn captured_sizes(document: &mut Document, trace: &PromptTrace, last: RequestInd
     ));
 }
 
-fn ttl_suffix(write_5m: Tokens, write_1h: Tokens) -> &'static str {
-    match (write_5m > Tokens::ZERO, write_1h > Tokens::ZERO) {
-        (true, true) => " 5m+1h",
-        (true, false) => " 5m",
-        (false, true) => " 1h",
-        (false, false) => "",
-    }
-}
-
-/// An output that may be only the beginning of the real one says so.
-fn output(request: &Request, row: &Row<'_>) -> String {
-    if !row.is_output_known {
-        return "unknown".to_owned();
-    }
-    let mark = if request.output_is_lower_bound { "≥ " } else { "" };
-    format!("{mark}{}", tokens(row.billing.output))
-}
-
-/// What happened at a request, the most important first, and whether it would be refused.
-pub(super) fn what_happened(
-    history: &History,
-    request: &Request,
-    turn: &Turn,
-    refusal: Option<Refusal>,
-) -> String {
-    let refused = refusal.map(|refusal| format!("refused: {}", refusal.name()));
-    let words = turn.events.iter().map(|event| match event {
-        Event::Opening => "first of its chain".to_owned(),
-        Event::ModelChange => format!("now {}", history.symbols.text(request.model)),
-        Event::Compaction => "compaction".to_owned(),
-        Event::Microcompaction => "old tool results cleared".to_owned(),
-        Event::ThinkingDropped => "earlier thinking dropped".to_owned(),
-        Event::Rewrite => "prompt shrank".to_owned(),
-        Event::Restart => "another first message".to_owned(),
-        Event::Expired(gap, ttl) => format!("expired ({} > {})", duration(*gap), ttl.name()),
-        Event::Break(shortfall) => format!("break: {} not read", tokens(*shortfall)),
-        Event::OneStepBehind(last) => format!("one step behind by {}", tokens(*last)),
-        Event::BackgroundWrite(extra) => format!("+{} by a background request", tokens(*extra)),
-        Event::UncachedTail(tail) => format!("{} behind the marker", tokens(*tail)),
-        Event::Rewound => "later rewound".to_owned(),
-    });
-    refused.into_iter().chain(words).collect::<Vec<_>>().join("; ")
-}
-
 pub(super) fn strategy_totals(ledger: &Ledger<'_>, requests: &[RequestIndex]) -> Vec<Totals> {
     ledger.columns.iter().map(|column| ledger.totals(column, requests.iter().copied())).collect()
 }
@@ -285,7 +197,16 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
         ("cost", Align::Right),
         ("", Align::Bar),
         ("difference", Align::Right),
-        ("", Align::Right),
+        ("in per cent", Align::Right),
+    ])
+    .hide_first(&[
+        "output",
+        "input",
+        "written 1h",
+        "written 5m",
+        "read",
+        "hit",
+        "in per cent",
     ]);
     let all: Vec<RequestIndex> = selection.requests().collect();
     let by_strategy = strategy_totals(ledger, &all);
@@ -303,14 +224,16 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
         let difference = is_compared.then(|| difference_to(base, cost));
         let share = is_compared.then(|| percent_difference(relative(cost, base)));
         if !column.applicability().is_applicable() {
-            let mut cells = vec![column.strategy.name.to_string()];
+            let mut cells = vec![column.strategy.label().to_owned()];
             cells.extend((0..6).map(|_| "-".to_owned()));
             cells.extend([NOT_APPLICABLE.to_owned(), String::new(), String::new(), String::new()]);
             grid.add(cells);
             continue;
         }
-        grid.add(vec![
-            column.strategy.name.to_string(),
+        let is_saving = is_compared && difference.flatten().is_some_and(|one| one.0 < 0);
+        let tone = if is_saving { Tone::Saving } else { Tone::Plain };
+        let row = vec![
+            column.strategy.label().to_owned(),
             tokens(totals.read),
             tokens(totals.write_5m),
             tokens(totals.write_1h),
@@ -321,7 +244,8 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
             bar(part(cost, dearest).filter(|_| is_base(&(column, totals)))),
             difference.map(dollar_difference).unwrap_or_default(),
             share.unwrap_or_default(),
-        ]);
+        ];
+        grid.add_toned(row, tone);
     }
     document.grid(grid);
 }

@@ -47,6 +47,8 @@ mod sessions_view;
 mod snapshot_json;
 mod strategies_view;
 mod table;
+mod turn_words;
+mod turns_view;
 mod verify_json;
 mod verify_view;
 
@@ -89,5 +91,6 @@ pub use report_json::write_report;
 pub use sarif::write_sarif;
 pub use schemas::{MACHINE_FORMATS, MachineFormat};
 pub use strategies_view::strategies_document;
+pub use turns_view::TurnDetail;
 pub use verify_json::write_verification;
 pub use verify_view::verify_document;

@@ -92,11 +92,6 @@ pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| ((part as f64 / whole as f64) * 1e6).round() / 1e6)
 }
 
-/// A share as a whole percentage, for narrow columns; 100 only where it is all.
-pub(super) fn whole_percent(share: Option<f64>) -> String {
-    share.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", (share * 100.0).floor()))
-}
-
 /// A moment to the second, in UTC.
 pub(super) fn moment(at: Millis) -> String {
     let text = at.to_string();

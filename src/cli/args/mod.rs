@@ -35,6 +35,7 @@ use schema::SCHEMA_EXAMPLES;
 use strategies::STRATEGIES_EXAMPLES;
 
 use crate::analysis::{Grouping, PeriodLength};
+use crate::report::TurnDetail;
 
 pub(super) use advise::AdviseArgs;
 pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ThemeArg};
@@ -216,6 +217,9 @@ pub(super) struct AnalyzeArgs {
     /// The simulation.
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
+    /// Which turns the table shows [default: in a terminal the events of long sessions, else all]
+    #[arg(long, value_enum)]
+    pub(super) turns: Option<TurnsArg>,
     /// The output format
     #[arg(long, value_enum, default_value_t = AnalyzeFormat::Table, default_value_if("json", "true", "json"))]
     pub(super) format: AnalyzeFormat,
@@ -237,6 +241,27 @@ impl AnalyzeArgs {
             return GROUPED_STRATEGIES.map(str::to_owned).to_vec();
         }
         self.strategy.clone()
+    }
+}
+
+/// `--turns`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum TurnsArg {
+    /// Each turn
+    All,
+    /// Breaks, expiries, compactions and the most expensive turns; the others by runs
+    Events,
+    /// No turns
+    None,
+}
+
+impl TurnsArg {
+    pub(super) fn detail(self) -> TurnDetail {
+        match self {
+            Self::All => TurnDetail::All,
+            Self::Events => TurnDetail::Events,
+            Self::None => TurnDetail::None,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::analysis::{Grouping, groups};
 use crate::breaks;
 use crate::cache::Reading;
-use crate::cli::args::{AnalyzeArgs, AnalyzeFormat, RecordedBreaksArg};
+use crate::cli::args::{AnalyzeArgs, AnalyzeFormat, RecordedBreaksArg, TurnsArg};
 use crate::cli::error::CliError;
 use crate::cli::findings::Findings;
 use crate::cli::output::Output;
@@ -56,7 +56,11 @@ fn top(args: &AnalyzeArgs) -> Option<usize> {
 fn by_session(args: &AnalyzeArgs, run: &Prepared<'_>, output: Output) -> Result<(), CliError> {
     let ledger = run.ledger()?;
     let selection = &run.selection;
-    let view = AnalyzeViewOptions { top: top(args) };
+    let view = AnalyzeViewOptions {
+        top: top(args),
+        turns: args.turns.map(TurnsArg::detail),
+        is_terminal: output.is_terminal(),
+    };
     let document = || {
         let answer = Findings::of(run).answer;
         analyze_document(&answer, &ledger, &run.steps, &run.trace, selection, view)

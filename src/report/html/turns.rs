@@ -14,7 +14,7 @@ use crate::cache::Refusal;
 use crate::conversation::{History, Request, RequestIndex};
 use crate::id::Symbol;
 use crate::ledger::{Ledger, Row, Session, StrategyColumn};
-use crate::report::analyze_view::what_happened;
+use crate::report::turn_words::what_happened;
 use crate::units::{Picodollars, Tokens};
 use crate::wording::counted;
 

@@ -1,0 +1,251 @@
+//! A session turn by turn: what each cost as billed and would have cost under other strategies, side by
+//! side, and which of them expired, broke or was rewritten.
+
+use std::collections::BTreeMap;
+
+use super::analyze_view::is_comparable;
+use super::document::{Align, Grid};
+use super::number::{counted, dollars, duration, grouped, tokens};
+use super::table::Tone;
+use super::turn_words::{agent_names, what_happened};
+use crate::analysis::{Event, Turn, turns_under};
+use crate::id::Symbol;
+use crate::ledger::{Ledger, Session, StrategyColumn, Totals};
+use crate::strategy::DEFAULT;
+use crate::units::{Picodollars, Tokens};
+
+/// Of the strategies that nobody asked for by name, those that are shown turn by turn.
+const SHOWN: [&str; 3] = ["billed", "5m", "1h"];
+
+/// So many of the most expensive turns are never folded.
+const MOST_EXPENSIVE: usize = 5;
+
+/// Fewer turns than this are not folded.
+const LEAST_FOLDED: usize = 2;
+
+/// Which turns are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnDetail {
+    /// Each.
+    All,
+    /// Those at which something happened, and the most expensive; the others by runs.
+    Events,
+    /// None.
+    None,
+}
+
+/// A turn under all shown strategies.
+struct Line {
+    /// Counted from 1.
+    number: u64,
+    turn: Turn,
+    /// What it read, wrote and cost, of each strategy.
+    totals: Vec<Totals>,
+    words: String,
+    tone: Tone,
+}
+
+/// The turns of a session, a row each, or a row for a run of them. `None` where none are asked for, and
+/// where no strategy has figures for all.
+pub(super) fn turns_grid(
+    ledger: &Ledger<'_>,
+    session: &Session,
+    detail: TurnDetail,
+) -> Option<Grid> {
+    let columns = shown_columns(ledger, session);
+    if columns.is_empty() || detail == TurnDetail::None {
+        return None;
+    }
+    let table = Table { ledger, agents: agent_names(ledger.history, session), columns };
+    let lines = table.lines(session);
+    let mut grid = table.empty_grid();
+    let is_folded = match detail {
+        TurnDetail::Events => foldable(&lines),
+        TurnDetail::All | TurnDetail::None => vec![false; lines.len()],
+    };
+    let mut rest = lines.as_slice();
+    let mut folded = is_folded.as_slice();
+    while let Some(is_run) = folded.first() {
+        let length = folded.iter().take_while(|one| *one == is_run).count();
+        let (run, behind) = rest.split_at(length);
+        if *is_run && length >= LEAST_FOLDED {
+            table.add_run(&mut grid, run);
+        } else {
+            run.iter().for_each(|line| table.add_turn(&mut grid, line));
+        }
+        (rest, folded) = (behind, &folded[length..]);
+    }
+    Some(grid)
+}
+
+/// The strategies that are asked for, as far as they have figures for every turn; of those that nobody
+/// named the ones that say most.
+fn shown_columns<'l>(ledger: &'l Ledger<'_>, session: &Session) -> Vec<&'l StrategyColumn> {
+    let names = ledger.columns.iter().map(|column| column.strategy.name.as_ref());
+    let is_unasked = names.eq(DEFAULT);
+    let is_meant =
+        |column: &&StrategyColumn| !is_unasked || SHOWN.contains(&column.strategy.name.as_ref());
+    let is_complete = |column: &&StrategyColumn| {
+        is_comparable(ledger, column)
+            && column.applicability().is_applicable()
+            && session.requests.iter().all(|index| ledger.row(column, *index).is_some())
+    };
+    ledger.columns.iter().filter(is_meant).filter(is_complete).collect()
+}
+
+/// Which turns may stand in a line with others: those at which nothing happened, but for the most
+/// expensive.
+fn foldable(lines: &[Line]) -> Vec<bool> {
+    let cost = |line: &Line| line.totals.first().and_then(Totals::cost);
+    let mut costs: Vec<Option<Picodollars>> = lines.iter().map(cost).collect();
+    costs.sort_unstable_by(|one, other| other.cmp(one));
+    let least = costs.get(MOST_EXPENSIVE - 1).copied().flatten();
+    let is_expensive = |line: &Line| least.is_some_and(|least| cost(line) >= Some(least));
+    lines.iter().map(|line| line.words.is_empty() && !is_expensive(line)).collect()
+}
+
+struct Table<'l> {
+    ledger: &'l Ledger<'l>,
+    agents: BTreeMap<Symbol, String>,
+    columns: Vec<&'l StrategyColumn>,
+}
+
+impl Table<'_> {
+    fn lines(&self, session: &Session) -> Vec<Line> {
+        let under = |column| turns_under(self.ledger, column, &session.requests);
+        let mut others: Vec<_> = self.columns[1..].iter().map(|column| under(column)).collect();
+        let first = under(self.columns[0]).zip(1..);
+        let lines = first.map(|(turn, number)| {
+            let others: Vec<Turn> = others.iter_mut().filter_map(Iterator::next).collect();
+            let total = |column: &&StrategyColumn| self.ledger.totals(column, [turn.request]);
+            let totals = self.columns.iter().map(total).collect();
+            let (words, tone) = self.words(&turn, &others);
+            Line { number, turn, totals, words, tone }
+        });
+        lines.collect()
+    }
+
+    /// What happened as in the first column, and which of the others expired otherwise.
+    fn words(&self, turn: &Turn, others: &[Turn]) -> (String, Tone) {
+        let history = self.ledger.history;
+        let request = history.request(turn.request);
+        let refusal = self.ledger.row(self.columns[0], turn.request).and_then(|row| row.refusal);
+        let all = [std::slice::from_ref(turn), others].concat();
+        let expiries: Vec<Option<i64>> = all.iter().map(expiry).collect();
+        let has_expired = expiries.iter().any(Option::is_some);
+        let tone = if turn.events.iter().any(|event| matches!(event, Event::Break(_))) {
+            Tone::Loss
+        } else if has_expired {
+            Tone::Expiry
+        } else {
+            Tone::Plain
+        };
+        // Where all expired alike, or one column is shown, the words of the first say it.
+        let is_alike = expiries.iter().all(Option::is_some) || self.columns.len() == 1;
+        if is_alike || !has_expired {
+            return (what_happened(history, request, turn, refusal), tone);
+        }
+        let rest = Turn {
+            events: turn.events.iter().filter(|one| !is_expiry(one)).cloned().collect(),
+            ..turn.clone()
+        };
+        let names = self.columns.iter().zip(&expiries);
+        let names: Vec<&str> =
+            names.filter_map(|(column, expiry)| expiry.map(|_| column.strategy.label())).collect();
+        let gap = expiries.iter().flatten().next().copied().unwrap_or_default();
+        let expired = format!("expired under {} ({})", names.join(", "), duration(gap));
+        let rest = what_happened(history, request, &rest, refusal);
+        let words = [expired, rest].into_iter().filter(|words| !words.is_empty());
+        (words.collect::<Vec<_>>().join("; "), tone)
+    }
+
+    fn empty_grid(&self) -> Grid {
+        let sent = format!("sent ({})", self.ledger.history.zone.name());
+        let names: Vec<[String; 3]> = self
+            .columns
+            .iter()
+            .map(|column| {
+                let name = column.strategy.label();
+                [format!("read {name}"), format!("wrote {name}"), name.to_owned()]
+            })
+            .collect();
+        let mut header = vec![("#", Align::Right), (sent.as_str(), Align::Left)];
+        if !self.agents.is_empty() {
+            header.push(("agent", Align::Left));
+        }
+        header.push(("gap", Align::Right));
+        for name in names.iter().flatten() {
+            header.push((name.as_str(), Align::Right));
+        }
+        header.push(("what happened", Align::Wrapped));
+        // Dollars and what happened go last.
+        let mut hidden = Vec::new();
+        for [read, written, _] in names.iter().rev() {
+            hidden.extend([written.as_str(), read.as_str()]);
+        }
+        hidden.push("gap");
+        hidden.push(sent.as_str());
+        hidden.extend((!self.agents.is_empty()).then_some("agent"));
+        Grid::new(&header).hide_first(&hidden)
+    }
+
+    fn add_turn(&self, grid: &mut Grid, line: &Line) {
+        let history = self.ledger.history;
+        let request = history.request(line.turn.request);
+        let mut cells = vec![grouped(line.number), history.zone.short_moment(request.start)];
+        if !self.agents.is_empty() {
+            let agent = request.agent.and_then(|agent| self.agents.get(&agent));
+            cells.push(agent.cloned().unwrap_or_else(|| "main".to_owned()));
+        }
+        cells.push(line.turn.gap.map(duration).unwrap_or_default());
+        cells.extend(line.totals.iter().flat_map(figures));
+        cells.push(line.words.clone());
+        grid.add_toned(cells, line.tone);
+    }
+
+    /// A run of turns in which nothing happened.
+    fn add_run(&self, grid: &mut Grid, run: &[Line]) {
+        let ([first, .., last], history) = (run, self.ledger.history) else { return };
+        let start = history.request(first.turn.request).start;
+        let numbers = format!("{}–{}", grouped(first.number), grouped(last.number));
+        let mut cells = vec![numbers, history.zone.short_moment(start)];
+        cells.extend((!self.agents.is_empty()).then(String::new));
+        cells.push(String::new());
+        for column in 0..self.columns.len() {
+            let mut sum = Totals::default();
+            for line in run {
+                sum += line.totals[column];
+            }
+            cells.extend(figures(&sum));
+        }
+        let added: Tokens = run.iter().filter_map(|line| self.growth(line)).sum();
+        let turns = counted(run.len() as u64, "turn", "turns");
+        cells.push(format!("{turns}, +{} tokens", tokens(added)));
+        grid.add_toned(cells, Tone::Quiet);
+    }
+
+    /// By how much a prompt is longer than the one that it goes on from.
+    fn growth(&self, line: &Line) -> Option<Tokens> {
+        let request = self.ledger.history.request(line.turn.request);
+        let before = self.ledger.prompt_total(request.predecessor?);
+        Some(self.ledger.prompt_total(line.turn.request).saturating_sub(before))
+    }
+}
+
+/// What was read and written, and what that cost.
+fn figures(totals: &Totals) -> [String; 3] {
+    let written = totals.write_5m + totals.write_1h;
+    [tokens(totals.read), tokens(written), dollars(totals.cost())]
+}
+
+fn is_expiry(event: &Event) -> bool {
+    matches!(event, Event::Expired(..))
+}
+
+/// How long after the request before it came, where it came too late.
+fn expiry(turn: &Turn) -> Option<i64> {
+    turn.events.iter().find_map(|event| match event {
+        Event::Expired(gap, _) => Some(*gap),
+        _ => None,
+    })
+}
