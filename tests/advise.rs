@@ -352,7 +352,8 @@ fn the_answer_stands_first() {
 
     1 request read less than the one before had cached (the system prompt changed), and sent 30,000 tokens again.
 
-    Who builds the agent can do it. Request: `system`: the same bytes; what changes goes into the last message.
+    Capture two such requests, and let `cachesim lint` name the first byte that differs. Who builds the agent can do it.
+    Request: `system`: the same bytes; what changes goes into the last message.
 
     At most: each of these requests would have read what the one before had cached; how many can be avoided is not known.
     Evidence: session.jsonl:4.
