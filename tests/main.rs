@@ -51,6 +51,7 @@ mod schemas;
 mod strategies;
 mod terminal;
 mod titles;
+mod widths;
 
 /// A test module that nobody declared above would silently never run.
 #[test]

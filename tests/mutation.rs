@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use cachesim::analysis::{Gaps, Spending};
+use cachesim::analysis::{Answer, Gaps, Spending};
 use cachesim::breaks::{self, DetectionRule};
 use cachesim::cache::Lookback;
 use cachesim::context::windows;
@@ -175,7 +175,9 @@ fn check_breaks(history: &History) {
     let steps = prompt::steps(history);
     let trace = prompt::build(history, &steps, assumptions.shared_prefix);
     let prices = PriceTable::built_in();
-    let ledger = Ledger::new(history, &steps, &trace, &prices, &ALL[..6], &assumptions);
+    let strategies = [&ALL[..6], &[Strategy::bound(None)]].concat();
+    let assumptions = Assumptions { keeps_breaks: false, ..assumptions };
+    let ledger = Ledger::new(history, &steps, &trace, &prices, &strategies, &assumptions);
     let selection = Selection::new(history, None, None);
     for rule in [DetectionRule::Complete, DetectionRule::Client] {
         let options = breaks::Options { rule, ignores_server_reason: false };
@@ -192,10 +194,15 @@ fn check_breaks(history: &History) {
         write_breaks(history, &analysis, &mut printed).expect("memory takes all");
         write_break_rows(history, &analysis.breaks, true, &mut printed).expect("memory takes all");
         write_break_csv(history, &analysis.breaks, &mut printed).expect("memory takes all");
+        let answer = Answer::new(&ledger, &analysis, None, &selection);
+        if let Some(steps) = &answer.waterfall {
+            let left = steps.spent.minus(steps.apart).minus(steps.breaks).minus(steps.unexplained);
+            assert_eq!(left, steps.expected);
+            assert!(steps.rest().is_some_and(|rest| rest.0 >= 0), "{steps:?}");
+        }
         let view = BreaksViewOptions { top: 20, shows_text: true };
-        printed.extend(
-            breaks_document(history, &analysis, &assumptions, view).to_markdown().into_bytes(),
-        );
+        let document = breaks_document(history, &answer, &analysis, None, &assumptions, view);
+        printed.extend(document.to_markdown().into_bytes());
         assert!(!printed.contains(&0x1b), "an escape sequence");
     }
 }

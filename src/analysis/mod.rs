@@ -1,14 +1,18 @@
 //! What the ledger shows: how well the rules reproduce the record, what happened at each request,
 //! and where time and money went.
 
+mod answer;
 mod gaps;
 mod period;
 mod spending;
 mod turn;
 mod verify;
+mod waterfall;
 
+pub use answer::{Answer, BestChange};
 pub use gaps::{GapBin, Gaps};
 pub use period::{Period, PeriodLength};
 pub use spending::{Spending, spending_by_period};
 pub use turn::{Event, Turn, turns, turns_under};
-pub use verify::{Agreement, Coverage, Dollars, Expiries, Verification, Worst, verify};
+pub use verify::{Agreement, Coverage, Expiries, Verification, Worst, verify};
+pub use waterfall::{BetterLifetime, Waterfall};

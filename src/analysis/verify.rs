@@ -6,10 +6,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::breaks::Reconciliation;
 use crate::conversation::{Request, RequestIndex};
 use crate::ledger::{Ledger, Row, Selection, StrategyColumn};
 use crate::prompt::{Step, StepKind, is_break};
-use crate::units::{Picodollars, Tokens};
+use crate::units::Tokens;
 
 /// How many of the worst requests are listed.
 const WORST_LISTED: usize = 20;
@@ -72,35 +73,6 @@ pub struct Expiries {
     pub both: u64,
 }
 
-/// Money: the record, the rules, and what lies between.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Dollars {
-    /// What was billed, without samplings that were billed apart.
-    pub billed: Picodollars,
-    /// What the rules make of it.
-    pub replay: Picodollars,
-    /// The part of the difference that breaks account for.
-    pub breaks: Picodollars,
-    /// Requests without a price, in none of the sums.
-    pub unpriced: u64,
-}
-
-impl Dollars {
-    /// What neither the rules nor the breaks explain; may be negative.
-    #[must_use]
-    pub fn unexplained(&self) -> Picodollars {
-        self.billed.minus(self.replay).minus(self.breaks)
-    }
-
-    /// 1 − |billed − replay − breaks| / billed; `None` where nothing was billed.
-    #[must_use]
-    pub fn explained(&self) -> Option<f64> {
-        let unexplained = Picodollars(self.unexplained().0.abs());
-        (self.billed.0 > 0)
-            .then(|| 1.0 - unexplained.to_dollars_lossy() / self.billed.to_dollars_lossy())
-    }
-}
-
 /// A badly predicted request.
 #[derive(Clone, Copy, Debug)]
 pub struct Worst {
@@ -125,12 +97,13 @@ pub struct Verification {
     pub all: Agreement,
     /// Those that are no breaks.
     pub outside_breaks: Agreement,
-    /// Breaks.
+    /// Large misses: over 2,000 tokens and over 5 % less than was left, inside the lifetime, on the same
+    /// model. [`Breaks`](crate::breaks::Breaks) has the smaller ones and the expiries, too.
     pub breaks: u64,
     /// Expiries.
     pub expiries: Expiries,
-    /// Money.
-    pub dollars: Dollars,
+    /// Money: the record, the rules, and what breaks explain of the difference.
+    pub dollars: Reconciliation,
     /// Rows of all strategies whose parts were added up.
     pub conserved_rows: u64,
     /// Rows whose parts do not add up to the prompt; always 0.
@@ -169,18 +142,21 @@ impl Comparison {
 
 /// Compares the `replay` column of a ledger with the record; `None` where it has none.
 #[must_use]
-pub fn verify(ledger: &Ledger<'_>, steps: &[Step], selection: &Selection) -> Option<Verification> {
+pub fn verify(
+    ledger: &Ledger<'_>,
+    steps: &[Step],
+    selection: &Selection,
+    dollars: Reconciliation,
+) -> Option<Verification> {
     let replay = ledger.column("replay")?;
     let billed = ledger.column("billed")?;
-    let mut verification = Verification::default();
+    let mut verification = Verification { dollars, ..Verification::default() };
     for index in selection.requests() {
         verification.count_conservation(ledger, index);
-        let (Some(recorded), Some(row)) = (ledger.row(billed, index), ledger.row(replay, index))
-        else {
+        let (Some(_), Some(row)) = (ledger.row(billed, index), ledger.row(replay, index)) else {
             verification.coverage.without_usage += 1;
             continue;
         };
-        verification.add_money(&recorded, &row, ledger, &steps[index.0]);
         verification.compare(ledger, &row, &steps[index.0]);
         verification.add_expiry(ledger, replay, index, &steps[index.0]);
     }
@@ -195,6 +171,12 @@ pub fn verify(ledger: &Ledger<'_>, steps: &[Step], selection: &Selection) -> Opt
 }
 
 impl Verification {
+    /// Requests with a record but without a price, in none of the dollars.
+    #[must_use]
+    pub fn unpriced(&self) -> u64 {
+        self.dollars.left_out.saturating_sub(self.coverage.without_usage)
+    }
+
     fn count_conservation(&mut self, ledger: &Ledger<'_>, index: RequestIndex) {
         let prompt = ledger.prompt_total(index);
         let rows = ledger.columns.iter().filter_map(|column| ledger.row(column, index));
@@ -203,18 +185,6 @@ impl Verification {
             let parts = billing.read + billing.write_5m + billing.write_1h + billing.input;
             self.conserved_rows += 1;
             self.violations += u64::from(parts != prompt);
-        }
-    }
-
-    fn add_money(&mut self, billed: &Row<'_>, replay: &Row<'_>, ledger: &Ledger<'_>, step: &Step) {
-        let (Some(billed_cost), Some(replay_cost)) = (billed.cost, replay.cost) else {
-            self.dollars.unpriced += 1;
-            return;
-        };
-        self.dollars.billed += billed_cost;
-        self.dollars.replay += replay_cost;
-        if is_break(ledger.history.request(billed.request), step) {
-            self.dollars.breaks += billed_cost.minus(replay_cost);
         }
     }
 

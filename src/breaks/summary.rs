@@ -74,6 +74,14 @@ impl Reconciliation {
         self.billed.minus(self.replay).minus(self.beyond_rules())
     }
 
+    /// 1 − |unexplained| / billed; `None` where nothing was billed.
+    #[must_use]
+    pub fn explained(&self) -> Option<f64> {
+        let unexplained = Picodollars(self.unexplained().0.abs());
+        (self.billed.0 > 0)
+            .then(|| 1.0 - unexplained.to_dollars_lossy() / self.billed.to_dollars_lossy())
+    }
+
     fn new(ledger: &Ledger<'_>, selection: &Selection, breaks: &Breaks) -> Self {
         let mut sums = Self::default();
         let (Some(billed), Some(replay)) = (ledger.column("billed"), ledger.column("replay"))
@@ -160,7 +168,7 @@ pub struct Summary {
     pub total: Sum,
     /// Those that follow from what was done: compactions and expiries.
     pub expected: Sum,
-    /// By cause, the dearest first.
+    /// By cause, the most expensive first.
     pub by_cause: Vec<(Cause, Sum)>,
     /// By class.
     pub by_class: BTreeMap<Class, Sum>,

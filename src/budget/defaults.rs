@@ -9,7 +9,7 @@ use super::metric::{BreakKinds, LintKinds, Metric};
 use crate::lint::Severity;
 
 /// The budgets of a run without any of its own: requests that the service refuses fail it; with a
-/// baseline, sessions that got over 5 % dearer do. The rest warns: unstable prefixes, and breaks that
+/// baseline, sessions that cost over 5 % more do. The rest warns: unstable prefixes, and breaks that
 /// nobody expects and that make up more than a tenth of the cost.
 #[must_use]
 pub fn defaults(has_baseline: bool) -> Vec<Budget> {

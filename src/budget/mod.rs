@@ -5,7 +5,7 @@
 //! metric = "cost_per_session"
 //! max = "0.80 USD"
 //! level = "fail"                       # or "warn"
-//! message = "Ask before a session gets dearer than this."
+//! message = "Ask before a session costs more than this."
 //! model = "claude-opus-*"              # only these; also project, files, strategy
 //! ```
 

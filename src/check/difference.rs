@@ -78,7 +78,7 @@ pub struct Difference {
     pub strategy: String,
     /// Sessions on both sides, those that changed the cost most in front.
     pub sessions: Vec<SessionChange>,
-    /// Parts of captured prompts, those in the dearest sessions in front.
+    /// Parts of captured prompts, those in the most expensive sessions in front.
     pub prompts: Vec<PromptDifference>,
     /// Whether the baseline has single requests.
     pub has_turns: bool,

@@ -1,5 +1,6 @@
 //! The input of a run: which files, read with progress, and what was wrong with them.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::io::IsTerminal;
@@ -13,9 +14,9 @@ use super::error::CliError;
 use super::moment::moment;
 use super::output::say;
 use crate::conversation::{History, ReadOptions, read};
-use crate::input::{Diagnostics, Discovered, Location, Source, discover};
+use crate::input::{Diagnostics, Discovered, Kind, Location, Source, discover};
 use crate::ledger::Selection;
-use crate::report::{grouped, terminal_safe};
+use crate::report::{counted, grouped, terminal_safe};
 
 /// Runs shorter than this show no progress.
 const QUIET_TIME: Duration = Duration::from_secs(1);
@@ -32,19 +33,32 @@ pub(super) fn read_history(
     let discovered = discovered(input, output)?;
     let history = read_with_progress(discovered, options, output.quiet);
     if !output.quiet {
-        name_damage(&history.diagnostics, output.verbose);
+        name_damage(&history.diagnostics, history.files.len(), output.verbose);
     }
     if input.strict && history.diagnostics.has_damage() {
         return Err(CliError::DamagedInput);
     }
     if history.requests.is_empty() {
-        return Err(CliError::NoInput(
-            "no request in the input: cachesim reads Claude Code transcripts, captured requests, \
-             bundles and claude-trace logs (*.jsonl)"
-                .to_owned(),
-        ));
+        return Err(CliError::NoInput(nothing_known(&history)));
     }
     Ok(history)
+}
+
+/// What was looked at, and what a line should be.
+fn nothing_known(history: &History) -> String {
+    let looked_at = match history.files.as_slice() {
+        [] => "no file".to_owned(),
+        [file] => terminal_safe(&file.label).into_owned(),
+        [first, ..] => {
+            let files = counted(history.files.len() as u64, "file", "files");
+            format!("{files}, {} first", terminal_safe(&first.label))
+        }
+    };
+    format!(
+        "no request in {looked_at}; expected is JSON Lines with lines such as \
+         {{\"type\":\"assistant\",\"message\":{{\"usage\":{{…}}}}}} (a Claude Code transcript), \
+         {{\"request\":{{\"model\":…}}}} (a capture or claude-trace log) or {{\"prompt\":{{…}}}} (a bundle)"
+    )
 }
 
 /// The files that the arguments name.
@@ -172,17 +186,36 @@ fn read_with_progress(discovered: Discovered, options: ReadOptions, quiet: bool)
     history
 }
 
+/// How many of the files are another program's, by what they are.
+fn foreign_files(diagnostics: &Diagnostics, files: usize) -> Vec<String> {
+    let mut by_detail: BTreeMap<&str, u64> = BTreeMap::new();
+    for one in diagnostics.examples().iter().filter(|one| one.kind == Kind::ForeignFormat) {
+        *by_detail.entry(&one.detail).or_default() += 1;
+    }
+    let files = counted(files as u64, "file", "files");
+    by_detail
+        .iter()
+        .map(|(what, count)| format!("{} of {files}: {what}", grouped(*count)))
+        .collect()
+}
+
 /// Says on stderr what was rejected or repaired.
-pub(super) fn name_damage(diagnostics: &Diagnostics, verbose: bool) {
+pub(super) fn name_damage(diagnostics: &Diagnostics, files: usize, verbose: bool) {
+    for note in foreign_files(diagnostics, files) {
+        say(&note);
+    }
     let counts: Vec<String> = diagnostics
         .counts()
+        .filter(|(kind, _)| *kind != Kind::ForeignFormat)
         .map(|(kind, count)| format!("{} {}", grouped(count), kind.name()))
         .collect();
     if counts.is_empty() {
         return;
     }
+    // What was left out of a prompt is told like what was left out of the input.
+    let is_told = |kind: Kind| kind.is_damage() || kind == Kind::RepairedMessages;
     let damage: Vec<_> =
-        diagnostics.examples().iter().filter(|one| verbose || one.kind.is_damage()).collect();
+        diagnostics.examples().iter().filter(|one| verbose || is_told(one.kind)).collect();
     let named = if verbose { damage.len() } else { NAMED_LINES.min(damage.len()) };
     for diagnostic in &damage[..named] {
         say(&terminal_safe(&diagnostic.to_string()));

@@ -5,6 +5,7 @@ mod commands;
 mod configuration;
 mod error;
 mod exit;
+mod findings;
 mod gate;
 mod input;
 mod moment;
@@ -74,6 +75,7 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
             with_threads(args.input.jobs, || commands::check(args, configuration))
         }
         Command::Config(args) => commands::config(args, configuration),
+        Command::Strategies(args) => commands::strategies(args),
         Command::Schema(args) => commands::schema(args),
         Command::Completions(args) => commands::completions(args),
         Command::Man(args) => commands::man(args),

@@ -5,12 +5,16 @@ use super::args::{InputArgs, OutputArgs, SimulationArgs};
 use super::error::CliError;
 use super::input::{read_history, select};
 use super::pricing::{check_prices, price_table};
+use crate::cache::Reading;
 use crate::capture::BlockParts;
 use crate::conversation::{History, ReadOptions};
 use crate::ledger::{Ledger, Selection};
 use crate::pricing::PriceTable;
 use crate::prompt::{PromptTrace, Step, build, steps};
 use crate::strategy::{Assumptions, Strategy};
+
+/// What breaks are found and priced with.
+pub(super) const EVIDENCE: [&str; 4] = ["billed", "replay", "5m", "1h"];
 
 /// A run that is ready to be simulated.
 pub(super) struct Prepared<'a> {
@@ -69,6 +73,17 @@ impl<'a> Prepared<'a> {
         Ok(ledger)
     }
 
+    /// Simulates what breaks are found and priced with, and what is possible without them.
+    pub(super) fn evidence(&self) -> Ledger<'_> {
+        let by_the_letter = self.simulation.assumptions(false, Reading::Literal);
+        self.ledger_under(&evidence_strategies(), &by_the_letter)
+    }
+
+    /// What a simulation assumes in which the recorded breaks stay, under a reading.
+    pub(super) fn as_recorded(&self, reading: Reading) -> Assumptions {
+        self.simulation.assumptions(true, reading)
+    }
+
     /// Simulates strategies that look at nothing else, under other assumptions but for what was built
     /// into the trace: the shared prefix. Models without a price are not named once more.
     pub(super) fn ledger_under(
@@ -79,6 +94,16 @@ impl<'a> Prepared<'a> {
         let Self { history, steps, trace, prices, .. } = self;
         Ledger::new(history, steps, trace, prices, strategies, assumptions)
     }
+}
+
+/// What breaks are found and priced with, and the bound.
+pub(super) fn evidence_strategies() -> Vec<Strategy> {
+    [named(&EVIDENCE), vec![Strategy::bound(None)]].concat()
+}
+
+/// Built-in strategies.
+pub(super) fn named(names: &[&str]) -> Vec<Strategy> {
+    names.iter().filter_map(|name| Strategy::by_name(name)).collect()
 }
 
 /// What is read of the input: all that a command asks for, and all that one of its strategies needs.

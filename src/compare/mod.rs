@@ -6,7 +6,9 @@ mod expression;
 mod figure;
 mod interval;
 mod paired;
+mod verdict;
 
 pub use comparison::{Bound, Compared, Comparison};
 pub use expression::{Expression, ExpressionError, ExpressionProblem, Metric, Reference};
 pub use paired::{Decisive, Paired};
+pub use verdict::{TimesLess, Verdict};

@@ -29,7 +29,7 @@ pub struct Decisive {
 }
 
 /// How a strategy's cost differs from the base's over the sessions. Differences are positive where the
-/// strategy is dearer.
+/// strategy costs more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paired {
     /// Of all sessions together.
@@ -39,11 +39,11 @@ pub struct Paired {
     pub interval: Option<(Picodollars, Picodollars)>,
     /// The first quartile, the median and the third quartile of a session's difference.
     pub quartiles: Option<[Picodollars; 3]>,
-    /// Sessions that are cheaper.
+    /// Sessions that cost less.
     pub cheaper: usize,
     /// Sessions that cost the same.
     pub equal: usize,
-    /// Sessions that are dearer.
+    /// Sessions that cost more.
     pub dearer: usize,
     /// The sessions with the largest differences.
     pub decisive: Vec<Decisive>,

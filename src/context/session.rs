@@ -24,9 +24,9 @@ pub struct SessionContext {
     pub id: Symbol,
     /// What was billed.
     pub bill: Bill,
-    /// The kinds of content, the dearest first.
+    /// The kinds of content, the most expensive first.
     pub kinds: Vec<KindTotals>,
-    /// The dearest items, the dearest first.
+    /// The most expensive items, the most expensive first.
     pub items: Vec<CarriedItem>,
 }
 
@@ -137,7 +137,7 @@ pub(super) struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// What a session's requests carried, with its `top` dearest items.
+    /// What a session's requests carried, with its `top` most expensive items.
     pub(super) fn session(&self, session: &Session, top: usize) -> SessionContext {
         let mut tree = SegmentTree::default();
         let last_of = self.prompts(&mut tree, session);
@@ -247,12 +247,12 @@ fn by_kind(items: &[CarriedItem]) -> Vec<KindTotals> {
     kinds
 }
 
-/// The dearest first; where there is no price, those that were sent most.
+/// The most expensive first; where there is no price, those that were sent most.
 pub(super) fn sort_kinds(kinds: &mut [KindTotals]) {
     kinds.sort_by_key(|one| (Reverse((one.carried.priced_cost(), one.carried.tokens())), one.kind));
 }
 
-/// Leaves the `top` dearest items, the dearest first.
+/// Leaves the `top` most expensive items, the most expensive first.
 pub(super) fn dearest(items: &mut Vec<CarriedItem>, top: usize) {
     items.sort_by_key(|one| {
         let size = (one.carried.priced_cost(), one.carried.tokens());

@@ -14,9 +14,9 @@ use crate::prompt::{PromptTrace, Step};
 pub struct Context {
     /// What was billed in all of them.
     pub bill: Bill,
-    /// The kinds of content, the dearest first.
+    /// The kinds of content, the most expensive first.
     pub kinds: Vec<KindTotals>,
-    /// The dearest items of all of them, the dearest first.
+    /// The most expensive items of all of them, the most expensive first.
     pub items: Vec<CarriedItem>,
     /// The sessions, in the order of the selection.
     pub sessions: Vec<SessionContext>,

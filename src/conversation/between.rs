@@ -165,11 +165,7 @@ impl Between {
     /// Whether the next request may have lost what stood in the messages.
     #[must_use]
     pub fn rewrites_history(&self) -> bool {
-        self.has_compaction
-            || self.has_microcompaction
-            || self.has_snip
-            || self.has_collapse
-            || self.has_replacement
+        self.interruptions(false).rewrites_history()
     }
 }
 

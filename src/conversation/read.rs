@@ -8,8 +8,12 @@ use super::files::Files;
 use super::history::History;
 use crate::capture::{CaptureOptions, Captures, load_bundles, load_captures};
 use crate::harness::Harness;
-use crate::input::{Chunk, Discovered, Format, InOrder, Location, OpenSource, Source};
+use crate::input::{Chunk, Discovered, Format, InOrder, Kind, Location, OpenSource, Source};
 use crate::transcript::{Spare, load_open, unreadable};
+
+/// What is said of a rollout where another format was looked for.
+const ROLLOUT: &str =
+    "a Codex rollout, which `cachesim compare --provider openai` holds against the rules";
 
 /// Files up to this size are read by one thread each.
 const SMALL_FILE: u64 = 8 * 1024 * 1024;
@@ -180,9 +184,12 @@ fn read_source(
         Err(error) => return Content::Transcript(Box::new(build(unreadable(source, &error)))),
     };
     let content = match open.format {
-        // A rollout is named as another program's file.
         Format::Transcript | Format::Rollout => {
-            Content::Transcript(Box::new(workspace.read_transcript(&mut open, threads, options)))
+            let mut read = workspace.read_transcript(&mut open, threads, options);
+            if open.format == Format::Rollout {
+                read.diagnostics.explain(Kind::ForeignFormat, ROLLOUT);
+            }
+            Content::Transcript(Box::new(read))
         }
         Format::Capture => Content::Captures(Box::new(load_captures(&mut open, threads, options))),
         Format::Bundle => {

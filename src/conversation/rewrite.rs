@@ -166,8 +166,8 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
     }
 
     /// Results and attachments were cleared or replaced: what stands in front of the first of them is
-    /// as it was, and what stands behind it is sent again. A call that the file does not have may be
-    /// the first.
+    /// as it was, and what stands behind it is sent again. Calls that the file does not have tell nothing,
+    /// so the place is the latest possible.
     fn cleared<'i>(
         &self,
         position: usize,
@@ -176,9 +176,7 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
     ) -> Rewrite {
         let is_before = |caller: &usize| self.gathered.beginnings[*caller].first() < position;
         let caller = |call| self.gathered.calls.get(call)?.caller.filter(is_before);
-        let callers: Option<Vec<usize>> = calls.map(caller).collect();
-        let Some(callers) = callers else { return Rewrite::Untold };
-        let callers = callers.into_iter().map(|caller| u32::try_from(caller).ok());
+        let callers = calls.filter_map(caller).map(|caller| u32::try_from(caller).ok());
         // Nothing is less than anything.
         match callers.chain(attachments.map(|entry| (self.response_at)(entry))).min() {
             Some(first) => Rewrite::At(Place { kept: first, goes_on: first }),

@@ -51,6 +51,7 @@ pub(crate) fn deletion_difference(
     let detail = match (new, gone) {
         (0, 0) => return None,
         (_, 0) => format!("{new} more results are deleted on the server"),
+        (_, 1) => "1 result is not deleted any more".to_owned(),
         _ => format!("{gone} results are not deleted any more"),
     };
     Some(Difference::new(DifferenceKind::CachedMicrocompaction, "cache_edits", detail))

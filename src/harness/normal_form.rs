@@ -11,6 +11,7 @@ use std::fmt;
 use super::block::BlockKind;
 use super::message::{Message, Role};
 use super::pairs;
+use crate::wording::counted;
 
 /// The most images and documents of a request.
 const MOST_MEDIA: usize = 100;
@@ -44,15 +45,22 @@ impl Repairs {
 impl fmt::Display for Repairs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let told = [
-            (self.missing_results, "calls without a result, given an error of assumed text"),
-            (self.surplus_results, "results without a call, left out"),
-            (self.repeated_calls, "calls with an id used before, left out"),
-            (self.answers, "answers that say nothing, left out"),
-            (self.media, "images and documents beyond 100, left out"),
-            (self.fillers, "messages without content, given an assumed filler"),
+            (
+                self.missing_results,
+                "call",
+                "calls",
+                "without a result, given an error of assumed text",
+            ),
+            (self.surplus_results, "result", "results", "without a call, left out"),
+            (self.repeated_calls, "call", "calls", "with an id used before, left out"),
+            (self.answers, "answer", "answers", "without text or calls, left out"),
+            (self.media, "image or document", "images and documents", "beyond 100, left out"),
+            (self.fillers, "message", "messages", "without content, given an assumed filler"),
         ];
-        let told = told.iter().filter(|(count, _)| *count > 0);
-        let told: Vec<String> = told.map(|(count, what)| format!("{count} {what}")).collect();
+        let told = told.iter().filter(|(count, ..)| *count > 0);
+        let told: Vec<String> = told
+            .map(|(count, one, many, what)| format!("{} {what}", counted(*count as u64, one, many)))
+            .collect();
         f.write_str(&told.join("; "))
     }
 }

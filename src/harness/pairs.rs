@@ -58,8 +58,10 @@ fn calls_once<'a>(
 /// Leaves out the results that no open call asks for, and puts errors in front for those that are
 /// missing.
 fn answer<'a>(message: &mut Message<'a>, open: &[Id<'a>], repairs: &mut Repairs) {
-    let mut missing: Vec<&Id<'a>> = open.iter().collect();
-    let is_wanted: Vec<bool> = message.results().map(|result| take(&mut missing, result)).collect();
+    let mut missing: FxHashSet<&str> = open.iter().map(|id| &*id.text).collect();
+    let is_wanted: Vec<bool> =
+        message.results().map(|result| missing.remove(&*result.text)).collect();
+    let missing: Vec<&Id<'a>> = open.iter().filter(|id| missing.contains(&*id.text)).collect();
     let surplus = is_wanted.iter().filter(|is_wanted| !**is_wanted).count();
     if surplus > 0 {
         let mut is_wanted = is_wanted.into_iter();
@@ -72,12 +74,6 @@ fn answer<'a>(message: &mut Message<'a>, open: &[Id<'a>], repairs: &mut Repairs)
         let errors = missing.into_iter().map(|id| Block::missing_result(id, MISSING_RESULT));
         message.blocks_mut().splice(0..0, errors);
     }
-}
-
-/// Takes the call that a result answers off those that are missing one, where it is among them.
-fn take(missing: &mut Vec<&Id<'_>>, result: &Id<'_>) -> bool {
-    let place = missing.iter().position(|id| id.text == result.text);
-    place.map(|place| missing.remove(place)).is_some()
 }
 
 /// The message that answers calls behind which no user message stands.

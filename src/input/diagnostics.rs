@@ -228,6 +228,13 @@ impl Diagnostics {
         }
     }
 
+    /// Says more of the places of a kind.
+    pub fn explain(&mut self, kind: Kind, detail: &str) {
+        for example in self.examples.iter_mut().filter(|example| example.kind == kind) {
+            detail.clone_into(&mut example.detail);
+        }
+    }
+
     /// Takes over what another part of the input gave.
     pub fn absorb(&mut self, other: Self) {
         for (kind, count) in other.counts {

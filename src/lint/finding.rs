@@ -89,7 +89,7 @@ impl Finding {
     }
 }
 
-/// Joins findings of one rule and place, those of forks apart, and puts the dearest of each severity first.
+/// Joins findings of one rule and place, those of forks apart, and puts the most expensive of each severity first.
 pub(super) fn join(findings: Vec<Finding>) -> Vec<Finding> {
     let mut joined: Vec<Finding> = Vec::new();
     let mut places: FxHashMap<(Rule, String, bool), usize> = FxHashMap::default();

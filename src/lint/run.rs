@@ -20,7 +20,7 @@ use crate::ledger::{Ledger, Selection};
 use crate::prompt::PromptTrace;
 use crate::units::{Picodollars, Tokens};
 
-/// Finds what makes the prefixes of captured requests unstable, the dearest first. Only the requests
+/// Finds what makes the prefixes of captured requests unstable, the most expensive first. Only the requests
 /// of the selection are reported; the cache is simulated over all.
 ///
 /// The captures have to be read with their bytes kept, and the ledger has to have the column `replay`,

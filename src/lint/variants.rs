@@ -1,5 +1,6 @@
 //! How many prefixes there are in front of the conversations, and which conditionals multiply them.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -171,7 +172,7 @@ fn finding(trace: &Trace<'_>, model: &str, variants: &[Variant<'_>]) -> Option<F
     });
     let plain_detail = with(count.into_iter().collect());
     let detail = with(tools.into_iter().collect());
-    let place = "in front of the messages".to_owned();
+    let place = "tools and system prompt".to_owned();
     let mut finding = Finding::new(Rule::PrefixVariants, place, detail, second.first);
     finding.plain_detail = Some(plain_detail);
     finding.requests = variants.len() as u64 - 1;
@@ -213,21 +214,34 @@ fn conditional_paragraphs(variants: &[Variant<'_>]) -> Vec<Conditional> {
         }
     }
     let is_everywhere = |text: &str| having[text].count_ones() as usize == variants.len();
+    let places = fullest_places(variants);
     let mut parts = Vec::new();
     let mut known = FxHashSet::default();
     for variant in variants {
         let mut interval = 0;
-        for (text, place) in &variant.paragraphs {
+        for (text, _) in &variant.paragraphs {
             if is_everywhere(text) {
                 interval += 1;
             } else if known.insert(*text) {
-                parts.push(Part { having: having[text], interval, place: place.clone() });
+                parts.push(Part { having: having[text], interval, place: places[text].to_owned() });
             }
         }
     }
     let returned = variants.iter().enumerate().filter(|(_, variant)| variant.has_returned);
     let returned = returned.map(|(number, _)| 1 << number).fold(0, |all, one: Having| all | one);
     conditionals(variants.len(), returned, &parts)
+}
+
+/// Where each paragraph stands in the variant that has most of them and has it, so that neighbours in
+/// one are told apart.
+fn fullest_places<'v>(variants: &'v [Variant<'_>]) -> FxHashMap<&'v str, &'v str> {
+    let mut fullest: Vec<&Variant<'_>> = variants.iter().collect();
+    fullest.sort_by_key(|variant| Reverse(variant.paragraphs.len()));
+    let mut places = FxHashMap::default();
+    for (text, place) in fullest.iter().flat_map(|variant| &variant.paragraphs) {
+        places.entry(*text).or_insert(place.as_str());
+    }
+    places
 }
 
 /// Where a conditional stands, and how many texts it decides among.

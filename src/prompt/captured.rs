@@ -44,7 +44,7 @@ pub(super) fn add_captured(
     // Recorded reads are tokens, and cannot be set against bytes.
     let counts_tokens = captured.counting == TokenCounting::Estimated;
     let mut warmth = Warmth { shared, by_head: FxHashMap::default() };
-    let mut beta_sets = BetaSets::default();
+    let beta_sets = beta_sets(history);
     let first = history.of_transcripts().len();
     for (number, wire) in captured.requests.iter().enumerate() {
         let index = RequestIndex(first + number);
@@ -74,7 +74,7 @@ pub(super) fn add_captured(
             readable_from: wire.response_started.map_or(request.start, |at| at.max(request.start)),
             model: request.model,
             scope: Some(wire.scope),
-            betas: wire.betas.map(|betas| beta_sets.number(betas)),
+            betas: beta_sets[number],
             session: None,
             predecessor: request.predecessor.map(|before| before.0),
             is_agent: request.agent.is_some(),
@@ -101,15 +101,25 @@ pub(super) fn add_captured(
     trace.set_landmarks(landmarks(first_node, captured));
 }
 
-/// Sets of beta features, by number.
-#[derive(Default)]
-struct BetaSets(FxHashMap<Symbol, u32>);
-
-impl BetaSets {
-    fn number(&mut self, set: Symbol) -> u32 {
-        let next = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
-        *self.0.entry(set).or_insert(next)
+/// The set of beta features of each captured request, by number. One that does not tell is taken to have
+/// what the request before in its conversation had, else what was sent last, else what was sent first.
+fn beta_sets(history: &History) -> Vec<Option<u32>> {
+    let first = history.of_transcripts().len();
+    let mut numbers: FxHashMap<Symbol, u32> = FxHashMap::default();
+    let mut sets: Vec<Option<u32>> = Vec::new();
+    let mut latest = None;
+    for (place, wire) in history.captured.requests.iter().enumerate() {
+        let told = wire.betas.map(|set| {
+            let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+            *numbers.entry(set).or_insert(next)
+        });
+        let before = history.request(RequestIndex(first + place)).predecessor;
+        let before = before.and_then(|before| *sets.get(before.0.checked_sub(first)?)?);
+        latest = told.or(latest);
+        sets.push(told.or(before).or(latest));
     }
+    let earliest = sets.iter().flatten().next().copied();
+    sets.into_iter().map(|set| set.or(earliest)).collect()
 }
 
 /// The first result that the request before had deleted, and that is back.

@@ -31,9 +31,9 @@ pub enum Kept {
     System,
 }
 
-/// What is left where lines tell that messages were rewritten, and from which entry on. `None` where they
-/// do not, where nothing that had been sent changed, and where the prompt is too short for what should
-/// stand in it.
+/// What is left where lines tell that messages were rewritten, and from which entry on: everything where
+/// nothing that had been sent changed. `None` where they do not tell, and where the prompt is too short
+/// for what should stand in it.
 pub(super) fn kept_of_rewrite(
     history: &History,
     request: &Request,
@@ -47,7 +47,8 @@ pub(super) fn kept_of_rewrite(
     let mut path = path(predecessor, steps).take(LONGEST_WALK);
     let kept = path.find(|one| *one <= kept);
     if kept == Some(predecessor) {
-        return None;
+        let end = history.request(predecessor).recorded().prompt.cached_end();
+        return (end <= request.prompt_total()).then_some(Kept::All);
     }
     let Some(kept) = kept else { return Some(Kept::System) };
     let positions = positions_between(predecessor, goes_on.map(index), steps);

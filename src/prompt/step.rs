@@ -212,11 +212,12 @@ fn next_step(
         !request.prompt_total().is_at_least_percent_of(REWRITTEN_BELOW_PERCENT, previous_end);
     let place = kept_of_rewrite(history, request, predecessor, steps);
     let is_unexplained = is_shrunk && dropped_thinking.is_none();
-    let is_rewritten = place.is_some()
-        || request.between.has_compaction
-        || request.fresh_replacement.is_some()
-        || is_unexplained;
-    let kept = match (place, dropped_thinking) {
+    let is_rewritten = match place {
+        Some(Kept::All) => is_unexplained,
+        Some(_) => true,
+        None => request.between.has_compaction || is_unexplained,
+    } || request.fresh_replacement.is_some();
+    let kept = match (place.filter(|place| *place != Kept::All), dropped_thinking) {
         (Some(place), _) => place,
         (None, Some(thinking)) => Kept::Until { request: thinking, positions: 1 },
         (None, None) if is_rewritten => Kept::System,

@@ -1,19 +1,31 @@
 //! Advice for people: the answer, the ranked list, and what to do about the first few.
 
+use super::answer_view::answer_grid;
 use super::document::{Align, Document, Grid};
 use super::number::{dollars, part, percent};
 use super::table::Tone;
 use crate::advice::{Advice, Change, Entry, Who};
+use crate::analysis::Answer;
 use crate::conversation::{History, RequestIndex};
 use crate::units::Picodollars;
+
+/// How the savings are to be read.
+pub(super) const CHANGES_NOTE: &str = "Each is simulated on top of those before it, so the savings add \
+                                       up. “At most” says that only a part may be possible.";
 
 /// So many changes are explained.
 const EXPLAINED: usize = 3;
 
 /// Advice as text.
 #[must_use]
-pub fn advice_document(history: &History, advice: Option<&Advice>, top: usize) -> Document {
+pub fn advice_document(
+    history: &History,
+    first: &Answer,
+    advice: Option<&Advice>,
+    top: usize,
+) -> Document {
     let mut document = Document::default();
+    document.grid(answer_grid(first));
     let Some(advice) = advice else {
         document.text("No model of these requests has a price, so nothing can be ranked.");
         return document;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::answer_view::answer_grid;
 use super::applicability::{NOT_APPLICABLE, applicability_notes};
 use super::bar::bar;
 use super::document::{Align, Document, Grid};
@@ -12,7 +13,7 @@ use super::number::{
     bytes, counted, dollar_difference, dollars, duration, grouped, moment, part, percent,
     percent_difference, relative, short_moment, tokens, whole_percent,
 };
-use crate::analysis::{Event, Turn, turns, turns_under};
+use crate::analysis::{Answer, Event, Turn, turns, turns_under};
 use crate::cache::Refusal;
 use crate::conversation::{History, Request, RequestIndex};
 use crate::id::Symbol;
@@ -35,12 +36,14 @@ const LONGEST_NAME: usize = 28;
 /// The sessions of a selection, and what they cost.
 #[must_use]
 pub fn analyze_document(
+    answer: &Answer,
     ledger: &Ledger<'_>,
     steps: &[Step],
     trace: &PromptTrace,
     selection: &Selection,
 ) -> Document {
     let mut document = Document::default();
+    document.grid(answer_grid(answer));
     match selection.sessions.as_slice() {
         [session] => {
             one_session(&mut document, ledger, session);

@@ -40,7 +40,7 @@ pub(super) struct BreaksObject<'a> {
     biggest_cause: Option<Cause>,
     /// The pattern whose change would have saved most, if there is one.
     best_change: Option<PatternObject<'a>>,
-    /// Breaks by cause, the dearest first.
+    /// Breaks by cause, the most expensive first.
     by_cause: Vec<CauseObject>,
     /// Breaks by what happened to the cache.
     #[schemars(with = "Keyed<Class, SumObject>")]

@@ -3,23 +3,29 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use super::advice_view::changes;
+use super::answer_view::{answer_grid, waterfall_grid};
 use super::document::{Align, Document, Grid};
 use super::key_notes::key_notes;
-use super::number::{
-    counted, dollar_difference, dollars, exact_percent, grouped, part, percent, share, tokens,
+use super::number::{counted, dollars, exact_percent, grouped, part, percent, share, tokens};
+use crate::advice::Advice;
+use crate::analysis::Answer;
+use crate::breaks::{
+    Analysis, Break, Candidate, Cause, Confidence, Ground, Pattern, Reconciliation, Sum, Summary,
 };
-use crate::breaks::{Analysis, Break, Candidate, Ground, Pattern, Reconciliation, Sum, Summary};
 use crate::conversation::History;
 use crate::strategy::Assumptions;
-use crate::units::Picodollars;
 
-/// Groups are cut to the dearest so many.
+/// So many changes are shown.
+const MOST_CHANGES: usize = 5;
+
+/// Groups are cut to the most expensive so many.
 const MOST_GROUPS: usize = 12;
 
 /// How breaks are shown.
 #[derive(Clone, Copy, Debug)]
 pub struct BreaksViewOptions {
-    /// How many are listed one by one, the dearest first.
+    /// How many are listed one by one, the most expensive first.
     pub top: usize,
     /// Whether names and words of captured prompts are shown.
     pub shows_text: bool,
@@ -29,11 +35,14 @@ pub struct BreaksViewOptions {
 #[must_use]
 pub fn breaks_document(
     history: &History,
+    answer: &Answer,
     analysis: &Analysis,
+    advice: Option<&Advice>,
     assumptions: &Assumptions,
     options: BreaksViewOptions,
 ) -> Document {
     let mut document = Document::default();
+    document.grid(answer_grid(answer));
     headlines(&mut document, analysis);
     for note in key_notes(history, assumptions) {
         document.text(note);
@@ -42,10 +51,10 @@ pub fn breaks_document(
         document.heading("By cause");
         document.grid(causes(&analysis.summary));
     }
-    if !analysis.patterns.is_empty() {
-        document.heading("What to change");
-        document.grid(changes(&analysis.patterns));
-        document.text(CHANGES_NOTE);
+    if let Some(advice) = advice.filter(|advice| !advice.changes.is_empty()) {
+        document.heading("What to change first");
+        document.grid(changes(history, advice, &advice.changes, MOST_CHANGES));
+        document.text("`cachesim advise` says how, who can do it, and what each rests on.");
     }
     dearest(&mut document, history, &analysis.breaks.list, options);
     let summary = &analysis.summary;
@@ -56,7 +65,7 @@ pub fn breaks_document(
     groups(&mut document, "By client version", "client", &summary.by_client_version, false);
     groups(&mut document, "By week", "week", &summary.by_week, true);
     verdicts(&mut document, summary);
-    reconciliation(&mut document, &summary.reconciliation);
+    explained(&mut document, answer, &summary.reconciliation);
     document
 }
 
@@ -73,34 +82,12 @@ fn headlines(document: &mut Document, analysis: &Analysis) {
         left_out(document, analysis);
         return;
     }
-    let billed = summary.reconciliation.billed;
-    let of_billed = part(total.excess(), Some(billed)).map_or_else(String::new, |part| {
-        format!(" ({} of the {} billed)", percent(Some(part)), dollars(Some(billed)))
-    });
     document.text(format!(
-        "Lost: {}{of_billed} by sending {} tokens again instead of reading them, in {} among {} \
-         compared.",
-        dollars(total.excess()),
-        tokens(total.rewritten),
+        "{} among {} compared sent {} tokens again instead of reading them.",
         counted(total.breaks, "break", "breaks"),
         counted(breaks.compared, "request", "requests"),
+        tokens(total.rewritten),
     ));
-    if let Some((cause, sum)) = summary.by_cause.first() {
-        document.text(format!(
-            "Biggest cause: {} ({}): {}, {}.",
-            cause.name(),
-            cause.meaning(),
-            counted(sum.breaks, "break", "breaks"),
-            dollars(sum.excess()),
-        ));
-    }
-    if let Some(pattern) = analysis.best_change() {
-        document.text(format!(
-            "Change first: {} It would have saved {} here.",
-            pattern.advice,
-            saving(pattern),
-        ));
-    }
     left_out(document, analysis);
 }
 
@@ -121,30 +108,19 @@ fn left_out(document: &mut Document, analysis: &Analysis) {
     }
 }
 
-/// What a change would have saved.
-pub(super) fn saving(pattern: &Pattern) -> String {
-    let amount = dollars(pattern.saving);
-    match pattern.ground {
-        Ground::AtMostExcess => format!("at most {amount}"),
-        Ground::Excess | Ground::Simulated => amount,
-    }
-}
-
-/// The causes, the dearest first.
+/// The causes, the most expensive first.
 pub(super) fn causes(summary: &Summary) -> Grid {
     let mut grid = Grid::new(&[
-        ("cause", Align::Left),
-        ("what it means", Align::Wrapped),
+        ("cause", Align::Wrapped),
         ("breaks", Align::Right),
         ("sent again", Align::Right),
-        ("excess", Align::Right),
+        ("extra cost", Align::Right),
         ("share", Align::Right),
     ])
-    .hide_first(&["what it means", "sent again", "share"]);
+    .hide_first(&["sent again", "share"]);
     for (cause, sum) in &summary.by_cause {
         let expected = if cause.is_expected() { " (expected)" } else { "" };
         grid.add(vec![
-            cause.name().to_owned(),
             format!("{}{expected}", cause.meaning()),
             grouped(sum.breaks),
             tokens(sum.rewritten),
@@ -155,32 +131,7 @@ pub(super) fn causes(summary: &Summary) -> Grid {
     grid
 }
 
-/// How the savings of patterns are to be read.
-pub(super) const CHANGES_NOTE: &str = "Each by itself: what several would save overlaps. “At most” is \
-                                       the excess of all these breaks; the rest is simulated, or the \
-                                       excess that the change avoids.";
-
-/// What recurs, with what to do about it.
-pub(super) fn changes(patterns: &[Pattern]) -> Grid {
-    let mut grid = Grid::new(&[
-        ("pattern", Align::Left),
-        ("seen, and what to do", Align::Wrapped),
-        ("sessions", Align::Right),
-        ("would save", Align::Right),
-    ])
-    .hide_first(&["pattern", "sessions"]);
-    for pattern in patterns {
-        grid.add(vec![
-            pattern.name.to_owned(),
-            format!("{} {}", pattern.observation, pattern.advice),
-            grouped(pattern.sessions),
-            saving(pattern),
-        ]);
-    }
-    grid
-}
-
-/// The dearest so many.
+/// The most expensive so many.
 pub(super) fn dearest_breaks(breaks: &[Break], most: usize) -> Vec<&Break> {
     let mut dearest: Vec<&Break> = breaks.iter().collect();
     dearest.sort_by_key(|found| (Reverse((found.excess, found.rewritten)), found.request));
@@ -198,21 +149,23 @@ fn dearest(
         return;
     }
     let dearest = dearest_breaks(breaks, options.top);
-    document.heading(format!("The dearest {} of {}", dearest.len(), grouped(breaks.len() as u64)));
+    document.heading(format!(
+        "The most expensive {} of {}",
+        dearest.len(),
+        grouped(breaks.len() as u64)
+    ));
     let mut grid = Grid::new(&[
         ("where", Align::Wrapped),
-        ("cause", Align::Left),
         ("why", Align::Wrapped),
         ("read", Align::Right),
         ("could", Align::Right),
-        ("excess", Align::Right),
+        ("extra cost", Align::Right),
     ])
-    .hide_first(&["could", "read", "cause", "why"]);
+    .hide_first(&["could", "read"]);
     for found in dearest {
         let request = history.request(found.request);
         grid.add(vec![
             format!("{}:{}", history.files[request.file].label, request.line),
-            found.cause.name().to_owned(),
             why(history, found, options.shows_text),
             tokens(found.read),
             tokens(found.expected),
@@ -222,13 +175,37 @@ fn dearest(
     document.grid(grid);
 }
 
-/// What happened, how sure its cause is, and what speaks for it, with the lines that show it.
+/// Why it happened and how sure that is, what happened, and what speaks for it, with the lines that show
+/// it.
 fn why(history: &History, found: &Break, shows_text: bool) -> String {
     let of_fork = if found.is_fork { "a fork against its parent: " } else { "" };
-    let class = format!("{of_fork}{}", found.class.name().replace('_', " "));
-    let Some(first) = found.candidates.first() else { return class };
+    let class = found.class.name().replace('_', " ");
+    let Some(first) = found.candidates.first() else {
+        return format!("{of_fork}{} ({class})", found.cause.meaning());
+    };
     let evidence = evidence(history, found, first, shows_text);
-    format!("{class}; {} confidence: {evidence}", first.confidence.name())
+    let certainty = certainty(history, found, first);
+    let rest = if evidence.is_empty() { String::new() } else { format!(": {evidence}") };
+    format!("{of_fork}{certainty}{} ({class}){rest}", first.cause.meaning())
+}
+
+/// How sure a cause is, in front of what it means: a verdict of the service leaves no doubt. README says how often the words hold, measured on
+/// verdicts of the service.
+fn certainty(history: &History, found: &Break, candidate: &Candidate) -> &'static str {
+    let verdict = history.request(found.request).verdict;
+    let named = verdict.map(|verdict| history.symbols.text(verdict.reason));
+    if named.and_then(|reason| found.cause.agrees_with(reason)) == Some(true) {
+        return "";
+    }
+    let rests_on_length = candidate.evidence.iter().all(|one| one.sign.is_none());
+    match candidate.confidence {
+        Confidence::High => "",
+        Confidence::Medium if rests_on_length && candidate.cause == Cause::SystemPromptChanged => {
+            "possibly "
+        }
+        Confidence::Medium => "probably ",
+        Confidence::Low => "possibly ",
+    }
 }
 
 /// What speaks for a cause of a break, with the lines that show it.
@@ -250,7 +227,7 @@ pub(super) fn evidence(
     evidence.collect::<Vec<_>>().join("; ")
 }
 
-/// Sums by name: in the order of the names, or the dearest of many.
+/// Sums by name: in the order of the names, or the most expensive of many.
 fn groups(
     document: &mut Document,
     heading: &str,
@@ -266,7 +243,7 @@ fn groups(
     if is_cut {
         rows.sort_by_key(|(name, sum)| (Reverse((sum.excess, sum.rewritten)), *name));
         rows.truncate(MOST_GROUPS);
-        document.heading(format!("{heading}, the dearest {MOST_GROUPS} of {}", sums.len()));
+        document.heading(format!("{heading}, the most expensive {MOST_GROUPS} of {}", sums.len()));
     } else {
         document.heading(heading);
     }
@@ -274,7 +251,7 @@ fn groups(
         (name, Align::Left),
         ("breaks", Align::Right),
         ("sent again", Align::Right),
-        ("excess", Align::Right),
+        ("extra cost", Align::Right),
     ])
     .hide_first(&["sent again"]);
     for (name, sum) in rows {
@@ -296,7 +273,7 @@ fn verdicts(document: &mut Document, summary: &Summary) {
     document.heading("The service's verdicts and the inferred causes");
     let mut grid = Grid::new(&[
         ("verdict", Align::Left),
-        ("inferred without it", Align::Left),
+        ("inferred without it", Align::Wrapped),
         ("misses", Align::Right),
         ("inside the TTL", Align::Right),
         ("agrees", Align::Left),
@@ -310,7 +287,7 @@ fn verdicts(document: &mut Document, summary: &Summary) {
         };
         grid.add(vec![
             reason.clone(),
-            cause.name().to_owned(),
+            cause.meaning().to_owned(),
             grouped(count.all),
             grouped(count.inside_ttl),
             agrees.to_owned(),
@@ -330,23 +307,19 @@ fn verdicts(document: &mut Document, summary: &Summary) {
     ));
 }
 
-fn reconciliation(document: &mut Document, sums: &Reconciliation) {
-    if sums.billed == Picodollars(0) {
-        return;
-    }
-    document.heading("What the breaks explain");
-    let mut grid = Grid::new(&[("amount", Align::Left), ("dollars", Align::Right)]);
-    let difference = sums.billed.minus(sums.replay);
-    let mut add = |name: &str, amount: String| grid.add(vec![name.to_owned(), amount]);
-    add("billed", dollars(Some(sums.billed)));
-    add("replay: what the rules charge", dollars(Some(sums.replay)));
-    add("billed − replay", dollar_difference(Some(difference)));
-    add("= excess of all breaks", dollar_difference(Some(sums.excess)));
-    add("− of which the rules charge, too", dollars(Some(sums.predicted)));
-    add("+ unexplained", dollar_difference(Some(sums.unexplained())));
-    document.grid(grid);
-    let unexplained = part(Some(sums.unexplained()), Some(sums.billed));
-    document.text(format!("Unexplained is {} of what was billed.", exact_percent(unexplained)));
+/// From what was spent to the cheapest possible, and how the breaks are in it.
+fn explained(document: &mut Document, answer: &Answer, sums: &Reconciliation) {
+    let Some(waterfall) = &answer.waterfall else { return };
+    document.heading("From spent to the cheapest possible");
+    document.grid(waterfall_grid(waterfall));
+    let unexplained = part(Some(waterfall.unexplained), Some(waterfall.spent));
+    document.text(format!(
+        "All breaks together cost {} extra; the rules charge {} of that, too, for expiries and \
+         compactions. Unexplained is {} of what was spent.",
+        dollars(Some(sums.excess)),
+        dollars(Some(sums.predicted)),
+        exact_percent(unexplained),
+    ));
     if sums.left_out > 0 {
         document.text(format!(
             "{} without a price or a record are in none of these sums.",

@@ -126,7 +126,7 @@ fn finding_sentence(view: CheckView<'_>, finding: &Finding) -> String {
     format!("{} at {} ({file}:{})", finding.rule.name(), finding.place, request.line)
 }
 
-/// The breaks that a budget counts, the dearest in front.
+/// The breaks that a budget counts, the most expensive in front.
 fn break_sentences(view: CheckView<'_>, budget: &Budget) -> Vec<String> {
     let now = view.now;
     let pairing = view.check.difference.as_ref().map(|difference| &difference.pairing);

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::agreement_view::agreements;
 use super::analyze_view::session_name;
+use super::answer_view::answer_grid;
 use super::applicability::{NOT_APPLICABLE, applicability_notes};
 use super::document::{Align, Document, Grid};
 use super::key_notes::key_notes;
@@ -12,8 +13,9 @@ use super::number::{
     counted, dollar_difference, dollars, grouped, part, percent, percent_difference, relative,
     tokens,
 };
+use crate::analysis::Answer;
 use crate::cache::Reading;
-use crate::compare::{Bound, Compared, Comparison};
+use crate::compare::{Bound, Compared, Comparison, Verdict};
 use crate::conversation::History;
 use crate::ledger::Totals;
 use crate::provider::{Agreement, Provider};
@@ -37,11 +39,13 @@ pub fn agreement_document(rollouts: &[(&Provider, Agreement)]) -> Document {
 #[must_use]
 pub fn compare_document(
     history: &History,
+    answer: &Answer,
     comparison: &Comparison<'_>,
     reading: Reading,
     rollouts: &[(&Provider, Agreement)],
 ) -> Document {
     let mut document = Document::default();
+    document.grid(answer_grid(answer));
     document.heading("Strategies");
     document.grid(totals(comparison));
     for note in notes(comparison, reading) {
@@ -57,11 +61,35 @@ pub fn compare_document(
     models(&mut document, comparison);
     sessions(&mut document, history, comparison);
     agreements(&mut document, rollouts);
+    if let Some(verdict) = comparison.verdict() {
+        document.text(verdict_sentence(&verdict, comparison.sessions));
+    }
     document
 }
 
+/// Which strategy costs least, how many times less, and in how many sessions.
+fn verdict_sentence(verdict: &Verdict<'_, '_>, sessions: usize) -> String {
+    let (cheapest, other) = (name(verdict.cheapest), name(verdict.other));
+    if verdict.cheapest.totals.cost() == verdict.other.totals.cost() {
+        return format!("{cheapest} and {other} cost the same.");
+    }
+    let costs = match verdict.times_less() {
+        Some(less) => {
+            let drawn = less.interval.filter(|_| sessions > 1).map_or_else(String::new, |drawn| {
+                format!(" ({:.2} to {:.2} were the sessions drawn anew)", drawn.0, drawn.1)
+            });
+            format!("{cheapest} costs {:.2} times less than {other}{drawn}", less.times)
+        }
+        None => format!("{cheapest} costs less than {other}"),
+    };
+    if sessions < 2 {
+        return format!("{costs}.");
+    }
+    format!("{costs}; it is cheaper in {} of {sessions} sessions.", verdict.cheaper)
+}
+
 fn name(compared: &Compared<'_>) -> String {
-    compared.strategy.name.to_string()
+    compared.strategy.label().to_owned()
 }
 
 /// A line for each strategy, with how it compares.
@@ -259,8 +287,8 @@ fn sessions(document: &mut Document, history: &History, comparison: &Comparison<
         ("quarter", Align::Right),
         ("median", Align::Right),
         ("three quarters", Align::Right),
-        ("cheaper", Align::Right),
-        ("dearer", Align::Right),
+        ("costs less in", Align::Right),
+        ("costs more in", Align::Right),
         ("decided by", Align::Wrapped),
     ])
     .hide_first(&["quarter", "three quarters", "median", "decided by", "95 % of draws"]);

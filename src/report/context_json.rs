@@ -25,11 +25,11 @@ pub(super) struct ContextObject<'a> {
     prices: Prices<'a>,
     /// What was read.
     inputs: ReportInputs,
-    /// Every kind of content, the dearest first.
+    /// Every kind of content, the most expensive first.
     kinds: Vec<KindObject<'a>>,
     /// The sums of all requests.
     totals: TotalsObject,
-    /// The dearest items.
+    /// The most expensive items.
     items: Vec<ItemObject<'a>>,
     /// The same for each session.
     sessions: Vec<SessionObject<'a>>,

@@ -1,8 +1,10 @@
-//! Where the context comes from, for people: by kind, by session, and the dearest items.
+//! Where the context comes from, for people: by kind, by session, and the most expensive items.
 
 use super::analyze_view::session_name;
+use super::answer_view::answer_grid;
 use super::document::{Align, Document, Grid};
 use super::number::{bytes, counted, dollars, grouped, percent, tokens};
+use crate::analysis::Answer;
 use crate::context::{Bill, CarriedItem, Carrying, Context, Kind, KindTotals, SessionContext};
 use crate::conversation::History;
 use crate::ledger::Ledger;
@@ -13,8 +15,9 @@ const MOST_SESSIONS: usize = 10;
 
 /// What each kind of content held of the prompts, and what it cost to carry it.
 #[must_use]
-pub fn context_document(ledger: &Ledger<'_>, context: &Context) -> Document {
+pub fn context_document(answer: &Answer, ledger: &Ledger<'_>, context: &Context) -> Document {
     let mut document = Document::default();
+    document.grid(answer_grid(answer));
     let history = ledger.history;
     match context.sessions.as_slice() {
         [session] => {
@@ -29,11 +32,11 @@ pub fn context_document(ledger: &Ledger<'_>, context: &Context) -> Document {
          counts each piece once, “sent” in every request that carried it.",
     );
     if context.sessions.len() > 1 {
-        document.heading("Dearest sessions");
+        document.heading("Most expensive sessions");
         document.grid(sessions(history, &context.sessions));
     }
     if !context.items.is_empty() {
-        document.heading("Dearest items over their lives");
+        document.heading("Most expensive items over their lives");
         document.grid(items(history, &context.items));
     }
     notes(&mut document, ledger, context);
@@ -63,7 +66,7 @@ pub(super) fn kind_name(history: &History, kind: Kind) -> String {
     name.to_owned()
 }
 
-/// A line for each kind of content, the dearest first.
+/// A line for each kind of content, the most expensive first.
 pub(super) fn kinds(history: &History, kinds: &[KindTotals], bill: &Bill) -> Grid {
     let mut grid = Grid::new(&[
         ("kind", Align::Left),

@@ -9,7 +9,7 @@ use crate::lint::{Finding, Severity};
 use crate::strategy::Assumptions;
 use crate::units::Picodollars;
 
-/// The findings, one after the other, the dearest of each severity first.
+/// The findings, one after the other, the most expensive of each severity first.
 #[must_use]
 pub fn lint_document(
     history: &History,

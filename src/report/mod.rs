@@ -6,6 +6,7 @@ mod advice_json;
 mod advice_view;
 mod agreement_view;
 mod analyze_view;
+mod answer_view;
 mod applicability;
 mod bar;
 mod break_rows;

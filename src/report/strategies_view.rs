@@ -1,17 +1,20 @@
-//! Every built-in strategy with what it stands for.
+//! Every built-in strategy with what it stands for, by who can make it come true.
 
 use super::document::{Align, Document, Grid};
-use crate::strategy::ALL;
+use crate::strategy::{ALL, Reach};
 
 /// A line for each strategy.
 #[must_use]
 pub fn strategies_document() -> Document {
-    let mut grid = Grid::new(&[("strategy", Align::Left), ("what it stands for", Align::Wrapped)]);
-    for strategy in ALL.iter() {
-        grid.add(vec![strategy.name.to_string(), strategy.summary.to_string()]);
-    }
     let mut document = Document::default();
-    document.heading("Strategies");
-    document.grid(grid);
+    for reach in Reach::ALL {
+        let columns = [("strategy", Align::Left), ("what it stands for", Align::Wrapped)];
+        let mut grid = Grid::new(&columns);
+        for strategy in ALL.iter().filter(|strategy| strategy.reach() == reach) {
+            grid.add(vec![strategy.name.to_string(), strategy.summary.to_string()]);
+        }
+        document.heading(reach.label());
+        document.grid(grid);
+    }
     document
 }

@@ -136,7 +136,7 @@ struct DollarsObject {
     billed_usd: Picodollars,
     /// What the rules predict.
     replay_usd: Picodollars,
-    /// What the breaks cost beyond that.
+    /// What all breaks of `cachesim breaks` cost beyond that.
     breaks_usd: Picodollars,
     /// What is left.
     unexplained_usd: Picodollars,
@@ -236,10 +236,10 @@ pub fn write_verification(
         dollars: DollarsObject {
             billed_usd: dollars.billed,
             replay_usd: dollars.replay,
-            breaks_usd: dollars.breaks,
+            breaks_usd: dollars.beyond_rules(),
             unexplained_usd: dollars.unexplained(),
             explained: dollars.explained().map(|share| (share * 1e6).round() / 1e6),
-            unpriced_requests: dollars.unpriced,
+            unpriced_requests: verification.unpriced(),
         },
         conservation: ConservationObject {
             rows: verification.conserved_rows,

@@ -176,6 +176,11 @@ impl Design {
                  of the messages, so this is the most that fresh decisions cost",
             );
         }
+        if self.sharing.skips_cache_writes {
+            unknowns.push(
+                "in a transcript a turn that was rewound looks like a side query, and counts as one",
+            );
+        }
         if self.sharing.starts.is_some() {
             unknowns.push(
                 "of a transcript's sub-agents only their recorded reads show what they have in \
@@ -197,8 +202,8 @@ impl Design {
                  the words of the search have no size",
             );
             assumptions.push(format!(
-                "the search tool and the names of deferred tools have {} tokens, and a search answers \
-                 with {}",
+                "the search tool and the names of deferred tools have {} tokens; a search costs {} \
+                 tokens of output, which the next prompt does not carry",
                 grouped(deferral.search.0),
                 grouped(SEARCH_OUTPUT.0),
             ));

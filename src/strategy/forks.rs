@@ -165,12 +165,31 @@ impl Forking<'_> {
         Fork { stem, recorded: first.total, forked: stem.end + directive }
     }
 
-    /// A recorded fork with its parent's bytes in front; what it has more than these stays.
+    /// A recorded fork with its parent's bytes in front; what it has behind the parent's messages stays.
     fn repair(&self, first: &Prompt, parent: Parent) -> Fork {
         let place = parent.place;
         let Prompt { node, total: end, .. } = self.trace.prompts[place];
         let stem = Stem { parent: place, node, end };
-        Fork { stem, recorded: first.total, forked: first.total.max(end) }
+        let own = self.behind_messages_of(first, place);
+        Fork {
+            stem,
+            recorded: first.total,
+            forked: own.map_or(first.total.max(end), |own| end + own),
+        }
+    }
+
+    /// What a captured fork has behind as many blocks of messages as its parent has; `None` where it
+    /// has fewer, or where blocks are not known.
+    fn behind_messages_of(&self, first: &Prompt, parent: usize) -> Option<Tokens> {
+        let messages = |prompt: &Prompt| {
+            let is_message = |node: &NodeId| self.trace.node(*node).level == Level::Messages;
+            self.trace.path(prompt.node).take_while(is_message).collect::<Vec<NodeId>>()
+        };
+        let of_parent = messages(&self.trace.prompts[parent]).len();
+        let of_fork = messages(first);
+        let last = of_fork.len().checked_sub(of_parent).filter(|_| of_parent > 0)?;
+        let end = self.trace.end_in(first, *of_fork.get(last)?);
+        first.scope.map(|_| first.total.saturating_sub(end))
     }
 
     /// How much of a prompt is tools and system prompt, as far as is known.

@@ -42,6 +42,15 @@ pub enum StrategyKind {
 }
 
 impl Strategy {
+    /// What people see of it: its name, but for what is no strategy to choose.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        match self.kind {
+            StrategyKind::Replay => "expected (no breaks)",
+            _ => &self.name,
+        }
+    }
+
     /// Applies the strategy; `None` for the record itself.
     #[must_use]
     pub fn simulate(&self, material: Material<'_>) -> Option<Simulated> {

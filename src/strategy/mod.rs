@@ -16,6 +16,7 @@ mod kind;
 mod latch;
 mod layout;
 mod plan;
+mod reach;
 mod run;
 mod search;
 mod sharing;
@@ -29,4 +30,5 @@ pub use file::{
 };
 pub use kind::{Strategy, StrategyKind};
 pub use plan::Purpose;
+pub use reach::Reach;
 pub use run::{Added, Material, Sent, Simulated};

@@ -85,7 +85,10 @@ pub(super) fn write_not_visible(case: &Case<'_>) -> Option<Candidate> {
     let confidence = match case.readable {
         Readable::PreviousRead if has_written && is_recent => Confidence::Medium,
         Readable::PreviousRead if has_written => Confidence::Low,
-        Readable::EarlierEnd(2..=MOST_WRITES) if is_recent && !case.begins_turn() => {
+        // What the request before could read, had become readable.
+        Readable::EarlierEnd(2..=MOST_WRITES)
+            if is_recent && !case.begins_turn() && case.previous_split.read <= case.split.read =>
+        {
             Confidence::Medium
         }
         _ => return None,

@@ -14,7 +14,7 @@ Examples:
       --export summary=summary.md --export junit=check.xml --export sarif=lint.sarif
 
 The first saves a baseline. Budgets are the [[budget]] tables of cachesim.toml; without any, requests
-that the service refuses fail, and with a baseline sessions that got over 5 % dearer.
+that the service refuses fail, and with a baseline sessions that cost over 5 % more.
 
 Metrics: cost, cost_per_session, cost_per_request, mean_cost_per_session, mean_cost_per_request,
 hit_rate, hit_rate_per_session, written_tokens, written_tokens_per_session, breaks, breaks_cost,

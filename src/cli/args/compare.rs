@@ -12,7 +12,7 @@ Examples:
   cachesim compare sessions/ --strategy 5m,strategies.toml --format json -o compare.json
   cachesim compare sessions/ --strategy billed,1h --fail-if '1h.cost > billed.cost * 1.05'
 
-The first strategy is the one that the others are compared with; --list-strategies names them all.
+The first strategy is the one that the others are compared with; `cachesim strategies` names them all.
 A strategy file is TOML (cachesim.strategy/v1); lists of values in it are swept.
 
 An expression compares numbers: STRATEGY.METRIC (cost, read, written, input, output, hit_rate,
@@ -29,9 +29,6 @@ pub(in crate::cli) struct CompareArgs {
     /// The strategies: names, and files of strategies (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_COMPARED)]
     pub(in crate::cli) strategy: Vec<String>,
-    /// Name every strategy with what it stands for, and stop
-    #[arg(long)]
-    pub(in crate::cli) list_strategies: bool,
     /// Also put the requests under other providers' automatic caches, in their tokens and prices:
     /// openai, openai-24h, openai-5.6, deepseek, gemini, kimi, glm, xai, qwen, qwen-explicit. Codex
     /// rollouts in the input are held against the rules

@@ -12,6 +12,7 @@ mod redact;
 mod report;
 mod schema;
 mod shared;
+mod strategies;
 
 use std::path::PathBuf;
 
@@ -28,6 +29,7 @@ use man::MAN_EXAMPLES;
 use redact::REDACT_EXAMPLES;
 use report::REPORT_EXAMPLES;
 use schema::SCHEMA_EXAMPLES;
+use strategies::STRATEGIES_EXAMPLES;
 
 pub(super) use advise::AdviseArgs;
 pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ThemeArg};
@@ -41,6 +43,7 @@ pub(super) use redact::RedactArgs;
 pub(super) use report::ReportArgs;
 pub(super) use schema::SchemaArgs;
 pub(super) use shared::{ColorArg, InputArgs, OutputArgs, PlatformArg, SimulationArgs, TokensArgs};
+pub(super) use strategies::StrategiesArgs;
 
 /// Replays coding-agent sessions through the providers' prompt-cache rules.
 ///
@@ -110,6 +113,9 @@ pub(super) enum Command {
     /// What sharing a prefix saves: the arithmetic of forked agents
     #[command(after_help = FORK_EXAMPLES)]
     Fork(ForkArgs),
+    /// The strategies there are: what a user can set, what a builder can set, and bounds
+    #[command(after_help = STRATEGIES_EXAMPLES)]
+    Strategies(StrategiesArgs),
     /// The prices in use
     Prices(PricesArgs),
     /// The configuration in use, and where each value comes from
@@ -214,7 +220,7 @@ pub(super) struct BreaksArgs {
     /// Show names and words of captured prompts where they differ (tables and JSON Lines)
     #[arg(long)]
     pub(super) show_text: bool,
-    /// How many breaks the table lists one by one, the dearest first
+    /// How many breaks the table lists one by one, the most expensive first
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(super) top: usize,
     /// How captured prompts are measured.
@@ -237,7 +243,7 @@ pub(super) struct ContextArgs {
     /// The input.
     #[command(flatten)]
     pub(super) input: InputArgs,
-    /// How many of the dearest items to name
+    /// How many of the most expensive items to name
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(super) top: u16,
     /// The simulation.

@@ -181,7 +181,7 @@ pub(in crate::cli) enum TtlChangeArg {
 /// `--attribution`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum AttributionArg {
-    /// Where the record shows a gateway or another platform than Anthropic's own
+    /// Where the record shows a gateway or another platform than Anthropic's own; not where it shows none
     Auto,
     /// Never
     Neutral,

@@ -1,32 +1,27 @@
 //! `cachesim breaks`.
 
-use crate::breaks::{Analysis, DetectionRule, Options};
+use crate::breaks::{DetectionRule, Options};
 use crate::cache::Reading;
 use crate::cli::args::{BreaksArgs, BreaksFormat, RuleArg};
 use crate::cli::error::CliError;
+use crate::cli::findings::Findings;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::{Prepared, evidence_strategies};
 use crate::report::{
     BreaksViewOptions, breaks_document, write_break_csv, write_break_rows, write_breaks,
 };
-use crate::strategy::Strategy;
 
 /// Every request that read less than it could have.
-///
-/// # Panics
-/// Never: the record and its replay are simulated.
 pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let strategies = ["billed", "replay", "5m", "1h"]
-        .map(|name| Strategy::by_name(name).expect("every name is a strategy's"));
     let run = Prepared::new(
         &args.input,
         &args.simulation,
         &args.output,
         options,
-        strategies.to_vec(),
+        evidence_strategies(),
         assumptions,
     )?;
     let ledger = run.ledger()?;
@@ -35,15 +30,17 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
         RuleArg::Client => DetectionRule::Client,
     };
     let options = Options { rule, ignores_server_reason: args.ignore_server_reason };
-    let analysis = Analysis::new(&ledger, &run.trace, &run.steps, &run.selection, options)
-        .expect("the record and its replay are simulated");
-    let history = &run.history;
+    let findings = Findings::with(&run, ledger, options, Reading::Conservative);
+    let (history, analysis) = (&run.history, &findings.analysis);
     let view = BreaksViewOptions { top: args.top, shows_text: args.show_text };
-    let document = || breaks_document(history, &analysis, &run.assumptions, view);
+    let document = || {
+        let advice = findings.advice.as_ref();
+        breaks_document(history, &findings.answer, analysis, advice, &run.assumptions, view)
+    };
     match args.format {
         BreaksFormat::Table => output.text(&document()),
         BreaksFormat::Markdown => output.markdown(&document()),
-        BreaksFormat::Json => output.write(|out| write_breaks(history, &analysis, out)),
+        BreaksFormat::Json => output.write(|out| write_breaks(history, analysis, out)),
         BreaksFormat::Jsonl => {
             output.write(|out| write_break_rows(history, &analysis.breaks, args.show_text, out))
         }

@@ -1,6 +1,8 @@
 //! `cachesim chart`.
 
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
+use std::path::Path;
 
 use crate::analysis::Gaps;
 use crate::breaks::{Analysis, Options};
@@ -14,7 +16,7 @@ use crate::context::windows;
 use crate::ledger::{Ledger, Session, StrategyColumn};
 use crate::report::{
     Chart, Theme, WINDOW_KINDS, breaks_chart, context_chart, cost_chart, daily_chart,
-    dearest_session, gaps_chart, png, strategies_chart, svg, turns_chart,
+    dearest_session, gaps_chart, png, strategies_chart, svg, terminal_safe, turns_chart,
 };
 use crate::strategy::Strategy;
 
@@ -22,10 +24,11 @@ use crate::strategy::Strategy;
 pub(in crate::cli) fn chart(args: &ChartArgs) -> Result<(), CliError> {
     let format = args.picture_format();
     let is_to_terminal = args.output.output.as_os_str() == "-" && io::stdout().is_terminal();
-    if format == ChartFormat::Png && is_to_terminal {
-        let message = "a PNG is nothing for a terminal: give -o FILE, or redirect the output";
+    if is_to_terminal {
+        let message = "a picture is nothing for a terminal: give -o FILE, or redirect the output";
         return Err(CliError::Usage(message.to_owned()));
     }
+    refuse_other_formats(&args.output.output)?;
     let strategies = simulated(args)?;
     let output = Output::open(&args.output)?;
     let chart = drawn(args, &strategies)?;
@@ -37,6 +40,19 @@ pub(in crate::cli) fn chart(args: &ChartArgs) -> Result<(), CliError> {
         }
     };
     output.write(|out| out.write_all(&bytes))
+}
+
+/// A file whose name promises another format would not open.
+fn refuse_other_formats(output: &Path) -> Result<(), CliError> {
+    const OTHERS: [&str; 8] = ["pdf", "jpg", "jpeg", "gif", "webp", "html", "json", "csv"];
+    let name = output.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+    match name.filter(|name| OTHERS.contains(&name.as_str())) {
+        Some(name) => Err(CliError::Usage(format!(
+            "-o {}: a chart is an SVG or a PNG, not a .{name}; name the file .svg or .png",
+            terminal_safe(&output.to_string_lossy()),
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The strategies that a kind of chart is made of.

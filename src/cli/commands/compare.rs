@@ -2,6 +2,7 @@
 
 use crate::cli::args::{CompareArgs, CompareFormat, RecordedBreaksArg};
 use crate::cli::error::CliError;
+use crate::cli::findings::Findings;
 use crate::cli::gate::{check, gates};
 use crate::cli::input::discovered;
 use crate::cli::output::Output;
@@ -10,8 +11,8 @@ use crate::cli::strategies::{elsewhere, providers, strategies, unique};
 use crate::compare::Comparison;
 use crate::provider::{Agreement, Provider, agreement};
 use crate::report::{
-    agreement_document, compare_document, strategies_document, write_comparison,
-    write_comparison_csv, write_comparison_lines,
+    agreement_document, compare_document, write_comparison, write_comparison_csv,
+    write_comparison_lines,
 };
 use crate::rollout::{self, Rollout};
 use crate::strategy::Strategy;
@@ -19,9 +20,6 @@ use crate::strategy::Strategy;
 /// Strategies side by side.
 pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
-    if args.list_strategies {
-        return output.text(&strategies_document());
-    }
     let strategies = strategies(&args.strategy, args.output.quiet)?;
     let providers = providers(&args.provider)?;
     let rollouts = agreements(args, &providers)?;
@@ -30,7 +28,8 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let gates = gates(&args.fail_if, &strategies)?;
     let reading = args.reading.reading();
     strategies.extend([reading, reading.other()].map(|reading| Strategy::bound(Some(reading))));
-    let options = args.tokens.read_options(false);
+    let is_for_people = matches!(args.format, CompareFormat::Table | CompareFormat::Markdown);
+    let options = args.tokens.read_options(is_for_people);
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
     let run = match Prepared::new(
@@ -49,7 +48,8 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let ledger = run.ledger()?;
     let comparison = Comparison::new(&ledger, &run.selection);
     let history = &run.history;
-    let document = || compare_document(history, &comparison, reading, &rollouts);
+    let document =
+        || compare_document(history, &Findings::of(&run).answer, &comparison, reading, &rollouts);
     match args.format {
         CompareFormat::Table => output.text(&document()),
         CompareFormat::Markdown => output.markdown(&document()),

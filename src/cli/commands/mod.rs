@@ -17,6 +17,7 @@ mod prices;
 mod redact;
 mod report;
 mod schema;
+mod strategies;
 mod verify;
 
 pub(super) use advise::advise;
@@ -36,4 +37,5 @@ pub(super) use prices::prices;
 pub(super) use redact::redact;
 pub(super) use report::report;
 pub(super) use schema::schema;
+pub(super) use strategies::strategies;
 pub(super) use verify::verify;

@@ -24,7 +24,7 @@ pub(in crate::cli) fn place(args: &PlaceArgs) -> Result<(), CliError> {
         Ok(())
     })?;
     if !args.output.quiet {
-        name_damage(&diagnostics, args.output.verbose);
+        name_damage(&diagnostics, discovered.sources.len(), args.output.verbose);
     }
     if args.strict && diagnostics.has_damage() {
         return Err(CliError::DamagedInput);

@@ -61,7 +61,7 @@ pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
     let mut survey = Survey::default();
     let readable = surveyed(inputs, &mut survey, &mut diagnostics);
     if !args.output.quiet {
-        name_damage(&diagnostics, args.output.verbose);
+        name_damage(&diagnostics, readable.len(), args.output.verbose);
     }
     let redaction = survey.finish(args.tool_names());
     let sums = write_all(&readable, &redaction, &target, opened, args.inputs.len())?;

@@ -3,10 +3,10 @@
 use std::io::{self, IsTerminal};
 
 use crate::analysis::{self, Gaps};
-use crate::breaks::{self, Analysis};
-use crate::cache::Reading;
+use crate::breaks::Analysis;
 use crate::cli::args::{OutputArgs, RecordedBreaksArg, ReportArgs};
 use crate::cli::error::CliError;
+use crate::cli::findings::Findings;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::cli::strategies::strategies;
@@ -21,10 +21,7 @@ use crate::report::{
 };
 use crate::strategy::Strategy;
 
-/// What breaks are found and priced with.
-const EVIDENCE: [&str; 4] = ["billed", "replay", "5m", "1h"];
-
-/// How many of the dearest items of the context are looked for; the page shows kinds only.
+/// How many of the most expensive items of the context are looked for; the page shows kinds only.
 const NO_ITEMS: usize = 0;
 
 /// Everything as one page.
@@ -49,29 +46,24 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     )?;
     let ledger = run.ledger()?;
     let comparison = Comparison::new(&ledger, &run.selection);
-    let by_the_letter = args.simulation.assumptions(false, Reading::Literal);
-    let evidence = EVIDENCE.map(|name| Strategy::by_name(name).expect("every name is known"));
-    let evidence = run.ledger_under(&evidence, &by_the_letter);
+    let findings = Findings::of(&run);
+    let Findings { ledger: evidence, analysis, advice, answer } = &findings;
     let (steps, trace, selection) = (&run.steps, &run.trace, &run.selection);
-    let analysis = Analysis::new(&evidence, trace, steps, selection, breaks::Options::default())
+    let sums = analysis.summary.reconciliation;
+    let verification = analysis::verify(evidence, steps, selection, sums)
         .expect("the record and its replay are simulated");
-    let verification = analysis::verify(&evidence, steps, selection)
-        .expect("the record and its replay are simulated");
-    let context = context::context(&evidence, steps, trace, selection, NO_ITEMS)
+    let context = context::context(evidence, steps, trace, selection, NO_ITEMS)
         .expect("the ledger has the record");
-    let material = Material {
-        run: &run,
-        ledger: &ledger,
-        comparison: &comparison,
-        evidence: &evidence,
-        analysis: &analysis,
-    };
+    let material =
+        Material { run: &run, ledger: &ledger, comparison: &comparison, evidence, analysis };
     let charts = material.charts();
     let view = PageView {
+        answer,
+        advice: advice.as_ref(),
         ledger: &ledger,
         comparison: &comparison,
-        evidence: &evidence,
-        analysis: &analysis,
+        evidence,
+        analysis,
         verification: &verification,
         context: &context,
         steps,

@@ -4,6 +4,7 @@ use crate::analysis;
 use crate::cache::Reading;
 use crate::cli::args::{DocumentFormat, VerifyArgs};
 use crate::cli::error::CliError;
+use crate::cli::findings::Findings;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::conversation::ReadOptions;
@@ -19,7 +20,7 @@ const CHECKED: [&str; 6] = ["billed", "replay", "none", "5m", "1h", "mixed"];
 /// Never: the names are those of strategies, the record and its replay among them.
 pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
-    let options = ReadOptions::default();
+    let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
     let strategies =
         CHECKED.map(|name| Strategy::by_name(name).expect("every name is a strategy's"));
@@ -32,12 +33,16 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
         assumptions,
     )?;
     let ledger = run.ledger()?;
-    let verification = analysis::verify(&ledger, &run.steps, &run.selection)
+    let findings = Findings::of(&run);
+    let (answer, sums) = (&findings.answer, findings.analysis.summary.reconciliation);
+    let verification = analysis::verify(&ledger, &run.steps, &run.selection, sums)
         .expect("the record and its replay are among them");
     let history = &run.history;
     match args.format {
-        DocumentFormat::Table => output.text(&verify_document(history, &verification)),
-        DocumentFormat::Markdown => output.markdown(&verify_document(history, &verification)),
+        DocumentFormat::Table => output.text(&verify_document(history, answer, &verification)),
+        DocumentFormat::Markdown => {
+            output.markdown(&verify_document(history, answer, &verification))
+        }
         DocumentFormat::Json => output.write(|out| write_verification(history, &verification, out)),
     }
 }

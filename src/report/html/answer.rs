@@ -2,10 +2,9 @@
 
 use super::PageView;
 use crate::basis::Basis;
-use crate::breaks::{Ground, Sum};
+use crate::breaks::Sum;
 use crate::compare::Compared;
 use crate::ledger::Totals;
-use crate::report::breaks_view::saving;
 use crate::report::number::{
     counted, dollar_difference, dollars, grouped, part, percent, percent_difference, relative,
     tokens,
@@ -27,11 +26,14 @@ pub(super) struct Figure {
 
 /// The figures, the most important first.
 pub(super) fn answer(view: &PageView<'_>) -> Vec<Figure> {
-    let billed = view.billed_totals();
-    let mut figures = vec![spent(view, &billed), avoidable(view, &billed), lost(view)];
+    let mut figures = vec![spent(view, &view.answer.billed)];
+    figures.extend(agents(view));
+    figures.extend(hit_rate(view));
+    figures.push(lost(view));
     figures.extend(biggest_cause(view));
     figures.extend(change(view));
     figures.extend(cheapest(view));
+    figures.extend(possible(view));
     figures
 }
 
@@ -96,42 +98,54 @@ fn missing(totals: &Totals) -> String {
     unpriced.into_iter().chain(unrecorded).collect()
 }
 
-fn avoidable(view: &PageView<'_>, billed: &Totals) -> Figure {
-    let is_comparable = billed.unrecorded == 0 && !view.ledger.history.is_counted_in_bytes();
-    // What was billed apart is in no simulation, and so not in the bound.
-    let cost = billed.cost().filter(|_| is_comparable).map(|cost| cost.minus(billed.apart));
-    let bound = view.comparison.bound.own_reading;
-    let amount = cost.zip(bound).map(|(cost, bound)| cost.minus(bound));
-    let of_cost = part(amount, cost).map_or_else(String::new, |share| {
-        format!(" That is {} of what was billed.", percent(Some(share)))
-    });
-    let kept = if view.assumptions.keeps_breaks {
-        ", the recorded breaks inside the TTL kept"
-    } else {
-        ""
-    };
-    let apart = if billed.apart > Picodollars::ZERO {
-        format!(", without the {} of samplings billed apart", dollars(Some(billed.apart)))
-    } else {
-        String::new()
-    };
-    let meaning = match amount {
-        Some(_) => format!(
-            "What was billed{apart}, less the {} that the cheapest markers, TTLs and pings would have \
-             cost for the same prompts, with every gap known in advance{kept}.{of_cost} No client can \
-             avoid all of it.",
-            dollars(bound),
+fn agents(view: &PageView<'_>) -> Option<Figure> {
+    let (agents, billed) = (&view.answer.agents, &view.answer.billed);
+    (agents.requests > 0).then(|| Figure {
+        name: "Sub-agents",
+        value: dollars(agents.cost()),
+        basis: Basis::Measured.name(),
+        meaning: format!(
+            "{} of what was spent, in {}.",
+            percent(part(agents.cost(), billed.cost())),
+            counted(agents.requests, "request", "requests"),
         ),
-        None => "Not all of what was billed can be held against the cheapest possible.".to_owned(),
-    };
-    Figure { name: "Avoidable", value: dollars(amount), basis: "simulated bound", meaning }
+    })
+}
+
+fn hit_rate(view: &PageView<'_>) -> Option<Figure> {
+    let billed = &view.answer.billed;
+    billed.hit_rate().map(|rate| Figure {
+        name: "Hit rate",
+        value: percent(Some(rate)),
+        basis: Basis::Measured.name(),
+        meaning: format!(
+            "{} of {} prompt tokens were read from cache.",
+            tokens(billed.read),
+            tokens(billed.prompt()),
+        ),
+    })
+}
+
+fn possible(view: &PageView<'_>) -> Option<Figure> {
+    let waterfall = view.answer.waterfall.as_ref()?;
+    let cheapest = waterfall.cheapest?;
+    let share = part(Some(waterfall.spent.minus(cheapest)), Some(waterfall.spent));
+    Some(Figure {
+        name: "Cheapest possible",
+        value: dollars(Some(cheapest)),
+        basis: "simulated bound",
+        meaning: format!(
+            "What the best markers, lifetimes and pings would have cost for the same prompts, without \
+             breaks and with every gap known in advance: {} less. No client can avoid all of it.",
+            percent(share),
+        ),
+    })
 }
 
 fn lost(view: &PageView<'_>) -> Figure {
-    let summary = &view.analysis.summary;
-    let (total, expected) = (&summary.total, &summary.expected);
-    let basis = view.analysis.breaks.list.iter().map(|found| found.basis).max();
-    let compared = view.analysis.breaks.compared;
+    let answer = view.answer;
+    let (total, expected) = (&answer.breaks, &answer.expected_breaks);
+    let compared = answer.compared;
     let meaning = match (total.breaks, compared) {
         (0, 0) => "No request could be compared with one before it.".to_owned(),
         (0, compared) => format!(
@@ -149,11 +163,17 @@ fn lost(view: &PageView<'_>) -> Figure {
         ),
     };
     Figure {
-        name: "Lost by cache breaks",
+        name: "Breaks cost",
         value: dollars(total.excess().filter(|_| compared > 0)),
-        basis: basis.unwrap_or(Basis::Derived).name(),
+        basis: answer.breaks_basis.name(),
         meaning,
     }
+}
+
+/// The first letter is a capital.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// How many breaks are in no sum of dollars.
@@ -165,18 +185,16 @@ fn without_price(sum: &Sum) -> String {
 }
 
 fn biggest_cause(view: &PageView<'_>) -> Option<Figure> {
-    let summary = &view.analysis.summary;
-    let (cause, sum) = summary.by_cause.first()?;
-    let share = part(sum.excess(), summary.total.excess());
+    let (cause, sum) = view.answer.biggest_cause.as_ref()?;
+    let share = part(sum.excess(), view.answer.breaks.excess());
     let share = share.map_or_else(String::new, |share| format!(", {}", percent(Some(share))));
     Some(Figure {
         name: "Biggest cause",
         value: dollars(sum.excess()),
         basis: "inferred",
         meaning: format!(
-            "{}: {}. {}{share} of what breaks lost.{}",
-            cause.name(),
-            cause.meaning(),
+            "{}. {}{share} of what breaks cost.{}",
+            sentence(cause.meaning()),
             counted(sum.breaks, "break", "breaks"),
             without_price(sum),
         ),
@@ -184,15 +202,13 @@ fn biggest_cause(view: &PageView<'_>) -> Option<Figure> {
 }
 
 fn change(view: &PageView<'_>) -> Option<Figure> {
-    let pattern = view.analysis.best_change()?;
+    let first = view.advice?.changes.first()?;
+    let most = if first.change.is_at_most { "at most " } else { "" };
     Some(Figure {
-        name: "Change first",
-        value: saving(pattern),
-        basis: match pattern.ground {
-            Ground::Excess | Ground::AtMostExcess => Basis::Estimated.name(),
-            Ground::Simulated => "simulated",
-        },
-        meaning: format!("{} {}", pattern.observation, pattern.advice),
+        name: "Best change",
+        value: format!("{most}{}", dollars(Some(first.saving))),
+        basis: "simulated",
+        meaning: format!("{} {}", first.change.observation, first.change.advice),
     })
 }
 

@@ -1,4 +1,4 @@
-//! The dearest breaks one by one, with what speaks for their causes.
+//! The most expensive breaks one by one, with what speaks for their causes.
 
 use rustc_hash::FxHashMap;
 
@@ -30,7 +30,7 @@ pub(super) struct BreakLine {
     pub(super) excess: String,
 }
 
-/// The dearest breaks.
+/// The most expensive breaks.
 pub(super) fn break_lines(view: &PageView<'_>) -> Vec<BreakLine> {
     let history = view.ledger.history;
     let sessions = view.selection.sessions.iter().enumerate();

@@ -22,7 +22,7 @@ pub(super) struct Embedded {
     pub(super) note: Option<String>,
 }
 
-/// Embeds the turns of the dearest sessions.
+/// Embeds the turns of the most expensive sessions.
 pub(super) fn embedded(
     view: &PageView<'_>,
     breaks: &BreakIndex,
@@ -40,7 +40,7 @@ pub(super) fn embedded(
     let note = (missing > 0).then(|| {
         format!(
             "The turns of {} are left out, so that this page stays small: it has those of the \
-             dearest sessions. `cachesim analyze FILE` shows the others.",
+             most expensive sessions. `cachesim analyze FILE` shows the others.",
             counted(missing, "session", "sessions"),
         )
     });

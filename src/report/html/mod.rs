@@ -29,18 +29,20 @@ use embedded::{Embedded, embedded};
 use policy::content_policy;
 use sessions::{SessionLine, dearest_first, session_figures, session_lines, sessions_block};
 
-use super::breaks_view::{CHANGES_NOTE, causes, changes};
+use super::advice_view::{CHANGES_NOTE, changes};
+use super::breaks_view::causes;
 use super::compare_view;
 use super::context_view::kinds;
 use super::document::{Align, Grid};
 use super::number::{counted, dollars, grouped};
 use super::verify_view;
-use crate::analysis::Verification;
+use crate::advice::Advice;
+use crate::analysis::{Answer, Verification};
 use crate::breaks::Analysis;
 use crate::compare::Comparison;
 use crate::context::Context;
 use crate::id::Symbol;
-use crate::ledger::{Ledger, Selection, StrategyColumn, Totals};
+use crate::ledger::{Ledger, Selection, StrategyColumn};
 use crate::prompt::Step;
 use crate::strategy::Assumptions;
 use crate::units::Picodollars;
@@ -57,6 +59,10 @@ const BOUNDS: usize = 2;
 /// What the page is made of.
 #[derive(Debug)]
 pub struct PageView<'a> {
+    /// What the page says first.
+    pub answer: &'a Answer,
+    /// What to change; `None` where nothing has a price.
+    pub advice: Option<&'a Advice>,
     /// The strategies to show, the first of which is the base, and behind them the two bounds.
     pub ledger: &'a Ledger<'a>,
     /// The same strategies side by side.
@@ -92,13 +98,6 @@ impl<'a> PageView<'a> {
         let shown = columns[..columns.len().saturating_sub(BOUNDS)].iter();
         shown.filter(|column| column.applicability().is_applicable())
     }
-
-    /// What was billed for all requests.
-    fn billed_totals(&self) -> Totals {
-        let billed = self.evidence.column("billed");
-        let totals = |column| self.evidence.totals(column, self.selection.requests());
-        billed.map(totals).unwrap_or_default()
-    }
 }
 
 /// Writes the page.
@@ -107,6 +106,14 @@ impl<'a> PageView<'a> {
 /// What `out` says.
 pub fn write_page(view: &PageView<'_>, out: &mut dyn Write) -> io::Result<()> {
     Page::of(view).write_into(out)
+}
+
+/// The ranked list of changes.
+fn advised(view: &PageView<'_>) -> Grid {
+    let changes_of = |advice: &Advice| {
+        changes(view.ledger.history, advice, &advice.changes, advice.changes.len())
+    };
+    view.advice.map_or_else(|| Grid::new(&[]), changes_of)
 }
 
 /// A table with its caption.
@@ -195,7 +202,7 @@ impl<'a> Page<'a> {
                 compare_view::totals(view.comparison),
             ),
             strategy_notes: compare_view::notes(view.comparison, view.assumptions.reading),
-            apart: Some(view.billed_totals().apart)
+            apart: Some(view.answer.billed.apart)
                 .filter(|apart| *apart > Picodollars::ZERO)
                 .map(|apart| dollars(Some(apart))),
             context: Table::of(
@@ -208,7 +215,7 @@ impl<'a> Page<'a> {
             sessions_block: sessions_block(view, &sessions),
             embedded: embedded(view, &breaks, &dearest),
             causes: Table::of("Breaks by cause", causes(&analysis.summary)),
-            changes: Table::of("What to change", changes(&analysis.patterns)),
+            changes: Table::of("What to change", advised(view)),
             changes_note: CHANGES_NOTE,
             breaks: break_lines(view),
             all_breaks: counted(analysis.breaks.list.len() as u64, "break", "breaks"),

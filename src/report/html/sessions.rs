@@ -135,7 +135,7 @@ impl<'a> SessionFigures<'a> {
     }
 }
 
-/// The dearest first; of equals the one that began first.
+/// The most expensive first; of equals the one that began first.
 pub(super) fn dearest_first<'s, 'a>(
     sessions: &'s [SessionFigures<'a>],
 ) -> Vec<&'s SessionFigures<'a>> {

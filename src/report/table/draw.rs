@@ -18,20 +18,26 @@ impl Grid {
     pub(in crate::report) fn text(&self, style: TextStyle) -> String {
         let fitted = Fitted::new(self, usize::from(style.width), style.bars);
         let mut out = String::new();
-        let names: Vec<Vec<String>> = fitted
-            .columns
-            .iter()
-            .map(|(column, _)| vec![self.columns()[*column].0.clone()])
-            .collect();
-        self.line(&mut out, &fitted, &names, 0);
-        let ruled: usize = fitted.columns.iter().map(|(_, width)| width + GAP).sum();
-        out.push_str(&"─".repeat(ruled.saturating_sub(GAP)));
-        out.push('\n');
+        if self.has_header() {
+            self.header(&mut out, &fitted);
+        }
         for row in 0..self.len() {
             self.row(&mut out, &fitted, row, style);
         }
         out.push_str(&self.hidden_note(&fitted, style));
         out
+    }
+
+    fn header(&self, out: &mut String, fitted: &Fitted) {
+        let names: Vec<Vec<String>> = fitted
+            .columns
+            .iter()
+            .map(|(column, _)| vec![self.columns()[*column].0.clone()])
+            .collect();
+        self.line(out, fitted, &names, 0);
+        let ruled: usize = fitted.columns.iter().map(|(_, width)| width + GAP).sum();
+        out.push_str(&"─".repeat(ruled.saturating_sub(GAP)));
+        out.push('\n');
     }
 
     fn row(&self, out: &mut String, fitted: &Fitted, row: usize, style: TextStyle) {
@@ -123,7 +129,8 @@ pub(in crate::report) fn wrap(text: &str, width: usize) -> Vec<String> {
     textwrap::wrap(&text, options).into_iter().map(Cow::into_owned).collect()
 }
 
-/// A text cut to a width: of a path the end is kept, of everything else the beginning.
+/// A text cut to a width: of a path the end is kept, of everything else the beginning, as far as whole
+/// words go.
 fn shortened(text: &str, width: usize) -> Cow<'_, str> {
     if display_width(text) <= width {
         return Cow::Borrowed(text);
@@ -139,7 +146,8 @@ fn shortened(text: &str, width: usize) -> Cow<'_, str> {
         Cow::Owned(format!("…{}", kept.chars().rev().collect::<String>()))
     } else {
         let kept: String = text.chars().take_while(|one| fits(one)).collect();
-        Cow::Owned(format!("{kept}…"))
+        let kept = kept.rsplit_once(' ').map_or(kept.as_str(), |(words, _)| words);
+        Cow::Owned(format!("{}…", kept.trim_end_matches([',', ';', ':'])))
     }
 }
 

@@ -11,7 +11,7 @@ pub(super) const GAP: usize = 2;
 /// A column of sentences is not set narrower than this, as long as others can be hidden.
 const LEAST_SENTENCE: usize = 24;
 
-/// Names are cut to this where nothing more can be hidden.
+/// Names are cut to this, or to the name of their column, where nothing more can be hidden.
 const LEAST_NAME: usize = 12;
 
 /// The columns that are shown.
@@ -53,7 +53,8 @@ impl Fitted {
         if least_width(&measures, &shown) > width {
             for (column, measure) in measures.iter_mut().enumerate() {
                 if align(column) == Align::Left {
-                    measure.least = measure.natural.min(LEAST_NAME);
+                    let header = display_width(&grid.columns()[column].0);
+                    measure.least = measure.natural.min(LEAST_NAME.max(header));
                 }
             }
         }

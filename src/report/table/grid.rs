@@ -54,6 +54,16 @@ impl Grid {
         }
     }
 
+    /// A table whose columns need no names.
+    pub(in crate::report) fn plain(columns: &[Align]) -> Self {
+        Self::new(&columns.iter().map(|align| ("", *align)).collect::<Vec<_>>())
+    }
+
+    /// Whether its columns have names.
+    pub(super) fn has_header(&self) -> bool {
+        self.columns.iter().any(|(name, _)| !name.is_empty())
+    }
+
     /// Names the columns that are hidden where there is no room for all, in the order in which they
     /// go. Bars go before them.
     pub(in crate::report) fn hide_first(mut self, names: &[&str]) -> Self {

@@ -124,6 +124,15 @@ pub enum Contradiction {
     /// What a threshold follows from, where one is given.
     #[error("`{0}` has nothing to act on, since `threshold` is given")]
     ThresholdGiven(&'static str),
+    /// A window that is full before anything was said.
+    #[error(
+        "a window of {window} tokens has no room left beside `reserve` and `buffer`; give a larger \
+         `window`, or smaller ones of these"
+    )]
+    NothingFits {
+        /// The window.
+        window: u64,
+    },
     /// What stands for deferred tools, where none is.
     #[error("`{0}` needs `prompt.deferred_tools`")]
     NothingDeferred(&'static str),
@@ -165,7 +174,7 @@ impl Contradiction {
             | Self::NothingDeferred(key)
             | Self::NoInterval(key) => key,
             Self::TtlOpen | Self::TtlOrder => "ttl",
-            Self::SeveralManagements => "context",
+            Self::SeveralManagements | Self::NothingFits { .. } => "context",
             Self::TooManyMarkers { .. } => "markers",
             Self::NoLimit | Self::IntervalBeyondTtl { .. } => "keepalive.every",
             Self::LimitBelowInterval | Self::TooManyPings(_) => "keepalive.limit",

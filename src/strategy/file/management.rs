@@ -71,7 +71,11 @@ impl TriggerDraft {
             (None, _) => {
                 let end = end.unwrap_or_default();
                 let window = self.window.unwrap_or(end.window);
-                Ok(Some(Trigger::Below(WindowEnd { window, ..end })))
+                let trigger = Trigger::Below(WindowEnd { window, ..end });
+                if trigger.threshold() == Tokens::ZERO {
+                    return Err(Contradiction::NothingFits { window: window.0 });
+                }
+                Ok(Some(trigger))
             }
         }
     }

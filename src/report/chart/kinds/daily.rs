@@ -37,7 +37,7 @@ pub fn daily_chart(ledger: &Ledger<'_>, column: &StrategyColumn, selection: &Sel
     let dearest = periods.iter().max_by_key(|(_, spending)| spending.total());
     let dearest = dearest.map_or_else(String::new, |(period, spending)| {
         let cost = dollars(Some(spending.total()));
-        format!("; the dearest {}: {cost} ({})", length.name(), label(*period, length))
+        format!("; the most expensive {}: {cost} ({})", length.name(), label(*period, length))
     });
     let mut chart = Chart::new(
         title,

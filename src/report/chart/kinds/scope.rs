@@ -24,7 +24,7 @@ pub(super) fn session_scope(history: &History, session: &Session, of: &Selection
     let requests = counted(session.requests.len() as u64, "request", "requests");
     let which = match of.sessions.len() {
         0 | 1 => String::new(),
-        several => format!(", the dearest of {several} sessions"),
+        several => format!(", the most expensive of {several} sessions"),
     };
     format!("Session {name}{which}: {requests}{}", days(history, &session.requests))
 }

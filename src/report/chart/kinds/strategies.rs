@@ -38,7 +38,7 @@ pub(super) fn by_class(spending: &Spending) -> [Picodollars; 6] {
     [charges.read, written[0], written[1], charges.input, charges.output, spending.fees]
 }
 
-/// The cost of some columns of a ledger, the dearest first; `bound` is the cheapest possible.
+/// The cost of some columns of a ledger, the most expensive first; `bound` is the cheapest possible.
 #[must_use]
 pub fn strategies_chart(
     ledger: &Ledger<'_>,

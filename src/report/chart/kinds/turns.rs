@@ -130,7 +130,7 @@ fn places(rows: &[Row<'_>]) -> BTreeMap<RequestIndex, f64> {
     rows.iter().enumerate().map(middle).collect()
 }
 
-/// A lane for each cause, the dearest first; the last one for all others.
+/// A lane for each cause, the most expensive first; the last one for all others.
 fn cause_lanes(breaks: &[&Break], place_of: &BTreeMap<RequestIndex, f64>) -> Vec<Lane> {
     let mut by_cause: BTreeMap<Cause, Vec<&Break>> = BTreeMap::new();
     for found in breaks {

@@ -1,0 +1,145 @@
+//! What every command over sessions says first, in six lines at most.
+
+use super::number::{counted, dollar_difference, dollars, grouped, part, percent, tokens};
+use super::table::{Align, Grid, Tone};
+use crate::analysis::{Answer, BestChange, Waterfall};
+use crate::ledger::Totals;
+use crate::units::Picodollars;
+
+/// The figures that count, a line each.
+pub(super) fn answer_grid(answer: &Answer) -> Grid {
+    let mut grid = Grid::plain(&[Align::Left, Align::Right, Align::Left]);
+    let mut add =
+        |line: Line| grid.add_toned(vec![line.name.to_owned(), line.value, line.note], line.tone);
+    add(spent(answer));
+    if answer.agents.requests > 0 {
+        add(agents(answer));
+    }
+    add(hit_rate(answer));
+    add(breaks(answer));
+    if let Some(change) = &answer.change {
+        add(best_change(change));
+    }
+    if let Some(cheapest) = answer.waterfall.as_ref().and_then(cheapest) {
+        add(cheapest);
+    }
+    grid
+}
+
+/// A figure: what it is of, its value, and what to know of it.
+struct Line {
+    name: &'static str,
+    value: String,
+    note: String,
+    tone: Tone,
+}
+
+impl Line {
+    fn plain(name: &'static str, value: String, note: String) -> Self {
+        Self { name, value, note, tone: Tone::Plain }
+    }
+}
+
+fn spent(answer: &Answer) -> Line {
+    let of = |totals: &Totals| {
+        let sessions = counted(answer.sessions as u64, "session", "sessions");
+        format!("{}, {sessions}", counted(totals.requests, "request", "requests"))
+    };
+    let billed = &answer.billed;
+    if billed.cost().is_some() || answer.simulated.is_none() {
+        let missing = missing(billed);
+        return Line::plain("Spent", dollars(billed.cost()), format!("{}{missing}", of(billed)));
+    }
+    let (strategy, totals) =
+        answer.simulated.as_ref().map_or(("", billed), |(name, totals)| (name, totals));
+    let note = format!("{}, simulated as {strategy}: nothing was recorded", of(totals));
+    Line::plain("Would cost", dollars(totals.cost()), note)
+}
+
+/// What a sum leaves out.
+fn missing(totals: &Totals) -> String {
+    match (totals.unpriced_requests, totals.unrecorded) {
+        (0, 0) => String::new(),
+        (unpriced, 0) => format!("; {} without a price", grouped(unpriced)),
+        (_, unrecorded) => format!("; {} without a record", grouped(unrecorded)),
+    }
+}
+
+fn agents(answer: &Answer) -> Line {
+    let share = part(answer.agents.cost(), answer.billed.cost());
+    let requests = counted(answer.agents.requests, "request", "requests");
+    let note = format!("{} of it, {requests}", percent(share));
+    Line::plain("Sub-agents", dollars(answer.agents.cost()), note)
+}
+
+fn hit_rate(answer: &Answer) -> Line {
+    let totals = match &answer.simulated {
+        Some((_, totals)) if answer.billed.requests == 0 => totals,
+        _ => &answer.billed,
+    };
+    let note = format!("{} of {} prompt tokens", tokens(totals.read), tokens(totals.prompt()));
+    Line::plain("Hit rate", percent(totals.hit_rate()), note)
+}
+
+fn breaks(answer: &Answer) -> Line {
+    const NAME: &str = "Breaks cost";
+    let sum = &answer.breaks;
+    let Some((cause, of_cause)) = &answer.biggest_cause else {
+        let compared = counted(answer.compared, "request", "requests");
+        let note = format!("none in {compared} compared");
+        return Line::plain(NAME, dollars(sum.excess().filter(|_| answer.compared > 0)), note);
+    };
+    let note = format!(
+        "{}, {} of it: {}",
+        counted(sum.breaks, "break", "breaks"),
+        dollars(of_cause.excess()),
+        cause.meaning(),
+    );
+    Line { name: NAME, value: dollars(sum.excess()), note, tone: Tone::Loss }
+}
+
+fn best_change(change: &BestChange) -> Line {
+    let most = if change.is_at_most { "at most: " } else { "" };
+    let note = format!("{most}{}", change.label);
+    let saving = Picodollars(-change.saving.0);
+    Line { name: "Best change", value: dollars(Some(saving)), note, tone: Tone::Saving }
+}
+
+fn cheapest(waterfall: &Waterfall) -> Option<Line> {
+    let cheapest = waterfall.cheapest?;
+    let note = "without breaks, best markers, lifetimes and pings".to_owned();
+    Some(Line::plain("Cheapest possible", dollars(Some(cheapest)), note))
+}
+
+/// From what was spent to the cheapest possible: each step, and what is left after it.
+pub(super) fn waterfall_grid(waterfall: &Waterfall) -> Grid {
+    let columns =
+        [("from spent to cheapest", Align::Left), ("step", Align::Right), ("left", Align::Right)];
+    let mut grid = Grid::new(&columns);
+    let mut left = waterfall.spent;
+    grid.add(vec!["spent".to_owned(), String::new(), dollars(Some(left))]);
+    for (name, amount) in steps(waterfall) {
+        left = left.minus(amount);
+        let step = dollar_difference(Some(Picodollars(-amount.0)));
+        grid.add(vec![name, step, dollars(Some(left))]);
+    }
+    grid
+}
+
+/// The steps with what each takes away, those of nothing left out but for breaks.
+pub(super) fn steps(waterfall: &Waterfall) -> Vec<(String, Picodollars)> {
+    let mut steps = Vec::new();
+    if waterfall.apart.0 != 0 {
+        steps.push(("samplings billed apart".to_owned(), waterfall.apart));
+    }
+    steps.push(("breaks beyond expiries and compactions".to_owned(), waterfall.breaks));
+    steps.push(("unexplained; leaves expected (no breaks)".to_owned(), waterfall.unexplained));
+    if let Some(better) = &waterfall.lifetime {
+        steps.push((format!("{} for every marker", better.strategy), better.saving));
+    }
+    if let Some(rest) = waterfall.rest() {
+        steps
+            .push(("best markers, lifetimes and pings; leaves cheapest possible".to_owned(), rest));
+    }
+    steps
+}
