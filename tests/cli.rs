@@ -237,6 +237,7 @@ fn hostile_names_reach_neither_terminal_nor_table() {
 #[test]
 fn help_is_complete() {
     insta::assert_snapshot!("help", stdout(&["--help"]));
+    insta::assert_snapshot!("help_advise", stdout(&["advise", "--help"]));
     insta::assert_snapshot!("help_analyze", stdout(&["analyze", "--help"]));
     insta::assert_snapshot!("help_breaks", stdout(&["breaks", "--help"]));
     insta::assert_snapshot!("help_context", stdout(&["context", "--help"]));

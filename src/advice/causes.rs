@@ -23,9 +23,13 @@ fn of_cause(cause: Cause, seen: &Seen<'_>) -> Option<Candidate> {
     let breaks = seen.breaks_that(|found| {
         found.cause == cause && history.request(found.request).predecessor.is_some()
     });
-    let observed = seen.observed(remedy.patterns);
-    let observation = observed.unwrap_or_else(|| counted_breaks(&breaks, cause.meaning()));
-    let advice = seen.advised(remedy.patterns).unwrap_or_else(|| format!("{}.", remedy.label));
+    let counted = counted_breaks(&breaks, cause.meaning());
+    let observation = match seen.observed(remedy.patterns) {
+        Some(observed) => format!("{counted} {observed}"),
+        None => counted,
+    };
+    let own = || remedy.advice.map_or_else(|| format!("{}.", remedy.label), str::to_owned);
+    let advice = seen.advised(remedy.patterns).unwrap_or_else(own);
     let change = change(cause.name(), &remedy, observation, advice, &breaks);
     candidate(change, &breaks, Repair::Found)
 }
@@ -39,6 +43,7 @@ fn long_pauses(seen: &Seen<'_>) -> Option<Candidate> {
         setting: Some("`/compact` before the pause, `/clear` after it"),
         field: None,
         is_at_most: true,
+        advice: None,
         patterns: &[NAME],
     };
     let breaks = seen.expiries(true);

@@ -38,6 +38,8 @@ pub(super) fn candidates(seen: &Seen<'_>) -> Vec<Candidate> {
     ways().into_iter().map(|way| candidate(way, seen)).collect()
 }
 
+/// The ways that somebody can choose. Nobody can ask the service for `cached-microcompact`, of which no
+/// documentation speaks.
 #[rustfmt::skip] // one field a line
 fn ways() -> Vec<Way> {
     let compaction = Compaction { trigger: Trigger::At(Tokens(150_000)), ..Compaction::default() };
@@ -82,16 +84,6 @@ fn ways() -> Vec<Way> {
             field: "`context_management.edits`: `clear_tool_uses_20250919` (beta \
                     context-management-2025-06-27)",
             size: Some(Tokens(180_000)),
-            assumed: OF_RESULTS,
-        },
-        Way {
-            code: "cached-microcompact",
-            label: "Let the service delete all but five tool results",
-            design: built_in("cached-microcompact"),
-            who: Who::Builder,
-            setting: None,
-            field: "`cache_edits` in the last user message (undocumented)",
-            size: None,
             assumed: OF_RESULTS,
         },
         Way {

@@ -12,6 +12,8 @@ pub(super) struct Remedy {
     pub(super) field: Option<&'static str>,
     /// Whether it avoids only a part of the breaks, of which nobody can tell how large it is.
     pub(super) is_at_most: bool,
+    /// How to go about it, where the label does not say.
+    pub(super) advice: Option<&'static str>,
     /// The patterns that are about the same.
     pub(super) patterns: &'static [&'static str],
 }
@@ -24,6 +26,7 @@ fn user(label: &'static str, setting: &'static str) -> Remedy {
         setting: Some(setting),
         field: None,
         is_at_most: false,
+        advice: None,
         patterns: &[],
     }
 }
@@ -45,6 +48,10 @@ impl Remedy {
 
     fn seen_in(self, patterns: &'static [&'static str]) -> Self {
         Self { patterns, ..self }
+    }
+
+    fn by(self, advice: &'static str) -> Self {
+        Self { advice: Some(advice), ..self }
     }
 
     fn or_field(self, field: &'static str) -> Self {
@@ -113,7 +120,12 @@ fn habit(cause: Cause) -> Remedy {
         )
         .or_field("`thinking`: the same for the whole conversation"),
         Cause::AutoModeChanged => user("Switch auto mode before the first prompt", "shift+tab"),
-        Cause::OverageChanged | Cause::TtlTierChanged => {
+        Cause::OverageChanged => user(
+            "Do not go into usage credits in the middle of a conversation",
+            "`/usage` shows how far the limit is",
+        )
+        .at_most(),
+        Cause::TtlTierChanged => {
             user("Fix the lifetime, so that it does not change", "`promptCacheTtl` (since 2.1.243)")
                 .or_field("`cache_control.ttl`: the same for the whole conversation")
         }
@@ -136,12 +148,14 @@ fn form(cause: Cause) -> Remedy {
             "`system`: the same bytes; what changes goes into the last message",
         )
         .at_most()
-        .seen_in(&["pinned_reads"]),
+        .by("Capture two such requests, and let `cachesim lint` name the first byte that differs."),
         Cause::MessagesRewritten => builder(
             "Send earlier messages in the form in which they were sent first",
             "`messages`: append only",
         )
-        .at_most(),
+        .at_most()
+        .by("Look at what the client does between the turns that `cachesim breaks` lists: hooks, \
+             reminders, results that come in once more."),
         Cause::ImageChanged => builder(
             "Send images in the form in which they were sent first",
             "`messages[].content[].source`: the same bytes",

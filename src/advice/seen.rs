@@ -1,6 +1,7 @@
 //! What was seen, for changes to rest on.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use crate::breaks::{Analysis, Break, Cause, Confidence, Pattern};
 use crate::conversation::RequestIndex;
@@ -114,16 +115,15 @@ pub(super) fn evidence(breaks: &[&Break]) -> Vec<RequestIndex> {
     breaks.iter().take(MOST_EVIDENCE).map(|found| found.request).collect()
 }
 
-/// The confidence with which most of the money was lost.
+/// The confidence with which most of the money was lost; of two that are equal the lower one.
 pub(super) fn confidence(breaks: &[&Break]) -> Option<Confidence> {
-    let of = |found: &Break| found.candidates.first().map(|candidate| candidate.confidence);
-    let lost = |confidence: Confidence| -> Picodollars {
-        let own = breaks.iter().filter(|found| of(found) == Some(confidence));
-        own.filter_map(|found| found.excess).sum()
-    };
-    let known = breaks.iter().filter_map(|found| of(found));
-    // Of two that are equal the lower one.
-    known.max_by_key(|confidence| (lost(*confidence), Reverse(*confidence)))
+    let mut lost: BTreeMap<Confidence, Picodollars> = BTreeMap::new();
+    for found in breaks {
+        if let Some(candidate) = found.candidates.first() {
+            *lost.entry(candidate.confidence).or_default() += found.excess.unwrap_or_default();
+        }
+    }
+    lost.into_iter().rev().max_by_key(|(_, lost)| *lost).map(|(confidence, _)| confidence)
 }
 
 /// How many breaks there were, and what they sent again.
