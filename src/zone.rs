@@ -48,10 +48,10 @@ impl Zone {
         self.formatted(at, "%Y-%m-%d %H:%M:%S")
     }
 
-    /// A moment to the second, without the year.
+    /// A moment to the minute, without the year.
     #[must_use]
     pub fn short_moment(&self, at: Millis) -> String {
-        self.formatted(at, "%m-%d %H:%M:%S")
+        self.formatted(at, "%m-%d %H:%M")
     }
 
     fn formatted(&self, at: Millis, form: &str) -> String {
@@ -74,7 +74,7 @@ mod tests {
         let at = Millis(1_785_537_000_000);
         assert_eq!(berlin.moment(at), "2026-08-01 00:30:00");
         assert_eq!(Zone::default().moment(at), "2026-07-31 22:30:00");
-        assert_eq!(berlin.short_moment(at), "08-01 00:30:00");
+        assert_eq!(berlin.short_moment(at), "08-01 00:30");
         let day = berlin.day(at).expect("in the calendar");
         assert_eq!(berlin.beginning(day), Some(Millis(1_785_535_200_000)));
         assert_eq!((berlin.name(), Zone::default().name()), ("Europe/Berlin", "UTC"));
