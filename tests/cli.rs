@@ -240,6 +240,7 @@ fn help_is_complete() {
     insta::assert_snapshot!("help_advise", stdout(&["advise", "--help"]));
     insta::assert_snapshot!("help_analyze", stdout(&["analyze", "--help"]));
     insta::assert_snapshot!("help_breaks", stdout(&["breaks", "--help"]));
+    insta::assert_snapshot!("help_explain", stdout(&["explain", "--help"]));
     insta::assert_snapshot!("help_context", stdout(&["context", "--help"]));
     insta::assert_snapshot!("help_chart", stdout(&["chart", "--help"]));
     insta::assert_snapshot!("help_report", stdout(&["report", "--help"]));

@@ -363,7 +363,7 @@ fn the_story_of_an_expiry() {
         assert_eq!(story["new_content"][0]["kind"], "user_text");
         assert_eq!(story["new_content"][0]["lines"], json!([5]));
         assert_eq!(story["cached"]["tokens"], 15_500);
-        assert_eq!(story["cached"]["until"], "2026-08-03T10:09:59.000Z");
+        assert_eq!(story["cached"]["until"], "2026-08-03T10:09:59.900Z");
         // 15,500 tokens written for $6.25 instead of read for $0.50 a million.
         assert_eq!(story["lost"]["excess_usd"], "0.089125");
         let strategies = story["strategies"].as_array().expect("strategies").iter();

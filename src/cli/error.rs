@@ -137,11 +137,11 @@ impl CliError {
             | Self::Baseline { .. }
             | Self::OutputFile { .. }
             | Self::Write(_)
-            | Self::Unanswered { .. } => exit::USAGE,
+            | Self::Unanswered { .. }
+            | Self::Filter(FilterError::Ambiguous { .. })
+            | Self::Locate(LocateError::Ambiguous { .. }) => exit::USAGE,
             Self::GateFailed(_) | Self::BudgetsFailed(_) => exit::GATE_FAILED,
             Self::Png(_) => exit::BUG,
-            Self::Filter(FilterError::Ambiguous { .. })
-            | Self::Locate(LocateError::Ambiguous { .. }) => exit::USAGE,
             Self::NoInput(_) | Self::Filter(_) | Self::Locate(_) => exit::NO_INPUT,
             Self::DamagedInput => exit::DAMAGED_INPUT,
             Self::NoPrice(_) => exit::NO_PRICE,

@@ -125,7 +125,7 @@ fn refuse_to_overwrite(
 /// The requests that are reported.
 pub(super) fn select(
     input: &InputArgs,
-    limits: Limits,
+    limits: &Limits,
     history: &History,
 ) -> Result<Selection, CliError> {
     let FilterArgs { session, project, model, branch, agent, .. } = &input.filter;

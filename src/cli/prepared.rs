@@ -46,7 +46,7 @@ impl<'a> Prepared<'a> {
         let mut history = read_history(input, output, options)?;
         history.zone = limits.zone.clone();
         let (selection, (steps, trace)) = rayon::join(
-            || select(input, limits, &history),
+            || select(input, &limits, &history),
             || {
                 let steps = steps(&history);
                 let trace = build(&history, &steps, assumptions.shared_prefix);

@@ -83,7 +83,9 @@ fn most_expensive(groups: &Groups, top: Option<usize>) -> (Vec<&Group>, Group) {
     places.sort_unstable();
     let columns = groups.total.by_strategy.len();
     let mut others = Group { by_strategy: vec![Totals::default(); columns], ..Group::default() };
-    rest.into_iter().for_each(|place| others.absorb(&groups.list[place]));
+    for place in rest {
+        others.absorb(&groups.list[place]);
+    }
     (places.into_iter().map(|place| &groups.list[place]).collect(), others)
 }
 

@@ -9,16 +9,18 @@ use crate::lint::{Finding, Severity};
 use crate::strategy::Assumptions;
 use crate::units::Picodollars;
 
-/// The findings, one after the other, the most expensive of each severity first.
+/// The findings, one after the other, the most expensive of each severity first; of many the first `top`.
 #[must_use]
 pub fn lint_document(
     history: &History,
     assumptions: &Assumptions,
     findings: &[Finding],
     shows_text: bool,
+    top: Option<usize>,
 ) -> Document {
     let mut document = Document::default();
-    for finding in findings {
+    let listed = top.unwrap_or(findings.len()).min(findings.len());
+    for finding in &findings[..listed] {
         document.heading(format!(
             "{}: {} at {}",
             finding.rule.severity().name(),
@@ -33,6 +35,10 @@ pub fn lint_document(
             bytes.unwrap_or_default()
         ));
         document.text(format!("{}. {}", price(finding), finding.rule.explanation()));
+    }
+    if listed < findings.len() {
+        let more = counted((findings.len() - listed) as u64, "more finding", "more findings");
+        document.text(format!("And {more}, which --top leaves out."));
     }
     document.heading(summary(findings));
     for note in key_notes(history, assumptions) {

@@ -15,14 +15,16 @@ Examples:
 Turns are counted as `analyze --session` counts them. Of FILE:LINE the first request is meant whose answer
 begins at that line or after it.";
 
+const REQUEST_HELP: &str = "The request: its id or the beginning of it, FILE:LINE, or SESSION:TURN";
+
 /// What a request is shown under.
 const DEFAULT_EXPLAINED: &str = "billed,replay,5m,1h";
 
 /// `explain`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ExplainArgs {
-    /// The request: its id or the beginning of it, FILE:LINE, or SESSION:TURN
-    #[arg(value_name = "REQUEST")]
+    /// The request.
+    #[arg(value_name = "REQUEST", help = REQUEST_HELP)]
     pub(in crate::cli) request: String,
     /// The input.
     #[command(flatten)]

@@ -368,6 +368,9 @@ pub(super) struct LintArgs {
     /// Show positions only, and nothing of the prompts' text
     #[arg(long)]
     pub(super) hide_text: bool,
+    /// How many findings the text lists, the worst first [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) top: Option<u32>,
     /// How captured prompts are measured.
     #[command(flatten)]
     pub(super) tokens: TokensArgs,

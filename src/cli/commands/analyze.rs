@@ -3,7 +3,7 @@
 use crate::analysis::{Grouping, groups};
 use crate::breaks;
 use crate::cache::Reading;
-use crate::cli::args::{AnalyzeArgs, AnalyzeFormat, RecordedBreaksArg, TurnsArg};
+use crate::cli::args::{AnalyzeArgs, AnalyzeFormat, GroupingArg, RecordedBreaksArg, TurnsArg};
 use crate::cli::error::CliError;
 use crate::cli::findings::Findings;
 use crate::cli::output::Output;
@@ -18,7 +18,7 @@ use crate::strategy::Strategy;
 
 /// The per-turn ledger and the totals.
 pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
-    let grouping = args.by.map(|by| by.grouping());
+    let grouping = args.by.map(GroupingArg::grouping);
     if grouping.is_some() && args.format == AnalyzeFormat::Jsonl {
         let message = "--by: groups have no JSON Lines; use --format json or csv";
         return Err(CliError::Usage(message.to_owned()));

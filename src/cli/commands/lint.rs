@@ -38,13 +38,11 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     let findings = lint::lint(&ledger, &run.trace, &policy, &run.selection);
     let (history, assumptions) = (&run.history, &run.assumptions);
     let shows_text = !args.hide_text;
+    let top = args.top.and_then(|top| usize::try_from(top).ok());
+    let document = || lint_document(history, assumptions, &findings, shows_text, top);
     match args.format {
-        LintFormat::Text => {
-            output.text(&lint_document(history, assumptions, &findings, shows_text))
-        }
-        LintFormat::Markdown => {
-            output.markdown(&lint_document(history, assumptions, &findings, shows_text))
-        }
+        LintFormat::Text => output.text(&document()),
+        LintFormat::Markdown => output.markdown(&document()),
         LintFormat::Json => {
             output.write(|out| write_lint(history, assumptions, &findings, shows_text, out))
         }
