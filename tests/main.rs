@@ -24,6 +24,7 @@ mod corpus;
 mod designs;
 mod differences;
 mod drill;
+mod first_lines;
 mod fixtures;
 mod fork;
 mod generated;

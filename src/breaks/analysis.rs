@@ -33,10 +33,4 @@ impl Analysis {
         let patterns = patterns(ledger, steps, selection, &breaks);
         Some(Self { breaks, summary, patterns })
     }
-
-    /// The change that would have saved most, or may have.
-    #[must_use]
-    pub fn best_change(&self) -> Option<&Pattern> {
-        self.patterns.iter().find(|pattern| pattern.saving.is_some())
-    }
 }

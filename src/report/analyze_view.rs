@@ -38,7 +38,7 @@ const LONGEST_NAME: usize = 28;
 /// How a selection is shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AnalyzeViewOptions {
-    /// How many sessions are listed, the most expensive first; all where it is `None`.
+    /// How many sessions are listed, the most expensive first; `None` where nobody said.
     pub top: Option<usize>,
     /// Which turns are shown; `None` where nobody said.
     pub turns: Option<TurnDetail>,

@@ -38,8 +38,6 @@ pub(super) struct BreaksObject<'a> {
     expected: SumObject,
     /// The cause with the largest excess; null where there is no break.
     biggest_cause: Option<Cause>,
-    /// The pattern whose change would have saved most, if there is one.
-    best_change: Option<PatternObject<'a>>,
     /// Breaks by cause, the most expensive first.
     by_cause: Vec<CauseObject>,
     /// Breaks by what happened to the cache.
@@ -242,7 +240,6 @@ pub fn write_breaks(history: &History, analysis: &Analysis, out: &mut dyn Write)
         totals: (&summary.total).into(),
         expected: (&summary.expected).into(),
         biggest_cause: summary.by_cause.first().map(|(cause, _)| *cause),
-        best_change: analysis.best_change().map(PatternObject::from),
         by_cause: summary.by_cause.iter().map(cause).collect(),
         by_class: summary.by_class.iter().map(|(class, sum)| (class.name(), sum.into())).collect(),
         by_project: by_name(&summary.by_project),

@@ -11,10 +11,13 @@ use crate::conversation::{History, project_names};
 use crate::id::Symbol;
 use crate::ledger::{Ledger, Session, Totals};
 
+/// So many sessions are listed where nobody says how many.
+const MOST_SESSIONS: usize = 20;
+
 /// Strategies that are shown as long as there is room; the others are hidden before them.
 const SHOWN_LAST: [&str; 3] = ["billed", "5m", "1h"];
 
-/// The sessions in the order in which they began; of more than `top` the most expensive.
+/// The most expensive sessions.
 pub(super) fn many_sessions(
     document: &mut Document,
     ledger: &Ledger<'_>,
@@ -31,13 +34,13 @@ pub(super) fn many_sessions(
     let dearest = of_sessions.iter().filter_map(|one| cost(one)).max();
     let mut rows: Vec<(&Session, &Vec<Totals>)> = sessions.iter().zip(&of_sessions).collect();
     let all = counted(sessions.len() as u64, "session", "sessions");
-    match top.filter(|top| *top < rows.len()) {
-        Some(top) => {
-            rows.sort_by_key(|(_, totals)| Reverse(cost(totals)));
-            rows.truncate(top);
-            document.heading(format!("The most expensive {top} of {all}"));
-        }
-        None => document.heading(all),
+    rows.sort_by_key(|(_, totals)| Reverse(cost(totals)));
+    let top = top.unwrap_or(MOST_SESSIONS);
+    if top < rows.len() {
+        rows.truncate(top);
+        document.heading(format!("The most expensive {top} of {all}"));
+    } else {
+        document.heading(all);
     }
     let columns = Columns::of(history, sessions);
     let began = format!("began ({})", history.zone.name());

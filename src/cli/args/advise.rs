@@ -2,7 +2,9 @@
 
 use clap::Args;
 
-use super::{DocumentFormat, InputArgs, OutputArgs, ReadingArg, SimulationArgs, TokensArgs};
+use super::{
+    DocumentFormat, InputArgs, JsonArgs, OutputArgs, ReadingArg, SimulationArgs, TokensArgs,
+};
 
 pub(super) const ADVISE_EXAMPLES: &str = "\
 Examples:
@@ -31,8 +33,11 @@ pub(in crate::cli) struct AdviseArgs {
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,
     /// The output format
-    #[arg(long, value_enum, default_value_t = DocumentFormat::Table)]
+    #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
     pub(in crate::cli) format: DocumentFormat,
+    /// Its short form.
+    #[command(flatten)]
+    _json: JsonArgs,
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,

@@ -202,7 +202,7 @@ pub(super) struct AnalyzeArgs {
     /// One row for each day, project, model and so on, in place of sessions and turns
     #[arg(long, value_enum, value_name = "GROUP")]
     pub(super) by: Option<GroupingArg>,
-    /// How many sessions or groups the tables list, the most expensive first [default: all]
+    /// How many sessions or groups the tables list, the most expensive first [default: 20 sessions, all groups]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) top: Option<u32>,
     /// Show the titles of sessions
