@@ -414,10 +414,10 @@ fn one_session_of_several_is_shown_and_named() {
     assert!(dearest.label.contains("the dearest of"), "{}", dearest.label);
     let output = run(&["chart", "turns", "fixtures", "--session", "nobody"]);
     assert_eq!(output.status.code(), Some(3));
-    assert!(text(&output.stderr).contains("no session in the input begins with nobody"));
-    let output = run(&["chart", "turns", "fixtures", "--session", ""]);
+    assert!(text(&output.stderr).contains("none called `nobody`; did you mean"));
+    let output = run(&["chart", "turns", "fixtures", "--session", "5e1f"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("give more of its id"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("give more of it"), "{}", text(&output.stderr));
 }
 
 #[test]

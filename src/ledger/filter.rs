@@ -138,7 +138,8 @@ impl Filter {
     }
 
     fn chosen(&self, history: &History) -> Result<Chosen, FilterError> {
-        let projects = project_names(history);
+        let is_by_project = !self.projects.is_empty();
+        let projects = if is_by_project { project_names(history) } else { BTreeMap::new() };
         Ok(Chosen {
             sessions: sessions(&self.sessions, history)?,
             projects: named(&self.projects, "project", || projects_of(history, &projects))?,

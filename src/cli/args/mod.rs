@@ -9,6 +9,7 @@ mod config;
 mod explain;
 mod filter;
 mod fork;
+mod grouping;
 mod man;
 mod redact;
 mod report;
@@ -34,7 +35,6 @@ use report::REPORT_EXAMPLES;
 use schema::SCHEMA_EXAMPLES;
 use strategies::STRATEGIES_EXAMPLES;
 
-use crate::analysis::{Grouping, PeriodLength};
 use crate::report::TurnDetail;
 
 pub(super) use advise::AdviseArgs;
@@ -46,6 +46,7 @@ pub(super) use config::{ConfigArgs, ConfigCommand, ConfigurationArgs};
 pub(super) use explain::ExplainArgs;
 pub(super) use filter::{FilterArgs, JsonArgs};
 pub(super) use fork::ForkArgs;
+pub(super) use grouping::GroupingArg;
 pub(super) use man::ManArgs;
 pub(super) use redact::RedactArgs;
 pub(super) use report::ReportArgs;
@@ -445,46 +446,6 @@ pub(super) enum RecordedBreaksArg {
     Keep,
     /// They do not happen
     Drop,
-}
-
-/// `--by`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum GroupingArg {
-    /// The day of the answer
-    Day,
-    /// The ISO week, from Monday on
-    Week,
-    /// The month
-    Month,
-    /// The folder of the project
-    Project,
-    /// The model that is billed
-    Model,
-    /// The main conversation and the types of sub-agents
-    AgentType,
-    /// The branch of the project's repository
-    Branch,
-    /// The session
-    Session,
-    /// The client's version
-    Client,
-}
-
-impl GroupingArg {
-    /// What it stands for.
-    pub(super) fn grouping(self) -> Grouping {
-        match self {
-            Self::Day => Grouping::Period(PeriodLength::Day),
-            Self::Week => Grouping::Period(PeriodLength::Week),
-            Self::Month => Grouping::Period(PeriodLength::Month),
-            Self::Project => Grouping::Project,
-            Self::Model => Grouping::Model,
-            Self::AgentType => Grouping::AgentType,
-            Self::Branch => Grouping::Branch,
-            Self::Session => Grouping::Session,
-            Self::Client => Grouping::Client,
-        }
-    }
 }
 
 /// `--rule`.
