@@ -411,7 +411,7 @@ fn charts_of_the_corpus_name_its_figures() {
 fn one_session_of_several_is_shown_and_named() {
     let fixtures = project("fixtures");
     let dearest = chart("turns", &fixtures, &[]);
-    assert!(dearest.label.contains("the dearest of"), "{}", dearest.label);
+    assert!(dearest.label.contains("the most expensive of"), "{}", dearest.label);
     let output = run(&["chart", "turns", "fixtures", "--session", "nobody"]);
     assert_eq!(output.status.code(), Some(3));
     assert!(text(&output.stderr).contains("none called `nobody`; did you mean"));

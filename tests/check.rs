@@ -405,7 +405,7 @@ fn nothing_read_and_nothing_priced_do_not_pass() {
     assert!(error.contains("nothing was priced"), "{error}");
     review.put("");
     let error = failed(&review.check(&[]), 3);
-    assert!(error.contains("no request in the input"), "{error}");
+    assert!(error.contains("no request in "), "{error}");
     let output = cachesim().args(["check", "no/such/folder"]).output().expect("the program runs");
     failed(&output, 3);
 }

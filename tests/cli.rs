@@ -53,11 +53,11 @@ fn errors_say_what_is_wrong_and_what_to_do() {
     );
     insta::assert_snapshot!(
         stderr(&["analyze", "no/such/file.jsonl"]),
-        @r"
+        @r#"
     cachesim: file.jsonl: unreadable_file: No such file or directory (os error 2)
     cachesim: skipped or repaired: 1 unreadable_file
-    cachesim: no request in the input: cachesim reads Claude Code transcripts, captured requests, bundles and claude-trace logs (*.jsonl)
-    "
+    cachesim: no request in file.jsonl; expected is JSON Lines with lines such as {"type":"assistant","message":{"usage":{…}}} (a Claude Code transcript), {"request":{"model":…}} (a capture or claude-trace log) or {"prompt":{…}} (a bundle)
+    "#
     );
     let unknown = project("fixtures/unknown-model");
     insta::assert_snapshot!(

@@ -346,40 +346,41 @@ fn the_configuration_is_shown() {
     let arguments = ["config", "show"];
     let environment = [("CACHESIM_STRICT", "1")];
     let output = place.run_in("deep", &environment, &arguments);
-    insta::assert_snapshot!(text(&output.stdout), @r"
+    insta::assert_snapshot!(text(&output.stdout), @"
     Configuration
 
-    Files: project file ../cachesim.toml, user file ~/.config/cachesim/config.toml; looked for cachesim.toml (in this folder and those above it) and ~/.config/cachesim/config.toml.
+    Files: project file ../cachesim.toml, user file ~/.config/cachesim/config.toml; looked for cachesim.toml (in this folder
+    and those above it) and ~/.config/cachesim/config.toml.
 
-     option                              value                            from
-    ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-     paths                               ../a ../b                        ../cachesim.toml:4
-     strategy (analyze)                  billed                           ../cachesim.toml:2
-     strategy (compare, chart, report)   billed,../own.toml               ../cachesim.toml:2
-     tokens                              auto                             default
-     shared_prefix                       auto                             default
-     lookback                            positions                        default
-     attribution                         auto                             default
-     betas                               key                              default
-     ttl_change                          keeps                            default
-     ttl_grace                           2                                user file ~/.config/cachesim/config.toml:2
-     breaks                              keep                             default
-     reading                             conservative                     default
-     prices                              none                             default
-     platform                            auto                             default
-     jobs                                2                                ../cachesim.toml:3
-     strict                              true                             environment CACHESIM_STRICT
-     strict_prices                       false                            default
-     color                               auto                             default
-     baseline                            ../main.json                     ../cachesim.toml:7
+    option                             value               from
+    ─────────────────────────────────────────────────────────────────────────────────────────────────
+    paths                              ../a ../b           ../cachesim.toml:4
+    strategy (analyze, explain)        billed              ../cachesim.toml:2
+    strategy (compare, chart, report)  billed,../own.toml  ../cachesim.toml:2
+    tokens                             auto                default
+    shared_prefix                      auto                default
+    lookback                           positions           default
+    attribution                        auto                default
+    betas                              key                 default
+    ttl_change                         keeps               default
+    ttl_grace                          2                   user file ~/.config/cachesim/config.toml:2
+    breaks                             keep                default
+    reading                            conservative        default
+    prices                             none                default
+    platform                           auto                default
+    jobs                               2                   ../cachesim.toml:3
+    strict                             true                environment CACHESIM_STRICT
+    strict_prices                      false               default
+    color                              auto                default
+    baseline                           ../main.json        ../cachesim.toml:7
 
     check
 
-     what       value                            from
-    ──────────────────────────────────────────────────────────────────
-     baseline   ../main.json                     ../cachesim.toml:7
-     paths      ../a ../b                        ../cachesim.toml:4
-     budget     cost at most $2.0000             ../cachesim.toml:9
+    what      value               from
+    ────────────────────────────────────────────────
+    baseline  ../main.json        ../cachesim.toml:7
+    paths     ../a ../b           ../cachesim.toml:4
+    budget    cost at most $2.00  ../cachesim.toml:9
     ");
     let again = place.run_in("deep", &environment, &arguments);
     assert_eq!(output.stdout, again.stdout);

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use cachesim::analysis::{Answer, Gaps, Spending};
 use cachesim::breaks::{self, DetectionRule};
-use cachesim::cache::Lookback;
+use cachesim::cache::{Lookback, Reading};
 use cachesim::context::windows;
 use cachesim::conversation::{History, ReadOptions, read};
 use cachesim::input::{Discovered, Source};
@@ -176,7 +176,7 @@ fn check_breaks(history: &History) {
     let trace = prompt::build(history, &steps, assumptions.shared_prefix);
     let prices = PriceTable::built_in();
     let strategies = [&ALL[..6], &[Strategy::bound(None)]].concat();
-    let assumptions = Assumptions { keeps_breaks: false, ..assumptions };
+    let assumptions = Assumptions { keeps_breaks: false, reading: Reading::Literal, ..assumptions };
     let ledger = Ledger::new(history, &steps, &trace, &prices, &strategies, &assumptions);
     let selection = Selection::new(history, None, None);
     for rule in [DetectionRule::Complete, DetectionRule::Client] {

@@ -436,7 +436,7 @@ fn the_schema_accepts_what_the_parser_does() {
             "context = { microcompact = { gap = \"1h\" }, cached_microcompact = { trigger = 9 } }",
         ),
         file(
-            "context.compact = { window = [1, 2], percent = 90, files = { count = 0 }, plan = 0 }",
+            "context.compact = { window = [100000, 200000], percent = 90, files = { count = 0 }, plan = 0 }",
         ),
         file("context.session_memory = { threshold = 9, updates = { first = 1, calls = 0 } }"),
         file("context.result_budget.each = [10000, 20000]"),

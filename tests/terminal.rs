@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{count, json, ledger, project, prompt_of, run, stdout, text};
+use crate::common::{cachesim, json, ledger, project, run, text};
 
 const BLOCKS: [char; 8] = ['█', '▉', '▊', '▋', '▌', '▍', '▎', '▏'];
 
@@ -41,6 +41,12 @@ fn run_on_terminal(arguments: &str, terminal: &str) -> Option<(Option<i32>, Stri
     Some((output.status.code(), text(&output.stdout).replace("\r\n", "\n")))
 }
 
+/// What the program prints into a pipe, as wide as the terminal.
+fn wide(arguments: &[&str]) -> String {
+    let output = cachesim().args(arguments).env("COLUMNS", "160").output();
+    text(&output.expect("the program runs").stdout)
+}
+
 fn has_bars(text: &str) -> bool {
     text.contains(BLOCKS)
 }
@@ -72,10 +78,10 @@ fn a_terminal_has_bars() {
     let arguments = format!("analyze '{session}' -q --color never");
     let Some(shown) = on_terminal(&arguments, "xterm") else { return };
     let rows = ledger(Path::new(&session), &["--strategy", "billed"]);
-    let of_turns = rows
-        .iter()
-        .map(|row| bar(count(row, "cache_read_input_tokens").into(), prompt_of(row).into()));
-    assert_eq!(bars(&shown, "Session"), of_turns.collect::<Vec<_>>());
+    let costs = rows.iter().map(|row| amount(&row["cost_usd"]));
+    let most = costs.clone().max().expect("turns");
+    let of_turns: Vec<String> = costs.map(|cost| bar(cost, most)).collect();
+    assert_eq!(bars(&shown, "Session"), of_turns);
     let totals = &json(&["analyze", &session, "-q", "--format", "json"])["totals"];
     let strategies = ["billed", "replay", "none", "5m", "1h"];
     let costs = strategies.map(|strategy| amount(&totals[strategy]["cost_usd"]));
@@ -86,7 +92,7 @@ fn a_terminal_has_bars() {
         let words = words.filter(|word| !word.is_empty() && !has_bars(word));
         words.map(str::to_owned).collect::<Vec<_>>()
     };
-    let plain = stdout(&["analyze", &session, "-q"]);
+    let plain = wide(&["analyze", &session, "-q"]);
     assert!(!has_bars(&plain));
     assert_eq!(words(&shown), words(&plain), "nothing else differs");
 }
@@ -101,7 +107,9 @@ fn sessions_have_bars_by_what_they_cost() {
     let costs = sessions.iter().map(|session| amount(&session["totals"]["billed"]["cost_usd"]));
     let dearest = costs.clone().max().expect("a session");
     let heading = format!("{} sessions", sessions.len());
-    let expected: Vec<String> = costs.map(|cost| bar(cost, dearest)).collect();
+    let mut costs: Vec<u128> = costs.collect();
+    costs.sort_unstable_by(|one, other| other.cmp(one));
+    let expected: Vec<String> = costs.into_iter().map(|cost| bar(cost, dearest)).collect();
     // The heading is bold.
     let shown = shown.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
     assert_eq!(bars(&shown, &heading), expected);
@@ -120,7 +128,7 @@ fn others_have_none() {
         let Some(shown) = on_terminal(&arguments, terminal) else { return };
         assert!(!has_bars(&shown), "{arguments}: {shown}");
     }
-    assert_eq!(std::fs::read_to_string(file).expect("read"), stdout(&["analyze", &session]));
+    assert_eq!(std::fs::read_to_string(file).expect("read"), wide(&["analyze", &session]));
     let colored = run(&["analyze", &session, "--color", "always"]);
     assert!(!has_bars(&text(&colored.stdout)), "colours alone make no terminal");
 }

@@ -27,7 +27,7 @@ const OVER_SESSIONS: [&[&str]; 8] = [
 /// What prints tables of something else.
 const OTHERS: [&[&str]; 8] = [
     &["lint", "fixtures/conditional-sections"],
-    &["lint", "fixtures/differences"],
+    &["lint", "fixtures/unsorted-tools"],
     &["fork"],
     &["prices", "list"],
     &["fork", "--parent", "150000", "--children", "8", "--model", "claude-opus-5"],

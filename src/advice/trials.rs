@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use rayon::prelude::*;
+
 use crate::ledger::{Ledger, Selection};
 use crate::prompt::PromptTrace;
 use crate::strategy::{Assumptions, Design, Strategy, StrategyKind};
@@ -31,17 +33,18 @@ impl<'a> Trials<'a> {
         &self,
         designs: impl IntoIterator<Item = Design>,
     ) -> Vec<Option<Picodollars>> {
-        let strategies: Vec<Strategy> = designs.into_iter().map(on_trial).collect();
-        let Ledger { history, steps, prices, .. } = self.ledger;
-        let ledger =
-            Ledger::new(history, steps, self.trace, prices, &strategies, &self.assumptions);
-        let cost = |column| ledger.totals(column, self.selection.requests()).cost();
-        ledger.columns.iter().map(cost).collect()
+        // Each is forgotten when its cost is known: outcomes of all at once would fill the memory.
+        let designs: Vec<Design> = designs.into_iter().collect();
+        designs.into_par_iter().map(|design| self.cost(design)).collect()
     }
 
     /// The same of one.
     pub(super) fn cost(&self, design: Design) -> Option<Picodollars> {
-        self.costs([design]).pop()?
+        let Ledger { history, steps, prices, .. } = self.ledger;
+        let strategies = [on_trial(design)];
+        let ledger =
+            Ledger::new(history, steps, self.trace, prices, &strategies, &self.assumptions);
+        ledger.totals(ledger.columns.first()?, self.selection.requests()).cost()
     }
 }
 

@@ -2,6 +2,7 @@
 //! amounts takes it from here.
 
 use crate::breaks::Reconciliation;
+use crate::conversation::RequestIndex;
 use crate::ledger::{Ledger, Selection};
 use crate::strategy::StrategyKind;
 use crate::units::Picodollars;
@@ -44,11 +45,20 @@ impl Waterfall {
     /// be held against a simulation.
     #[must_use]
     pub fn new(ledger: &Ledger<'_>, selection: &Selection, sums: &Reconciliation) -> Option<Self> {
-        let total = |column| ledger.totals(column, selection.requests());
-        let billed = total(ledger.column("billed")?);
-        if billed.unrecorded > 0 || ledger.history.is_counted_in_bytes() {
+        let (record, replay) = (ledger.column("billed")?, ledger.column("replay")?);
+        let is_unrecorded = |index| ledger.row(record, index).is_none();
+        if selection.requests().any(is_unrecorded) || ledger.history.is_counted_in_bytes() {
             return None;
         }
+        // What is in one amount is in all.
+        let has_price =
+            |column, index| ledger.row(column, index).is_some_and(|row| row.cost.is_some());
+        let is_priced = |index: &RequestIndex| {
+            [record, replay].into_iter().all(|column| has_price(column, *index))
+        };
+        let priced: Vec<RequestIndex> = selection.requests().filter(is_priced).collect();
+        let total = |column| ledger.totals(column, priced.iter().copied());
+        let billed = total(record);
         let cost_of = |name: &'static str| Some((name, total(ledger.column(name)?).cost()?));
         let lifetimes = ["5m", "1h"].into_iter().filter_map(cost_of);
         let lifetime = lifetimes.min_by_key(|(_, cost)| *cost).and_then(|(name, cost)| {
@@ -58,6 +68,9 @@ impl Waterfall {
         });
         let is_bound = |kind: &StrategyKind| matches!(kind, StrategyKind::Optimal(_));
         let bound = ledger.columns.iter().find(|column| is_bound(&column.strategy.kind));
+        // The bound is worked out thread by thread; what threads share can make a lifetime cheaper still.
+        let lived = lifetime.as_ref().map_or(Picodollars::ZERO, |better| better.saving);
+        let least = sums.replay.minus(lived);
         Some(Self {
             spent: billed.cost()?,
             apart: billed.apart,
@@ -65,7 +78,7 @@ impl Waterfall {
             unexplained: sums.unexplained(),
             expected: sums.replay,
             lifetime,
-            cheapest: bound.and_then(|bound| total(bound).cost()),
+            cheapest: bound.and_then(|bound| total(bound).cost()).map(|cost| cost.min(least)),
         })
     }
 

@@ -144,9 +144,10 @@ impl Amount {
     }
 }
 
-/// Four below ten dollars and two above, as in every other output.
+/// Four below a dollar and two from one on, as in every other output: what is one when it is rounded
+/// is written as one.
 fn least_decimals(value: Decimal) -> u32 {
-    if value.abs() < Decimal::TEN { 4 } else { 2 }
+    if value.abs() < Decimal::new(99_995, 5) { 4 } else { 2 }
 }
 
 fn dollars(value: Decimal, decimals: u32) -> String {

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::analyze_view::is_comparable;
+use super::bar::bar;
 use super::document::{Align, Grid};
-use super::number::{counted, dollars, duration, grouped, tokens};
+use super::number::{counted, dollars, duration, grouped, part, tokens};
 use super::table::Tone;
 use super::turn_words::{agent_names, what_happened};
 use crate::analysis::{Event, Turn, turns_under};
@@ -59,6 +60,7 @@ pub(super) fn turns_grid(
     let table = Table { ledger, agents: agent_names(ledger.history, session), columns };
     let lines = table.lines(session);
     let mut grid = table.empty_grid();
+    let most = lines.iter().filter_map(first_cost).max();
     let is_folded = match detail {
         TurnDetail::Events => foldable(&lines),
         TurnDetail::All | TurnDetail::None => vec![false; lines.len()],
@@ -71,7 +73,9 @@ pub(super) fn turns_grid(
         if *is_run && length >= LEAST_FOLDED {
             table.add_run(&mut grid, run);
         } else {
-            run.iter().for_each(|line| table.add_turn(&mut grid, line));
+            for line in run {
+                table.add_turn(&mut grid, line, most);
+            }
         }
         (rest, folded) = (behind, &folded[length..]);
     }
@@ -96,11 +100,10 @@ fn shown_columns<'l>(ledger: &'l Ledger<'_>, session: &Session) -> Vec<&'l Strat
 /// Which turns may stand in a line with others: those at which nothing happened, but for the most
 /// expensive.
 fn foldable(lines: &[Line]) -> Vec<bool> {
-    let cost = |line: &Line| line.totals.first().and_then(Totals::cost);
-    let mut costs: Vec<Option<Picodollars>> = lines.iter().map(cost).collect();
+    let mut costs: Vec<Option<Picodollars>> = lines.iter().map(first_cost).collect();
     costs.sort_unstable_by(|one, other| other.cmp(one));
     let least = costs.get(MOST_EXPENSIVE - 1).copied().flatten();
-    let is_expensive = |line: &Line| least.is_some_and(|least| cost(line) >= Some(least));
+    let is_expensive = |line: &Line| least.is_some_and(|least| first_cost(line) >= Some(least));
     lines.iter().map(|line| line.words.is_empty() && !is_expensive(line)).collect()
 }
 
@@ -177,8 +180,8 @@ impl Table<'_> {
         for name in names.iter().flatten() {
             header.push((name.as_str(), Align::Right));
         }
-        header.push(("what happened", Align::Wrapped));
-        // Dollars and what happened go last.
+        header.extend([("", Align::Bar), ("what happened", Align::Wrapped)]);
+        // The dollars of the first and what happened go last.
         let mut hidden = Vec::new();
         for [read, written, _] in names.iter().rev() {
             hidden.extend([written.as_str(), read.as_str()]);
@@ -186,10 +189,11 @@ impl Table<'_> {
         hidden.push("gap");
         hidden.push(sent.as_str());
         hidden.extend((!self.agents.is_empty()).then_some("agent"));
+        hidden.extend(names.iter().skip(SHOWN.len()).rev().map(|[.., dollars]| dollars.as_str()));
         Grid::new(&header).hide_first(&hidden)
     }
 
-    fn add_turn(&self, grid: &mut Grid, line: &Line) {
+    fn add_turn(&self, grid: &mut Grid, line: &Line, most: Option<Picodollars>) {
         let history = self.ledger.history;
         let request = history.request(line.turn.request);
         let mut cells = vec![grouped(line.number), history.zone.short_moment(request.start)];
@@ -199,6 +203,7 @@ impl Table<'_> {
         }
         cells.push(line.turn.gap.map(duration).unwrap_or_default());
         cells.extend(line.totals.iter().flat_map(figures));
+        cells.push(bar(part(first_cost(line), most)));
         cells.push(line.words.clone());
         grid.add_toned(cells, line.tone);
     }
@@ -220,7 +225,7 @@ impl Table<'_> {
         }
         let added: Tokens = run.iter().filter_map(|line| self.growth(line)).sum();
         let turns = counted(run.len() as u64, "turn", "turns");
-        cells.push(format!("{turns}, +{} tokens", tokens(added)));
+        cells.extend([String::new(), format!("{turns}, +{} tokens", tokens(added))]);
         grid.add_toned(cells, Tone::Quiet);
     }
 
@@ -230,6 +235,11 @@ impl Table<'_> {
         let before = self.ledger.prompt_total(request.predecessor?);
         Some(self.ledger.prompt_total(line.turn.request).saturating_sub(before))
     }
+}
+
+/// What a turn costs in the first column.
+fn first_cost(line: &Line) -> Option<Picodollars> {
+    line.totals.first().and_then(Totals::cost)
 }
 
 /// What was read and written, and what that cost.

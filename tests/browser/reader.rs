@@ -34,11 +34,16 @@ fn picodollars(usd: &str) -> i128 {
     sign * format!("{whole}{fraction}").parse::<i128>().expect("a decimal")
 }
 
-/// Dollars as the page shows amounts below ten dollars: four decimals.
+/// Dollars as the page shows them: four decimals below a dollar, two from one on.
 fn dollars(picodollars: Option<i128>) -> String {
     let Some(amount) = picodollars else { return "unknown".to_owned() };
     let ten_thousandths = (amount.unsigned_abs() + 50_000_000) / 100_000_000;
-    assert!(ten_thousandths < 100_000, "an amount below ten dollars");
+    if ten_thousandths >= 10_000 {
+        let cents = (amount.unsigned_abs() + 5_000_000_000) / 10_000_000_000;
+        assert!(cents < 100_000, "an amount below a thousand dollars");
+        let sign = if amount < 0 { "-" } else { "" };
+        return format!("{sign}${}.{:02}", cents / 100, cents % 100);
+    }
     // What rounds to nothing has no sign.
     let sign = if amount < 0 && ten_thousandths > 0 { "-" } else { "" };
     format!("{sign}${}.{:04}", ten_thousandths / 10_000, ten_thousandths % 10_000)

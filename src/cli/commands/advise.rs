@@ -22,9 +22,10 @@ pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
         evidence_strategies(),
         assumptions,
     )?;
-    let findings = Findings::with(&run, run.ledger()?, Options::default(), args.reading.reading());
-    let advice = findings.advice.as_ref();
-    let document = || advice_document(&run.history, &findings.answer, advice, args.top);
+    let findings = Findings::with(&run, run.ledger()?, Options::default());
+    let told = findings.told_under(args.reading.reading());
+    let advice = told.advice.as_ref();
+    let document = || advice_document(&run.history, &told.answer, advice, args.top);
     match args.format {
         DocumentFormat::Table => output.text(&document()),
         DocumentFormat::Markdown => output.markdown(&document()),

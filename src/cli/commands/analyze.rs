@@ -62,7 +62,7 @@ fn by_session(args: &AnalyzeArgs, run: &Prepared<'_>, output: Output) -> Result<
         is_terminal: output.is_terminal(),
     };
     let document = || {
-        let answer = Findings::of(run).answer;
+        let answer = Findings::of(run).told().answer;
         analyze_document(&answer, &ledger, &run.steps, &run.trace, selection, view)
     };
     match args.format {

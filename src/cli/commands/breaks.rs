@@ -4,7 +4,7 @@ use crate::breaks::{DetectionRule, Options};
 use crate::cache::Reading;
 use crate::cli::args::{BreaksArgs, BreaksFormat, RuleArg};
 use crate::cli::error::CliError;
-use crate::cli::findings::Findings;
+use crate::cli::findings::{Findings, Told};
 use crate::cli::output::Output;
 use crate::cli::prepared::{Prepared, evidence_strategies};
 use crate::report::{
@@ -30,12 +30,12 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
         RuleArg::Client => DetectionRule::Client,
     };
     let options = Options { rule, ignores_server_reason: args.ignore_server_reason };
-    let findings = Findings::with(&run, ledger, options, Reading::Conservative);
+    let findings = Findings::with(&run, ledger, options);
     let (history, analysis) = (&run.history, &findings.analysis);
     let view = BreaksViewOptions { top: args.top, shows_text: args.show_text };
     let document = || {
-        let advice = findings.advice.as_ref();
-        breaks_document(history, &findings.answer, analysis, advice, &run.assumptions, view)
+        let Told { advice, answer } = findings.told();
+        breaks_document(history, &answer, analysis, advice.as_ref(), &run.assumptions, view)
     };
     match args.format {
         BreaksFormat::Table => output.text(&document()),

@@ -47,7 +47,8 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     let ledger = run.ledger()?;
     let comparison = Comparison::new(&ledger, &run.selection);
     let findings = Findings::of(&run);
-    let Findings { ledger: evidence, analysis, advice, answer } = &findings;
+    let Findings { ledger: evidence, analysis, .. } = &findings;
+    let told = findings.told();
     let (steps, trace, selection) = (&run.steps, &run.trace, &run.selection);
     let sums = analysis.summary.reconciliation;
     let verification = analysis::verify(evidence, steps, selection, sums)
@@ -58,8 +59,8 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
         Material { run: &run, ledger: &ledger, comparison: &comparison, evidence, analysis };
     let charts = material.charts();
     let view = PageView {
-        answer,
-        advice: advice.as_ref(),
+        answer: &told.answer,
+        advice: told.advice.as_ref(),
         ledger: &ledger,
         comparison: &comparison,
         evidence,

@@ -34,14 +34,16 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     )?;
     let ledger = run.ledger()?;
     let findings = Findings::of(&run);
-    let (answer, sums) = (&findings.answer, findings.analysis.summary.reconciliation);
+    let sums = findings.analysis.summary.reconciliation;
     let verification = analysis::verify(&ledger, &run.steps, &run.selection, sums)
         .expect("the record and its replay are among them");
     let history = &run.history;
     match args.format {
-        DocumentFormat::Table => output.text(&verify_document(history, answer, &verification)),
+        DocumentFormat::Table => {
+            output.text(&verify_document(history, &findings.told().answer, &verification))
+        }
         DocumentFormat::Markdown => {
-            output.markdown(&verify_document(history, answer, &verification))
+            output.markdown(&verify_document(history, &findings.told().answer, &verification))
         }
         DocumentFormat::Json => output.write(|out| write_verification(history, &verification, out)),
     }
