@@ -365,6 +365,6 @@ mod tests {
         );
         assert!(problem("metric = \"cost\"\nmax = \"$1\"\nfiles = \"a[\"").contains("no pattern"));
         let twice = "metric = \"cost\"\nmax = \"$1\"\n[[budget]]\nmetric = \"cost\"\nmax = \"$1\"";
-        assert!(problem(twice).contains("two budgets are called `cost at most $1.0000`"));
+        assert!(problem(twice).contains("two budgets are called `cost at most $1.00`"));
     }
 }

@@ -179,19 +179,19 @@ mod tests {
     fn columns_go_in_their_order_and_sentences_break_at_spaces() {
         insta::assert_snapshot!(costs().text(style(50)), @r"
         turn    read     cost  what happened
-        ───────────────────────────────────────────────
+        ──────────────────────────────────────────────────
            1  12,000  $0.0385  first of its chain
-           2   4,000    $1.20  break: 20,100 tokens
-                               were not read, since
-                               the tools had changed
+           2   4,000    $1.20  break: 20,100 tokens were
+                               not read, since the tools
+                               had changed
         ");
-        insta::assert_snapshot!(costs().text(style(40)), @r"
+        insta::assert_snapshot!(costs().text(style(40)), @"
         turn     cost  what happened
         ────────────────────────────────────────
            1  $0.0385  first of its chain
-           2    $1.20  break: 20,100 tokens
-                       were not read, since the
-                       tools had changed
+           2    $1.20  break: 20,100 tokens were
+                       not read, since the tools
+                       had changed
         Hidden at this width: read. COLUMNS=47
         shows all.
         ");
