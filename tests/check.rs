@@ -282,7 +282,7 @@ fn what_cannot_be_answered_does_not_pass() {
         (
             "metric = \"cost\"\nmax = \"$1\"\nmodel = \"gpt-*\"",
             3,
-            "cachesim.toml:1: the budget `cost at most $1.0000 (model gpt-*)`: selects no request",
+            "cachesim.toml:1: the budget `cost at most $1.00 (model gpt-*)`: selects no request",
         ),
         (
             "metric = \"cost\"\nmax_increase = \"5 %\"",

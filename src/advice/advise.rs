@@ -5,10 +5,10 @@ use std::cmp::Reverse;
 use super::candidate::{Candidate, Subject};
 use super::change::{Change, Who};
 use super::seen::Seen;
-use super::trials::Trials;
+use super::trials::{Recorded, Trials};
 use super::{causes, context, lifetimes, prompts, requests};
 use crate::breaks::Analysis;
-use crate::ledger::{Ledger, Selection};
+use crate::ledger::{Ledger, Selection, Totals};
 use crate::prompt::PromptTrace;
 use crate::strategy::Design;
 use crate::units::Picodollars;
@@ -57,26 +57,42 @@ impl Advice {
         selection: &Selection,
         analysis: &Analysis,
     ) -> Option<Self> {
-        let trials = Trials::new(ledger, trace, selection);
-        let recorded = trials.cost(Design::default())?;
-        let record = ledger.column("billed");
-        let record = record.map(|column| ledger.totals(column, selection.requests()));
-        let billed = record.and_then(|totals| totals.cost());
-        let apart = record.map_or(Picodollars(0), |totals| totals.apart);
         let seen = Seen::new(ledger, trace, selection, analysis);
-        let mut state = State {
-            least: least_saving(billed.unwrap_or(recorded)),
-            trials,
-            design: Design::default(),
-            cost: recorded,
-        };
+        let Start { billed, apart, recorded, mut state } =
+            Start::new(Trials::new(ledger, trace, selection))?;
         let (beyond, within): (Vec<Tried>, Vec<Tried>) = state
             .worthwhile(candidates(&seen))
             .into_iter()
             .partition(|tried| tried.candidate.change.who == Who::Nobody);
         let changes = state.apply(within);
         let out_of_reach = state.apply(beyond);
-        Some(Self { billed, apart, recorded, changes, out_of_reach })
+        Some(Self { billed, apart, recorded: recorded.cost, changes, out_of_reach })
+    }
+
+    /// The first of the changes alone. Nothing else is tried where other prompts would have saved more
+    /// than the recorded ones cost beyond being read whole.
+    #[must_use]
+    pub fn first(
+        ledger: &Ledger<'_>,
+        trace: &PromptTrace,
+        selection: &Selection,
+        analysis: &Analysis,
+    ) -> Option<Entry> {
+        let seen = Seen::new(ledger, trace, selection, analysis);
+        let Start { recorded, state, .. } = Start::new(Trials::new(ledger, trace, selection))?;
+        let mut others = candidates(&seen);
+        others.retain(|candidate| candidate.change.who != Who::Nobody);
+        let same_prompts =
+            others.split_off(others.partition_point(|one| !one.design.keeps_prompts()));
+        let mut tried = state.worthwhile(others);
+        let most = tried.first().map_or(state.least, |best| best.alone);
+        if recorded.avoidable >= most {
+            tried.extend(state.worthwhile(same_prompts));
+            tried.sort_by_key(|tried| Reverse(tried.alone));
+        }
+        let Tried { candidate: Candidate { change, design, .. }, alone } =
+            tried.into_iter().next()?;
+        Some(Entry { change, alone, saving: alone, design })
     }
 
     /// What was spent: billed, or where nothing was recorded, what the rules charge.
@@ -105,18 +121,44 @@ impl Advice {
     }
 }
 
-/// Everything that may be worth it. Of what saves the same, the first stands first.
+/// Everything that may be worth it, other prompts before other ways of sending the same. Of what saves
+/// the same, the first stands first.
 fn candidates(seen: &Seen<'_>) -> Vec<Candidate> {
     let mut candidates = lifetimes::candidates(seen);
     candidates.extend(context::candidates(seen));
     candidates.extend(prompts::candidates(seen));
     candidates.extend(requests::candidates(seen));
     candidates.extend(causes::candidates(seen));
+    candidates.sort_by_key(|candidate| candidate.design.keeps_prompts());
     candidates
 }
 
 fn least_saving(spent: Picodollars) -> Picodollars {
     LEAST_SAVING.max(Picodollars(spent.0 / LEAST_PART))
+}
+
+/// Where all changes begin.
+struct Start<'a> {
+    billed: Option<Picodollars>,
+    apart: Picodollars,
+    recorded: Recorded,
+    state: State<'a>,
+}
+
+impl<'a> Start<'a> {
+    fn new(trials: Trials<'a>) -> Option<Self> {
+        let recorded = trials.recorded()?;
+        let record = trials.billed();
+        let billed = record.as_ref().and_then(Totals::cost);
+        let state = State {
+            least: least_saving(billed.unwrap_or(recorded.cost)),
+            trials,
+            design: Design::default(),
+            cost: recorded.cost,
+        };
+        let apart = record.map_or(Picodollars::ZERO, |record| record.apart);
+        Some(Self { billed, apart, recorded, state })
+    }
 }
 
 /// A candidate, and what it alone would have saved.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rayon::prelude::*;
 
-use crate::ledger::{Ledger, Selection};
+use crate::ledger::{Ledger, Row, Selection, Totals};
 use crate::prompt::PromptTrace;
 use crate::strategy::{Assumptions, Design, Strategy, StrategyKind};
 use crate::units::Picodollars;
@@ -38,14 +38,50 @@ impl<'a> Trials<'a> {
         designs.into_par_iter().map(|design| self.cost(design)).collect()
     }
 
-    /// The same of one.
-    pub(super) fn cost(&self, design: Design) -> Option<Picodollars> {
-        let Ledger { history, steps, prices, .. } = self.ledger;
-        let strategies = [on_trial(design)];
-        let ledger =
-            Ledger::new(history, steps, self.trace, prices, &strategies, &self.assumptions);
+    /// What was billed for them; `None` where the ledger does not say.
+    pub(super) fn billed(&self) -> Option<Totals> {
+        let column = self.ledger.column("billed")?;
+        Some(self.ledger.totals(column, self.selection.requests()))
+    }
+
+    fn cost(&self, design: Design) -> Option<Picodollars> {
+        let ledger = self.simulate(design);
         ledger.totals(ledger.columns.first()?, self.selection.requests()).cost()
     }
+
+    /// What they cost as recorded; `None` where nothing has a price.
+    pub(super) fn recorded(&self) -> Option<Recorded> {
+        let ledger = self.simulate(Design::default());
+        let column = ledger.columns.first()?;
+        let cost = ledger.totals(column, self.selection.requests()).cost()?;
+        let rows = self.selection.requests().filter_map(|index| ledger.row(column, index));
+        let avoidable = rows.filter_map(|row| beyond_reading(&ledger, &row)).sum();
+        Some(Recorded { cost, avoidable })
+    }
+
+    fn simulate(&self, design: Design) -> Ledger<'a> {
+        let Ledger { history, steps, prices, .. } = self.ledger;
+        let strategies = [on_trial(design)];
+        Ledger::new(history, steps, self.trace, prices, &strategies, &self.assumptions)
+    }
+}
+
+/// What the record costs as it is simulated.
+pub(super) struct Recorded {
+    /// All of it.
+    pub(super) cost: Picodollars,
+    /// The most that could be saved of it while the same prompts are sent: what they cost beyond being
+    /// read whole.
+    pub(super) avoidable: Picodollars,
+}
+
+/// What a prompt costs beyond being read whole.
+fn beyond_reading(ledger: &Ledger<'_>, row: &Row<'_>) -> Option<Picodollars> {
+    let charges = row.charges?;
+    let billing = &row.billing;
+    let prompt = billing.input + billing.read + billing.write_5m + billing.write_1h;
+    let read = ledger.rates_of(row.request)?.cache_read.times(prompt);
+    Some(charges.total().minus(charges.output).minus(read))
 }
 
 fn on_trial(design: Design) -> Strategy {

@@ -2,7 +2,7 @@
 //! cheap it could have been.
 
 use super::waterfall::Waterfall;
-use crate::advice::Advice;
+use crate::advice::Entry;
 use crate::basis::Basis;
 use crate::breaks::{Analysis, Cause, Sum};
 use crate::ledger::{Ledger, Selection, Totals};
@@ -50,20 +50,20 @@ pub struct BestChange {
 }
 
 impl BestChange {
-    fn of(advice: &Advice) -> Option<Self> {
-        let first = advice.changes.first()?;
-        let change = &first.change;
-        Some(Self { label: change.label, saving: first.saving, is_at_most: change.is_at_most })
+    fn of(entry: &Entry) -> Self {
+        let change = &entry.change;
+        Self { label: change.label, saving: entry.saving, is_at_most: change.is_at_most }
     }
 }
 
 impl Answer {
-    /// Takes the figures from a ledger as [`Waterfall::new`] needs it, and from the breaks found in it.
+    /// Takes the figures from a ledger as [`Waterfall::new`] needs it, and from the breaks found in it,
+    /// and the first of the changes.
     #[must_use]
     pub fn new(
         ledger: &Ledger<'_>,
         analysis: &Analysis,
-        advice: Option<&Advice>,
+        first: Option<&Entry>,
         selection: &Selection,
     ) -> Self {
         let history = ledger.history;
@@ -93,7 +93,7 @@ impl Answer {
             expected_breaks: summary.expected,
             breaks_basis: breaks.list.iter().map(|one| one.basis).max().unwrap_or(Basis::Derived),
             biggest_cause: summary.by_cause.first().copied(),
-            change: advice.and_then(BestChange::of),
+            change: first.map(BestChange::of),
             waterfall: Waterfall::new(ledger, selection, &summary.reconciliation),
         }
     }

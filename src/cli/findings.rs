@@ -1,11 +1,12 @@
 //! What a run finds beside its ledger: breaks, what to change, and what is said first.
 
-use super::prepared::{EVIDENCE, Prepared, named};
-use crate::advice::Advice;
+use super::prepared::{Prepared, named};
+use crate::advice::{Advice, Entry};
 use crate::analysis::Answer;
 use crate::breaks::{Analysis, Options};
 use crate::cache::Reading;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Selection};
+use crate::prompt::PromptTrace;
 
 /// What a run finds. It looks at all that `breaks` looks at, so the input has to be read with the bytes
 /// of captures and with trails.
@@ -39,17 +40,36 @@ impl<'r> Findings<'r> {
         Self { run, ledger, analysis }
     }
 
-    /// What people are told. Advice takes many simulations, so machine formats do without.
+    /// What people are told where changes are listed. Advice takes many simulations, so machine formats do
+    /// without.
     pub(super) fn told(&self) -> Told {
         self.told_under(Reading::Conservative)
     }
 
     /// The same with advice that is simulated under a reading.
     pub(super) fn told_under(&self, reading: Reading) -> Told {
-        let Self { run, ledger, analysis } = self;
-        let as_recorded = run.ledger_under(&named(&EVIDENCE), &run.as_recorded(reading));
-        let advice = Advice::new(&as_recorded, &run.trace, &run.selection, analysis);
-        let answer = Answer::new(ledger, analysis, advice.as_ref(), &run.selection);
-        Told { advice, answer }
+        let advice = self.seen_under(reading, Advice::new);
+        let first = advice.as_ref().and_then(|advice| advice.changes.first());
+        Told { answer: self.answer_with(first), advice }
+    }
+
+    /// What people are told first, with the change alone that would be the first of the list.
+    pub(super) fn answer(&self) -> Answer {
+        self.answer_with(self.seen_under(Reading::Conservative, Advice::first).as_ref())
+    }
+
+    /// Advice begins with the record under a reading, breaks included.
+    fn seen_under<T>(
+        &self,
+        reading: Reading,
+        advise: impl FnOnce(&Ledger<'_>, &PromptTrace, &Selection, &Analysis) -> T,
+    ) -> T {
+        let Self { run, analysis, .. } = self;
+        let as_recorded = run.ledger_under(&named(&["billed"]), &run.as_recorded(reading));
+        advise(&as_recorded, &run.trace, &run.selection, analysis)
+    }
+
+    fn answer_with(&self, first: Option<&Entry>) -> Answer {
+        Answer::new(&self.ledger, &self.analysis, first, &self.run.selection)
     }
 }

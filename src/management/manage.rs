@@ -12,7 +12,7 @@ use super::rule::Management;
 use super::session_memory::{SessionMemory, remembered};
 use crate::capture::TokenizerFamily;
 use crate::conversation::{ContentSource, History, Request, RequestIndex};
-use crate::prompt::{Level, Prompt, PromptTrace, steps};
+use crate::prompt::{Level, Prompt, PromptTrace, Step};
 use crate::transcript::ContentKind;
 use crate::units::{Millis, Tokens};
 
@@ -69,12 +69,17 @@ pub struct Effects {
 
 /// Rewrites the prompts of transcripts; captured ones stay as they are.
 #[must_use]
-pub fn manage(history: &History, trace: &PromptTrace, management: &Management) -> Managed {
+pub fn manage(
+    history: &History,
+    steps: &[Step],
+    trace: &PromptTrace,
+    management: &Management,
+) -> Managed {
     let mut manager = Manager {
         history,
         recorded: trace,
         management,
-        contents: Contents::new(history, &steps(history), management.placeholder()),
+        contents: Contents::new(history, steps, management.placeholder()),
         pieces: PieceTree::default(),
         conversations: Vec::with_capacity(trace.prompts.len()),
         rounds: Rounds::with_capacity(trace.prompts.len()),

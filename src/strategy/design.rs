@@ -114,6 +114,16 @@ impl Design {
             && self.repairs.is_empty()
     }
 
+    /// Whether every prompt has the recorded size and model, whatever is found of it in the cache.
+    #[must_use]
+    pub fn keeps_prompts(&self) -> bool {
+        let Sharing { forks_agents, decides_anew, .. } = self.sharing;
+        !forks_agents
+            && !decides_anew
+            && self.prompt == PromptDesign::default()
+            && self.management.is_none()
+    }
+
     /// This design with all that another one sets, too.
     #[must_use]
     pub fn with(mut self, other: &Self) -> Self {

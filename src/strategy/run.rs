@@ -59,9 +59,9 @@ impl Material<'_> {
 /// What became of the requests under a strategy.
 #[derive(Debug, Default)]
 pub struct Simulated {
-    /// Whether the strategy can act on the requests. Where it cannot, they are simulated as recorded.
+    /// Whether the strategy can act on the requests.
     pub applicability: Applicability,
-    /// Of each recorded request.
+    /// Of each recorded request; none where the strategy cannot act on them.
     pub outcomes: Vec<Outcome>,
     /// What was sent besides, by the request it follows, then by time.
     pub added: Vec<Added>,
@@ -122,9 +122,14 @@ pub(super) fn simulate_elsewhere(
     }
 }
 
-/// Applies a design.
+/// Applies a design, if it can act on the requests.
 pub(super) fn simulate_design(design: &Design, material: Material<'_>) -> Simulated {
-    Prepared::new(design, material).simulate(design.ttl, material)
+    let prepared = Prepared::new(design, material);
+    let applicability = prepared.applicability(design.ttl);
+    if !applicability.is_applicable() {
+        return Simulated { applicability, ..Simulated::default() };
+    }
+    prepared.simulate(design.ttl, material)
 }
 
 /// What a design sends, whatever its TTLs.
@@ -254,13 +259,13 @@ impl<'a> Drawing<'a> {
 
     /// What it did, and what it sends besides.
     fn manage(&mut self, management: &Management) -> ((Management, Effects), Vec<AddedPrompt>) {
-        let history = self.material.history;
+        let Material { history, steps, .. } = self.material;
         let obstacle = if history.of_transcripts().is_empty() {
             Obstacle::NoTranscript
         } else {
             Obstacle::NothingToTakeOut
         };
-        let managed = manage(history, &self.plan.trace, management);
+        let managed = manage(history, steps, &self.plan.trace, management);
         let acts = managed.effects != Effects::default()
             || !managed.added.is_empty()
             || differs(&self.plan.trace, &managed.trace);

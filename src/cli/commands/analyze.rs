@@ -11,7 +11,7 @@ use crate::cli::prepared::Prepared;
 use crate::cli::strategies::strategies;
 use crate::conversation::ReadOptions;
 use crate::report::{
-    AnalyzeViewOptions, analyze_document, groups_document, write_csv, write_groups,
+    AnalyzeViewOptions, Document, analyze_document, groups_document, write_csv, write_groups,
     write_groups_csv, write_jsonl, write_report,
 };
 use crate::strategy::Strategy;
@@ -54,23 +54,33 @@ fn top(args: &AnalyzeArgs) -> Option<usize> {
 }
 
 fn by_session(args: &AnalyzeArgs, run: &Prepared<'_>, output: Output) -> Result<(), CliError> {
-    let ledger = run.ledger()?;
     let selection = &run.selection;
     let view = AnalyzeViewOptions {
         top: top(args),
         turns: args.turns.map(TurnsArg::detail),
         is_terminal: output.is_terminal(),
     };
-    let document = || {
-        let answer = Findings::of(run).told().answer;
-        analyze_document(&answer, &ledger, &run.steps, &run.trace, selection, view)
+    let document = || -> Result<Document, CliError> {
+        // Before the ledger is made, so that memory holds one set of simulations at a time.
+        let answer = Findings::of(run).answer();
+        let ledger = run.ledger()?;
+        Ok(analyze_document(&answer, &ledger, &run.steps, &run.trace, selection, view))
     };
     match args.format {
-        AnalyzeFormat::Table => output.text(&document()),
-        AnalyzeFormat::Markdown => output.markdown(&document()),
-        AnalyzeFormat::Json => output.write(|out| write_report(&ledger, selection, None, out)),
-        AnalyzeFormat::Jsonl => output.write(|out| write_jsonl(&ledger, selection, out)),
-        AnalyzeFormat::Csv => output.write(|out| write_csv(&ledger, selection, out)),
+        AnalyzeFormat::Table => output.text(&document()?),
+        AnalyzeFormat::Markdown => output.markdown(&document()?),
+        AnalyzeFormat::Json => {
+            let ledger = run.ledger()?;
+            output.write(|out| write_report(&ledger, selection, None, out))
+        }
+        AnalyzeFormat::Jsonl => {
+            let ledger = run.ledger()?;
+            output.write(|out| write_jsonl(&ledger, selection, out))
+        }
+        AnalyzeFormat::Csv => {
+            let ledger = run.ledger()?;
+            output.write(|out| write_csv(&ledger, selection, out))
+        }
     }
 }
 

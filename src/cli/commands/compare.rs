@@ -51,7 +51,7 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let document = || {
         compare_document(
             history,
-            &Findings::of(&run).told().answer,
+            &Findings::of(&run).answer(),
             &comparison,
             reading,
             &rollouts,

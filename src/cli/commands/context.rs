@@ -34,10 +34,10 @@ pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
         .expect("the ledger has the record");
     match args.format {
         DocumentFormat::Table => {
-            output.text(&context_document(&Findings::of(&run).told().answer, &ledger, &context))
+            output.text(&context_document(&Findings::of(&run).answer(), &ledger, &context))
         }
         DocumentFormat::Markdown => {
-            output.markdown(&context_document(&Findings::of(&run).told().answer, &ledger, &context))
+            output.markdown(&context_document(&Findings::of(&run).answer(), &ledger, &context))
         }
         DocumentFormat::Json => output.write(|out| write_context(&ledger, &context, out)),
     }

@@ -40,10 +40,10 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let history = &run.history;
     match args.format {
         DocumentFormat::Table => {
-            output.text(&verify_document(history, &findings.told().answer, &verification))
+            output.text(&verify_document(history, &findings.answer(), &verification))
         }
         DocumentFormat::Markdown => {
-            output.markdown(&verify_document(history, &findings.told().answer, &verification))
+            output.markdown(&verify_document(history, &findings.answer(), &verification))
         }
         DocumentFormat::Json => output.write(|out| write_verification(history, &verification, out)),
     }
