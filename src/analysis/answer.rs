@@ -57,15 +57,9 @@ impl BestChange {
 }
 
 impl Answer {
-    /// Takes the figures from a ledger as [`Waterfall::new`] needs it, and from the breaks found in it,
-    /// and the first of the changes.
+    /// Takes the figures from a ledger as [`Waterfall::new`] needs it, and from the breaks found in it.
     #[must_use]
-    pub fn new(
-        ledger: &Ledger<'_>,
-        analysis: &Analysis,
-        first: Option<&Entry>,
-        selection: &Selection,
-    ) -> Self {
+    pub fn new(ledger: &Ledger<'_>, analysis: &Analysis, selection: &Selection) -> Self {
         let history = ledger.history;
         let times = || selection.requests().map(|index| history.request(index).start);
         let total = |name: &str| {
@@ -93,8 +87,14 @@ impl Answer {
             expected_breaks: summary.expected,
             breaks_basis: breaks.list.iter().map(|one| one.basis).max().unwrap_or(Basis::Derived),
             biggest_cause: summary.by_cause.first().copied(),
-            change: first.map(BestChange::of),
+            change: None,
             waterfall: Waterfall::new(ledger, selection, &summary.reconciliation),
         }
+    }
+
+    /// Notes the first of the changes.
+    #[must_use]
+    pub fn with_change(self, first: Option<&Entry>) -> Self {
+        Self { change: first.map(BestChange::of), ..self }
     }
 }

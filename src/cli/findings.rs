@@ -1,7 +1,7 @@
 //! What a run finds beside its ledger: breaks, what to change, and what is said first.
 
 use super::prepared::{Prepared, named};
-use crate::advice::{Advice, Entry};
+use crate::advice::Advice;
 use crate::analysis::Answer;
 use crate::breaks::{Analysis, Options};
 use crate::cache::Reading;
@@ -48,28 +48,31 @@ impl<'r> Findings<'r> {
 
     /// The same with advice that is simulated under a reading.
     pub(super) fn told_under(&self, reading: Reading) -> Told {
-        let advice = self.seen_under(reading, Advice::new);
+        let Self { run, ledger, analysis } = self;
+        let advice = seen_under(reading, run, analysis, Advice::new);
         let first = advice.as_ref().and_then(|advice| advice.changes.first());
-        Told { answer: self.answer_with(first), advice }
+        let answer = Answer::new(ledger, analysis, &run.selection).with_change(first);
+        Told { answer, advice }
     }
 
     /// What people are told first, with the change alone that would be the first of the list.
-    pub(super) fn answer(&self) -> Answer {
-        self.answer_with(self.seen_under(Reading::Conservative, Advice::first).as_ref())
+    pub(super) fn answer(self) -> Answer {
+        let Self { run, ledger, analysis } = self;
+        let answer = Answer::new(&ledger, &analysis, &run.selection);
+        // Changes are simulated too, and memory need not hold both.
+        drop(ledger);
+        let first = seen_under(Reading::Conservative, run, &analysis, Advice::first);
+        answer.with_change(first.as_ref())
     }
+}
 
-    /// Advice begins with the record under a reading, breaks included.
-    fn seen_under<T>(
-        &self,
-        reading: Reading,
-        advise: impl FnOnce(&Ledger<'_>, &PromptTrace, &Selection, &Analysis) -> T,
-    ) -> T {
-        let Self { run, analysis, .. } = self;
-        let as_recorded = run.ledger_under(&named(&["billed"]), &run.as_recorded(reading));
-        advise(&as_recorded, &run.trace, &run.selection, analysis)
-    }
-
-    fn answer_with(&self, first: Option<&Entry>) -> Answer {
-        Answer::new(&self.ledger, &self.analysis, first, &self.run.selection)
-    }
+/// Advice begins with the record under a reading, breaks included.
+fn seen_under<T>(
+    reading: Reading,
+    run: &Prepared<'_>,
+    analysis: &Analysis,
+    advise: impl FnOnce(&Ledger<'_>, &PromptTrace, &Selection, &Analysis) -> T,
+) -> T {
+    let as_recorded = run.ledger_under(&named(&["billed"]), &run.as_recorded(reading));
+    advise(&as_recorded, &run.trace, &run.selection, analysis)
 }

@@ -31,7 +31,8 @@ impl<'a> Rewrite<'a> {
     pub(super) fn new(recorded: &'a PromptTrace) -> Self {
         let nodes = recorded.nodes.clone();
         let markers = recorded.markers.clone();
-        Self { recorded, nodes, markers, prompts: Vec::new() }
+        let prompts = Vec::with_capacity(recorded.prompts.len());
+        Self { recorded, nodes, markers, prompts }
     }
 
     /// The rewritten prompts, and those behind them as they were.

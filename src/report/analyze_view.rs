@@ -157,11 +157,17 @@ fn sizes(
         Tokens::ZERO => "unknown (no read shows their size)".to_owned(),
         size => format!("about {} tokens (estimated)", tokens(size)),
     };
+    let client = if added.is_empty() {
+        "what the client added is unknown".to_owned()
+    } else {
+        format!(
+            "the client added {} tokens in {} (derived; of the others it is unknown)",
+            tokens(added.iter().copied().sum()),
+            counted(added.len() as u64, "step", "steps"),
+        )
+    };
     document.text(format!(
-        "Sizes: tools and system prompt {hidden}; the client added {} tokens in {} (derived; in others \
-         it cannot be told); the answers have {} tokens (measured).",
-        tokens(added.iter().copied().sum()),
-        counted(added.len() as u64, "step", "steps"),
+        "Sizes: tools and system prompt {hidden}; {client}; the answers have {} tokens (measured).",
         tokens(answers),
     ));
 }

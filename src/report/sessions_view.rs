@@ -54,8 +54,7 @@ pub(super) fn many_sessions(
         ("hit", Align::Right),
     ]);
     let before = header.len();
-    header
-        .extend(ledger.columns.iter().map(|column| (column.strategy.name.as_ref(), Align::Right)));
+    header.extend(ledger.columns.iter().map(|column| (column.strategy.label(), Align::Right)));
     let bars = (before + shown + 1).min(header.len());
     header.insert(bars, ("", Align::Bar));
     let mut grid = Grid::new(&header).hide_first(&columns.hidden_first(ledger));
@@ -110,7 +109,7 @@ impl Columns {
 
     /// What people ask for last goes first.
     fn hidden_first<'a>(&self, ledger: &'a Ledger<'_>) -> Vec<&'a str> {
-        let names = ledger.columns.iter().map(|column| column.strategy.name.as_ref());
+        let names = ledger.columns.iter().map(|column| column.strategy.label());
         let mut hidden = vec!["prompt tokens"];
         hidden.extend(names.filter(|name| !SHOWN_LAST.contains(name)));
         hidden.push("requests");

@@ -99,27 +99,24 @@ impl<'a> Plan<'a> {
         if added.is_empty() {
             return;
         }
-        let roles: Vec<Role> =
-            (0..self.trace.prompts.len()).map(|place| self.role(place)).collect();
-        let trace = self.trace.to_mut();
-        let recorded = std::mem::take(&mut trace.prompts).into_iter().zip(roles);
-        let mut all: Vec<(Option<usize>, (Prompt, Role))> = recorded
-            .enumerate()
-            .map(|(place, sent)| (Some(place), sent))
-            .chain(added.into_iter().map(|sent| (None, sent)))
-            .collect();
-        all.sort_by_key(|(_, (prompt, _))| prompt.start);
-        let mut moved = vec![0; all.len()];
-        for (place, (before, _)) in all.iter().enumerate() {
-            if let Some(before) = before {
-                moved[*before] = place;
-            }
+        let recorded = 0..self.trace.prompts.len();
+        let mut roles: Vec<Role> = recorded.map(|place| self.role(place)).collect();
+        let prompts = &mut self.trace.to_mut().prompts;
+        prompts.reserve_exact(added.len());
+        for (prompt, role) in added {
+            prompts.push(prompt);
+            roles.push(role);
         }
-        self.roles.clear();
-        for (_, (mut prompt, role)) in all {
+        let mut order: Vec<usize> = (0..prompts.len()).collect();
+        order.sort_by_key(|place| prompts[*place].start);
+        let mut moved = vec![0; order.len()];
+        for (place, before) in order.iter().enumerate() {
+            moved[*before] = place;
+        }
+        prompts.sort_by_key(|prompt| prompt.start);
+        for prompt in prompts {
             prompt.predecessor = prompt.predecessor.map(|before| moved[before]);
-            trace.prompts.push(prompt);
-            self.roles.push(role);
         }
+        self.roles = order.into_iter().map(|before| roles[before]).collect();
     }
 }

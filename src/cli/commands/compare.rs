@@ -48,15 +48,8 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let ledger = run.ledger()?;
     let comparison = Comparison::new(&ledger, &run.selection);
     let history = &run.history;
-    let document = || {
-        compare_document(
-            history,
-            &Findings::of(&run).answer(),
-            &comparison,
-            reading,
-            &rollouts,
-        )
-    };
+    let document =
+        || compare_document(history, &Findings::of(&run).answer(), &comparison, reading, &rollouts);
     match args.format {
         CompareFormat::Table => output.text(&document()),
         CompareFormat::Markdown => output.markdown(&document()),
