@@ -194,7 +194,7 @@ fn check_breaks(history: &History) {
         write_breaks(history, &analysis, &mut printed).expect("memory takes all");
         write_break_rows(history, &analysis.breaks, true, &mut printed).expect("memory takes all");
         write_break_csv(history, &analysis.breaks, &mut printed).expect("memory takes all");
-        let answer = Answer::new(&ledger, &analysis, None, &selection);
+        let answer = Answer::new(&ledger, &analysis, &selection);
         if let Some(steps) = &answer.waterfall {
             let left = steps.spent.minus(steps.apart).minus(steps.breaks).minus(steps.unexplained);
             assert_eq!(left, steps.expected);

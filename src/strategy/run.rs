@@ -59,9 +59,9 @@ impl Material<'_> {
 /// What became of the requests under a strategy.
 #[derive(Debug, Default)]
 pub struct Simulated {
-    /// Whether the strategy can act on the requests.
+    /// Whether the strategy can act on the requests. Where it cannot, they are simulated as recorded.
     pub applicability: Applicability,
-    /// Of each recorded request; none where the strategy cannot act on them.
+    /// Of each recorded request.
     pub outcomes: Vec<Outcome>,
     /// What was sent besides, by the request it follows, then by time.
     pub added: Vec<Added>,
@@ -122,14 +122,9 @@ pub(super) fn simulate_elsewhere(
     }
 }
 
-/// Applies a design, if it can act on the requests.
+/// Applies a design.
 pub(super) fn simulate_design(design: &Design, material: Material<'_>) -> Simulated {
-    let prepared = Prepared::new(design, material);
-    let applicability = prepared.applicability(design.ttl);
-    if !applicability.is_applicable() {
-        return Simulated { applicability, ..Simulated::default() };
-    }
-    prepared.simulate(design.ttl, material)
+    Prepared::new(design, material).simulate(design.ttl, material)
 }
 
 /// What a design sends, whatever its TTLs.
