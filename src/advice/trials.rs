@@ -9,6 +9,9 @@ use crate::prompt::PromptTrace;
 use crate::strategy::{Assumptions, Design, Strategy, StrategyKind};
 use crate::units::Picodollars;
 
+/// Trials over more requests than these are made one after the other: each has prompts of its own.
+const MOST_SIDE_BY_SIDE: usize = 20_000;
+
 /// Simulates designs over the requests of a ledger, with the recorded breaks.
 pub(super) struct Trials<'a> {
     ledger: &'a Ledger<'a>,
@@ -35,6 +38,9 @@ impl<'a> Trials<'a> {
     ) -> Vec<Option<Picodollars>> {
         // Each is forgotten when its cost is known: outcomes of all at once would fill the memory.
         let designs: Vec<Design> = designs.into_iter().collect();
+        if self.trace.prompts.len() > MOST_SIDE_BY_SIDE {
+            return designs.into_iter().map(|design| self.cost(design)).collect();
+        }
         designs.into_par_iter().map(|design| self.cost(design)).collect()
     }
 

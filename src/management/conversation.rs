@@ -1,8 +1,11 @@
 //! A conversation under context management, as one of its requests finds it.
 
+use rustc_hash::FxHashMap;
+
 use super::breaker::Breaker;
 use super::pieces::PieceId;
 use super::rounds::Oldest;
+use crate::conversation::{Request, RequestIndex};
 use crate::units::Tokens;
 
 /// A conversation under context management, as one of its requests finds it.
@@ -35,6 +38,45 @@ pub(super) struct Conversation {
     pub(super) breaker: Breaker,
     /// What is known of its memory.
     pub(super) memory: MemoryState,
+}
+
+/// The conversations that later requests go on from, each as a request left it.
+pub(super) struct Conversations {
+    standing: FxHashMap<usize, Conversation>,
+    /// For each request, how many are still to go on from it.
+    followers: Vec<u32>,
+}
+
+impl Conversations {
+    pub(super) fn new(requests: &[Request]) -> Self {
+        let mut followers = vec![0; requests.len()];
+        for before in requests.iter().filter_map(|request| request.predecessor) {
+            followers[before.0] += 1;
+        }
+        Self { standing: FxHashMap::default(), followers }
+    }
+
+    /// The one that a request left, for one that goes on from it.
+    ///
+    /// # Panics
+    /// Never: a predecessor comes first, and what it left is kept until the last one has gone on from it.
+    pub(super) fn at(&self, before: RequestIndex) -> &Conversation {
+        &self.standing[&before.0]
+    }
+
+    /// Keeps what a request leaves for those that go on from it, and forgets what it was the last to go
+    /// on from.
+    pub(super) fn keep(&mut self, index: usize, request: &Request, conversation: Conversation) {
+        if let Some(before) = request.predecessor {
+            self.followers[before.0] -= 1;
+            if self.followers[before.0] == 0 {
+                self.standing.remove(&before.0);
+            }
+        }
+        if self.followers[index] > 0 {
+            self.standing.insert(index, conversation);
+        }
+    }
 }
 
 /// What is known of a conversation's memory.

@@ -3,7 +3,7 @@
 use super::clearing::{Moment, clearing};
 use super::compaction::{Compaction, summarised};
 use super::contents::{Content, Contents, fit, is_of_compaction, is_result, sum};
-use super::conversation::{Conversation, Transition};
+use super::conversation::{Conversation, Conversations, Transition};
 use super::pieces::{Piece, PieceId, PieceTree};
 use super::result_budget::{Incoming, ResultBudget};
 use super::rewrite::{Path, Rewrite, Sent};
@@ -81,7 +81,7 @@ pub fn manage(
         management,
         contents: Contents::new(history, steps, management.placeholder()),
         pieces: PieceTree::default(),
-        conversations: Vec::with_capacity(trace.prompts.len()),
+        conversations: Conversations::new(history.of_transcripts()),
         rounds: Rounds::with_capacity(trace.prompts.len()),
         rewrite: Rewrite::new(trace),
         added: Vec::new(),
@@ -99,8 +99,7 @@ struct Manager<'a> {
     management: &'a Management,
     contents: Contents<'a>,
     pieces: PieceTree,
-    /// Of each request so far.
-    conversations: Vec<Conversation>,
+    conversations: Conversations,
     rounds: Rounds,
     rewrite: Rewrite<'a>,
     added: Vec<AddedPrompt>,
@@ -120,14 +119,14 @@ impl<'a> Manager<'a> {
         if is_concerned && self.shrink(index, request, &mut conversation, &contents) {
             path = Path::Parted;
         }
-        let before = request.predecessor.map(|before| &self.conversations[before.0]);
+        let before = request.predecessor.map(|before| self.conversations.at(before));
         self.rewrite.push(&conversation, before, path);
         if let Management::SessionMemory(memory) = self.management
             && is_concerned
         {
             self.update_memory(memory, index, request, &mut conversation, &contents);
         }
-        self.conversations.push(conversation);
+        self.conversations.keep(index, request, conversation);
     }
 
     /// Keeps a prompt small; says whether bytes of what stood in the last one change by that.
@@ -186,7 +185,7 @@ impl<'a> Manager<'a> {
             self.rewrite.go_on(index, before.0);
         }
         let mut conversation =
-            self.conversations[before.0].next(index, request.prompt_total(), transition);
+            self.conversations.at(before).next(index, request.prompt_total(), transition);
         conversation.breaker.step();
         (conversation, contents)
     }
@@ -269,7 +268,7 @@ impl<'a> Manager<'a> {
         let round = match before {
             None => Round::whole(now.total.saturating_sub(now.front), contents),
             Some(before) => {
-                let growth = now.total.saturating_sub(self.conversations[before.0].total);
+                let growth = now.total.saturating_sub(self.conversations.at(before).total);
                 Round::new(growth, contents, self.history.request(before))
             }
         };
@@ -334,7 +333,7 @@ impl<'a> Manager<'a> {
             return false;
         };
         let output = self.history.request(before).recorded().output;
-        let answered = self.conversations[before.0].total + output;
+        let answered = self.conversations.at(before).total + output;
         let rough: Tokens = contents.iter().map(|content| content.rough).sum();
         if answered + rough < trigger.threshold() {
             return false;

@@ -47,6 +47,12 @@ impl Choice {
 struct State {
     cached: Cached,
     cost: Picodollars,
+    way: Way,
+}
+
+/// How a state is reached.
+#[derive(Clone, Copy, Debug)]
+struct Way {
     /// The state before it, in the layer before.
     from: usize,
     action: Action,
@@ -64,15 +70,35 @@ pub(super) enum Action {
 /// The states at one moment, the cheapest of each kind.
 type Layer = Vec<State>;
 
+/// How the states of earlier layers were reached: all that has to be known of them, without a list for
+/// each.
+#[derive(Default)]
+struct Ways {
+    ways: Vec<Way>,
+    /// Where each layer ends.
+    ends: Vec<usize>,
+}
+
+impl Ways {
+    fn add(&mut self, layer: &Layer) {
+        self.ways.extend(layer.iter().map(|state| state.way));
+        self.ends.push(self.ways.len());
+    }
+
+    /// Those of the layers but for the first, to which nothing leads; the latest first.
+    fn back(&self) -> impl Iterator<Item = &[Way]> {
+        self.ends.windows(2).rev().map(|ends| &self.ways[ends[0]..ends[1]])
+    }
+}
+
 /// The choices for every request of a thread that cost the least together.
 pub(super) fn cheapest_choices(thread: &Thread, material: Material<'_>) -> Vec<Choice> {
     let nothing = State {
         cached: Cached::default(),
         cost: Picodollars::ZERO,
-        from: 0,
-        action: Action::Gap(None),
+        way: Way { from: 0, action: Action::Gap(None) },
     };
-    let mut search = Search { material, latest: vec![nothing], earlier: Vec::new() };
+    let mut search = Search { material, latest: vec![nothing], earlier: Ways::default() };
     for (number, request) in thread.requests.iter().enumerate() {
         let before = number.checked_sub(1).map(|before| &thread.requests[before]);
         if let Some(before) = before {
@@ -88,7 +114,7 @@ struct Search<'a> {
     material: Material<'a>,
     latest: Layer,
     /// The layers before it, from the one before anything was sent.
-    earlier: Vec<Layer>,
+    earlier: Ways,
 }
 
 impl<'a> Search<'a> {
@@ -111,12 +137,11 @@ impl<'a> Search<'a> {
             layer.extend(next(state).into_iter().map(|(cached, cost, action)| State {
                 cached,
                 cost: state.cost + cost,
-                from,
-                action,
+                way: Way { from, action },
             }));
         }
-        let next = cheapest(self.trace(), layer);
-        self.earlier.push(std::mem::replace(&mut self.latest, next));
+        self.earlier.add(&self.latest);
+        self.latest = cheapest(self.trace(), layer);
     }
 
     /// Lets the time between two requests pass. A background request in between starts every clock
@@ -159,14 +184,11 @@ impl<'a> Search<'a> {
     /// Goes back from the cheapest last state.
     fn choices(&self, requests: usize) -> Vec<Choice> {
         let mut choices = vec![Choice::default(); requests];
-        let last = &self.latest;
-        let mut place = (0..last.len()).min_by_key(|place| last[*place].cost).unwrap_or(0);
+        let mut way = self.latest.iter().min_by_key(|state| state.cost).map(|state| state.way);
+        let mut layers = self.earlier.back();
         let mut request = requests;
-        // Nothing leads to the first layer.
-        let steps = self.earlier.iter().skip(1).chain([last]);
-        for layer in steps.rev() {
-            let state = &layer[place];
-            match state.action {
+        while let Some(Way { from, action }) = way {
+            match action {
                 Action::Request(split, basis) => {
                     request -= 1;
                     choices[request].split = split;
@@ -174,7 +196,7 @@ impl<'a> Search<'a> {
                 }
                 Action::Gap(pings) => choices[request - 1].pings.extend(pings),
             }
-            place = state.from;
+            way = layers.next().map(|layer| layer[from]);
         }
         choices
     }
