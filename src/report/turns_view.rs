@@ -11,7 +11,7 @@ use super::table::Tone;
 use super::turn_words::{agent_names, what_happened};
 use crate::analysis::{Event, Turn, turns_under};
 use crate::id::Symbol;
-use crate::ledger::{Ledger, Session, StrategyColumn, Totals};
+use crate::ledger::{Ledger, Session, StrategyColumn};
 use crate::strategy::DEFAULT;
 use crate::units::{Picodollars, Tokens};
 
@@ -40,8 +40,8 @@ struct Line {
     /// Counted from 1.
     number: u64,
     turn: Turn,
-    /// What it read, wrote and cost, of each strategy.
-    totals: Vec<Totals>,
+    /// What it costs in the first column.
+    cost: Option<Picodollars>,
     words: String,
     tone: Tone,
 }
@@ -60,7 +60,7 @@ pub(super) fn turns_grid(
     let table = Table { ledger, agents: agent_names(ledger.history, session), columns };
     let lines = table.lines(session);
     let mut grid = table.empty_grid();
-    let most = lines.iter().filter_map(first_cost).max();
+    let most = lines.iter().filter_map(|line| line.cost).max();
     let is_folded = match detail {
         TurnDetail::Events => foldable(&lines),
         TurnDetail::All | TurnDetail::None => vec![false; lines.len()],
@@ -100,10 +100,10 @@ fn shown_columns<'l>(ledger: &'l Ledger<'_>, session: &Session) -> Vec<&'l Strat
 /// Which turns may stand in a line with others: those at which nothing happened, but for the most
 /// expensive.
 fn foldable(lines: &[Line]) -> Vec<bool> {
-    let mut costs: Vec<Option<Picodollars>> = lines.iter().map(first_cost).collect();
+    let mut costs: Vec<Option<Picodollars>> = lines.iter().map(|line| line.cost).collect();
     costs.sort_unstable_by(|one, other| other.cmp(one));
     let least = costs.get(MOST_EXPENSIVE - 1).copied().flatten();
-    let is_expensive = |line: &Line| least.is_some_and(|least| first_cost(line) >= Some(least));
+    let is_expensive = |line: &Line| least.is_some_and(|least| line.cost >= Some(least));
     lines.iter().map(|line| line.words.is_empty() && !is_expensive(line)).collect()
 }
 
@@ -120,10 +120,9 @@ impl Table<'_> {
         let first = under(self.columns[0]).zip(1..);
         let lines = first.map(|(turn, number)| {
             let others: Vec<Turn> = others.iter_mut().filter_map(Iterator::next).collect();
-            let total = |column: &&StrategyColumn| self.ledger.totals(column, [turn.request]);
-            let totals = self.columns.iter().map(total).collect();
+            let cost = self.ledger.totals(self.columns[0], [turn.request]).cost();
             let (words, tone) = self.words(&turn, &others);
-            Line { number, turn, totals, words, tone }
+            Line { number, turn, cost, words, tone }
         });
         lines.collect()
     }
@@ -202,8 +201,8 @@ impl Table<'_> {
             cells.push(agent.cloned().unwrap_or_else(|| "main".to_owned()));
         }
         cells.push(line.turn.gap.map(duration).unwrap_or_default());
-        cells.extend(line.totals.iter().flat_map(figures));
-        cells.push(bar(part(first_cost(line), most)));
+        cells.extend(self.figures(std::slice::from_ref(line)));
+        cells.push(bar(part(line.cost, most)));
         cells.push(line.words.clone());
         grid.add_toned(cells, line.tone);
     }
@@ -216,17 +215,21 @@ impl Table<'_> {
         let mut cells = vec![numbers, history.zone.short_moment(start)];
         cells.extend((!self.agents.is_empty()).then(String::new));
         cells.push(String::new());
-        for column in 0..self.columns.len() {
-            let mut sum = Totals::default();
-            for line in run {
-                sum += line.totals[column];
-            }
-            cells.extend(figures(&sum));
-        }
+        cells.extend(self.figures(run));
         let added: Tokens = run.iter().filter_map(|line| self.growth(line)).sum();
         let turns = counted(run.len() as u64, "turn", "turns");
         cells.extend([String::new(), format!("{turns}, +{} tokens", tokens(added))]);
         grid.add_toned(cells, Tone::Quiet);
+    }
+
+    /// What some turns read and wrote, and what that cost, in each column.
+    fn figures(&self, lines: &[Line]) -> impl Iterator<Item = String> {
+        self.columns.iter().flat_map(|column| {
+            let requests = lines.iter().map(|line| line.turn.request);
+            let totals = self.ledger.totals(column, requests);
+            let written = totals.write_5m + totals.write_1h;
+            [tokens(totals.read), tokens(written), dollars(totals.cost())]
+        })
     }
 
     /// By how much a prompt is longer than the one that it goes on from.
@@ -235,17 +238,6 @@ impl Table<'_> {
         let before = self.ledger.prompt_total(request.predecessor?);
         Some(self.ledger.prompt_total(line.turn.request).saturating_sub(before))
     }
-}
-
-/// What a turn costs in the first column.
-fn first_cost(line: &Line) -> Option<Picodollars> {
-    line.totals.first().and_then(Totals::cost)
-}
-
-/// What was read and written, and what that cost.
-fn figures(totals: &Totals) -> [String; 3] {
-    let written = totals.write_5m + totals.write_1h;
-    [tokens(totals.read), tokens(written), dollars(totals.cost())]
 }
 
 fn is_expiry(event: &Event) -> bool {
