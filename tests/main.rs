@@ -53,6 +53,7 @@ mod schemas;
 mod strategies;
 mod terminal;
 mod titles;
+mod turns;
 mod widths;
 
 /// A test module that nobody declared above would silently never run.

@@ -1,0 +1,200 @@
+//! The turns of a session under billed, 5m and 1h, side by side: figures worked out by hand, figures of
+//! the ledger, and what folds.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rust_decimal::{Decimal, RoundingStrategy};
+use serde_json::Value;
+
+use crate::common::{cachesim, ledger, project, shared, text};
+
+const SHOWN: [&str; 3] = ["billed", "5m", "1h"];
+
+/// The table of turns, column by name; a Markdown table hides nothing.
+fn turns(path: &Path, detail: &str) -> Vec<BTreeMap<String, String>> {
+    let path = path.to_str().expect("a plain path");
+    let output = cachesim()
+        .args(["analyze", path, "-q", "--format", "markdown", "--turns", detail])
+        .output()
+        .expect("the program runs");
+    let page = text(&output.stdout);
+    let cells = |line: &str| -> Vec<String> {
+        let line = line.trim().trim_start_matches('|').trim_end_matches('|');
+        line.split('|').map(|cell| cell.trim().replace("&gt;", ">")).collect()
+    };
+    let mut lines = page.lines().skip_while(|line| !line.starts_with("| # |"));
+    let names = lines.next().map(cells).unwrap_or_default();
+    let rows = lines.skip(1).take_while(|line| line.starts_with('|'));
+    rows.map(|row| names.iter().cloned().zip(cells(row)).collect()).collect()
+}
+
+/// The ledger's rows of every request, in the order of their times, by strategy.
+fn by_request(path: &Path) -> Vec<BTreeMap<String, Vec<Value>>> {
+    let mut places: BTreeMap<(String, u64), usize> = BTreeMap::new();
+    let mut requests: Vec<BTreeMap<String, Vec<Value>>> = Vec::new();
+    for row in ledger(path, &["--strategy", "billed,5m,1h"]) {
+        let line = row["line"].as_u64().expect("a line");
+        let key = (row["file"].as_str().expect("a file").to_owned(), line);
+        let place = *places.entry(key).or_insert_with(|| {
+            requests.push(BTreeMap::new());
+            requests.len() - 1
+        });
+        let strategy = row["strategy"].as_str().expect("a strategy").to_owned();
+        requests[place].entry(strategy).or_default().push(row);
+    }
+    requests
+}
+
+fn cost(rows: &[Value]) -> Decimal {
+    let cost = |row: &Value| row["cost_usd"].as_str().expect("a price").parse::<Decimal>();
+    rows.iter().map(|row| cost(row).expect("a number")).sum()
+}
+
+fn sum(rows: &[Value], columns: &[&str]) -> u64 {
+    let count = |row: &Value, column: &&str| row[*column].as_u64().expect("a count");
+    rows.iter().flat_map(|row| columns.iter().map(move |column| count(row, column))).sum()
+}
+
+/// Two decimals from a dollar on, four below.
+fn dollars(cost: Decimal) -> String {
+    let half_up = RoundingStrategy::MidpointAwayFromZero;
+    let fine = cost.round_dp_with_strategy(4, half_up);
+    if fine < Decimal::ONE {
+        return format!("${fine:.4}");
+    }
+    let coarse = format!("{:.2}", cost.round_dp_with_strategy(2, half_up));
+    let (whole, cents) = coarse.split_once('.').expect("cents");
+    format!("${}.{cents}", grouped(whole.parse().expect("a number")))
+}
+
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A row's turns, counted from 1: one, or a run.
+fn numbers(row: &BTreeMap<String, String>) -> std::ops::Range<usize> {
+    let number = |text: &str| text.replace(',', "").parse::<usize>().expect("a number");
+    match row["#"].split_once('–') {
+        Some((first, last)) => number(first)..number(last) + 1,
+        None => number(&row["#"])..number(&row["#"]) + 1,
+    }
+}
+
+/// Holds every row of the table, of a turn or of a run, against the ledger.
+fn assert_is_ledger(path: &Path, detail: &str) -> usize {
+    let rows = turns(path, detail);
+    if rows.is_empty() {
+        return 0;
+    }
+    let requests = by_request(path);
+    let mut next = 1;
+    for row in &rows {
+        let numbers = numbers(row);
+        assert_eq!(numbers.start, next, "{}: no turn is missing", path.display());
+        next = numbers.end;
+        let of_row = &requests[numbers.start - 1..numbers.end - 1];
+        for strategy in SHOWN {
+            let rows: Vec<Value> = of_row.iter().flat_map(|one| one[strategy].clone()).collect();
+            let place = format!("{}: turn {} under {strategy}", path.display(), row["#"]);
+            assert_eq!(row[strategy], dollars(cost(&rows)), "{place}");
+            let read = sum(&rows, &["cache_read_input_tokens"]);
+            assert_eq!(row[&format!("read {strategy}")], grouped(read), "{place}");
+            let written = ["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"];
+            let written = sum(&rows, &written);
+            assert_eq!(row[&format!("wrote {strategy}")], grouped(written), "{place}");
+        }
+    }
+    assert_eq!(next - 1, requests.len(), "{}: every turn stands", path.display());
+    rows.len()
+}
+
+/// claude-opus-5, in millionths of a dollar: 5 a token sent, 6.25 and 10 a token written, 0.5 a token
+/// read, 25 a token of output. Turn 4 comes 19m47s after turn 3, inside an hour and beyond five minutes:
+/// as recorded it reads 27,200, under 5m the 16,000 that other traffic keeps warm, and writes the rest.
+#[test]
+fn dollars_are_those_worked_out_by_hand() {
+    let rows = turns(&project("fixtures/first-look"), "events");
+    let expected = [
+        // 2·5 + 27,200·0.5 + 1,400·10 + 700·25; 2·5 + 16,000·0.5 + 12,600·6.25 + 700·25
+        ("4", ["$0.0451", "$0.1043", "$0.0451"], "expired under 5m (19m47s)"),
+        // 2·5 + 16,000·0.5 + 14,100·10 + 650·25; the same at 6.25
+        ("5", ["$0.1653", "$0.1124", "$0.1653"], "break: 12,600 not read"),
+        // 2·5 + 16,000·0.5 + 15,300·10 + 800·25; the same at 6.25
+        ("6", ["$0.1810", "$0.1236", "$0.1810"], "expired (1h26m > 1h)"),
+    ];
+    for (number, dollars, words) in expected {
+        let row = rows.iter().find(|row| row["#"] == number).expect("an event is never folded");
+        assert_eq!(SHOWN.map(|strategy| row[strategy].as_str()), dollars, "turn {number}");
+        assert_eq!(row["what happened"], words);
+    }
+}
+
+#[test]
+fn every_turn_of_real_sessions_has_the_figures_of_the_ledger() {
+    let Some(corpus) = shared("corpus-b") else { return };
+    let files = walkdir::WalkDir::new(corpus).sort_by_file_name().into_iter();
+    let files = files.map(|entry| entry.expect("an entry").into_path());
+    let sessions: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|one| one == "jsonl")).collect();
+    let (mut all, mut folded) = (0, 0);
+    for session in sessions.iter().step_by(3) {
+        all += assert_is_ledger(session, "all");
+        folded += assert_is_ledger(session, "events");
+    }
+    assert!(all > 500 && folded < all / 2, "{folded} rows stand for {all} turns");
+}
+
+/// Events and the most expensive turns stand by themselves; what is between them is a row.
+#[test]
+fn what_happened_is_never_folded() {
+    let Some(corpus) = shared("corpus-b") else { return };
+    let files = walkdir::WalkDir::new(corpus).sort_by_file_name().into_iter();
+    let sizes = files.filter_map(Result::ok).filter(|entry| entry.file_type().is_file());
+    let largest = sizes.max_by_key(|entry| entry.metadata().map_or(0, |one| one.len()));
+    let path = largest.expect("a session").into_path();
+    let (all, folded) = (turns(&path, "all"), turns(&path, "events"));
+    let amount = |row: &BTreeMap<String, String>| -> Decimal {
+        row["billed"].replace(['$', ','], "").parse().expect("dollars")
+    };
+    let mut costs: Vec<Decimal> = all.iter().map(amount).collect();
+    costs.sort_unstable_by(|one, other| other.cmp(one));
+    for row in &all {
+        if !row["what happened"].is_empty() || amount(row) > costs[4] {
+            assert!(folded.contains(row), "{row:?}");
+        }
+    }
+    for row in folded.iter().filter(|row| numbers(row).len() > 1) {
+        let (turns, tokens) = row["what happened"].split_once(", +").expect("turns and tokens");
+        assert_eq!(turns, format!("{} turns", grouped(numbers(row).len() as u64)));
+        assert!(tokens.ends_with(" tokens"), "{tokens}");
+    }
+    assert_eq!(turns(&path, "none"), Vec::<BTreeMap<String, String>>::new());
+}
+
+fn at_width(width: &str) -> String {
+    let fixture = project("fixtures/first-look");
+    let arguments = ["analyze", fixture.to_str().expect("a plain path"), "-q"];
+    let output = cachesim().args(arguments).env("COLUMNS", width).output();
+    let page = text(&output.expect("the program runs").stdout);
+    let table = page.lines().skip_while(|line| !line.starts_with('#'));
+    table.take_while(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn a_wide_terminal_shows_all_of_the_three() {
+    insta::assert_snapshot!(at_width("160"));
+}
+
+#[test]
+fn a_narrow_terminal_shows_the_dollars_of_the_three() {
+    insta::assert_snapshot!(at_width("60"));
+}
