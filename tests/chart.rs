@@ -178,6 +178,40 @@ fn columns_are_as_high_as_the_tokens_of_their_requests() {
     assert!(marks[0].left > column.left && marks[0].right < column.right, "below the fifth");
 }
 
+/// 902 requests are columns of three. Request 451 reads 37,995 of 455,985 tokens and writes the rest,
+/// between two that read 455,000 of 455,903.
+#[test]
+fn a_break_among_many_requests_stands_at_its_true_figures() {
+    let folder = temporary();
+    let began: jiff::Timestamp = "2026-08-03T10:00:00Z".parse().expect("a moment");
+    let answers: Vec<Answer<'_>> = (0..902)
+        .map(|number| Answer {
+            session: "s",
+            number,
+            at: began + jiff::SignedDuration::from_secs(20 * i64::try_from(number).expect("small")),
+            model: "claude-opus-5",
+            prompt: if number == 451 { (37_995, 417_990, 0) } else { (455_000, 900, 3) },
+        })
+        .collect();
+    let picture = chart("turns", &write_session(folder.path(), &answers), &[]);
+    let (_, zero) = picture.middle_of("0");
+    let (_, hundred) = picture.middle_of("0.1M");
+    let tokens_per_pixel = 100_000.0 / (zero - hundred);
+    // The columns of what was read are one shape. Their upper edge dips once.
+    let read = picture.points_of(READ);
+    let upper = read.iter().map(|(_, y)| (zero - y) * tokens_per_pixel);
+    let upper: Vec<f32> = upper.filter(|tokens| *tokens > 2.0 * tokens_per_pixel).collect();
+    let lowest = upper.iter().copied().fold(f32::MAX, f32::min);
+    assert!((lowest - 37_995.0).abs() < tokens_per_pixel, "{lowest}");
+    let highest = upper.iter().copied().fold(0.0, f32::max);
+    assert!((highest - 455_000.0).abs() < tokens_per_pixel, "{highest}");
+    // What was written stands on it, up to the whole prompt.
+    let written = picture.points_of(WRITTEN_1H);
+    let top = written.iter().map(|(_, y)| (zero - y) * tokens_per_pixel).fold(0.0, f32::max);
+    assert!((top - 455_985.0).abs() < tokens_per_pixel, "{top}");
+    assert!(picture.has_text("of each 3 requests the one that sent or wrote most"));
+}
+
 /// Costs in labels are those of the README's session; lines end as high as the costs.
 #[test]
 fn lines_end_at_the_costs_of_their_strategies() {

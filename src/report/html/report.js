@@ -274,16 +274,19 @@
 
   // The chart of the turns.
 
+  const unread = (turn) => turn.write5m + turn.write1h + turn.input;
+
+  // Of several turns for a bar the one that sent or wrote most stands, as it is.
   const bars = (turns) => {
     const size = Math.max(1, Math.ceil(turns.length / MOST_BARS));
     const made = [];
     for (let first = 0; first < turns.length; first += size) {
       const part = turns.slice(first, first + size);
-      const mean = (name) => part.reduce((sum, turn) => sum + turn[name], 0) / part.length;
+      const worst = part.reduce((most, turn) => (unread(turn) > unread(most) ? turn : most));
       made.push({
         first,
         count: part.length,
-        values: CLASSES.map(([name]) => mean(name)),
+        values: CLASSES.map(([name]) => worst[name]),
         causes: part.filter((turn) => turn.cause !== undefined).map((turn) => turn.cause),
         compactions: part.filter((turn) => turn.isCompaction && turn.cause === undefined).length,
       });
@@ -443,7 +446,7 @@
     const what =
       size === 1
         ? "Prompt tokens of each turn"
-        : `Prompt tokens, the mean of ${grouped(size)} turns for each bar`;
+        : `Prompt tokens; of each ${grouped(size)} turns the one that sent or wrote most`;
     const key = CLASSES.map(([name, words]) =>
       element("span", { className: "key" }, element("span", { className: `swatch ${name}` }), words),
     );

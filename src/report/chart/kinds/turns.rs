@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::columns::{mean_columns, tokens_heading};
+use super::columns::{worst_columns, worst_heading};
 use super::notes::left_out_notes;
 use super::scope::session_scope;
 use crate::breaks::{Break, Cause};
@@ -57,10 +57,10 @@ pub fn turns_chart(
             chart.explain(ink, name);
         }
     }
-    let columns = mean_columns(CLASSES.map(|(ink, _)| ink), &parts);
+    let columns = worst_columns(CLASSES.map(|(ink, _)| ink), &parts);
     let x = Axis::numbers(rows.len(), "request, in the order of the answers");
     chart.panels.push(Panel::Plot(Plot {
-        heading: tokens_heading(rows.len()),
+        heading: worst_heading(rows.len()),
         height: 360,
         y: Axis::amounts(columns.highest(), Unit::Tokens, 5),
         x: x.clone(),
