@@ -212,6 +212,33 @@ fn a_break_among_many_requests_stands_at_its_true_figures() {
     assert!(picture.has_text("of each 3 requests the one that sent or wrote most"));
 }
 
+/// The costs are those of the README. What 5m writes for five minutes and 1h for an hour stands on one
+/// scale.
+#[test]
+fn several_strategies_are_panels_on_one_scale() {
+    let picture = chart("turns", &first_look(), &["--strategy", "billed,5m,1h"]);
+    picture.assert_readable("turns of three strategies");
+    let named = ["billed, $0.5753: tokens of the prompt", "5m, $0.4822", "1h, $0.5753"];
+    let tops = named.map(|words| picture.middle_of(words).1);
+    assert!(tops[0] < tops[1] && tops[1] < tops[2], "in the order asked for: {tops:?}");
+    for tick in ["0", "20k"] {
+        let heights: Vec<f32> = picture
+            .texts
+            .iter()
+            .filter(|text| text.words == tick)
+            .map(|text| text.area.top)
+            .collect();
+        assert_eq!(heights.len(), 3, "{tick}");
+        assert!((heights[1] - heights[0] - (heights[2] - heights[1])).abs() < 1.0, "{tick}");
+    }
+    let is_between = |area: &&Area| area.top > tops[1] && area.bottom < tops[2];
+    let written_5m = picture.filled(WRITTEN_5M);
+    assert!(written_5m.iter().filter(is_between).count() > 0, "5m writes for five minutes");
+    let written_1h = picture.filled(WRITTEN_1H);
+    assert_eq!(written_1h.iter().filter(is_between).count(), 0, "and nothing for an hour");
+    assert!(picture.label.contains("billed $0.5753, 5m $0.4822, 1h $0.5753. 2 breaks."));
+}
+
 /// Costs in labels are those of the README's session; lines end as high as the costs.
 #[test]
 fn lines_end_at_the_costs_of_their_strategies() {

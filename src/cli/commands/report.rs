@@ -110,7 +110,7 @@ impl Material<'_> {
             charts.push(("daily", daily_chart(self.evidence, billed, selection)));
         }
         if let Some(session) = dearest_session(self.evidence, selection) {
-            let turns = turns_chart(self.evidence, steps, selection, session, breaks);
+            let turns = turns_chart(self.evidence, &[], steps, selection, session, breaks);
             charts.push(("turns", turns));
             let windows = windows(self.evidence, steps, trace, session, WINDOW_KINDS);
             let context = windows.map(|held| context_chart(history, selection, session, &held));
