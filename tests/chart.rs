@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use crate::common::{cachesim, ledger, project, run, shared, stdout, text};
 use picture::{Area, Picture, read};
 
-const KINDS: [&str; 7] = ["turns", "cost", "gaps", "strategies", "breaks", "context", "daily"];
+const KINDS: [&str; 8] =
+    ["turns", "cost", "gaps", "strategies", "breaks", "context", "daily", "waterfall"];
 
 /// The colours of the classes of tokens on light ground.
 const READ: &str = "#8CB9E8";
@@ -237,6 +238,43 @@ fn several_strategies_are_panels_on_one_scale() {
     let written_1h = picture.filled(WRITTEN_1H);
     assert_eq!(written_1h.iter().filter(is_between).count(), 0, "and nothing for an hour");
     assert!(picture.label.contains("billed $0.5753, 5m $0.4822, 1h $0.5753. 2 breaks."));
+}
+
+/// The figures are those that README has of `breaks`. Steps hang between what was there and what is left.
+#[test]
+fn a_waterfall_leads_from_what_was_spent_to_the_cheapest_possible() {
+    let picture = chart("waterfall", &first_look(), &[]);
+    picture.assert_readable("waterfall");
+    let (zero, _) = picture.middle_of("$0.0");
+    let (most, _) = picture.middle_of("$0.6");
+    let dollars_per_pixel = 0.6 / (most - zero);
+    let rows: [(&str, &str, f32, f32); 7] = [
+        ("spent", "$0.5753", 0.0, 0.5753),
+        ("breaks beyond expiries and compactions", "-$0.1197", 0.4556, 0.5753),
+        ("unexplained", "$0.0000", 0.4556, 0.4556),
+        ("expected (no breaks)", "$0.4556", 0.0, 0.4556),
+        ("5m for every marker", "-$0.0459", 0.4098, 0.4556),
+        ("best markers, lifetimes and pings", "-$0.1162", 0.2936, 0.4098),
+        ("cheapest possible", "$0.2936", 0.0, 0.2936),
+    ];
+    for (name, value, from, to) in rows {
+        let (_, row) = picture.middle_of(name);
+        let is_beside = |area: &Area| area.top < row && row < area.bottom;
+        assert!(
+            picture.texts.iter().any(|text| text.words == value && is_beside(&text.area)),
+            "{value} stands beside {name}"
+        );
+        let bars = picture.shapes.iter().map(|shape| shape.area);
+        let Some(bar) = bars.filter(|area| is_beside(area) && area.height() > 12.0).last() else {
+            assert!((to - from).abs() < f32::EPSILON, "{name} has no bar");
+            continue;
+        };
+        for (edge, amount) in [(bar.left, from), (bar.right, to)] {
+            let shown = (edge - zero) * dollars_per_pixel;
+            assert!((shown - amount).abs() < 2.0 * dollars_per_pixel, "{name}: {shown}");
+        }
+    }
+    assert!(picture.label.contains("cheapest possible: $0.2936, 49.0 % less"), "{}", picture.label);
 }
 
 /// Costs in labels are those of the README's session; lines end as high as the costs.

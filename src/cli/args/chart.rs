@@ -93,6 +93,8 @@ pub(in crate::cli) enum ChartKindArg {
     Context,
     /// What was paid each day, by class of token
     Daily,
+    /// From what was spent to the cheapest possible, step by step: breaks, lifetimes, and the rest
+    Waterfall,
 }
 
 /// The formats of `chart`.

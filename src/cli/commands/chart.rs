@@ -4,19 +4,20 @@ use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use crate::analysis::Gaps;
+use crate::analysis::{Gaps, Waterfall};
 use crate::breaks::{Analysis, Options};
 use crate::cache::Reading;
 use crate::cli::args::{ChartArgs, ChartFormat, ChartKindArg, RecordedBreaksArg, ThemeArg};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::{EVIDENCE, Prepared, named};
+use crate::cli::prepared::{EVIDENCE, Prepared, evidence_strategies, named};
 use crate::cli::strategies::strategies;
 use crate::context::windows;
 use crate::ledger::{Ledger, Session, StrategyColumn};
 use crate::report::{
     Chart, Theme, WINDOW_KINDS, breaks_chart, context_chart, cost_chart, daily_chart,
     dearest_session, gaps_chart, png, strategies_chart, svg, terminal_safe, turns_chart,
+    waterfall_chart,
 };
 use crate::strategy::{Assumptions, Strategy};
 
@@ -67,6 +68,7 @@ fn simulated(args: &ChartArgs) -> Result<Vec<Strategy>, CliError> {
             None => Ok(named(&EVIDENCE)),
         },
         ChartKindArg::Gaps | ChartKindArg::Breaks => Ok(named(&EVIDENCE)),
+        ChartKindArg::Waterfall => Ok(evidence_strategies()),
     }
 }
 
@@ -85,7 +87,9 @@ fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Prepared<'_>,
     let own = (args.breaks == RecordedBreaksArg::Keep, args.reading.reading());
     let ((keeps_breaks, reading), keeps_bytes) = match args.kind {
         // Breaks are told from a replay by the letter that knows none of them.
-        ChartKindArg::Gaps | ChartKindArg::Breaks => ((false, Reading::Literal), true),
+        ChartKindArg::Gaps | ChartKindArg::Breaks | ChartKindArg::Waterfall => {
+            ((false, Reading::Literal), true)
+        }
         ChartKindArg::Turns => (own, true),
         _ => (own, false),
     };
@@ -128,6 +132,11 @@ impl Picture<'_> {
             ChartKindArg::Breaks => breaks_chart(history, selection, &self.breaks()),
             ChartKindArg::Context => self.context(),
             ChartKindArg::Daily => daily_chart(ledger, columns[0], selection),
+            ChartKindArg::Waterfall => {
+                let sums = self.breaks().summary.reconciliation;
+                let waterfall = Waterfall::new(ledger, selection, &sums);
+                waterfall_chart(history, selection, waterfall.as_ref())
+            }
         }
     }
 

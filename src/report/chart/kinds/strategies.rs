@@ -104,6 +104,7 @@ impl StrategyCost<'_> {
         Bar {
             label: self.name.to_owned(),
             value,
+            from: 0.0,
             parts: parts.map(|((ink, _), cost)| (*ink, cost.to_dollars_lossy())).collect(),
         }
     }
