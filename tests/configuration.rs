@@ -399,7 +399,7 @@ fn the_configuration_is_shown() {
     let nothing = text(&nothing.stdout);
     assert!(nothing.contains("Files: none; none was looked for."), "{nothing}");
     let rows = nothing.lines().filter(|line| line.trim_end().ends_with(" default"));
-    assert_eq!(rows.count(), 20, "18 options, of which one has three defaults");
+    assert_eq!(rows.count(), 21, "18 options, of which one has four defaults");
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub struct BetterLifetime {
 impl Waterfall {
     /// Takes the steps on a ledger of `billed`, `replay`, `5m`, `1h` and the bound, in which no recorded
     /// break is kept. `None` where some selected request has no record, so that what was spent cannot
-    /// be held against a simulation.
+    /// be held against a simulation, and where none has a price.
     #[must_use]
     pub fn new(ledger: &Ledger<'_>, selection: &Selection, sums: &Reconciliation) -> Option<Self> {
         let (record, replay) = (ledger.column("billed")?, ledger.column("replay")?);
@@ -57,6 +57,9 @@ impl Waterfall {
             [record, replay].into_iter().all(|column| has_price(column, *index))
         };
         let priced: Vec<RequestIndex> = selection.requests().filter(is_priced).collect();
+        if priced.is_empty() {
+            return None;
+        }
         let total = |column| ledger.totals(column, priced.iter().copied());
         let billed = total(record);
         let cost_of = |name: &'static str| Some((name, total(ledger.column(name)?).cost()?));

@@ -442,6 +442,7 @@ fn breaks_lead_to_their_sessions() {
     browser.open(&report.page);
     let rows = "document.querySelectorAll('table#break-list tbody tr')";
     assert_eq!(browser.evaluate(&format!("{rows}.length")), breaks_count(&report));
+    browser.click("#breaks summary");
     open_session(&browser, "#break-list tbody a");
     assert_eq!(browser.console_errors(), [""; 0]);
 }

@@ -85,7 +85,7 @@ pub(in crate::cli) enum ChartKindArg {
     Cost,
     /// How long requests waited for the next one, and what was lost behind it
     Gaps,
-    /// What strategies cost, and the cheapest possible
+    /// What strategies cost, and the least possible
     Strategies,
     /// What breaks cost, by cause
     Breaks,

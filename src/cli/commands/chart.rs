@@ -135,7 +135,7 @@ impl Picture<'_> {
             ChartKindArg::Waterfall => {
                 let sums = self.breaks().summary.reconciliation;
                 let waterfall = Waterfall::new(ledger, selection, &sums);
-                waterfall_chart(history, selection, waterfall.as_ref())
+                waterfall_chart(ledger, selection, waterfall.as_ref())
             }
         }
     }

@@ -115,7 +115,7 @@ impl Material<'_> {
             ("breaks", breaks_chart(history, selection, self.analysis)),
         ];
         if let Some(waterfall) = &self.waterfall {
-            charts.push(("waterfall", waterfall_chart(history, selection, Some(waterfall))));
+            charts.push(("waterfall", waterfall_chart(self.evidence, selection, Some(waterfall))));
         }
         if let Some(billed) = self.evidence.column("billed") {
             charts.push(("daily", daily_chart(self.evidence, billed, selection)));

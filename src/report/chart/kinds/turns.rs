@@ -82,7 +82,7 @@ pub fn turns_chart(
     }
     chart.notes.extend(left_out_notes(&first.totals));
     if columns.is_empty() && first.column.simulated.is_some() {
-        let name = &first.column.strategy.name;
+        let name = first.column.strategy.label();
         chart.note(format!("What was billed is not known of all requests: shown is “{name}”."));
     }
     if turns.len() > 1 {
@@ -150,9 +150,9 @@ fn panels(all: &[Turns<'_>], x: &Axis) -> Vec<Plot> {
         let heading = if all.len() == 1 {
             what
         } else if place == 0 {
-            format!("{}, {}: {what}", turns.column.strategy.name, dollars(turns.totals.cost()))
+            format!("{}, {}: {what}", turns.column.strategy.label(), dollars(turns.totals.cost()))
         } else {
-            format!("{}, {}", turns.column.strategy.name, dollars(turns.totals.cost()))
+            format!("{}, {}", turns.column.strategy.label(), dollars(turns.totals.cost()))
         };
         let is_last = place + 1 == all.len();
         let title = if is_last { x.title.clone() } else { String::new() };
@@ -180,7 +180,7 @@ fn figures(all: &[Turns<'_>]) -> String {
         );
     }
     let cost = |turns: &Turns<'_>| {
-        format!("{} {}", turns.column.strategy.name, dollars(turns.totals.cost()))
+        format!("{} {}", turns.column.strategy.label(), dollars(turns.totals.cost()))
     };
     format!("{}.", all.iter().map(cost).collect::<Vec<_>>().join(", "))
 }

@@ -1,9 +1,9 @@
 //! From what was spent to the cheapest possible, step by step.
 
+use super::notes::unpriced_note;
 use super::scope::selection_scope;
 use crate::analysis::Waterfall;
-use crate::conversation::History;
-use crate::ledger::Selection;
+use crate::ledger::{Ledger, Selection};
 use crate::report::answer_view::{Step, StepKind, steps};
 use crate::report::chart::axis::{Axis, Unit};
 use crate::report::chart::ink::Ink;
@@ -19,11 +19,11 @@ const UNKNOWN: &str = "Some of these requests have no record or no price, or the
 /// The steps of a waterfall, below each other: what each takes away hangs where the one before ends.
 #[must_use]
 pub fn waterfall_chart(
-    history: &History,
+    ledger: &Ledger<'_>,
     selection: &Selection,
     waterfall: Option<&Waterfall>,
 ) -> Chart {
-    let scope = selection_scope(history, selection);
+    let scope = selection_scope(ledger.history, selection);
     let Some(waterfall) = waterfall else {
         return Chart::without_data(TITLE, &scope, UNKNOWN);
     };
@@ -51,9 +51,13 @@ pub fn waterfall_chart(
     chart.note("Spent is measured. Expected is what the rules charge for the same requests.");
     if waterfall.cheapest.is_some() {
         chart.note(
-            "The cheapest possible is that of any markers, lifetimes and pings for the same prompts.",
+            "The cheapest possible is that of any markers, lifetimes and pings for the same prompts, \
+             without breaks.",
         );
     }
+    let billed = ledger.column("billed");
+    let totals = billed.map(|billed| ledger.totals(billed, selection.requests()));
+    chart.notes.extend(totals.and_then(|totals| unpriced_note(totals.unpriced_requests)));
     chart
 }
 
