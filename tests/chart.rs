@@ -265,7 +265,8 @@ fn a_waterfall_leads_from_what_was_spent_to_the_cheapest_possible() {
             "{value} stands beside {name}"
         );
         let bars = picture.shapes.iter().map(|shape| shape.area);
-        let Some(bar) = bars.filter(|area| is_beside(area) && area.height() > 12.0).last() else {
+        let is_bar = |area: &Area| is_beside(area) && area.height() > 12.0;
+        let Some(bar) = bars.rev().find(is_bar) else {
             assert!((to - from).abs() < f32::EPSILON, "{name} has no bar");
             continue;
         };
