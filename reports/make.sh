@@ -21,7 +21,7 @@ cachesim() {
 # Two breaks in one session, and a compaction in another one.
 cachesim chart turns sessions --session a11ce --no-config --quiet -o "$into/turns.svg"
 cachesim chart context sessions --session c0ffee --no-config --quiet -o "$into/context.svg"
-for kind in cost gaps strategies breaks daily; do
+for kind in cost gaps strategies breaks daily waterfall; do
     cachesim chart "$kind" sessions --no-config --quiet -o "$into/$kind.svg"
 done
 cachesim report sessions --no-config --quiet -o "$into/report.html"

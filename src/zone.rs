@@ -54,6 +54,12 @@ impl Zone {
         self.formatted(at, "%m-%d %H:%M")
     }
 
+    /// How many seconds its clocks are ahead of UTC at a moment.
+    #[must_use]
+    pub fn seconds_ahead(&self, at: Millis) -> i64 {
+        self.zoned(at).map_or(0, |at| i64::from(at.offset().seconds()))
+    }
+
     fn formatted(&self, at: Millis, form: &str) -> String {
         self.zoned(at).map_or_else(|| at.to_string(), |at| at.strftime(form).to_string())
     }
@@ -77,6 +83,7 @@ mod tests {
         assert_eq!(berlin.short_moment(at), "08-01 00:30");
         let day = berlin.day(at).expect("in the calendar");
         assert_eq!(berlin.beginning(day), Some(Millis(1_785_535_200_000)));
+        assert_eq!((berlin.seconds_ahead(at), Zone::default().seconds_ahead(at)), (7_200, 0));
         assert_eq!((berlin.name(), Zone::default().name()), ("Europe/Berlin", "UTC"));
         assert_eq!(Zone::by_name("Europe/Nowhere"), None);
     }

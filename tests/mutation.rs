@@ -238,7 +238,9 @@ fn check_charts(history: &History) {
             let total = history.request(window.request).prompt_total();
             assert_eq!(held + window.others, total, "{window:?}");
         }
-        charts.push(turns_chart(&ledger, &steps, &selection, session, list));
+        for shown in [&[], &columns[..]] {
+            charts.push(turns_chart(&ledger, shown, &steps, &selection, session, list));
+        }
         charts.push(context_chart(history, &selection, session, &windows));
     }
     for chart in &charts {

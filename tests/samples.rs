@@ -30,7 +30,7 @@ fn the_samples_are_current() {
     assert!(made.status.success(), "{}", text(&made.stderr));
     let kept = project("reports");
     let names = samples(folder.path());
-    assert_eq!(names.len(), 8, "{names:?}");
+    assert_eq!(names.len(), 9, "{names:?}");
     assert_eq!(names, samples(&kept));
     for name in names {
         let (made, kept) = (folder.path().join(&name), kept.join(&name));

@@ -121,11 +121,14 @@ pub(super) fn shown_column<'l>(
     ledger: &'l Ledger<'_>,
     session: &Session,
 ) -> Option<&'l StrategyColumn> {
-    let is_complete = |column: &&StrategyColumn| {
-        is_comparable(ledger, column)
-            && session.requests.iter().all(|index| ledger.row(column, *index).is_some())
-    };
-    ledger.column("billed").filter(is_complete).or_else(|| ledger.columns.iter().find(is_complete))
+    let is_whole = |column: &&StrategyColumn| is_complete(ledger, column, session);
+    ledger.column("billed").filter(is_whole).or_else(|| ledger.columns.iter().find(is_whole))
+}
+
+/// Whether a column has all requests of a session, in tokens that can be held against the others'.
+pub(super) fn is_complete(ledger: &Ledger<'_>, column: &StrategyColumn, session: &Session) -> bool {
+    is_comparable(ledger, column)
+        && session.requests.iter().all(|index| ledger.row(column, *index).is_some())
 }
 
 /// Where prompts are counted in bytes, the tokens of the record are another unit.

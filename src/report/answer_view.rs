@@ -116,30 +116,60 @@ pub(super) fn waterfall_grid(waterfall: &Waterfall) -> Grid {
     let columns =
         [("from spent to cheapest", Align::Left), ("step", Align::Right), ("left", Align::Right)];
     let mut grid = Grid::new(&columns);
-    let mut left = waterfall.spent;
-    grid.add(vec!["spent".to_owned(), String::new(), dollars(Some(left))]);
-    for (name, amount) in steps(waterfall) {
-        left = left.minus(amount);
+    grid.add(vec!["spent".to_owned(), String::new(), dollars(Some(waterfall.spent))]);
+    for Step { name, amount, left, result, .. } in steps(waterfall) {
+        let name = result.map_or_else(|| name.clone(), |result| format!("{name}; leaves {result}"));
         let step = dollar_difference(Some(Picodollars(-amount.0)));
         grid.add(vec![name, step, dollars(Some(left))]);
     }
     grid
 }
 
-/// The steps with what each takes away, those of nothing left out but for breaks.
-pub(super) fn steps(waterfall: &Waterfall) -> Vec<(String, Picodollars)> {
-    let mut steps = Vec::new();
+/// A step of a [`Waterfall`].
+pub(super) struct Step {
+    pub(super) name: String,
+    pub(super) kind: StepKind,
+    /// What it takes away.
+    pub(super) amount: Picodollars,
+    /// What is left after it.
+    pub(super) left: Picodollars,
+    /// What that is called.
+    pub(super) result: Option<&'static str>,
+}
+
+/// What a step is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StepKind {
+    /// What no simulation has.
+    Apart,
+    Breaks,
+    /// What another way of caching would save.
+    Saving,
+}
+
+/// The steps, those of nothing left out but for breaks.
+pub(super) fn steps(waterfall: &Waterfall) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut add = |kind, name: &str, amount, result| {
+        let before = steps.last().map_or(waterfall.spent, |step| step.left);
+        let (name, left) = (name.to_owned(), before.minus(amount));
+        steps.push(Step { name, kind, amount, left, result });
+    };
     if waterfall.apart.0 != 0 {
-        steps.push(("samplings billed apart".to_owned(), waterfall.apart));
+        add(StepKind::Apart, "samplings billed apart", waterfall.apart, None);
     }
-    steps.push(("breaks beyond expiries and compactions".to_owned(), waterfall.breaks));
-    steps.push(("unexplained; leaves expected (no breaks)".to_owned(), waterfall.unexplained));
+    add(StepKind::Breaks, "breaks beyond expiries and compactions", waterfall.breaks, None);
+    add(StepKind::Apart, "unexplained", waterfall.unexplained, Some("expected (no breaks)"));
     if let Some(better) = &waterfall.lifetime {
-        steps.push((format!("{} for every marker", better.strategy), better.saving));
+        add(
+            StepKind::Saving,
+            &format!("{} for every marker", better.strategy),
+            better.saving,
+            None,
+        );
     }
     if let Some(rest) = waterfall.rest() {
-        steps
-            .push(("best markers, lifetimes and pings; leaves cheapest possible".to_owned(), rest));
+        add(StepKind::Saving, "best markers, lifetimes and pings", rest, Some("cheapest possible"));
     }
     steps
 }

@@ -61,7 +61,7 @@ pub use breaks_view::{BreaksViewOptions, breaks_document};
 pub use chart::{
     Chart, PngError, Theme, UNDRAWN_STRATEGY, WINDOW_KINDS, breaks_chart, context_chart,
     cost_chart, daily_chart, dearest_session, gaps_chart, page_style, png, strategies_chart, svg,
-    turns_chart,
+    turns_chart, waterfall_chart,
 };
 pub use check_json::write_check;
 pub use check_view::{CheckView, check_document, comment, summary};

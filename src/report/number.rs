@@ -1,7 +1,7 @@
 //! Numbers for people. Machine formats carry the exact ones.
 
 use crate::fork::Equivalents;
-use crate::units::{Millis, Picodollars, Tokens};
+use crate::units::{Picodollars, Tokens};
 pub(super) use crate::wording::duration;
 use crate::wording::grouped_digits;
 pub use crate::wording::{counted, grouped};
@@ -92,12 +92,6 @@ pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| ((part as f64 / whole as f64) * 1e6).round() / 1e6)
 }
 
-/// A moment to the second, in UTC.
-pub(super) fn moment(at: Millis) -> String {
-    let text = at.to_string();
-    text.get(..19).map_or_else(|| text.clone(), |second| second.replace('T', " "))
-}
-
 /// Bytes in the unit that fits.
 #[allow(clippy::cast_precision_loss)] // one decimal
 pub(super) fn bytes(count: u64) -> String {
@@ -138,8 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_short() {
-        assert_eq!(moment(Millis(1_785_232_802_900)), "2026-07-28 10:00:02");
+    fn bytes_have_the_unit_that_fits() {
         assert_eq!(bytes(1_234_567), "1.2 MB");
     }
 }

@@ -45,6 +45,39 @@ pub(super) fn what_happened(
     refused.into_iter().chain(words).collect::<Vec<_>>().join("; ")
 }
 
+/// What happened under the first of some columns, and which of the others expired otherwise. Each column
+/// has a name, and the same turn as it makes it.
+pub(super) fn what_happened_beside(
+    history: &History,
+    columns: &[(&str, Turn)],
+    refusal: Option<Refusal>,
+) -> String {
+    let Some((_, turn)) = columns.first() else { return String::new() };
+    let request = history.request(turn.request);
+    let expired = || columns.iter().filter_map(|(name, turn)| Some((*name, expiry(turn)?)));
+    // Where all expired alike, or one column is shown, the words of the first say it.
+    let is_alike = expired().count() == columns.len();
+    let Some((_, gap)) = expired().next().filter(|_| !is_alike) else {
+        return what_happened(history, request, turn, refusal);
+    };
+    let is_expiry = |event: &&Event| matches!(event, Event::Expired(..));
+    let others = turn.events.iter().filter(|event| !is_expiry(event)).cloned().collect();
+    let rest = Turn { events: others, ..turn.clone() };
+    let rest = what_happened(history, request, &rest, refusal);
+    let names: Vec<&str> = expired().map(|(name, _)| name).collect();
+    let expired = format!("expired under {} ({})", names.join(", "), duration(gap));
+    let words = [expired, rest].into_iter().filter(|words| !words.is_empty());
+    words.collect::<Vec<_>>().join("; ")
+}
+
+/// How long after the request before it came, where it came too late.
+pub(super) fn expiry(turn: &Turn) -> Option<i64> {
+    turn.events.iter().find_map(|event| match event {
+        Event::Expired(gap, _) => Some(*gap),
+        _ => None,
+    })
+}
+
 /// A gap that was longer than a lifetime.
 pub(super) fn expired(gap: i64, ttl: Ttl) -> String {
     format!("expired ({} > {})", duration(gap), ttl.name())

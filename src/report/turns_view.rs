@@ -8,7 +8,7 @@ use super::bar::bar;
 use super::document::{Align, Grid};
 use super::number::{counted, dollars, duration, grouped, part, tokens};
 use super::table::Tone;
-use super::turn_words::{agent_names, what_happened};
+use super::turn_words::{agent_names, expiry, what_happened_beside};
 use crate::analysis::{Event, Turn, turns_under};
 use crate::id::Symbol;
 use crate::ledger::{Ledger, Session, StrategyColumn};
@@ -129,36 +129,18 @@ impl Table<'_> {
 
     /// What happened as in the first column, and which of the others expired otherwise.
     fn words(&self, turn: &Turn, others: &[Turn]) -> (String, Tone) {
-        let history = self.ledger.history;
-        let request = history.request(turn.request);
         let refusal = self.ledger.row(self.columns[0], turn.request).and_then(|row| row.refusal);
         let all = [std::slice::from_ref(turn), others].concat();
-        let expiries: Vec<Option<i64>> = all.iter().map(expiry).collect();
-        let has_expired = expiries.iter().any(Option::is_some);
         let tone = if turn.events.iter().any(|event| matches!(event, Event::Break(_))) {
             Tone::Loss
-        } else if has_expired {
+        } else if all.iter().any(|turn| expiry(turn).is_some()) {
             Tone::Expiry
         } else {
             Tone::Plain
         };
-        // Where all expired alike, or one column is shown, the words of the first say it.
-        let is_alike = expiries.iter().all(Option::is_some) || self.columns.len() == 1;
-        if is_alike || !has_expired {
-            return (what_happened(history, request, turn, refusal), tone);
-        }
-        let rest = Turn {
-            events: turn.events.iter().filter(|one| !is_expiry(one)).cloned().collect(),
-            ..turn.clone()
-        };
-        let names = self.columns.iter().zip(&expiries);
-        let names: Vec<&str> =
-            names.filter_map(|(column, expiry)| expiry.map(|_| column.strategy.label())).collect();
-        let gap = expiries.iter().flatten().next().copied().unwrap_or_default();
-        let expired = format!("expired under {} ({})", names.join(", "), duration(gap));
-        let rest = what_happened(history, request, &rest, refusal);
-        let words = [expired, rest].into_iter().filter(|words| !words.is_empty());
-        (words.collect::<Vec<_>>().join("; "), tone)
+        let names = self.columns.iter().map(|column| column.strategy.label());
+        let columns: Vec<(&str, Turn)> = names.zip(all).collect();
+        (what_happened_beside(self.ledger.history, &columns, refusal), tone)
     }
 
     fn empty_grid(&self) -> Grid {
@@ -238,16 +220,4 @@ impl Table<'_> {
         let before = self.ledger.prompt_total(request.predecessor?);
         Some(self.ledger.prompt_total(line.turn.request).saturating_sub(before))
     }
-}
-
-fn is_expiry(event: &Event) -> bool {
-    matches!(event, Event::Expired(..))
-}
-
-/// How long after the request before it came, where it came too late.
-fn expiry(turn: &Turn) -> Option<i64> {
-    turn.events.iter().find_map(|event| match event {
-        Event::Expired(gap, _) => Some(*gap),
-        _ => None,
-    })
 }

@@ -152,6 +152,39 @@ fn a_narrow_page_does_not_scroll_sideways() {
     }
 }
 
+/// Bravo waited from its third request to its fourth for almost four hours.
+#[test]
+fn turns_can_be_read_on_a_telephone() {
+    let Some(mut browser) = Browser::start() else { return };
+    let report = report(&ordinary(), &[]);
+    browser.resize(390, 844);
+    browser.open(&report.page);
+    for name in ["alpha", "bravo", "charlie"] {
+        let row = format!(
+            "[...document.querySelectorAll('#sessions tbody tr')].find(row =>
+                row.textContent.includes('{name}')).dataset.session"
+        );
+        let number = browser.text(&row);
+        open_session(&browser, &format!("#sessions tr[data-session=\"{number}\"] button"));
+        assert!(browser.holds("document.scrollingElement.scrollWidth <= 390"), "{name}");
+        let cells = "[...document.querySelectorAll('#turns th, #turns td')]
+            .filter(cell => cell.getClientRects().length > 0)";
+        assert!(
+            browser.holds(&format!(
+                "{cells}.every(cell => {{
+                    const area = cell.getBoundingClientRect();
+                    return area.left >= 0 && area.right <= 390 && cell.scrollWidth <= area.width + 1;
+                }})"
+            )),
+            "{name}: nothing is cut off"
+        );
+        let names = browser.texts(&format!(
+            "{cells}.filter(cell => cell.tagName === 'TH').map(cell => cell.textContent)"
+        ));
+        assert_eq!(names, ["turn", "billed", "5m", "1h", "what happened"], "{name}");
+    }
+}
+
 #[test]
 fn without_scripts_the_tables_are_there() {
     let Some(mut browser) = Browser::start() else { return };
@@ -159,6 +192,7 @@ fn without_scripts_the_tables_are_there() {
     browser.disable_scripts();
     browser.open(&report.page);
     assert!(browser.holds("document.querySelectorAll('#sessions tbody tr').length === 7"));
+    browser.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })");
     for table in ["#strategies table", "#break-list", "#prices table", "#verification table"] {
         assert!(browser.holds(&seen(&format!("{table} tbody tr"))), "{table}");
     }

@@ -350,6 +350,30 @@ fn assert_turns(browser: &Browser, report: &Report, session: &str, strategy: &st
         is("output", count("output_tokens"));
         is("cost", dollars(row["cost_usd"].as_str().map(picodollars)));
     }
+    for name in ["billed", "5m", "1h"] {
+        let rows = ledger(&report.sessions, &["--strategy", name, "--breaks", "keep"]);
+        let of_session = rows.iter().filter(|row| row["session_id"] == session);
+        let costs = of_session.map(|row| dollars(row["cost_usd"].as_str().map(picodollars)));
+        assert_eq!(shown[name], costs.collect::<Vec<_>>(), "{session} under {name}");
+    }
+}
+
+/// Golf began on 2026-08-03 at 15:00 UTC, in summer, and went on 90 days later at the same hour, in winter.
+#[test]
+fn times_are_those_of_the_time_zone() {
+    let Some(mut browser) = Browser::start() else { return };
+    let report = report(&ordinary(), &["--timezone", "Europe/Berlin"]);
+    browser.open(&report.page);
+    open_session(&browser, &open_button(&browser, "golf"));
+    let sent = turns(&browser)["sent (Europe/Berlin)"].clone();
+    assert_eq!(sent, ["2026-08-03 17:00:00", "2026-11-01 16:00:00"]);
+    let began = "document.querySelector('#session-summary').textContent";
+    assert!(browser.text(began).contains("began 2026-08-03 17:00:00 (Europe/Berlin)"));
+    // The earliest session began at 09:00 UTC.
+    assert_eq!(
+        browser.text("document.querySelector('#span').textContent"),
+        "Requests from 2026-08-03 11:00:00 to 2026-11-01 16:00:00 (Europe/Berlin)."
+    );
 }
 
 fn open_button(browser: &Browser, name: &str) -> String {
@@ -418,6 +442,7 @@ fn breaks_lead_to_their_sessions() {
     browser.open(&report.page);
     let rows = "document.querySelectorAll('table#break-list tbody tr')";
     assert_eq!(browser.evaluate(&format!("{rows}.length")), breaks_count(&report));
+    browser.click("#breaks summary");
     open_session(&browser, "#break-list tbody a");
     assert_eq!(browser.console_errors(), [""; 0]);
 }

@@ -52,6 +52,8 @@ pub(super) struct Picture {
     pub(super) shapes: Vec<Shape>,
     /// The polylines: their colours and points.
     pub(super) lines: Vec<(String, Vec<(f32, f32)>)>,
+    /// The polygons, likewise.
+    polygons: Vec<(String, Vec<(f32, f32)>)>,
 }
 
 /// The height of the letters of a line, above and below its middle, for its size.
@@ -78,6 +80,9 @@ pub(super) fn read(svg: &str) -> Picture {
         shapes: shapes.skip(1).collect(),
         lines: named("polyline")
             .map(|node| (node.attribute("stroke").unwrap_or("").to_owned(), points(node)))
+            .collect(),
+        polygons: named("polygon")
+            .map(|node| (node.attribute("fill").unwrap_or("").to_owned(), points(node)))
             .collect(),
     }
 }
@@ -169,6 +174,12 @@ impl Picture {
             self.shapes.iter().filter(|one| one.fill == fill).map(|one| one.area).collect();
         areas.sort_by(|one, other| one.left.total_cmp(&other.left));
         areas
+    }
+
+    /// The corners of the polygons of a colour.
+    pub(super) fn points_of(&self, fill: &str) -> Vec<(f32, f32)> {
+        let of_colour = self.polygons.iter().filter(|(colour, _)| colour == fill);
+        of_colour.flat_map(|(_, points)| points.iter().copied()).collect()
     }
 
     /// Where the middle of a text stands, by its words.

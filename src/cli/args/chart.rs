@@ -9,6 +9,7 @@ use crate::report::Theme;
 pub(super) const CHART_EXAMPLES: &str = "\
 Examples:
   cachesim chart turns session.jsonl -o turns.svg
+  cachesim chart turns session.jsonl --strategy billed,5m,1h -o turns.svg
   cachesim chart cost ~/.claude/projects --strategy billed,5m,1h,optimal -o cost.png
   cachesim chart gaps ~/.claude/projects --since 2026-07-01 -o gaps.svg
   cachesim chart context sessions/ --session 5e1f -o context.png --theme dark
@@ -28,8 +29,8 @@ pub(in crate::cli) struct ChartArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
-    /// The strategies that cost and strategies show, and no other chart: names, and files of strategies
-    /// (*.toml)
+    /// The strategies that cost, strategies and turns show, and no other chart: names, and files of
+    /// strategies (*.toml); turns shows billed unless others are named, each in a panel of its own
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_DRAWN)]
     pub(in crate::cli) strategy: Vec<String>,
     /// How long an entry lives that was written behind one of a shorter TTL
@@ -59,6 +60,11 @@ pub(in crate::cli) struct ChartArgs {
 }
 
 impl ChartArgs {
+    /// The strategies of the turns, where somebody asked for any.
+    pub(in crate::cli) fn strategies_of_turns(&self) -> Option<&[String]> {
+        (self.strategy.join(",") != DEFAULT_DRAWN).then_some(&self.strategy)
+    }
+
     /// The picture's format.
     pub(in crate::cli) fn picture_format(&self) -> ChartFormat {
         let is_png = |name: &std::ffi::OsStr| name.eq_ignore_ascii_case("png");
@@ -79,7 +85,7 @@ pub(in crate::cli) enum ChartKindArg {
     Cost,
     /// How long requests waited for the next one, and what was lost behind it
     Gaps,
-    /// What strategies cost, and the cheapest possible
+    /// What strategies cost, and the least possible
     Strategies,
     /// What breaks cost, by cause
     Breaks,
@@ -87,6 +93,8 @@ pub(in crate::cli) enum ChartKindArg {
     Context,
     /// What was paid each day, by class of token
     Daily,
+    /// From what was spent to the cheapest possible, step by step: breaks, lifetimes, and the rest
+    Waterfall,
 }
 
 /// The formats of `chart`.

@@ -101,7 +101,7 @@ pub(super) enum Command {
     /// Where the context comes from: what each kind of content held, and what carrying it cost
     #[command(after_help = CONTEXT_EXAMPLES)]
     Context(ContextArgs),
-    /// Charts as SVG or PNG: turns, costs, gaps, strategies, breaks, context, days
+    /// Charts as SVG or PNG: turns, costs, gaps, strategies, breaks, context, days, waterfall
     #[command(after_help = CHART_EXAMPLES)]
     Chart(ChartArgs),
     /// Everything as one page of HTML that needs no network

@@ -4,21 +4,22 @@ use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use crate::analysis::Gaps;
+use crate::analysis::{Gaps, Waterfall};
 use crate::breaks::{Analysis, Options};
 use crate::cache::Reading;
 use crate::cli::args::{ChartArgs, ChartFormat, ChartKindArg, RecordedBreaksArg, ThemeArg};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::{EVIDENCE, Prepared, evidence_strategies, named};
 use crate::cli::strategies::strategies;
 use crate::context::windows;
 use crate::ledger::{Ledger, Session, StrategyColumn};
 use crate::report::{
     Chart, Theme, WINDOW_KINDS, breaks_chart, context_chart, cost_chart, daily_chart,
     dearest_session, gaps_chart, png, strategies_chart, svg, terminal_safe, turns_chart,
+    waterfall_chart,
 };
-use crate::strategy::Strategy;
+use crate::strategy::{Assumptions, Strategy};
 
 /// A picture of the input.
 pub(in crate::cli) fn chart(args: &ChartArgs) -> Result<(), CliError> {
@@ -57,18 +58,17 @@ fn refuse_other_formats(output: &Path) -> Result<(), CliError> {
 
 /// The strategies that a kind of chart is made of.
 fn simulated(args: &ChartArgs) -> Result<Vec<Strategy>, CliError> {
-    let named = |names: &[&str]| {
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        strategies(&names, args.output.quiet)
-    };
     match args.kind {
         ChartKindArg::Cost | ChartKindArg::Strategies => {
             strategies(&args.strategy, args.output.quiet)
         }
-        ChartKindArg::Context | ChartKindArg::Daily => named(&["billed"]),
-        ChartKindArg::Turns | ChartKindArg::Gaps | ChartKindArg::Breaks => {
-            named(&["billed", "replay", "5m", "1h"])
-        }
+        ChartKindArg::Context | ChartKindArg::Daily => Ok(named(&["billed"])),
+        ChartKindArg::Turns => match args.strategies_of_turns() {
+            Some(asked) => strategies(asked, args.output.quiet),
+            None => Ok(named(&EVIDENCE)),
+        },
+        ChartKindArg::Gaps | ChartKindArg::Breaks => Ok(named(&EVIDENCE)),
+        ChartKindArg::Waterfall => Ok(evidence_strategies()),
     }
 }
 
@@ -79,16 +79,19 @@ fn drawn(args: &ChartArgs, strategies: &[Strategy]) -> Result<Chart, CliError> {
     }
     let run = prepared(args, columns)?;
     let ledger = run.ledger()?;
-    Ok(Picture { run: &run, ledger: &ledger, shown: strategies.len() }.chart(args.kind))
+    let picture = Picture { args, run: &run, ledger: &ledger, shown: strategies.len() };
+    Ok(picture.chart(args.kind))
 }
 
 fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Prepared<'_>, CliError> {
-    let (keeps_breaks, reading, keeps_bytes) = match args.kind {
+    let own = (args.breaks == RecordedBreaksArg::Keep, args.reading.reading());
+    let ((keeps_breaks, reading), keeps_bytes) = match args.kind {
         // Breaks are told from a replay by the letter that knows none of them.
-        ChartKindArg::Turns | ChartKindArg::Gaps | ChartKindArg::Breaks => {
-            (false, Reading::Literal, true)
+        ChartKindArg::Gaps | ChartKindArg::Breaks | ChartKindArg::Waterfall => {
+            ((false, Reading::Literal), true)
         }
-        _ => (args.breaks == RecordedBreaksArg::Keep, args.reading.reading(), false),
+        ChartKindArg::Turns => (own, true),
+        _ => (own, false),
     };
     let options = args.tokens.read_options(keeps_bytes);
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
@@ -97,6 +100,7 @@ fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Prepared<'_>,
 
 /// A ledger that a chart is made of.
 struct Picture<'a> {
+    args: &'a ChartArgs,
     run: &'a Prepared<'a>,
     ledger: &'a Ledger<'a>,
     /// How many columns were asked for; a bound may stand behind them.
@@ -110,8 +114,11 @@ impl Picture<'_> {
         let columns: Vec<&StrategyColumn> = columns.iter().collect();
         match kind {
             ChartKindArg::Turns => {
-                let breaks = self.breaks().breaks.list;
-                turns_chart(ledger, &self.run.steps, selection, self.session(), &breaks)
+                let evidence = self.run.ledger_under(&named(&EVIDENCE), &self.by_the_letter());
+                let breaks = self.breaks_in(&evidence).breaks.list;
+                let shown =
+                    if self.args.strategies_of_turns().is_some() { columns } else { vec![] };
+                turns_chart(ledger, &shown, &self.run.steps, selection, self.session(), &breaks)
             }
             ChartKindArg::Cost => cost_chart(ledger, &columns, selection),
             ChartKindArg::Gaps => {
@@ -125,14 +132,28 @@ impl Picture<'_> {
             ChartKindArg::Breaks => breaks_chart(history, selection, &self.breaks()),
             ChartKindArg::Context => self.context(),
             ChartKindArg::Daily => daily_chart(ledger, columns[0], selection),
+            ChartKindArg::Waterfall => {
+                let sums = self.breaks().summary.reconciliation;
+                let waterfall = Waterfall::new(ledger, selection, &sums);
+                waterfall_chart(ledger, selection, waterfall.as_ref())
+            }
         }
+    }
+
+    /// What breaks are told from: a replay that knows none of them.
+    fn by_the_letter(&self) -> Assumptions {
+        self.args.simulation.assumptions(false, Reading::Literal)
+    }
+
+    fn breaks(&self) -> Analysis {
+        self.breaks_in(self.ledger)
     }
 
     /// # Panics
     /// Never: the ledger has the record and its replay.
-    fn breaks(&self) -> Analysis {
+    fn breaks_in(&self, ledger: &Ledger<'_>) -> Analysis {
         let Prepared { trace, steps, selection, .. } = self.run;
-        Analysis::new(self.ledger, trace, steps, selection, Options::default())
+        Analysis::new(ledger, trace, steps, selection, Options::default())
             .expect("the record and its replay are simulated")
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use crate::analysis::{self, Gaps};
+use crate::analysis::{self, Gaps, Waterfall};
 use crate::breaks::Analysis;
 use crate::cli::args::{OutputArgs, RecordedBreaksArg, ReportArgs};
 use crate::cli::error::CliError;
@@ -17,7 +17,7 @@ use crate::ledger::{Ledger, StrategyColumn};
 use crate::report::{
     Chart, PageChart, PageView, Theme, UNDRAWN_STRATEGY, WINDOW_KINDS, breaks_chart, context_chart,
     cost_chart, daily_chart, dearest_session, dollars, gaps_chart, page_style, strategies_chart,
-    svg, turns_chart, write_page,
+    svg, turns_chart, waterfall_chart, write_page,
 };
 use crate::strategy::Strategy;
 
@@ -55,8 +55,15 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
         .expect("the record and its replay are simulated");
     let context = context::context(evidence, steps, trace, selection, NO_ITEMS)
         .expect("the ledger has the record");
-    let material =
-        Material { run: &run, ledger: &ledger, comparison: &comparison, evidence, analysis };
+    let waterfall = told.answer.waterfall.as_ref();
+    let material = Material {
+        run: &run,
+        ledger: &ledger,
+        comparison: &comparison,
+        evidence,
+        analysis,
+        waterfall,
+    };
     let charts = material.charts();
     let view = PageView {
         answer: &told.answer,
@@ -85,6 +92,7 @@ struct Material<'a> {
     comparison: &'a Comparison<'a>,
     evidence: &'a Ledger<'a>,
     analysis: &'a Analysis,
+    waterfall: Option<&'a Waterfall>,
 }
 
 impl Material<'_> {
@@ -106,11 +114,14 @@ impl Material<'_> {
             ("gaps", gaps_chart(history, selection, &gaps)),
             ("breaks", breaks_chart(history, selection, self.analysis)),
         ];
+        if let Some(waterfall) = &self.waterfall {
+            charts.push(("waterfall", waterfall_chart(self.evidence, selection, Some(waterfall))));
+        }
         if let Some(billed) = self.evidence.column("billed") {
             charts.push(("daily", daily_chart(self.evidence, billed, selection)));
         }
         if let Some(session) = dearest_session(self.evidence, selection) {
-            let turns = turns_chart(self.evidence, steps, selection, session, breaks);
+            let turns = turns_chart(self.evidence, &[], steps, selection, session, breaks);
             charts.push(("turns", turns));
             let windows = windows(self.evidence, steps, trace, session, WINDOW_KINDS);
             let context = windows.map(|held| context_chart(history, selection, session, &held));

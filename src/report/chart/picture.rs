@@ -102,6 +102,8 @@ pub(super) struct Bar {
     pub(super) label: String,
     /// Its figures, in words, behind its end.
     pub(super) value: String,
+    /// Where it begins.
+    pub(super) from: f64,
     pub(super) parts: Vec<(Ink, f64)>,
 }
 

@@ -7,7 +7,7 @@ use crate::breaks::Break;
 use crate::id::Symbol;
 use crate::report::analyze_view::session_name;
 use crate::report::breaks_view::{dearest_breaks, evidence};
-use crate::report::number::{dollars, moment, tokens};
+use crate::report::number::{dollars, tokens};
 
 /// So many are listed.
 const MOST_BREAKS: usize = 100;
@@ -43,7 +43,7 @@ pub(super) fn break_lines(view: &PageView<'_>) -> Vec<BreakLine> {
         BreakLine {
             session: numbers.get(&request.session).copied().unwrap_or_default(),
             session_name: session_name(history.symbols.text(request.session)),
-            sent: moment(request.start),
+            sent: history.zone.moment(request.start),
             place: format!("{}:{}", history.files[request.file].label, request.line),
             cause: found.cause.name(),
             class: found.class.name().replace('_', " "),

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug)]
 pub struct PageChart {
     /// Which chart, and so in which section it stands: `strategies`, `cost`, `breaks`, `gaps`,
-    /// `daily`, `turns` or `context`.
+    /// `daily`, `turns`, `context` or `waterfall`.
     pub id: &'static str,
     /// Its caption.
     pub title: String,

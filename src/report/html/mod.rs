@@ -56,6 +56,9 @@ const STYLE: &str = include_str!("report.css");
 /// Columns of a ledger that stand behind those that are shown: the two bounds.
 const BOUNDS: usize = 2;
 
+/// The strategies whose dollars stand side by side in the turns.
+const BESIDE: [&str; 3] = ["billed", "5m", "1h"];
+
 /// What the page is made of.
 #[derive(Debug)]
 pub struct PageView<'a> {
@@ -97,6 +100,16 @@ impl<'a> PageView<'a> {
         let columns: &'a [StrategyColumn] = &self.ledger.columns;
         let shown = columns[..columns.len().saturating_sub(BOUNDS)].iter();
         shown.filter(|column| column.applicability().is_applicable())
+    }
+}
+
+impl<'a> PageView<'a> {
+    /// The strategies whose dollars stand side by side in the turns: of those that are shown the ones that
+    /// say most, or where there is none of them the first.
+    fn beside(&self) -> Vec<&'a StrategyColumn> {
+        let is_beside = |column: &&StrategyColumn| BESIDE.contains(&column.strategy.name.as_ref());
+        let beside: Vec<&StrategyColumn> = self.shown().filter(is_beside).collect();
+        if beside.is_empty() { self.shown().take(1).collect() } else { beside }
     }
 }
 
@@ -153,6 +166,9 @@ struct Page<'a> {
     charts: &'a [PageChart],
     answer: Vec<Figure>,
     names: Vec<&'a str>,
+    beside: Vec<&'a str>,
+    zone: &'a str,
+    span: Option<String>,
     strategies: Table,
     strategy_notes: Vec<String>,
     apart: Option<String>,
@@ -197,6 +213,9 @@ impl<'a> Page<'a> {
             charts: view.charts,
             answer: answer(view),
             names: view.shown().map(|column| column.strategy.name.as_ref()).collect(),
+            beside: view.beside().iter().map(|column| column.strategy.name.as_ref()).collect(),
+            zone: history.zone.name(),
+            span: span(view),
             strategies: Table::of(
                 "Costs and tokens of all requests",
                 compare_view::totals(view.comparison),
@@ -209,7 +228,7 @@ impl<'a> Page<'a> {
                 "What the prompts held, and what carrying it cost",
                 kinds(history, &view.context.kinds, &view.context.bill),
             ),
-            sessions: session_lines(&dearest),
+            sessions: session_lines(&history.zone, &dearest),
             sessions_note: (incomplete > 0).then(|| incomplete_note(incomplete)),
             count: format!("{} of {all}", grouped(sessions.len() as u64)),
             sessions_block: sessions_block(view, &sessions),
@@ -239,6 +258,13 @@ impl<'a> Page<'a> {
     fn charts<const COUNT: usize>(&self, ids: &[&str; COUNT]) -> Vec<&PageChart> {
         charts_of(self.charts, ids)
     }
+}
+
+/// When the first and the last request were sent.
+fn span(view: &PageView<'_>) -> Option<String> {
+    let zone = &view.ledger.history.zone;
+    let (first, last) = view.answer.span?;
+    Some(format!("{} to {} ({})", zone.moment(first), zone.moment(last), zone.name()))
 }
 
 fn incomplete_note(sessions: u64) -> String {

@@ -75,8 +75,17 @@
     return `${Math.floor(seconds / 86400)}d${two(Math.floor(seconds / 3600) % 24)}h`;
   };
 
+  // How far the clocks of the report's time zone are ahead of UTC.
+  const secondsAhead = (seconds) => {
+    let found = 0;
+    for (const [from, ahead] of data.offsets) {
+      found = from <= seconds ? ahead : found;
+    }
+    return found;
+  };
+
   const moment = (seconds) => {
-    const date = new Date(seconds * 1000);
+    const date = new Date((seconds + secondsAhead(seconds)) * 1000);
     return Number.isNaN(date.getTime())
       ? "out of range"
       : date.toISOString().slice(0, 19).replace("T", " ");
@@ -217,6 +226,7 @@
         output: at(own.output === undefined ? columns.output : own.output, place),
         isBound: bounds.has(place),
         cost: at(own.cost, place),
+        beside: data.beside.map((number) => at(columns.strategies[number].cost, place)),
         cause: causes.get(place),
         isCompaction: compactions.has(place),
         words: [
@@ -242,16 +252,17 @@
     const sent = turn.read + turn.write5m + turn.write1h + turn.input;
     const cells = [
       ["number", grouped(place + 1)],
-      ["name", moment(turn.seconds)],
-      ["name", turn.agent.length > 12 ? turn.agent.slice(0, 8) : turn.agent],
-      ["number", turn.gap === null ? "" : duration(turn.gap)],
-      ["number", grouped(turn.prompt)],
-      ["number", tokens(turn.read)],
-      ["number", turn.isKnown ? written(turn) : "unknown"],
-      ["number", tokens(turn.input)],
-      ["number", turn.isBound && turn.output !== null ? `≥ ${output}` : output],
-      ["number", percent(turn.read, sent, 0)],
-      ["number", dollars(turn.cost)],
+      ["name detail", moment(turn.seconds)],
+      ["name detail", turn.agent.length > 12 ? turn.agent.slice(0, 8) : turn.agent],
+      ["number detail", turn.gap === null ? "" : duration(turn.gap)],
+      ["number detail", grouped(turn.prompt)],
+      ["number detail", tokens(turn.read)],
+      ["number detail", turn.isKnown ? written(turn) : "unknown"],
+      ["number detail", tokens(turn.input)],
+      ["number detail", turn.isBound && turn.output !== null ? `≥ ${output}` : output],
+      ["number detail", percent(turn.read, sent, 0)],
+      ["number detail", dollars(turn.cost)],
+      ...turn.beside.map((cost) => ["number", dollars(cost)]),
       ["words", turn.words],
     ];
     const made = cells.map(([className, textContent]) => element("td", { className, textContent }));
@@ -274,16 +285,19 @@
 
   // The chart of the turns.
 
+  const unread = (turn) => turn.write5m + turn.write1h + turn.input;
+
+  // Of several turns for a bar the one that sent or wrote most stands, as it is.
   const bars = (turns) => {
     const size = Math.max(1, Math.ceil(turns.length / MOST_BARS));
     const made = [];
     for (let first = 0; first < turns.length; first += size) {
       const part = turns.slice(first, first + size);
-      const mean = (name) => part.reduce((sum, turn) => sum + turn[name], 0) / part.length;
+      const worst = part.reduce((most, turn) => (unread(turn) > unread(most) ? turn : most));
       made.push({
         first,
         count: part.length,
-        values: CLASSES.map(([name]) => mean(name)),
+        values: CLASSES.map(([name]) => worst[name]),
         causes: part.filter((turn) => turn.cause !== undefined).map((turn) => turn.cause),
         compactions: part.filter((turn) => turn.isCompaction && turn.cause === undefined).length,
       });
@@ -443,7 +457,7 @@
     const what =
       size === 1
         ? "Prompt tokens of each turn"
-        : `Prompt tokens, the mean of ${grouped(size)} turns for each bar`;
+        : `Prompt tokens; of each ${grouped(size)} turns the one that sent or wrote most`;
     const key = CLASSES.map(([name, words]) =>
       element("span", { className: "key" }, element("span", { className: `swatch ${name}` }), words),
     );
@@ -473,7 +487,7 @@
   const summary = (session, of) => {
     const parts = [
       session.files,
-      `began ${moment(Math.floor(session.began / 1000))} UTC`,
+      `began ${moment(Math.floor(session.began / 1000))} (${data.zone})`,
       counted(session.requests, "request", "requests"),
       `${dollars(of.cost)} under ${data.strategies[strategy.selectedIndex]}`,
     ];

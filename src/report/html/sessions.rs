@@ -13,8 +13,9 @@ use super::micro_dollars::micro_dollars;
 use super::safe_text::data_block;
 use crate::ledger::{Session, Totals};
 use crate::report::analyze_view::session_name;
-use crate::report::number::{dollars, grouped, moment, percent, tokens};
+use crate::report::number::{dollars, grouped, percent, tokens};
 use crate::units::{Millis, Picodollars, Tokens};
+use crate::zone::Zone;
 
 /// A session in the table.
 pub(super) struct SessionLine {
@@ -118,14 +119,14 @@ impl<'a> SessionFigures<'a> {
         Some(whole_cost(totals)?.minus(base))
     }
 
-    fn line(&self) -> SessionLine {
+    fn line(&self, zone: &Zone) -> SessionLine {
         let totals = self.by_strategy.first().copied().unwrap_or_default();
         SessionLine {
             number: self.number,
             name: session_name(&self.name),
             title: self.title.clone(),
             files: self.files.clone(),
-            began: moment(self.began),
+            began: zone.moment(self.began),
             requests: grouped(self.session.requests.len() as u64),
             prompt: tokens(totals.prompt()),
             hit: percent(totals.hit_rate()),
@@ -145,8 +146,8 @@ pub(super) fn dearest_first<'s, 'a>(
 }
 
 /// The rows of the table.
-pub(super) fn session_lines(dearest: &[&SessionFigures<'_>]) -> Vec<SessionLine> {
-    dearest.iter().map(|session| session.line()).collect()
+pub(super) fn session_lines(zone: &Zone, dearest: &[&SessionFigures<'_>]) -> Vec<SessionLine> {
+    dearest.iter().map(|session| session.line(zone)).collect()
 }
 
 /// The figures of all sessions for the page's script.
@@ -154,6 +155,11 @@ pub(super) fn session_lines(dearest: &[&SessionFigures<'_>]) -> Vec<SessionLine>
 struct SessionsData<'a> {
     /// The names of the strategies.
     strategies: Vec<&'a str>,
+    /// Which of them stand side by side in the turns.
+    beside: Vec<usize>,
+    /// The time zone: its name, and from which second on clocks are how many seconds ahead of UTC.
+    zone: &'a str,
+    offsets: Vec<(i64, i64)>,
     sessions: Vec<SessionData<'a>>,
 }
 
@@ -177,6 +183,18 @@ struct SessionData<'a> {
     figures: Vec<(Tokens, Tokens, MicroDollars, MicroDollars)>,
 }
 
+/// From which of some moments on, in order, clocks are how many seconds ahead of UTC.
+fn offsets(zone: &Zone, times: &[Millis]) -> Vec<(i64, i64)> {
+    let mut offsets: Vec<(i64, i64)> = Vec::new();
+    for at in times {
+        let ahead = zone.seconds_ahead(*at);
+        if offsets.last().is_none_or(|(_, last)| *last != ahead) {
+            offsets.push((at.0.div_euclid(1_000), ahead));
+        }
+    }
+    offsets
+}
+
 /// The text of the data block of all sessions.
 pub(super) fn sessions_block(view: &PageView<'_>, sessions: &[SessionFigures<'_>]) -> String {
     let data = |session: &SessionFigures<'_>| -> Vec<_> {
@@ -195,8 +213,18 @@ pub(super) fn sessions_block(view: &PageView<'_>, sessions: &[SessionFigures<'_>
         lost: session.lost.map(micro_dollars),
         figures: data(session),
     });
+    let names: Vec<&str> = view.shown().map(|column| column.strategy.name.as_ref()).collect();
+    let beside = view.beside();
+    let is_beside = |name: &str| beside.iter().any(|column| column.strategy.name == name);
+    let history = view.ledger.history;
+    let mut times: Vec<Millis> =
+        view.selection.requests().map(|index| history.request(index).start).collect();
+    times.sort_unstable();
     data_block(&SessionsData {
-        strategies: view.shown().map(|column| column.strategy.name.as_ref()).collect(),
+        beside: (0..names.len()).filter(|at| is_beside(names[*at])).collect(),
+        strategies: names,
+        zone: history.zone.name(),
+        offsets: offsets(&history.zone, &times),
         sessions: sessions.collect(),
     })
 }

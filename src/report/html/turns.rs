@@ -8,13 +8,13 @@ use super::PageView;
 use super::break_index::BreakIndex;
 use super::micro_dollars::micro_dollars;
 use super::safe_text::data_block;
-use crate::analysis::{Event, Turn, turns};
+use crate::analysis::{Event, Turn, turns, turns_under};
 use crate::breaks::Cause;
 use crate::cache::Refusal;
 use crate::conversation::{History, Request, RequestIndex};
 use crate::id::Symbol;
 use crate::ledger::{Ledger, Row, Session, StrategyColumn};
-use crate::report::turn_words::what_happened;
+use crate::report::turn_words::what_happened_beside;
 use crate::units::{Picodollars, Tokens};
 use crate::wording::counted;
 
@@ -138,7 +138,7 @@ fn session_turns(view: &PageView<'_>, breaks: &BreakIndex, session: &Session) ->
         prompt: recorded.iter().map(|one| one.prompt).collect(),
         output: recorded.iter().map(|one| one.output).collect(),
         bounds: places(requests.iter().map(is_bound)),
-        words: turns.iter().enumerate().filter_map(|turn| words(history, turn)).collect(),
+        words: words(view, session),
         breaks: causes(breaks, session),
         compactions: places(turns.iter().map(is_compacted)),
         strategies: strategies.collect(),
@@ -183,9 +183,22 @@ fn times(requests: &[&Request]) -> (i64, Vec<i64>) {
     (start, steps.map(|(own, before)| own.saturating_sub(before)).collect())
 }
 
-fn words(history: &History, (place, turn): (usize, &Turn)) -> Option<Note> {
-    let happened = what_happened(history, history.request(turn.request), turn, None);
-    (!happened.is_empty()).then_some((place, happened))
+/// What happened under the strategies that stand side by side, where anything did.
+fn words(view: &PageView<'_>, session: &Session) -> Vec<Note> {
+    let beside = view.beside();
+    let under = |column| turns_under(view.ledger, column, &session.requests);
+    let mut columns: Vec<_> =
+        beside.iter().map(|column| (column.strategy.label(), under(column))).collect();
+    let mut notes = Vec::new();
+    for place in 0..session.requests.len() {
+        let next = columns.iter_mut().filter_map(|(name, turns)| Some((*name, turns.next()?)));
+        let turn: Vec<(&str, Turn)> = next.collect();
+        let happened = what_happened_beside(view.ledger.history, &turn, None);
+        if !happened.is_empty() {
+            notes.push((place, happened));
+        }
+    }
+    notes
 }
 
 fn is_compaction(event: &Event) -> bool {

@@ -76,7 +76,7 @@ fn draw_bar(
     let label = fitted(&bar.label, LABEL_SIZE, columns.left - LABEL_SPACE);
     let place = (columns.left - LABEL_SPACE, middle);
     canvas.text(Ink::Text, LABEL_SIZE, Anchor::End, place, &label);
-    let mut end = 0.0;
+    let mut end = bar.from;
     for (ink, length) in &bar.parts {
         let from = x.pixel(end);
         end += length;

@@ -52,6 +52,7 @@ pub fn breaks_chart(history: &History, selection: &Selection, analysis: &Analysi
         .map(|(cause, sum)| Bar {
             label: cause.name().to_owned(),
             value: figures(sum, is_priced),
+            from: 0.0,
             parts: vec![(ink(*cause), size(sum).max(0.0))],
         })
         .collect();

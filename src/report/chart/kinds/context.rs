@@ -1,6 +1,6 @@
 //! What held the context window of a conversation, request by request.
 
-use super::columns::{columns_of, tokens_heading};
+use super::columns::{mean_columns, mean_heading};
 use super::scope::session_scope;
 use crate::context::Windows;
 use crate::conversation::History;
@@ -52,9 +52,9 @@ pub fn context_chart(
     let rows: Vec<&[u64]> = rows.iter().map(Vec::as_slice).collect();
     let series = (0..windows.kinds.len()).map(Ink::Series);
     let inks: Vec<Ink> = series.chain([Ink::Others]).collect();
-    let columns = columns_of(inks.clone(), &rows);
+    let columns = mean_columns(inks.clone(), &rows);
     chart.panels.push(Panel::Plot(Plot {
-        heading: tokens_heading(rows.len()),
+        heading: mean_heading(rows.len()),
         height: 420,
         x: Axis::numbers(rows.len(), &format!("request of {whose}, in the order of the answers")),
         y: Axis::amounts(columns.highest(), Unit::Tokens, 5),

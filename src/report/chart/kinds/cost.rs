@@ -74,7 +74,7 @@ impl Cumulative<'_> {
     }
 
     fn names(&self) -> String {
-        let names = self.columns.iter().map(|column| column.strategy.name.as_ref());
+        let names = self.columns.iter().map(|column| column.strategy.label());
         names.collect::<Vec<_>>().join(", ")
     }
 }

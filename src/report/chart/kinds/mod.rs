@@ -10,6 +10,7 @@ mod notes;
 mod scope;
 mod strategies;
 mod turns;
+mod waterfall;
 
 pub use breaks::breaks_chart;
 pub use context::{WINDOW_KINDS, context_chart};
@@ -19,3 +20,4 @@ pub use gaps::gaps_chart;
 pub use scope::dearest_session;
 pub use strategies::{UNDRAWN_STRATEGY, strategies_chart};
 pub use turns::turns_chart;
+pub use waterfall::waterfall_chart;

@@ -54,7 +54,7 @@ pub(super) fn unpriced_note(requests: u64) -> Option<String> {
 pub(super) fn undrawn_notes(columns: &[&StrategyColumn]) -> Vec<String> {
     let (unknown, idle): (Vec<&StrategyColumn>, Vec<&StrategyColumn>) =
         columns.iter().partition(|column| column.applicability().is_applicable());
-    let names: Vec<&str> = unknown.iter().map(|column| column.strategy.name.as_ref()).collect();
+    let names: Vec<&str> = unknown.iter().map(|column| column.strategy.label()).collect();
     let unknown = (!names.is_empty())
         .then(|| format!("Not drawn, since their cost is not known: {}.", names.join(", ")));
     unknown.into_iter().chain(applicability_of(&idle)).collect()

@@ -1,4 +1,4 @@
-//! What strategies cost, by class of token, and the cheapest possible.
+//! What strategies cost, by class of token, and their bound.
 
 use std::cmp::Reverse;
 
@@ -38,7 +38,8 @@ pub(super) fn by_class(spending: &Spending) -> [Picodollars; 6] {
     [charges.read, written[0], written[1], charges.input, charges.output, spending.fees]
 }
 
-/// The cost of some columns of a ledger, the most expensive first; `bound` is the cheapest possible.
+/// The cost of some columns of a ledger, the most expensive first; `bound` is the least possible
+/// under the same assumptions.
 #[must_use]
 pub fn strategies_chart(
     ledger: &Ledger<'_>,
@@ -63,7 +64,7 @@ pub fn strategies_chart(
         rows: known.iter().map(|cost| cost.bar(&first)).collect(),
         rule: bound.map(|bound| Rule {
             at: bound.to_dollars_lossy(),
-            label: format!("cheapest possible {}", dollars(Some(bound))),
+            label: format!("bound {}", dollars(Some(bound))),
         }),
     }));
     let spendings: Vec<&Spending> = known.iter().map(|cost| &cost.spending).collect();
@@ -71,7 +72,7 @@ pub fn strategies_chart(
     chart.notes.extend(simulation_note(columns));
     if bound.is_some() {
         chart.note(
-            "The cheapest possible is that of any markers, lifetimes and pings for the same prompts.",
+            "The bound is the least that any markers, lifetimes and pings could have cost for the same prompts.",
         );
     }
     chart.notes.extend(known.iter().find_map(|cost| apart_note(&cost.totals)));
@@ -104,6 +105,7 @@ impl StrategyCost<'_> {
         Bar {
             label: self.name.to_owned(),
             value,
+            from: 0.0,
             parts: parts.map(|((ink, _), cost)| (*ink, cost.to_dollars_lossy())).collect(),
         }
     }
@@ -117,7 +119,7 @@ fn costs<'l>(
 ) -> (Vec<StrategyCost<'l>>, Vec<&'l StrategyColumn>) {
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
     for &column in columns {
-        let name = column.strategy.name.as_ref();
+        let name = column.strategy.label();
         let totals = ledger.totals(column, selection.requests());
         if totals.cost().is_some() && totals.unrecorded == 0 {
             let spending = Spending::of(ledger, column, selection);

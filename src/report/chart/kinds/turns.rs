@@ -3,20 +3,20 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::columns::{mean_columns, tokens_heading};
-use super::notes::left_out_notes;
+use super::columns::{worst_columns, worst_heading};
+use super::notes::{left_out_notes, simulation_note, undrawn_notes};
 use super::scope::session_scope;
 use crate::breaks::{Break, Cause};
 use crate::conversation::RequestIndex;
-use crate::ledger::{Ledger, Row, Selection, Session, StrategyColumn, Totals};
+use crate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
 use crate::pricing::Billing;
 use crate::prompt::Step;
-use crate::report::analyze_view::shown_column;
+use crate::report::analyze_view::{is_complete, shown_column};
 use crate::report::chart::axis::{Axis, Unit};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::picture::{Chart, Lane, Lanes, Panel, Plot};
+use crate::report::chart::picture::{Chart, Columns, Lane, Lanes, Panel, Plot};
 use crate::report::number::{counted, dollars, grouped, tokens};
-use crate::units::Picodollars;
+use crate::units::{Picodollars, Tokens};
 
 const TITLE: &str = "What each request read and wrote";
 
@@ -31,44 +31,36 @@ const CLASSES: [(Ink, &str); 4] = [
     (Ink::Input, "sent in full"),
 ];
 
-/// The turns of a session, with its breaks.
+/// The turns of a session under some columns of a ledger, a panel each, with its breaks. Of no column what
+/// was billed is shown, or where that is not known the first simulation.
 #[must_use]
 pub fn turns_chart(
     ledger: &Ledger<'_>,
+    columns: &[&StrategyColumn],
     steps: &[Step],
     selection: &Selection,
     session: &Session,
     breaks: &[Break],
 ) -> Chart {
     let scope = session_scope(ledger.history, session, selection);
-    let Some(column) = shown_column(ledger, session) else {
+    let (shown, undrawn) = shown_and_undrawn(ledger, columns, session);
+    let turns: Vec<Turns<'_>> =
+        shown.into_iter().map(|column| Turns::of(ledger, column, session)).collect();
+    let Some(first) = turns.first() else {
         return Chart::without_data(TITLE, &scope, "The usage of these requests was not recorded.");
     };
-    let rows: Vec<Row<'_>> =
-        session.requests.iter().filter_map(|index| ledger.row(column, *index)).collect();
     let of_session = |found: &&Break| ledger.history.request(found.request).session == session.id;
     let breaks: Vec<&Break> = breaks.iter().filter(of_session).collect();
-    let totals = ledger.totals(column, session.requests.iter().copied());
-    let mut chart =
-        Chart::new(TITLE, format!("{scope}. {}", figures(&rows, column, &breaks, &totals)));
-    let parts: Vec<[u64; 4]> = rows.iter().map(|row| by_class(&row.billing)).collect();
+    let broken = counted(breaks.len() as u64, "break", "breaks");
+    let mut chart = Chart::new(TITLE, format!("{scope}. {} {broken}.", figures(&turns)));
     for (place, (ink, name)) in CLASSES.into_iter().enumerate().rev() {
-        if parts.iter().any(|parts| parts[place] > 0) {
+        if turns.iter().any(|turns| turns.parts.iter().any(|parts| parts[place] > 0)) {
             chart.explain(ink, name);
         }
     }
-    let columns = mean_columns(CLASSES.map(|(ink, _)| ink), &parts);
-    let x = Axis::numbers(rows.len(), "request, in the order of the answers");
-    chart.panels.push(Panel::Plot(Plot {
-        heading: tokens_heading(rows.len()),
-        height: 360,
-        y: Axis::amounts(columns.highest(), Unit::Tokens, 5),
-        x: x.clone(),
-        columns,
-        lines: Vec::new(),
-        rules: Vec::new(),
-    }));
-    let place_of = places(&rows);
+    let x = Axis::numbers(session.requests.len(), "request, in the order of the answers");
+    chart.panels.extend(panels(&turns, &x).into_iter().map(Panel::Plot));
+    let place_of = places(session);
     let mut lanes = cause_lanes(&breaks, &place_of);
     lanes.extend(other_lanes(ledger, steps, session, &breaks, &place_of));
     let inks = [(Ink::Unexpected, "unexpected break"), (Ink::Expected, "expected break")];
@@ -80,20 +72,94 @@ pub fn turns_chart(
     if !lanes.is_empty() {
         chart.panels.push(Panel::Lanes(Lanes { x, lanes }));
     }
-    if totals.apart > Picodollars::ZERO {
+    if let Some(apart) = turns.iter().map(|turns| turns.totals.apart).max()
+        && apart > Picodollars::ZERO
+    {
         chart.note(format!(
-            "The cost has {} for samplings that were billed apart, whose tokens are not drawn.",
-            dollars(Some(totals.apart))
+            "What was billed has {} for samplings that were billed apart, whose tokens are not drawn.",
+            dollars(Some(apart))
         ));
     }
-    chart.notes.extend(left_out_notes(&totals));
-    if column.simulated.is_some() {
-        let name = &column.strategy.name;
-        chart
-            .notes
-            .push(format!("What was billed is not known of all requests: shown is “{name}”."));
+    chart.notes.extend(left_out_notes(&first.totals));
+    if columns.is_empty() && first.column.simulated.is_some() {
+        let name = first.column.strategy.label();
+        chart.note(format!("What was billed is not known of all requests: shown is “{name}”."));
     }
+    if turns.len() > 1 {
+        let drawn: Vec<&StrategyColumn> = turns.iter().map(|turns| turns.column).collect();
+        chart.notes.extend(simulation_note(&drawn));
+        if !breaks.is_empty() {
+            chart.note("The breaks are those of the record.");
+        }
+    }
+    chart.notes.extend(undrawn_notes(&undrawn));
     chart
+}
+
+/// The columns that have every request of the session, and those that do not.
+fn shown_and_undrawn<'l>(
+    ledger: &'l Ledger<'_>,
+    columns: &[&'l StrategyColumn],
+    session: &Session,
+) -> (Vec<&'l StrategyColumn>, Vec<&'l StrategyColumn>) {
+    if columns.is_empty() {
+        return (shown_column(ledger, session).into_iter().collect(), Vec::new());
+    }
+    columns.iter().partition(|column| is_complete(ledger, column, session))
+}
+
+/// The requests of a session under a column.
+struct Turns<'l> {
+    column: &'l StrategyColumn,
+    totals: Totals,
+    parts: Vec<[u64; 4]>,
+}
+
+impl<'l> Turns<'l> {
+    fn of(ledger: &'l Ledger<'_>, column: &'l StrategyColumn, session: &Session) -> Self {
+        let rows = session.requests.iter().filter_map(|index| ledger.row(column, *index));
+        Self {
+            column,
+            totals: ledger.totals(column, session.requests.iter().copied()),
+            parts: rows.map(|row| by_class(&row.billing)).collect(),
+        }
+    }
+
+    /// `$0.5753 billed`.
+    fn cost(&self) -> String {
+        let kind = if self.column.simulated.is_none() { "billed" } else { "simulated" };
+        format!("{} {kind}", dollars(self.totals.cost()))
+    }
+
+    /// What all requests have of a class.
+    fn sum(&self, place: usize) -> Tokens {
+        Tokens(self.parts.iter().map(|parts| parts[place]).sum())
+    }
+}
+
+/// A plot for each column, below each other: on one scale, so that they can be compared.
+fn panels(all: &[Turns<'_>], x: &Axis) -> Vec<Plot> {
+    let columns: Vec<Columns> =
+        all.iter().map(|turns| worst_columns(CLASSES.map(|(ink, _)| ink), &turns.parts)).collect();
+    let highest = columns.iter().map(Columns::highest).fold(0.0, f64::max);
+    let (height, steps) = if all.len() == 1 { (360, 5) } else { (170, 3) };
+    let y = Axis::amounts(highest, Unit::Tokens, steps);
+    let panel = |(place, columns): (usize, Columns)| {
+        let turns = &all[place];
+        let what = worst_heading(turns.parts.len());
+        let heading = if all.len() == 1 {
+            what
+        } else if place == 0 {
+            format!("{}, {}: {what}", turns.column.strategy.label(), dollars(turns.totals.cost()))
+        } else {
+            format!("{}, {}", turns.column.strategy.label(), dollars(turns.totals.cost()))
+        };
+        let is_last = place + 1 == all.len();
+        let title = if is_last { x.title.clone() } else { String::new() };
+        let x = Axis { title, ..x.clone() };
+        Plot { heading, height, x, y: y.clone(), columns, lines: Vec::new(), rules: Vec::new() }
+    };
+    columns.into_iter().enumerate().map(panel).collect()
 }
 
 /// The tokens of each class, in the order of [`CLASSES`].
@@ -101,33 +167,29 @@ fn by_class(billing: &Billing) -> [u64; 4] {
     [billing.read, billing.write_5m, billing.write_1h, billing.input].map(|tokens| tokens.0)
 }
 
-/// The tokens are those of the columns; the cost has what was billed apart, too.
-fn figures(
-    rows: &[Row<'_>],
-    column: &StrategyColumn,
-    breaks: &[&Break],
-    totals: &Totals,
-) -> String {
-    let mut drawn = Totals::default();
-    for row in rows {
-        drawn.add(row);
+/// Of one column the tokens that are drawn, and the cost with what was billed apart; of several what each
+/// costs.
+fn figures(all: &[Turns<'_>]) -> String {
+    if let [turns] = all {
+        return format!(
+            "{} tokens read, {} written, {} sent in full; {}.",
+            tokens(turns.sum(0)),
+            tokens(turns.sum(1) + turns.sum(2)),
+            tokens(turns.sum(3)),
+            turns.cost(),
+        );
     }
-    format!(
-        "{} tokens read, {} written, {} sent in full; {} {}. {}.",
-        tokens(drawn.read),
-        tokens(drawn.write_5m + drawn.write_1h),
-        tokens(drawn.input),
-        dollars(totals.cost()),
-        if column.simulated.is_none() { "billed" } else { "simulated" },
-        counted(breaks.len() as u64, "break", "breaks"),
-    )
+    let cost = |turns: &Turns<'_>| {
+        format!("{} {}", turns.column.strategy.label(), dollars(turns.totals.cost()))
+    };
+    format!("{}.", all.iter().map(cost).collect::<Vec<_>>().join(", "))
 }
 
 /// Where the column of a request stands on the axis.
-fn places(rows: &[Row<'_>]) -> BTreeMap<RequestIndex, f64> {
+fn places(session: &Session) -> BTreeMap<RequestIndex, f64> {
     #[allow(clippy::cast_precision_loss)] // places in a picture
-    let middle = |(place, row): (usize, &Row<'_>)| (row.request, place as f64 + 0.5);
-    rows.iter().enumerate().map(middle).collect()
+    let middle = |(place, index): (usize, &RequestIndex)| (*index, place as f64 + 0.5);
+    session.requests.iter().enumerate().map(middle).collect()
 }
 
 /// A lane for each cause, the most expensive first; the last one for all others.

@@ -1,0 +1,107 @@
+//! From what was spent to the cheapest possible, step by step.
+
+use super::notes::unpriced_note;
+use super::scope::selection_scope;
+use crate::analysis::Waterfall;
+use crate::ledger::{Ledger, Selection};
+use crate::report::answer_view::{Step, StepKind, steps};
+use crate::report::chart::axis::{Axis, Unit};
+use crate::report::chart::ink::Ink;
+use crate::report::chart::picture::{Bar, Bars, Chart, Panel};
+use crate::report::number::{dollar_difference, dollars, part, percent};
+use crate::units::Picodollars;
+
+const TITLE: &str = "From what was spent to the cheapest possible";
+
+const UNKNOWN: &str = "Some of these requests have no record or no price, or their tokens are not those of \
+                       the record: what was spent cannot be held against a simulation.";
+
+/// The steps of a waterfall, below each other: what each takes away hangs where the one before ends.
+#[must_use]
+pub fn waterfall_chart(
+    ledger: &Ledger<'_>,
+    selection: &Selection,
+    waterfall: Option<&Waterfall>,
+) -> Chart {
+    let scope = selection_scope(ledger.history, selection);
+    let Some(waterfall) = waterfall else {
+        return Chart::without_data(TITLE, &scope, UNKNOWN);
+    };
+    let steps = steps(waterfall);
+    let mut chart = Chart::new(TITLE, format!("{scope}. {}", figures(waterfall)));
+    let highest = steps.iter().map(|step| step.left).fold(waterfall.spent, Picodollars::max);
+    let mut rows = vec![total("spent", waterfall.spent)];
+    for step in &steps {
+        rows.push(hanging(step));
+        rows.extend(step.result.map(|result| total(result, step.left)));
+    }
+    chart.panels.push(Panel::Bars(Bars {
+        heading: "dollars".to_owned(),
+        x: Axis::amounts(highest.to_dollars_lossy(), Unit::Dollars, 6),
+        rows,
+        rule: None,
+    }));
+    chart.explain(Ink::Record, "what is left");
+    for kind in [StepKind::Breaks, StepKind::Apart, StepKind::Saving] {
+        if steps.iter().any(|step| step.kind == kind && step.amount != Picodollars::ZERO) {
+            let (ink, name) = look(kind);
+            chart.explain(ink, name);
+        }
+    }
+    chart.note("Spent is measured. Expected is what the rules charge for the same requests.");
+    if waterfall.cheapest.is_some() {
+        chart.note(
+            "The cheapest possible is that of any markers, lifetimes and pings for the same prompts, \
+             without breaks.",
+        );
+    }
+    let billed = ledger.column("billed");
+    let totals = billed.map(|billed| ledger.totals(billed, selection.requests()));
+    chart.notes.extend(totals.and_then(|totals| unpriced_note(totals.unpriced_requests)));
+    chart
+}
+
+/// The ink of a step, and what it stands for.
+fn look(kind: StepKind) -> (Ink, &'static str) {
+    match kind {
+        StepKind::Breaks => (Ink::Unexpected, "lost by breaks"),
+        StepKind::Apart => (Ink::Output, "in no simulation"),
+        StepKind::Saving => (Ink::Saving, "could be saved"),
+    }
+}
+
+/// The figures that count.
+fn figures(waterfall: &Waterfall) -> String {
+    let spent = dollars(Some(waterfall.spent));
+    let Some(cheapest) = waterfall.cheapest else {
+        return format!("Spent: {spent}.");
+    };
+    let share = part(Some(waterfall.spent.minus(cheapest)), Some(waterfall.spent));
+    format!(
+        "Spent: {spent}; cheapest possible: {}, {} less.",
+        dollars(Some(cheapest)),
+        percent(share)
+    )
+}
+
+/// What is left at some point, as a bar from nothing on.
+fn total(name: &str, amount: Picodollars) -> Bar {
+    Bar {
+        label: name.to_owned(),
+        value: dollars(Some(amount)),
+        from: 0.0,
+        parts: vec![(Ink::Record, amount.to_dollars_lossy())],
+    }
+}
+
+/// A step from what was there to what is left.
+fn hanging(step: &Step) -> Bar {
+    let (left, amount) = (step.left.to_dollars_lossy(), step.amount.to_dollars_lossy());
+    Bar {
+        label: step.name.clone(),
+        value: dollar_difference(Some(Picodollars(-step.amount.0))),
+        // A step that adds something ends at what is left.
+        from: left.min(left + amount),
+        parts: vec![(look(step.kind).0, amount.abs())],
+    }
+}
