@@ -109,7 +109,7 @@ impl Ink {
             Self::Others => &const { pair(0xCF_D4_DA, 0x4A_51_5B) },
             Self::Expected => &const { pair(0x5F_83_AB, 0x3F_6E_A5) },
             Self::Unexpected => &const { pair(0x8E_15_50, 0xFF_5F_A8) },
-            Self::Saving => &const { pair(0x1A_7F_5A, 0x3F_B9_8C) },
+            Self::Saving => &const { pair(0x2B_A8_4A, 0x3F_B9_50) },
             Self::Series(number) => &SERIES[number % SERIES_COLOURS],
         }
     }
@@ -198,7 +198,7 @@ mod tests {
         let series: Vec<Ink> = series.collect();
         let turns = [Ink::Read, Ink::Written5m, Ink::Written1h, Ink::Input];
         let turns = [&turns[..], &[Ink::Expected, Ink::Unexpected]].concat();
-        let waterfall = [Ink::Record, Ink::Output, Ink::Unexpected, Ink::Saving];
+        let waterfall = [Ink::Record, Ink::Others, Ink::Unexpected, Ink::Saving];
         for together in [&classes[..], &series, &turns, &waterfall] {
             for (place, one) in together.iter().enumerate() {
                 for other in &together[..place] {

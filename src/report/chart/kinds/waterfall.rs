@@ -65,7 +65,7 @@ pub fn waterfall_chart(
 fn look(kind: StepKind) -> (Ink, &'static str) {
     match kind {
         StepKind::Breaks => (Ink::Unexpected, "lost by breaks"),
-        StepKind::Apart => (Ink::Output, "in no simulation"),
+        StepKind::Apart => (Ink::Others, "in no simulation"),
         StepKind::Saving => (Ink::Saving, "could be saved"),
     }
 }
