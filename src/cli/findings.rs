@@ -52,7 +52,7 @@ impl<'r> Findings<'r> {
         let advice = seen_under(reading, run, analysis, Advice::new);
         let first = advice.as_ref().and_then(|advice| advice.changes.first());
         let answer = Answer::new(ledger, analysis, &run.selection).with_change(first);
-        Told { answer, advice }
+        Told { advice, answer }
     }
 
     /// What people are told first, with the change alone that would be the first of the list.
