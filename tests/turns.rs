@@ -72,7 +72,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);
@@ -186,7 +186,7 @@ fn at_width(width: &str) -> String {
     let output = cachesim().args(arguments).env("COLUMNS", width).output();
     let page = text(&output.expect("the program runs").stdout);
     let table = page.lines().skip_while(|line| !line.starts_with('#'));
-    table.take_while(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
+    table.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
