@@ -79,6 +79,17 @@ impl Lifetimes {
     }
 }
 
+/// Where a depth stands among rising ones, or would stand. It is looked for from the end, where it
+/// mostly is: a long conversation has many.
+fn place_from_end(depths: &[u32], depth: u32) -> Result<usize, usize> {
+    let mut reach = 1;
+    while reach < depths.len() && depths[depths.len() - reach] > depth {
+        reach *= 2;
+    }
+    let start = depths.len().saturating_sub(reach);
+    depths[start..].binary_search(&depth).map(|place| start + place).map_err(|place| start + place)
+}
+
 impl Shared {
     /// Down to which depth entries are alive.
     fn live_down_to(&self, ttl: Ttl, lifetimes: Lifetimes, now: Millis) -> Option<u32> {
@@ -89,7 +100,8 @@ impl Shared {
     /// Forgets what has died, so that no later use brings it back.
     fn forget_dead(&mut self, ttl: Ttl, lifetimes: Lifetimes, now: Millis) {
         if let Some(live) = self.live_down_to(ttl, lifetimes, now) {
-            let alive = self.depths.partition_point(|depth| *depth <= live);
+            let alive =
+                place_from_end(&self.depths, live).map_or_else(|place| place, |live| live + 1);
             self.depths.truncate(alive);
         } else {
             self.depths.clear();
@@ -98,7 +110,7 @@ impl Shared {
     }
 
     fn insert(&mut self, depth: u32) {
-        if let Err(place) = self.depths.binary_search(&depth) {
+        if let Err(place) = place_from_end(&self.depths, depth) {
             self.depths.insert(place, depth);
         }
     }
@@ -144,7 +156,7 @@ impl Stretch {
             entry.readable_from <= now && lifetimes.is_alive(entry.ttl, entry.written, now)
         });
         let is_live = |ttl, shared: &Shared| {
-            shared.depths.binary_search(&depth).is_ok()
+            place_from_end(&shared.depths, depth).is_ok()
                 && shared.live_down_to(ttl, lifetimes, now).is_some_and(|live| depth <= live)
         };
         let mut shared = self.shared().into_iter().rev();

@@ -80,12 +80,16 @@ impl Ratio {
 pub(crate) struct Ratios {
     of_sessions: FxHashMap<(Symbol, Symbol), Ratio>,
     of_models: FxHashMap<Symbol, Ratio>,
+    /// What models usually have of which nothing is shown.
+    usual: FxHashMap<Symbol, Ratio>,
 }
 
 impl Ratios {
     pub(crate) fn learn(history: &History, steps: &[Step]) -> Self {
         let mut ratios = Self::default();
         for (request, step) in history.of_transcripts().iter().zip(steps) {
+            let usual = || Ratio::usual(history.symbols.text(request.model));
+            ratios.usual.entry(request.model).or_insert_with(usual);
             if let Some(shown) = shown_by(history, request, step) {
                 let session = (request.session, request.model);
                 ratios.of_sessions.entry(session).or_default().add(shown);
@@ -101,7 +105,10 @@ impl Ratios {
         let of_session = self.of_sessions.get(&(request.session, request.model));
         let of_model = self.of_models.get(&request.model);
         let known = of_session.filter(trusted).or(of_model.filter(trusted));
-        known.copied().unwrap_or_else(|| Ratio::usual(history.symbols.text(request.model)))
+        known
+            .or_else(|| self.usual.get(&request.model))
+            .copied()
+            .unwrap_or_else(|| Ratio::usual(history.symbols.text(request.model)))
     }
 }
 

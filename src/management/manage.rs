@@ -205,7 +205,7 @@ impl<'a> Manager<'a> {
             Transition::Compacted
         } else if self.is_cut(index)
             || request.between.rewrite.is_told()
-            || family(request) != family(previous)
+            || (request.model != previous.model && family(request) != family(previous))
         {
             Transition::Rewritten
         } else {
