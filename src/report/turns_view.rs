@@ -8,7 +8,7 @@ use super::bar::bar;
 use super::document::{Align, Grid};
 use super::number::{counted, dollars, duration, grouped, part, tokens};
 use super::table::Tone;
-use super::turn_words::{agent_names, expiry, what_happened_beside};
+use super::turn_words::{agent_names, expiry, refused_beside, what_happened_beside};
 use crate::analysis::{Event, Turn, turns_under};
 use crate::id::Symbol;
 use crate::ledger::{Ledger, Session, StrategyColumn};
@@ -127,11 +127,11 @@ impl Table<'_> {
         lines.collect()
     }
 
-    /// What happened as in the first column, and which of the others expired otherwise.
+    /// What happened, and in which columns where they differ.
     fn words(&self, turn: &Turn, others: &[Turn]) -> (String, Tone) {
-        let refusal = self.ledger.row(self.columns[0], turn.request).and_then(|row| row.refusal);
         let all = [std::slice::from_ref(turn), others].concat();
-        let tone = if turn.events.iter().any(|event| matches!(event, Event::Break(_))) {
+        let is_break = |event: &Event| matches!(event, Event::Break(_));
+        let tone = if all.iter().any(|turn| turn.events.iter().any(is_break)) {
             Tone::Loss
         } else if all.iter().any(|turn| expiry(turn).is_some()) {
             Tone::Expiry
@@ -139,8 +139,13 @@ impl Table<'_> {
             Tone::Plain
         };
         let names = self.columns.iter().map(|column| column.strategy.label());
+        let refusals = self.columns.iter().map(|column| {
+            let refusal = self.ledger.row(column, turn.request).and_then(|row| row.refusal);
+            (column.strategy.label(), refusal)
+        });
+        let refused = refused_beside(&refusals.collect::<Vec<_>>());
         let columns: Vec<(&str, Turn)> = names.zip(all).collect();
-        (what_happened_beside(self.ledger.history, &columns, refusal), tone)
+        (what_happened_beside(self.ledger.history, &columns, refused), tone)
     }
 
     fn empty_grid(&self) -> Grid {
