@@ -2,6 +2,7 @@
 //! the ledger, and what folds.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use rust_decimal::{Decimal, RoundingStrategy};
@@ -179,6 +180,34 @@ fn what_happened_is_never_folded() {
         assert!(tokens.ends_with(" tokens"), "{tokens}");
     }
     assert_eq!(turns(&path, "none"), Vec::<BTreeMap<String, String>>::new());
+}
+
+/// The log of `claude-trace-log`, its second answer without usage. Of claude-opus-5, in millionths of a
+/// dollar: turn 1 costs 3·5 + 40·6.25 + 1,300·10 + 25·25 = 13,890, turn 3 3·5 + 1,300·0.5 + 640·6.25 + 40·25
+/// = 5,665. What was billed for turn 2 nobody knows; what it would cost, the simulation does.
+#[test]
+fn a_turn_without_a_record_leaves_its_column_to_the_others() {
+    let log =
+        fs::read_to_string(project("fixtures/claude-trace-log/session.jsonl")).expect("a log");
+    let lines = log.lines().map(|line| {
+        let mut exchange: Value = serde_json::from_str(line).expect("an exchange");
+        let body = exchange["response"]["body"].as_object_mut();
+        if let Some(body) = body.filter(|body| body.get("id") == Some(&"msg_2".into())) {
+            body.remove("usage").expect("usage");
+        }
+        format!("{exchange}\n")
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.jsonl");
+    fs::write(&path, lines.collect::<String>()).expect("written");
+    for detail in ["all", "events"] {
+        let rows = turns(&path, detail);
+        let column = |name: &str| rows.iter().map(|row| row[name].clone()).collect::<Vec<_>>();
+        assert_eq!(column("billed"), ["$0.0139", "unknown", "$0.0057"]);
+        assert_eq!(column("read billed"), ["0", "–", "1,300"]);
+        assert_eq!(column("wrote billed"), ["1,340", "–", "640"]);
+        assert!(column("5m").iter().all(|cell| cell.starts_with('$')), "5m is known of each");
+    }
 }
 
 fn what_happened(fixture: &str, strategies: &str, number: &str) -> String {
