@@ -246,11 +246,8 @@ fn a_record_that_cannot_be_placed_is_named() {
     let error = "{\"request_id\":\"r1\",\"error\":\"volatile_without_reason\"}\n";
     assert_eq!(text(&output.stdout), error);
     let stderr = text(&output.stderr);
-    assert!(stderr.contains("bundle.jsonl:1: volatile_without_reason"), "{stderr}");
-    assert!(
-        stderr.contains("bundle.jsonl:2: not_a_bundle: `record.prompt` is a number"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("bundle.jsonl:1: volatile section without a reason"), "{stderr}");
+    assert!(stderr.contains("bundle.jsonl:2: no bundle: `record.prompt` is a number"), "{stderr}");
 }
 
 #[test]

@@ -54,8 +54,8 @@ fn errors_say_what_is_wrong_and_what_to_do() {
     insta::assert_snapshot!(
         stderr(&["analyze", "no/such/file.jsonl"]),
         @r#"
-    cachesim: file.jsonl: unreadable_file: No such file or directory (os error 2)
-    cachesim: skipped or repaired: 1 unreadable_file
+    cachesim: file.jsonl: unreadable file: No such file or directory (os error 2)
+    cachesim: skipped or repaired: 1 × unreadable file
     cachesim: no request in file.jsonl; expected is JSON Lines with lines such as {"type":"assistant","message":{"usage":{…}}} (a Claude Code transcript), {"request":{"model":…}} (a capture or claude-trace log) or {"prompt":{…}} (a bundle)
     "#
     );
@@ -120,7 +120,7 @@ fn a_damaged_archive_gives_what_is_readable() {
     bytes.truncate(bytes.len() - 4);
     fs::write(&path, bytes).expect("a file");
     let output = run(&["analyze", path.to_str().expect("plain"), "--format", "json"]);
-    assert!(text(&output.stderr).contains("unreadable_file"));
+    assert!(text(&output.stderr).contains("unreadable file"));
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn an_endless_line_is_refused_within_fixed_memory() {
         .output()
         .expect("a shell");
     let said = text(&output.stderr);
-    assert!(said.contains(&format!("endless.jsonl:1: too_long: {LENGTH} bytes")), "{said}");
+    assert!(said.contains(&format!("endless.jsonl:1: too long: {LENGTH} bytes")), "{said}");
     assert_eq!(output.status.code(), Some(3), "{said}");
 }
 

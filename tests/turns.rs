@@ -2,6 +2,7 @@
 //! the ledger, and what folds.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use rust_decimal::{Decimal, RoundingStrategy};
@@ -14,10 +15,11 @@ const SHOWN: [&str; 3] = ["billed", "5m", "1h"];
 /// The table of turns, column by name; a Markdown table hides nothing.
 fn turns(path: &Path, detail: &str) -> Vec<BTreeMap<String, String>> {
     let path = path.to_str().expect("a plain path");
-    let output = cachesim()
-        .args(["analyze", path, "-q", "--format", "markdown", "--turns", detail])
-        .output()
-        .expect("the program runs");
+    rows_of(&["analyze", path, "-q", "--format", "markdown", "--turns", detail])
+}
+
+fn rows_of(arguments: &[&str]) -> Vec<BTreeMap<String, String>> {
+    let output = cachesim().args(arguments).output().expect("the program runs");
     let page = text(&output.stdout);
     let cells = |line: &str| -> Vec<String> {
         let line = line.trim().trim_start_matches('|').trim_end_matches('|');
@@ -178,6 +180,71 @@ fn what_happened_is_never_folded() {
         assert!(tokens.ends_with(" tokens"), "{tokens}");
     }
     assert_eq!(turns(&path, "none"), Vec::<BTreeMap<String, String>>::new());
+}
+
+/// The log of `claude-trace-log`, its second answer without usage. Of claude-opus-5, in millionths of a
+/// dollar: turn 1 costs 3·5 + 40·6.25 + 1,300·10 + 25·25 = 13,890, turn 3 3·5 + 1,300·0.5 + 640·6.25 + 40·25
+/// = 5,665. What was billed for turn 2 nobody knows; what it would cost, the simulation does.
+#[test]
+fn a_turn_without_a_record_leaves_its_column_to_the_others() {
+    let log =
+        fs::read_to_string(project("fixtures/claude-trace-log/session.jsonl")).expect("a log");
+    let lines = log.lines().map(|line| {
+        let mut exchange: Value = serde_json::from_str(line).expect("an exchange");
+        let body = exchange["response"]["body"].as_object_mut();
+        if let Some(body) = body.filter(|body| body.get("id") == Some(&"msg_2".into())) {
+            body.remove("usage").expect("usage");
+        }
+        format!("{exchange}\n")
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.jsonl");
+    fs::write(&path, lines.collect::<String>()).expect("written");
+    for detail in ["all", "events"] {
+        let rows = turns(&path, detail);
+        let column = |name: &str| rows.iter().map(|row| row[name].clone()).collect::<Vec<_>>();
+        assert_eq!(column("billed"), ["$0.0139", "unknown", "$0.0057"]);
+        assert_eq!(column("read billed"), ["0", "–", "1,300"]);
+        assert_eq!(column("wrote billed"), ["1,340", "–", "640"]);
+        assert!(column("5m").iter().all(|cell| cell.starts_with('$')), "5m is known of each");
+    }
+}
+
+fn what_happened(fixture: &str, strategies: &str, number: &str) -> String {
+    let path = project("fixtures").join(fixture);
+    let arguments =
+        ["analyze", path.to_str().expect("a plain path"), "-q", "--strategy", strategies];
+    let rows = rows_of(&[&arguments[..], &["--format", "markdown"]].concat());
+    let row = rows.into_iter().find(|row| row["#"] == number).expect("the turn");
+    row["what happened"].clone()
+}
+
+/// Turn 5 of `first-look` is sent 10 s after turn 4, which left 28,600 tokens, and reads 16,000 as recorded.
+/// So it does under 5m and 1h; where breaks are left out it reads all, and `none` never reads.
+#[test]
+fn a_break_of_some_strategies_says_of_which() {
+    let words = |strategies| what_happened("first-look", strategies, "5");
+    assert_eq!(words("billed,5m,1h"), "break: 12,600 not read");
+    assert_eq!(words("replay,5m"), "break under 5m: 12,600 not read");
+    assert_eq!(words("billed,replay,1h"), "break under billed, 1h: 12,600 not read");
+    assert_eq!(words("replay,none"), "");
+}
+
+/// Turn 4 of `captured-mixed-ttl` is marked for five minutes in front of a mark for an hour. It is refused
+/// as it was sent, and not where all its marks have one lifetime.
+#[test]
+fn a_refusal_of_some_strategies_says_of_which() {
+    let words = |strategies| what_happened("captured-mixed-ttl", strategies, "4");
+    assert_eq!(words("as-recorded"), "refused: a marker of 5m in front of one of 1h");
+    assert_eq!(
+        words("5m,as-recorded"),
+        "refused under as-recorded: a marker of 5m in front of one of 1h"
+    );
+    assert_eq!(
+        words("as-recorded,1h,replay"),
+        "refused under as-recorded, expected (no breaks): a marker of 5m in front of one of 1h"
+    );
+    assert_eq!(words("5m,1h"), "");
 }
 
 fn at_width(width: &str) -> String {

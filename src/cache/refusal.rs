@@ -32,6 +32,17 @@ impl Refusal {
             Self::UnmarkableBlock => "unmarkable_block",
         }
     }
+
+    /// What people read.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::TtlConflict => "two lifetimes on one block",
+            Self::TooManyBreakpoints => "more than four markers",
+            Self::TtlOrder => "a marker of 5m in front of one of 1h",
+            Self::UnmarkableBlock => "a marker on a block that cannot have one",
+        }
+    }
 }
 
 /// Why the markers of a request, with the TTLs they are sent with, are refused, if they are.

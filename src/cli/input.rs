@@ -212,7 +212,7 @@ pub(super) fn name_damage(diagnostics: &Diagnostics, files: usize, verbose: bool
     let counts: Vec<String> = diagnostics
         .counts()
         .filter(|(kind, _)| *kind != Kind::ForeignFormat)
-        .map(|(kind, count)| format!("{} {}", grouped(count), kind.name()))
+        .map(|(kind, count)| format!("{} × {}", grouped(count), kind.label()))
         .collect();
     if counts.is_empty() {
         return;

@@ -149,6 +149,44 @@ impl Kind {
         }
     }
 
+    /// What people read; machine formats have the [`name`](Self::name).
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::EmptyLine => "empty line",
+            Self::TornLine => "line cut off",
+            Self::NotJson => "not JSON",
+            Self::NotAnObject => "no JSON object",
+            Self::NotUtf8 => "not UTF-8",
+            Self::TooLong => "too long",
+            Self::DuplicateKey => "key given twice",
+            Self::ForeignFormat => "line of another program's log",
+            Self::UnreadableFile => "unreadable file",
+            Self::SymlinkLoop => "folder that contains itself",
+            Self::JoinedLine => "several JSON values on one line",
+            Self::LoneSurrogate => "half a character",
+            Self::DuplicateLine => "repeated line",
+            Self::DanglingParent => "missing parent",
+            Self::ParentCycle => "circle of parents",
+            Self::MissingMessageId => "response without a message id",
+            Self::MissingUsage => "response without usage",
+            Self::InvalidUsage => "response with impossible token counts",
+            Self::UsageWithoutCacheCounters => "response that says nothing of the cache",
+            Self::SidechainReplay => "response copied by a sub-agent",
+            Self::MissingForkContext => "fork without its parent",
+            Self::NestedFork => "fork of a fork",
+            Self::MissingTimestamp => "request without a time",
+            Self::NotAMessagesRequest => "no request to the Messages API",
+            Self::TooDeep => "nested too deeply",
+            Self::DuplicateRequestId => "repeated request id",
+            Self::OtherEndpoint => "exchange with another endpoint",
+            Self::FailedRequest => "failed request",
+            Self::NotABundle => "no bundle",
+            Self::VolatileWithoutReason => "volatile section without a reason",
+            Self::RepairedMessages => "mended messages",
+        }
+    }
+
     /// Whether input was lost, so that `--strict` refuses it. Repairs and blank lines lose nothing.
     #[must_use]
     pub fn is_damage(self) -> bool {
@@ -191,7 +229,7 @@ impl fmt::Display for Diagnostic {
         if self.line > 0 {
             write!(f, ":{}", self.line)?;
         }
-        write!(f, ": {}", self.kind.name())?;
+        write!(f, ": {}", self.kind.label())?;
         if !self.detail.is_empty() {
             write!(f, ": {}", self.detail)?;
         }
@@ -289,14 +327,18 @@ mod tests {
         diagnostics.add(Kind::TornLine, &"a.jsonl".into(), 7, "ends at column 12");
         assert_eq!(
             diagnostics.examples()[0].to_string(),
-            "a.jsonl:7: torn_line: ends at column 12"
+            "a.jsonl:7: line cut off: ends at column 12"
         );
     }
 
     #[test]
-    fn every_kind_has_a_name_of_its_own() {
+    fn every_kind_has_a_name_and_a_label_of_its_own() {
         let names: std::collections::BTreeSet<_> =
             Kind::ALL.iter().map(|kind| kind.name()).collect();
         assert_eq!(names.len(), Kind::ALL.len());
+        let labels: std::collections::BTreeSet<_> =
+            Kind::ALL.iter().map(|kind| kind.label()).collect();
+        assert_eq!(labels.len(), Kind::ALL.len());
+        assert!(!labels.iter().any(|label| label.contains('_')), "people read words");
     }
 }

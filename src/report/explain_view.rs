@@ -228,7 +228,7 @@ pub(super) fn reasons(history: &History, request: &Request, under: &Under<'_>) -
         return vec!["It has no figures here.".to_owned()];
     };
     if let Some(refusal) = row.refusal {
-        return vec![format!("The service refuses it: {}.", refusal.name())];
+        return vec![format!("The service refuses it: {}.", refusal.label())];
     }
     let has_expired = under.events.iter().any(|event| matches!(event, Event::Expired(..)));
     // What expired was not there to be read.

@@ -1,11 +1,12 @@
 //! What happened at a request, in a few words; and what its sub-agent is called.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::discriminant;
 
 use super::number::{duration, tokens};
 use crate::analysis::{Event, Turn};
 use crate::cache::Refusal;
-use crate::conversation::{History, Request};
+use crate::conversation::{History, RequestIndex};
 use crate::id::Symbol;
 use crate::ledger::Session;
 use crate::ttl::Ttl;
@@ -19,17 +20,74 @@ const SHORT_ID: usize = 8;
 /// What stands in front of the id of a side conversation without a name.
 const SIDECHAIN: &str = "sidechain:";
 
-/// What happened at a request, the most important first, and whether it would be refused.
-pub(super) fn what_happened(
+/// What happened at a request under some columns that stand side by side, the most important first. Each
+/// column has a name, and the same turn as it makes it. What happened under some of them alone says which.
+pub(super) fn what_happened_beside(
     history: &History,
-    request: &Request,
-    turn: &Turn,
-    refusal: Option<Refusal>,
+    columns: &[(&str, Turn)],
+    refused: Option<String>,
 ) -> String {
-    let refused = refusal.map(|refusal| format!("refused: {}", refusal.name()));
-    let words = turn.events.iter().map(|event| match event {
+    let Some((_, first)) = columns.first() else { return String::new() };
+    let mut words: Vec<String> = refused.into_iter().collect();
+    for event in events_beside(columns) {
+        let names =
+            columns.iter().filter(|(_, turn)| turn.events.iter().any(|one| is_like(one, event)));
+        let names: Vec<&str> = names.map(|(name, _)| *name).collect();
+        let is_alike = !is_of_cache(event) || names.len() == columns.len();
+        let under = if is_alike { String::new() } else { format!(" under {}", names.join(", ")) };
+        words.push(match event {
+            Event::Expired(gap, _) if !is_alike => format!("expired{under} ({})", duration(*gap)),
+            Event::Break(shortfall) => format!("break{under}: {} not read", tokens(*shortfall)),
+            Event::OneStepBehind(last) => {
+                format!("{} of the last write not read{under}", tokens(*last))
+            }
+            event => words_of(history, first.request, event),
+        });
+    }
+    words.join("; ")
+}
+
+/// That a request would be refused, and why; of several columns, under which.
+pub(super) fn refused_beside(columns: &[(&str, Option<Refusal>)]) -> Option<String> {
+    let refused = || columns.iter().filter_map(|(name, refusal)| Some((*name, (*refusal)?)));
+    let (_, refusal) = refused().next()?;
+    let names: Vec<&str> = refused().map(|(name, _)| name).collect();
+    if names.len() == columns.len() {
+        return Some(format!("refused: {}", refusal.label()));
+    }
+    Some(format!("refused under {}: {}", names.join(", "), refusal.label()))
+}
+
+/// What the first column has, and what the cache made of the request in others. What expired comes first.
+fn events_beside<'c>(columns: &'c [(&str, Turn)]) -> Vec<&'c Event> {
+    let mut events: Vec<&Event> = Vec::new();
+    for (place, (_, turn)) in columns.iter().enumerate() {
+        for event in &turn.events {
+            let is_meant = place == 0 || is_of_cache(event);
+            if is_meant && !events.iter().any(|one| is_like(one, event)) {
+                events.push(event);
+            }
+        }
+    }
+    events.sort_by_key(|event| !matches!(event, Event::Expired(..)));
+    events
+}
+
+/// Whether the cache did it and not the conversation, so that columns may differ in it.
+fn is_of_cache(event: &Event) -> bool {
+    matches!(event, Event::Expired(..) | Event::Break(_) | Event::OneStepBehind(_))
+}
+
+/// Whether two columns have the same happen, however much of it.
+fn is_like(one: &Event, other: &Event) -> bool {
+    discriminant(one) == discriminant(other)
+}
+
+/// What happened, in a few words.
+fn words_of(history: &History, index: RequestIndex, event: &Event) -> String {
+    match event {
         Event::Opening => "first of its chain".to_owned(),
-        Event::ModelChange => format!("now {}", history.symbols.text(request.model)),
+        Event::ModelChange => format!("now {}", history.model(index)),
         Event::Compaction => "compaction".to_owned(),
         Event::Microcompaction => "old tool results cleared".to_owned(),
         Event::ThinkingDropped => "earlier thinking dropped".to_owned(),
@@ -41,33 +99,7 @@ pub(super) fn what_happened(
         Event::BackgroundWrite(extra) => format!("+{} by a background request", tokens(*extra)),
         Event::UncachedTail(tail) => format!("{} after the last marker", tokens(*tail)),
         Event::Rewound => "later rewound".to_owned(),
-    });
-    refused.into_iter().chain(words).collect::<Vec<_>>().join("; ")
-}
-
-/// What happened under the first of some columns, and which of the others expired otherwise. Each column
-/// has a name, and the same turn as it makes it.
-pub(super) fn what_happened_beside(
-    history: &History,
-    columns: &[(&str, Turn)],
-    refusal: Option<Refusal>,
-) -> String {
-    let Some((_, turn)) = columns.first() else { return String::new() };
-    let request = history.request(turn.request);
-    let expired = || columns.iter().filter_map(|(name, turn)| Some((*name, expiry(turn)?)));
-    // Where all expired alike, or one column is shown, the words of the first say it.
-    let is_alike = expired().count() == columns.len();
-    let Some((_, gap)) = expired().next().filter(|_| !is_alike) else {
-        return what_happened(history, request, turn, refusal);
-    };
-    let is_expiry = |event: &&Event| matches!(event, Event::Expired(..));
-    let others = turn.events.iter().filter(|event| !is_expiry(event)).cloned().collect();
-    let rest = Turn { events: others, ..turn.clone() };
-    let rest = what_happened(history, request, &rest, refusal);
-    let names: Vec<&str> = expired().map(|(name, _)| name).collect();
-    let expired = format!("expired under {} ({})", names.join(", "), duration(gap));
-    let words = [expired, rest].into_iter().filter(|words| !words.is_empty());
-    words.collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// How long after the request before it came, where it came too late.

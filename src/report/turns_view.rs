@@ -8,7 +8,7 @@ use super::bar::bar;
 use super::document::{Align, Grid};
 use super::number::{counted, dollars, duration, grouped, part, tokens};
 use super::table::Tone;
-use super::turn_words::{agent_names, expiry, what_happened_beside};
+use super::turn_words::{agent_names, expiry, refused_beside, what_happened_beside};
 use crate::analysis::{Event, Turn, turns_under};
 use crate::id::Symbol;
 use crate::ledger::{Ledger, Session, StrategyColumn};
@@ -42,12 +42,14 @@ struct Line {
     turn: Turn,
     /// What it costs in the first column.
     cost: Option<Picodollars>,
+    /// Whether all columns have figures of it.
+    is_known: bool,
     words: String,
     tone: Tone,
 }
 
 /// The turns of a session, a row each, or a row for a run of them. `None` where none are asked for, and
-/// where no strategy has figures for all.
+/// where no strategy has figures.
 pub(super) fn turns_grid(
     ledger: &Ledger<'_>,
     session: &Session,
@@ -82,29 +84,30 @@ pub(super) fn turns_grid(
     Some(grid)
 }
 
-/// The strategies that are asked for, as far as they have figures for every turn; of those that nobody
-/// named the ones that say most.
+/// The strategies that are asked for, as far as they have figures for any turn; of those that nobody named
+/// the ones that say most.
 fn shown_columns<'l>(ledger: &'l Ledger<'_>, session: &Session) -> Vec<&'l StrategyColumn> {
     let names = ledger.columns.iter().map(|column| column.strategy.name.as_ref());
     let is_unasked = names.eq(DEFAULT);
     let is_meant =
         |column: &&StrategyColumn| !is_unasked || SHOWN.contains(&column.strategy.name.as_ref());
-    let is_complete = |column: &&StrategyColumn| {
+    let has_figures = |column: &&StrategyColumn| {
         is_comparable(ledger, column)
             && column.applicability().is_applicable()
-            && session.requests.iter().all(|index| ledger.row(column, *index).is_some())
+            && session.requests.iter().any(|index| ledger.row(column, *index).is_some())
     };
-    ledger.columns.iter().filter(is_meant).filter(is_complete).collect()
+    ledger.columns.iter().filter(is_meant).filter(has_figures).collect()
 }
 
-/// Which turns may stand in a line with others: those at which nothing happened, but for the most
-/// expensive.
+/// Which turns may stand in a line with others: those with figures at which nothing happened, but for the
+/// most expensive.
 fn foldable(lines: &[Line]) -> Vec<bool> {
     let mut costs: Vec<Option<Picodollars>> = lines.iter().map(|line| line.cost).collect();
     costs.sort_unstable_by(|one, other| other.cmp(one));
     let least = costs.get(MOST_EXPENSIVE - 1).copied().flatten();
     let is_expensive = |line: &Line| least.is_some_and(|least| line.cost >= Some(least));
-    lines.iter().map(|line| line.words.is_empty() && !is_expensive(line)).collect()
+    let is_quiet = |line: &Line| line.is_known && line.words.is_empty();
+    lines.iter().map(|line| is_quiet(line) && !is_expensive(line)).collect()
 }
 
 struct Table<'l> {
@@ -121,17 +124,19 @@ impl Table<'_> {
         let lines = first.map(|(turn, number)| {
             let others: Vec<Turn> = others.iter_mut().filter_map(Iterator::next).collect();
             let cost = self.ledger.totals(self.columns[0], [turn.request]).cost();
+            let is_known =
+                self.columns.iter().all(|column| self.ledger.row(column, turn.request).is_some());
             let (words, tone) = self.words(&turn, &others);
-            Line { number, turn, cost, words, tone }
+            Line { number, turn, cost, is_known, words, tone }
         });
         lines.collect()
     }
 
-    /// What happened as in the first column, and which of the others expired otherwise.
+    /// What happened, and in which columns where they differ.
     fn words(&self, turn: &Turn, others: &[Turn]) -> (String, Tone) {
-        let refusal = self.ledger.row(self.columns[0], turn.request).and_then(|row| row.refusal);
         let all = [std::slice::from_ref(turn), others].concat();
-        let tone = if turn.events.iter().any(|event| matches!(event, Event::Break(_))) {
+        let is_break = |event: &Event| matches!(event, Event::Break(_));
+        let tone = if all.iter().any(|turn| turn.events.iter().any(is_break)) {
             Tone::Loss
         } else if all.iter().any(|turn| expiry(turn).is_some()) {
             Tone::Expiry
@@ -139,8 +144,13 @@ impl Table<'_> {
             Tone::Plain
         };
         let names = self.columns.iter().map(|column| column.strategy.label());
+        let refusals = self.columns.iter().map(|column| {
+            let refusal = self.ledger.row(column, turn.request).and_then(|row| row.refusal);
+            (column.strategy.label(), refusal)
+        });
+        let refused = refused_beside(&refusals.collect::<Vec<_>>());
         let columns: Vec<(&str, Turn)> = names.zip(all).collect();
-        (what_happened_beside(self.ledger.history, &columns, refusal), tone)
+        (what_happened_beside(self.ledger.history, &columns, refused), tone)
     }
 
     fn empty_grid(&self) -> Grid {
@@ -209,6 +219,9 @@ impl Table<'_> {
         self.columns.iter().flat_map(|column| {
             let requests = lines.iter().map(|line| line.turn.request);
             let totals = self.ledger.totals(column, requests);
+            if totals.unrecorded == lines.len() as u64 {
+                return ["–".to_owned(), "–".to_owned(), dollars(None)];
+            }
             let written = totals.write_5m + totals.write_1h;
             [tokens(totals.read), tokens(written), dollars(totals.cost())]
         })
