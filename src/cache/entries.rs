@@ -5,6 +5,8 @@
 //! remembers its uses ("everything down to depth 40 was read at 10:00") instead of its entries'.
 //! An entry that no read has passed since it was written has a clock of its own.
 
+use std::cell::Cell;
+
 use rustc_hash::FxHashMap;
 
 use crate::id::Symbol;
@@ -62,7 +64,11 @@ struct Stretch {
 pub(super) struct Entries<'a> {
     paths: &'a Paths,
     lifetimes: Lifetimes,
-    stretches: FxHashMap<(u32, Partition), Stretch>,
+    stretches: Vec<Stretch>,
+    /// Where the stretch of a path and partition stands.
+    places: FxHashMap<(u32, Partition), usize>,
+    /// The one that was looked up last: the next is mostly the same.
+    last: Cell<Option<((u32, Partition), usize)>>,
     has_global: bool,
 }
 
@@ -189,9 +195,22 @@ impl<'a> Entries<'a> {
         Self {
             paths,
             lifetimes: Lifetimes { grace },
-            stretches: FxHashMap::default(),
+            stretches: Vec::new(),
+            places: FxHashMap::default(),
+            last: Cell::new(None),
             has_global: false,
         }
+    }
+
+    /// Where the stretch of a path and partition stands, if any entry was stored there.
+    fn place(&self, path: u32, partition: Partition) -> Option<usize> {
+        let key = (path, partition);
+        if let Some((_, place)) = self.last.get().filter(|(last, _)| *last == key) {
+            return Some(place);
+        }
+        let place = *self.places.get(&key)?;
+        self.last.set(Some((key, place)));
+        Some(place)
     }
 
     /// Whether any entry is shared by all scopes.
@@ -202,15 +221,15 @@ impl<'a> Entries<'a> {
     /// The TTL of the entry at a node, if there is one that can be read now.
     pub(super) fn readable(&self, node: NodeId, partition: Partition, now: Millis) -> Option<Ttl> {
         let place = self.paths.place(node);
-        let stretch = self.stretches.get(&(place.path, partition))?;
-        stretch.readable(place.depth, self.lifetimes, now)
+        let stretch = self.place(place.path, partition)?;
+        self.stretches[stretch].readable(place.depth, self.lifetimes, now)
     }
 
     /// Notes that a prefix was read: every readable entry on its path starts its life anew.
     pub(super) fn refresh(&mut self, node: NodeId, partition: Partition, now: Millis) {
         for piece in self.paths.pieces(node) {
-            if let Some(stretch) = self.stretches.get_mut(&(piece.path, partition)) {
-                stretch.refresh(piece.depth, self.lifetimes, now);
+            if let Some(stretch) = self.place(piece.path, partition) {
+                self.stretches[stretch].refresh(piece.depth, self.lifetimes, now);
             }
         }
     }
@@ -228,7 +247,12 @@ impl<'a> Entries<'a> {
         self.has_global |= partition.is_global;
         let place = self.paths.place(node);
         let lifetimes = self.lifetimes;
-        let stretch = self.stretches.entry((place.path, partition)).or_default();
+        let stretch = self.place(place.path, partition).unwrap_or_else(|| {
+            self.stretches.push(Stretch::default());
+            self.places.insert((place.path, partition), self.stretches.len() - 1);
+            self.stretches.len() - 1
+        });
+        let stretch = &mut self.stretches[stretch];
         let entry = match stretch.fresh_at(place.depth) {
             Some(sibling) if lifetimes.is_alive(sibling.ttl, sibling.written, now) => Fresh {
                 ttl: ttl.max(sibling.ttl),

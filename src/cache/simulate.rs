@@ -105,10 +105,20 @@ impl<'a> Cache<'a> {
 
     /// The longest prefix that any of the markers finds.
     fn find(&self, prompt: &Prompt, sent: &[Sent<'_>], now: Millis) -> Option<Hit> {
-        let (hit, ttl) = sent
-            .iter()
-            .filter_map(|sent| self.find_from(prompt, *sent, now))
-            .max_by_key(|(node, _)| self.trace.node(*node).blocks)?;
+        let blocks = |node: NodeId| self.trace.node(node).blocks;
+        let mut longest: Option<(NodeId, Ttl)> = None;
+        // From the last one on: no marker finds anything after itself.
+        for sent in sent.iter().rev() {
+            let (marker, _) = sent;
+            if longest.is_some_and(|(longest, _)| blocks(longest) >= blocks(marker.node)) {
+                break;
+            }
+            let found = self.find_from(prompt, *sent, now).filter(|(found, _)| {
+                longest.is_none_or(|(longest, _)| blocks(*found) > blocks(longest))
+            });
+            longest = found.or(longest);
+        }
+        let (hit, ttl) = longest?;
         // A request knows the sizes in front of its own markers best.
         let own = sent.iter().find(|(marker, _)| marker.node == hit);
         let (end, basis) = own.map_or_else(
