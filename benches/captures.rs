@@ -11,7 +11,7 @@ use cachesim::capture::CaptureOptions;
 use cachesim::conversation::read;
 use cachesim::id::Symbols;
 use cachesim::input::{Discovered, Source};
-use cachesim::prompt::{Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use cachesim::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
 use cachesim::strategy::Assumptions;
 use cachesim::ttl::Ttl;
 use cachesim::units::{Millis, Tokens};
@@ -64,28 +64,9 @@ fn conversation(turns: usize, requests: usize) -> PromptTrace {
         add_marker(&mut trace, here);
         let start = Millis(i64::try_from(number).expect("small") * 20_000);
         trace.prompts.push(Prompt {
-            start,
-            readable_from: start,
-            model,
-            scope: None,
-            session: None,
-            predecessor: None,
-            is_agent: false,
-            total: trace.node(here).end,
-            deleted: Tokens::ZERO,
-            edits: Edits::default(),
-            betas: None,
-            basis: Basis::Derived,
             minimum: Tokens(512),
-            node: here,
             markers: first..first + 2,
-            background: None,
-            opening: None,
-            broken_read: None,
-            repair: None,
-            system_prefix: Tokens::ZERO,
-            shared_prefix: Tokens::ZERO,
-            shared_prefix_basis: Basis::Derived,
+            ..Prompt::new(model, start, here, trace.node(here).end)
         });
     }
     trace

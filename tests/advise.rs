@@ -90,8 +90,9 @@ impl Input {
             let has_predecessor = self.history.request(found.request).predecessor.is_some();
             if is_meant && has_predecessor {
                 let prompt = &mut trace.prompts[found.request.0];
-                prompt.broken_read = None;
-                prompt.repair = Some(repair);
+                let rare = prompt.rare.get_or_insert_default();
+                rare.broken_read = None;
+                rare.repair = Some(repair);
             }
         }
     }

@@ -5,7 +5,7 @@ use cachesim::cache::{
     AutomaticCache, AutomaticPolicy, EntryPlaces, Outcome, TokenRatio, simulate_automatic,
 };
 use cachesim::id::{Symbol, Symbols};
-use cachesim::prompt::{Edits, Level, Node, NodeId, Prompt, PromptTrace};
+use cachesim::prompt::{Level, Node, NodeId, Prompt, PromptTrace};
 use cachesim::units::{Millis, Tokens};
 use proptest::prelude::*;
 
@@ -76,28 +76,9 @@ fn node(parent: Option<NodeId>, end: u64) -> Node {
 
 fn prompt(node: NodeId, total: Tokens, model: Symbol, start: i64, readable_from: i64) -> Prompt {
     Prompt {
-        start: Millis(start),
         readable_from: Millis(readable_from),
-        model,
-        scope: None,
-        session: None,
-        predecessor: None,
-        is_agent: false,
-        total,
-        basis: Basis::Derived,
         minimum: Tokens(9_999),
-        node,
-        markers: 0..0,
-        deleted: Tokens::ZERO,
-        edits: Edits::default(),
-        betas: None,
-        background: None,
-        opening: None,
-        broken_read: None,
-        repair: None,
-        system_prefix: Tokens::ZERO,
-        shared_prefix: Tokens::ZERO,
-        shared_prefix_basis: Basis::Derived,
+        ..Prompt::new(model, Millis(start), node, total)
     }
 }
 

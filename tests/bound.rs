@@ -6,7 +6,7 @@ use cachesim::cache::{Markers, Outcome, Policy, Reading, simulate};
 use cachesim::conversation::History;
 use cachesim::id::{Symbol, Symbols};
 use cachesim::pricing::{Billing, Rates, RequestRates};
-use cachesim::prompt::{Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use cachesim::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
 use cachesim::strategy::{Assumptions, Material, Simulated, Strategy as Design};
 use cachesim::ttl::Ttl;
 use cachesim::units::{Millis, Picodollars, Tokens};
@@ -63,28 +63,9 @@ fn prompt(trace: &PromptTrace, node: NodeId, start: i64, before: Option<usize>) 
     let mut symbols = Symbols::default();
     let model: Symbol = symbols.intern("model");
     Prompt {
-        start: Millis(start),
-        readable_from: Millis(start),
-        model,
-        scope: None,
-        session: None,
         predecessor: before,
-        is_agent: false,
-        total: trace.node(node).end + Tokens(2),
-        basis: Basis::Derived,
         minimum: Tokens(500),
-        node,
-        markers: 0..0,
-        deleted: Tokens::ZERO,
-        edits: Edits::default(),
-        betas: None,
-        background: None,
-        opening: None,
-        broken_read: None,
-        repair: None,
-        system_prefix: Tokens::ZERO,
-        shared_prefix: Tokens::ZERO,
-        shared_prefix_basis: Basis::Derived,
+        ..Prompt::new(model, Millis(start), node, trace.node(node).end + Tokens(2))
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use cachesim::basis::Basis;
 use cachesim::cache::{Markers, Policy, simulate};
 use cachesim::id::{Symbol, Symbols};
-use cachesim::prompt::{Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use cachesim::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
 use cachesim::strategy::Assumptions;
 use cachesim::ttl::{TierTtl, Ttl, TtlPlan};
 use cachesim::units::{Millis, Tokens};
@@ -246,28 +246,10 @@ fn trace_of(leaves: &[Leaf]) -> PromptTrace {
         trace.markers.push(marker(system, SYSTEM, leaf.ttl.system));
         trace.markers.push(marker(own, end, leaf.ttl.messages));
         trace.prompts.push(Prompt {
-            start: Millis(now),
             readable_from: Millis(now + leaf.delay_seconds * 1_000),
-            model: names[leaf.model],
-            scope: None,
-            session: None,
-            predecessor: None,
-            is_agent: false,
-            total: end + Tokens(2),
-            deleted: Tokens::ZERO,
-            edits: Edits::default(),
-            betas: None,
-            basis: Basis::Derived,
             minimum: Tokens(1_024),
-            node: own,
             markers: first_marker..first_marker + 2,
-            background: None,
-            opening: None,
-            broken_read: None,
-            repair: None,
-            system_prefix: Tokens::ZERO,
-            shared_prefix: Tokens::ZERO,
-            shared_prefix_basis: Basis::Derived,
+            ..Prompt::new(names[leaf.model], Millis(now), own, end + Tokens(2))
         });
     }
     trace

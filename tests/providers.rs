@@ -8,9 +8,7 @@ use cachesim::conversation::{ReadOptions, read};
 use cachesim::id::{Symbol, Symbols};
 use cachesim::input::discover;
 use cachesim::pricing::{PriceTable, Speed};
-use cachesim::prompt::{
-    self, Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace, SharedPrefix,
-};
+use cachesim::prompt::{self, Level, Marker, Node, NodeId, Prompt, PromptTrace, SharedPrefix};
 use cachesim::provider::{ALL, Provider, by_name, token_ratio};
 use cachesim::units::{Millis, Tokens};
 use serde_json::Value;
@@ -46,30 +44,7 @@ impl Conversation {
             session: None,
         });
         let model = *self.model.get_or_insert_with(|| Symbols::default().intern("m"));
-        self.trace.prompts.push(Prompt {
-            start: Millis(START + at),
-            readable_from: Millis(START + at),
-            model,
-            scope: None,
-            session: None,
-            predecessor: None,
-            is_agent: false,
-            total: Tokens(end + 10),
-            basis: Basis::Derived,
-            minimum: Tokens::ZERO,
-            node,
-            markers: 0..0,
-            deleted: Tokens::ZERO,
-            edits: Edits::default(),
-            betas: None,
-            background: None,
-            opening: None,
-            broken_read: None,
-            repair: None,
-            system_prefix: Tokens::ZERO,
-            shared_prefix: Tokens::ZERO,
-            shared_prefix_basis: Basis::Derived,
-        });
+        self.trace.prompts.push(Prompt::new(model, Millis(START + at), node, Tokens(end + 10)));
         node
     }
 
@@ -185,14 +160,14 @@ fn what_the_record_shows_is_warm_is_read() {
     let mut conversation = Conversation::default();
     let first = conversation.ask(None, 9_000, 0);
     conversation.ask(Some(first), 10_000, 2 * HOUR);
-    conversation.trace.prompts[0].opening = Some(Tokens(3_000));
+    conversation.trace.prompts[0].rare.get_or_insert_default().opening = Some(Tokens(3_000));
     conversation.trace.prompts[1].shared_prefix = Tokens(2_000);
     // 23 × 128 = 2,944 and 15 × 128 = 1,920.
     let outcomes = conversation.outcomes(&provider("openai"));
     assert_eq!((outcomes[0].read, outcomes[1].read), (Tokens(2_944), Tokens(1_920)));
     // A recorded break inside the lifetime falls no deeper than what else is warm.
     conversation.trace.prompts[1].start = Millis(START + MINUTE);
-    conversation.trace.prompts[1].broken_read = Some(Tokens(1_300));
+    conversation.trace.prompts[1].rare.get_or_insert_default().broken_read = Some(Tokens(1_300));
     let outcomes = conversation.outcomes(&provider("openai"));
     assert_eq!(outcomes[1].read, Tokens(1_280));
     let policy = provider("openai").policy(false);

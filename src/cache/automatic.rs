@@ -89,7 +89,7 @@ struct Prefix {
 impl Run<'_> {
     fn request(&mut self, index: usize, prompt: &Prompt, ratio: TokenRatio) -> Outcome {
         let owner = owner(prompt);
-        if let Some(background) = prompt.background {
+        if let Some(background) = prompt.background() {
             self.store_begun(background.at);
             self.read(background.node, owner, background.at);
             self.prefixes.store(background.node, owner, background.at, background.at);
@@ -140,8 +140,8 @@ impl Run<'_> {
             let found = self.prefix(prompt, node);
             if found.tokens >= shared.tokens { found } else { shared }
         });
-        let broken = prompt.broken_read.filter(|_| self.policy.keeps_breaks);
-        let read = match (prompt.opening, broken) {
+        let broken = prompt.broken_read().filter(|_| self.policy.keeps_breaks);
+        let read = match (prompt.opening(), broken) {
             (Some(opening), _) => Prefix { tokens: opening, basis: Basis::Derived },
             (None, Some(broken)) => {
                 let most = found.tokens.max(prompt.system_prefix);

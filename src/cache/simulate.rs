@@ -77,10 +77,10 @@ impl<'a> Cache<'a> {
             Some(hit) if hit.end >= prompt.shared_prefix => (hit.end, hit.basis),
             _ => (prompt.shared_prefix, prompt.shared_prefix_basis),
         };
-        let kept = prompt.broken_read.filter(|_| self.policy.keeps_breaks);
+        let kept = prompt.broken_read().filter(|_| self.policy.keeps_breaks);
         let most = found.max(prompt.system_prefix);
-        let (read, basis) = match (prompt.opening, kept) {
-            (Some(opening), _) if prompt.repair.is_none() || opening > found => {
+        let (read, basis) = match (prompt.opening(), kept) {
+            (Some(opening), _) if prompt.repair().is_none() || opening > found => {
                 (opening, Basis::Derived)
             }
             // A break falls to what is warm in front of the messages, also where the policy has
@@ -94,7 +94,7 @@ impl<'a> Cache<'a> {
 
     /// A background request has the message marker at its own end, and reads what it finds.
     fn send_background(&mut self, prompt: &Prompt, sent: &[Sent<'a>]) {
-        let Some(background) = prompt.background else { return };
+        let Some(background) = prompt.background() else { return };
         let Some(((last, ttl), others)) = sent.split_last() else { return };
         let own = Marker { node: background.node, ..**last };
         let mut sent = SentMarkers::from_slice(others);
@@ -131,7 +131,7 @@ impl<'a> Cache<'a> {
     /// What a repaired request finds of the one before it: the entry at its last marker, as that one
     /// would find it itself.
     fn find_repaired(&self, prompt: &Prompt) -> Option<Hit> {
-        let repair = prompt.repair?;
+        let repair = prompt.repair()?;
         let before = &self.trace.prompts[prompt.predecessor?];
         let sent = *effective(self.sent(before), before.minimum).last()?;
         let (marker, own) = sent;
@@ -190,7 +190,7 @@ impl<'a> Cache<'a> {
             }
         }
         // What other traffic had kept warm lives as long as that traffic wants.
-        let own = hit.filter(|hit| prompt.opening.is_none() && hit.end >= prompt.shared_prefix);
+        let own = hit.filter(|hit| prompt.opening().is_none() && hit.end >= prompt.shared_prefix);
         for (marker, ttl) in sent {
             let partition = self.partition(prompt, marker.is_global, *ttl);
             if self.entries.readable(marker.node, partition, now).is_none() {

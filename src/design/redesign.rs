@@ -12,7 +12,7 @@ use super::prompt_design::{PromptDesign, Scopes};
 use super::scopes::{Sessions, System};
 use crate::basis::Basis;
 use crate::conversation::{History, RequestIndex};
-use crate::prompt::{Deletion, Edits, Marker, NodeId, Prompt, PromptTrace, Step};
+use crate::prompt::{Deletion, Edits, Marker, NodeId, Prompt, PromptTrace, Rare, Step};
 use crate::units::{Millis, Tokens};
 
 /// The trace `as_sent` of a history, rewritten as if its captured requests had been sent by `design`. It
@@ -128,11 +128,12 @@ impl Redesign<'_> {
         } else {
             as_sent.basis.max(self.tree.nodes[node.index()].basis)
         };
-        let prevents_break = as_sent.broken_read.is_some() && self.prevents_break(number, node);
-        let broken_read = as_sent.broken_read.filter(|_| !prevents_break);
+        let prevents_break = as_sent.broken_read().is_some() && self.prevents_break(number, node);
+        let broken_read = as_sent.broken_read().filter(|_| !prevents_break);
         let edits = self.edits(as_sent, &layout, &path);
+        let rare = Rare { edits, broken_read, ..as_sent.to_rare() }.kept();
         let betas = self.betas(number, as_sent);
-        let prompt = Prompt { betas, total, edits, basis, node, broken_read, ..as_sent.clone() };
+        let prompt = Prompt { betas, total, basis, node, rare, ..as_sent.clone() };
         self.note_searches(number, &layout, &path, &ends);
         Designed { prompt, markers, system, expansions: layout.expansions }
     }
@@ -168,6 +169,7 @@ impl Redesign<'_> {
 
     /// Where the deleted results stand in a prompt of the design.
     fn edits(&self, as_sent: &Prompt, layout: &Layout, path: &[NodeId]) -> Edits {
+        let Some(edits) = as_sent.edits() else { return Edits::default() };
         let moved = |node: NodeId| {
             let sent = layout.sent.iter().find(|id| self.tree.as_sent(**id) == node)?;
             let place = layout.blocks.iter().position(|block| block.source == *sent)?;
@@ -176,8 +178,8 @@ impl Redesign<'_> {
         let deletion =
             |one: &Deletion| Some(Deletion { node: moved(one.node)?, tokens: one.tokens });
         Edits {
-            deletions: as_sent.edits.deletions.iter().filter_map(deletion).collect(),
-            restored: as_sent.edits.restored.and_then(moved),
+            deletions: edits.deletions.iter().filter_map(deletion).collect(),
+            restored: edits.restored.and_then(moved),
         }
     }
 
@@ -249,9 +251,7 @@ impl Redesign<'_> {
                 basis: Basis::Estimated,
                 node: search.node,
                 markers: first_marker..markers.len(),
-                opening: None,
-                broken_read: None,
-                repair: None,
+                rare: sent.rare_of_next(),
                 ..sent.clone()
             };
             ToolSearch { after, prompt }

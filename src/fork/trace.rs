@@ -4,7 +4,7 @@ use super::plan::ForkPlan;
 use super::variant::{Part, Shares, Start, Variant};
 use crate::basis::Basis;
 use crate::id::{Symbol, Symbols};
-use crate::prompt::{Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use crate::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
 use crate::units::{Millis, Tokens};
 
 /// When the first child starts, in milliseconds: late enough for whatever was before.
@@ -122,28 +122,10 @@ impl<'a> Forks<'a> {
             });
         }
         self.trace.prompts.push(Prompt {
-            start,
             readable_from: Millis(start.0 + UNTIL_RESPONSE),
-            model: self.model,
-            scope: None,
-            session: None,
-            predecessor: None,
-            is_agent: false,
-            total: self.trace.node(node).end,
-            basis: Basis::Derived,
             minimum: self.plan.minimum,
-            node,
             markers: first_marker..self.trace.markers.len(),
-            deleted: Tokens::ZERO,
-            edits: Edits::default(),
-            betas: None,
-            background: None,
-            opening: None,
-            broken_read: None,
-            repair: None,
-            system_prefix: Tokens::ZERO,
-            shared_prefix: Tokens::ZERO,
-            shared_prefix_basis: Basis::Derived,
+            ..Prompt::new(self.model, start, node, self.trace.node(node).end)
         });
     }
 }

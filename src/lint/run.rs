@@ -126,7 +126,7 @@ fn ttl_change(
 
 /// Results that were deleted on the server and are back.
 fn dropped_edit(trace: &Trace<'_>, before: RequestIndex, after: RequestIndex) -> Option<Finding> {
-    trace.prompt(after).edits.restored?;
+    trace.prompt(after).edits()?.restored?;
     let deleted = |index| trace.wire(index).deleted.as_slice();
     let difference = deletion_difference(deleted(before), deleted(after))?;
     Some(Finding::new(Rule::EditDropped, difference.place, difference.detail, after))

@@ -216,7 +216,7 @@ impl<'a> Manager<'a> {
     /// Whether a request's recorded messages share nothing with those of the one before it.
     fn is_cut(&self, index: usize) -> bool {
         let prompt = &self.recorded.prompts[index];
-        let node = prompt.background.map_or(prompt.node, |background| background.node);
+        let node = prompt.background().map_or(prompt.node, |background| background.node);
         let parent = self.recorded.node(node).parent;
         parent.is_some_and(|parent| self.recorded.node(parent).level == Level::System)
     }

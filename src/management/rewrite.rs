@@ -77,7 +77,7 @@ impl<'a> Rewrite<'a> {
     ) {
         let mut prompt = self.recorded.prompts[self.prompts.len()].clone();
         let deleted = prompt.deleted;
-        if let Some(background) = prompt.background {
+        if let Some(background) = prompt.background() {
             self.move_node(background.node, before.unwrap_or(conversation), deleted);
         }
         self.move_node(prompt.node, conversation, deleted);
@@ -118,13 +118,16 @@ impl<'a> Rewrite<'a> {
         prompt.basis = Basis::Estimated;
         prompt.system_prefix = prompt.system_prefix.min(total);
         prompt.shared_prefix = prompt.shared_prefix.min(total);
-        prompt.opening = prompt.opening.map(|read| opened(read, prompt, conversation, path));
-        if path == Path::Joined {
-            prompt.broken_read = None;
-        }
-        if path == Path::Parted {
-            prompt.repair = None;
-        }
+        let opening = prompt.opening().map(|read| opened(read, prompt, conversation, path));
+        prompt.change_rare(|rare| {
+            rare.opening = opening;
+            if path == Path::Joined {
+                rare.broken_read = None;
+            }
+            if path == Path::Parted {
+                rare.repair = None;
+            }
+        });
         prompt.deleted += conversation.deleted;
         if let [system @ .., last] = &mut self.markers[prompt.markers.clone()] {
             last.end = conversation.moved(last.end);
@@ -172,10 +175,7 @@ impl<'a> Rewrite<'a> {
             basis: Basis::Estimated,
             node,
             markers: first..self.markers.len(),
-            background: None,
-            opening: None,
-            broken_read: None,
-            repair: None,
+            rare: previous.rare_of_next(),
             ..previous
         }
     }

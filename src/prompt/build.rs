@@ -9,7 +9,7 @@ use super::minimum::minimum_prefix;
 use super::recorded_break::is_kept;
 use super::step::{Step, StepKind};
 use super::tail::LARGEST_CONSTANT_TAIL;
-use super::trace::{BackgroundWrite, Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use super::trace::{BackgroundWrite, Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
 use crate::basis::Basis;
 use crate::conversation::{History, Request, RequestIndex};
 use crate::id::Symbol;
@@ -50,6 +50,12 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
             let model = canonical_name(history.symbols.text(request.model));
             minimum_prefix(model, request.start)
         });
+        let rare = Rare {
+            background,
+            opening: is_opening.then_some(read),
+            broken_read: is_kept(history, request, step).then_some(read),
+            ..Rare::default()
+        };
         tree.trace.prompts.push(Prompt {
             start: request.start,
             // When the answer began is known of the first line that was written of it, which is
@@ -62,19 +68,15 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
             is_agent: request.agent.is_some(),
             total: request.prompt_total(),
             deleted: step.all_deleted,
-            edits: Edits::default(),
             betas: None,
             basis: Basis::Derived,
             minimum,
             node,
             markers: first_marker..tree.trace.markers.len(),
-            background,
-            opening: is_opening.then_some(read),
-            broken_read: is_kept(history, request, step).then_some(read),
-            repair: None,
             system_prefix,
             shared_prefix: shared_prefix.min(request.prompt_total()),
             shared_prefix_basis: Basis::Estimated,
+            rare: rare.kept(),
         });
     }
     add_captured(&mut tree.trace, history, steps, shared);

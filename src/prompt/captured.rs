@@ -12,7 +12,7 @@ use super::recorded_break::is_break;
 use super::split::Landmarks;
 use super::step::{Step, StepKind};
 use super::tail::COMMON_TAIL;
-use super::trace::{Deletion, Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use super::trace::{Deletion, Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
 use crate::basis::Basis;
 use crate::capture::{
     BlockKind, Part, TokenCounting, WireMarker, WireNode, WireNodeId, WireRequest, WireTree,
@@ -68,6 +68,8 @@ pub(super) fn add_captured(
         let step = &steps[index.0];
         let previous_end = step.previous_end.saturating_sub(newly_deleted);
         let step = &Step { previous_end, ..*step };
+        let broken_read = broken_read(request, step).filter(|_| counts_tokens);
+        let rare = Rare { edits, broken_read, ..Rare::default() };
         let prefix = if counts_tokens { warmth.expect(history, wire, step) } else { NOTHING_WARM };
         trace.prompts.push(Prompt {
             start: request.start,
@@ -80,7 +82,6 @@ pub(super) fn add_captured(
             is_agent: request.agent.is_some(),
             total: total.tokens,
             deleted,
-            edits,
             basis: total.basis,
             minimum: minimum_prefix(
                 canonical_name(history.symbols.text(request.model)),
@@ -88,13 +89,10 @@ pub(super) fn add_captured(
             ),
             node: NodeId::at(first_node + wire.leaf.0 as usize),
             markers: first_marker..trace.markers.len(),
-            background: None,
-            opening: None,
-            broken_read: broken_read(request, step).filter(|_| counts_tokens),
-            repair: None,
             system_prefix: Tokens::ZERO,
             shared_prefix: prefix.tokens,
             shared_prefix_basis: prefix.basis,
+            rare: rare.kept(),
         });
         warmth.learn(wire, step, split);
     }

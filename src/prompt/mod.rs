@@ -29,5 +29,5 @@ pub use step::{Step, StepKind, steps};
 pub use tail::LARGEST_CONSTANT_TAIL;
 pub use trace::{
     BackgroundWrite, Deletion, Edits, LOOKBACK, Level, Marker, Node, NodeId, Prompt, PromptTrace,
-    Repair,
+    Rare, Repair,
 };

@@ -163,9 +163,11 @@ impl Splits {
         let mut prompts = trace.prompts.clone();
         for prompt in &mut prompts {
             prompt.node = moved(prompt.node);
-            if let Some(background) = &mut prompt.background {
-                background.node = moved(background.node);
-            }
+            prompt.change_rare(|rare| {
+                if let Some(background) = &mut rare.background {
+                    background.node = moved(background.node);
+                }
+            });
         }
         let Tree { nodes, whole, .. } = tree;
         SplitTrace { trace: PromptTrace::new(nodes, markers, prompts), whole }

@@ -96,7 +96,7 @@ pub struct Marker {
 }
 
 /// A request that the client sent without recording it, and that extended the cached prefix.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackgroundWrite {
     /// The prefix it wrote.
     pub node: NodeId,
@@ -158,8 +158,6 @@ pub struct Prompt {
     /// What the service deletes of the prefixes in front of it, by edits that change no byte
     /// (`cache_edits`).
     pub deleted: Tokens,
-    /// Where the deleted tokens stood, where that is known.
-    pub edits: Edits,
     /// What that size rests on.
     pub basis: Basis,
     /// The shortest prefix its model caches.
@@ -168,6 +166,21 @@ pub struct Prompt {
     pub node: NodeId,
     /// Its markers in [`PromptTrace::markers`], in the order of the prefix.
     pub markers: Range<usize>,
+    /// The size of tools and system prompt, which survive a rewritten conversation; calibrated.
+    pub system_prefix: Tokens,
+    /// What other traffic keeps warm when every entry of its own has expired.
+    pub shared_prefix: Tokens,
+    /// What that size rests on.
+    pub shared_prefix_basis: Basis,
+    /// What few prompts have; `None` where it has nothing of it.
+    pub rare: Option<Box<Rare>>,
+}
+
+/// What few prompts have, kept apart so that the others are small.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rare {
+    /// Where the deleted tokens stood, where that is known.
+    pub edits: Edits,
     /// A background request since the one before.
     pub background: Option<BackgroundWrite>,
     /// What was warm when its chain began or changed its model; measured.
@@ -177,29 +190,106 @@ pub struct Prompt {
     /// Whether what its predecessor had cached is found whatever was recorded, for counterfactuals that
     /// repair a break.
     pub repair: Option<Repair>,
-    /// The size of tools and system prompt, which survive a rewritten conversation; calibrated.
-    pub system_prefix: Tokens,
-    /// What other traffic keeps warm when every entry of its own has expired.
-    pub shared_prefix: Tokens,
-    /// What that size rests on.
-    pub shared_prefix_basis: Basis,
+}
+
+impl Rare {
+    /// What a prompt keeps of it: nothing where it has nothing.
+    #[must_use]
+    pub fn kept(self) -> Option<Box<Self>> {
+        (self != Self::default()).then(|| Box::new(self))
+    }
 }
 
 impl Prompt {
+    /// A prompt without markers, of a main conversation's first request, that can be read from its start
+    /// on and of which nothing else is known.
+    #[must_use]
+    pub fn new(model: Symbol, start: Millis, node: NodeId, total: Tokens) -> Self {
+        Self {
+            start,
+            readable_from: start,
+            model,
+            scope: None,
+            betas: None,
+            session: None,
+            predecessor: None,
+            is_agent: false,
+            total,
+            deleted: Tokens::ZERO,
+            basis: Basis::Derived,
+            minimum: Tokens::ZERO,
+            node,
+            markers: 0..0,
+            system_prefix: Tokens::ZERO,
+            shared_prefix: Tokens::ZERO,
+            shared_prefix_basis: Basis::Derived,
+            rare: None,
+        }
+    }
+
+    /// A background request since the one before.
+    #[must_use]
+    pub fn background(&self) -> Option<BackgroundWrite> {
+        self.rare.as_ref()?.background
+    }
+
+    /// What was warm when its chain began or changed its model; measured.
+    #[must_use]
+    pub fn opening(&self) -> Option<Tokens> {
+        self.rare.as_ref()?.opening
+    }
+
+    /// What was read in a break inside the TTL; measured.
+    #[must_use]
+    pub fn broken_read(&self) -> Option<Tokens> {
+        self.rare.as_ref()?.broken_read
+    }
+
+    /// Whether what its predecessor had cached is found whatever was recorded.
+    #[must_use]
+    pub fn repair(&self) -> Option<Repair> {
+        self.rare.as_ref()?.repair
+    }
+
+    /// Where the deleted tokens stood, where that is known.
+    #[must_use]
+    pub fn edits(&self) -> Option<&Edits> {
+        Some(&self.rare.as_ref()?.edits)
+    }
+
+    /// What few prompts have, as this one has it.
+    #[must_use]
+    pub fn to_rare(&self) -> Rare {
+        self.rare.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// What a request besides the recorded ones has of it that goes on from this one: the edits.
+    #[must_use]
+    pub fn rare_of_next(&self) -> Option<Box<Rare>> {
+        Rare { edits: self.edits()?.clone(), ..Rare::default() }.kept()
+    }
+
+    /// Changes what few prompts have, of a prompt that has any of it.
+    pub fn change_rare(&mut self, change: impl FnOnce(&mut Rare)) {
+        if let Some(rare) = &mut self.rare {
+            change(rare);
+        }
+    }
+
     /// Whether a prefix of this prompt could be found, as far as deletions go.
     #[must_use]
     pub fn may_find(&self, node: NodeId) -> bool {
-        self.edits.restored.is_none_or(|restored| node < restored)
+        self.edits().and_then(|edits| edits.restored).is_none_or(|restored| node < restored)
     }
 
     /// The deleted tokens of a prefix of this prompt.
     #[must_use]
     pub fn deleted_until(&self, node: NodeId) -> Tokens {
-        if self.edits.deletions.is_empty() {
+        let Some(edits) = self.edits().filter(|edits| !edits.deletions.is_empty()) else {
             return self.deleted;
-        }
+        };
         // Ids rise on a path.
-        let inside = self.edits.deletions.iter().filter(|deletion| deletion.node <= node);
+        let inside = edits.deletions.iter().filter(|deletion| deletion.node <= node);
         inside.map(|deletion| deletion.tokens).sum()
     }
 }

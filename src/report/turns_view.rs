@@ -10,6 +10,7 @@ use super::number::{counted, dollars, duration, grouped, part, tokens};
 use super::table::Tone;
 use super::turn_words::{agent_names, expiry, refused_beside, what_happened_beside};
 use crate::analysis::{Event, Turn, turns_under};
+use crate::conversation::RequestIndex;
 use crate::id::Symbol;
 use crate::ledger::{Ledger, Session, StrategyColumn};
 use crate::strategy::DEFAULT;
@@ -60,27 +61,20 @@ pub(super) fn turns_grid(
         return None;
     }
     let table = Table { ledger, agents: agent_names(ledger.history, session), columns };
-    let lines = table.lines(session);
     let mut grid = table.empty_grid();
-    let most = lines.iter().filter_map(|line| line.cost).max();
-    let is_folded = match detail {
-        TurnDetail::Events => foldable(&lines),
-        TurnDetail::All | TurnDetail::None => vec![false; lines.len()],
-    };
-    let mut rest = lines.as_slice();
-    let mut folded = is_folded.as_slice();
-    while let Some(is_run) = folded.first() {
-        let length = folded.iter().take_while(|one| *one == is_run).count();
-        let (run, behind) = rest.split_at(length);
-        if *is_run && length >= LEAST_FOLDED {
-            table.add_run(&mut grid, run);
+    let costs = MostExpensive::of(ledger, table.columns[0], session);
+    // Turns that may become one line, until one comes that may not.
+    let mut run: Vec<Line> = Vec::new();
+    for line in table.lines(session) {
+        let is_foldable = detail == TurnDetail::Events && line.is_quiet() && !costs.has(&line);
+        if is_foldable {
+            run.push(line);
         } else {
-            for line in run {
-                table.add_turn(&mut grid, line, most);
-            }
+            table.add_run(&mut grid, &mut run, &costs);
+            table.add_turn(&mut grid, &line, &costs);
         }
-        (rest, folded) = (behind, &folded[length..]);
     }
+    table.add_run(&mut grid, &mut run, &costs);
     Some(grid)
 }
 
@@ -99,15 +93,39 @@ fn shown_columns<'l>(ledger: &'l Ledger<'_>, session: &Session) -> Vec<&'l Strat
     ledger.columns.iter().filter(is_meant).filter(has_figures).collect()
 }
 
-/// Which turns may stand in a line with others: those with figures at which nothing happened, but for the
-/// most expensive.
-fn foldable(lines: &[Line]) -> Vec<bool> {
-    let mut costs: Vec<Option<Picodollars>> = lines.iter().map(|line| line.cost).collect();
-    costs.sort_unstable_by(|one, other| other.cmp(one));
-    let least = costs.get(MOST_EXPENSIVE - 1).copied().flatten();
-    let is_expensive = |line: &Line| least.is_some_and(|least| line.cost >= Some(least));
-    let is_quiet = |line: &Line| line.is_known && line.words.is_empty();
-    lines.iter().map(|line| is_quiet(line) && !is_expensive(line)).collect()
+impl Line {
+    /// Whether it has figures and nothing happened.
+    fn is_quiet(&self) -> bool {
+        self.is_known && self.words.is_empty()
+    }
+}
+
+/// What the most expensive turns of a session cost in the first column.
+struct MostExpensive {
+    /// The most expensive first.
+    costs: Vec<Picodollars>,
+}
+
+impl MostExpensive {
+    fn of(ledger: &Ledger<'_>, column: &StrategyColumn, session: &Session) -> Self {
+        let cost = |index: &RequestIndex| ledger.totals(column, [*index]).cost();
+        let mut costs: Vec<Picodollars> = Vec::with_capacity(MOST_EXPENSIVE + 1);
+        for cost in session.requests.iter().filter_map(cost) {
+            let place = costs.partition_point(|more| *more >= cost);
+            costs.insert(place, cost);
+            costs.truncate(MOST_EXPENSIVE);
+        }
+        Self { costs }
+    }
+
+    fn first(&self) -> Option<Picodollars> {
+        self.costs.first().copied()
+    }
+
+    /// Whether a turn is one of them; of a session with fewer turns none is.
+    fn has(&self, line: &Line) -> bool {
+        self.costs.get(MOST_EXPENSIVE - 1).is_some_and(|least| line.cost >= Some(*least))
+    }
 }
 
 struct Table<'l> {
@@ -117,19 +135,18 @@ struct Table<'l> {
 }
 
 impl Table<'_> {
-    fn lines(&self, session: &Session) -> Vec<Line> {
+    fn lines<'t>(&'t self, session: &'t Session) -> impl Iterator<Item = Line> + 't {
         let under = |column| turns_under(self.ledger, column, &session.requests);
         let mut others: Vec<_> = self.columns[1..].iter().map(|column| under(column)).collect();
         let first = under(self.columns[0]).zip(1..);
-        let lines = first.map(|(turn, number)| {
+        first.map(move |(turn, number)| {
             let others: Vec<Turn> = others.iter_mut().filter_map(Iterator::next).collect();
             let cost = self.ledger.totals(self.columns[0], [turn.request]).cost();
             let is_known =
                 self.columns.iter().all(|column| self.ledger.row(column, turn.request).is_some());
             let (words, tone) = self.words(&turn, &others);
             Line { number, turn, cost, is_known, words, tone }
-        });
-        lines.collect()
+        })
     }
 
     /// What happened, and in which columns where they differ.
@@ -184,7 +201,7 @@ impl Table<'_> {
         Grid::new(&header).hide_first(&hidden)
     }
 
-    fn add_turn(&self, grid: &mut Grid, line: &Line, most: Option<Picodollars>) {
+    fn add_turn(&self, grid: &mut Grid, line: &Line, costs: &MostExpensive) {
         let history = self.ledger.history;
         let request = history.request(line.turn.request);
         let mut cells = vec![grouped(line.number), history.zone.short_moment(request.start)];
@@ -194,13 +211,24 @@ impl Table<'_> {
         }
         cells.push(line.turn.gap.map(duration).unwrap_or_default());
         cells.extend(self.figures(std::slice::from_ref(line)));
-        cells.push(bar(part(line.cost, most)));
+        cells.push(bar(part(line.cost, costs.first())));
         cells.push(line.words.clone());
         grid.add_toned(cells, line.tone);
     }
 
-    /// A run of turns in which nothing happened.
-    fn add_run(&self, grid: &mut Grid, run: &[Line]) {
+    /// Adds a run of turns in which nothing happened, in one line where it is long enough, and empties it.
+    fn add_run(&self, grid: &mut Grid, run: &mut Vec<Line>, costs: &MostExpensive) {
+        if run.len() >= LEAST_FOLDED {
+            self.add_folded(grid, run);
+        } else {
+            for line in run.iter() {
+                self.add_turn(grid, line, costs);
+            }
+        }
+        run.clear();
+    }
+
+    fn add_folded(&self, grid: &mut Grid, run: &[Line]) {
         let ([first, .., last], history) = (run, self.ledger.history) else { return };
         let start = history.request(first.turn.request).start;
         let numbers = format!("{}–{}", grouped(first.number), grouped(last.number));

@@ -13,7 +13,7 @@
 
 use crate::basis::Basis;
 use crate::id::{Moved, Symbol, Symbols};
-use crate::prompt::{Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace, SharedPrefix};
+use crate::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare, SharedPrefix};
 use crate::units::Tokens;
 
 use super::request::{Rollout, RolloutRequest};
@@ -90,28 +90,11 @@ impl Chain<'_> {
         let opening = request.cached.filter(|_| self.state.is_none());
         self.learn(request, model, node, opening);
         Prompt {
-            start: request.start,
-            readable_from: request.start,
-            model,
-            scope: None,
-            session: None,
-            predecessor: None,
-            is_agent: false,
-            total: request.input,
-            basis: Basis::Derived,
-            minimum: Tokens::ZERO,
-            node,
             markers: markers..self.trace.markers.len(),
-            deleted: Tokens::ZERO,
-            edits: Edits::default(),
-            betas: None,
-            background: None,
-            opening,
-            broken_read: None,
-            repair: None,
-            system_prefix: Tokens::ZERO,
             shared_prefix: shared_prefix.min(request.input),
             shared_prefix_basis: Basis::Estimated,
+            rare: Rare { opening, ..Rare::default() }.kept(),
+            ..Prompt::new(model, request.start, node, request.input)
         }
     }
 

@@ -143,7 +143,7 @@ fn sent(prompt: &Prompt) -> impl PartialEq {
     (
         (prompt.node, prompt.total, prompt.deleted, prompt.model, prompt.scope, prompt.betas),
         (prompt.start, prompt.readable_from),
-        (prompt.opening.unwrap_or_default(), prompt.shared_prefix, prompt.broken_read),
+        (prompt.opening().unwrap_or_default(), prompt.shared_prefix, prompt.broken_read()),
     )
 }
 

@@ -14,7 +14,7 @@ use super::plan::Plan;
 use crate::basis::Basis;
 use crate::conversation::{History, RequestIndex};
 use crate::id::Symbol;
-use crate::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use crate::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
 use crate::units::Tokens;
 
 /// What a placeholder for the result of one call takes: a sentence of eight words and its frame.
@@ -253,6 +253,12 @@ impl Forking<'_> {
         self.trace.markers.extend(system);
         self.trace.markers.push(at(fork.stem.node, fork.stem.end));
         self.trace.markers.push(at(node, end));
+        let rare = Rare {
+            background: None,
+            opening: None,
+            broken_read: prompt.broken_read().filter(|_| prompt.predecessor.is_some()),
+            ..prompt.to_rare()
+        };
         self.trace.prompts[place] = Prompt {
             model: parent.model,
             minimum: parent.minimum,
@@ -261,9 +267,7 @@ impl Forking<'_> {
             basis: Basis::Estimated,
             node,
             markers: first..self.trace.markers.len(),
-            background: None,
-            opening: None,
-            broken_read: prompt.broken_read.filter(|_| prompt.predecessor.is_some()),
+            rare: rare.kept(),
             system_prefix: parent.system_prefix,
             shared_prefix: parent.shared_prefix,
             shared_prefix_basis: parent.shared_prefix_basis,

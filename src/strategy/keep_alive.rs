@@ -62,13 +62,6 @@ fn first_prompts(trace: &PromptTrace) -> Vec<usize> {
 /// The request that reads what a prompt has cached, and nothing else; `None` where nothing is.
 fn ping_of(trace: &PromptTrace, prompt: &Prompt) -> Option<Prompt> {
     let last = trace.markers_of(prompt).last().filter(|last| last.end >= prompt.minimum)?;
-    Some(Prompt {
-        total: last.end,
-        basis: last.basis,
-        background: None,
-        opening: None,
-        broken_read: None,
-        repair: None,
-        ..prompt.clone()
-    })
+    let rare = prompt.rare_of_next();
+    Some(Prompt { total: last.end, basis: last.basis, rare, ..prompt.clone() })
 }

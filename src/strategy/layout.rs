@@ -29,7 +29,8 @@ pub(super) fn place(plan: &mut Plan<'_>, layout: Layout) {
         trace.prompts[place].markers = range;
         if !reaches_system(trace, &trace.prompts[place]) {
             let prompt = &mut trace.prompts[place];
-            (prompt.opening, prompt.shared_prefix) = (None, Tokens::ZERO);
+            prompt.change_rare(|rare| rare.opening = None);
+            prompt.shared_prefix = Tokens::ZERO;
         }
     }
 }

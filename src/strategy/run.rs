@@ -225,9 +225,11 @@ impl<'a> Drawing<'a> {
         let trace = self.plan.trace.to_mut();
         for (index, repair) in &design.repairs {
             let prompt = &mut trace.prompts[index.0];
-            prompt.broken_read = None;
-            if prompt.predecessor.is_some() {
-                prompt.repair = Some(*repair);
+            let has_predecessor = prompt.predecessor.is_some();
+            let rare = prompt.rare.get_or_insert_default();
+            rare.broken_read = None;
+            if has_predecessor {
+                rare.repair = Some(*repair);
             }
         }
     }

@@ -22,7 +22,7 @@ pub(super) fn start_agents(plan: &mut Plan<'_>, history: &History, starts: Start
     let batches = batches(&plan.trace, history);
     let trace = plan.trace.to_mut();
     for batch in batches.iter().filter(|batch| batch.len() > 1) {
-        let openings = batch.iter().filter_map(|place| trace.prompts[*place].opening);
+        let openings = batch.iter().filter_map(|place| trace.prompts[*place].opening());
         let (least, most) = (openings.clone().min(), openings.max());
         let latest = batch.iter().map(|place| trace.prompts[*place].start).max();
         for (number, place) in batch.iter().enumerate() {
@@ -31,16 +31,18 @@ pub(super) fn start_agents(plan: &mut Plan<'_>, history: &History, starts: Start
                 Starts::Staggered => {
                     prompt.readable_from = prompt.start;
                     if number > 0 {
-                        prompt.opening = prompt.opening.and(most);
+                        prompt.change_rare(|rare| rare.opening = rare.opening.and(most));
                     }
                 }
                 Starts::AtOnce => {
                     let after = latest.map_or(prompt.start, |latest| Millis(latest.0 + 1));
                     prompt.readable_from = prompt.readable_from.max(after);
-                    prompt.opening = prompt.opening.and(least);
+                    prompt.change_rare(|rare| rare.opening = rare.opening.and(least));
                 }
             }
-            prompt.opening = prompt.opening.map(|opening| opening.min(prompt.total));
+            let total = prompt.total;
+            prompt
+                .change_rare(|rare| rare.opening = rare.opening.map(|opening| opening.min(total)));
         }
     }
 }
@@ -127,7 +129,9 @@ pub(super) fn part_sessions(plan: &mut Plan<'_>, history: &History) {
     for (place, prompt) in plan.trace.to_mut().prompts.iter_mut().enumerate() {
         let session = history.request(RequestIndex(place)).session;
         prompt.session = prompt.session.or(Some(session));
-        prompt.opening = prompt.opening.filter(|_| prompt.is_agent);
+        if !prompt.is_agent {
+            prompt.change_rare(|rare| rare.opening = None);
+        }
         prompt.shared_prefix = Tokens::ZERO;
     }
 }

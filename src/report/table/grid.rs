@@ -9,9 +9,16 @@ pub(in crate::report) struct Grid {
     /// Columns that are hidden where there is no room for all, in the order in which they go.
     hidden_first: Vec<usize>,
     text: String,
-    /// Where each cell ends in the text, row by row.
-    ends: Vec<usize>,
-    tones: Vec<Tone>,
+    rows: Vec<Row>,
+    /// Where each cell ends in the text of its row, row by row.
+    ends: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Row {
+    /// Where it begins in the text.
+    start: usize,
+    tone: Tone,
 }
 
 /// How a column is set.
@@ -49,8 +56,8 @@ impl Grid {
             columns: columns.iter().map(|(name, align)| ((*name).to_owned(), *align)).collect(),
             hidden_first: Vec::new(),
             text: String::new(),
+            rows: Vec::new(),
             ends: Vec::new(),
-            tones: Vec::new(),
         }
     }
 
@@ -78,13 +85,16 @@ impl Grid {
         self.add_toned(row, Tone::Plain);
     }
 
+    /// # Panics
+    /// Never in practice: a row would need 4 GB.
     pub(in crate::report) fn add_toned(&mut self, row: Vec<String>, tone: Tone) {
         debug_assert_eq!(row.len(), self.columns.len());
+        let start = self.text.len();
         for cell in row {
             self.text.push_str(&cell);
-            self.ends.push(self.text.len());
+            self.ends.push(u32::try_from(self.text.len() - start).expect("a row is a few words"));
         }
-        self.tones.push(tone);
+        self.rows.push(Row { start, tone });
     }
 
     /// The columns, with their names.
@@ -98,22 +108,23 @@ impl Grid {
 
     /// How many rows there are.
     pub(in crate::report) fn len(&self) -> usize {
-        self.tones.len()
+        self.rows.len()
     }
 
     /// Whether there is no row.
     pub(in crate::report) fn is_empty(&self) -> bool {
-        self.tones.is_empty()
+        self.rows.is_empty()
     }
 
     pub(super) fn cell(&self, row: usize, column: usize) -> &str {
-        let at = row * self.columns.len() + column;
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        &self.text[start..self.ends[at]]
+        let ends = &self.ends[row * self.columns.len()..][..=column];
+        let from = column.checked_sub(1).map_or(0, |before| ends[before]);
+        let in_text = |at: u32| self.rows[row].start + at as usize;
+        &self.text[in_text(from)..in_text(ends[column])]
     }
 
     pub(super) fn tone(&self, row: usize) -> Tone {
-        self.tones[row]
+        self.rows[row].tone
     }
 
     /// The rows, each with a cell for every column.

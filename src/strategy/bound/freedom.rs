@@ -72,7 +72,7 @@ impl<'a> Neighbours<'a> {
         let (trace, prompt) = (self.material.trace, self.prompt(next));
         let is_certain = !self.is_long(request, next)
             && !is_told(prompt)
-            && prompt.background.is_none()
+            && prompt.background().is_none()
             && next.shared.is_none()
             && self.prices(request).write_pays(&self.prices(next));
         let common = trace.common(self.prompt(request).node, prompt.node)?;
@@ -91,5 +91,5 @@ impl<'a> Neighbours<'a> {
 
 /// Whether the record tells what it reads.
 fn is_told(prompt: &Prompt) -> bool {
-    prompt.opening.is_some() || prompt.broken_read.is_some()
+    prompt.opening().is_some() || prompt.broken_read().is_some()
 }

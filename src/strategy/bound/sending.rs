@@ -44,13 +44,13 @@ impl<'a> Sending<'a> {
             cached.hour = cached.end;
         }
         let found = known.size(cached.end).max(prompt.shared_prefix);
-        let kept = prompt.broken_read.filter(|_| material.assumptions.keeps_breaks);
-        let read = match (prompt.opening, kept) {
+        let kept = prompt.broken_read().filter(|_| material.assumptions.keeps_breaks);
+        let read = match (prompt.opening(), kept) {
             (Some(opening), _) => opening,
             (None, Some(broken)) => broken.min(found.max(prompt.system_prefix)),
             (None, None) => found,
         };
-        let is_own = prompt.opening.is_none() && found > prompt.shared_prefix;
+        let is_own = prompt.opening().is_none() && found > prompt.shared_prefix;
         let may_write_for_an_hour =
             !is_own || cached.is_all_for_an_hour() || known.size(cached.hour) >= read;
         let end_basis = cached.end.map(|end| material.trace.node(end).basis);

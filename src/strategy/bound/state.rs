@@ -148,7 +148,7 @@ impl<'a> Search<'a> {
     /// anew and writes up to its own end, at nobody's expense.
     fn wait(&mut self, before: &ThreadRequest, request: &ThreadRequest) {
         let (start, next) = (self.prompt(before).start, self.prompt(request));
-        let Some(background) = next.background else {
+        let Some(background) = next.background() else {
             self.pass(before, start, start, next.start);
             return;
         };
