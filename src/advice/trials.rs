@@ -9,8 +9,8 @@ use crate::prompt::PromptTrace;
 use crate::strategy::{Assumptions, Design, Strategy, StrategyKind};
 use crate::units::Picodollars;
 
-/// Trials over more requests than these are made one after the other: each has prompts of its own.
-const MOST_SIDE_BY_SIDE: usize = 20_000;
+/// Trials that are made side by side have no more requests together: each has prompts of its own.
+const MOST_SIDE_BY_SIDE: usize = 200_000;
 
 /// Simulates designs over the requests of a ledger, with the recorded breaks.
 pub(super) struct Trials<'a> {
@@ -38,10 +38,12 @@ impl<'a> Trials<'a> {
     ) -> Vec<Option<Picodollars>> {
         // Each is forgotten when its cost is known: outcomes of all at once would fill the memory.
         let designs: Vec<Design> = designs.into_iter().collect();
-        if self.trace.prompts.len() > MOST_SIDE_BY_SIDE {
-            return designs.into_iter().map(|design| self.cost(design)).collect();
-        }
-        designs.into_par_iter().map(|design| self.cost(design)).collect()
+        let side_by_side = (MOST_SIDE_BY_SIDE / self.trace.prompts.len().max(1)).max(1);
+        let batches = designs.chunks(side_by_side);
+        let cost = |batch: &[Design]| -> Vec<Option<Picodollars>> {
+            batch.par_iter().map(|design| self.cost(design.clone())).collect()
+        };
+        batches.flat_map(cost).collect()
     }
 
     /// What was billed for them; `None` where the ledger does not say.

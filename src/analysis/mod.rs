@@ -15,6 +15,6 @@ pub use gaps::{GapBin, Gaps};
 pub use groups::{Group, Grouping, Groups, Lost, groups};
 pub use period::{Period, PeriodLength};
 pub use spending::{Spending, spending_by_period};
-pub use turn::{Event, Turn, turns, turns_under};
+pub use turn::{Event, Turn};
 pub use verify::{Agreement, Coverage, Expiries, Verification, Worst, verify};
 pub use waterfall::{BetterLifetime, Waterfall};

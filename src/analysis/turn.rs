@@ -54,34 +54,24 @@ pub struct Turn {
 /// Reads that differ by less than this show nothing.
 const NOISE: Tokens = Tokens(50);
 
-/// The turns of some requests as recorded.
-pub fn turns<'a>(
-    history: &'a History,
-    steps: &'a [Step],
-    requests: &'a [RequestIndex],
-) -> impl Iterator<Item = Turn> + 'a {
-    requests.iter().map(|&index| {
-        let step = &steps[index.0];
-        Turn {
-            request: index,
-            gap: step.gap,
-            added: added(history, index, step),
-            events: events(history, index, step),
-        }
-    })
-}
+impl Turn {
+    /// A request as recorded.
+    #[must_use]
+    pub fn recorded(history: &History, steps: &[Step], request: RequestIndex) -> Self {
+        let step = &steps[request.0];
+        let added = added(history, request, step);
+        Self { request, gap: step.gap, added, events: events(history, request, step) }
+    }
 
-/// The turns of some requests under a strategy: what the conversation did is as recorded, what the cache
-/// made of it is the strategy's.
-pub fn turns_under<'a>(
-    ledger: &'a Ledger<'_>,
-    column: &'a StrategyColumn,
-    requests: &'a [RequestIndex],
-) -> impl Iterator<Item = Turn> + 'a {
-    turns(ledger.history, ledger.steps, requests).map(|turn| match column.simulated {
-        None => turn,
-        Some(_) => Turn { events: simulated(ledger, column, &turn), ..turn },
-    })
+    /// A recorded turn under a strategy: what the conversation did is as recorded, what the cache made of
+    /// it is the strategy's.
+    #[must_use]
+    pub fn under(&self, ledger: &Ledger<'_>, column: &StrategyColumn) -> Self {
+        match column.simulated {
+            None => self.clone(),
+            Some(_) => Self { events: simulated(ledger, column, self), ..self.clone() },
+        }
+    }
 }
 
 /// A recorded break is one under a strategy, too, as far as less is read there than was cached.

@@ -69,8 +69,8 @@ impl Output {
     }
 
     pub(super) fn text(self, document: &Document) -> Result<(), CliError> {
-        let text = document.to_text(self.style);
-        self.write(|out| out.write_all(text.as_bytes()))
+        let style = self.style;
+        self.write(|out| document.write_text(style, out))
     }
 
     pub(super) fn markdown(self, document: &Document) -> Result<(), CliError> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::locate::Located;
-use crate::analysis::{Event, turns, turns_under};
+use crate::analysis::{Event, Turn};
 use crate::breaks::Break;
 use crate::context::Kind;
 use crate::conversation::{History, RequestIndex};
@@ -76,12 +76,12 @@ pub struct Under<'a> {
 pub fn story<'a>(ledger: &'a Ledger<'_>, located: Located<'a>, breaks: &'a [Break]) -> Story<'a> {
     let (history, steps) = (ledger.history, ledger.steps);
     let index = located.index;
-    let turn = turns(history, steps, &[index]).next();
+    let turn = Turn::recorded(history, steps, index);
     Story {
         located,
         gap: steps[index.0].gap,
         new_content: new_content(history, index),
-        added: turn.and_then(|turn| turn.added),
+        added: turn.added,
         cached: cached(ledger, index),
         under: ledger.columns.iter().map(|column| under(ledger, column, index)).collect(),
         lost: breaks.iter().find(|found| found.request == index),
@@ -118,12 +118,12 @@ fn cached(ledger: &Ledger<'_>, index: RequestIndex) -> Option<Cached> {
 }
 
 fn under<'a>(ledger: &'a Ledger<'_>, column: &'a StrategyColumn, index: RequestIndex) -> Under<'a> {
-    let turn = turns_under(ledger, column, &[index]).next();
+    let turn = Turn::recorded(ledger.history, ledger.steps, index).under(ledger, column);
     Under {
         strategy: &column.strategy.name,
         row: ledger.row(column, index),
         totals: ledger.totals(column, [index]),
-        events: turn.map(|turn| turn.events).unwrap_or_default(),
+        events: turn.events,
         expiry: ledger.expiry(column, index),
         shortfall: ledger.shortfall(column, index),
     }

@@ -14,7 +14,7 @@ use super::number::{
 use super::sessions_view::many_sessions;
 use super::table::Tone;
 use super::turns_view::{TurnDetail, turns_grid};
-use crate::analysis::{Answer, turns};
+use crate::analysis::{Answer, Turn};
 use crate::conversation::{History, RequestIndex};
 use crate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
 use crate::prompt::{Level, PromptTrace, Step};
@@ -151,8 +151,11 @@ fn sizes(
     if history.is_captured(*last) {
         return captured_sizes(document, trace, *last);
     }
-    let added: Vec<Tokens> =
-        turns(history, steps, &session.requests).filter_map(|turn| turn.added).collect();
+    let added: Vec<Tokens> = session
+        .requests
+        .iter()
+        .filter_map(|index| Turn::recorded(history, steps, *index).added)
+        .collect();
     let usages = session.requests.iter().filter_map(|index| history.request(*index).usage.as_ref());
     let answers: Tokens = usages.map(|usage| usage.output).sum();
     // Nothing is that small: where nothing was read that would show it, it is not known.

@@ -1,6 +1,6 @@
 //! Headings, sentences and tables, and the two ways to print them.
 
-use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use super::escape::{html_text, markdown_cell, terminal_safe};
 use super::number::counted;
@@ -50,28 +50,29 @@ impl Document {
         self.blocks.push(Block::Folded(summary.into(), details));
     }
 
-    /// For a terminal.
-    #[must_use]
-    pub fn to_text(&self, style: TextStyle) -> String {
+    /// Writes it for a terminal, line by line.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn write_text(&self, style: TextStyle, out: &mut dyn Write) -> io::Result<()> {
         let bold = if style.bold { anstyle::Style::new().bold() } else { anstyle::Style::new() };
-        let mut out = String::new();
         for block in &self.blocks {
-            let result = match block {
+            match block {
                 Block::Heading(text) => {
-                    writeln!(out, "{bold}{}{bold:#}\n", wrapped(text, style))
+                    writeln!(out, "{bold}{}{bold:#}\n", wrapped(text, style))?;
                 }
-                Block::Text(text) => writeln!(out, "{}\n", wrapped(text, style)),
-                Block::Grid(grid) => writeln!(out, "{}", grid.text(style)),
-                Block::Folded(summary, details) => writeln!(
-                    out,
-                    "{bold}{}{bold:#}\n\n{}",
-                    wrapped(summary, style),
-                    details.to_text(style).trim_end_matches('\n').to_owned() + "\n"
-                ),
-            };
-            debug_assert!(result.is_ok(), "a string takes everything");
+                Block::Text(text) => writeln!(out, "{}\n", wrapped(text, style))?,
+                Block::Grid(grid) => {
+                    grid.write_text(style, out)?;
+                    writeln!(out)?;
+                }
+                Block::Folded(summary, details) => {
+                    writeln!(out, "{bold}{}{bold:#}\n", wrapped(summary, style))?;
+                    details.write_text(style, out)?;
+                }
+            }
         }
-        out
+        Ok(())
     }
 
     /// For a comment or a page.
@@ -175,6 +176,12 @@ fn wrapped(text: &str, style: TextStyle) -> String {
 mod tests {
     use super::*;
 
+    fn as_text(document: &Document, style: TextStyle) -> String {
+        let mut out = Vec::new();
+        document.write_text(style, &mut out).expect("memory takes everything");
+        String::from_utf8(out).expect("text")
+    }
+
     fn long() -> Document {
         let mut details = Document::default();
         let mut grid = Grid::new(&[("number", Align::Right), ("what", Align::Left)]);
@@ -202,12 +209,12 @@ mod tests {
         let columns = [("hit", Align::Right), ("", Align::Bar), ("cost", Align::Right)];
         let with = grid(&columns, &["50 %", "█████", "$1.00"]);
         let without = grid(&[columns[0], columns[2]], &["50 %", "$1.00"]);
-        assert_eq!(with.to_text(style), without.to_text(style));
+        assert_eq!(as_text(&with, style), as_text(&without, style));
         assert_eq!(with.to_markdown(), without.to_markdown());
-        let text = with.to_text(TextStyle { bars: true, ..style });
+        let text = as_text(&with, TextStyle { bars: true, ..style });
         let row = text.lines().nth(2).expect("a row");
         assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["50", "%", "█████", "$1.00"]);
-        assert_eq!(without.to_text(TextStyle { bars: true, ..style }), without.to_text(style));
+        assert_eq!(as_text(&without, TextStyle { bars: true, ..style }), as_text(&without, style));
     }
 
     #[test]

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 /// one), and marks that change the direction of text or hide it.
 #[must_use]
 pub fn terminal_safe(text: &str) -> Cow<'_, str> {
-    if text.chars().any(is_unsafe) {
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if !is_plain && text.chars().any(is_unsafe) {
         Cow::Owned(text.chars().map(|c| if is_unsafe(c) { '\u{fffd}' } else { c }).collect())
     } else {
         Cow::Borrowed(text)

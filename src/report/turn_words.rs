@@ -102,14 +102,6 @@ fn words_of(history: &History, index: RequestIndex, event: &Event) -> String {
     }
 }
 
-/// How long after the request before it came, where it came too late.
-pub(super) fn expiry(turn: &Turn) -> Option<i64> {
-    turn.events.iter().find_map(|event| match event {
-        Event::Expired(gap, _) => Some(*gap),
-        _ => None,
-    })
-}
-
 /// A gap that was longer than a lifetime.
 pub(super) fn expired(gap: i64, ttl: Ttl) -> String {
     format!("expired ({} > {})", duration(gap), ttl.name())

@@ -3,16 +3,18 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 use super::analyze_view::is_comparable;
 use super::bar::bar;
 use super::document::{Align, Grid};
 use super::number::{counted, dollars, duration, grouped, part, tokens};
 use super::table::Tone;
-use super::turn_words::{agent_names, expiry, refused_beside, what_happened_beside};
-use crate::analysis::{Event, Turn, turns_under};
+use super::turn_words::{agent_names, refused_beside, what_happened_beside};
+use crate::analysis::{Event, Turn};
 use crate::conversation::RequestIndex;
 use crate::id::Symbol;
-use crate::ledger::{Ledger, Session, StrategyColumn};
+use crate::ledger::{Ledger, Row, Session, StrategyColumn};
 use crate::strategy::DEFAULT;
 use crate::units::{Picodollars, Tokens};
 
@@ -24,6 +26,9 @@ const MOST_EXPENSIVE: usize = 5;
 
 /// Fewer turns than this are not folded.
 const LEAST_FOLDED: usize = 2;
+
+/// So many turns are worked out at a time, on all threads.
+const BATCH: usize = 4096;
 
 /// Which turns are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +54,14 @@ struct Line {
     tone: Tone,
 }
 
+/// What becomes of a turn.
+enum TurnRow {
+    /// It has a row of its own.
+    Shown(Vec<String>, Tone),
+    /// It may become one row with its neighbours.
+    Foldable(Line),
+}
+
 /// The turns of a session, a row each, or a row for a run of them. `None` where none are asked for, and
 /// where no strategy has figures.
 pub(super) fn turns_grid(
@@ -65,13 +78,25 @@ pub(super) fn turns_grid(
     let costs = MostExpensive::of(ledger, table.columns[0], session);
     // Turns that may become one line, until one comes that may not.
     let mut run: Vec<Line> = Vec::new();
-    for line in table.lines(session) {
-        let is_foldable = detail == TurnDetail::Events && line.is_quiet() && !costs.has(&line);
-        if is_foldable {
-            run.push(line);
-        } else {
-            table.add_run(&mut grid, &mut run, &costs);
-            table.add_turn(&mut grid, &line, &costs);
+    for (batch, first) in session.requests.chunks(BATCH).zip((1..).step_by(BATCH)) {
+        let row = |(place, index): (usize, &RequestIndex)| {
+            let line = table.line(*index, first + place as u64);
+            let may_fold = detail == TurnDetail::Events && line.is_quiet() && !costs.has(&line);
+            if may_fold {
+                return TurnRow::Foldable(line);
+            }
+            let (cells, tone) = table.row(&line, &costs);
+            TurnRow::Shown(cells, tone)
+        };
+        let rows: Vec<TurnRow> = batch.par_iter().enumerate().map(row).collect();
+        for row in rows {
+            match row {
+                TurnRow::Foldable(line) => run.push(line),
+                TurnRow::Shown(cells, tone) => {
+                    table.add_run(&mut grid, &mut run, &costs);
+                    grid.add_toned(cells, tone);
+                }
+            }
         }
     }
     table.add_run(&mut grid, &mut run, &costs);
@@ -97,6 +122,18 @@ impl Line {
     /// Whether it has figures and nothing happened.
     fn is_quiet(&self) -> bool {
         self.is_known && self.words.is_empty()
+    }
+}
+
+/// A break is a loss, under whichever strategy; so is an expiry, of another kind.
+fn tone(columns: &[(&str, Turn)]) -> Tone {
+    let mut events = columns.iter().flat_map(|(_, turn)| &turn.events);
+    if events.clone().any(|event| matches!(event, Event::Break(_))) {
+        Tone::Loss
+    } else if events.any(|event| matches!(event, Event::Expired(..))) {
+        Tone::Expiry
+    } else {
+        Tone::Plain
     }
 }
 
@@ -135,39 +172,24 @@ struct Table<'l> {
 }
 
 impl Table<'_> {
-    fn lines<'t>(&'t self, session: &'t Session) -> impl Iterator<Item = Line> + 't {
-        let under = |column| turns_under(self.ledger, column, &session.requests);
-        let mut others: Vec<_> = self.columns[1..].iter().map(|column| under(column)).collect();
-        let first = under(self.columns[0]).zip(1..);
-        first.map(move |(turn, number)| {
-            let others: Vec<Turn> = others.iter_mut().filter_map(Iterator::next).collect();
-            let cost = self.ledger.totals(self.columns[0], [turn.request]).cost();
-            let is_known =
-                self.columns.iter().all(|column| self.ledger.row(column, turn.request).is_some());
-            let (words, tone) = self.words(&turn, &others);
-            Line { number, turn, cost, is_known, words, tone }
-        })
-    }
-
-    /// What happened, and in which columns where they differ.
-    fn words(&self, turn: &Turn, others: &[Turn]) -> (String, Tone) {
-        let all = [std::slice::from_ref(turn), others].concat();
-        let is_break = |event: &Event| matches!(event, Event::Break(_));
-        let tone = if all.iter().any(|turn| turn.events.iter().any(is_break)) {
-            Tone::Loss
-        } else if all.iter().any(|turn| expiry(turn).is_some()) {
-            Tone::Expiry
-        } else {
-            Tone::Plain
-        };
+    fn line(&self, index: RequestIndex, number: u64) -> Line {
+        let Ledger { history, steps, .. } = self.ledger;
+        let recorded = Turn::recorded(history, steps, index);
+        let under = self.columns.iter().map(|column| recorded.under(self.ledger, column));
         let names = self.columns.iter().map(|column| column.strategy.label());
-        let refusals = self.columns.iter().map(|column| {
-            let refusal = self.ledger.row(column, turn.request).and_then(|row| row.refusal);
-            (column.strategy.label(), refusal)
-        });
-        let refused = refused_beside(&refusals.collect::<Vec<_>>());
-        let columns: Vec<(&str, Turn)> = names.zip(all).collect();
-        (what_happened_beside(self.ledger.history, &columns, refused), tone)
+        let columns: Vec<(&str, Turn)> = names.clone().zip(under).collect();
+        let rows = self.columns.iter().map(|column| self.ledger.row(column, index));
+        let rows: Vec<Option<Row<'_>>> = rows.collect();
+        let refusals = rows.iter().map(|row| row.as_ref().and_then(|row| row.refusal));
+        let refused = refused_beside(&names.zip(refusals).collect::<Vec<_>>());
+        Line {
+            number,
+            cost: self.ledger.totals(self.columns[0], [index]).cost(),
+            is_known: rows.iter().all(Option::is_some),
+            words: what_happened_beside(history, &columns, refused),
+            tone: tone(&columns),
+            turn: recorded,
+        }
     }
 
     fn empty_grid(&self) -> Grid {
@@ -201,7 +223,8 @@ impl Table<'_> {
         Grid::new(&header).hide_first(&hidden)
     }
 
-    fn add_turn(&self, grid: &mut Grid, line: &Line, costs: &MostExpensive) {
+    /// The row of a turn.
+    fn row(&self, line: &Line, costs: &MostExpensive) -> (Vec<String>, Tone) {
         let history = self.ledger.history;
         let request = history.request(line.turn.request);
         let mut cells = vec![grouped(line.number), history.zone.short_moment(request.start)];
@@ -213,7 +236,7 @@ impl Table<'_> {
         cells.extend(self.figures(std::slice::from_ref(line)));
         cells.push(bar(part(line.cost, costs.first())));
         cells.push(line.words.clone());
-        grid.add_toned(cells, line.tone);
+        (cells, line.tone)
     }
 
     /// Adds a run of turns in which nothing happened, in one line where it is long enough, and empties it.
@@ -222,7 +245,8 @@ impl Table<'_> {
             self.add_folded(grid, run);
         } else {
             for line in run.iter() {
-                self.add_turn(grid, line, costs);
+                let (cells, tone) = self.row(line, costs);
+                grid.add_toned(cells, tone);
             }
         }
         run.clear();

@@ -8,7 +8,7 @@ use super::PageView;
 use super::break_index::BreakIndex;
 use super::micro_dollars::micro_dollars;
 use super::safe_text::data_block;
-use crate::analysis::{Event, Turn, turns, turns_under};
+use crate::analysis::{Event, Turn};
 use crate::breaks::Cause;
 use crate::cache::Refusal;
 use crate::conversation::{History, Request, RequestIndex};
@@ -123,7 +123,8 @@ fn session_turns(view: &PageView<'_>, breaks: &BreakIndex, session: &Session) ->
         session.requests.iter().map(|index| Recorded::of(view.ledger, *index)).collect();
     let (agents, agent) = agents(history, &requests);
     let (start, step) = times(&requests);
-    let turns: Vec<Turn> = turns(history, view.steps, &session.requests).collect();
+    let turn = |index: &RequestIndex| Turn::recorded(history, view.steps, *index);
+    let turns: Vec<Turn> = session.requests.iter().map(turn).collect();
     let is_bound = |request: &&Request| request.output_is_lower_bound;
     let is_compacted = |turn: &Turn| turn.events.iter().any(is_compaction);
     let strategies =
@@ -186,14 +187,13 @@ fn times(requests: &[&Request]) -> (i64, Vec<i64>) {
 /// What happened under the strategies that stand side by side, where anything did.
 fn words(view: &PageView<'_>, session: &Session) -> Vec<Note> {
     let beside = view.beside();
-    let under = |column| turns_under(view.ledger, column, &session.requests);
-    let mut columns: Vec<_> =
-        beside.iter().map(|column| (column.strategy.label(), under(column))).collect();
-    let mut notes = Vec::new();
-    for place in 0..session.requests.len() {
-        let next = columns.iter_mut().filter_map(|(name, turns)| Some((*name, turns.next()?)));
-        let turn: Vec<(&str, Turn)> = next.collect();
-        let happened = what_happened_beside(view.ledger.history, &turn, None);
+    let (ledger, mut notes) = (view.ledger, Vec::new());
+    for (place, index) in session.requests.iter().enumerate() {
+        let turn = Turn::recorded(ledger.history, ledger.steps, *index);
+        let under = |column: &&StrategyColumn| turn.under(ledger, column);
+        let names = beside.iter().map(|column| column.strategy.label());
+        let columns: Vec<(&str, Turn)> = names.zip(beside.iter().map(under)).collect();
+        let happened = what_happened_beside(ledger.history, &columns, None);
         if !happened.is_empty() {
             notes.push((place, happened));
         }

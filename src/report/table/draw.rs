@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
@@ -14,42 +15,40 @@ use crate::report::document::TextStyle;
 use crate::report::escape::terminal_safe;
 
 impl Grid {
-    /// The table within a width, and which columns it hides.
-    pub(in crate::report) fn text(&self, style: TextStyle) -> String {
+    /// Writes the table within a width, and which columns it hides.
+    pub(in crate::report) fn write_text(
+        &self,
+        style: TextStyle,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let fitted = Fitted::new(self, usize::from(style.width), style.bars);
-        let mut out = String::new();
+        let mut line = String::new();
         if self.has_header() {
-            self.header(&mut out, &fitted);
+            self.header(&mut line, &fitted);
         }
         for row in 0..self.len() {
-            self.row(&mut out, &fitted, row, style);
+            self.row(&mut line, &fitted, row, style);
+            out.write_all(line.as_bytes())?;
+            line.clear();
         }
-        out.push_str(&self.hidden_note(&fitted, style));
-        out
+        line.push_str(&self.hidden_note(&fitted, style));
+        out.write_all(line.as_bytes())
     }
 
     fn header(&self, out: &mut String, fitted: &Fitted) {
-        let names: Vec<Vec<String>> = fitted
-            .columns
-            .iter()
-            .map(|(column, _)| vec![self.columns()[*column].0.clone()])
-            .collect();
-        self.line(out, fitted, &names, 0);
+        self.line(out, fitted, |column, _| Cow::Borrowed(self.columns()[column].0.as_str()));
         let ruled: usize = fitted.columns.iter().map(|(_, width)| width + GAP).sum();
         out.push_str(&"─".repeat(ruled.saturating_sub(GAP)));
         out.push('\n');
     }
 
     fn row(&self, out: &mut String, fitted: &Fitted, row: usize, style: TextStyle) {
-        let cells: Vec<Vec<String>> =
-            fitted.columns.iter().map(|column| self.cell_lines(row, *column)).collect();
-        let height = cells.iter().map(Vec::len).max().unwrap_or_default();
         let ansi = if style.bold { ansi_style(self.tone(row)) } else { Style::new() };
-        for line in 0..height {
+        for line in 0..self.height(fitted, row) {
             // A string takes everything.
             let _ = write!(out, "{ansi}");
             let start = out.len();
-            self.line(out, fitted, &cells, line);
+            self.line(out, fitted, |column, width| self.cell_line(row, column, width, line));
             if !ansi.is_plain() && out.len() > start {
                 out.pop();
                 let _ = writeln!(out, "{ansi:#}");
@@ -57,28 +56,51 @@ impl Grid {
         }
     }
 
-    fn cell_lines(&self, row: usize, (column, width): (usize, usize)) -> Vec<String> {
+    /// How many lines a row takes.
+    fn height(&self, fitted: &Fitted, row: usize) -> usize {
+        let is_wrapped =
+            |(column, _): &&(usize, usize)| self.columns()[*column].1 == Align::Wrapped;
+        let heights = fitted.columns.iter().filter(is_wrapped).filter_map(|(column, width)| {
+            Some(self.wrapped(*column, &terminal_safe(self.cell(row, *column)), *width)?.len())
+        });
+        heights.max().unwrap_or(1)
+    }
+
+    /// One line of a cell; empty where it has fewer.
+    fn cell_line(&self, row: usize, column: usize, width: usize, line: usize) -> Cow<'_, str> {
         let text = terminal_safe(self.cell(row, column));
-        match self.columns()[column].1 {
-            Align::Wrapped if display_width(&text) > width => wrap(&text, width),
-            _ => vec![shortened(&text, width).into_owned()],
+        match self.wrapped(column, &text, width) {
+            Some(mut lines) if line < lines.len() => Cow::Owned(lines.swap_remove(line)),
+            None if line == 0 => shortened(text, width),
+            _ => Cow::Borrowed(""),
         }
     }
 
-    /// One line of a row whose cells may have several.
-    fn line(&self, out: &mut String, fitted: &Fitted, cells: &[Vec<String>], line: usize) {
+    /// The lines of a cell that takes several.
+    fn wrapped(&self, column: usize, text: &str, width: usize) -> Option<Vec<String>> {
+        let is_wrapped = self.columns()[column].1 == Align::Wrapped;
+        (is_wrapped && display_width(text) > width).then(|| wrap(text, width))
+    }
+
+    /// One line of all columns, of each what `text` makes of its place and its width.
+    fn line<'t>(
+        &self,
+        out: &mut String,
+        fitted: &Fitted,
+        text: impl Fn(usize, usize) -> Cow<'t, str>,
+    ) {
         let start = out.len();
-        for (at, ((column, width), cell)) in fitted.columns.iter().zip(cells).enumerate() {
+        for (at, (column, width)) in fitted.columns.iter().enumerate() {
             if at > 0 {
                 pad(out, GAP);
             }
-            let text = cell.get(line).map_or("", String::as_str);
-            let free = width.saturating_sub(display_width(text));
+            let text = text(*column, *width);
+            let free = width.saturating_sub(display_width(&text));
             if self.columns()[*column].1 == Align::Right {
                 pad(out, free);
-                out.push_str(text);
+                out.push_str(&text);
             } else {
-                out.push_str(text);
+                out.push_str(&text);
                 pad(out, free);
             }
         }
@@ -122,7 +144,11 @@ pub(in crate::report) fn wrap(text: &str, width: usize) -> Vec<String> {
         .wrap_algorithm(WrapAlgorithm::FirstFit);
     let has_long_word = text.split(' ').any(|word| display_width(word) > width);
     let text: Cow<'_, str> = if has_long_word {
-        text.split(' ').map(|word| shortened(word, width)).collect::<Vec<_>>().join(" ").into()
+        text.split(' ')
+            .map(|word| shortened(word.into(), width))
+            .collect::<Vec<_>>()
+            .join(" ")
+            .into()
     } else {
         text.into()
     };
@@ -131,9 +157,9 @@ pub(in crate::report) fn wrap(text: &str, width: usize) -> Vec<String> {
 
 /// A text cut to a width: of a path the end is kept, of everything else the beginning, as far as whole
 /// words go.
-fn shortened(text: &str, width: usize) -> Cow<'_, str> {
-    if display_width(text) <= width {
-        return Cow::Borrowed(text);
+fn shortened(text: Cow<'_, str>, width: usize) -> Cow<'_, str> {
+    if display_width(&text) <= width {
+        return text;
     }
     let room = width.saturating_sub(1);
     let mut taken = 0;
@@ -175,9 +201,15 @@ mod tests {
         grid
     }
 
+    fn text(grid: &Grid, style: TextStyle) -> String {
+        let mut out = Vec::new();
+        grid.write_text(style, &mut out).expect("memory takes everything");
+        String::from_utf8(out).expect("text")
+    }
+
     #[test]
     fn columns_go_in_their_order_and_sentences_break_at_spaces() {
-        insta::assert_snapshot!(costs().text(style(50)), @r"
+        insta::assert_snapshot!(text(&costs(), style(50)), @r"
         turn    read     cost  what happened
         ──────────────────────────────────────────────────
            1  12,000  $0.0385  first of its chain
@@ -185,7 +217,7 @@ mod tests {
                                not read, since the tools
                                had changed
         ");
-        insta::assert_snapshot!(costs().text(style(40)), @"
+        insta::assert_snapshot!(text(&costs(), style(40)), @"
         turn     cost  what happened
         ────────────────────────────────────────
            1  $0.0385  first of its chain
@@ -200,7 +232,7 @@ mod tests {
     #[test]
     fn no_line_is_wider_than_the_terminal() {
         for width in 30..120 {
-            for line in costs().text(style(width)).lines() {
+            for line in text(&costs(), style(width)).lines() {
                 assert!(line.width() <= usize::from(width), "{width}: {line}");
             }
         }
@@ -208,8 +240,8 @@ mod tests {
 
     #[test]
     fn of_a_long_path_the_end_is_shown() {
-        assert_eq!(shortened("projects/demo/session.jsonl", 14), "…session.jsonl");
-        assert_eq!(shortened("messages_rewritten", 10), "messages_…");
+        assert_eq!(shortened("projects/demo/session.jsonl".into(), 14), "…session.jsonl");
+        assert_eq!(shortened("messages_rewritten".into(), 10), "messages_…");
         assert_eq!(
             wrap("see projects/demo/session.jsonl twice", 16),
             ["see", "…o/session.jsonl", "twice"]
@@ -220,8 +252,8 @@ mod tests {
     fn colour_is_for_terminals_that_take_it() {
         let mut grid = Grid::new(&[("cost", Align::Right)]);
         grid.add_toned(vec!["$1.00".to_owned()], Tone::Loss);
-        assert!(!grid.text(style(40)).contains('\u{1b}'));
-        let coloured = grid.text(TextStyle { bold: true, ..style(40) });
+        assert!(!text(&grid, style(40)).contains('\u{1b}'));
+        let coloured = text(&grid, TextStyle { bold: true, ..style(40) });
         assert!(coloured.ends_with("\u{1b}[31m$1.00\u{1b}[0m\n"), "{coloured:?}");
     }
 }
