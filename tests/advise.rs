@@ -334,14 +334,14 @@ fn the_answer_stands_first() {
     let fixture = project("fixtures/break-inside-ttl");
     let fixture = fixture.to_str().expect("a plain path");
     insta::assert_snapshot!(stdout(&["advise", fixture, "-q", "--top", "1"]), @"
-    Spent               $0.6540  3 requests, 1 session
-    Hit rate             52.1 %  67,000 of 128,506 prompt tokens
-    Breaks cost         $0.2850  1 break, $0.2850 of it: the system prompt changed
-    Best change        -$0.2850  at most: Keep the system prompt the same for a conversation
-    Cheapest possible   $0.2503  without breaks, best markers, lifetimes and pings
+    Spent         $0.6540  3 requests, 1 session
+    Hit rate       52.1 %  67,000 of 128,506 prompt tokens
+    Breaks cost   $0.2850  1 break: the system prompt changed
+    Best change  -$0.2850  at most: Keep one system prompt for a conversation
+    Lower bound   $0.2503  same prompts, no breaks, best markers, lifetimes, pings
 
-    Of $0.6540 that was spent, 2 changes together would have saved at most $0.4031 (61.6 %). The first, keep the system
-    prompt the same for a conversation: at most $0.2850.
+    Of $0.6540 that was spent, 2 changes together would have saved at most $0.4031 (61.6 %). The first, keep one system
+    prompt for a conversation: at most $0.2850.
 
     Each change is simulated on top of those before it, so the savings add up. They begin with the record as it is
     simulated, breaks included: $0.6540.
@@ -350,10 +350,10 @@ fn the_answer_stands_first() {
 
     #  change                           would save  of spent  who                  how sure                  evidence
     ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-    1  Keep the system prompt the  at most $0.2850    43.6 %  the agent's builder  simulated; cause: medium  session.jsonl:4
-       same for a conversation
+    1  Keep one system prompt for  at most $0.2850    43.6 %  the agent's builder  simulated; cause: medium  session.jsonl:4
+       a conversation
 
-    1. Keep the system prompt the same for a conversation
+    1. Keep one system prompt for a conversation
 
     Would have saved at most $0.2850 (43.6 % of what was spent).
 

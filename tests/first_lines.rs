@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{json, project, shared, stdout};
+use crate::common::{cachesim, json, project, shared, stdout};
 
 const COMMANDS: [&str; 6] = ["analyze", "compare", "breaks", "context", "verify", "advise"];
 
@@ -12,6 +12,15 @@ const COMMANDS: [&str; 6] = ["analyze", "compare", "breaks", "context", "verify"
 fn first_lines(command: &str, path: &str) -> Vec<String> {
     let page = stdout(&[command, path, "-q"]);
     page.lines().take_while(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+/// Nothing is cut off in a terminal of 80 columns.
+fn fits_80_columns(path: &str) {
+    let output = cachesim().args(["analyze", path, "-q"]).env("COLUMNS", "80").output();
+    let page = String::from_utf8(output.expect("the program runs").stdout).expect("text");
+    for line in page.lines().take_while(|line| !line.is_empty()) {
+        assert!(!line.contains('…'), "{path}: {line}");
+    }
 }
 
 /// The value of a line that begins with a name.
@@ -46,6 +55,7 @@ fn agree(path: &Path) {
     let path = path.to_str().expect("a plain path");
     let lines = first_lines("analyze", path);
     assert!((2..=6).contains(&lines.len()), "{path}: {lines:?}");
+    fits_80_columns(path);
     for command in COMMANDS {
         assert_eq!(first_lines(command, path), lines, "{command} {path}");
     }
@@ -74,7 +84,7 @@ fn agree(path: &Path) {
         saving.map(|one| format!("-{}", shown(&one["saving_usd"])))
     );
     let page = stdout(&["report", path, "-q"]);
-    for name in ["Spent", "Breaks cost", "Cheapest possible"] {
+    for name in ["Spent", "Breaks cost", "Lower bound"] {
         let Some(value) = value(&lines, name) else { continue };
         assert!(page.contains(value), "the report of {path} has no {name} {value}");
     }

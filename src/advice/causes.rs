@@ -38,7 +38,7 @@ fn of_cause(cause: Cause, seen: &Seen<'_>) -> Option<Candidate> {
 fn long_pauses(seen: &Seen<'_>) -> Option<Candidate> {
     const NAME: &str = "long_pauses";
     let remedy = Remedy {
-        label: "Finish or compact before a pause of over an hour",
+        label: "Finish or compact before a pause over an hour",
         who: Who::User,
         setting: Some("`/compact` before the pause, `/clear` after it"),
         field: None,

@@ -67,7 +67,7 @@ fn ways() -> Vec<Way> {
         },
         Way {
             code: "session-memory-100k",
-            label: "Let a memory take the conversation's place at 100,000 tokens",
+            label: "Put a memory in place of 100,000 tokens",
             design: built_in("session-memory-100k"),
             who: Who::Builder,
             setting: None,
@@ -77,7 +77,7 @@ fn ways() -> Vec<Way> {
         },
         Way {
             code: "clear-results-180k",
-            label: "Let the service clear old tool results beyond 180,000 tokens",
+            label: "Clear old tool results beyond 180,000 tokens",
             design: built_in("clear-results-180k"),
             who: Who::Builder,
             setting: None,

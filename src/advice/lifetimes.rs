@@ -58,7 +58,7 @@ fn choices() -> Vec<Choice> {
         },
         Choice {
             code: "1h-main-5m-agents",
-            label: "Cache main conversations for an hour, sub-agents for five minutes",
+            label: "Cache for an hour, sub-agents for five minutes",
             design: with(ONE_HOUR, FIVE_MINUTES),
             who: Who::User,
             setting: Some(
@@ -70,7 +70,7 @@ fn choices() -> Vec<Choice> {
         },
         Choice {
             code: "5m-main-1h-agents",
-            label: "Cache main conversations for five minutes, sub-agents for an hour",
+            label: "Cache for five minutes, sub-agents for an hour",
             design: with(FIVE_MINUTES, ONE_HOUR),
             who: Who::User,
             setting: Some(
@@ -82,7 +82,7 @@ fn choices() -> Vec<Choice> {
         },
         Choice {
             code: "mixed",
-            label: "Cache tools and system prompt for an hour, messages for five minutes",
+            label: "Cache the system prompt for an hour, messages for 5m",
             design: with(TierTtl::MIXED, TierTtl::MIXED),
             who: Who::Builder,
             setting: None,

@@ -45,7 +45,7 @@ fn forms() -> Vec<Form> {
         },
         Form {
             code: "static-first",
-            label: "Put the unchanging blocks of the system prompt in front",
+            label: "Put unchanging blocks of the system prompt first",
             design: PromptDesign { system: SystemPrompt::StaticFirst, ..as_sent },
             subject: Subject::SystemPrompt,
             setting: None,
@@ -54,7 +54,7 @@ fn forms() -> Vec<Form> {
         },
         Form {
             code: "stable-first",
-            label: "Put stable paragraphs in front and passing reminders last",
+            label: "Put stable paragraphs first, passing reminders last",
             design: PromptDesign { system: SystemPrompt::StableFirst, reminders: Reminders::Last, ..sorted },
             subject: Subject::SystemPrompt,
             setting: None,
@@ -89,7 +89,7 @@ fn forms() -> Vec<Form> {
         },
         Form {
             code: "deferred-tools",
-            label: "Leave out the tools of MCP servers until they are searched for",
+            label: "Leave out MCP tools until they are searched for",
             design: PromptDesign {
                 deferral: Some(Deferral { tools: Deferred::Mcp, search: Deferral::SEARCH }),
                 ..as_sent

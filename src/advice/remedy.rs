@@ -74,7 +74,7 @@ pub(super) fn remedy(cause: Cause) -> Option<Remedy> {
         | Cause::ClientVersionChanged
         | Cause::ThinkingStripped => habit(cause),
         Cause::LikelyServerSide | Cause::Unknown => nobody(if cause == Cause::Unknown {
-            "Find out what drops entries: nothing recorded tells"
+            "Find what drops entries: nothing recorded tells"
         } else {
             "Wait for the service, which dropped entries of unchanged prompts"
         }),
@@ -115,13 +115,13 @@ fn habit(cause: Cause) -> Remedy {
         )
         .seen_in(&["stripped_thinking"]),
         Cause::ThinkingChanged => user(
-            "Leave the thinking settings alone in a conversation",
+            "Keep the thinking settings for a conversation",
             "`alwaysThinkingEnabled`, MAX_THINKING_TOKENS",
         )
         .or_field("`thinking`: the same for the whole conversation"),
         Cause::AutoModeChanged => user("Switch auto mode before the first prompt", "shift+tab"),
         Cause::OverageChanged => user(
-            "Do not go into usage credits in the middle of a conversation",
+            "Stay out of usage credits in a conversation",
             "`/usage` shows how far the limit is",
         )
         .at_most(),
@@ -144,20 +144,20 @@ fn form(cause: Cause) -> Remedy {
         .at_most()
         .seen_in(&["loaded_tools", "changed_tools"]),
         Cause::SystemPromptChanged => builder(
-            "Keep the system prompt the same for a conversation",
+            "Keep one system prompt for a conversation",
             "`system`: the same bytes; what changes goes into the last message",
         )
         .at_most()
         .by("Capture two such requests, and let `cachesim lint` name the first byte that differs."),
         Cause::MessagesRewritten => builder(
-            "Send earlier messages in the form in which they were sent first",
+            "Send earlier messages again as they were sent",
             "`messages`: append only",
         )
         .at_most()
         .by("Look at what the client does between the turns that `cachesim breaks` lists: hooks, \
              reminders, results that come in once more."),
         Cause::ImageChanged => builder(
-            "Send images in the form in which they were sent first",
+            "Send images again as they were sent",
             "`messages[].content[].source`: the same bytes",
         ),
         Cause::ToolChoiceChanged => {
@@ -171,7 +171,7 @@ fn form(cause: Cause) -> Remedy {
             builder("Leave the scope of markers the same", "`cache_control.scope`: the same")
         }
         Cause::CachedMicrocompactionChanged => builder(
-            "Send every edit again at the message where it was first",
+            "Send each edit again where it was first",
             "`cache_edits`: pinned for the conversation",
         ),
         Cause::ExtraBodyChanged => {
@@ -183,11 +183,11 @@ fn form(cause: Cause) -> Remedy {
         )
         .at_most(),
         Cause::LookbackExceeded => builder(
-            "Set a marker for every 20 positions that are added",
+            "Set a marker for every 20 added positions",
             "`cache_control`: up to four a request",
         ),
         Cause::WriteNotVisible => builder(
-            "Wait for an answer to begin before the next request",
+            "Let an answer begin before the next request",
             "the order of requests: wait for `message_start`",
         )
         .at_most(),

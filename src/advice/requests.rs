@@ -98,7 +98,7 @@ fn sharings(seen: &Seen<'_>) -> Vec<Candidate> {
     let staggered = candidate(
         way(
             "staggered-agents",
-            "Start one sub-agent, and the others when it has begun to answer",
+            "Start other sub-agents when one has begun to answer",
             "the order of requests: wait for the first `message_start`",
             Sharing { starts: Some(Starts::Staggered), ..none },
         ),
@@ -110,7 +110,7 @@ fn sharings(seen: &Seen<'_>) -> Vec<Candidate> {
         candidate(
             way(
                 "forked-agents",
-                "Start sub-agents as forks of the conversation that starts them",
+                "Start sub-agents as forks of their parent",
                 "`messages`: the parent's, then the task",
                 Sharing { forks_agents: true, ..none },
             ),
@@ -147,12 +147,12 @@ fn markers() -> impl Iterator<Item = Way> {
         ),
         (
             "last-two",
-            "Mark the ends of this request's and the last request's messages",
+            "Mark the ends of the last two requests",
             at(enum_set!(Anchor::Previous | Anchor::Last)),
         ),
         (
             "system-and-last-two",
-            "Mark the system prompt, and the ends of this and the last request's messages",
+            "Mark system prompt and ends of the last two requests",
             at(enum_set!(Anchor::System | Anchor::Previous | Anchor::Last)),
         ),
         ("every-10", "Mark every tenth block, the latest four", Layout::Every(10)),

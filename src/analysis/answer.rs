@@ -34,7 +34,7 @@ pub struct Answer {
     pub biggest_cause: Option<(Cause, Sum)>,
     /// The change that would have saved most.
     pub change: Option<BestChange>,
-    /// From what was spent to the cheapest possible.
+    /// From what was spent to the lower bound.
     pub waterfall: Option<Waterfall>,
 }
 

@@ -1,4 +1,4 @@
-//! From what was spent down to the cheapest possible, step by step. Every output that names one of these
+//! From what was spent down to the lower bound, step by step. Every output that names one of these
 //! amounts takes it from here.
 
 use crate::breaks::Reconciliation;
@@ -7,7 +7,7 @@ use crate::ledger::{Ledger, Selection};
 use crate::strategy::StrategyKind;
 use crate::units::Picodollars;
 
-/// The steps from what was spent to the cheapest possible:
+/// The steps from what was spent to the lower bound:
 /// spent − apart − breaks − unexplained = expected, and expected − lifetime − rest = cheapest, to the
 /// last digit. All amounts are of the requests that have a record and a price.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

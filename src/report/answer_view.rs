@@ -89,12 +89,12 @@ fn breaks(answer: &Answer) -> Line {
         let note = format!("none in {compared} compared");
         return Line::plain(NAME, dollars(sum.excess().filter(|_| answer.compared > 0)), note);
     };
-    let note = format!(
-        "{}, {} of it: {}",
-        counted(sum.breaks, "break", "breaks"),
-        dollars(of_cause.excess()),
-        cause.meaning(),
-    );
+    let count = counted(sum.breaks, "break", "breaks");
+    let note = if of_cause.breaks == sum.breaks {
+        format!("{count}: {}", cause.meaning())
+    } else {
+        format!("{count}; {} as {}", dollars(of_cause.excess()), cause.meaning())
+    };
     Line { name: NAME, value: dollars(sum.excess()), note, tone: Tone::Loss }
 }
 
@@ -107,14 +107,14 @@ fn best_change(change: &BestChange) -> Line {
 
 fn cheapest(waterfall: &Waterfall) -> Option<Line> {
     let cheapest = waterfall.cheapest?;
-    let note = "without breaks, best markers, lifetimes and pings".to_owned();
-    Some(Line::plain("Cheapest possible", dollars(Some(cheapest)), note))
+    let note = "same prompts, no breaks, best markers, lifetimes, pings".to_owned();
+    Some(Line::plain("Lower bound", dollars(Some(cheapest)), note))
 }
 
-/// From what was spent to the cheapest possible: each step, and what is left after it.
+/// From what was spent to the lower bound: each step, and what is left after it.
 pub(super) fn waterfall_grid(waterfall: &Waterfall) -> Grid {
     let columns =
-        [("from spent to cheapest", Align::Left), ("step", Align::Right), ("left", Align::Right)];
+        [("from spent to the bound", Align::Left), ("step", Align::Right), ("left", Align::Right)];
     let mut grid = Grid::new(&columns);
     grid.add(vec!["spent".to_owned(), String::new(), dollars(Some(waterfall.spent))]);
     for Step { name, amount, left, result, .. } in steps(waterfall) {
@@ -169,7 +169,7 @@ pub(super) fn steps(waterfall: &Waterfall) -> Vec<Step> {
         );
     }
     if let Some(rest) = waterfall.rest() {
-        add(StepKind::Saving, "best markers, lifetimes and pings", rest, Some("cheapest possible"));
+        add(StepKind::Saving, "best markers, lifetimes and pings", rest, Some("lower bound"));
     }
     steps
 }

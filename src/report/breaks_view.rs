@@ -305,10 +305,10 @@ fn verdicts(document: &mut Document, summary: &Summary) {
     ));
 }
 
-/// From what was spent to the cheapest possible, and how the breaks are in it.
+/// From what was spent to the lower bound, and how the breaks are in it.
 fn explained(document: &mut Document, answer: &Answer, sums: &Reconciliation) {
     let Some(waterfall) = &answer.waterfall else { return };
-    document.heading("From spent to the cheapest possible");
+    document.heading("From spent to the lower bound");
     document.grid(waterfall_grid(waterfall));
     let unexplained = part(Some(waterfall.unexplained), Some(waterfall.spent));
     document.text(format!(

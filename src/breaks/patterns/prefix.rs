@@ -140,7 +140,7 @@ pub(super) fn siblings(evidence: &Evidence<'_>) -> Option<Pattern> {
         "{} wrote a prefix that a sibling, started just before, was writing too.",
         counted(breaks.len(), "sub-agent", "sub-agents"),
     );
-    let advice = "Start one sub-agent, and the others when it has begun to answer (clients since \
+    let advice = "Start other sub-agents when one has begun to answer (clients since \
                   2.1.229 do so for workflows).";
     Some(evidence.of_excess("siblings", &breaks, Ground::Excess, observation, advice))
 }

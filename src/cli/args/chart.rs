@@ -93,7 +93,7 @@ pub(in crate::cli) enum ChartKindArg {
     Context,
     /// What was paid each day, by class of token
     Daily,
-    /// From what was spent to the cheapest possible, step by step: breaks, lifetimes, and the rest
+    /// From what was spent to the lower bound, step by step: breaks, lifetimes, and the rest
     Waterfall,
 }
 

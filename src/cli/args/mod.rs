@@ -89,7 +89,7 @@ pub(super) enum Command {
     /// What to change, ranked by what it would have saved
     #[command(after_help = ADVISE_EXAMPLES)]
     Advise(AdviseArgs),
-    /// Strategies on the same requests, side by side, down to the cheapest possible
+    /// Strategies on the same requests, side by side, down to the lower bound
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
     /// Every request that read less than it could have: why, and what it cost

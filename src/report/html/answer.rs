@@ -131,7 +131,7 @@ fn possible(view: &PageView<'_>) -> Option<Figure> {
     let cheapest = waterfall.cheapest?;
     let share = part(Some(waterfall.spent.minus(cheapest)), Some(waterfall.spent));
     Some(Figure {
-        name: "Cheapest possible",
+        name: "Lower bound",
         value: dollars(Some(cheapest)),
         basis: "simulated bound",
         meaning: format!(

@@ -1,4 +1,4 @@
-//! From what was spent to the cheapest possible, step by step.
+//! From what was spent to the lower bound, step by step.
 
 use super::notes::unpriced_note;
 use super::scope::selection_scope;
@@ -11,7 +11,7 @@ use crate::report::chart::picture::{Bar, Bars, Chart, Panel};
 use crate::report::number::{dollar_difference, dollars, part, percent};
 use crate::units::Picodollars;
 
-const TITLE: &str = "From what was spent to the cheapest possible";
+const TITLE: &str = "From what was spent to the lower bound";
 
 const UNKNOWN: &str = "Some of these requests have no record or no price, or their tokens are not those of \
                        the record: what was spent cannot be held against a simulation.";
@@ -51,7 +51,7 @@ pub fn waterfall_chart(
     chart.note("Spent is measured. Expected is what the rules charge for the same requests.");
     if waterfall.cheapest.is_some() {
         chart.note(
-            "The cheapest possible is that of any markers, lifetimes and pings for the same prompts, \
+            "The lower bound is that of any markers, lifetimes and pings for the same prompts, \
              without breaks.",
         );
     }
@@ -77,11 +77,7 @@ fn figures(waterfall: &Waterfall) -> String {
         return format!("Spent: {spent}.");
     };
     let share = part(Some(waterfall.spent.minus(cheapest)), Some(waterfall.spent));
-    format!(
-        "Spent: {spent}; cheapest possible: {}, {} less.",
-        dollars(Some(cheapest)),
-        percent(share)
-    )
+    format!("Spent: {spent}; lower bound: {}, {} less.", dollars(Some(cheapest)), percent(share))
 }
 
 /// What is left at some point, as a bar from nothing on.
