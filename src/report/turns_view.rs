@@ -27,8 +27,11 @@ const MOST_EXPENSIVE: usize = 5;
 /// Fewer turns than this are not folded.
 const LEAST_FOLDED: usize = 2;
 
-/// So many turns are worked out at a time, on all threads.
+/// So many turns are worked out at a time.
 const BATCH: usize = 4096;
+
+/// In so many chunks, each on one thread.
+const CHUNKS: usize = 8;
 
 /// Which turns are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,10 +57,10 @@ struct Line {
     tone: Tone,
 }
 
-/// What becomes of a turn.
-enum TurnRow {
-    /// It has a row of its own.
-    Shown(Vec<String>, Tone),
+/// What becomes of some turns.
+enum Part {
+    /// They have rows of their own.
+    Shown(Grid),
     /// It may become one row with its neighbours.
     Foldable(Line),
 }
@@ -78,23 +81,19 @@ pub(super) fn turns_grid(
     let costs = MostExpensive::of(ledger, table.columns[0], session);
     // Turns that may become one line, until one comes that may not.
     let mut run: Vec<Line> = Vec::new();
-    for (batch, first) in session.requests.chunks(BATCH).zip((1..).step_by(BATCH)) {
-        let row = |(place, index): (usize, &RequestIndex)| {
-            let line = table.line(*index, first + place as u64);
-            let may_fold = detail == TurnDetail::Events && line.is_quiet() && !costs.has(&line);
-            if may_fold {
-                return TurnRow::Foldable(line);
-            }
-            let (cells, tone) = table.row(&line, &costs);
-            TurnRow::Shown(cells, tone)
-        };
-        let rows: Vec<TurnRow> = batch.par_iter().enumerate().map(row).collect();
-        for row in rows {
-            match row {
-                TurnRow::Foldable(line) => run.push(line),
-                TurnRow::Shown(cells, tone) => {
+    for (number, batch) in session.requests.chunks(BATCH).enumerate() {
+        let first = 1 + number * BATCH;
+        let chunks = batch.par_chunks(BATCH / CHUNKS).enumerate();
+        let parts = chunks.map(|(place, requests)| {
+            let first = first + place * (BATCH / CHUNKS);
+            table.parts(requests, first as u64, &costs, detail)
+        });
+        for part in parts.collect::<Vec<_>>().into_iter().flatten() {
+            match part {
+                Part::Foldable(line) => run.push(line),
+                Part::Shown(rows) => {
                     table.add_run(&mut grid, &mut run, &costs);
-                    grid.add_toned(cells, tone);
+                    grid.append(rows);
                 }
             }
         }
@@ -172,6 +171,34 @@ struct Table<'l> {
 }
 
 impl Table<'_> {
+    /// Some turns in order, of which the first has a number.
+    fn parts(
+        &self,
+        requests: &[RequestIndex],
+        first: u64,
+        costs: &MostExpensive,
+        detail: TurnDetail,
+    ) -> Vec<Part> {
+        let mut parts = Vec::new();
+        let mut shown = self.empty_grid();
+        for (index, number) in requests.iter().zip(first..) {
+            let line = self.line(*index, number);
+            if detail == TurnDetail::Events && line.is_quiet() && !costs.has(&line) {
+                if !shown.is_empty() {
+                    parts.push(Part::Shown(std::mem::replace(&mut shown, self.empty_grid())));
+                }
+                parts.push(Part::Foldable(line));
+            } else {
+                let (cells, tone) = self.row(&line, costs);
+                shown.add_toned(cells, tone);
+            }
+        }
+        if !shown.is_empty() {
+            parts.push(Part::Shown(shown));
+        }
+        parts
+    }
+
     fn line(&self, index: RequestIndex, number: u64) -> Line {
         let Ledger { history, steps, .. } = self.ledger;
         let recorded = Turn::recorded(history, steps, index);

@@ -97,6 +97,15 @@ impl Grid {
         self.rows.push(Row { start, tone });
     }
 
+    /// Adds the rows of a table of the same columns.
+    pub(in crate::report) fn append(&mut self, other: Self) {
+        debug_assert_eq!(self.columns, other.columns);
+        let start = self.text.len();
+        self.text.push_str(&other.text);
+        self.rows.extend(other.rows.iter().map(|row| Row { start: start + row.start, ..*row }));
+        self.ends.extend(other.ends);
+    }
+
     /// The columns, with their names.
     pub(in crate::report) fn columns(&self) -> &[(String, Align)] {
         &self.columns
