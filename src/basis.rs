@@ -15,7 +15,7 @@ pub enum Basis {
     /// It follows from reported figures and the rules alone.
     Derived,
     /// A calibrated size or a likely but unrecorded event decided it. (The few tokens of overhead
-    /// behind the last marker, which repeat from request to request, do not count as one.)
+    /// after the last marker, which repeat from request to request, do not count as one.)
     Estimated,
 }
 

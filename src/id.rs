@@ -144,7 +144,7 @@ impl Symbols {
         *latest.insert(self.intern(text))
     }
 
-    /// The string behind a symbol of this table.
+    /// The string after a symbol of this table.
     #[must_use]
     pub fn text(&self, symbol: Symbol) -> &str {
         text_of(&self.text, &self.ends, symbol)

@@ -52,7 +52,7 @@ pub fn alternatives(names: &[&str]) -> String {
     }
 }
 
-/// Words to put behind a name that does not exist; none where there is nothing to name.
+/// Words to put after a name that does not exist; none where there is nothing to name.
 #[must_use]
 pub fn suggestion(nearest: &[&str]) -> String {
     if nearest.is_empty() {

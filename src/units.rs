@@ -103,7 +103,7 @@ pub struct Picodollars(pub i128);
 
 const PICODOLLARS_PER_DOLLAR: i128 = 1_000_000_000_000;
 
-/// Digits of a dollar behind the full stop in picodollars.
+/// Digits of a dollar after the full stop in picodollars.
 const PICODOLLAR_SCALE: u32 = 12;
 
 impl Picodollars {
@@ -186,7 +186,7 @@ impl Serialize for Picodollars {
 
 /// An amount of money that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a decimal number of dollars with up to twelve digits behind the full stop")]
+#[error("not a decimal number of dollars with up to twelve digits after the full stop")]
 pub struct NoMoney;
 
 impl FromStr for Picodollars {

@@ -291,7 +291,7 @@ fn dollars_are_those_worked_out_by_hand() {
     // the third reads 15,500 and writes 400: 3,900 are written at 10 and not 19,400 at 6.25, and 15,500
     // more are read: 0.12125 − 0.039 − 0.00775 = $0.0745. A ping each 4.5 minutes would find nothing after
     // the second, since 299.9 s went by, and the third is 300 s later: one ping reads 15,500 for 0.00775
-    // and answers one token for 0.000025, another one behind the third reads 15,900.
+    // and answers one token for 0.000025, another one after the third reads 15,900.
     assert_eq!(savings("expiry-5m")[0], ["1h", "0.0745", "0.0745"]);
     // The second sub-agent of the batch reads 9,000, as the third one does, and not 4,000: 5,000 · (6.25 −
     // 0.50) = $0.02875. For five minutes the 3,000 that the main conversation wrote for an hour cost 3.75

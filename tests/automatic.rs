@@ -16,7 +16,7 @@ struct Ask {
     from: prop::sample::Index,
     /// The nodes it adds, by size.
     adds: Vec<u64>,
-    /// Tokens behind its last node.
+    /// Tokens after its last node.
     tail: u64,
     gap: i64,
     /// From its start to the beginning of the response.

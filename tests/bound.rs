@@ -103,7 +103,7 @@ fn bound(trace: &PromptTrace, reading: Reading) -> Simulated {
     optimal.simulate(material).expect("it is simulated")
 }
 
-/// Every way to mark the nodes in front of a request: an hour never behind five minutes.
+/// Every way to mark the nodes in front of a request: an hour never after five minutes.
 fn markings(trace: &PromptTrace, prompt: &Prompt) -> Vec<Vec<Marker>> {
     let mut path: Vec<NodeId> = trace.path(prompt.node).collect();
     path.reverse();

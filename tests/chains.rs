@@ -10,7 +10,7 @@ use proptest::prelude::*;
 #[derive(Clone, Debug)]
 struct RandomLine {
     kind: Kind,
-    /// Which line it names as its parent, before it or behind it; one beyond the file is missing.
+    /// Which line it names as its parent, before it or after it; one beyond the file is missing.
     parent: Option<i64>,
     /// Whether it has the identity of the line before it.
     is_repeated: bool,

@@ -270,7 +270,7 @@ fn the_tables() {
 type Sizes = BTreeMap<String, (u64, u64)>;
 
 /// The sizes of the kinds of a session of which the beginning is always the same: a prompt of 100
-/// tokens (200 bytes and a frame of 40, at 2.4 bytes for one) behind a hidden prefix of 19,900, and an
+/// tokens (200 bytes and a frame of 40, at 2.4 bytes for one) after a hidden prefix of 19,900, and an
 /// answer of 100.
 fn sizes_behind_a_prompt(more: &str) -> Sizes {
     let lines =
@@ -340,7 +340,7 @@ fn a_compaction_leaves_the_hidden_prefix_and_the_summary() {
     assert_eq!(sizes_behind_a_prompt(&more), expected);
 }
 
-/// The third prompt has 21,000 tokens, of which 1,100 are behind the hidden prefix: two prompts and
+/// The third prompt has 21,000 tokens, of which 1,100 are after the hidden prefix: two prompts and
 /// two answers of 700 together, and so 400 that are left of the result.
 #[test]
 fn a_microcompaction_takes_from_results() {

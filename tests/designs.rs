@@ -109,7 +109,7 @@ struct Sent<'a> {
     minute: usize,
     session: &'a str,
     scope: &'a str,
-    /// Further members of the body, with a comma behind each.
+    /// Further members of the body, with a comma after each.
     settings: &'a str,
     tools: Vec<String>,
     system: Vec<String>,
@@ -199,7 +199,7 @@ fn sorted_tools_are_read_whatever_their_order_was() {
     assert_eq!(under(SORTED, &sent), [[0, 5_100, 0, 0], [5_100, 120, 0, 0]]);
 }
 
-/// A tool that comes later stands behind the built-in ones, whose prefix is marked by position.
+/// A tool that comes later stands after the built-in ones, whose prefix is marked by position.
 #[test]
 fn a_marker_stays_at_its_position_among_the_tools() {
     let system = || vec![text(500, "s", "")];
@@ -223,7 +223,7 @@ fn a_marker_stays_at_its_position_among_the_tools() {
         },
     ]);
     assert_eq!(under(AS_SENT, &sent), [[0, 3_100, 0, 0], [0, 5_220, 0, 0]]);
-    // Bash and Read, 2,500, are an entry; the marker behind the third tool finds it.
+    // Bash and Read, 2,500, are an entry; the marker after the third tool finds it.
     assert_eq!(under(SORTED, &sent), [[0, 3_100, 0, 0], [2_500, 2_720, 0, 0]]);
 }
 
@@ -236,7 +236,7 @@ fn static_blocks_in_front_are_read_behind_a_clock() {
     ]);
     // The clock stands in front: 990 for an hour, then 180 and, with 50 and 70 more, 300.
     assert_eq!(under(AS_SENT, &sent), [[0, 180, 990, 0], [0, 300, 990, 0]]);
-    // 900 and 80 in front of the clock, with the marker behind them: 980 for an hour, and the 90 of
+    // 900 and 80 in front of the clock, with the marker after them: 980 for an hour, and the 90 of
     // the clock with the messages.
     assert_eq!(under(STATIC_FIRST, &sent), [[0, 190, 980, 0], [980, 310, 0, 0]]);
 }
@@ -253,7 +253,7 @@ fn the_number_of_markers_stays() {
     ]);
     // The prefix of 90 is too short to be cached: all is written for five minutes.
     assert_eq!(under(AS_SENT, &sent), [[0, 1_230, 0, 0], [0, 1_350, 0, 0]]);
-    // 900 and 60 for an hour; 90 and 80 of clocks behind them for five minutes, with the messages.
+    // 900 and 60 for an hour; 90 and 80 of clocks after them for five minutes, with the messages.
     assert_eq!(under(STATIC_FIRST, &sent), [[0, 270, 960, 0], [960, 390, 0, 0]]);
 }
 
@@ -283,7 +283,7 @@ fn scopes_share_what_is_static() {
     };
     let sent = lines(&[of(0, "s1", "a", "1"), of(1, "s2", "b", "2")]);
     assert_eq!(under(AS_SENT, &sent), [[0, 100, 1_100, 0]; 2]);
-    // One marker behind the 1,000 for everyone; the 100 and the message's 100 are written behind.
+    // One marker after the 1,000 for everyone; the 100 and the message's 100 are written after.
     assert_eq!(under(SCOPES_ON, &sent), [[0, 200, 1_000, 0], [1_000, 200, 0, 0]]);
     assert_eq!(under(SCOPES_OFF, &sent), [[0, 100, 1_100, 0]; 2]);
 }
@@ -316,7 +316,7 @@ fn without_scopes_each_caches_for_itself() {
     assert_eq!(under(SCOPES_OFF, &sent), [[0, 1_100, 0, 0]; 2]);
 }
 
-/// A bundle whose system prompt has 975 bytes of text before the boundary and 75 behind it, and whose
+/// A bundle whose system prompt has 975 bytes of text before the boundary and 75 after it, and whose
 /// message has 75.
 fn bundle(minute: usize, session: &str, scope: &str) -> String {
     let [common, own, message] =
@@ -338,7 +338,7 @@ fn a_bundle_is_placed_with_scopes_or_without() {
         let [as_sent, _] = traces(&history, AS_SENT);
         simulate(&as_sent, &RULES).iter().map(figures).collect::<Vec<_>>()
     };
-    // A block of 1,000 for everyone; 100 behind the boundary and 100 of the message for an hour.
+    // A block of 1,000 for everyone; 100 after the boundary and 100 of the message for an hour.
     let scoped = [[0, 0, 1_200, 0], [1_000, 0, 200, 0]];
     assert_eq!(placed(None), scoped);
     assert_eq!(placed(Some(true)), scoped);
@@ -477,7 +477,7 @@ fn a_break_that_a_design_prevents_is_not_kept() {
     let sent = with_tools(MIXED_TOOLS, BROKEN);
     let broken = [[0, 20_001, 0, 2], [0, 20_100, 0, 3]];
     assert_eq!(in_tokens(AS_SENT, &sent), broken);
-    // Before any usage is known, two tokens are taken to stand behind the last marker.
+    // Before any usage is known, two tokens are taken to stand after the last marker.
     // Totals are those recorded: 20,000 of the second prompt are the first one.
     assert_eq!(in_tokens(SORTED, &sent), [[0, 20_001, 0, 2], [20_000, 100, 0, 3]]);
     // Nothing but the service explains this one.

@@ -22,7 +22,7 @@ struct Sent {
     tools: Vec<String>,
     system: Vec<String>,
     messages: Vec<String>,
-    /// Further fields of the body, each with a comma behind it.
+    /// Further fields of the body, each with a comma after it.
     fields: String,
     /// Headers, where they were captured.
     headers: Option<String>,
@@ -219,7 +219,7 @@ fn the_model() {
 
 #[test]
 fn fast_mode() {
-    // `"standard"` and `"fast"` part behind the quotation mark.
+    // `"standard"` and `"fast"` part after the quotation mark.
     let expected = found(DifferenceKind::FastMode, "speed", Some(1));
     assert_eq!(only(&Sent::default(), &Sent::with_fields(r#""speed":"fast","#)), expected);
     let (before, after) = (Sent::with_betas("a-1"), Sent::with_betas("a-1,fast-mode-2026-02-01"));
@@ -412,7 +412,7 @@ fn an_image_that_is_gone_while_others_stay() {
     assert_eq!(only(&sent(&image("BB")), &sent(&text("[image]"))), expected);
 }
 
-/// A conversation whose third message holds `blocks`, and that goes on behind it.
+/// A conversation whose third message holds `blocks`, and that goes on after it.
 fn long(blocks: &[&str]) -> Sent {
     Sent::with_messages(&[
         &user(&[&text("Look at it.")]),
@@ -617,7 +617,7 @@ fn random_message(has_images: bool) -> impl Strategy<Value = String> {
     })
 }
 
-/// Whether a node stands right behind another one.
+/// Whether a node stands right after another one.
 fn stands_behind(history: &History, node: Option<WireNodeId>, shared: Option<WireNodeId>) -> bool {
     node.is_some_and(|node| history.captured.tree.node(node).parent == shared)
 }

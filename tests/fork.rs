@@ -79,7 +79,7 @@ fn nonsense_ends_with_a_reason() {
 /// The exact cases of the rules are plans, too: a parent, and what each child is charged.
 #[test]
 fn the_conformance_cases_are_equal() {
-    // 503 bytes behind the parent's, of which 125 are the directive; a query of 105, and no more.
+    // 503 bytes after the parent's, of which 125 are the directive; a query of 105, and no more.
     let forks = ["--assistant=300", "--placeholders=78", "--directive=125", "--children=3"];
     let query = ["--assistant=0", "--placeholders=0", "--directive=105", "--children=1"];
     for (case, name, arguments) in [

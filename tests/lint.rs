@@ -124,7 +124,7 @@ fn forks_are_held_against_their_parents() {
         (one["request_id"].clone(), one["tokens"].clone(), one["cost_usd"].clone())
     };
     // At 6.25 - 0.50 dollars a million. Without Agent all that the parent had but Agent comes back;
-    // behind a preview 100 + 300 tokens and what the result and the preview have in common.
+    // after a preview 100 + 300 tokens and what the result and the preview have in common.
     assert_eq!(of("tool-set"), (json!("tools-f"), json!(3600), json!("0.0207")));
     assert_eq!(of("setting-changed"), (json!("thinking-f"), json!(1400), json!("0.00805")));
     assert_eq!(of("history-rewritten").0, "decisions-f");

@@ -282,7 +282,7 @@ fn session_memory(minimum_messages: u32, maximum: u64) -> Management {
         minimum: Tokens(1_000),
         minimum_messages,
         maximum: Tokens(maximum),
-        // It is written once, behind the first request.
+        // It is written once, after the first request.
         updates: MemoryUpdates { growth: Tokens(1_000_000), ..MemoryUpdates::default() },
     })
 }

@@ -29,7 +29,7 @@ struct Conversation {
 }
 
 impl Conversation {
-    /// A prompt that goes on behind a node, ends its cached part after `end` tokens and has ten
+    /// A prompt that goes on after a node, ends its cached part after `end` tokens and has ten
     /// more.
     fn ask(&mut self, after: Option<NodeId>, end: u64, at: i64) -> NodeId {
         let node = NodeId::at(self.trace.nodes.len());
@@ -142,7 +142,7 @@ fn short_prompts_are_neither_read_nor_written() {
 fn where_entries_stand_decides_what_a_branch_reads() {
     let mut conversation = Conversation::default();
     let first = conversation.ask(None, 2_048, 0);
-    // Two blocks of one request; the branch goes on behind the first of them.
+    // Two blocks of one request; the branch goes on after the first of them.
     let middle = NodeId::at(conversation.trace.nodes.len());
     let parent = Node { parent: Some(first), ..*conversation.trace.node(first) };
     conversation.trace.nodes.push(Node { end: Tokens(4_096), ..parent });

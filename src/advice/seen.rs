@@ -22,7 +22,7 @@ pub(super) struct Seen<'a> {
     pub(super) selected: Vec<RequestIndex>,
 }
 
-/// The pauses of the reported requests behind the one before them.
+/// The pauses of the reported requests after the one before them.
 pub(super) struct Pauses {
     pub(super) under_five_minutes: u64,
     pub(super) under_an_hour: u64,
@@ -47,7 +47,7 @@ impl<'a> Seen<'a> {
         breaks
     }
 
-    /// The breaks behind an expiry of a lifetime, after a pause of less or not less than an hour.
+    /// The breaks after an expiry of a lifetime, after a pause of less or not less than an hour.
     pub(super) fn expiries(&self, is_long: bool) -> Vec<&'a Break> {
         self.breaks_that(|found| {
             matches!(found.cause, Cause::TtlExpired5m | Cause::TtlExpired1h)

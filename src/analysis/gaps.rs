@@ -1,4 +1,4 @@
-//! How long requests waited for the next one of their chain, and what was lost behind the waits.
+//! How long requests waited for the next one of their chain, and what was lost after the waits.
 
 use crate::breaks::Break;
 use crate::ledger::Selection;
@@ -22,7 +22,7 @@ pub struct GapBin {
     pub to: f64,
     /// How many there are.
     pub gaps: u64,
-    /// The breaks behind them.
+    /// The breaks after them.
     pub breaks: u64,
     /// What these sent again.
     pub rewritten: Tokens,

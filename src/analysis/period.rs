@@ -94,7 +94,7 @@ impl Period {
         self.first
     }
 
-    /// This period and those behind it up to `last`.
+    /// This period and those after it up to `last`.
     pub(super) fn until(self, last: Self) -> impl Iterator<Item = Self> {
         let next = move |period: &Self| {
             let first = period.first.checked_add(self.length.span()).ok()?;

@@ -31,7 +31,7 @@ pub enum Event {
     OneStepBehind(Tokens),
     /// More was read than the record explains: a background request wrote it.
     BackgroundWrite(Tokens),
-    /// A large part behind the last marker was sent in full.
+    /// A large part after the last marker was sent in full.
     UncachedTail(Tokens),
     /// The branch was left later.
     Rewound,

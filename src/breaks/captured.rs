@@ -104,7 +104,7 @@ impl CapturedCase<'_> {
         })
     }
 
-    /// The differences: the first in the prefix is sure to have broken it, what stands behind it
+    /// The differences: the first in the prefix is sure to have broken it, what stands after it
     /// could not matter any more, and what stands beside the prefix explains what is left.
     fn differing(&self, differences: &[Difference]) -> Vec<Candidate> {
         // A line that is part of the key, and differs, is as sure to have broken it as any other block.
@@ -141,7 +141,7 @@ impl CapturedCase<'_> {
         }
     }
 
-    /// The prefix came back, and every marker stands too far behind its end.
+    /// The prefix came back, and every marker stands too far after its end.
     fn lookback(&self) -> Option<Candidate> {
         let entry = self.trace.markers_of(&self.trace.prompts[self.previous.0]).last()?.node;
         let prompt = self.prompt();
@@ -154,10 +154,10 @@ impl CapturedCase<'_> {
         let nearest = markers.filter(|one| one.node >= entry).map(|one| distance(one.node)).min();
         let meaning = match nearest {
             Some(nearest) if nearest >= LOOKBACK => format!(
-                "the nearest marker stands {nearest} positions behind the entry, and looks back \
+                "the nearest marker stands {nearest} positions after the entry, and looks back \
                  over {LOOKBACK}"
             ),
-            None => "no marker stands behind the entry".to_owned(),
+            None => "no marker stands after the entry".to_owned(),
             Some(_) => return None,
         };
         Some(Candidate::new(
@@ -183,7 +183,7 @@ impl CapturedCase<'_> {
     }
 
     /// What could have been read: all that the request before had cached. Where this one is a branch
-    /// of the conversation or begins another, and nothing of the earlier one comes back behind the
+    /// of the conversation or begins another, and nothing of the earlier one comes back after the
     /// place where they part, it is the longest prefix of its own that had been marked before.
     /// What its edits delete of that, the request before had not deleted, and is no loss.
     pub(super) fn expected(&self, entries: &FirstEntries, previous_end: Tokens) -> Tokens {
@@ -203,7 +203,7 @@ impl CapturedCase<'_> {
             return previous_end;
         }
         let Some(shared) = shared else { return Tokens::ZERO };
-        // The nodes of captured prompts stand in the trace as in their tree, behind the others.
+        // The nodes of captured prompts stand in the trace as in their tree, after the others.
         let first = self.prompt().node.index() - after.0 as usize;
         let shared = NodeId::at(first + shared.0 as usize);
         let was_marked =
@@ -212,7 +212,7 @@ impl CapturedCase<'_> {
         entry.map_or(Tokens::ZERO, |node| self.trace.node(node).end.min(previous_end))
     }
 
-    /// Whether a block behind the first one that differs is sent again.
+    /// Whether a block after the first one that differs is sent again.
     fn comes_back(
         &self,
         before: WireNodeId,

@@ -91,7 +91,7 @@ pub struct Breaks {
     pub list: Vec<Break>,
     /// Requests that were compared with the one before them.
     pub compared: u64,
-    /// Requests behind a hole in their chain, and those at a usage that sums several samplings up.
+    /// Requests after a hole in their chain, and those at a usage that sums several samplings up.
     pub not_comparable: u64,
     /// First requests of a chain, which have none before them.
     pub openings: u64,

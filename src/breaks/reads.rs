@@ -68,7 +68,7 @@ impl<'a> Reads<'a> {
         self.ledger.row(column, index)
     }
 
-    /// What a request cost more than if so many of the tokens behind its read had been read, too.
+    /// What a request cost more than if so many of the tokens after its read had been read, too.
     /// `None` where its model has no price.
     pub(super) fn excess(&self, index: RequestIndex, rewritten: Tokens) -> Option<Picodollars> {
         excess(&self.row(index)?.billing, rewritten, self.ledger, index)
@@ -96,7 +96,7 @@ fn split_of(billing: &Billing) -> PromptSplit {
     }
 }
 
-/// What the tokens behind the read cost more than if they had been read. Those written for an hour
+/// What the tokens after the read cost more than if they had been read. Those written for an hour
 /// stand in front of those for five minutes, and both in front of the input.
 fn excess(
     billing: &Billing,

@@ -28,7 +28,7 @@ pub struct Amount {
     pub unit: Unit,
 }
 
-/// Words behind a number, each with its unit.
+/// Words after a number, each with its unit.
 const WORDS: [(&str, Unit); 9] = [
     ("USD", Unit::Dollars),
     ("usd", Unit::Dollars),

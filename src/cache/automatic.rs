@@ -5,7 +5,7 @@
 //! begun, in whole steps, if it is long enough and not too long ago. A read starts its life anew.
 //!
 //! Two prompts share what lies before the deepest node that both pass, where blocks that begin with the
-//! same bytes share a node inside of them ([`PromptTrace::split`]). Of a transcript that is where an earlier request's cached prefix ended: what stood behind it is not known to come again.
+//! same bytes share a node inside of them ([`PromptTrace::split`]). Of a transcript that is where an earlier request's cached prefix ended: what stood after it is not known to come again.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

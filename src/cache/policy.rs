@@ -20,7 +20,7 @@ pub struct Policy {
     pub shares_sessions: bool,
     /// What a marker counts when it looks back.
     pub lookback: Lookback,
-    /// How long an entry lives that was written behind one of a shorter TTL.
+    /// How long an entry lives that was written after one of a shorter TTL.
     pub reading: Reading,
     /// What becomes of an entry when markers change their TTL.
     pub ttl_change: TtlChange,
@@ -50,7 +50,7 @@ pub enum TtlChange {
     Loses,
 }
 
-/// How long an entry for an hour lives that was written behind a read of one for five minutes: the
+/// How long an entry for an hour lives that was written after a read of one for five minutes: the
 /// documentation does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reading {
@@ -72,7 +72,7 @@ impl Reading {
         }
     }
 
-    /// The TTL of an entry behind a prefix of another one.
+    /// The TTL of an entry after a prefix of another one.
     #[must_use]
     pub fn ttl_behind(self, prefix: Ttl, own: Ttl) -> Ttl {
         match self {

@@ -5,7 +5,7 @@
 //! the response to the request that wrote it has begun; each marker looks for an entry at its own
 //! position and back over at most 20 positions, its own counted, and the longest prefix found is
 //! read; a read refreshes every live entry on its path; what lies between the read and the last
-//! marker is written; what lies behind is input. A marker over a prefix below the model's minimum
+//! marker is written; what lies after is input. A marker over a prefix below the model's minimum
 //! is ignored.
 
 use super::entries::{Entries, Partition};
@@ -234,7 +234,7 @@ impl<'a> Cache<'a> {
     }
 }
 
-/// Bills a prompt: read, then what is written behind it up to the last marker, then input. What
+/// Bills a prompt: read, then what is written after it up to the last marker, then input. What
 /// lies before the last marker for an hour is written for an hour.
 fn split(prompt: &Prompt, sent: &[Sent<'_>], read: Tokens, basis: Basis) -> Outcome {
     let limit = |marker: &Marker| marker.end.max(read).min(prompt.total);

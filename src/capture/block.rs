@@ -25,7 +25,7 @@ const REFERENCED_TOOL: u64 = 80;
 const SERVICE_TOOLS: [(&str, u64); 4] =
     [("bash_", 325), ("text_editor_", 700), ("computer_", 4_500), ("", 130)];
 
-/// Thinking is sent back encrypted: bytes of a signature for a token of the thinking behind it.
+/// Thinking is sent back encrypted: bytes of a signature for a token of the thinking after it.
 const SIGNATURE_BYTES_PER_TOKEN: u64 = 4;
 
 /// The kind of a block, as far as the rules tell kinds apart.
@@ -49,7 +49,7 @@ pub enum BlockKind {
 }
 
 impl BlockKind {
-    /// Whether this block, behind one of kind `before`, is at the same position.
+    /// Whether this block, after one of kind `before`, is at the same position.
     #[must_use]
     pub fn continues_run(self, before: Self) -> bool {
         matches!(self, Self::ToolUse | Self::ToolResult) && self == before

@@ -19,7 +19,7 @@ const ESTIMATED_DISTANCE: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Landmark(u64);
 
-/// The landmarks of a block, the last one at its end. Where tokens are bytes there is one behind each
+/// The landmarks of a block, the last one at its end. Where tokens are bytes there is one after each
 /// token, so that the common beginning of two blocks is exact. Settings have none: they are no text.
 pub(crate) fn landmarks(
     part: Part,
@@ -42,7 +42,7 @@ pub(crate) fn landmarks(
     bytes.chunks(distance).map(next).collect()
 }
 
-/// A digest of a piece behind what another digest stands for.
+/// A digest of a piece after what another digest stands for.
 fn digest(before: u64, piece: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write_u64(before);
@@ -54,7 +54,7 @@ fn digest(before: u64, piece: &[u8]) -> u64 {
 /// How many landmarks two blocks share.
 pub(crate) fn shared(one: &[Landmark], other: &[Landmark]) -> usize {
     let pairs = one.len().min(other.len());
-    // Each stands for all before it, so that behind a difference all differ.
+    // Each stands for all before it, so that after a difference all differ.
     let (mut same, mut end) = (0, pairs);
     while same < end {
         let middle = same + (end - same) / 2;

@@ -111,7 +111,7 @@ impl Stretch for ParsedRequests {
 }
 
 impl ParsedRequests {
-    /// Puts what later lines hold behind these.
+    /// Puts what later lines hold after these.
     pub(super) fn append(&mut self, later: Self) {
         let nodes = self.tree.absorb(later.tree);
         let symbols = self.symbols.absorb(later.symbols);

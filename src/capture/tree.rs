@@ -112,7 +112,7 @@ pub struct WireTree {
 }
 
 impl WireTree {
-    /// The node behind an id.
+    /// The node of an id.
     #[must_use]
     pub fn node(&self, id: WireNodeId) -> &WireNode {
         &self.nodes[id.0 as usize]

@@ -88,7 +88,7 @@ pub(super) enum CliError {
     /// A question of `check` has no answer.
     #[error("{place}{error}")]
     Unanswered {
-        /// Where the budget stands, with a colon behind; empty where nothing in a file asks.
+        /// Where the budget stands, with a colon after; empty where nothing in a file asks.
         place: String,
         /// Why.
         error: CheckError,

@@ -67,7 +67,7 @@ pub(super) fn discovered(input: &InputArgs, output: &OutputArgs) -> Result<Disco
     sources(&paths, output)
 }
 
-/// The files behind paths, none of which is the output.
+/// The files after paths, none of which is the output.
 pub(super) fn sources(paths: &[PathBuf], output: &OutputArgs) -> Result<Discovered, CliError> {
     let discovered = discover(paths);
     if discovered.sources.is_empty() && discovered.diagnostics.counts().next().is_none() {

@@ -107,7 +107,7 @@ pub(super) fn elsewhere(
     all
 }
 
-/// The nearest known names, as words to put behind an unknown one.
+/// The nearest known names, as words to put after an unknown one.
 pub(super) fn hint(name: &str, known: &[&str]) -> String {
     let nearest = nearest(name, known.iter().copied());
     if nearest.is_empty() {

@@ -19,7 +19,7 @@ pub struct Setting {
     pub option: &'static ConfigOption,
     /// Whether it holds in `check` alone.
     pub is_for_check: bool,
-    /// As they would be typed behind the option; of a switch `true` or `false`.
+    /// As they would be typed after the option; of a switch `true` or `false`.
     pub values: Vec<OsString>,
     /// Where it comes from.
     pub origin: Origin,

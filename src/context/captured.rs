@@ -26,7 +26,7 @@ impl<'a> CapturedPaths<'a> {
         Self { history, trace, first_node, last_of: FxHashMap::default() }
     }
 
-    /// Adds the prompt of a request, which has `total` tokens. What stands behind its last block is
+    /// Adds the prompt of a request, which has `total` tokens. What stands after its last block is
     /// the service's own.
     pub(super) fn add(
         &mut self,

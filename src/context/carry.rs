@@ -259,7 +259,7 @@ mod tests {
         }
     }
 
-    /// Three segments of 100, 50 and 20 tokens; the second prompt ends in a branch of 30 behind the
+    /// Three segments of 100, 50 and 20 tokens; the second prompt ends in a branch of 30 after the
     /// second.
     #[test]
     fn a_split_is_cut_by_position() {

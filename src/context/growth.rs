@@ -33,7 +33,7 @@ struct Piece {
     basis: Basis,
 }
 
-/// What becomes of the segments behind a rewrite.
+/// What becomes of the segments after a rewrite.
 enum Loss {
     /// The results that lines name were cleared or replaced.
     Named(Changes),
@@ -237,7 +237,7 @@ impl<'a> Growth<'a> {
         self.push(before, &pieces)
     }
 
-    /// A prompt behind a compaction: what stands in front of the messages, the summary and what
+    /// A prompt after a compaction: what stands in front of the messages, the summary and what
     /// came with it, and what lines say was kept. What no line shows of it was put in again.
     fn compact(
         &mut self,
@@ -249,7 +249,7 @@ impl<'a> Growth<'a> {
     ) -> Option<SegmentId> {
         let total = request.prompt_total().0;
         let (front, kept) = self.kept_by_compaction(request, previous, before, changes);
-        // The end of a conversation is kept behind the summary.
+        // The end of a conversation is kept after the summary.
         let is_summary = |piece: &Piece| self.tree.items[piece.item.0].kind == Kind::Summaries;
         let place = added.iter().rposition(is_summary).map_or(0, |summary| summary + 1);
         let pieces = [&added[..place], &kept, &added[place..]].concat();
@@ -387,7 +387,7 @@ impl<'a> Growth<'a> {
         pieces.iter().filter_map(next).collect()
     }
 
-    /// The segments from behind `kept` to `last` as pieces, in their order.
+    /// The segments from after `kept` to `last` as pieces, in their order.
     fn pieces_between(&self, last: Option<SegmentId>, kept: Option<SegmentId>) -> Vec<Piece> {
         let behind = self.tree.path(last).take_while(|id| Some(*id) != kept);
         let piece = |id: SegmentId| {

@@ -74,7 +74,7 @@ impl SegmentTree {
         last.map_or(0, |last| self.segment(last).end)
     }
 
-    /// Adds a segment behind `before` and returns the prompt's last one; nothing has none.
+    /// Adds a segment after `before` and returns the prompt's last one; nothing has none.
     pub(super) fn add(
         &mut self,
         before: Option<SegmentId>,
@@ -100,7 +100,7 @@ impl SegmentTree {
         Some(own)
     }
 
-    /// The depth and the far pointer of a segment behind `before`. Two jumps of equal length are
+    /// The depth and the far pointer of a segment after `before`. Two jumps of equal length are
     /// joined to one, as carries are in a skew-binary number.
     fn behind(&self, before: SegmentId) -> (usize, SegmentId) {
         let depth = |id: SegmentId| self.segment(id).depth;
@@ -148,7 +148,7 @@ impl SegmentTree {
         self.add(segment.parent, segment.item, tokens, Basis::Estimated)
     }
 
-    /// Whether `one` stands further behind in a prompt than `other`.
+    /// Whether `one` stands further after in a prompt than `other`.
     pub(super) fn is_behind(&self, one: Option<SegmentId>, other: Option<SegmentId>) -> bool {
         let depth = |id: SegmentId| self.segment(id).depth;
         one.map(depth) > other.map(depth)

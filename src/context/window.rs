@@ -71,7 +71,7 @@ fn largest_kinds(
     last_of: &FxHashMap<RequestIndex, Option<SegmentId>>,
     most: usize,
 ) -> Vec<Kind> {
-    // How many prompts a segment is part of: children come behind their parents.
+    // How many prompts a segment is part of: children come after their parents.
     let mut prompts = vec![0_u64; tree.segments.len()];
     for last in requests.iter().filter_map(|index| last_of.get(index).copied().flatten()) {
         prompts[last.0] += 1;

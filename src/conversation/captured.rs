@@ -51,7 +51,7 @@ struct Chains {
 #[derive(Clone, Copy)]
 struct Branch {
     latest: Sent,
-    /// The one that it goes on from. What branches off behind that one, a side query say, leaves the
+    /// The one that it goes on from. What branches off after that one, a side query say, leaves the
     /// conversation as it is.
     before: Option<Sent>,
 }
@@ -209,7 +209,7 @@ struct Placed {
 }
 
 impl History {
-    /// Adds the requests of files with known bytes behind those of transcripts.
+    /// Adds the requests of files with known bytes after those of transcripts.
     pub fn add_captures(&mut self, files: Vec<Captures>) {
         let mut placed: Vec<Placed> = Vec::new();
         let mut own_sessions = BTreeSet::new();

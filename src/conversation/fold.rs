@@ -230,7 +230,7 @@ impl State {
     }
 }
 
-/// What lies behind a line of a response: nothing yet, but for what was shown since its first line.
+/// What lies after a line of a response: nothing yet, but for what was shown since its first line.
 fn after_line(response: usize, before: &State) -> Between {
     let goes_on = before.response == Some(ResponsePlace::at(response));
     Between { trail: before.between.trail.filter(|_| goes_on), ..Between::default() }

@@ -169,7 +169,7 @@ impl History {
         request.predecessor.map(|index| self.request(index))
     }
 
-    /// The text behind an optional symbol.
+    /// The text after an optional symbol.
     #[must_use]
     pub fn text(&self, symbol: Option<Symbol>) -> Option<&str> {
         symbol.map(|symbol| self.symbols.text(symbol))

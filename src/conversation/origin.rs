@@ -32,7 +32,7 @@ impl Places {
         self.first.reserve(places);
     }
 
-    /// Adds a place behind those before.
+    /// Adds a place after those before.
     ///
     /// # Panics
     /// Never in practice: there would need to be 2³² responses.

@@ -8,7 +8,7 @@ use super::graph::Graph;
 use crate::id::EntryId;
 use crate::transcript::{Collapse, Entry, EntryKind, Preserved};
 
-/// So many responses behind the last entry that a compaction kept are looked at, and so many entries
+/// So many responses after the last entry that a compaction kept are looked at, and so many entries
 /// in front of each.
 const NEAR: usize = 16;
 
@@ -128,7 +128,7 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
     }
 
     /// A compaction that keeps the end of the conversation puts the summary in front of it, so that
-    /// all is rewritten; one that keeps the beginning puts the summary behind that.
+    /// all is rewritten; one that keeps the beginning puts the summary after that.
     fn compacted(&self, boundary: usize, preserved: &Preserved) -> Rewrite {
         let tail = self.kept_entries(boundary, preserved).max();
         match tail.filter(|_| self.keeps_the_beginning(boundary, preserved)) {
@@ -143,7 +143,7 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
         self.entries[boundary].id == Some(preserved.anchor)
     }
 
-    /// The entries that a compaction kept where they stand. Those that were written again behind it
+    /// The entries that a compaction kept where they stand. Those that were written again after it
     /// are on its path anyway.
     fn kept_entries(&self, boundary: usize, kept: &Preserved) -> impl Iterator<Item = usize> {
         self.positions(boundary, kept.entries.iter())
@@ -166,7 +166,7 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
     }
 
     /// Results and attachments were cleared or replaced: what stands in front of the first of them is
-    /// as it was, and what stands behind it is sent again. Calls that the file does not have tell nothing,
+    /// as it was, and what stands after it is sent again. Calls that the file does not have tell nothing,
     /// so the place is the latest possible.
     fn cleared<'i>(
         &self,

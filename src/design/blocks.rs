@@ -31,7 +31,7 @@ pub(super) struct BlockTree<'a> {
     pub(super) nodes: Vec<Node>,
     /// How many of them are of transcripts, and stand before all others.
     first: usize,
-    /// The kind of the last block of each node behind those.
+    /// The kind of the last block of each node after those.
     kinds: Vec<BlockKind>,
     children: FxHashMap<(Option<NodeId>, ContentId), NodeId>,
     /// What the size of an added prefix rests on.

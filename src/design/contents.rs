@@ -50,7 +50,7 @@ impl<'a> Contents<'a> {
     }
 
     /// That of the same block at another place of the messages: as the first one of a message of this role,
-    /// or behind another block.
+    /// or after another block.
     pub(super) fn moved(&mut self, content: ContentId, role: Option<&'a [u8]>) -> ContentId {
         let part = if role.is_some() { Part::MessageStart } else { Part::Block };
         let bytes = self.all[content.0].2.clone();

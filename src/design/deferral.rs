@@ -85,7 +85,7 @@ impl DeferredTools {
             ..*any
         };
         let mut blocks: Vec<PromptBlock> = Vec::with_capacity(layout.blocks.len() + 1);
-        // Where each block stands; of a definition that is taken out, the one behind it.
+        // Where each block stands; of a definition that is taken out, the one after it.
         let mut places: Vec<usize> = Vec::with_capacity(layout.blocks.len());
         let mut has_search = false;
         for (place, block) in layout.blocks.iter().enumerate() {

@@ -33,7 +33,7 @@ struct Conversation<'a> {
 
 /// The latches with which each captured request is sent, in their order. Those of a conversation that
 /// began with one message are latched together, in the order in which its requests were sent: a request
-/// behind a flip may look as if it went on from one before the flip.
+/// after a flip may look as if it went on from one before the flip.
 pub(super) fn latches<'a>(history: &'a History, steps: &[Step]) -> Vec<Latches<'a>> {
     let first = history.of_transcripts().len();
     let mut conversations: FxHashMap<ConversationId, Conversation<'a>> = FxHashMap::default();

@@ -1,7 +1,7 @@
 //! Captured requests as another prompt design would have sent them: the same requests at the same times,
 //! their blocks in another order or in place of others, under other markers.
 //!
-//! A design rewrites the trace and nothing behind it: the requests keep their places, so that outcomes
+//! A design rewrites the trace and nothing after it: the requests keep their places, so that outcomes
 //! under a design stand beside those of the requests as sent. What the model answered, and so every later
 //! request, is taken to be the same.
 

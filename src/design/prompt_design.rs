@@ -70,7 +70,7 @@ fn set<T: Default + PartialEq>(own: T, other: T) -> T {
 pub struct Deferral {
     /// Which tools.
     pub tools: Deferred,
-    /// What stands in the prefix instead, behind the other tools: the tool that searches, and the names.
+    /// What stands in the prefix instead, after the other tools: the tool that searches, and the names.
     pub search: Tokens,
 }
 
@@ -116,7 +116,7 @@ pub enum SystemPrompt {
     /// conversation has stands first, and of that what other conversations have, too; what changes
     /// stands last. Each of the three is in the order as sent and a block of its own where a block held
     /// several. A list (lines with bullets, none indented) that comes in several orders is sorted.
-    /// Markers are as under [`Self::StaticFirst`]; where none is on the system prompt, one behind the
+    /// Markers are as under [`Self::StaticFirst`]; where none is on the system prompt, one after the
     /// stable part is added to those of the request, with the TTL of the next one, if it has one to
     /// three.
     StableFirst,
@@ -146,7 +146,7 @@ pub enum Scopes {
     /// None: each scope caches for itself.
     Off,
     /// What is static over sessions is marked for everyone, as Claude Code does (2.1.88, as documented):
-    /// one global marker behind it takes the place of all markers on the system prompt, with the TTL
+    /// one global marker after it takes the place of all markers on the system prompt, with the TTL
     /// of the first of them; what is dynamic has none. Static is what a request of another session
     /// has, too, tools included, up to the last such block of the system prompt. A request without
     /// one, without a marker on its system prompt, or with a global one stays as sent.

@@ -91,7 +91,7 @@ impl Reminders {
     }
 }
 
-/// A block as the first one of a message, or behind another block.
+/// A block as the first one of a message, or after another block.
 fn at_place<'a>(
     block: PromptBlock,
     wire: &WireNode,

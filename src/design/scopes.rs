@@ -30,7 +30,7 @@ impl Sessions {
         self.by_node.get(&node) == Some(&None)
     }
 
-    /// The markers of a request with one for everyone behind what is static of its system prompt, in the
+    /// The markers of a request with one for everyone after what is static of its system prompt, in the
     /// place of all on the system prompt.
     pub(super) fn mark_static(
         &self,

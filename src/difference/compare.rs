@@ -80,7 +80,7 @@ impl Difference {
 pub struct Divergence {
     /// The last node that both have; `None` where not even the model is the same.
     pub shared: Option<WireNodeId>,
-    /// The first difference. It stands right behind the shared node, unless the later prompt goes on
+    /// The first difference. It stands right after the shared node, unless the later prompt goes on
     /// from the earlier one, and the two differ beside the prefix at most.
     pub first: Option<Difference>,
 }
@@ -90,10 +90,10 @@ pub struct Divergence {
 ///
 /// First comes what is part of the prefix, in its order: model, tools, speed and citations, system
 /// prompt, the settings in front of the messages, messages; whatever the first of these is, nothing
-/// behind it can be read. Of messages only the first difference is told. Then comes what stands beside
+/// after it can be read. Of messages only the first difference is told. Then comes what stands beside
 /// the prefix: scope and other attributes of markers, beta features, other fields of the body. What the
 /// service makes of those is not documented, so one of them explains only what the first part leaves
-/// unexplained: that more was lost than stands behind the shared prefix.
+/// unexplained: that more was lost than stands after the shared prefix.
 #[must_use]
 pub fn differences(
     history: &History,

@@ -107,7 +107,7 @@ struct Tails<'a> {
 impl Tails<'_> {
     fn change(&self) -> (DifferenceKind, &'static str) {
         let (Some(old), Some(new)) = (self.before.first(), self.after.first()) else {
-            return (DifferenceKind::Rewound, "what was sent behind is gone");
+            return (DifferenceKind::Rewound, "what was sent after it is gone");
         };
         if old.text == new.text {
             let detail = "the same bytes in a message with another role or other borders";

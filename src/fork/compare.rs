@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_cold_parent() {
         let plan = ForkPlan { parent_is_warm: false, ..plan() };
-        // 100,700 × 1.25 + 100 = 125,975, and siblings as behind a warm parent.
+        // 100,700 × 1.25 + 100 = 125,975, and siblings as after a warm parent.
         let first = (0, 100_700, 100);
         check(&plan, "placeholder", first, (100_700, 0, 100), "146315");
         check(&plan, "placeholder_at_once", first, first, "377925");

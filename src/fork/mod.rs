@@ -16,8 +16,8 @@
 //! ```
 //!
 //! The prompts have one marker each, and a parent that is warm has its own. Left out is the marker
-//! of the system prompt: in front of a warm parent it changes nothing; behind a cold one it would
-//! let siblings that share nothing else share tools and system prompt. No marker is so far behind
+//! of the system prompt: in front of a warm parent it changes nothing; after a cold one it would
+//! let siblings that share nothing else share tools and system prompt. No marker is so far after
 //! the parent's that the lookback would not reach it, so an answer is taken to have fewer than
 //! twenty positions.
 

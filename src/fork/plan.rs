@@ -15,7 +15,7 @@ pub const MOST_TOKENS: u64 = 1_000_000_000_000;
 pub struct ForkPlan {
     /// The parent's prompt as far as its last marker: tools, system prompt, messages.
     pub parent: Tokens,
-    /// The parent's last answer, which stands behind that marker.
+    /// The parent's last answer, which stands after that marker.
     pub assistant: Tokens,
     /// The placeholders for the results of its calls, all together.
     pub placeholders: Tokens,

@@ -16,7 +16,7 @@ const SINCE_WARM_PARENT: i64 = 10_000;
 /// How long it takes until a response begins.
 const UNTIL_RESPONSE: i64 = 1_000;
 
-/// The parent's request, and behind it one for each child.
+/// The parent's request, and after it one for each child.
 pub(super) fn trace(plan: &ForkPlan, variant: &Variant) -> PromptTrace {
     let mut forks = Forks::new(plan, variant);
     forks.add_parent();

@@ -1,6 +1,6 @@
 //! The ways to fork that are compared.
 
-/// A part of a child's prompt behind the parent's.
+/// A part of a child's prompt after the parent's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// The parent's last answer.
@@ -41,7 +41,7 @@ pub struct Variant {
     pub meaning: &'static str,
     /// What of the parent's bytes the prompts begin with.
     pub(super) shares: Shares,
-    /// What stands behind the parent's prompt, in this order.
+    /// What stands after the parent's prompt, in this order.
     pub(super) parts: [Part; 3],
     /// The part at whose end the marker is.
     pub(super) marker: Option<Part>,
@@ -93,7 +93,7 @@ pub const VARIANTS: [Variant; 9] = [
     ),
     fork(
         "directive",
-        "marker on the directive: each writes all that is behind the parent",
+        "marker on the directive: each writes all that follows the parent",
         Part::Directive,
         Start::Staggered,
     ),

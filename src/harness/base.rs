@@ -12,10 +12,10 @@ use super::system::is_attribution;
 /// Where a system prompt can come from; the first that has anything counts.
 const BASES: [&str; 5] = [OVERRIDE, "coordinator", AGENT, CUSTOM, DEFAULT];
 
-/// The base that takes nothing behind it.
+/// The base that takes nothing after it.
 const OVERRIDE: &str = "override";
 
-/// The base that a proactive agent has behind the default one.
+/// The base that a proactive agent has after the default one.
 const AGENT: &str = "agent";
 
 /// The base that takes no system context.

@@ -48,7 +48,7 @@ pub(super) struct CacheFlags {
 pub(super) struct BaseFlags {
     /// Of the default prompt nothing is sent but a short line.
     pub(super) is_simple: bool,
-    /// The agent's prompt stands behind the default one instead of in its place.
+    /// The agent's prompt stands after the default one instead of in its place.
     pub(super) has_proactive_agent: bool,
 }
 

@@ -4,7 +4,7 @@
 //! That the text of the status is cut at 2,000 characters is documented; what is the text of the
 //! status, and the words that stand for the rest, are assumed: each paragraph is cut by itself, its
 //! label (a first line that ends with a colon) aside, so that the branch in front and the commits
-//! behind stay.
+//! after stay.
 
 use std::borrow::Cow;
 

@@ -89,7 +89,7 @@ impl<'a> Message<'a> {
         self.role == role && self.content.is_some()
     }
 
-    /// Adds the content of another message behind its own. The results of calls come first.
+    /// Adds the content of another message after its own. The results of calls come first.
     pub(super) fn absorb(&mut self, mut other: Self) {
         let mut others = std::mem::take(other.blocks_mut());
         let blocks = self.blocks_mut();
@@ -142,7 +142,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Puts a block right behind the results, in front of all else.
+    /// Puts a block right after the results, in front of all else.
     pub(super) fn insert_behind_results(&mut self, block: Block<'a>) {
         let blocks = self.blocks_mut();
         let is_result = |block: &Block<'_>| matches!(block.kind, BlockKind::Result { .. });

@@ -204,7 +204,7 @@ mod tests {
         assert!(text.ends_with(merged), "{text}");
     }
 
-    /// 104 pictures: two in a result in front, 101 in a message, one behind.
+    /// 104 pictures: two in a result in front, 101 in a message, one after.
     #[test]
     fn the_oldest_pictures_beyond_a_hundred_are_left_out() {
         let picture = r#"{"type":"image","source":{}}"#;

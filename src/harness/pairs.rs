@@ -10,7 +10,7 @@ use super::normal_form::Repairs;
 /// What stands in for a result that is missing. That it is an error is documented, its text is not.
 const MISSING_RESULT: &str = "The result of this call is missing.";
 
-/// The messages with each call answered once, in the message behind it.
+/// The messages with each call answered once, in the message after it.
 pub(super) fn repaired<'a>(messages: Vec<Message<'a>>, repairs: &mut Repairs) -> Vec<Message<'a>> {
     let mut repaired: Vec<Message<'a>> = Vec::with_capacity(messages.len());
     let mut known = FxHashSet::default();
@@ -76,7 +76,7 @@ fn answer<'a>(message: &mut Message<'a>, open: &[Id<'a>], repairs: &mut Repairs)
     }
 }
 
-/// The message that answers calls behind which no user message stands.
+/// The message that answers calls after which no user message stands.
 fn stand_in<'a>(open: &mut Vec<Id<'a>>, repairs: &mut Repairs) -> Option<Message<'a>> {
     if open.is_empty() {
         return None;

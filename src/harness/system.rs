@@ -44,7 +44,7 @@ pub(super) fn is_attribution(text: &str) -> bool {
     text.starts_with(ATTRIBUTION_PREFIX)
 }
 
-/// The string that stands behind all others, where there is anything to tell.
+/// The string that stands after all others, where there is anything to tell.
 pub(super) fn context_text(context: &Context<'_>) -> Option<String> {
     let line = |(name, value): &(Cow<'_, str>, Cow<'_, str>)| match &**name {
         GIT_STATUS => format!("{name}: {}", git_status::cut(value)),

@@ -45,7 +45,7 @@ impl Identity {
     }
 }
 
-/// Finds the files behind `paths`: a file is itself, a folder is walked for `*.jsonl`, `*.jsonl.gz`
+/// Finds the files after `paths`: a file is itself, a folder is walked for `*.jsonl`, `*.jsonl.gz`
 /// and `*.jsonl.zst`, and `-` is standard input. A file reached by two ways is taken once.
 #[must_use]
 pub fn discover(paths: &[PathBuf]) -> Discovered {

@@ -114,7 +114,7 @@ impl<'de> Skimmer<'de> {
         Ok(())
     }
 
-    /// Goes behind a string whose quote was seen, and says whether it has escapes.
+    /// Goes after a string whose quote was seen, and says whether it has escapes.
     fn skip_string(&mut self) -> Result<bool, Unusual> {
         self.at += 1;
         let mut has_escapes = false;
@@ -266,7 +266,7 @@ impl<'de> Skimmer<'de> {
         if self.depth > DEEPEST { Err(Unusual) } else { Ok(()) }
     }
 
-    /// Goes to the next element of a list or an object, or behind its end.
+    /// Goes to the next element of a list or an object, or after its end.
     fn has_element(&mut self, end: u8, is_first: &mut bool) -> Result<bool, Unusual> {
         let is_first = std::mem::replace(is_first, false);
         match self.token()? {

@@ -16,7 +16,7 @@ const LARGEST_TOKEN_COUNT: u64 = 1_000_000_000_000;
 /// How a prompt was billed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PromptSplit {
-    /// `input_tokens`: sent in full, behind the last marker.
+    /// `input_tokens`: sent in full, after the last marker.
     pub input: Tokens,
     /// `cache_read_input_tokens`.
     pub read: Tokens,

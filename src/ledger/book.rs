@@ -78,7 +78,7 @@ impl StrategyColumn {
         sent.map_or(index, |sent| RequestIndex(sent.priced_as))
     }
 
-    /// What the strategy sends besides, behind a request.
+    /// What the strategy sends besides, after a request.
     pub(super) fn added_after(&self, index: RequestIndex) -> &[Added] {
         let added = self.simulated.as_ref().map_or(&[][..], |simulated| &simulated.added);
         let added = if self.applicability().is_applicable() { added } else { &[] };
@@ -216,7 +216,7 @@ impl<'a> Ledger<'a> {
         })
     }
 
-    /// The rows of what a strategy sends behind a request that was not recorded.
+    /// The rows of what a strategy sends after a request that was not recorded.
     fn added_rows<'s>(
         &'s self,
         column: &'s StrategyColumn,

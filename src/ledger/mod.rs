@@ -1,4 +1,4 @@
-//! The one table everything behind the simulator reads: for each request and strategy, its tokens
+//! The one table everything after the simulator reads: for each request and strategy, its tokens
 //! and their exact cost. Rollups add up its rows and nothing else.
 
 mod book;

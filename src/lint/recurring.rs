@@ -21,7 +21,7 @@ impl Recurrence {
     }
 }
 
-/// The blocks of the later prompt that the earlier one had, too, behind the first difference. `until`
+/// The blocks of the later prompt that the earlier one had, too, after the first difference. `until`
 /// is where the cached part of the earlier one ended.
 ///
 /// A tool corresponds to the one of its name, a block of the system prompt to the one at the same

@@ -10,7 +10,7 @@ const TTL_CHANGED: &str = "A marker has another TTL than in the request before. 
     cached is not documented (--ttl-change); what is written costs another price \
     and lives for another time. Decide the TTL once a session.";
 const EDIT_DROPPED: &str = "A deletion (cache_edits) that the request before had is missing, so the result is \
-    back, and what was cached behind it is of no use. Send every edit again, in the \
+    back, and what was cached after it is of no use. Send every edit again, in the \
     message in which it was first sent.";
 const IDLE_EDIT: &str =
     "A deletion (cache_edits) refers to no result in front of it, and deletes nothing.";
@@ -226,12 +226,12 @@ impl Rule {
                  them by name."
             }
             Self::ToolSchema => {
-                "A tool's definition changed, which loses every entry behind it. Freeze the \
+                "A tool's definition changed, which loses every entry after it. Freeze the \
                  definitions for the session, and keep what varies out of descriptions."
             }
             Self::ToolSet => {
-                "Tools came or went, which loses every entry behind the first of them. Keep the \
-                 list for the session; load rare tools on demand (defer_loading), behind it."
+                "Tools came or went, which loses every entry after the first of them. Keep the \
+                 list for the session; load rare tools on demand (defer_loading), after it."
             }
             Self::KeyOrder => {
                 "The JSON says the same in other bytes, its keys in another order or its numbers in \
@@ -247,19 +247,19 @@ impl Rule {
                  message, or only the day."
             }
             Self::Counter => {
-                "A number counts in front of text that does not change. Send it behind the \
+                "A number counts in front of text that does not change. Send it after the \
                  stable text."
             }
             Self::RandomId => {
                 "An id is made anew in front of text that does not change. Keep it for the \
-                 session, or send it behind the stable text."
+                 session, or send it after the stable text."
             }
             Self::Hash => {
-                "A hash changes in front of text that does not. Send it behind the stable text."
+                "A hash changes in front of text that does not. Send it after the stable text."
             }
             Self::DynamicBeforeBoundary => {
                 "Text that changes stands in front of a marker together with text that does not. \
-                 Move it behind the boundary, so that the stable part is read."
+                 Move it after the boundary, so that the stable part is read."
             }
             Self::SystemChanged => {
                 "The system prompt changed, which loses everything from there on. Announce what \
@@ -280,7 +280,7 @@ impl Rule {
             Self::PrefixVariants => {
                 "Each conditional in front of the conversation doubles the number of prefixes, \
                  and each of them has to be written before it can be read. Move conditionals \
-                 behind the boundary, or decide them once."
+                 after the boundary, or decide them once."
             }
             Self::BelowMinimum => {
                 "The prefix under the marker is shorter than the model caches: it is neither \
@@ -301,7 +301,7 @@ impl Rule {
             Self::NestedFork => "A fork forks again; answer such a call with an error.",
             Self::LooksVolatile => {
                 "The text looks like a moment or a random id. It was the same in this trace; if \
-                 it changes between sessions, nothing behind it is shared by them."
+                 it changes between sessions, nothing after it is shared by them."
             }
         }
     }

@@ -139,7 +139,7 @@ fn idle_edits(trace: &Trace<'_>, index: RequestIndex) -> Option<Finding> {
     (idle > 0).then(|| Finding::new(Rule::IdleEdit, "cache_edits".to_owned(), detail, index))
 }
 
-/// A fork whose parent is one: its first request has a directive behind another fork's.
+/// A fork whose parent is one: its first request has a directive after another fork's.
 fn nested_fork(trace: &Trace<'_>, index: RequestIndex) -> Option<Finding> {
     let directives = trace.wire(index).fork_messages;
     let request = trace.history.request(index);
@@ -174,7 +174,7 @@ fn lost(
         .into_iter()
         .map(|one| trace.size(one.block).share(one.same, one.bytes))
         .sum();
-    // What is the same prefix, and lies behind the last entry in it, came back, too.
+    // What is the same prefix, and lies after the last entry in it, came back, too.
     let shared = trace.shared_end(until, index).saturating_sub(read);
     (shared + tokens).min(prompt.total.saturating_sub(read))
 }
@@ -187,7 +187,7 @@ fn volatile_texts(trace: &Trace<'_>, known: &[Finding]) -> Vec<Finding> {
     for index in trace.indices() {
         let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
         let until = trace.last_marker(index).map(|marker| trace.wire_node(marker.node));
-        // What stands behind the last marker may change.
+        // What stands after the last marker may change.
         for id in view.system.iter().filter(|id| until.is_none_or(|until| **id <= until)) {
             let text = view.text(*id);
             let place = view.place(*id);

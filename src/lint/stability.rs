@@ -192,7 +192,7 @@ fn is_another_question(before: &[&str], after: &[&str], position: usize) -> bool
     !comes_back && (position == 0 || (position + 1 == before.len() && before.len() == after.len()))
 }
 
-/// Whether two texts are the same again soon behind their first difference.
+/// Whether two texts are the same again soon after their first difference.
 fn is_one_word_apart(before: &str, after: &str, at: usize) -> bool {
     let (old, new) = (&before.as_bytes()[at..], &after.as_bytes()[at..]);
     old.len().max(new.len()) - common_end(old, new) <= LONGEST_WORD

@@ -99,7 +99,7 @@ impl<'a> Trace<'a> {
         self.effective(index).last().copied()
     }
 
-    /// The captured node behind a node of the trace.
+    /// The captured node after a node of the trace.
     pub(super) fn wire_node(&self, node: NodeId) -> WireNodeId {
         WireNodeId(u32::try_from(node.index() - self.first_node).expect("a captured node"))
     }
@@ -143,7 +143,7 @@ impl<'a> Trace<'a> {
     }
 
     /// What a stretch of a prompt costs beyond reading it: as it is written under the request's
-    /// markers, and sent in full behind the last of them. `None` where the model has no price.
+    /// markers, and sent in full after the last of them. `None` where the model has no price.
     pub(super) fn rewrite_cost(
         &self,
         index: RequestIndex,

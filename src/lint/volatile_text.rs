@@ -99,7 +99,7 @@ fn has_date(word: &str) -> bool {
         if year.len() == 4 && month.len() == 2 && [year, month, day].iter().all(|part| is_digits(part)))
 }
 
-/// `10:00` or `10:00:00`, alone or behind a date and a `T`.
+/// `10:00` or `10:00:00`, alone or after a date and a `T`.
 fn has_time_of_day(word: &str) -> bool {
     let time = if has_date(word) { word.get(11..).unwrap_or_default() } else { word };
     let mut parts = time.split(':');

@@ -35,7 +35,7 @@ pub struct Attempt {
     pub failures: u32,
 }
 
-/// What is put in again behind a summary (I.4).
+/// What is put in again after a summary (I.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PutInAgain {
     /// The files read last.
@@ -91,7 +91,7 @@ impl Default for Attempt {
 }
 
 impl PutInAgain {
-    /// The client's own budgets; the lists are as large as they mostly were behind recorded
+    /// The client's own budgets; the lists are as large as they mostly were after recorded
     /// compactions (clients from 2.1.170 on), and there is no plan.
     #[must_use]
     pub fn usual() -> Self {
@@ -170,7 +170,7 @@ impl Attempt {
     }
 }
 
-/// The prompt behind a full compaction (I.4): what stands in front of the messages, the summary, and
+/// The prompt after a full compaction (I.4): what stands in front of the messages, the summary, and
 /// what is put in again.
 pub(super) fn summarised(
     compaction: &Compaction,

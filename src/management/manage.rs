@@ -190,7 +190,7 @@ impl<'a> Manager<'a> {
         (conversation, contents)
     }
 
-    /// Whether a request was recorded behind a compaction that this design does not make.
+    /// Whether a request was recorded after a compaction that this design does not make.
     fn undoes(&self, request: &Request) -> bool {
         request.between.has_compaction
             && request.predecessor.is_some()
@@ -363,7 +363,7 @@ impl<'a> Manager<'a> {
         true
     }
 
-    /// The size of a prompt behind a compaction, and the oldest message that stays; `None` where there
+    /// The size of a prompt after a compaction, and the oldest message that stays; `None` where there
     /// is nothing to put in place of the others.
     fn compacted(&self, index: usize, now: &Conversation) -> Option<(Tokens, Oldest)> {
         match self.management {
@@ -417,7 +417,7 @@ impl<'a> Manager<'a> {
         true
     }
 
-    /// Lets a fork write the conversation's memory behind a request, if it is time.
+    /// Lets a fork write the conversation's memory after a request, if it is time.
     fn update_memory(
         &mut self,
         memory: &SessionMemory,

@@ -33,7 +33,7 @@ pub(super) struct Stretch {
     jump: PieceId,
 }
 
-/// Pieces, each behind an earlier one.
+/// Pieces, each after an earlier one.
 #[derive(Debug, Default)]
 pub(super) struct PieceTree(Vec<Stretch>);
 
@@ -54,7 +54,7 @@ impl PieceTree {
         last.map_or(Tokens::ZERO, |last| self.get(last).savings)
     }
 
-    /// Adds a piece behind another one.
+    /// Adds a piece after another one.
     pub(super) fn add(&mut self, before: Option<PieceId>, piece: Piece) -> PieceId {
         let own = PieceId(self.0.len());
         let saving = piece.tokens.saturating_sub(piece.cleared);

@@ -35,7 +35,7 @@ impl<'a> Rewrite<'a> {
         Self { recorded, nodes, markers, prompts }
     }
 
-    /// The rewritten prompts, and those behind them as they were.
+    /// The rewritten prompts, and those after them as they were.
     pub(super) fn finish(mut self) -> PromptTrace {
         self.prompts.extend_from_slice(&self.recorded.prompts[self.prompts.len()..]);
         PromptTrace::new(self.nodes, self.markers, self.prompts)
@@ -87,7 +87,7 @@ impl<'a> Rewrite<'a> {
         self.prompts.push(prompt);
     }
 
-    /// Gives a node its place behind its parent, and its size; the record deleted so much of it.
+    /// Gives a node its place after its parent, and its size; the record deleted so much of it.
     fn move_node(&mut self, id: NodeId, conversation: &Conversation, deleted: Tokens) {
         let parent = self.nodes[id.index()].parent;
         let recorded = self.recorded.node(id);

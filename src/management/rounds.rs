@@ -26,7 +26,7 @@ impl AddAssign for Part {
     }
 }
 
-/// An answer and what the client added behind it.
+/// An answer and what the client added after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Round {
     answer: Part,
@@ -42,7 +42,7 @@ impl Round {
         Self { added, ..Self::default() }
     }
 
-    /// An answer and what came in behind it, by which a prompt grew so much.
+    /// An answer and what came in after it, by which a prompt grew so much.
     pub(super) fn new(growth: Tokens, contents: &[Content], answered: &Request) -> Self {
         let output = answered.recorded().output;
         let answer = if answered.output_is_lower_bound {

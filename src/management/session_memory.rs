@@ -1,4 +1,4 @@
-//! Session-memory compaction: what stays of a conversation behind its memory, and what the memory costs.
+//! Session-memory compaction: what stays of a conversation after its memory, and what the memory costs.
 
 use super::conversation::{Conversation, MemoryState};
 use super::rounds::{Oldest, Part, Rounds};
@@ -84,7 +84,7 @@ impl MemoryUpdates {
     }
 }
 
-/// The prompt behind a session-memory compaction (I.2), and the oldest of what stays.
+/// The prompt after a session-memory compaction (I.2), and the oldest of what stays.
 pub(super) fn remembered(
     memory: &SessionMemory,
     conversation: &Conversation,

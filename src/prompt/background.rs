@@ -38,7 +38,7 @@ const TOKENS_AROUND_MESSAGE: u64 = 5;
 const TOKENS_OF_ATTACHMENT: u64 = 60;
 const TOKENS_OF_IMAGE: u64 = 1_500;
 
-/// What an answer's prompt has behind its last marker without reminders, at the most.
+/// What an answer's prompt has after its last marker without reminders, at the most.
 const USUAL_TAIL: Tokens = Tokens(10);
 
 /// A read may fall this short of the cached prefix by rendering noise alone.

@@ -166,7 +166,7 @@ impl Tree {
         (node, background)
     }
 
-    /// Adds the markers of the request that was added last: one behind the system prompt, one at
+    /// Adds the markers of the request that was added last: one after the system prompt, one at
     /// its end.
     fn add_markers(
         &mut self,

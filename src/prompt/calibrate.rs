@@ -15,7 +15,7 @@ use crate::units::Tokens;
 /// The estimates for one request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Calibrated {
-    /// What stands behind the last marker.
+    /// What stands after the last marker.
     pub(super) uncached_tail: Tokens,
     /// A background request before it.
     pub(super) background: Option<ExpectedBackground>,

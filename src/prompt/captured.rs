@@ -24,7 +24,7 @@ use crate::model::canonical_name;
 use crate::prompt::SharedPrefix;
 use crate::units::Tokens;
 
-/// Adds the captured requests of a history behind those of its transcripts.
+/// Adds the captured requests of a history after those of its transcripts.
 pub(super) fn add_captured(
     trace: &mut PromptTrace,
     history: &History,
@@ -151,7 +151,7 @@ struct Warmth {
 }
 
 impl Warmth {
-    /// Of the first request of a chain its own read shows it; of one behind an expiry that of an
+    /// Of the first request of a chain its own read shows it; of one after an expiry that of an
     /// earlier expiry with the same tools and system prompt.
     fn expect(&self, history: &History, wire: &WireRequest, step: &Step) -> WarmPrefix {
         let opening = history.request(step.opening).usage.as_ref().map(|usage| usage.prompt.read);
@@ -209,7 +209,7 @@ fn add_nodes(trace: &mut PromptTrace, tree: &WireTree) {
     }
 }
 
-/// The node that a block adds behind another one, which is given with the kind of its own block; still
+/// The node that a block adds after another one, which is given with the kind of its own block; still
 /// without a size.
 pub(crate) fn node_behind(before: Option<(NodeId, &Node, BlockKind)>, wire: &WireNode) -> Node {
     let (positions, blocks) = before.map_or((0, 0), |(_, node, _)| (node.positions, node.blocks));
@@ -266,7 +266,7 @@ impl Total {
 /// What the usage of a model's requests has shown.
 #[derive(Clone, Copy, Default)]
 struct ModelSizes {
-    /// What stands behind the last block.
+    /// What stands after the last block.
     tail: Option<Tokens>,
     /// Estimated and recorded tokens of the same content.
     estimated: u64,
@@ -319,7 +319,7 @@ impl Sizing<'_> {
             Some(total) => {
                 let tail = model.tail.unwrap_or(COMMON_TAIL);
                 let end = (total + all_deleted).saturating_sub(tail);
-                // What is new lies behind what is known.
+                // What is new lies after what is known.
                 if new.is_empty() { end } else { end.max(base) }
             }
             None if new.is_empty() => base,
@@ -436,7 +436,7 @@ impl Sizing<'_> {
     }
 
     /// Learns from a request's split, for the requests after it, where its cached prefix ends and
-    /// what stands behind its last block. Only what the request added to the tree is sized anew:
+    /// what stands after its last block. Only what the request added to the tree is sized anew:
     /// the rest may be what it reads itself.
     fn learn(&mut self, wire: &WireRequest, total: &Total, split: Option<PromptSplit>) {
         let split = split.filter(|_| self.counting == TokenCounting::Estimated);

@@ -11,8 +11,8 @@ use crate::units::Tokens;
 /// So many requests are gone back over; hostile files have any number.
 const LONGEST_WALK: usize = 10_000;
 
-/// Each request behind the kept ones whose messages are sent again has this many positions at least:
-/// an answer, and a message behind it.
+/// Each request after the kept ones whose messages are sent again has this many positions at least:
+/// an answer, and a message after it.
 const POSITIONS_OF_REQUEST: u32 = 2;
 
 /// What of the predecessor's cached prefix a prompt begins with.
@@ -70,7 +70,7 @@ fn path(last: RequestIndex, steps: &[Step]) -> impl Iterator<Item = RequestIndex
 }
 
 /// How many positions at least stand between the end of what was kept and the end of the prompt, where the
-/// messages behind a request are sent again. More than a marker looks back over are not counted.
+/// messages after a request are sent again. More than a marker looks back over are not counted.
 fn positions_between(last: RequestIndex, behind: Option<RequestIndex>, steps: &[Step]) -> u32 {
     let Some(behind) = behind else { return 1 };
     let most = (LOOKBACK / POSITIONS_OF_REQUEST) as usize;

@@ -1,6 +1,6 @@
 //! The tree of prefixes cut into paths, so that whatever concerns a whole prefix takes a few steps.
 //!
-//! Each node continues the path of its parent if most of the tree behind the parent is behind it
+//! Each node continues the path of its parent if most of the tree after the parent is after it
 //! (heavy-path decomposition). From any node to the root there are at most log₂(nodes) paths,
 //! however the conversations branch.
 
@@ -101,7 +101,7 @@ impl Paths {
     }
 }
 
-/// For each node the child with the most nodes behind it, the first of several.
+/// For each node the child with the most nodes after it, the first of several.
 fn heavy_children(nodes: &[Node]) -> Vec<Option<NodeId>> {
     let mut sizes = vec![1_u32; nodes.len()];
     let mut heavy: Vec<Option<NodeId>> = vec![None; nodes.len()];

@@ -1,8 +1,8 @@
-//! The tree split inside of blocks: where two blocks behind one prefix begin with the same bytes, what they
+//! The tree split inside of blocks: where two blocks after one prefix begin with the same bytes, what they
 //! share becomes a node of its own.
 //!
 //! Caches without markers match tokens, not blocks. Blocks show by their landmarks how much they share; of all
-//! blocks behind one prefix these lengths make a small tree, as suffixes do in a suffix tree: in
+//! blocks after one prefix these lengths make a small tree, as suffixes do in a suffix tree: in
 //! order of their landmarks neighbours share most.
 
 use std::cmp::Ordering;
@@ -15,7 +15,7 @@ use crate::capture::{Landmark, shared};
 /// What is known of the bytes of the blocks of a tree.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Landmarks {
-    /// Of each node; nothing of those behind the last one.
+    /// Of each node; nothing of those after the last one.
     pub(crate) of_nodes: Vec<Option<Arc<[Landmark]>>>,
     /// What the size of a part of a block rests on.
     pub(crate) basis: Basis,
@@ -49,7 +49,7 @@ impl SplitTrace {
     }
 }
 
-/// What a node or a beginning stands behind.
+/// What a node or a beginning stands after.
 #[derive(Clone, Copy)]
 enum Before {
     Node(NodeId),
@@ -90,7 +90,7 @@ impl Splits {
         splits
     }
 
-    /// Finds the beginnings that blocks behind one prefix share, which come in order of their landmarks.
+    /// Finds the beginnings that blocks after one prefix share, which come in order of their landmarks.
     fn split(&mut self, siblings: &[(NodeId, NodeId)], landmarks: &Landmarks) {
         // The beginnings that the block at hand and the one before it share, each longer than the last.
         let mut open: Vec<usize> = Vec::new();
@@ -188,7 +188,7 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// Adds a node of the tree as it was, behind what it begins with.
+    /// Adds a node of the tree as it was, after what it begins with.
     fn add(&mut self, id: NodeId) {
         let node = *self.trace.node(id);
         let beginning = self.splits.behind.get(id.index()).copied().flatten();

@@ -329,19 +329,19 @@ impl PromptTrace {
         &self.landmarks
     }
 
-    /// The same prompts over a tree that is split inside of blocks; `None` where no two blocks behind one
+    /// The same prompts over a tree that is split inside of blocks; `None` where no two blocks after one
     /// prefix are known to share a part. Made once.
     pub(crate) fn split(&self) -> Option<&SplitTrace> {
         self.split.get_or_init(|| SplitTrace::new(self, &self.landmarks).map(Arc::new)).as_deref()
     }
 
-    /// The node behind an id.
+    /// The node of an id.
     #[must_use]
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
-    /// Adds a node behind those there are; its parent is one of them.
+    /// Adds a node after those there are; its parent is one of them.
     pub fn add_node(&mut self, node: Node) -> NodeId {
         // A copy of a trace brings along the paths of the tree as it was.
         self.paths.take();

@@ -111,7 +111,7 @@ impl Prefix {
         self
     }
 
-    /// Goes on behind a character.
+    /// Goes on after a character.
     #[inline]
     pub(super) fn add(&mut self, character: u64) {
         self.0[3] ^= character;

@@ -3,7 +3,7 @@
 //! A string is replaced character by character, each by one of its class that is never itself and
 //! that the key chooses by all that stands in front of it in its string. So equal strings have equal
 //! replacements; different ones have different replacements, with exactly as long a beginning in
-//! common; and the same word behind something else is replaced by something else.
+//! common; and the same word after something else is replaced by something else.
 
 use std::ops::Range;
 
@@ -137,7 +137,7 @@ impl Place {
         Self { prefix, word: Word::default(), image: Word::default() }
     }
 
-    /// Goes on behind a character that stays, and says how long it is.
+    /// Goes on after a character that stays, and says how long it is.
     fn keep(&mut self, character: char) -> usize {
         self.go_on(character, character);
         character.len_utf8()

@@ -3,7 +3,7 @@
 //! Of 26 letters so many words of five can be made that among millions of random ones some would be
 //! words of the input. Therefore a letter that may be the last of a word is replaced with an eye on
 //! all words: by which letters would what stands before it become one of them? That cannot be avoided
-//! where words of the input have nearly every letter behind the same beginning, as the random letters
+//! where words of the input have nearly every letter after the same beginning, as the random letters
 //! of signatures do; in text no beginning comes near it.
 
 use rustc_hash::FxHashMap;

@@ -28,7 +28,7 @@ pub(super) struct BreaksObject<'a> {
     inputs: ReportInputs,
     /// Requests that were held against the one before.
     compared: u64,
-    /// Requests behind a hole in their chain, which are not judged.
+    /// Requests after a hole in their chain, which are not judged.
     not_comparable: u64,
     /// Requests with nothing before them.
     first_of_chain: u64,

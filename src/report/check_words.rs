@@ -149,7 +149,7 @@ fn break_sentences(view: CheckView<'_>, budget: &Budget) -> Vec<String> {
             "{}, request {}: {}, {}",
             session_name(session),
             grouped(*at as u64 + 1),
-            broken.cause.name(),
+            broken.cause.meaning(),
             dollars(broken.excess)
         )
     };
@@ -245,11 +245,11 @@ fn reason(reason: &TurnReason) -> String {
         format!("{sign}{}", grouped(u64::try_from(value.unsigned_abs()).unwrap_or(u64::MAX)))
     };
     match reason {
-        TurnReason::Broken(cause, None) => format!("the cache broke: {}", cause.name()),
+        TurnReason::Broken(cause, None) => format!("the cache broke: {}", cause.meaning()),
         TurnReason::Broken(cause, Some(evidence)) => {
-            format!("the cache broke: {} ({evidence})", cause.name())
+            format!("the cache broke: {} ({evidence})", cause.meaning())
         }
-        TurnReason::NoLongerBroken(cause) => format!("no longer a break: {}", cause.name()),
+        TurnReason::NoLongerBroken(cause) => format!("no longer a break: {}", cause.meaning()),
         TurnReason::Model(before, now) => format!("{before} became {now}"),
         TurnReason::Prompt => "the prompt has other bytes".to_owned(),
         TurnReason::Markers => "other markers".to_owned(),

@@ -37,7 +37,7 @@ pub(super) struct CompareObject<'a> {
     /// nothing in the input rests on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     assumptions: Vec<String>,
-    /// How long an entry lives that was written behind one of a shorter lifetime.
+    /// How long an entry lives that was written after one of a shorter lifetime.
     #[schemars(with = "Reading")]
     reading: &'static str,
     /// The strategy that the others are held against.
@@ -278,7 +278,7 @@ pub fn write_comparison(
 pub(super) struct StrategyLine<'a> {
     /// The format and its version.
     schema: &'static str,
-    /// How long an entry lives that was written behind one of a shorter lifetime.
+    /// How long an entry lives that was written after one of a shorter lifetime.
     #[schemars(with = "Reading")]
     reading: &'static str,
     #[serde(flatten)]

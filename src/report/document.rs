@@ -82,7 +82,7 @@ impl Document {
     }
 
     /// For a comment or a page that takes so many bytes at most: tables are cut where there is no more
-    /// room, which is said, and what stands behind is left out.
+    /// room, which is said, and what stands after is left out.
     #[must_use]
     pub fn to_markdown_within(&self, most: usize) -> String {
         let mut page = MarkdownPage { text: String::new(), room: most.saturating_sub(CUT_NOTE) };

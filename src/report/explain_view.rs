@@ -307,8 +307,7 @@ fn lost(document: &mut Document, history: &History, found: &Break, shows_text: b
     for (number, candidate) in found.candidates.iter().enumerate() {
         let role = if number == 0 { "Cause" } else { "Also fits" };
         document.text(format!(
-            "{role}: {} ({}), {} confidence. Evidence: {}.",
-            candidate.cause.name(),
+            "{role}: {}, {} confidence. Evidence: {}.",
             candidate.cause.meaning(),
             candidate.confidence.name(),
             evidence(history, found, candidate, shows_text),

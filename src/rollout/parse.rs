@@ -25,12 +25,12 @@ pub(super) struct LineReader {
     since: SinceUsage,
 }
 
-/// What stands behind the last report of usage.
+/// What stands after the last report of usage.
 #[derive(Clone, Copy, Debug, Default)]
 struct SinceUsage {
     /// The newest entry of the client's before the answer.
     sent: Option<Millis>,
-    /// The newest entry of the client's behind the first part of the answer: the next request's.
+    /// The newest entry of the client's after the first part of the answer: the next request's.
     sent_next: Option<Millis>,
     has_answer: bool,
     happened: Happened,

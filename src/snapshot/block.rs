@@ -110,7 +110,7 @@ impl Blocks {
         self.prefixes[id.0]
     }
 
-    /// The block behind an id.
+    /// The block of an id.
     #[must_use]
     pub fn block(&self, id: BlockId) -> &Block {
         &self.list[id.0]

@@ -14,7 +14,7 @@ pub struct Assumptions {
     pub ttl_grace: i64,
     /// What a marker counts when it looks back.
     pub lookback: Lookback,
-    /// How long an entry lives that was written behind one of a shorter TTL.
+    /// How long an entry lives that was written after one of a shorter TTL.
     pub reading: Reading,
     /// What becomes of an entry when markers change their TTL.
     pub ttl_change: TtlChange,

@@ -89,7 +89,7 @@ fn layouts() -> Vec<Strategy> {
     vec![
         design(
             "system-only",
-            "one marker, behind tools and system prompt",
+            "one marker, after tools and system prompt",
             with(at(enum_set!(Anchor::System))),
         ),
         design(

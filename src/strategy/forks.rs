@@ -2,10 +2,10 @@
 //! of its own.
 //!
 //! A fork has its parent's tools, system prompt and messages, the parent's whole last answer, one
-//! placeholder for the result of each call in it, the same for all siblings, and behind that its
+//! placeholder for the result of each call in it, the same for all siblings, and after that its
 //! directive (the client's fork agents, since 2.1.232). Of the calls those are counted that started a
 //! sub-agent; how many others stood beside them is not known here. Its model is the parent's. Markers
-//! stand behind the system prompt, the placeholders and the last message, so siblings share all but
+//! stand after the system prompt, the placeholders and the last message, so siblings share all but
 //! their directives.
 
 use rustc_hash::FxHashMap;
@@ -97,7 +97,7 @@ pub(super) fn decide_anew(plan: &mut Plan<'_>, history: &History) {
     }
 }
 
-/// The node of the same blocks behind tools and system prompt that only forks have.
+/// The node of the same blocks after tools and system prompt that only forks have.
 fn move_node(
     trace: &mut PromptTrace,
     anew: &mut FxHashMap<NodeId, NodeId>,
@@ -165,7 +165,7 @@ impl Forking<'_> {
         Fork { stem, recorded: first.total, forked: stem.end + directive }
     }
 
-    /// A recorded fork with its parent's bytes in front; what it has behind the parent's messages stays.
+    /// A recorded fork with its parent's bytes in front; what it has after the parent's messages stays.
     fn repair(&self, first: &Prompt, parent: Parent) -> Fork {
         let place = parent.place;
         let Prompt { node, total: end, .. } = self.trace.prompts[place];
@@ -178,7 +178,7 @@ impl Forking<'_> {
         }
     }
 
-    /// What a captured fork has behind as many blocks of messages as its parent has; `None` where it
+    /// What a captured fork has after as many blocks of messages as its parent has; `None` where it
     /// has fewer, or where blocks are not known.
     fn behind_messages_of(&self, first: &Prompt, parent: usize) -> Option<Tokens> {
         let messages = |prompt: &Prompt| {

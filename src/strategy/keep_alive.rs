@@ -1,7 +1,7 @@
 //! Keep-alive: a conversation that waits for its user is sent again before its entries expire.
 //!
 //! A client does not know when its user comes back, or whether: it pings until the limit, also
-//! behind the last request of a conversation.
+//! after the last request of a conversation.
 
 use super::design::KeepAlive;
 use super::plan::{Plan, Purpose, Role};
@@ -35,8 +35,8 @@ pub(super) fn add_pings(plan: &mut Plan<'_>, pings: KeepAlive) {
     plan.add(added);
 }
 
-/// When the conversation goes on behind each prompt, if it does, be it on another branch: nobody waits
-/// behind one that was left.
+/// When the conversation goes on after each prompt, if it does, be it on another branch: nobody waits
+/// after one that was left.
 fn idle_until(trace: &PromptTrace) -> Vec<Option<Millis>> {
     let firsts = first_prompts(trace);
     let mut next: Vec<Option<Millis>> = vec![None; trace.prompts.len()];

@@ -71,7 +71,7 @@ struct Places<'a> {
     markable: Vec<Option<NodeId>>,
     /// The nearest one among tools and system prompt.
     systems: Vec<Option<NodeId>>,
-    /// The nearest one at or behind the last multiple of the layout's distance.
+    /// The nearest one at or after the last multiple of the layout's distance.
     multiples: Vec<Option<NodeId>>,
 }
 

@@ -94,7 +94,7 @@ impl<'a> Plan<'a> {
         self.roles.get(place).copied().unwrap_or(Role::Recorded(place))
     }
 
-    /// Adds prompts, each where its time belongs; behind those of the same time.
+    /// Adds prompts, each where its time belongs; after those of the same time.
     pub(super) fn add(&mut self, added: Vec<(Prompt, Role)>) {
         if added.is_empty() {
             return;

@@ -105,8 +105,8 @@ pub(super) fn skip_cache_writes(plan: &mut Plan<'_>) {
     }
 }
 
-/// For each prompt the one that its conversation goes on with: the latest behind which it goes on still
-/// further, else the latest, behind which the record ends.
+/// For each prompt the one that its conversation goes on with: the latest after which it goes on still
+/// further, else the latest, after which the record ends.
 fn continuations(trace: &PromptTrace) -> Vec<Option<usize>> {
     let mut next: Vec<Option<usize>> = vec![None; trace.prompts.len()];
     // From the end, so that it is known of each prompt whether anything goes on from it.
@@ -123,7 +123,7 @@ fn continuations(trace: &PromptTrace) -> Vec<Option<usize>> {
 /// Gives every session a cache of its own, entries of global scope included. The policy keeps them
 /// apart where requests name their sessions; a transcript's do.
 ///
-/// Nobody else keeps anything warm then, neither for the first request nor behind an expiry. Only what
+/// Nobody else keeps anything warm then, neither for the first request nor after an expiry. Only what
 /// a recorded sub-agent found when it began stays: others of its session may have written it.
 pub(super) fn part_sessions(plan: &mut Plan<'_>, history: &History) {
     for (place, prompt) in plan.trace.to_mut().prompts.iter_mut().enumerate() {

@@ -121,7 +121,7 @@ pub struct Cleared {
 /// What a compaction kept word for word (`preservedSegment`, `preservedMessages`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preserved {
-    /// What it stands behind: the summary, or the boundary itself where the beginning was kept.
+    /// What it stands after: the summary, or the boundary itself where the beginning was kept.
     pub anchor: EntryId,
     /// The entries, or the first and the last of them.
     pub entries: Vec<EntryId>,

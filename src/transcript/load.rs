@@ -155,7 +155,7 @@ impl ParsedLines {
         }
     }
 
-    /// Puts what later lines hold behind these, which leaves those empty.
+    /// Puts what later lines hold after these, which leaves those empty.
     fn take_over(&mut self, later: &mut Self) {
         self.native += std::mem::take(&mut later.native);
         self.objects += std::mem::take(&mut later.objects);
@@ -169,8 +169,8 @@ impl ParsedLines {
     }
 }
 
-/// Puts more behind a list, with its symbols moved. What is put behind nothing is not copied unless
-/// room was made for what comes behind it.
+/// Puts more after a list, with its symbols moved. What is put after nothing is not copied unless
+/// room was made for what comes after it.
 fn put_behind<T>(
     list: &mut Vec<T>,
     more: &mut Vec<T>,

@@ -9,7 +9,7 @@ use super::document::read;
 use super::examples::SAMPLE;
 use crate::common::{project, run, text};
 
-/// The words behind `cachesim` of every command in these files.
+/// The words after `cachesim` of every command in these files.
 fn commands() -> Vec<Vec<String>> {
     let texts = ["docs/ci.md", "docs/ci/sample/README.md", "docs/ci/sample/cachesim.toml"];
     let texts = texts.map(|name| fs::read_to_string(project(name)).expect("a text"));

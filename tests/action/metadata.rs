@@ -15,7 +15,7 @@ fn action() -> Action {
     read(&project("action.yml"))
 }
 
-/// The outputs that the script of a step sets, by the words behind `output`.
+/// The outputs that the script of a step sets, by the words after `output`.
 fn outputs_of(step: &Step) -> BTreeSet<String> {
     let script = step.run.as_deref().unwrap_or("").trim_matches('"');
     let Some(path) = script.strip_prefix("$GITHUB_ACTION_PATH/") else { return BTreeSet::new() };

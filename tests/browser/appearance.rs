@@ -6,7 +6,7 @@ use super::chrome::Browser;
 use super::report::{open_session, ordinary, report};
 
 /// Texts that are seen and contrast less than WCAG 2 asks of ordinary text (level AA: 4.5 to 1).
-/// Colours are laid over what is behind them; text of a chart has its page behind it.
+/// Colours are laid over what is after them; text of a chart has its page after it.
 const FAINT: &str = "(() => {
     const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
     const rgba = (text) => {

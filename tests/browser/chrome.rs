@@ -36,7 +36,7 @@ pub(super) struct Browser {
 impl Browser {
     /// Starts a browser; `None`, with a message, where there is none and none is required.
     pub(super) fn start() -> Option<Self> {
-        // A test that failed with the browser leaves nothing behind.
+        // A test that failed with the browser leaves nothing after.
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         Some(Self { driver: Driver::start()?, address: String::new(), _turn: turn })
     }

@@ -43,7 +43,7 @@ pub(super) struct Session {
     /// Hours after the morning.
     pub(super) hour: i64,
     pub(super) turns: Vec<Turn>,
-    /// Lines put behind its own.
+    /// Lines put after its own.
     pub(super) more: Vec<String>,
 }
 

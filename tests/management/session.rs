@@ -15,7 +15,7 @@ const DAY: i64 = 1_785_715_200_000;
 const TEXT: usize = 1_160;
 
 /// A transcript that grows. Every answer has 100 tokens; what was recorded of a prompt is what the
-/// rules say, for an hour and with two tokens behind the marker.
+/// rules say, for an hour and with two tokens after the marker.
 pub(super) struct Session {
     text: String,
     lines: usize,

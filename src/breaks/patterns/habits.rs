@@ -102,7 +102,7 @@ pub(super) fn switches(evidence: &Evidence<'_>) -> Option<Pattern> {
         "Model, effort or speed was switched {} in mid-conversation.",
         counted(breaks.len(), "time", "times"),
     );
-    let advice = "Choose model, effort and speed at the start or right behind a /compact, and send \
+    let advice = "Choose model, effort and speed at the start or right after a /compact, and send \
                   work for another model to a sub-agent.";
     Some(evidence.of_excess("switches", &breaks, Ground::Excess, observation, advice))
 }

@@ -94,7 +94,7 @@ pub(super) fn long_pauses(evidence: &Evidence<'_>) -> Option<Pattern> {
         counted(breaks.len(), "request", "requests"),
         grouped(rewritten.0),
     );
-    let advice = "Before a long pause, finish the task or /compact while the cache is warm; behind \
+    let advice = "Before a long pause, finish the task or /compact while the cache is warm; after \
                   it, begin a new session rather than going on with a long one.";
     Some(evidence.of_excess("long_pauses", &breaks, Ground::AtMostExcess, observation, advice))
 }

@@ -117,7 +117,7 @@ pub(super) fn stripped_thinking(evidence: &Evidence<'_>) -> Option<Pattern> {
         return None;
     }
     let observation = format!(
-        "{} began without the thinking of the turn before, which took the messages behind it out of \
+        "{} began without the thinking of the turn before, which took the messages after it out of \
          the cache.",
         counted(breaks.len(), "turn", "turns"),
     );

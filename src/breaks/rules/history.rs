@@ -25,7 +25,7 @@ pub(super) fn fresh_replacement(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::MessagesRewritten, Confidence::High, vec![evidence]))
 }
 
-/// A microcompaction clears old tool results; everything behind the first of them is lost.
+/// A microcompaction clears old tool results; everything after the first of them is lost.
 pub(super) fn microcompaction(case: &Case<'_>) -> Option<Candidate> {
     if !case.request.between.has_microcompaction {
         return None;
@@ -68,7 +68,7 @@ pub(super) fn image(case: &Case<'_>) -> Option<Candidate> {
 }
 
 /// A conversation that goes on from an earlier point should find what was cached there; where it
-/// does not, what lies behind that point had been sent in another form.
+/// does not, what lies after that point had been sent in another form.
 pub(super) fn rewound(case: &Case<'_>) -> Option<Candidate> {
     let branch = case.history.request(case.earlier_branch?);
     let meaning = "another request went on from the same one before";

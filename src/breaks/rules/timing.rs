@@ -32,7 +32,7 @@ pub(super) fn expiry(case: &Case<'_>) -> Option<Candidate> {
     let confidence = if is_over && is_lost_by_the_rules {
         Confidence::High
     } else if is_over && case.step.ttl != case.previous_step.ttl {
-        // What was written for an hour behind five minutes, or before them, may have gone with them.
+        // What was written for an hour after five minutes, or before them, may have gone with them.
         Confidence::Medium
     } else if is_over {
         Confidence::Low

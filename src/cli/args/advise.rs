@@ -23,7 +23,7 @@ pub(in crate::cli) struct AdviseArgs {
     /// How many changes to list (tables)
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(in crate::cli) top: usize,
-    /// How long an entry lives that was written behind one of a shorter TTL
+    /// How long an entry lives that was written after one of a shorter TTL
     #[arg(long, value_enum, default_value_t = ReadingArg::Conservative)]
     pub(in crate::cli) reading: ReadingArg,
     /// How captured prompts are measured.

@@ -33,7 +33,7 @@ pub(in crate::cli) struct ChartArgs {
     /// strategies (*.toml); turns shows billed unless others are named, each in a panel of its own
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_DRAWN)]
     pub(in crate::cli) strategy: Vec<String>,
-    /// How long an entry lives that was written behind one of a shorter TTL
+    /// How long an entry lives that was written after one of a shorter TTL
     #[arg(long, value_enum, default_value_t = ReadingArg::Conservative)]
     pub(in crate::cli) reading: ReadingArg,
     /// Whether counterfactuals keep the recorded breaks inside the TTL
@@ -83,7 +83,7 @@ pub(in crate::cli) enum ChartKindArg {
     Turns,
     /// Dollars added up, by strategy
     Cost,
-    /// How long requests waited for the next one, and what was lost behind it
+    /// How long requests waited for the next one, and what was lost after it
     Gaps,
     /// What strategies cost, and the least possible
     Strategies,

@@ -100,7 +100,7 @@ fn export(text: &str) -> Result<Export, String> {
     let (name, path) = text.split_once('=').ok_or_else(expected)?;
     let format = CheckFormat::from_str(name, false).map_err(|_| expected())?;
     if path.is_empty() || path == "-" {
-        return Err("expected a file behind the =; --format is for standard output".to_owned());
+        return Err("expected a file after the =; --format is for standard output".to_owned());
     }
     Ok(Export { format, path: PathBuf::from(path) })
 }

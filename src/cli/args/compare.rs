@@ -37,7 +37,7 @@ pub(in crate::cli) struct CompareArgs {
     /// Exit with 1 where this holds, such as '1h.cost > billed.cost * 1.05'
     #[arg(long, value_name = "EXPR")]
     pub(in crate::cli) fail_if: Vec<String>,
-    /// How long an entry lives that was written behind one of a shorter TTL
+    /// How long an entry lives that was written after one of a shorter TTL
     #[arg(long, value_enum, default_value_t = ReadingArg::Conservative)]
     pub(in crate::cli) reading: ReadingArg,
     /// Whether counterfactuals keep the recorded breaks inside the TTL

@@ -25,7 +25,7 @@ pub(in crate::cli) struct ReportArgs {
     /// The strategies: names, and files of strategies (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_COMPARED)]
     pub(in crate::cli) strategy: Vec<String>,
-    /// How long an entry lives that was written behind one of a shorter TTL
+    /// How long an entry lives that was written after one of a shorter TTL
     #[arg(long, value_enum, default_value_t = ReadingArg::Conservative)]
     pub(in crate::cli) reading: ReadingArg,
     /// Whether counterfactuals keep the recorded breaks inside the TTL

@@ -103,7 +103,7 @@ struct Picture<'a> {
     args: &'a ChartArgs,
     run: &'a Prepared<'a>,
     ledger: &'a Ledger<'a>,
-    /// How many columns were asked for; a bound may stand behind them.
+    /// How many columns were asked for; a bound may stand after them.
     shown: usize,
 }
 

@@ -52,7 +52,7 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// What stands behind the options in `--help`: a first paragraph with its heading, whose lines stay
+/// What stands after the options in `--help`: a first paragraph with its heading, whose lines stay
 /// as they are, and text.
 fn end(text: &str) -> Roff {
     let mut roff = Roff::default();

@@ -109,7 +109,7 @@ fn target(args: &RedactArgs) -> Result<Target, CliError> {
     Ok(Target::Folder(path.clone()))
 }
 
-/// The sources behind the arguments, each once.
+/// The sources after the arguments, each once.
 fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>, CliError> {
     let mut seen = HashSet::new();
     let mut inputs = Vec::new();

@@ -14,7 +14,7 @@
 //! | `-A` | of a number |
 //! | `(A)`, numbers, references | |
 //!
-//! A **number** is written in decimal, with a `$` in front of it or a `%` (hundredths) behind it if
+//! A **number** is written in decimal, with a `$` in front of it or a `%` (hundredths) after it if
 //! wanted: `1.50`, `$1.50`, `25%`.
 //!
 //! A **reference** is `STRATEGY.METRIC`, the full stop being the last one. A strategy without quotes

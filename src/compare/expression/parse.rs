@@ -37,7 +37,7 @@ pub(super) fn condition(text: &str) -> Result<Condition, ExpressionError> {
 
 struct Parser {
     tokens: Peekable<IntoIter<(usize, Token)>>,
-    /// The column behind the text.
+    /// The column after the text.
     end: usize,
     nesting: usize,
 }
@@ -75,7 +75,7 @@ impl Parser {
         Ok(left)
     }
 
-    /// A value, or one behind `not`, a sign or a parenthesis.
+    /// A value, or one after `not`, a sign or a parenthesis.
     fn prefix(&mut self) -> Result<Part, ExpressionError> {
         let Some((column, token)) = self.tokens.next() else {
             return Err(expected("a value", self.end, "the end"));

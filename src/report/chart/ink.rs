@@ -11,7 +11,7 @@ pub(super) enum Ink {
     Text,
     /// Text of less weight, and axes.
     Muted,
-    /// Lines behind the data.
+    /// Lines after the data.
     Grid,
     /// Lines that mean something.
     Rule,

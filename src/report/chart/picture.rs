@@ -100,7 +100,7 @@ pub(super) struct Bars {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Bar {
     pub(super) label: String,
-    /// Its figures, in words, behind its end.
+    /// Its figures, in words, after its end.
     pub(super) value: String,
     /// Where it begins.
     pub(super) from: f64,

@@ -45,7 +45,7 @@ pub(super) fn break_lines(view: &PageView<'_>) -> Vec<BreakLine> {
             session_name: session_name(history.symbols.text(request.session)),
             sent: history.zone.moment(request.start),
             place: format!("{}:{}", history.files[request.file].label, request.line),
-            cause: found.cause.name(),
+            cause: found.cause.meaning(),
             class: found.class.name().replace('_', " "),
             confidence: first.map_or("–", |first| first.confidence.name()),
             evidence: first

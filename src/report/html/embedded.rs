@@ -48,7 +48,7 @@ pub(super) fn embedded(
 }
 
 /// Keeps those in front for which there is room. What alone is too large does not keep out what
-/// stands behind it.
+/// stands after it.
 fn keep_within<T>(mut room: usize, all: &mut Vec<T>, size: impl Fn(&T) -> usize) {
     all.retain(|one| {
         let rest = room.checked_sub(size(one));

@@ -53,7 +53,7 @@ use safe_text::PageText;
 const SCRIPT: &str = include_str!("report.js");
 const STYLE: &str = include_str!("report.css");
 
-/// Columns of a ledger that stand behind those that are shown: the two bounds.
+/// Columns of a ledger that stand after those that are shown: the two bounds.
 const BOUNDS: usize = 2;
 
 /// The strategies whose dollars stand side by side in the turns.
@@ -66,7 +66,7 @@ pub struct PageView<'a> {
     pub answer: &'a Answer,
     /// What to change; `None` where nothing has a price.
     pub advice: Option<&'a Advice>,
-    /// The strategies to show, the first of which is the base, and behind them the two bounds.
+    /// The strategies to show, the first of which is the base, and after them the two bounds.
     pub ledger: &'a Ledger<'a>,
     /// The same strategies side by side.
     pub comparison: &'a Comparison<'a>,
@@ -86,7 +86,7 @@ pub struct PageView<'a> {
     pub assumptions: &'a Assumptions,
     /// The charts.
     pub charts: &'a [PageChart],
-    /// Rules for the charts, to stand behind those of the page.
+    /// Rules for the charts, to stand after those of the page.
     pub chart_style: &'a str,
     /// Titles of sessions.
     pub titles: &'a FxHashMap<Symbol, String>,

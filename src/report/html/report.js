@@ -506,7 +506,7 @@
     showTurns();
   };
 
-  // The part of the address behind # says which session is open.
+  // The part of the address after # says which session is open.
   const follow = () => {
     const match = /^#session-(\d+)$/.exec(location.hash);
     const number = match === null ? NaN : Number(match[1]);

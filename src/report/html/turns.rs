@@ -210,7 +210,7 @@ fn places(holds: impl Iterator<Item = bool>) -> Vec<usize> {
 }
 
 fn causes(breaks: &BreakIndex, session: &Session) -> Vec<(usize, &'static str)> {
-    let cause = |index: &RequestIndex| breaks.cause(*index).map(Cause::name);
+    let cause = |index: &RequestIndex| breaks.cause(*index).map(Cause::meaning);
     let turns = session.requests.iter().enumerate();
     turns.filter_map(|(place, index)| Some((place, cause(index)?))).collect()
 }

@@ -9,9 +9,9 @@ use crate::units::Tokens;
 pub(super) struct Cached {
     /// Down to where.
     pub(super) end: Option<NodeId>,
-    /// Down to where for an hour; never behind `end`.
+    /// Down to where for an hour; never after `end`.
     pub(super) hour: Option<NodeId>,
-    /// Whether nothing was paid for that hour, so that what is written behind it need not be for an
+    /// Whether nothing was paid for that hour, so that what is written after it need not be for an
     /// hour, too.
     pub(super) is_hour_free: bool,
 }
@@ -68,7 +68,7 @@ pub(super) fn depth(trace: &PromptTrace, node: Option<NodeId>) -> u32 {
     node.map_or(0, |node| trace.node(node).blocks + 1)
 }
 
-/// What is cached behind a background request that ends at a node.
+/// What is cached after a background request that ends at a node.
 pub(super) fn extended(known: Known<'_>, cached: Cached, node: NodeId, reading: Reading) -> Cached {
     let end = known.common(cached.end, node);
     let hour = known.common(cached.hour, node);

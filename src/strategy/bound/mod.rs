@@ -47,7 +47,7 @@ pub(super) fn bound(material: Material<'_>) -> Simulated {
     Simulated { outcomes, added, ..Simulated::default() }
 }
 
-/// The pings behind each request, at equal distances.
+/// The pings after each request, at equal distances.
 fn add_pings(thread: &Thread, choices: &[Choice], material: Material<'_>, added: &mut Vec<Added>) {
     for (request, choice) in thread.requests.iter().zip(choices) {
         let start = material.trace.prompts[request.place].start;

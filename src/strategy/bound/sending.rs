@@ -16,7 +16,7 @@ pub(super) struct Sending<'a> {
     known: Known<'a>,
     cached: Cached,
     read: Tokens,
-    /// Whether what it writes behind that may live for an hour.
+    /// Whether what it writes after that may live for an hour.
     may_write_for_an_hour: bool,
     basis: Basis,
 }

@@ -118,7 +118,7 @@ fn shared_prefixes(trace: &PromptTrace, thread_of: &[usize], count: usize) -> Ve
 /// with the next, with the first one after that with less in common, and so on.
 fn set_ends(trace: &PromptTrace, markable: &[Option<NodeId>], thread: &mut Thread) {
     let blocks = |node: NodeId| trace.node(node).blocks;
-    // What the requests behind have in common with the one at hand, the deepest last.
+    // What the requests after have in common with the one at hand, the deepest last.
     let mut partings: Vec<NodeId> = Vec::new();
     let mut next: Option<NodeId> = None;
     for request in thread.requests.iter_mut().rev() {

@@ -102,7 +102,7 @@ pub enum Contradiction {
     TtlOpen,
     /// A marker for five minutes in front of one for an hour.
     #[error(
-        "the service refuses an hour on messages behind five minutes on the system prompt ({})",
+        "the service refuses an hour on messages after five minutes on the system prompt ({})",
         Refusal::TtlOrder.name()
     )]
     TtlOrder,

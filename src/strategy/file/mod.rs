@@ -13,7 +13,7 @@
 //! A list is a sweep: one strategy for each of its values, and for each combination where several
 //! keys have one. It may stand at any key, in any table, and list tables, too:
 //! `ttl = ["5m", { system = "1h", messages = "5m" }]`. Only at `markers.at`, whose value is a list
-//! already, it is a list of lists. The names of the strategies have the values behind them, as
+//! already, it is a list of lists. The names of the strategies have the values after them, as
 //! they are written: `hour-and-ping[keepalive.every=30m]`.
 //!
 //! Which keys there are, what they take and what they do to a [`Design`](super::Design) stands in

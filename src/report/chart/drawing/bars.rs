@@ -1,4 +1,4 @@
-//! Bars below each other, each with its name in front and its figures behind it.
+//! Bars below each other, each with its name in front and its figures after it.
 
 use super::canvas::{Anchor, Canvas};
 use super::frame::{Columns, LABEL_SIZE, LABEL_SPACE, text_width};
@@ -41,7 +41,7 @@ pub(super) fn labels_width(bars: &Bars) -> i32 {
 pub(super) fn draw(canvas: &Canvas<'_>, bars: &Bars, columns: Columns, top: i32) {
     let heading = fitted(&bars.heading, LABEL_SIZE, columns.right - columns.left);
     canvas.text(Ink::Muted, LABEL_SIZE, Anchor::Start, (columns.left, top + 10), &heading);
-    // The longest figures have room behind the longest bar.
+    // The longest figures have room after the longest bar.
     let figures = bars.rows.iter().map(|bar| text_width(&bar.value)).max().unwrap_or(0);
     let room = (columns.right - columns.left) / 2;
     let right = columns.right - (figures + 2 * LABEL_SPACE).min(room);
@@ -64,7 +64,7 @@ pub(super) fn draw(canvas: &Canvas<'_>, bars: &Bars, columns: Columns, top: i32)
     level_axis(canvas, &bars.x, columns, lower);
 }
 
-/// A bar between two heights: its name, its parts, and its figures behind them.
+/// A bar between two heights: its name, its parts, and its figures after them.
 fn draw_bar(
     canvas: &Canvas<'_>,
     bar: &Bar,

@@ -44,7 +44,7 @@ pub fn svg(chart: &Chart, theme: Theme) -> String {
         // Inside HTML it goes without saying.
         drawn = drawn.replacen(NAMESPACE, "", 1);
     }
-    // The drawing begins behind the tag that opens it.
+    // The drawing begins after the tag that opens it.
     match drawn.split_once(">\n") {
         Some((tag, rest)) => format!("{tag}>\n{head}{rest}"),
         None => drawn,

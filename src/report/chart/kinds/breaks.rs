@@ -50,7 +50,7 @@ pub fn breaks_chart(history: &History, selection: &Selection, analysis: &Analysi
         .by_cause
         .iter()
         .map(|(cause, sum)| Bar {
-            label: cause.name().to_owned(),
+            label: cause.meaning().to_owned(),
             value: figures(sum, is_priced),
             from: 0.0,
             parts: vec![(ink(*cause), size(sum).max(0.0))],
@@ -76,7 +76,7 @@ pub fn breaks_chart(history: &History, selection: &Selection, analysis: &Analysi
     if has(true) {
         chart.explain(Ink::Expected, "expected");
         chart.note(
-            "Expected: what was done has this price, an expiry behind a pause or a compaction.",
+            "Expected: what was done has this price, an expiry after a pause or a compaction.",
         );
     }
     if is_priced {

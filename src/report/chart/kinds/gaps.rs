@@ -1,4 +1,4 @@
-//! How long requests waited for the next one, and what was lost behind it.
+//! How long requests waited for the next one, and what was lost after it.
 
 use super::notes::unpriced_note;
 use super::scope::selection_scope;
@@ -12,7 +12,7 @@ use crate::report::number::{counted, dollars, grouped, tokens};
 use crate::ttl::Ttl;
 use crate::units::{Picodollars, Tokens};
 
-const TITLE: &str = "How long requests waited, and what was lost behind it";
+const TITLE: &str = "How long requests waited, and what was lost after it";
 
 /// What stands above a column whose amount is not known: there is no room for more.
 const UNKNOWN: &str = "?";
@@ -20,7 +20,7 @@ const UNKNOWN: &str = "?";
 /// The axis has at least these lengths, so that both lifetimes are on it.
 const SHORTEST_AXIS: (f64, f64) = (10_000.0, 14_400_000.0);
 
-/// The gaps of a selection and the breaks behind them.
+/// The gaps of a selection and the breaks after them.
 #[must_use]
 pub fn gaps_chart(history: &History, selection: &Selection, gaps: &Gaps) -> Chart {
     let scope = selection_scope(history, selection);
@@ -50,7 +50,7 @@ fn figures(bins: &[GapBin], is_priced: bool) -> String {
     let rewritten: Tokens = bins.iter().map(|bin| bin.rewritten).sum();
     let from_on = |ttl: Ttl| sum(bins, |bin| if bin.from >= millis(ttl) { bin.gaps } else { 0 });
     format!(
-        "{}: {} of 5 minutes or more, {} of an hour or more. Lost behind them: {} ({} tokens sent \
+        "{}: {} of 5 minutes or more, {} of an hour or more. Lost after them: {} ({} tokens sent \
          again).",
         counted(sum(bins, |bin| bin.gaps), "gap", "gaps"),
         grouped(from_on(Ttl::FiveMinutes)),

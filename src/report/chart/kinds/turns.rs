@@ -211,7 +211,7 @@ fn cause_lanes(breaks: &[&Break], place_of: &BTreeMap<RequestIndex, f64>) -> Vec
         .iter()
         .map(|(cause, breaks)| {
             let ink = if cause.is_expected() { Ink::Expected } else { Ink::Unexpected };
-            lane(cause.name(), ink, breaks)
+            lane(cause.meaning(), ink, breaks)
         })
         .collect();
     if !rest.is_empty() {
