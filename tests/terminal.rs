@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{cachesim, json, ledger, project, run, text};
+use crate::common::{cachesim, json, ledger, project, run, shared, text};
 
 const BLOCKS: [char; 8] = ['█', '▉', '▊', '▋', '▌', '▍', '▎', '▏'];
 
@@ -95,6 +95,33 @@ fn a_terminal_has_bars() {
     let plain = wide(&["analyze", &session, "-q"]);
     assert!(!has_bars(&plain));
     assert_eq!(words(&shown), words(&plain), "nothing else differs");
+}
+
+/// The rows of turns under the heading of a session.
+fn rows_of_turns(page: &str) -> usize {
+    let lines = page.lines().skip_while(|line| !line.starts_with("Session"));
+    let rows = lines.skip(4).take_while(|line| !line.is_empty() && !line.starts_with("Hidden"));
+    // Sentences may go on below.
+    rows.filter(|row| row.chars().take(8).any(|one| one.is_ascii_digit())).count()
+}
+
+#[test]
+fn quiet_turns_of_a_long_session_fold_on_a_terminal_alone() {
+    let Some(corpus) = shared("corpus-b") else { return };
+    let files = walkdir::WalkDir::new(corpus).sort_by_file_name().into_iter();
+    let files = files.filter_map(Result::ok).filter(|entry| entry.file_type().is_file());
+    let largest = files.max_by_key(|entry| entry.metadata().map_or(0, |one| one.len()));
+    let session = largest.expect("a session").into_path();
+    let session = session.to_str().expect("a plain path");
+    let requests = ledger(Path::new(session), &["--strategy", "billed"]).len();
+    assert!(requests > 40, "a long one");
+    let arguments = format!("analyze '{session}' -q --color never");
+    let Some(folded) = on_terminal(&arguments, "xterm") else { return };
+    assert!(rows_of_turns(&folded) < requests);
+    assert!(folded.contains("--turns all shows each"), "{folded}");
+    let Some(whole) = on_terminal(&format!("{arguments} --turns all"), "xterm") else { return };
+    assert_eq!(rows_of_turns(&whole), requests);
+    assert_eq!(rows_of_turns(&wide(&["analyze", session, "-q"])), requests, "a pipe has all");
 }
 
 #[test]
