@@ -169,8 +169,8 @@ fn columns_are_as_high_as_the_tokens_of_their_requests() {
     }
     assert!(picture.filled(WRITTEN_5M).is_empty(), "nothing was written for five minutes");
     // Both breaks have a lane with their cause and what they cost (README: $0.1340 and $0.1197).
-    assert!(picture.has_text("1 × ttl_expired_1h, $0.1340"));
-    assert!(picture.has_text("1 × likely_server_side, $0.1197"));
+    assert!(picture.has_text("1 break, $0.1340: an entry for an hour expired"));
+    assert!(picture.has_text("1 break, $0.1197: the service dropped the entry"));
     // The square of the legend is no mark.
     let is_mark = |area: &Area| area.height() > 12.0;
     let marks: Vec<Area> = picture.filled("#8E1550").into_iter().filter(is_mark).collect();

@@ -196,7 +196,7 @@ fn a_description_that_changes_on_the_way_is_a_break_at_its_turn() {
     assert_eq!(turns[0]["cache_read_input_tokens_before"], 2_163);
     assert_eq!(turns[0]["cache_read_input_tokens"], 0);
     let reasons = turns[0]["reasons"].as_str().expect("a text");
-    assert!(reasons.starts_with("the cache broke: tools_changed ("), "{reasons}");
+    assert!(reasons.starts_with("the cache broke: the tools changed ("), "{reasons}");
     assert!(reasons.contains("the prompt has other bytes"), "{reasons}");
     let breaks = &check["budgets"].as_array().expect("a list")[6];
     assert_eq!(breaks["name"], "breaks");

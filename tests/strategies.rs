@@ -266,7 +266,7 @@ fn what_contradicts_itself_is_refused_with_the_reason() {
         ),
         (
             "ttl = { system = \"5m\", messages = \"1h\" }",
-            "4:18: `x`: the service refuses an hour on messages behind five minutes on the system prompt (ttl_order)",
+            "4:18: `x`: the service refuses an hour on messages after five minutes on the system prompt (ttl_order)",
         ),
         (
             "ttl.main = \"1h\"",

@@ -35,7 +35,7 @@ pub(super) const LABEL_SPACE: i32 = 9;
 const NOTHING_HEIGHT: i32 = 160;
 
 /// Names beside a chart are cut to this width.
-const WIDEST_NAME: i32 = 250;
+const WIDEST_NAME: i32 = 300;
 
 /// The columns of pixels that every panel keeps to: its labels stand left of `left` and right of
 /// `right`.

@@ -203,7 +203,11 @@ fn cause_lanes(breaks: &[&Break], place_of: &BTreeMap<RequestIndex, f64>) -> Vec
     let rest =
         if causes.len() > MOST_CAUSES { causes.split_off(MOST_CAUSES - 1) } else { Vec::new() };
     let lane = |name: &str, ink: Ink, breaks: &[&Break]| Lane {
-        label: format!("{} × {name}, {}", grouped(breaks.len() as u64), dollars(excess(breaks))),
+        label: format!(
+            "{}, {}: {name}",
+            counted(breaks.len() as u64, "break", "breaks"),
+            dollars(excess(breaks))
+        ),
         ink,
         marks: breaks.iter().filter_map(|found| place_of.get(&found.request).copied()).collect(),
     };
