@@ -5,16 +5,16 @@
 use std::fmt::Write as _;
 use std::hint::black_box;
 
-use cachesim::basis::Basis;
-use cachesim::cache::simulate;
-use cachesim::capture::CaptureOptions;
-use cachesim::conversation::read;
-use cachesim::id::Symbols;
-use cachesim::input::{Discovered, Source};
-use cachesim::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
-use cachesim::strategy::Assumptions;
-use cachesim::ttl::Ttl;
-use cachesim::units::{Millis, Tokens};
+use cachesim::base::basis::Basis;
+use cachesim::base::id::Symbols;
+use cachesim::base::ttl::Ttl;
+use cachesim::base::units::{Millis, Tokens};
+use cachesim::read::capture::CaptureOptions;
+use cachesim::read::input::{Discovered, Source};
+use cachesim::requests::conversation::read;
+use cachesim::requests::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use cachesim::simulate::cache::simulate;
+use cachesim::simulate::strategy::Assumptions;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// Tokens of a turn, so that 200 turns are 150,000.

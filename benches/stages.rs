@@ -5,16 +5,16 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::io::sink;
 
-use cachesim::cache::{Markers, simulate};
-use cachesim::conversation::{History, build, join};
-use cachesim::input::{Source, read_lines};
-use cachesim::ledger::{Ledger, Selection};
-use cachesim::pricing::PriceTable;
-use cachesim::prompt::{self, SharedPrefix};
+use cachesim::base::ttl::{TierTtl, Ttl, TtlPlan};
+use cachesim::read::input::{Source, read_lines};
+use cachesim::read::transcript::load;
 use cachesim::report::write_report;
-use cachesim::strategy::{ALL, Assumptions, DEFAULT, Strategy};
-use cachesim::transcript::load;
-use cachesim::ttl::{TierTtl, Ttl, TtlPlan};
+use cachesim::requests::conversation::{History, build, join};
+use cachesim::requests::prompt::{self, SharedPrefix};
+use cachesim::simulate::cache::{Markers, simulate};
+use cachesim::simulate::ledger::{Ledger, Selection};
+use cachesim::simulate::pricing::PriceTable;
+use cachesim::simulate::strategy::{ALL, Assumptions, DEFAULT, Strategy};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const REQUESTS: usize = 4_000;

@@ -4,17 +4,19 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cachesim::advice::Advice;
-use cachesim::breaks::{Analysis, Cause, Options};
-use cachesim::conversation::{History, ReadOptions, read};
-use cachesim::input::discover;
-use cachesim::ledger::{Ledger, Selection};
-use cachesim::management::{Compaction, Management, Trigger};
-use cachesim::pricing::PriceTable;
-use cachesim::prompt::{PromptTrace, Repair, Step, build, steps};
-use cachesim::strategy::{Anchor, Assumptions, Design, KeepAlive, Layout, Strategy, StrategyKind};
-use cachesim::ttl::Ttl;
-use cachesim::units::{Picodollars, Tokens};
+use cachesim::base::ttl::Ttl;
+use cachesim::base::units::{Picodollars, Tokens};
+use cachesim::explain::advice::Advice;
+use cachesim::explain::breaks::{Analysis, Cause, Options};
+use cachesim::read::input::discover;
+use cachesim::requests::conversation::{History, ReadOptions, read};
+use cachesim::requests::prompt::{PromptTrace, Repair, Step, build, steps};
+use cachesim::simulate::ledger::{Ledger, Selection};
+use cachesim::simulate::management::{Compaction, Management, Trigger};
+use cachesim::simulate::pricing::PriceTable;
+use cachesim::simulate::strategy::{
+    Anchor, Assumptions, Design, KeepAlive, Layout, Strategy, StrategyKind,
+};
 use enumset::enum_set;
 use serde_json::Value;
 
@@ -136,7 +138,7 @@ fn set_named(design: &mut Design, name: &str) {
     design.sharing.skips_cache_writes |= named.sharing.skips_cache_writes;
     design.sharing.starts = named.sharing.starts.or(design.sharing.starts);
     let (own, other) = (&mut design.prompt, named.prompt);
-    let as_sent = cachesim::design::PromptDesign::default();
+    let as_sent = cachesim::simulate::design::PromptDesign::default();
     if other.tools != as_sent.tools {
         own.tools = other.tools;
     }

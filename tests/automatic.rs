@@ -1,12 +1,12 @@
 //! Automatic prefix caches on random trees, against a second, naive simulator, and their laws.
 
-use cachesim::basis::Basis;
-use cachesim::cache::{
+use cachesim::base::basis::Basis;
+use cachesim::base::id::{Symbol, Symbols};
+use cachesim::base::units::{Millis, Tokens};
+use cachesim::requests::prompt::{Level, Node, NodeId, Prompt, PromptTrace};
+use cachesim::simulate::cache::{
     AutomaticCache, AutomaticPolicy, EntryPlaces, Outcome, TokenRatio, simulate_automatic,
 };
-use cachesim::id::{Symbol, Symbols};
-use cachesim::prompt::{Level, Node, NodeId, Prompt, PromptTrace};
-use cachesim::units::{Millis, Tokens};
 use proptest::prelude::*;
 
 /// A request of a random workspace.

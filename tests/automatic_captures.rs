@@ -3,17 +3,17 @@
 
 use std::num::NonZeroU64;
 
-use cachesim::cache::{
+use cachesim::base::units::Tokens;
+use cachesim::read::capture::{BlockParts, TokenCounting};
+use cachesim::read::input::{Discovered, Source};
+use cachesim::requests::conversation::{History, ReadOptions, read};
+use cachesim::requests::prompt::{PromptTrace, SharedPrefix, build, steps};
+use cachesim::simulate::cache::{
     AutomaticCache, AutomaticPolicy, EntryPlaces, TokenRatio, simulate_automatic,
 };
-use cachesim::capture::{BlockParts, TokenCounting};
-use cachesim::conversation::{History, ReadOptions, read};
-use cachesim::design::{
+use cachesim::simulate::design::{
     Attribution, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools, redesign,
 };
-use cachesim::input::{Discovered, Source};
-use cachesim::prompt::{PromptTrace, SharedPrefix, build, steps};
-use cachesim::units::Tokens;
 use proptest::prelude::*;
 
 /// What texts are made of. Each is a beginning of another one, or differs from it in the middle.

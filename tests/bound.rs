@@ -1,15 +1,15 @@
 //! The bound is what exhaustive search finds on small conversations, and never dearer than what any
 //! strategy makes of the same prompts.
 
-use cachesim::basis::Basis;
-use cachesim::cache::{Markers, Outcome, Policy, Reading, simulate};
-use cachesim::conversation::History;
-use cachesim::id::{Symbol, Symbols};
-use cachesim::pricing::{Billing, Rates, RequestRates};
-use cachesim::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
-use cachesim::strategy::{Assumptions, Material, Simulated, Strategy as Design};
-use cachesim::ttl::Ttl;
-use cachesim::units::{Millis, Picodollars, Tokens};
+use cachesim::base::basis::Basis;
+use cachesim::base::id::{Symbol, Symbols};
+use cachesim::base::ttl::Ttl;
+use cachesim::base::units::{Millis, Picodollars, Tokens};
+use cachesim::requests::conversation::History;
+use cachesim::requests::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use cachesim::simulate::cache::{Markers, Outcome, Policy, Reading, simulate};
+use cachesim::simulate::pricing::{Billing, Rates, RequestRates};
+use cachesim::simulate::strategy::{Assumptions, Material, Simulated, Strategy as Design};
 use proptest::prelude::*;
 
 /// Input, writes for five minutes and an hour, reads, output: the usual ratios.

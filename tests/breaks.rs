@@ -624,7 +624,7 @@ fn real_sessions_are_explained() {
     assert!(share("agreement_inside_ttl") >= 0.7, "{}", report["verdicts"]);
 }
 
-fn own_is_sum(request: &cachesim::conversation::Request) -> bool {
+fn own_is_sum(request: &cachesim::requests::conversation::Request) -> bool {
     request.recorded().is_sum
 }
 
@@ -632,8 +632,8 @@ fn own_is_sum(request: &cachesim::conversation::Request) -> bool {
 /// that read all it could has one.
 #[test]
 fn no_shortfall_is_missed_and_none_is_made_up() {
-    use cachesim::conversation::{ReadOptions, read};
-    use cachesim::input::discover;
+    use cachesim::read::input::discover;
+    use cachesim::requests::conversation::{ReadOptions, read};
 
     let Some(corpus) = shared("corpus") else { return };
     let listed: BTreeMap<String, Value> = rows(&corpus, &[])

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cachesim::capture::{CaptureOptions, PrefixHash};
-use cachesim::conversation::{History, read};
-use cachesim::input::{Kind, discover};
+use cachesim::read::capture::{CaptureOptions, PrefixHash};
+use cachesim::read::input::{Kind, discover};
+use cachesim::requests::conversation::{History, read};
 use serde_json::{Value, json};
 
 use crate::common::{cachesim, count, ledger, project, prompt_of, run, shared, stdout, text};

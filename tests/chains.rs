@@ -2,8 +2,8 @@
 //! when all of it is there: on random files, damaged in every way that makes a later line change
 //! what was known of an earlier one.
 
-use cachesim::conversation::{History, ReadOptions, Request, read};
-use cachesim::input::{Discovered, Source};
+use cachesim::read::input::{Discovered, Source};
+use cachesim::requests::conversation::{History, ReadOptions, Request, read};
 use proptest::prelude::*;
 
 /// A line of a random file.

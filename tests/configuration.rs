@@ -428,7 +428,7 @@ fn where_nothing_is_configured_nothing_changes() {
 #[test]
 fn the_documentation_has_every_key_and_a_file_that_works() {
     let documentation = fs::read_to_string(project("docs/configuration.md")).expect("the page");
-    for option in cachesim::config::DEFAULTS {
+    for option in cachesim::explain::config::DEFAULTS {
         assert!(documentation.contains(&format!("| `{}` |", option.key)), "{}", option.key);
     }
     let example = documentation.split("```toml\n").nth(1).expect("an example");

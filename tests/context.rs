@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use cachesim::context::{Kind, context, windows};
-use cachesim::conversation::{ReadOptions, RequestIndex, read};
-use cachesim::input::discover;
-use cachesim::ledger::{Ledger, Selection};
-use cachesim::pricing::PriceTable;
-use cachesim::prompt::{self, SharedPrefix};
-use cachesim::strategy::{Assumptions, Strategy as Policy};
-use cachesim::units::{Millis, Picodollars, Tokens};
+use cachesim::base::units::{Millis, Picodollars, Tokens};
+use cachesim::explain::context::{Kind, context, windows};
+use cachesim::read::input::discover;
+use cachesim::requests::conversation::{ReadOptions, RequestIndex, read};
+use cachesim::requests::prompt::{self, SharedPrefix};
+use cachesim::simulate::ledger::{Ledger, Selection};
+use cachesim::simulate::pricing::PriceTable;
+use cachesim::simulate::strategy::{Assumptions, Strategy as Policy};
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -4,14 +4,16 @@
 
 use std::num::NonZeroU64;
 
-use cachesim::cache::{BetaKey, Lookback, Markers, Outcome, Policy, Reading, TtlChange, simulate};
-use cachesim::capture::{AttributionKey, BlockParts, TokenCounting};
-use cachesim::conversation::{History, ReadOptions, read};
-use cachesim::design::{
+use cachesim::read::capture::{AttributionKey, BlockParts, TokenCounting};
+use cachesim::read::input::{Discovered, Source};
+use cachesim::requests::conversation::{History, ReadOptions, read};
+use cachesim::requests::prompt::{PromptTrace, SharedPrefix, build, steps};
+use cachesim::simulate::cache::{
+    BetaKey, Lookback, Markers, Outcome, Policy, Reading, TtlChange, simulate,
+};
+use cachesim::simulate::design::{
     Attribution, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools, redesign,
 };
-use cachesim::input::{Discovered, Source};
-use cachesim::prompt::{PromptTrace, SharedPrefix, build, steps};
 
 /// The recorded requests under the rules.
 pub(crate) const RULES: Policy = Policy {

@@ -1,13 +1,13 @@
 //! In what two captured requests differ: each kind of difference on requests made for it, with the
 //! first differing byte counted by hand; and where the first one stands, on random ones.
 
-use cachesim::capture::AttributionKey;
-use cachesim::capture::WireNodeId;
-use cachesim::conversation::{History, ReadOptions, RequestIndex, read};
-use cachesim::difference::{
+use cachesim::read::capture::AttributionKey;
+use cachesim::read::capture::WireNodeId;
+use cachesim::read::input::{Discovered, Source};
+use cachesim::requests::conversation::{History, ReadOptions, RequestIndex, read};
+use cachesim::requests::difference::{
     Difference, DifferenceKind, Dimension, Divergence, differences, divergence,
 };
-use cachesim::input::{Discovered, Source};
 use proptest::prelude::*;
 
 const READ: &str =

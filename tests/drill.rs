@@ -14,7 +14,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use cachesim::units::Picodollars;
+use cachesim::base::units::Picodollars;
 use serde_json::{Value, json};
 
 use crate::common::{cachesim, project, run, text};

@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cachesim::conversation::{build, join};
-use cachesim::input::Source;
-use cachesim::strategy::ALL;
-use cachesim::transcript::load;
+use cachesim::read::input::Source;
+use cachesim::read::transcript::load;
+use cachesim::requests::conversation::{build, join};
+use cachesim::simulate::strategy::ALL;
 use rust_decimal::Decimal;
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! `fork`: the arithmetic of the mechanism, the laws that sharing obeys, and the command.
 
-use cachesim::fork::{Comparison, Equivalents, ForkPlan, compare};
-use cachesim::ttl::Ttl;
-use cachesim::units::Tokens;
+use cachesim::base::ttl::Ttl;
+use cachesim::base::units::Tokens;
+use cachesim::simulate::fork::{Comparison, Equivalents, ForkPlan, compare};
 use proptest::prelude::*;
 use serde_json::Value;
 

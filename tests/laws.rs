@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use cachesim::basis::Basis;
-use cachesim::cache::{Markers, Policy, simulate};
-use cachesim::id::{Symbol, Symbols};
-use cachesim::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
-use cachesim::strategy::Assumptions;
-use cachesim::ttl::{TierTtl, Ttl, TtlPlan};
-use cachesim::units::{Millis, Tokens};
+use cachesim::base::basis::Basis;
+use cachesim::base::id::{Symbol, Symbols};
+use cachesim::base::ttl::{TierTtl, Ttl, TtlPlan};
+use cachesim::base::units::{Millis, Tokens};
+use cachesim::requests::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use cachesim::simulate::cache::{Markers, Policy, simulate};
+use cachesim::simulate::strategy::Assumptions;
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -4,19 +4,19 @@ mod session;
 
 use std::borrow::Cow;
 
-use cachesim::conversation::{History, ReadOptions, RequestIndex, read};
-use cachesim::input::discover;
-use cachesim::ledger::{Ledger, StrategyColumn};
-use cachesim::management::{
+use cachesim::base::units::{Picodollars, Tokens};
+use cachesim::read::input::discover;
+use cachesim::requests::conversation::{History, ReadOptions, RequestIndex, read};
+use cachesim::requests::prompt::{build, steps};
+use cachesim::simulate::ledger::{Ledger, StrategyColumn};
+use cachesim::simulate::management::{
     Budget, ByService, ByTime, Compaction, Effects, Management, MemoryUpdates, Microcompaction,
     PutInAgain, SessionMemory, Trigger,
 };
-use cachesim::pricing::{PriceTable, RequestRates};
-use cachesim::prompt::{build, steps};
-use cachesim::strategy::{
+use cachesim::simulate::pricing::{PriceTable, RequestRates};
+use cachesim::simulate::strategy::{
     ALL, Applicability, Assumptions, Design, Material, Obstacle, Strategy, StrategyKind,
 };
-use cachesim::units::{Picodollars, Tokens};
 use session::Session;
 
 use crate::common::{project, shared};

@@ -7,24 +7,24 @@
 use std::fs;
 use std::path::PathBuf;
 
-use cachesim::analysis::{Answer, Gaps, Spending};
-use cachesim::breaks::{self, DetectionRule};
-use cachesim::cache::{Lookback, Reading};
-use cachesim::context::windows;
-use cachesim::conversation::{History, ReadOptions, read};
-use cachesim::input::{Discovered, Source};
-use cachesim::ledger::{Ledger, Selection, StrategyColumn};
-use cachesim::lint::lint;
-use cachesim::pricing::{PriceTable, RequestRates};
-use cachesim::prompt::{self, SharedPrefix};
+use cachesim::base::units::{Picodollars, Tokens};
+use cachesim::explain::analysis::{Answer, Gaps, Spending};
+use cachesim::explain::breaks::{self, DetectionRule};
+use cachesim::explain::context::windows;
+use cachesim::explain::lint::lint;
+use cachesim::read::input::{Discovered, Source};
+use cachesim::read::transcript::load;
 use cachesim::report::{
     BreaksViewOptions, Theme, breaks_chart, breaks_document, context_chart, cost_chart,
     daily_chart, gaps_chart, strategies_chart, svg, turns_chart, write_break_csv, write_break_rows,
     write_breaks,
 };
-use cachesim::strategy::{ALL, Assumptions, Material, Strategy};
-use cachesim::transcript::load;
-use cachesim::units::{Picodollars, Tokens};
+use cachesim::requests::conversation::{History, ReadOptions, read};
+use cachesim::requests::prompt::{self, SharedPrefix};
+use cachesim::simulate::cache::{Lookback, Reading};
+use cachesim::simulate::ledger::{Ledger, Selection, StrategyColumn};
+use cachesim::simulate::pricing::{PriceTable, RequestRates};
+use cachesim::simulate::strategy::{ALL, Assumptions, Material, Strategy};
 
 use crate::common::{project, shared};
 

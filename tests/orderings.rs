@@ -3,14 +3,14 @@
 
 use std::collections::HashMap;
 
-use cachesim::cache::Reading;
-use cachesim::conversation::{History, ReadOptions, RequestIndex, read};
-use cachesim::id::Symbol;
-use cachesim::input::discover;
-use cachesim::pricing::{Billing, PriceTable, Rates, RequestRates};
-use cachesim::prompt::{PromptTrace, Step, build, steps};
-use cachesim::strategy::{ALL, Assumptions, Material, Simulated, Strategy, StrategyKind};
-use cachesim::units::{Picodollars, Tokens};
+use cachesim::base::id::Symbol;
+use cachesim::base::units::{Picodollars, Tokens};
+use cachesim::read::input::discover;
+use cachesim::requests::conversation::{History, ReadOptions, RequestIndex, read};
+use cachesim::requests::prompt::{PromptTrace, Step, build, steps};
+use cachesim::simulate::cache::Reading;
+use cachesim::simulate::pricing::{Billing, PriceTable, Rates, RequestRates};
+use cachesim::simulate::strategy::{ALL, Assumptions, Material, Simulated, Strategy, StrategyKind};
 
 use crate::common::shared;
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use cachesim::harness::{Harness, Placed};
+use cachesim::read::harness::{Harness, Placed};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use cachesim::basis::Basis;
-use cachesim::cache::{Outcome, TokenRatio, simulate_automatic};
-use cachesim::conversation::{ReadOptions, read};
-use cachesim::id::{Symbol, Symbols};
-use cachesim::input::discover;
-use cachesim::pricing::{PriceTable, Speed};
-use cachesim::prompt::{self, Level, Marker, Node, NodeId, Prompt, PromptTrace, SharedPrefix};
-use cachesim::provider::{ALL, Provider, by_name, token_ratio};
-use cachesim::units::{Millis, Tokens};
+use cachesim::base::basis::Basis;
+use cachesim::base::id::{Symbol, Symbols};
+use cachesim::base::units::{Millis, Tokens};
+use cachesim::read::input::discover;
+use cachesim::requests::conversation::{ReadOptions, read};
+use cachesim::requests::prompt::{
+    self, Level, Marker, Node, NodeId, Prompt, PromptTrace, SharedPrefix,
+};
+use cachesim::simulate::cache::{Outcome, TokenRatio, simulate_automatic};
+use cachesim::simulate::pricing::{PriceTable, Speed};
+use cachesim::simulate::provider::{ALL, Provider, by_name, token_ratio};
 use serde_json::Value;
 
 use crate::common::shared;

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use cachesim::cache::{
+use cachesim::base::units::Tokens;
+use cachesim::read::input::{Discovered, Source, discover};
+use cachesim::requests::conversation::{History, ReadOptions, read};
+use cachesim::requests::prompt::PromptTrace;
+use cachesim::simulate::cache::{
     AutomaticCache, AutomaticPolicy, Outcome, TokenRatio, simulate, simulate_automatic,
 };
-use cachesim::conversation::{History, ReadOptions, read};
-use cachesim::design::{
+use cachesim::simulate::design::{
     Attribution, Deferral, Deferred, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools,
 };
-use cachesim::input::{Discovered, Source, discover};
-use cachesim::prompt::PromptTrace;
-use cachesim::provider::by_name;
-use cachesim::units::Tokens;
+use cachesim::simulate::provider::by_name;
 use proptest::prelude::*;
 
 use crate::common::{project, shared};

@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use cachesim::input::{Kind, Location, Source, discover};
-use cachesim::prompt::SharedPrefix;
-use cachesim::provider::{ALL, Agreement, agreement, by_name, recorded_step};
-use cachesim::rollout::{Rollout, build, load};
-use cachesim::units::{Millis, Tokens};
+use cachesim::base::units::{Millis, Tokens};
+use cachesim::read::input::{Kind, Location, Source, discover};
+use cachesim::requests::prompt::SharedPrefix;
+use cachesim::simulate::provider::{ALL, Agreement, agreement, by_name, recorded_step};
+use cachesim::simulate::rollout::{Rollout, build, load};
 use serde_json::{Value, json};
 
 use crate::common::{json as run_json, shared};
@@ -253,8 +253,8 @@ fn a_request_does_not_see_its_own_cached_tokens() {
     let simulated = |rollout: &Rollout| -> Vec<_> {
         let built = build(std::slice::from_ref(rollout), SharedPrefix::Auto);
         let policy = by_name("openai").expect("a provider").policy(true);
-        cachesim::cache::simulate_automatic(&built.trace, &policy, |_| {
-            cachesim::cache::TokenRatio::ONE
+        cachesim::simulate::cache::simulate_automatic(&built.trace, &policy, |_| {
+            cachesim::simulate::cache::TokenRatio::ONE
         })
     };
     let expected = simulated(&rollout);

@@ -1,11 +1,13 @@
 //! Strategy files: what they make, what they are refused for and where, and their JSON schema.
 
-use cachesim::management::{
+use cachesim::base::ttl::{TierTtl, Ttl, TtlPlan};
+use cachesim::base::units::Tokens;
+use cachesim::simulate::management::{
     Attempt, ByService, ByTime, Compaction, Management, Microcompaction, Trigger,
 };
-use cachesim::strategy::{Anchor, Design, KeepAlive, Layout, StrategyKind, parse_strategies};
-use cachesim::ttl::{TierTtl, Ttl, TtlPlan};
-use cachesim::units::Tokens;
+use cachesim::simulate::strategy::{
+    Anchor, Design, KeepAlive, Layout, StrategyKind, parse_strategies,
+};
 use proptest::prelude::*;
 
 const EXAMPLES: &str = include_str!("../strategies/examples.toml");

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use cachesim::conversation::{History, ReadOptions, read};
-use cachesim::input::discover;
+use cachesim::read::input::discover;
+use cachesim::requests::conversation::{History, ReadOptions, read};
 
 use crate::common::{run, shared};
 

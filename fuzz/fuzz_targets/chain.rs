@@ -2,12 +2,12 @@
 //! order and their tokens.
 #![no_main]
 
-use cachesim::cache::{Lookback, simulate};
-use cachesim::conversation::{ReadOptions, read};
-use cachesim::input::{Discovered, Source};
-use cachesim::prompt::{self, SharedPrefix};
-use cachesim::strategy::{ALL, Assumptions};
-use cachesim::units::Tokens;
+use cachesim::simulate::cache::{Lookback, simulate};
+use cachesim::requests::conversation::{ReadOptions, read};
+use cachesim::read::input::{Discovered, Source};
+use cachesim::requests::prompt::{self, SharedPrefix};
+use cachesim::simulate::strategy::{ALL, Assumptions};
+use cachesim::base::units::Tokens;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

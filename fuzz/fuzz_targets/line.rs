@@ -1,8 +1,8 @@
 //! The line parser: any bytes give entries or diagnostics, never a panic.
 #![no_main]
 
-use cachesim::input::Source;
-use cachesim::transcript::load;
+use cachesim::read::input::Source;
+use cachesim::read::transcript::load;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

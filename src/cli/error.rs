@@ -4,16 +4,16 @@ use std::io;
 use std::path::PathBuf;
 
 use super::exit;
-use crate::check::CheckError;
-use crate::compare::ExpressionError;
-use crate::config::ConfigError;
-use crate::explain::LocateError;
-use crate::ledger::FilterError;
-use crate::pricing::PriceError;
+use crate::base::wording::counted;
+use crate::explain::check::CheckError;
+use crate::explain::compare::ExpressionError;
+use crate::explain::config::ConfigError;
+use crate::explain::snapshot::BaselineError;
+use crate::explain::story::LocateError;
 use crate::report::PngError;
-use crate::snapshot::BaselineError;
-use crate::strategy::StrategyFileError;
-use crate::wording::counted;
+use crate::simulate::ledger::FilterError;
+use crate::simulate::pricing::PriceError;
+use crate::simulate::strategy::StrategyFileError;
 
 /// A reason to stop.
 #[derive(Debug, thiserror::Error)]

@@ -1,12 +1,12 @@
 //! What a run finds beside its ledger: breaks, what to change, and what is said first.
 
 use super::prepared::{Prepared, named};
-use crate::advice::Advice;
-use crate::analysis::Answer;
-use crate::breaks::{Analysis, Options};
-use crate::cache::Reading;
-use crate::ledger::{Ledger, Selection};
-use crate::prompt::PromptTrace;
+use crate::explain::advice::Advice;
+use crate::explain::analysis::Answer;
+use crate::explain::breaks::{Analysis, Options};
+use crate::requests::prompt::PromptTrace;
+use crate::simulate::cache::Reading;
+use crate::simulate::ledger::{Ledger, Selection};
 
 /// What a run finds. It looks at all that `breaks` looks at, so the input has to be read with the bytes
 /// of captures and with trails.

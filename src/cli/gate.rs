@@ -3,9 +3,9 @@
 use super::error::CliError;
 use super::output::say;
 use super::strategies::hint;
-use crate::compare::{Comparison, Expression};
+use crate::explain::compare::{Comparison, Expression};
 use crate::report::terminal_safe;
-use crate::strategy::Strategy;
+use crate::simulate::strategy::Strategy;
 
 /// An expression as it was given.
 pub(super) struct Gate {

@@ -13,10 +13,10 @@ use super::args::{FilterArgs, InputArgs, OutputArgs};
 use super::error::CliError;
 use super::limits::Limits;
 use super::output::say;
-use crate::conversation::{History, ReadOptions, read};
-use crate::input::{Diagnostics, Discovered, Kind, Location, Source, discover};
-use crate::ledger::{Filter, Selection};
+use crate::read::input::{Diagnostics, Discovered, Kind, Location, Source, discover};
 use crate::report::{counted, grouped, terminal_safe};
+use crate::requests::conversation::{History, ReadOptions, read};
+use crate::simulate::ledger::{Filter, Selection};
 
 /// Runs shorter than this show no progress.
 const QUIET_TIME: Duration = Duration::from_secs(1);

@@ -7,9 +7,9 @@ use jiff::{Timestamp, ToSpan};
 
 use super::args::FilterArgs;
 use super::error::CliError;
-use crate::nearest::{nearest, suggestion};
-use crate::units::Millis;
-use crate::zone::Zone;
+use crate::base::nearest::{nearest, suggestion};
+use crate::base::units::Millis;
+use crate::base::zone::Zone;
 
 const FORMS: &str = "write 7d, 24h, 2w, today, yesterday, a day such as 2026-11-01, or a moment such \
                      as 2026-11-01T10:00:00Z";

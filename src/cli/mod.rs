@@ -25,7 +25,7 @@ use args::{Cli, Command};
 use error::CliError;
 use output::say;
 
-use crate::config::Configuration;
+use crate::explain::config::Configuration;
 use crate::report::terminal_safe;
 
 /// Runs the program.

@@ -3,8 +3,8 @@
 use jiff::civil::Date;
 
 use super::error::CliError;
-use crate::units::Millis;
-use crate::zone::Zone;
+use crate::base::units::Millis;
+use crate::base::zone::Zone;
 
 /// `YYYY-MM-DD`.
 pub(super) fn day(text: &str, option: &str) -> Result<Date, CliError> {

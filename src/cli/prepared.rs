@@ -6,13 +6,13 @@ use super::error::CliError;
 use super::input::{read_history, select};
 use super::limits::Limits;
 use super::pricing::{check_prices, price_table};
-use crate::cache::Reading;
-use crate::capture::BlockParts;
-use crate::conversation::{History, ReadOptions};
-use crate::ledger::{Ledger, Selection};
-use crate::pricing::PriceTable;
-use crate::prompt::{PromptTrace, Step, build, steps};
-use crate::strategy::{Assumptions, Strategy};
+use crate::read::capture::BlockParts;
+use crate::requests::conversation::{History, ReadOptions};
+use crate::requests::prompt::{PromptTrace, Step, build, steps};
+use crate::simulate::cache::Reading;
+use crate::simulate::ledger::{Ledger, Selection};
+use crate::simulate::pricing::PriceTable;
+use crate::simulate::strategy::{Assumptions, Strategy};
 
 /// What breaks are found and priced with.
 pub(super) const EVIDENCE: [&str; 4] = ["billed", "replay", "5m", "1h"];

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use super::args::PlatformArg;
 use super::error::CliError;
 use super::output::say;
-use crate::ledger::{Ledger, Selection};
-use crate::model::Platform;
-use crate::pricing::PriceTable;
+use crate::base::model::Platform;
 use crate::report::{counted, terminal_safe};
+use crate::simulate::ledger::{Ledger, Selection};
+use crate::simulate::pricing::PriceTable;
 
 /// The built-in table with files laid over it, the last on top.
 pub(super) fn price_table(

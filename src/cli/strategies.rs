@@ -5,10 +5,10 @@ use std::path::Path;
 
 use super::error::CliError;
 use super::output::say;
-use crate::nearest::{alternatives, nearest};
-use crate::provider::{self, Provider};
+use crate::base::nearest::{alternatives, nearest};
 use crate::report::terminal_safe;
-use crate::strategy::{ALL, Strategy, parse_strategies};
+use crate::simulate::provider::{self, Provider};
+use crate::simulate::strategy::{ALL, Strategy, parse_strategies};
 
 /// The strategies of a list of names and files, each once. What a sweep leaves out is named.
 pub(super) fn strategies(entries: &[String], quiet: bool) -> Result<Vec<Strategy>, CliError> {

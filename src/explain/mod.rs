@@ -1,7 +1,25 @@
-//! The story of one request: what it sent, what was cached before it, and what every policy made of it.
+//! Why it costs that, and what to change: breaks, advice, comparisons, budgets.
+//!
+//! The modules stand in the order of the flow: each uses only those before it.
 
-mod locate;
-mod story;
+pub mod compare;
 
-pub use locate::{LocateError, Located, locate};
-pub use story::{Cached, NewContent, Story, Under, story};
+pub mod context;
+
+pub mod lint;
+
+pub mod breaks;
+
+pub mod advice;
+
+pub mod snapshot;
+
+pub mod budget;
+
+pub mod config;
+
+pub mod check;
+
+pub mod analysis;
+
+pub mod story;

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use crate::input::{CHUNK, LONGEST_LINE, Source};
+use crate::read::input::{CHUNK, LONGEST_LINE, Source};
 
 /// No reader takes in a line as long as this, wherever its chunks begin.
 const LIMIT: usize = LONGEST_LINE + 4 * CHUNK;

@@ -1,7 +1,7 @@
 //! Images and documents: opaque bytes that are still as large for everything that measures them.
 
 use super::mapping::Mapping;
-use crate::capture::{page_count, pixels};
+use crate::read::capture::{page_count, pixels};
 
 /// The beginning of a PNG, up to its width.
 const PNG: [u8; 16] = *b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";

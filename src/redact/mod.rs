@@ -39,7 +39,7 @@ use words::Words;
 pub use scribe::ToolNames;
 pub use vocabulary::allowed_words;
 
-use crate::input::Source;
+use crate::read::input::Source;
 
 /// What stands in place of a line that is too long to be read.
 const FILLER: u8 = b'x';
@@ -47,7 +47,7 @@ const FILLER: u8 = b'x';
 /// What a run learns before it replaces anything.
 ///
 /// ```
-/// use cachesim::input::Source;
+/// use cachesim::read::input::Source;
 /// use cachesim::redact::{Survey, ToolNames};
 ///
 /// let line = br#"{"type":"user","message":{"role":"user","content":"Where is the key?"}}"#;

@@ -11,14 +11,14 @@ use std::sync::OnceLock;
 use super::fields::fields_of;
 use super::shape::Shape;
 use super::words::SHORTEST_WORD;
-use crate::capture::{ATTRIBUTION, FORK_TAG, MESSAGES_ENDPOINTS};
-use crate::difference::{BETA_FAMILIES, CLEARED};
-use crate::harness::{BOUNDARY, DEFAULT_ALLOW_LIST, IDENTITIES};
-use crate::model::canonical_name;
-use crate::pricing::PriceTable;
-use crate::transcript::{
+use crate::base::model::canonical_name;
+use crate::read::capture::{ATTRIBUTION, FORK_TAG, MESSAGES_ENDPOINTS};
+use crate::read::harness::{BOUNDARY, DEFAULT_ALLOW_LIST, IDENTITIES};
+use crate::read::transcript::{
     BEGINNINGS, NAME_TAG, SYNTHETIC_MODEL, beginning_of, command_name, known_commands,
 };
+use crate::requests::difference::{BETA_FAMILIES, CLEARED};
+use crate::simulate::pricing::PriceTable;
 
 /// Values of enumerated fields, in alphabetical order by their bytes.
 #[rustfmt::skip] // one word a line would be pages

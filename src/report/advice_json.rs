@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::json::write_document;
 use super::report_json::ReportInputs;
-use crate::advice::{Advice, Entry, Who};
-use crate::breaks::Confidence;
-use crate::conversation::History;
-use crate::units::Picodollars;
+use crate::base::units::Picodollars;
+use crate::explain::advice::{Advice, Entry, Who};
+use crate::explain::breaks::Confidence;
+use crate::requests::conversation::History;
 
 pub(super) const SCHEMA: &str = "cachesim.advice/v1";
 

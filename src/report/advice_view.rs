@@ -4,10 +4,10 @@ use super::answer_view::answer_grid;
 use super::document::{Align, Document, Grid};
 use super::number::{dollars, part, percent};
 use super::table::Tone;
-use crate::advice::{Advice, Change, Entry, Who};
-use crate::analysis::Answer;
-use crate::conversation::{History, RequestIndex};
-use crate::units::Picodollars;
+use crate::base::units::Picodollars;
+use crate::explain::advice::{Advice, Change, Entry, Who};
+use crate::explain::analysis::Answer;
+use crate::requests::conversation::{History, RequestIndex};
 
 /// How the savings are to be read.
 pub(super) const CHANGES_NOTE: &str = "Each is simulated on top of those before it, so the savings add \

@@ -2,7 +2,7 @@
 
 use super::document::{Align, Document, Grid};
 use super::number::{exact_percent, grouped, share};
-use crate::provider::{Agreement, Provider};
+use crate::simulate::provider::{Agreement, Provider};
 
 /// Adds a line for each provider that has requests to compare.
 pub(super) fn agreements(document: &mut Document, agreements: &[(&Provider, Agreement)]) {

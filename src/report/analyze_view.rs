@@ -14,11 +14,11 @@ use super::number::{
 use super::sessions_view::many_sessions;
 use super::table::Tone;
 use super::turns_view::{TurnDetail, turns_grid};
-use crate::analysis::{Answer, Turn};
-use crate::conversation::{History, RequestIndex};
-use crate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
-use crate::prompt::{Level, PromptTrace, Step};
-use crate::units::{Picodollars, Tokens};
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::analysis::{Answer, Turn};
+use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::prompt::{Level, PromptTrace, Step};
+use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
 
 /// Ids are shown this short where they need only be told apart.
 const SHORT_ID: usize = 8;

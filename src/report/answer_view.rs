@@ -2,9 +2,9 @@
 
 use super::number::{counted, dollar_difference, dollars, grouped, part, percent, tokens};
 use super::table::{Align, Grid, Tone};
-use crate::analysis::{Answer, BestChange, Waterfall};
-use crate::ledger::Totals;
-use crate::units::Picodollars;
+use crate::base::units::Picodollars;
+use crate::explain::analysis::{Answer, BestChange, Waterfall};
+use crate::simulate::ledger::Totals;
 
 /// The figures that count, a line each.
 pub(super) fn answer_grid(answer: &Answer) -> Grid {

@@ -4,8 +4,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::ledger::{Ledger, StrategyColumn};
-use crate::strategy::{Applicability, Obstacle};
+use crate::simulate::ledger::{Ledger, StrategyColumn};
+use crate::simulate::strategy::{Applicability, Obstacle};
 
 /// What stands where the cost of a strategy would.
 pub(super) const NOT_APPLICABLE: &str = "not applicable";

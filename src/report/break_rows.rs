@@ -8,9 +8,9 @@ use serde::Serialize;
 use super::escape::csv_cell;
 use super::json::write_line;
 use super::ledger_rows::to_io;
-use crate::breaks::{Break, Breaks, Candidate, Cause, Class, Confidence};
-use crate::conversation::History;
-use crate::units::{Millis, Picodollars, Tokens};
+use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::explain::breaks::{Break, Breaks, Candidate, Cause, Class, Confidence};
+use crate::requests::conversation::History;
 
 pub(super) const SCHEMA: &str = "cachesim.break/v1";
 

@@ -10,11 +10,11 @@ use super::json::write_document;
 use super::number::share;
 use super::report_json::ReportInputs;
 use super::schemas::Keyed;
-use crate::breaks::{
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::breaks::{
     Agreement, Analysis, Cause, Class, Counted, Ground, Pattern, Reconciliation, Sum,
 };
-use crate::conversation::History;
-use crate::units::{Picodollars, Tokens};
+use crate::requests::conversation::History;
 
 pub(super) const SCHEMA: &str = "cachesim.breaks/v1";
 

@@ -8,11 +8,13 @@ use super::answer_view::{answer_grid, waterfall_grid};
 use super::document::{Align, Document, Grid};
 use super::key_notes::key_notes;
 use super::number::{counted, dollars, exact_percent, grouped, part, percent, share, tokens};
-use crate::advice::Advice;
-use crate::analysis::Answer;
-use crate::breaks::{Analysis, Break, Candidate, Cause, Confidence, Reconciliation, Sum, Summary};
-use crate::conversation::History;
-use crate::strategy::Assumptions;
+use crate::explain::advice::Advice;
+use crate::explain::analysis::Answer;
+use crate::explain::breaks::{
+    Analysis, Break, Candidate, Cause, Confidence, Reconciliation, Sum, Summary,
+};
+use crate::requests::conversation::History;
+use crate::simulate::strategy::Assumptions;
 
 /// So many changes are shown.
 const MOST_CHANGES: usize = 5;

@@ -9,13 +9,13 @@ use super::check_view::CheckView;
 use super::check_words::reasons;
 use super::json::write_document;
 use super::report_json::{Prices, ReportInputs, is_zero};
-use crate::budget::{Amount, Change, Level, Limit, Metric, Pattern, Selector, Unit};
-use crate::check::{
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::budget::{Amount, Change, Level, Limit, Metric, Pattern, Selector, Unit};
+use crate::explain::check::{
     Difference, Exceeded, MatchedBy, Outcome, PromptChangeKind, PromptDifference, SessionChange,
     Status, TurnChange, Verdict,
 };
-use crate::snapshot::{Session, Snapshot};
-use crate::units::{Picodollars, Tokens};
+use crate::explain::snapshot::{Session, Snapshot};
 
 pub(super) const SCHEMA: &str = "cachesim.check/v1";
 

@@ -6,13 +6,13 @@ use super::check_words::{
 };
 use super::document::{Align, Document, Grid};
 use super::number::{counted, dollar_difference, dollars, grouped, percent_difference, relative};
-use crate::budget::{Amount, Limit};
-use crate::check::{Check, Difference, Outcome, SessionChange, Status, Verdict};
-use crate::conversation::History;
-use crate::lint::Finding;
-use crate::pricing::PriceTable;
-use crate::snapshot::{Session, Snapshot};
-use crate::units::Picodollars;
+use crate::base::units::Picodollars;
+use crate::explain::budget::{Amount, Limit};
+use crate::explain::check::{Check, Difference, Outcome, SessionChange, Status, Verdict};
+use crate::explain::lint::Finding;
+use crate::explain::snapshot::{Session, Snapshot};
+use crate::requests::conversation::History;
+use crate::simulate::pricing::PriceTable;
 
 /// What is held against what.
 #[derive(Clone, Copy, Debug)]

@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 
 use super::check_view::CheckView;
 use super::number::{counted, dollar_difference, dollars, duration, grouped, tokens};
-use crate::budget::{Amount, Budget, Limit, Quantity};
-use crate::check::{
+use crate::base::units::Picodollars;
+use crate::explain::budget::{Amount, Budget, Limit, Quantity};
+use crate::explain::check::{
     Check, Exceeded, MatchedBy, Outcome, Pairing, PromptChange, PromptChangeKind, PromptDifference,
     Status, TurnChange, TurnReason, TurnTokens, Verdict,
 };
-use crate::lint::Finding;
-use crate::snapshot::{Session, Snapshot, TurnBreak};
-use crate::units::Picodollars;
+use crate::explain::lint::Finding;
+use crate::explain::snapshot::{Session, Snapshot, TurnBreak};
 
 /// Of more names the rest is counted.
 const MOST_NAMES: usize = 3;

@@ -14,12 +14,12 @@ use super::key_notes::key_notes;
 use super::ledger_rows::to_io;
 use super::managed::ManagedObject;
 use super::report_json::{Prices, ReportInputs, TotalsObject};
-use crate::cache::Reading;
-use crate::compare::{Compared, Comparison, Paired};
-use crate::conversation::History;
-use crate::pricing::PriceTable;
-use crate::provider::{Agreement, Provider};
-use crate::units::{Picodollars, Tokens};
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::compare::{Compared, Comparison, Paired};
+use crate::requests::conversation::History;
+use crate::simulate::cache::Reading;
+use crate::simulate::pricing::PriceTable;
+use crate::simulate::provider::{Agreement, Provider};
 
 pub(super) const SCHEMA: &str = "cachesim.compare/v1";
 

@@ -13,13 +13,13 @@ use super::number::{
     counted, dollar_difference, dollars, grouped, part, percent, percent_difference, relative,
     tokens,
 };
-use crate::analysis::Answer;
-use crate::cache::Reading;
-use crate::compare::{Bound, Compared, Comparison, Verdict};
-use crate::conversation::History;
-use crate::ledger::Totals;
-use crate::provider::{Agreement, Provider};
-use crate::units::Picodollars;
+use crate::base::units::Picodollars;
+use crate::explain::analysis::Answer;
+use crate::explain::compare::{Bound, Compared, Comparison, Verdict};
+use crate::requests::conversation::History;
+use crate::simulate::cache::Reading;
+use crate::simulate::ledger::Totals;
+use crate::simulate::provider::{Agreement, Provider};
 
 /// Of more models the rest stands together.
 const MOST_MODELS: usize = 5;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::document::{Align, Document, Grid};
 use super::json::write_document;
-use crate::config::{
+use crate::explain::config::{
     BASELINE, ConfigOption, Configuration, Effective, Level, Origin, PATHS, PlacedBudget, Setting,
     Takes,
 };

@@ -7,11 +7,13 @@ use serde::Serialize;
 
 use super::json::write_document;
 use super::report_json::{Prices, ReportInputs, is_zero};
-use crate::basis::Basis;
-use crate::context::{Bill, CarriedItem, Carrying, Context, Kind, KindTotals, SessionContext};
-use crate::conversation::History;
-use crate::ledger::Ledger;
-use crate::units::{Picodollars, Tokens};
+use crate::base::basis::Basis;
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::context::{
+    Bill, CarriedItem, Carrying, Context, Kind, KindTotals, SessionContext,
+};
+use crate::requests::conversation::History;
+use crate::simulate::ledger::Ledger;
 
 pub(super) const SCHEMA: &str = "cachesim.context/v1";
 

@@ -4,11 +4,13 @@ use super::analyze_view::session_name;
 use super::answer_view::answer_grid;
 use super::document::{Align, Document, Grid};
 use super::number::{bytes, counted, dollars, grouped, percent, tokens};
-use crate::analysis::Answer;
-use crate::context::{Bill, CarriedItem, Carrying, Context, Kind, KindTotals, SessionContext};
-use crate::conversation::History;
-use crate::ledger::Ledger;
-use crate::units::{Picodollars, Tokens};
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::analysis::Answer;
+use crate::explain::context::{
+    Bill, CarriedItem, Carrying, Context, Kind, KindTotals, SessionContext,
+};
+use crate::requests::conversation::History;
+use crate::simulate::ledger::Ledger;
 
 /// How many sessions are shown; the JSON has all.
 const MOST_SESSIONS: usize = 10;

@@ -9,12 +9,12 @@ use super::break_rows::BreakRow;
 use super::explain_view::reasons;
 use super::json::write_document;
 use super::report_json::TotalsObject;
-use crate::context::Kind;
-use crate::conversation::{History, RequestIndex};
-use crate::explain::{Cached, NewContent, Story, Under};
-use crate::ledger::Ledger;
-use crate::ttl::Ttl;
-use crate::units::{Millis, Tokens};
+use crate::base::ttl::Ttl;
+use crate::base::units::{Millis, Tokens};
+use crate::explain::context::Kind;
+use crate::explain::story::{Cached, NewContent, Story, Under};
+use crate::requests::conversation::{History, RequestIndex};
+use crate::simulate::ledger::Ledger;
 
 pub(super) const SCHEMA: &str = "cachesim.explain/v1";
 

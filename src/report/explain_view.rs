@@ -4,14 +4,14 @@ use super::analyze_view::session_name;
 use super::breaks_view::evidence;
 use super::document::{Align, Document, Grid};
 use super::number::{bytes, counted, dollars, duration, grouped, tokens};
-use crate::analysis::Event;
-use crate::breaks::Break;
-use crate::context::Kind;
-use crate::conversation::{History, Request};
-use crate::explain::{NewContent, Story, Under};
-use crate::ledger::Ledger;
-use crate::ttl::Ttl;
-use crate::units::Tokens;
+use crate::base::ttl::Ttl;
+use crate::base::units::Tokens;
+use crate::explain::analysis::Event;
+use crate::explain::breaks::Break;
+use crate::explain::context::Kind;
+use crate::explain::story::{NewContent, Story, Under};
+use crate::requests::conversation::{History, Request};
+use crate::simulate::ledger::Ledger;
 
 /// So many lines are named of each kind of content.
 const MOST_LINES: usize = 8;

@@ -7,9 +7,11 @@ use serde::Serialize;
 
 use super::json::write_document;
 use super::report_json::Prices;
-use crate::fork::{Charge, Comparison, Equivalents, ForkPlan, ForkPrices, ForkTable, Variant};
-use crate::ttl::Ttl;
-use crate::units::{Picodollars, Tokens};
+use crate::base::ttl::Ttl;
+use crate::base::units::{Picodollars, Tokens};
+use crate::simulate::fork::{
+    Charge, Comparison, Equivalents, ForkPlan, ForkPrices, ForkTable, Variant,
+};
 
 pub(super) const SCHEMA: &str = "cachesim.fork/v1";
 

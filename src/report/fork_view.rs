@@ -2,9 +2,9 @@
 
 use super::document::{Align, Document, Grid};
 use super::number::{counted, dollars, equivalents, grouped, percent_difference, tokens};
-use crate::fork::{Charge, Equivalents, ForkPlan, ForkTable};
-use crate::ttl::Ttl;
-use crate::units::Tokens;
+use crate::base::ttl::Ttl;
+use crate::base::units::Tokens;
+use crate::simulate::fork::{Charge, Equivalents, ForkPlan, ForkTable};
 
 /// Every way to fork: in all, and child by child.
 #[must_use]

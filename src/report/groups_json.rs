@@ -11,9 +11,9 @@ use super::key_notes::key_notes;
 use super::ledger_rows::to_io;
 use super::number::share;
 use super::report_json::{ByStrategy, Prices, ReportInputs, TotalsObject, is_zero};
-use crate::analysis::{Group, Grouping, Groups};
-use crate::ledger::{Ledger, Totals};
-use crate::units::Picodollars;
+use crate::base::units::Picodollars;
+use crate::explain::analysis::{Group, Grouping, Groups};
+use crate::simulate::ledger::{Ledger, Totals};
 
 pub(super) const SCHEMA: &str = "cachesim.groups/v1";
 

@@ -3,8 +3,8 @@
 use super::analyze_view::{notes, session_name};
 use super::document::{Align, Document, Grid};
 use super::number::{counted, dollars, grouped, percent};
-use crate::analysis::{Group, Grouping, Groups};
-use crate::ledger::{Ledger, Selection, Totals};
+use crate::explain::analysis::{Group, Grouping, Groups};
+use crate::simulate::ledger::{Ledger, Selection, Totals};
 
 /// Strategies that are shown as long as there is room; the others are hidden before them.
 const SHOWN_LAST: [&str; 3] = ["billed", "5m", "1h"];

@@ -7,7 +7,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use super::check_view::CheckView;
 use super::check_words::{beyond_lines, lacking_sentence, outcome_sentence, prompt_sentence};
 use super::escape::terminal_safe;
-use crate::check::{Outcome, Status};
+use crate::explain::check::{Outcome, Status};
 
 /// The name of the suite, and of the class of its cases.
 const SUITE: &str = "cachesim check";

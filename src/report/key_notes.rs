@@ -1,10 +1,10 @@
 //! What is assumed of the cache's key, in words: said only of what the input has.
 
-use crate::cache::{BetaKey, TtlChange};
-use crate::capture::AttributionPart;
-use crate::conversation::History;
-use crate::prompt::{Step, steps};
-use crate::strategy::Assumptions;
+use crate::read::capture::AttributionPart;
+use crate::requests::conversation::History;
+use crate::requests::prompt::{Step, steps};
+use crate::simulate::cache::{BetaKey, TtlChange};
+use crate::simulate::strategy::Assumptions;
 
 use super::number::counted;
 

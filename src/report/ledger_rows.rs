@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::escape::csv_cell;
 use super::json::write_line;
-use crate::basis::Basis;
-use crate::cache::Refusal;
-use crate::ledger::{Ledger, Row, Selection, StrategyColumn};
-use crate::ttl::Ttl;
-use crate::units::{Millis, Picodollars, Tokens};
+use crate::base::basis::Basis;
+use crate::base::ttl::Ttl;
+use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::simulate::cache::Refusal;
+use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
 
 pub(super) const SCHEMA: &str = "cachesim.ledger/v1";
 

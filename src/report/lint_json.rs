@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::json::write_document;
 use super::key_notes::key_notes;
 use super::report_json::ReportInputs;
-use crate::conversation::History;
-use crate::difference::ByteDifference;
-use crate::lint::{Finding, Rule, Severity};
-use crate::strategy::Assumptions;
-use crate::units::{Picodollars, Tokens};
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::lint::{Finding, Rule, Severity};
+use crate::requests::conversation::History;
+use crate::requests::difference::ByteDifference;
+use crate::simulate::strategy::Assumptions;
 
 pub(super) const SCHEMA: &str = "cachesim.lint/v1";
 

@@ -3,11 +3,11 @@
 use super::document::Document;
 use super::key_notes::key_notes;
 use super::number::{counted, dollars, grouped, tokens};
-use crate::conversation::History;
-use crate::difference::ByteDifference;
-use crate::lint::{Finding, Severity};
-use crate::strategy::Assumptions;
-use crate::units::Picodollars;
+use crate::base::units::Picodollars;
+use crate::explain::lint::{Finding, Severity};
+use crate::requests::conversation::History;
+use crate::requests::difference::ByteDifference;
+use crate::simulate::strategy::Assumptions;
 
 /// The findings, one after the other, the most expensive of each severity first; of many the first `top`.
 #[must_use]

@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::number::{counted, dollars, tokens};
-use crate::basis::Basis;
-use crate::ledger::{Ledger, ManagedColumn, StrategyColumn};
-use crate::units::{Picodollars, Tokens};
+use crate::base::basis::Basis;
+use crate::base::units::{Picodollars, Tokens};
+use crate::simulate::ledger::{Ledger, ManagedColumn, StrategyColumn};
 
 /// What context management did to the whole input.
 #[derive(JsonSchema, Serialize)]

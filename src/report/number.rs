@@ -1,10 +1,10 @@
 //! Numbers for people. Machine formats carry the exact ones.
 
-use crate::fork::Equivalents;
-use crate::units::{Picodollars, Tokens};
-pub(super) use crate::wording::duration;
-use crate::wording::grouped_digits;
-pub use crate::wording::{counted, grouped};
+use crate::base::units::{Picodollars, Tokens};
+pub(super) use crate::base::wording::duration;
+use crate::base::wording::grouped_digits;
+pub use crate::base::wording::{counted, grouped};
+use crate::simulate::fork::Equivalents;
 
 /// A count of tokens.
 pub(super) fn tokens(value: Tokens) -> String {

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::document::{Align, Document, Grid};
 use super::json::write_document;
 use super::number::grouped;
-use crate::pricing::{ModelPrices, PriceTable, Rate, Speed};
-use crate::units::{Picodollars, Tokens};
+use crate::base::units::{Picodollars, Tokens};
+use crate::simulate::pricing::{ModelPrices, PriceTable, Rate, Speed};
 
 pub(super) const SCHEMA: &str = "cachesim.prices-list/v1";
 

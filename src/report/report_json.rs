@@ -13,12 +13,12 @@ use super::key_notes::key_notes;
 use super::managed::{ManagedObject, managed};
 use super::schemas::Keyed;
 use super::snapshot_json::{BlockObject, LintObject, TurnObject};
-use crate::conversation::History;
-use crate::input::Kind as DiagnosticKind;
-use crate::ledger::{Breakdown, Ledger, Selection, Session, Totals};
-use crate::pricing::PriceTable;
-use crate::snapshot::{Figures, Snapshot};
-use crate::units::{Picodollars, Tokens};
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::snapshot::{Figures, Snapshot};
+use crate::read::input::Kind as DiagnosticKind;
+use crate::requests::conversation::History;
+use crate::simulate::ledger::{Breakdown, Ledger, Selection, Session, Totals};
+use crate::simulate::pricing::PriceTable;
 
 pub(super) const SCHEMA: &str = "cachesim.report/v1";
 

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::json::write_document;
 use super::number::dollars;
-use crate::conversation::History;
-use crate::lint::{Finding, Rule};
-use crate::units::{Picodollars, Tokens};
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::lint::{Finding, Rule};
+use crate::requests::conversation::History;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 

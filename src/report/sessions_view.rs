@@ -7,9 +7,9 @@ use super::analyze_view::{session_name, strategy_totals};
 use super::bar::bar;
 use super::document::{Align, Document, Grid};
 use super::number::{counted, dollars, grouped, part, percent, tokens};
-use crate::conversation::{History, project_names};
-use crate::id::Symbol;
-use crate::ledger::{Ledger, Session, Totals};
+use crate::base::id::Symbol;
+use crate::requests::conversation::{History, project_names};
+use crate::simulate::ledger::{Ledger, Session, Totals};
 
 /// So many sessions are listed where nobody says how many.
 const MOST_SESSIONS: usize = 20;

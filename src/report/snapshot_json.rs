@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::report_json::ByStrategy;
-use crate::breaks::Cause;
-use crate::capture::Part;
-use crate::lint::{Rule, Severity};
-use crate::snapshot::{Block, LintCount, Snapshot, Turn, TurnBreak, TurnMarker};
-use crate::ttl::Ttl;
-use crate::units::{Millis, Picodollars, Tokens};
+use crate::base::ttl::Ttl;
+use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::explain::breaks::Cause;
+use crate::explain::lint::{Rule, Severity};
+use crate::explain::snapshot::{Block, LintCount, Snapshot, Turn, TurnBreak, TurnMarker};
+use crate::read::capture::Part;
 
 /// A request, with its sums under each strategy that it is recorded under.
 #[derive(JsonSchema, Serialize)]

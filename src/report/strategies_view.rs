@@ -1,7 +1,7 @@
 //! Every built-in strategy with what it stands for, by who can make it come true.
 
 use super::document::{Align, Document, Grid};
-use crate::strategy::{ALL, Reach};
+use crate::simulate::strategy::{ALL, Reach};
 
 /// A line for each strategy.
 #[must_use]

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem::discriminant;
 
 use super::number::{duration, tokens};
-use crate::analysis::{Event, Turn};
-use crate::cache::Refusal;
-use crate::conversation::{History, RequestIndex};
-use crate::id::Symbol;
-use crate::ledger::Session;
-use crate::ttl::Ttl;
+use crate::base::id::Symbol;
+use crate::base::ttl::Ttl;
+use crate::explain::analysis::{Event, Turn};
+use crate::requests::conversation::{History, RequestIndex};
+use crate::simulate::cache::Refusal;
+use crate::simulate::ledger::Session;
 
 /// Ids of sub-agents up to this length are shown whole.
 const WHOLE_ID: usize = 16;

@@ -11,12 +11,12 @@ use super::document::{Align, Grid};
 use super::number::{counted, dollars, duration, grouped, part, tokens};
 use super::table::Tone;
 use super::turn_words::{agent_names, refused_beside, what_happened_beside};
-use crate::analysis::{Event, Turn};
-use crate::conversation::RequestIndex;
-use crate::id::Symbol;
-use crate::ledger::{Ledger, Row, Session, StrategyColumn};
-use crate::strategy::DEFAULT;
-use crate::units::{Picodollars, Tokens};
+use crate::base::id::Symbol;
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::analysis::{Event, Turn};
+use crate::requests::conversation::RequestIndex;
+use crate::simulate::ledger::{Ledger, Row, Session, StrategyColumn};
+use crate::simulate::strategy::DEFAULT;
 
 /// Of the strategies that nobody asked for by name, those that are shown turn by turn.
 const SHOWN: [&str; 3] = ["billed", "5m", "1h"];

@@ -10,10 +10,10 @@ use super::json::write_document;
 use super::number::share;
 use super::report_json::ReportInputs;
 use super::verify_view::kind_name;
-use crate::analysis::{Agreement, Expiries, Verification, Worst};
-use crate::conversation::History;
-use crate::prompt::StepKind;
-use crate::units::{Picodollars, Tokens};
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::analysis::{Agreement, Expiries, Verification, Worst};
+use crate::requests::conversation::History;
+use crate::requests::prompt::StepKind;
 
 pub(super) const SCHEMA: &str = "cachesim.verify/v1";
 

@@ -7,9 +7,9 @@ use super::document::{Align, Document, Grid};
 use super::number::{
     bytes, counted, dollar_difference, dollars, exact_percent, grouped, percent, share, tokens,
 };
-use crate::analysis::{Agreement, Answer, Verification};
-use crate::conversation::History;
-use crate::prompt::StepKind;
+use crate::explain::analysis::{Agreement, Answer, Verification};
+use crate::requests::conversation::History;
+use crate::requests::prompt::StepKind;
 
 /// The word for a kind of step in every output.
 pub(super) fn kind_name(kind: StepKind) -> &'static str {

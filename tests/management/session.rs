@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use cachesim::conversation::{History, build, join};
-use cachesim::input::Source;
-use cachesim::transcript::load;
-use cachesim::units::Millis;
+use cachesim::base::units::Millis;
+use cachesim::read::input::Source;
+use cachesim::read::transcript::load;
+use cachesim::requests::conversation::{History, build, join};
 
 /// Begins at this moment.
 const DAY: i64 = 1_785_715_200_000;

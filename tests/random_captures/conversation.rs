@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use cachesim::units::Millis;
+use cachesim::base::units::Millis;
 
 use super::noise::{Dice, write};
 use super::{Automatic, Base, Change, Globals, Growth, Marking, Opening, Place, Step, Ttls};

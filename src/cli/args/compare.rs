@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::{InputArgs, JsonArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs};
-use crate::cache::Reading;
+use crate::simulate::cache::Reading;
 
 pub(super) const COMPARE_EXAMPLES: &str = "\
 Examples:

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{DocumentFormat, JsonArgs, OutputArgs};
-use crate::fork::{Equivalents, ForkPlan, MOST_CHILDREN};
-use crate::prompt::minimum_prefix;
-use crate::ttl::Ttl;
-use crate::units::{Millis, Tokens};
+use crate::base::ttl::Ttl;
+use crate::base::units::{Millis, Tokens};
+use crate::requests::prompt::minimum_prefix;
+use crate::simulate::fork::{Equivalents, ForkPlan, MOST_CHILDREN};
 
 /// How many children there are where no option tells.
 const USUAL_CHILDREN: usize = 3;
@@ -91,7 +91,7 @@ impl ForkArgs {
             write_weight: self.write_multiplier,
             parent_is_warm: !self.cold,
             ttl: self.ttl.ttl(),
-            minimum: minimum_prefix(crate::model::canonical_name(model), at),
+            minimum: minimum_prefix(crate::base::model::canonical_name(model), at),
         })
     }
 

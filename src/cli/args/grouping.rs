@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use crate::analysis::{Grouping, PeriodLength};
+use crate::explain::analysis::{Grouping, PeriodLength};
 
 /// `--by`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

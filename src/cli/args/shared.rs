@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::filter::FilterArgs;
-use crate::cache::{BetaKey, Lookback, Reading, TtlChange};
-use crate::capture::{AttributionKey, TokenCounting};
-use crate::conversation::ReadOptions;
-use crate::prompt::SharedPrefix;
-use crate::strategy::Assumptions;
+use crate::read::capture::{AttributionKey, TokenCounting};
+use crate::requests::conversation::ReadOptions;
+use crate::requests::prompt::SharedPrefix;
+use crate::simulate::cache::{BetaKey, Lookback, Reading, TtlChange};
+use crate::simulate::strategy::Assumptions;
 
 // In words of the documentation the variable would have to stand in quotes, which help shows.
 const PATHS_HELP: &str = "\

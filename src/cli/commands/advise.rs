@@ -1,13 +1,13 @@
 //! `cachesim advise`.
 
-use crate::breaks::Options;
-use crate::cache::Reading;
 use crate::cli::args::{AdviseArgs, DocumentFormat};
 use crate::cli::error::CliError;
 use crate::cli::findings::Findings;
 use crate::cli::output::Output;
 use crate::cli::prepared::{Prepared, evidence_strategies};
+use crate::explain::breaks::Options;
 use crate::report::{advice_document, write_advice};
+use crate::simulate::cache::Reading;
 
 /// What to change, and what that would have saved.
 pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {

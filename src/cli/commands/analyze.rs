@@ -1,20 +1,20 @@
 //! `cachesim analyze`.
 
-use crate::analysis::{Grouping, groups};
-use crate::breaks;
-use crate::cache::Reading;
 use crate::cli::args::{AnalyzeArgs, AnalyzeFormat, GroupingArg, RecordedBreaksArg, TurnsArg};
 use crate::cli::error::CliError;
 use crate::cli::findings::Findings;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::cli::strategies::strategies;
-use crate::conversation::ReadOptions;
+use crate::explain::analysis::{Grouping, groups};
+use crate::explain::breaks;
 use crate::report::{
     AnalyzeViewOptions, Document, analyze_document, groups_document, write_csv, write_groups,
     write_groups_csv, write_jsonl, write_report,
 };
-use crate::strategy::Strategy;
+use crate::requests::conversation::ReadOptions;
+use crate::simulate::cache::Reading;
+use crate::simulate::strategy::Strategy;
 
 /// The per-turn ledger and the totals.
 pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {

@@ -1,15 +1,15 @@
 //! `cachesim breaks`.
 
-use crate::breaks::{DetectionRule, Options};
-use crate::cache::Reading;
 use crate::cli::args::{BreaksArgs, BreaksFormat, RuleArg};
 use crate::cli::error::CliError;
 use crate::cli::findings::{Findings, Told};
 use crate::cli::output::Output;
 use crate::cli::prepared::{Prepared, evidence_strategies};
+use crate::explain::breaks::{DetectionRule, Options};
 use crate::report::{
     BreaksViewOptions, breaks_document, write_break_csv, write_break_rows, write_breaks,
 };
+use crate::simulate::cache::Reading;
 
 /// Every request that read less than it could have.
 pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {

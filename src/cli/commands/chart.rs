@@ -4,22 +4,22 @@ use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use crate::analysis::{Gaps, Waterfall};
-use crate::breaks::{Analysis, Options};
-use crate::cache::Reading;
 use crate::cli::args::{ChartArgs, ChartFormat, ChartKindArg, RecordedBreaksArg, ThemeArg};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::{EVIDENCE, Prepared, evidence_strategies, named};
 use crate::cli::strategies::strategies;
-use crate::context::windows;
-use crate::ledger::{Ledger, Session, StrategyColumn};
+use crate::explain::analysis::{Gaps, Waterfall};
+use crate::explain::breaks::{Analysis, Options};
+use crate::explain::context::windows;
 use crate::report::{
     Chart, Theme, WINDOW_KINDS, breaks_chart, context_chart, cost_chart, daily_chart,
     dearest_session, gaps_chart, png, strategies_chart, svg, terminal_safe, turns_chart,
     waterfall_chart,
 };
-use crate::strategy::{Assumptions, Strategy};
+use crate::simulate::cache::Reading;
+use crate::simulate::ledger::{Ledger, Session, StrategyColumn};
+use crate::simulate::strategy::{Assumptions, Strategy};
 
 /// A picture of the input.
 pub(in crate::cli) fn chart(args: &ChartArgs) -> Result<(), CliError> {

@@ -4,24 +4,24 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::breaks::{self, Breaks};
-use crate::budget::{Budget, defaults};
-use crate::cache::Reading;
-use crate::check::{Check, CheckError, Checked, Status, Verdict, check as hold_against};
 use crate::cli::args::{CheckArgs, CheckFormat};
 use crate::cli::error::CliError;
 use crate::cli::input::refuse_inputs;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
-use crate::config::{Configuration, PlacedBudget};
-use crate::ledger::Ledger;
-use crate::lint::{self, Finding};
+use crate::explain::breaks::{self, Breaks};
+use crate::explain::budget::{Budget, defaults};
+use crate::explain::check::{Check, CheckError, Checked, Status, Verdict, check as hold_against};
+use crate::explain::config::{Configuration, PlacedBudget};
+use crate::explain::lint::{self, Finding};
+use crate::explain::snapshot::{Snapshot, parse_baseline, snapshot};
 use crate::report::{
     CheckView, check_document, comment, summary, write_check, write_junit, write_report,
     write_sarif,
 };
-use crate::snapshot::{Snapshot, parse_baseline, snapshot};
-use crate::strategy::Strategy;
+use crate::simulate::cache::Reading;
+use crate::simulate::ledger::Ledger;
+use crate::simulate::strategy::Strategy;
 
 /// Budgets, and what changed since a baseline.
 pub(in crate::cli) fn check(

@@ -8,14 +8,14 @@ use crate::cli::input::discovered;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::cli::strategies::{elsewhere, providers, strategies, unique};
-use crate::compare::Comparison;
-use crate::provider::{Agreement, Provider, agreement};
+use crate::explain::compare::Comparison;
 use crate::report::{
     agreement_document, compare_document, write_comparison, write_comparison_csv,
     write_comparison_lines,
 };
-use crate::rollout::{self, Rollout};
-use crate::strategy::Strategy;
+use crate::simulate::provider::{Agreement, Provider, agreement};
+use crate::simulate::rollout::{self, Rollout};
+use crate::simulate::strategy::Strategy;
 
 /// Strategies side by side.
 pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {

@@ -4,7 +4,7 @@ use crate::cli::args::{ConfigArgs, ConfigCommand, DocumentFormat};
 use crate::cli::configuration::effective;
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::config::Configuration;
+use crate::explain::config::Configuration;
 use crate::report::{config_document, write_config};
 
 /// The configuration in use.

@@ -1,15 +1,15 @@
 //! `cachesim context`.
 
-use crate::cache::Reading;
 use crate::cli::args::{ContextArgs, DocumentFormat};
 use crate::cli::error::CliError;
 use crate::cli::findings::Findings;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
-use crate::context;
-use crate::conversation::ReadOptions;
+use crate::explain::context;
 use crate::report::{context_document, write_context};
-use crate::strategy::Strategy;
+use crate::requests::conversation::ReadOptions;
+use crate::simulate::cache::Reading;
+use crate::simulate::strategy::Strategy;
 
 /// Where the context comes from.
 ///

@@ -1,16 +1,16 @@
 //! `cachesim explain`.
 
-use crate::breaks;
-use crate::cache::Reading;
 use crate::cli::args::{DocumentFormat, ExplainArgs, RecordedBreaksArg};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::cli::strategies::strategies;
-use crate::explain::{locate, story};
-use crate::ledger::Selection;
+use crate::explain::breaks;
+use crate::explain::story::{locate, story};
 use crate::report::{explain_document, write_explanation};
-use crate::strategy::Strategy;
+use crate::simulate::cache::Reading;
+use crate::simulate::ledger::Selection;
+use crate::simulate::strategy::Strategy;
 
 /// The story of one request.
 ///

@@ -5,8 +5,8 @@ use crate::cli::error::CliError;
 use crate::cli::moment::beginning_of_day;
 use crate::cli::output::Output;
 use crate::cli::pricing::{price_table, unknown_model};
-use crate::fork::{ForkPrices, compare};
 use crate::report::{fork_document, write_fork};
+use crate::simulate::fork::{ForkPrices, compare};
 
 /// What sharing a prefix among forked agents saves.
 pub(in crate::cli) fn fork(args: &ForkArgs) -> Result<(), CliError> {

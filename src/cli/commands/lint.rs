@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::cache::Reading;
 use crate::cli::args::{LintArgs, LintFormat};
 use crate::cli::error::CliError;
 use crate::cli::input::refuse_transcripts;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
-use crate::lint::{self, Rule};
+use crate::explain::lint::{self, Rule};
 use crate::report::{lint_document, write_lint, write_sarif};
-use crate::strategy::Strategy;
+use crate::simulate::cache::Reading;
+use crate::simulate::strategy::Strategy;
 
 /// What makes the prefixes of captured prompts unstable.
 ///

@@ -6,8 +6,8 @@ use crate::cli::args::PlaceArgs;
 use crate::cli::error::CliError;
 use crate::cli::input::{name_damage, sources};
 use crate::cli::output::Output;
-use crate::harness::{Harness, place_lines};
-use crate::input::{Diagnostics, Kind, OpenSource, Source};
+use crate::read::harness::{Harness, place_lines};
+use crate::read::input::{Diagnostics, Kind, OpenSource, Source};
 use crate::report::write_record;
 
 /// Bundles → capture records with the markers placed, each printed as soon as it is read.

@@ -10,7 +10,7 @@ use crate::cli::error::CliError;
 use crate::cli::input::name_damage;
 use crate::cli::output::{finish, say};
 use crate::cli::output_file::OutputFile;
-use crate::input::{Diagnostics, Kind, Location, Source, discover};
+use crate::read::input::{Diagnostics, Kind, Location, Source, discover};
 use crate::redact::{Extent, Redaction, Survey};
 use crate::report::{counted, grouped};
 

@@ -2,24 +2,24 @@
 
 use std::io::{self, IsTerminal};
 
-use crate::analysis::{self, Gaps, Waterfall};
-use crate::breaks::Analysis;
 use crate::cli::args::{OutputArgs, RecordedBreaksArg, ReportArgs};
 use crate::cli::error::CliError;
 use crate::cli::findings::Findings;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::cli::strategies::strategies;
-use crate::compare::{Compared, Comparison};
-use crate::context::{self, windows};
-use crate::conversation::ReadOptions;
-use crate::ledger::{Ledger, StrategyColumn};
+use crate::explain::analysis::{self, Gaps, Waterfall};
+use crate::explain::breaks::Analysis;
+use crate::explain::compare::{Compared, Comparison};
+use crate::explain::context::{self, windows};
 use crate::report::{
     Chart, PageChart, PageView, Theme, UNDRAWN_STRATEGY, WINDOW_KINDS, breaks_chart, context_chart,
     cost_chart, daily_chart, dearest_session, dollars, gaps_chart, page_style, strategies_chart,
     svg, turns_chart, waterfall_chart, write_page,
 };
-use crate::strategy::Strategy;
+use crate::requests::conversation::ReadOptions;
+use crate::simulate::ledger::{Ledger, StrategyColumn};
+use crate::simulate::strategy::Strategy;
 
 /// How many of the most expensive items of the context are looked for; the page shows kinds only.
 const NO_ITEMS: usize = 0;

@@ -1,15 +1,15 @@
 //! `cachesim verify`.
 
-use crate::analysis;
-use crate::cache::Reading;
 use crate::cli::args::{DocumentFormat, VerifyArgs};
 use crate::cli::error::CliError;
 use crate::cli::findings::Findings;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
-use crate::conversation::ReadOptions;
+use crate::explain::analysis;
 use crate::report::{verify_document, write_verification};
-use crate::strategy::Strategy;
+use crate::requests::conversation::ReadOptions;
+use crate::simulate::cache::Reading;
+use crate::simulate::strategy::Strategy;
 
 /// The strategies whose rows are checked for tokens that got lost.
 const CHECKED: [&str; 6] = ["billed", "replay", "none", "5m", "1h", "mixed"];

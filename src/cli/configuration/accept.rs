@@ -4,10 +4,10 @@ use std::error::Error;
 
 use clap::{Arg, Command};
 
+use crate::base::toml_text::quoted;
 use crate::cli::strategies::unknown_name;
-use crate::config::{ConfigOption, Takes};
-use crate::strategy::{ALL, Strategy};
-use crate::toml_text::quoted;
+use crate::explain::config::{ConfigOption, Takes};
+use crate::simulate::strategy::{ALL, Strategy};
 
 /// Says why an option does not take a value, if it does not.
 pub(super) fn accept(command: &Command, option: &ConfigOption, text: &str) -> Result<(), String> {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, Command};
 
-use crate::config::{
+use crate::explain::config::{
     BASELINE, ConfigOption, Configuration, DEFAULTS, Effective, Origin, Setting, Takes, is_file,
 };
 
@@ -104,7 +104,7 @@ fn own_default(arg: &Arg) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, PATHS};
+    use crate::explain::config::{Config, PATHS};
 
     fn command() -> Command {
         let paths = || Arg::new("paths").num_args(0..);

@@ -6,7 +6,7 @@ use std::iter;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::ConfigurationArgs;
-use crate::config::{ConfigFile, Level, switch};
+use crate::explain::config::{ConfigFile, Level, switch};
 
 /// The name of a project's file.
 const PROJECT_FILE: &str = "cachesim.toml";

@@ -12,7 +12,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use super::args::{Cli, ConfigurationArgs};
 use super::error::CliError;
-use crate::config::{
+use crate::explain::config::{
     Accepts, BASELINE, ConfigError, ConfigOption, Configuration, DEFAULTS, Effective, Setting,
     from_environment, load,
 };

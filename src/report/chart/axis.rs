@@ -1,6 +1,6 @@
 //! Axes: a range, and places on it with labels that a person can read.
 
-use crate::wording::grouped;
+use crate::base::wording::grouped;
 
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,9 +144,9 @@ fn decimal(value: f64, step: f64) -> String {
     let text = format!("{value:.decimals$}");
     match text.split_once('.') {
         Some((digits, fraction)) => {
-            format!("{}.{fraction}", crate::wording::grouped_digits(digits))
+            format!("{}.{fraction}", crate::base::wording::grouped_digits(digits))
         }
-        None => crate::wording::grouped_digits(&text),
+        None => crate::base::wording::grouped_digits(&text),
     }
 }
 

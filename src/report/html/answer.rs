@@ -1,16 +1,16 @@
 //! What the page says first: what was spent, what of it was avoidable, why, and what to change.
 
 use super::PageView;
-use crate::basis::Basis;
-use crate::breaks::Sum;
-use crate::compare::Compared;
-use crate::ledger::Totals;
+use crate::base::basis::Basis;
+use crate::base::units::Picodollars;
+use crate::explain::breaks::Sum;
+use crate::explain::compare::Compared;
 use crate::report::number::{
     counted, dollar_difference, dollars, grouped, part, percent, percent_difference, relative,
     tokens,
 };
-use crate::strategy::StrategyKind;
-use crate::units::Picodollars;
+use crate::simulate::ledger::Totals;
+use crate::simulate::strategy::StrategyKind;
 
 /// A figure with what it means.
 pub(super) struct Figure {

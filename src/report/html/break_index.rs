@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::breaks::{Break, Cause};
-use crate::conversation::{History, RequestIndex};
-use crate::id::Symbol;
-use crate::units::Picodollars;
+use crate::base::id::Symbol;
+use crate::base::units::Picodollars;
+use crate::explain::breaks::{Break, Cause};
+use crate::requests::conversation::{History, RequestIndex};
 
 /// Breaks by request and by session.
 #[derive(Debug, Default)]

@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::PageView;
-use crate::breaks::Break;
-use crate::id::Symbol;
+use crate::base::id::Symbol;
+use crate::explain::breaks::Break;
 use crate::report::analyze_view::session_name;
 use crate::report::breaks_view::{dearest_breaks, evidence};
 use crate::report::number::{dollars, tokens};

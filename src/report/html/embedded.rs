@@ -6,7 +6,7 @@ use super::PageView;
 use super::break_index::BreakIndex;
 use super::sessions::SessionFigures;
 use super::turns::turns_block;
-use crate::wording::counted;
+use crate::base::wording::counted;
 
 /// The turns of so many requests are embedded …
 const MOST_REQUESTS: usize = 60_000;

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::units::Picodollars;
+use crate::base::units::Picodollars;
 
 /// Picodollars in a micro-dollar.
 const PICODOLLARS: u128 = 1_000_000;

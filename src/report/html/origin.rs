@@ -1,10 +1,10 @@
 //! Where the figures come from: what was read, what was wrong with it, and what was assumed.
 
 use super::PageView;
-use crate::cache::Lookback;
-use crate::prompt::SharedPrefix;
 use crate::report::document::{Align, Grid};
 use crate::report::number::{bytes, counted, grouped};
+use crate::requests::prompt::SharedPrefix;
+use crate::simulate::cache::Lookback;
 
 /// What was rejected or repaired, by kind.
 pub(super) fn diagnostics(view: &PageView<'_>) -> Grid {

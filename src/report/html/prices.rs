@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 
 use super::PageView;
-use crate::pricing::{ModelPrices, Rate};
 use crate::report::document::{Align, Grid};
 use crate::report::number::grouped;
 use crate::report::prices_view::{conditions, day, price_cells, price_grid};
+use crate::simulate::pricing::{ModelPrices, Rate};
 
 /// The rates of every model that occurs, on the days on which it does.
 pub(super) fn used_prices(view: &PageView<'_>) -> Grid {

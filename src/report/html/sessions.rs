@@ -11,11 +11,11 @@ use super::PageView;
 use super::break_index::BreakIndex;
 use super::micro_dollars::micro_dollars;
 use super::safe_text::data_block;
-use crate::ledger::{Session, Totals};
+use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::zone::Zone;
 use crate::report::analyze_view::session_name;
 use crate::report::number::{dollars, grouped, percent, tokens};
-use crate::units::{Millis, Picodollars, Tokens};
-use crate::zone::Zone;
+use crate::simulate::ledger::{Session, Totals};
 
 /// A session in the table.
 pub(super) struct SessionLine {

@@ -8,15 +8,15 @@ use super::PageView;
 use super::break_index::BreakIndex;
 use super::micro_dollars::micro_dollars;
 use super::safe_text::data_block;
-use crate::analysis::{Event, Turn};
-use crate::breaks::Cause;
-use crate::cache::Refusal;
-use crate::conversation::{History, Request, RequestIndex};
-use crate::id::Symbol;
-use crate::ledger::{Ledger, Row, Session, StrategyColumn};
+use crate::base::id::Symbol;
+use crate::base::units::{Picodollars, Tokens};
+use crate::base::wording::counted;
+use crate::explain::analysis::{Event, Turn};
+use crate::explain::breaks::Cause;
 use crate::report::turn_words::what_happened_beside;
-use crate::units::{Picodollars, Tokens};
-use crate::wording::counted;
+use crate::requests::conversation::{History, Request, RequestIndex};
+use crate::simulate::cache::Refusal;
+use crate::simulate::ledger::{Ledger, Row, Session, StrategyColumn};
 
 /// A value for each turn. Most columns of a session hold one value only.
 #[derive(Debug, PartialEq, Eq, Serialize)]

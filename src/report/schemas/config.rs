@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::breaks::Cause;
-use crate::budget::{BUDGET_KEYS, BreakKinds, Level, Limit, Metric};
-use crate::config::{CHECK, ConfigOption, DEFAULTS, SCHEMA, Takes};
-use crate::lint::{Rule, Severity};
-use crate::strategy::ALL as STRATEGIES;
+use crate::explain::breaks::Cause;
+use crate::explain::budget::{BUDGET_KEYS, BreakKinds, Level, Limit, Metric};
+use crate::explain::config::{CHECK, ConfigOption, DEFAULTS, SCHEMA, Takes};
+use crate::explain::lint::{Rule, Severity};
+use crate::simulate::strategy::ALL as STRATEGIES;
 
 /// The schema (draft 2020-12) of the TOML document. What depends on another value, such as the unit of
 /// a limit on its metric, is said in descriptions; the program checks it.

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::fork::Equivalents;
-use crate::units::{Millis, Picodollars, Tokens};
+use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::simulate::fork::Equivalents;
 
 impl JsonSchema for Tokens {
     fn inline_schema() -> bool {

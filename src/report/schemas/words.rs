@@ -4,24 +4,24 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::analysis::Grouping;
-use crate::breaks::Ground;
-use crate::budget::{Level, Limit, Metric};
-use crate::cache::{Reading, Refusal};
-use crate::capture::Part;
-use crate::check::{MatchedBy, PromptChangeKind, Status, Verdict};
-use crate::context::Kind as ContentKind;
-use crate::fork::{VARIANTS, Variant};
-use crate::input::Kind as DiagnosticKind;
-use crate::lint::{Rule, Severity};
-use crate::pricing::Speed;
-use crate::prompt::StepKind;
-use crate::provider::{self, Provider};
+use crate::base::ttl::Ttl;
+use crate::explain::analysis::Grouping;
+use crate::explain::breaks::Ground;
+use crate::explain::budget::{Level, Limit, Metric};
+use crate::explain::check::{MatchedBy, PromptChangeKind, Status, Verdict};
+use crate::explain::context::Kind as ContentKind;
+use crate::explain::lint::{Rule, Severity};
+use crate::read::capture::Part;
+use crate::read::input::Kind as DiagnosticKind;
 use crate::report::compare_json::reading_name;
 use crate::report::prices_view::speed_name;
 use crate::report::verify_view::kind_name;
-use crate::strategy::Obstacle;
-use crate::ttl::Ttl;
+use crate::requests::prompt::StepKind;
+use crate::simulate::cache::{Reading, Refusal};
+use crate::simulate::fork::{VARIANTS, Variant};
+use crate::simulate::pricing::Speed;
+use crate::simulate::provider::{self, Provider};
+use crate::simulate::strategy::Obstacle;
 
 /// All variants of an enumeration. One that is forgotten does not compile.
 macro_rules! every {

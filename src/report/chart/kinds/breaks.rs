@@ -2,14 +2,14 @@
 
 use super::notes::unpriced_note;
 use super::scope::selection_scope;
-use crate::breaks::{Analysis, Cause, Sum};
-use crate::conversation::History;
-use crate::ledger::Selection;
+use crate::base::units::Picodollars;
+use crate::explain::breaks::{Analysis, Cause, Sum};
 use crate::report::chart::axis::{Axis, Unit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::picture::{Bar, Bars, Chart, Panel};
 use crate::report::number::{counted, dollars, part, percent, tokens};
-use crate::units::Picodollars;
+use crate::requests::conversation::History;
+use crate::simulate::ledger::Selection;
 
 const TITLE: &str = "What breaks of the cache cost";
 

@@ -2,15 +2,15 @@
 
 use super::columns::{mean_columns, mean_heading};
 use super::scope::session_scope;
-use crate::context::Windows;
-use crate::conversation::History;
-use crate::ledger::{Selection, Session};
+use crate::base::units::Tokens;
+use crate::explain::context::Windows;
 use crate::report::chart::axis::{Axis, Unit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::picture::{Chart, Panel, Plot};
 use crate::report::context_view::kind_name;
 use crate::report::number::{counted, tokens};
-use crate::units::Tokens;
+use crate::requests::conversation::History;
+use crate::simulate::ledger::{Selection, Session};
 
 const TITLE: &str = "What held the context window";
 
@@ -26,7 +26,7 @@ pub fn context_chart(
     windows: &Windows,
 ) -> Chart {
     let scope = session_scope(history, session, selection);
-    let total = |window: &crate::context::Window| {
+    let total = |window: &crate::explain::context::Window| {
         window.tokens.iter().copied().sum::<Tokens>() + window.others
     };
     let Some(largest) = windows.requests.iter().map(total).max() else {

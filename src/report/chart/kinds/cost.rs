@@ -2,13 +2,13 @@
 
 use super::notes::{apart_note, left_out_notes, no_cost, simulation_note, undrawn_notes};
 use super::scope::selection_scope;
-use crate::conversation::RequestIndex;
-use crate::ledger::{Ledger, Selection, StrategyColumn, Totals};
+use crate::base::units::Picodollars;
 use crate::report::chart::axis::{Axis, Unit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::picture::{Chart, Columns, Line, Panel, Plot};
 use crate::report::number::dollars;
-use crate::units::Picodollars;
+use crate::requests::conversation::RequestIndex;
+use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};
 
 const TITLE: &str = "What the requests cost so far";
 

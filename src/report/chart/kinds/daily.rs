@@ -3,13 +3,13 @@
 use super::notes::{left_out_notes, no_cost};
 use super::scope::selection_scope;
 use super::strategies::{CLASSES, by_class, explain_classes};
-use crate::analysis::{Period, PeriodLength, Spending, spending_by_period};
-use crate::ledger::{Ledger, Selection, StrategyColumn};
+use crate::base::units::Picodollars;
+use crate::base::zone::Zone;
+use crate::explain::analysis::{Period, PeriodLength, Spending, spending_by_period};
 use crate::report::chart::axis::{Axis, Tick, Unit};
 use crate::report::chart::picture::{Chart, Column, Columns, Panel, Plot};
 use crate::report::number::dollars;
-use crate::units::Picodollars;
-use crate::zone::Zone;
+use crate::simulate::ledger::{Ledger, Selection, StrategyColumn};
 
 /// Longer times have columns of weeks, months or years.
 const MOST_DAYS: i64 = 62;

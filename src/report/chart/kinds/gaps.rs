@@ -2,15 +2,15 @@
 
 use super::notes::unpriced_note;
 use super::scope::selection_scope;
-use crate::analysis::{GapBin, Gaps};
-use crate::conversation::History;
-use crate::ledger::Selection;
+use crate::base::ttl::Ttl;
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::analysis::{GapBin, Gaps};
 use crate::report::chart::axis::{Axis, Unit, logarithm};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::picture::{Chart, Column, Columns, Panel, Plot, Rule};
 use crate::report::number::{counted, dollars, grouped, tokens};
-use crate::ttl::Ttl;
-use crate::units::{Picodollars, Tokens};
+use crate::requests::conversation::History;
+use crate::simulate::ledger::Selection;
 
 const TITLE: &str = "How long requests waited, and what was lost after it";
 

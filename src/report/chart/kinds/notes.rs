@@ -1,9 +1,9 @@
 //! What charts say of what they leave out, and of what their figures rest on.
 
-use crate::ledger::{Ledger, Selection, StrategyColumn, Totals};
+use crate::base::units::Picodollars;
 use crate::report::applicability::applicability_notes;
 use crate::report::number::{counted, dollars};
-use crate::units::Picodollars;
+use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};
 
 /// Says what is measured, where there is anything measured.
 pub(super) fn simulation_note(columns: &[&StrategyColumn]) -> Option<String> {

@@ -1,9 +1,9 @@
 //! Which requests a chart is about, in words.
 
-use crate::conversation::{History, RequestIndex};
-use crate::ledger::{Ledger, Selection, Session};
 use crate::report::analyze_view::session_name;
 use crate::report::number::counted;
+use crate::requests::conversation::{History, RequestIndex};
+use crate::simulate::ledger::{Ledger, Selection, Session};
 
 /// The session that cost most, where a chart shows one of several: by what was billed, where nothing
 /// has a price by its tokens.

@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 
 use super::notes::{apart_note, left_out_notes, no_cost, simulation_note, undrawn_notes};
 use super::scope::selection_scope;
-use crate::analysis::Spending;
-use crate::ledger::{Ledger, Selection, StrategyColumn, Totals};
+use crate::base::units::Picodollars;
+use crate::explain::analysis::Spending;
 use crate::report::chart::axis::{Axis, Unit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::picture::{Bar, Bars, Chart, Panel, Rule};
 use crate::report::number::{dollars, percent_difference, relative};
-use crate::units::Picodollars;
+use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};
 
 const TITLE: &str = "What strategies cost";
 

@@ -6,17 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::columns::{worst_columns, worst_heading};
 use super::notes::{left_out_notes, simulation_note, undrawn_notes};
 use super::scope::session_scope;
-use crate::breaks::{Break, Cause};
-use crate::conversation::RequestIndex;
-use crate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
-use crate::pricing::Billing;
-use crate::prompt::Step;
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::breaks::{Break, Cause};
 use crate::report::analyze_view::{is_complete, shown_column};
 use crate::report::chart::axis::{Axis, Unit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::picture::{Chart, Columns, Lane, Lanes, Panel, Plot};
 use crate::report::number::{counted, dollars, grouped, tokens};
-use crate::units::{Picodollars, Tokens};
+use crate::requests::conversation::RequestIndex;
+use crate::requests::prompt::Step;
+use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
+use crate::simulate::pricing::Billing;
 
 const TITLE: &str = "What each request read and wrote";
 

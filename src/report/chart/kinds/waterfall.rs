@@ -2,14 +2,14 @@
 
 use super::notes::unpriced_note;
 use super::scope::selection_scope;
-use crate::analysis::Waterfall;
-use crate::ledger::{Ledger, Selection};
+use crate::base::units::Picodollars;
+use crate::explain::analysis::Waterfall;
 use crate::report::answer_view::{Step, StepKind, steps};
 use crate::report::chart::axis::{Axis, Unit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::picture::{Bar, Bars, Chart, Panel};
 use crate::report::number::{dollar_difference, dollars, part, percent};
-use crate::units::Picodollars;
+use crate::simulate::ledger::{Ledger, Selection};
 
 const TITLE: &str = "From what was spent to the lower bound";
 

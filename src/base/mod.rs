@@ -1,0 +1,11 @@
+//! What everything else speaks in: ids, units, lifetimes, money, words.
+
+pub mod basis;
+pub mod id;
+pub mod model;
+pub mod nearest;
+pub mod toml_text;
+pub mod ttl;
+pub mod units;
+pub mod wording;
+pub mod zone;

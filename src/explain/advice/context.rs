@@ -1,0 +1,157 @@
+//! Smaller contexts.
+
+use super::candidate::{Candidate, Subject};
+use super::change::{Change, Who};
+use super::seen::Seen;
+use crate::base::units::Tokens;
+use crate::base::wording::{counted, grouped};
+use crate::simulate::management::{Compaction, Management, Trigger};
+use crate::simulate::strategy::{Design, Strategy, StrategyKind};
+
+/// A way of keeping contexts small.
+struct Way {
+    /// The name of the strategy.
+    code: &'static str,
+    label: &'static str,
+    design: Design,
+    who: Who,
+    setting: Option<&'static str>,
+    field: &'static str,
+    /// From which size on it acts, if that says when.
+    size: Option<Tokens>,
+    /// What it assumes of sizes.
+    assumed: &'static str,
+}
+
+/// What every way takes for granted.
+const SAME_ANSWERS: &str =
+    "The answers would have been as good, and no turn longer, without what was taken out";
+
+const OF_SUMMARIES: &str = "a summary has 4,000 tokens, and what is put in again has a usual size";
+
+const OF_RESULTS: &str = "no cleared result would have been asked for again";
+
+const BY_WINDOW: &str = "`/autocompact`, `autoCompactWindow`, or CLAUDE_CODE_AUTO_COMPACT_WINDOW: \
+                         33,000 above the size (133000 compacts at 100,000; 183000 at 150,000)";
+
+pub(super) fn candidates(seen: &Seen<'_>) -> Vec<Candidate> {
+    ways().into_iter().map(|way| candidate(way, seen)).collect()
+}
+
+/// The ways that somebody can choose. Nobody can ask the service for `cached-microcompact`, of which no
+/// documentation speaks.
+#[rustfmt::skip] // one field a line
+fn ways() -> Vec<Way> {
+    let compaction = Compaction { trigger: Trigger::At(Tokens(150_000)), ..Compaction::default() };
+    let later = Management::Compaction(compaction);
+    vec![
+        Way {
+            code: "compact-100k",
+            label: "Compact conversations at 100,000 tokens",
+            design: built_in("compact-100k"),
+            who: Who::User,
+            setting: Some(BY_WINDOW),
+            field: "`messages`: a summary in place of the conversation",
+            size: Some(Tokens(100_000)),
+            assumed: OF_SUMMARIES,
+        },
+        Way {
+            code: "compact-150k",
+            label: "Compact conversations at 150,000 tokens",
+            design: Design { management: Some(Box::new(later)), ..Design::default() },
+            who: Who::User,
+            setting: Some(BY_WINDOW),
+            field: "`messages`: a summary in place of the conversation",
+            size: Some(Tokens(150_000)),
+            assumed: OF_SUMMARIES,
+        },
+        Way {
+            code: "session-memory-100k",
+            label: "Put a memory in place of 100,000 tokens",
+            design: built_in("session-memory-100k"),
+            who: Who::Builder,
+            setting: None,
+            field: "`messages`: a memory kept beside the conversation, and the latest messages",
+            size: Some(Tokens(100_000)),
+            assumed: "the size of the memory and its updates is assumed",
+        },
+        Way {
+            code: "clear-results-180k",
+            label: "Clear old tool results beyond 180,000 tokens",
+            design: built_in("clear-results-180k"),
+            who: Who::Builder,
+            setting: None,
+            field: "`context_management.edits`: `clear_tool_uses_20250919` (beta \
+                    context-management-2025-06-27)",
+            size: Some(Tokens(180_000)),
+            assumed: OF_RESULTS,
+        },
+        Way {
+            code: "microcompact-60m",
+            label: "Clear old tool results after an hour without an answer",
+            design: built_in("microcompact-60m"),
+            who: Who::Builder,
+            setting: None,
+            field: "`messages`: a placeholder in place of each old tool result",
+            size: None,
+            assumed: OF_RESULTS,
+        },
+        Way {
+            code: "result-budget-50k",
+            label: "Cut tool results to a preview beyond 50,000 characters",
+            design: built_in("result-budget-50k"),
+            who: Who::Builder,
+            setting: None,
+            field: "`tool_result.content`: a preview, with the rest in a file",
+            size: None,
+            assumed: "the rest of a result would not have been read later",
+        },
+    ]
+}
+
+/// What the built-in strategy of a name does.
+fn built_in(name: &str) -> Design {
+    match Strategy::by_name(name).map(|strategy| strategy.kind) {
+        Some(StrategyKind::Counterfactual(design)) => design,
+        _ => Design::default(),
+    }
+}
+
+fn candidate(way: Way, seen: &Seen<'_>) -> Candidate {
+    let largest = seen.prompts().max_by_key(|(_, prompt)| prompt.total);
+    Candidate {
+        change: Change {
+            code: way.code,
+            label: way.label,
+            observation: sizes(seen, way.size),
+            advice: format!("{}.", way.label),
+            who: way.who,
+            setting: way.setting,
+            field: Some(way.field),
+            assumption: format!("{SAME_ANSWERS}; {}.", way.assumed),
+            confidence: None,
+            is_at_most: false,
+            evidence: largest.map(|(index, _)| index).into_iter().collect(),
+        },
+        subject: Subject::Context,
+        design: way.design,
+    }
+}
+
+/// How large prompts were.
+fn sizes(seen: &Seen<'_>, size: Option<Tokens>) -> String {
+    let totals: Vec<Tokens> = seen.prompts().map(|(_, prompt)| prompt.total).collect();
+    let all: Tokens = totals.iter().copied().sum();
+    let largest = totals.iter().copied().max().unwrap_or_default();
+    let mean = all.0 / (totals.len() as u64).max(1);
+    let larger = size.map_or_else(String::new, |size| {
+        let larger = totals.iter().filter(|total| **total > size).count() as u64;
+        let had = counted(larger, "request had", "requests had");
+        format!("; {had} more than {}", grouped(size.0))
+    });
+    format!(
+        "Prompts had {} tokens on average, the largest {}{larger}.",
+        grouped(mean),
+        grouped(largest.0)
+    )
+}

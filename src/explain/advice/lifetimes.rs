@@ -1,0 +1,145 @@
+//! Other lifetimes of cache entries.
+
+use super::candidate::{Candidate, Subject};
+use super::change::{Change, Who};
+use super::seen::{Seen, evidence};
+use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
+use crate::base::wording::{counted, grouped};
+use crate::simulate::strategy::Design;
+
+const FIVE_MINUTES: TierTtl = TierTtl::uniform(Ttl::FiveMinutes);
+const ONE_HOUR: TierTtl = TierTtl::uniform(Ttl::OneHour);
+
+/// Lifetimes that a client or an agent can choose.
+struct Choice {
+    /// The name of the strategy.
+    code: &'static str,
+    label: &'static str,
+    design: Design,
+    who: Who,
+    setting: Option<&'static str>,
+    field: &'static str,
+    /// The patterns that speak for it.
+    patterns: &'static [&'static str],
+    /// Whether it makes entries live for longer, or only cheaper to write.
+    is_longer: bool,
+}
+
+pub(super) fn candidates(seen: &Seen<'_>) -> Vec<Candidate> {
+    choices().into_iter().map(|choice| candidate(choice, seen)).collect()
+}
+
+#[rustfmt::skip] // one field a line
+fn choices() -> Vec<Choice> {
+    let with = |main, agents| Design { ttl: Some(TtlPlan { main, agents }), ..Design::default() };
+    vec![
+        Choice {
+            code: "5m",
+            label: "Cache everything for five minutes",
+            design: with(FIVE_MINUTES, FIVE_MINUTES),
+            who: Who::User,
+            setting: Some("FORCE_PROMPT_CACHING_5M=1 (since 2.1.108)"),
+            field: "`cache_control: {\"type\": \"ephemeral\"}`, without `ttl`",
+            patterns: &["uncached"],
+            is_longer: false,
+        },
+        Choice {
+            code: "1h",
+            label: "Cache everything for an hour",
+            design: with(ONE_HOUR, ONE_HOUR),
+            who: Who::User,
+            setting: Some(
+                "`promptCacheTtl` and `subagentPromptCacheTtl`: \"1h\" (since 2.1.243), or \
+                 ENABLE_PROMPT_CACHING_1H=1 for main conversations (since 2.1.108)",
+            ),
+            field: "`cache_control.ttl`: \"1h\"",
+            patterns: &["short_ttl_main", "short_ttl_agents", "ttl_fell", "uncached"],
+            is_longer: true,
+        },
+        Choice {
+            code: "1h-main-5m-agents",
+            label: "Cache for an hour, sub-agents for five minutes",
+            design: with(ONE_HOUR, FIVE_MINUTES),
+            who: Who::User,
+            setting: Some(
+                "`promptCacheTtl`: \"1h\" and `subagentPromptCacheTtl`: \"5m\" (since 2.1.243)",
+            ),
+            field: "`cache_control.ttl`: \"1h\" in main conversations, \"5m\" in sub-agents'",
+            patterns: &["short_ttl_main", "ttl_fell", "uncached"],
+            is_longer: true,
+        },
+        Choice {
+            code: "5m-main-1h-agents",
+            label: "Cache for five minutes, sub-agents for an hour",
+            design: with(FIVE_MINUTES, ONE_HOUR),
+            who: Who::User,
+            setting: Some(
+                "`promptCacheTtl`: \"5m\" and `subagentPromptCacheTtl`: \"1h\" (since 2.1.243)",
+            ),
+            field: "`cache_control.ttl`: \"5m\" in main conversations, \"1h\" in sub-agents'",
+            patterns: &["short_ttl_agents"],
+            is_longer: false,
+        },
+        Choice {
+            code: "mixed",
+            label: "Cache the system prompt for an hour, messages for 5m",
+            design: with(TierTtl::MIXED, TierTtl::MIXED),
+            who: Who::Builder,
+            setting: None,
+            field: "`cache_control.ttl`: \"1h\" on the last system block, \"5m\" on messages",
+            patterns: &[],
+            is_longer: false,
+        },
+        Choice {
+            code: "latched-ttl",
+            label: "Keep the lifetime with which a conversation began",
+            design: Design { latches_ttl: true, ..Design::default() },
+            who: Who::User,
+            setting: Some("`promptCacheTtl` (since 2.1.243), which usage credits do not change"),
+            field: "`cache_control.ttl`: the same on every request of a conversation",
+            patterns: &["ttl_fell"],
+            is_longer: true,
+        },
+    ]
+}
+
+fn candidate(choice: Choice, seen: &Seen<'_>) -> Candidate {
+    let evidence =
+        if choice.is_longer { evidence(&seen.expiries(false)) } else { seen.largest_hour_writes() };
+    let observed = seen.observed(choice.patterns);
+    Candidate {
+        change: Change {
+            code: choice.code,
+            label: choice.label,
+            observation: [Some(pauses(seen)), observed]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(" "),
+            advice: format!("{}.", choice.label),
+            who: choice.who,
+            setting: choice.setting,
+            field: Some(choice.field),
+            assumption:
+                "Requests would have been sent at the same times, and the service grants the \
+                         lifetime that is asked for."
+                    .to_owned(),
+            confidence: None,
+            is_at_most: false,
+            evidence,
+        },
+        subject: Subject::Lifetimes,
+        design: choice.design,
+    }
+}
+
+/// How long requests waited, which is what a lifetime has to fit.
+fn pauses(seen: &Seen<'_>) -> String {
+    let pauses = seen.pauses();
+    format!(
+        "{} within five minutes of the one before, {} within an hour, {} later.",
+        counted(pauses.under_five_minutes, "request came", "requests came"),
+        grouped(pauses.under_an_hour),
+        grouped(pauses.longer),
+    )
+}

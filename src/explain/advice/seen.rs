@@ -1,0 +1,137 @@
+//! What was seen, for changes to rest on.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::base::ttl::Ttl;
+use crate::base::units::{Picodollars, Tokens};
+use crate::base::wording::{counted, grouped};
+use crate::explain::breaks::{Analysis, Break, Cause, Confidence, Pattern};
+use crate::requests::conversation::RequestIndex;
+use crate::requests::prompt::{Prompt, PromptTrace};
+use crate::simulate::ledger::{Ledger, Selection};
+
+/// So many requests stand for a change.
+const MOST_EVIDENCE: usize = 3;
+
+/// What was seen, for changes to rest on.
+pub(super) struct Seen<'a> {
+    pub(super) ledger: &'a Ledger<'a>,
+    pub(super) analysis: &'a Analysis,
+    trace: &'a PromptTrace,
+    pub(super) selected: Vec<RequestIndex>,
+}
+
+/// The pauses of the reported requests after the one before them.
+pub(super) struct Pauses {
+    pub(super) under_five_minutes: u64,
+    pub(super) under_an_hour: u64,
+    pub(super) longer: u64,
+}
+
+impl<'a> Seen<'a> {
+    pub(super) fn new(
+        ledger: &'a Ledger<'a>,
+        trace: &'a PromptTrace,
+        selection: &'a Selection,
+        analysis: &'a Analysis,
+    ) -> Self {
+        Self { ledger, trace, analysis, selected: selection.requests().collect() }
+    }
+
+    /// The breaks of a kind, the most expensive first.
+    pub(super) fn breaks_that(&self, is_such: impl Fn(&Break) -> bool) -> Vec<&'a Break> {
+        let list = &self.analysis.breaks.list;
+        let mut breaks: Vec<&Break> = list.iter().filter(|found| is_such(found)).collect();
+        breaks.sort_by_key(|found| (Reverse((found.excess, found.rewritten)), found.request));
+        breaks
+    }
+
+    /// The breaks after an expiry of a lifetime, after a pause of less or not less than an hour.
+    pub(super) fn expiries(&self, is_long: bool) -> Vec<&'a Break> {
+        self.breaks_that(|found| {
+            matches!(found.cause, Cause::TtlExpired5m | Cause::TtlExpired1h)
+                && found.gap.is_some_and(|gap| (gap >= Ttl::OneHour.millis()) == is_long)
+        })
+    }
+
+    /// What the patterns of some names observed, one sentence each.
+    pub(super) fn observed(&self, names: &[&str]) -> Option<String> {
+        let texts: Vec<&str> =
+            self.patterns(names).map(|pattern| pattern.observation.as_str()).collect();
+        (!texts.is_empty()).then(|| texts.join(" "))
+    }
+
+    /// What the patterns of some names advise, one sentence each.
+    pub(super) fn advised(&self, names: &[&str]) -> Option<String> {
+        let texts: Vec<&str> =
+            self.patterns(names).map(|pattern| pattern.advice.as_str()).collect();
+        (!texts.is_empty()).then(|| texts.join(" "))
+    }
+
+    fn patterns(&self, names: &[&str]) -> impl Iterator<Item = &'a Pattern> {
+        self.analysis.patterns.iter().filter(move |pattern| names.contains(&pattern.name))
+    }
+
+    /// The requests that wrote most for an hour.
+    pub(super) fn largest_hour_writes(&self) -> Vec<RequestIndex> {
+        let history = self.ledger.history;
+        let written = |index: &RequestIndex| {
+            let usage = history.request(*index).usage.as_ref();
+            usage.map_or(Tokens::ZERO, |usage| usage.prompt.write_1h)
+        };
+        let mut writes = self.selected.clone();
+        writes.retain(|index| written(index) > Tokens::ZERO);
+        writes.sort_by_key(|index| (Reverse(written(index)), *index));
+        writes.truncate(MOST_EVIDENCE);
+        writes
+    }
+
+    pub(super) fn pauses(&self) -> Pauses {
+        let steps = self.ledger.steps;
+        let gaps: Vec<i64> = self.selected.iter().filter_map(|index| steps[index.0].gap).collect();
+        let up_to = |ttl: Ttl| gaps.iter().filter(|gap| **gap < ttl.millis()).count() as u64;
+        let (short, hour) = (up_to(Ttl::FiveMinutes), up_to(Ttl::OneHour));
+        Pauses {
+            under_five_minutes: short,
+            under_an_hour: hour - short,
+            longer: gaps.len() as u64 - hour,
+        }
+    }
+
+    /// The prompts of the reported requests.
+    pub(super) fn prompts(&self) -> impl Iterator<Item = (RequestIndex, &'a Prompt)> + '_ {
+        self.selected.iter().map(|index| (*index, &self.trace.prompts[index.0]))
+    }
+
+    /// Whether any reported request was captured.
+    pub(super) fn has_captures(&self) -> bool {
+        self.selected.iter().any(|index| self.ledger.history.is_captured(*index))
+    }
+}
+
+/// The requests of the first few breaks.
+pub(super) fn evidence(breaks: &[&Break]) -> Vec<RequestIndex> {
+    breaks.iter().take(MOST_EVIDENCE).map(|found| found.request).collect()
+}
+
+/// The confidence with which most of the money was lost; of two that are equal the lower one.
+pub(super) fn confidence(breaks: &[&Break]) -> Option<Confidence> {
+    let mut lost: BTreeMap<Confidence, Picodollars> = BTreeMap::new();
+    for found in breaks {
+        if let Some(candidate) = found.candidates.first() {
+            *lost.entry(candidate.confidence).or_default() += found.excess.unwrap_or_default();
+        }
+    }
+    lost.into_iter().rev().max_by_key(|(_, lost)| *lost).map(|(confidence, _)| confidence)
+}
+
+/// How many breaks there were, and what they sent again.
+pub(super) fn counted_breaks(breaks: &[&Break], why: &str) -> String {
+    let rewritten: Tokens = breaks.iter().map(|found| found.rewritten).sum();
+    format!(
+        "{} read less than the one before had cached ({why}), and sent {} tokens again.",
+        counted(breaks.len() as u64, "request", "requests"),
+        grouped(rewritten.0),
+    )
+}

@@ -1,0 +1,260 @@
+//! Requests in groups: what each of them cost under every strategy, and what breaks cost in it. Each
+//! row of the ledger is in exactly one group, so the groups add up to the total.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::period::{Period, PeriodLength};
+use crate::base::id::Symbol;
+use crate::base::units::Picodollars;
+use crate::explain::breaks::Break;
+use crate::requests::conversation::{History, RequestIndex, project_names};
+use crate::simulate::ledger::{Ledger, MAIN_AGENT, Selection, Totals};
+
+/// What requests of a group have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// The day, week or month of the answer, in the time zone of the history.
+    Period(PeriodLength),
+    /// The project.
+    Project,
+    /// The model that is billed.
+    Model,
+    /// The type of the agent.
+    AgentType,
+    /// The branch of the project's repository.
+    Branch,
+    /// The session.
+    Session,
+    /// The client's version.
+    Client,
+}
+
+impl Grouping {
+    /// Every grouping.
+    pub const ALL: [Self; 9] = [
+        Self::Period(PeriodLength::Day),
+        Self::Period(PeriodLength::Week),
+        Self::Period(PeriodLength::Month),
+        Self::Project,
+        Self::Model,
+        Self::AgentType,
+        Self::Branch,
+        Self::Session,
+        Self::Client,
+    ];
+
+    /// The word used in every output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Period(length) => length.name(),
+            Self::Project => "project",
+            Self::Model => "model",
+            Self::AgentType => "agent-type",
+            Self::Branch => "branch",
+            Self::Session => "session",
+            Self::Client => "client",
+        }
+    }
+}
+
+/// What breaks cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// How many there are.
+    pub breaks: u64,
+    /// Their extra cost, as far as they have a price.
+    pub cost: Picodollars,
+    /// Those without a price.
+    pub unpriced: u64,
+}
+
+impl Lost {
+    fn add(&mut self, found: &Break) {
+        self.breaks += 1;
+        match found.excess {
+            Some(excess) => self.cost += excess,
+            None => self.unpriced += 1,
+        }
+    }
+
+    /// The extra cost; `None` where there are breaks and none has a price.
+    #[must_use]
+    pub fn known_cost(&self) -> Option<Picodollars> {
+        (self.breaks == 0 || self.unpriced < self.breaks).then_some(self.cost)
+    }
+}
+
+/// Some requests with their sums.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// What they have in common; `None` where that is unknown.
+    pub name: Option<String>,
+    /// How many there are.
+    pub requests: u64,
+    /// The sums of each strategy, in the order of the columns.
+    pub by_strategy: Vec<Totals>,
+    /// What breaks cost.
+    pub lost: Lost,
+}
+
+impl Group {
+    fn empty(columns: usize) -> Self {
+        Self { by_strategy: vec![Totals::default(); columns], ..Self::default() }
+    }
+
+    /// Adds another group's sums.
+    pub fn absorb(&mut self, other: &Self) {
+        self.requests += other.requests;
+        for (own, other) in self.by_strategy.iter_mut().zip(&other.by_strategy) {
+            *own += *other;
+        }
+        self.lost.breaks += other.lost.breaks;
+        self.lost.cost += other.lost.cost;
+        self.lost.unpriced += other.lost.unpriced;
+    }
+}
+
+/// The groups of a selection.
+#[derive(Clone, Debug)]
+pub struct Groups {
+    /// What the requests of each have in common.
+    pub grouping: Grouping,
+    /// Periods in the order of time, others with the most expensive first.
+    pub list: Vec<Group>,
+    /// All requests, added up by themselves.
+    pub total: Group,
+    /// The column by which they are ordered: what was billed where that is known of all, else the first
+    /// that is.
+    pub shown: usize,
+}
+
+/// What a group is known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Key<'a> {
+    Period(Period),
+    Name(&'a str),
+    Unknown,
+}
+
+impl Key<'_> {
+    fn name(self) -> Option<String> {
+        match self {
+            Self::Period(period) => Some(period.name()),
+            Self::Name(name) => Some(name.to_owned()),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// Puts the selected requests into groups. The breaks are those of the selection.
+#[must_use]
+pub fn groups(
+    ledger: &Ledger<'_>,
+    selection: &Selection,
+    breaks: &[Break],
+    grouping: Grouping,
+) -> Groups {
+    let projects = project_names(ledger.history);
+    let keys = Keys { history: ledger.history, projects: &projects, grouping };
+    let mut sums =
+        Sums { columns: ledger.columns.len(), places: FxHashMap::default(), list: vec![] };
+    let mut total = Group::empty(ledger.columns.len());
+    for index in selection.requests() {
+        let key = keys.of(index);
+        sums.of(key).requests += 1;
+        total.requests += 1;
+        for (number, column) in ledger.columns.iter().enumerate() {
+            let mut has_rows = false;
+            for row in ledger.rows(column, index) {
+                has_rows = true;
+                sums.of(keys.of_row(key, row.model)).by_strategy[number].add(&row);
+                total.by_strategy[number].add(&row);
+            }
+            if !has_rows {
+                sums.of(key).by_strategy[number].unrecorded += 1;
+                total.by_strategy[number].unrecorded += 1;
+            }
+        }
+    }
+    for found in breaks {
+        sums.of(keys.of(found.request)).lost.add(found);
+        total.lost.add(found);
+    }
+    let shown = shown(ledger, &total);
+    Groups { grouping, list: sums.ordered(shown), total, shown }
+}
+
+/// What was billed where that is known of all requests, else the first column that is.
+fn shown(ledger: &Ledger<'_>, total: &Group) -> usize {
+    let is_known = |number: &usize| total.by_strategy[*number].unrecorded == 0;
+    let billed = ledger.columns.iter().position(|column| column.strategy.name == "billed");
+    let first = || (0..ledger.columns.len()).find(is_known);
+    billed.filter(is_known).or_else(first).unwrap_or_default()
+}
+
+/// What each request is grouped by.
+struct Keys<'a> {
+    history: &'a History,
+    projects: &'a BTreeMap<Symbol, String>,
+    grouping: Grouping,
+}
+
+impl<'a> Keys<'a> {
+    fn of(&self, index: RequestIndex) -> Key<'a> {
+        let history = self.history;
+        let request = history.request(index);
+        let named = |symbol| history.text(symbol).map_or(Key::Unknown, Key::Name);
+        match self.grouping {
+            Grouping::Period(length) => {
+                Period::of(&history.zone, request.time(), length).map_or(Key::Unknown, Key::Period)
+            }
+            Grouping::Project => {
+                let name = request.project.and_then(|project| self.projects.get(&project));
+                name.map_or(Key::Unknown, |name| Key::Name(name))
+            }
+            Grouping::Model => named(Some(request.model)),
+            Grouping::AgentType => match request.agent {
+                None => Key::Name(MAIN_AGENT),
+                Some(agent) => named(history.agent_types.get(&agent).copied()),
+            },
+            Grouping::Branch => named(request.branch),
+            Grouping::Session => named(Some(request.session)),
+            Grouping::Client => named(request.client_version),
+        }
+    }
+
+    /// That of a row, whose model may be another one than the request's.
+    fn of_row(&self, request: Key<'a>, model: &'a str) -> Key<'a> {
+        if self.grouping == Grouping::Model { Key::Name(model) } else { request }
+    }
+}
+
+/// The groups so far.
+struct Sums<'a> {
+    columns: usize,
+    places: FxHashMap<Key<'a>, usize>,
+    list: Vec<(Key<'a>, Group)>,
+}
+
+impl<'a> Sums<'a> {
+    fn of(&mut self, key: Key<'a>) -> &mut Group {
+        let place = *self.places.entry(key).or_insert_with(|| {
+            self.list.push((key, Group::empty(self.columns)));
+            self.list.len() - 1
+        });
+        &mut self.list[place].1
+    }
+
+    fn ordered(mut self, shown: usize) -> Vec<Group> {
+        self.list.sort_by_key(|(key, group)| match key {
+            Key::Period(_) => (Reverse(None), *key),
+            _ => (Reverse(group.by_strategy.get(shown).and_then(Totals::cost)), *key),
+        });
+        let named = |(key, group): (Key<'_>, Group)| Group { name: key.name(), ..group };
+        self.list.into_iter().map(named).collect()
+    }
+}

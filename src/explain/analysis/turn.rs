@@ -1,0 +1,171 @@
+//! What happened at a request: as recorded, or under a strategy.
+
+use crate::base::ttl::Ttl;
+use crate::base::units::Tokens;
+use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::prompt::{
+    LARGEST_CONSTANT_TAIL, Step, StepKind, is_break, recorded_shortfall,
+};
+use crate::simulate::ledger::{Ledger, StrategyColumn};
+
+/// Something worth a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The first request of a chain.
+    Opening,
+    /// Another model than before.
+    ModelChange,
+    /// The conversation was summarised.
+    Compaction,
+    /// Old tool results were cleared.
+    Microcompaction,
+    /// The thinking of the turn before was dropped.
+    ThinkingDropped,
+    /// Messages were taken out or rewritten in another way.
+    Rewrite,
+    /// A captured conversation that begins with another message than before: summarised, or anew.
+    Restart,
+    /// The cache had expired: the gap in milliseconds and the TTL it exceeded.
+    Expired(i64, Ttl),
+    /// Much less was read than could have been.
+    Break(Tokens),
+    /// The last write was not readable, what lies before it was.
+    OneStepBehind(Tokens),
+    /// More was read than the record explains: a background request wrote it.
+    BackgroundWrite(Tokens),
+    /// A large part after the last marker was sent in full.
+    UncachedTail(Tokens),
+    /// The branch was left later.
+    Rewound,
+}
+
+/// A request with what happened at it.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// The request.
+    pub request: RequestIndex,
+    /// From the start of the one before to its own, in milliseconds.
+    pub gap: Option<i64>,
+    /// What the client added since, with the answer before: the growth of the prompt less the
+    /// output before; `None` where it cannot be told. Derived.
+    pub added: Option<Tokens>,
+    /// What happened, the most important first.
+    pub events: Vec<Event>,
+}
+
+/// Reads that differ by less than this show nothing.
+const NOISE: Tokens = Tokens(50);
+
+impl Turn {
+    /// A request as recorded.
+    #[must_use]
+    pub fn recorded(history: &History, steps: &[Step], request: RequestIndex) -> Self {
+        let step = &steps[request.0];
+        let added = added(history, request, step);
+        Self { request, gap: step.gap, added, events: events(history, request, step) }
+    }
+
+    /// A recorded turn under a strategy: what the conversation did is as recorded, what the cache made of
+    /// it is the strategy's.
+    #[must_use]
+    pub fn under(&self, ledger: &Ledger<'_>, column: &StrategyColumn) -> Self {
+        match column.simulated {
+            None => self.clone(),
+            Some(_) => Self { events: simulated(ledger, column, self), ..self.clone() },
+        }
+    }
+}
+
+/// A recorded break is one under a strategy, too, as far as less is read there than was cached.
+fn simulated(ledger: &Ledger<'_>, column: &StrategyColumn, turn: &Turn) -> Vec<Event> {
+    let expiry = ledger.expiry(column, turn.request);
+    let shortfall = ledger.shortfall(column, turn.request).filter(|tokens| *tokens > NOISE);
+    let billing = ledger.row(column, turn.request).map(|row| row.billing).unwrap_or_default();
+    let is_cached = billing.read + billing.write_5m + billing.write_1h > Tokens::ZERO;
+    let of_conversation = turn.events.iter().filter_map(|event| match event {
+        Event::Expired(..) | Event::BackgroundWrite(_) => None,
+        Event::Break(_) => shortfall.map(Event::Break),
+        Event::OneStepBehind(_) => shortfall.map(Event::OneStepBehind),
+        Event::UncachedTail(_) => (is_cached && billing.input > LARGEST_CONSTANT_TAIL)
+            .then_some(Event::UncachedTail(billing.input)),
+        other => Some(other.clone()),
+    });
+    let expired = expiry.map(|expiry| Event::Expired(expiry.gap, expiry.ttl));
+    expired.into_iter().chain(of_conversation).collect()
+}
+
+fn added(history: &History, index: RequestIndex, step: &Step) -> Option<Tokens> {
+    let request = history.request(index);
+    let previous = history.predecessor(request)?;
+    let (own, before) = (request.usage.as_ref()?, previous.usage.as_ref()?);
+    let answer = if request.between.drops_answer { Tokens::ZERO } else { before.output };
+    let is_comparable = !previous.output_is_lower_bound
+        && !step.is_rewritten
+        && request.model == previous.model
+        && !request.between.rewrites_history();
+    let grown_to = own.prompt.total() + step.deleted;
+    is_comparable.then(|| grown_to.saturating_sub(before.prompt.total() + answer))
+}
+
+fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
+    let request = history.request(index);
+    let between = &request.between;
+    let mut events = Vec::new();
+    match step.kind {
+        StepKind::Opening => events.push(Event::Opening),
+        StepKind::ModelChange => events.push(Event::ModelChange),
+        StepKind::Expired => {
+            let read = request.usage.as_ref().map(|usage| usage.prompt.read);
+            // What branches or other traffic kept alive did not expire.
+            let is_lost = read.is_none_or(|read| read < step.previous_end);
+            let late = step.gap.zip(step.predecessor_ttl).filter(|_| is_lost);
+            if let Some((gap, ttl)) = late {
+                events.push(Event::Expired(gap, ttl));
+            }
+        }
+        StepKind::Continued | StepKind::Rewritten => {}
+    }
+    if between.has_compaction {
+        events.push(Event::Compaction);
+    } else if between.has_microcompaction {
+        events.push(Event::Microcompaction);
+    } else if history.is_captured(index) && step.is_rewritten {
+        events.push(Event::Restart);
+    } else if step.kind == StepKind::Rewritten {
+        events.push(Event::Rewrite);
+    }
+    if step.dropped_thinking.is_some() {
+        events.push(Event::ThinkingDropped);
+    }
+    if step.kind == StepKind::Continued || step.readable_place().is_some() {
+        events.extend(difference(history, index, step));
+    }
+    let input = request.usage.as_ref().map_or(Tokens::ZERO, |usage| usage.prompt.input);
+    if input > LARGEST_CONSTANT_TAIL {
+        events.push(Event::UncachedTail(input));
+    }
+    if !request.is_live {
+        events.push(Event::Rewound);
+    }
+    events
+}
+
+/// How a read differs from what the request before had left.
+fn difference(history: &History, index: RequestIndex, step: &Step) -> Option<Event> {
+    let request = history.request(index);
+    let previous = history.predecessor(request)?;
+    let read = request.usage.as_ref()?.prompt.read;
+    let previous_read = previous.usage.as_ref()?.prompt.read;
+    let shortfall = recorded_shortfall(request, step);
+    if step.dropped_thinking.is_some() && read >= step.kept_end {
+        return None;
+    }
+    if read == previous_read && shortfall > Tokens::ZERO {
+        return Some(Event::OneStepBehind(shortfall));
+    }
+    if is_break(request, step) || shortfall > Tokens(2_000) {
+        return Some(Event::Break(shortfall));
+    }
+    let surplus = read.saturating_sub(step.previous_end);
+    (surplus > NOISE).then_some(Event::BackgroundWrite(surplus))
+}

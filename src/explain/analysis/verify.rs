@@ -1,0 +1,253 @@
+//! How well the rules reproduce the record.
+//!
+//! The simulated reads of `replay` are compared with the recorded ones. Left out of the shares are
+//! the first requests of chains and those after a change of model, whose recorded read is an input
+//! of the simulation.
+
+use std::collections::BTreeMap;
+
+use crate::base::units::Tokens;
+use crate::explain::breaks::Reconciliation;
+use crate::requests::conversation::{Request, RequestIndex};
+use crate::requests::prompt::{Step, StepKind, is_break};
+use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
+
+/// How many of the worst requests are listed.
+const WORST_LISTED: usize = 20;
+
+/// A prompt must have left this much for an expiry to show.
+const SMALLEST_TELLING_PREFIX: Tokens = Tokens(5_000);
+
+/// Which requests were compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// All requests.
+    pub requests: u64,
+    /// Those simulated; all of them.
+    pub simulated: u64,
+    /// Those compared.
+    pub compared: u64,
+    /// First requests of a chain.
+    pub openings: u64,
+    /// First requests after a change of model.
+    pub model_changes: u64,
+    /// Captured requests whose usage is unknown, so that there is nothing to compare with.
+    pub without_usage: u64,
+}
+
+/// How far simulated and recorded reads agree over some requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreement {
+    /// Requests compared.
+    pub requests: u64,
+    /// Those whose read is predicted within 1 % of the prompt.
+    pub within: u64,
+    /// Those predicted to the token.
+    pub exact: u64,
+    /// The sum of |simulated − recorded read|.
+    pub error: Tokens,
+    /// The sum of the prompts.
+    pub prompt: Tokens,
+}
+
+impl Agreement {
+    fn add(&mut self, comparison: &Comparison) {
+        self.requests += 1;
+        self.within += u64::from(comparison.is_within());
+        self.exact += u64::from(comparison.simulated == comparison.recorded);
+        self.error += comparison.error();
+        self.prompt += comparison.prompt;
+    }
+}
+
+/// Recorded and simulated expiries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Expiries {
+    /// Pairs of requests with a telling gap.
+    pub pairs: u64,
+    /// Expired in the record.
+    pub recorded: u64,
+    /// Expired in the simulation.
+    pub simulated: u64,
+    /// Expired in both.
+    pub both: u64,
+}
+
+/// A badly predicted request.
+#[derive(Clone, Copy, Debug)]
+pub struct Worst {
+    /// The request.
+    pub request: RequestIndex,
+    /// How it follows its predecessor.
+    pub kind: StepKind,
+    /// Whether it is a break.
+    pub is_break: bool,
+    /// What it read.
+    pub recorded: Tokens,
+    /// What the rules say.
+    pub simulated: Tokens,
+}
+
+/// The outcome of a verification.
+#[derive(Debug, Default)]
+pub struct Verification {
+    /// Which requests were compared.
+    pub coverage: Coverage,
+    /// All requests compared.
+    pub all: Agreement,
+    /// Those that are no breaks.
+    pub outside_breaks: Agreement,
+    /// Large misses: over 2,000 tokens and over 5 % less than was left, inside the lifetime, on the same
+    /// model. [`Breaks`](crate::explain::breaks::Breaks) has the smaller ones and the expiries, too.
+    pub breaks: u64,
+    /// Expiries.
+    pub expiries: Expiries,
+    /// Money: the record, the rules, and what breaks explain of the difference.
+    pub dollars: Reconciliation,
+    /// Rows of all strategies whose parts were added up.
+    pub conserved_rows: u64,
+    /// Rows whose parts do not add up to the prompt; always 0.
+    pub violations: u64,
+    /// By client version.
+    pub by_client_version: BTreeMap<String, Agreement>,
+    /// By model.
+    pub by_model: BTreeMap<String, Agreement>,
+    /// The worst requests, the worst first.
+    pub worst: Vec<Worst>,
+}
+
+struct Comparison {
+    recorded: Tokens,
+    simulated: Tokens,
+    prompt: Tokens,
+}
+
+impl Comparison {
+    fn of(request: &Request, replay: &Row<'_>) -> Self {
+        Self {
+            recorded: request.recorded().prompt.read,
+            simulated: replay.billing.read,
+            prompt: request.prompt_total(),
+        }
+    }
+
+    fn error(&self) -> Tokens {
+        self.simulated.abs_diff(self.recorded)
+    }
+
+    fn is_within(&self) -> bool {
+        u128::from(self.error().0) * 100 <= u128::from(self.prompt.0)
+    }
+}
+
+/// Compares the `replay` column of a ledger with the record; `None` where it has none.
+#[must_use]
+pub fn verify(
+    ledger: &Ledger<'_>,
+    steps: &[Step],
+    selection: &Selection,
+    dollars: Reconciliation,
+) -> Option<Verification> {
+    let replay = ledger.column("replay")?;
+    let billed = ledger.column("billed")?;
+    let mut verification = Verification { dollars, ..Verification::default() };
+    for index in selection.requests() {
+        verification.count_conservation(ledger, index);
+        let (Some(_), Some(row)) = (ledger.row(billed, index), ledger.row(replay, index)) else {
+            verification.coverage.without_usage += 1;
+            continue;
+        };
+        verification.compare(ledger, &row, &steps[index.0]);
+        verification.add_expiry(ledger, replay, index, &steps[index.0]);
+    }
+    let history = ledger.history;
+    verification.worst.sort_by_key(|worst| {
+        (std::cmp::Reverse(worst.simulated.abs_diff(worst.recorded)), worst.request)
+    });
+    verification.worst.truncate(WORST_LISTED);
+    debug_assert_eq!(verification.violations, 0, "tokens are conserved");
+    debug_assert!(verification.coverage.requests <= history.requests.len() as u64);
+    Some(verification)
+}
+
+impl Verification {
+    /// Requests with a record but without a price, in none of the dollars.
+    #[must_use]
+    pub fn unpriced(&self) -> u64 {
+        self.dollars.left_out.saturating_sub(self.coverage.without_usage)
+    }
+
+    fn count_conservation(&mut self, ledger: &Ledger<'_>, index: RequestIndex) {
+        let prompt = ledger.prompt_total(index);
+        let rows = ledger.columns.iter().filter_map(|column| ledger.row(column, index));
+        for row in rows.filter(|row| row.refusal.is_none()) {
+            let billing = row.billing;
+            let parts = billing.read + billing.write_5m + billing.write_1h + billing.input;
+            self.conserved_rows += 1;
+            self.violations += u64::from(parts != prompt);
+        }
+    }
+
+    fn compare(&mut self, ledger: &Ledger<'_>, replay: &Row<'_>, step: &Step) {
+        self.coverage.requests += 1;
+        self.coverage.simulated += 1;
+        match step.kind {
+            StepKind::Opening => return self.coverage.openings += 1,
+            StepKind::ModelChange => return self.coverage.model_changes += 1,
+            StepKind::Continued | StepKind::Rewritten | StepKind::Expired => {}
+        }
+        self.coverage.compared += 1;
+        let history = ledger.history;
+        let request = history.request(replay.request);
+        let comparison = Comparison::of(request, replay);
+        let is_break = is_break(request, step);
+        self.all.add(&comparison);
+        if is_break {
+            self.breaks += 1;
+        } else {
+            self.outside_breaks.add(&comparison);
+        }
+        let version = history.text(request.client_version).unwrap_or("unknown");
+        self.by_client_version.entry(version.to_owned()).or_default().add(&comparison);
+        self.by_model.entry(replay.model.to_owned()).or_default().add(&comparison);
+        if !comparison.is_within() {
+            self.worst.push(Worst {
+                request: replay.request,
+                kind: step.kind,
+                is_break,
+                recorded: comparison.recorded,
+                simulated: comparison.simulated,
+            });
+        }
+    }
+
+    /// Consecutive requests of one chain and model, the former one with over 5,000 cached tokens,
+    /// over 1.3 TTLs apart: expired means a read under half of what was cached.
+    fn add_expiry(
+        &mut self,
+        ledger: &Ledger<'_>,
+        replay: &StrategyColumn,
+        index: RequestIndex,
+        step: &Step,
+    ) {
+        let (Some(gap), Some(ttl)) = (step.gap, step.predecessor_ttl) else {
+            return;
+        };
+        let is_telling = step.kind != StepKind::ModelChange
+            && step.previous_end > SMALLEST_TELLING_PREFIX
+            && gap * 10 > ttl.millis() * 13;
+        if !is_telling {
+            return;
+        }
+        let is_expired = |read: Tokens| read.0 * 2 < step.previous_end.0;
+        let recorded = is_expired(ledger.history.request(index).recorded().prompt.read);
+        let Some(simulated) = ledger.row(replay, index).map(|row| is_expired(row.billing.read))
+        else {
+            return;
+        };
+        self.expiries.pairs += 1;
+        self.expiries.recorded += u64::from(recorded);
+        self.expiries.simulated += u64::from(simulated);
+        self.expiries.both += u64::from(recorded && simulated);
+    }
+}

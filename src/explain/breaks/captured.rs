@@ -1,0 +1,265 @@
+//! Causes of a captured request's miss: the two requests themselves say what differs, to the byte.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::candidate::{Candidate, Confidence, Evidence};
+use super::cause::Cause;
+use super::reads::Reads;
+use crate::base::ttl::Ttl;
+use crate::base::units::Tokens;
+use crate::base::wording::duration;
+use crate::read::capture::WireNodeId;
+use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::difference::{Difference, differences};
+use crate::requests::prompt::{NodeId, Prompt, PromptTrace, Step};
+use crate::simulate::cache::LOOKBACK;
+
+/// A captured request and the one before it.
+pub(super) struct CapturedCase<'a> {
+    pub(super) history: &'a History,
+    pub(super) reads: &'a Reads<'a>,
+    pub(super) trace: &'a PromptTrace,
+    pub(super) steps: &'a [Step],
+    pub(super) entry_ttls: &'a [Option<Ttl>],
+    pub(super) index: RequestIndex,
+    pub(super) previous: RequestIndex,
+}
+
+impl CapturedCase<'_> {
+    /// Every cause that fits, the surest first.
+    pub(super) fn candidates(&self) -> Vec<Candidate> {
+        let mut candidates: Vec<Candidate> =
+            [self.scope(), self.expiry(), self.write_not_visible(), self.below_minimum()]
+                .into_iter()
+                .flatten()
+                .collect();
+        let differences = differences(self.history, self.previous, self.index);
+        candidates.extend(self.differing(&differences));
+        candidates.extend(self.lookback());
+        if candidates.iter().all(|one| one.confidence == Confidence::Low) {
+            candidates.push(self.server_side());
+        }
+        candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.confidence));
+        candidates
+    }
+
+    fn prompt(&self) -> &Prompt {
+        &self.trace.prompts[self.index.0]
+    }
+
+    fn shown_by(&self, field: &'static str, meaning: impl Into<String>) -> Vec<Evidence> {
+        vec![Evidence::of_field(self.history.request(self.index), field, meaning)]
+    }
+
+    /// Each organisation or workspace has caches of its own.
+    fn scope(&self) -> Option<Candidate> {
+        let scope = |index: RequestIndex| self.trace.prompts[index.0].scope;
+        let meaning = "sent to another organisation or workspace than the request before";
+        (scope(self.index) != scope(self.previous)).then(|| {
+            Candidate::new(Cause::ScopeChanged, Confidence::High, self.shown_by("scope", meaning))
+        })
+    }
+
+    fn expiry(&self) -> Option<Candidate> {
+        let (gap, ttl) = (self.steps[self.index.0].gap?, self.entry_ttls[self.previous.0]?);
+        let meaning = format!(
+            "{} after the start of the request before; its entry was for {}",
+            duration(gap),
+            ttl.name()
+        );
+        // Another request may have refreshed the entry in the meantime.
+        let end = self.reads.split(self.previous).cached_end();
+        let is_over = gap >= ttl.millis() && self.reads.replayed(self.index) < end;
+        is_over.then(|| {
+            Candidate::new(
+                Cause::expiry(ttl),
+                Confidence::High,
+                self.shown_by("timestamp", meaning),
+            )
+        })
+    }
+
+    fn write_not_visible(&self) -> Option<Candidate> {
+        let before = &self.trace.prompts[self.previous.0];
+        let meaning = "it was sent before the response to the request before had begun";
+        (self.prompt().start < before.readable_from).then(|| {
+            Candidate::new(
+                Cause::WriteNotVisible,
+                Confidence::High,
+                self.shown_by("timestamp", meaning),
+            )
+        })
+    }
+
+    fn below_minimum(&self) -> Option<Candidate> {
+        let prompt = self.prompt();
+        let meaning = format!(
+            "a prompt of {} tokens, and the model caches from {} on",
+            prompt.total.0, prompt.minimum.0
+        );
+        (prompt.total < prompt.minimum).then(|| {
+            Candidate::new(Cause::BelowMinimum, Confidence::High, self.shown_by("request", meaning))
+        })
+    }
+
+    /// The differences: the first in the prefix is sure to have broken it, what stands after it
+    /// could not matter any more, and what stands beside the prefix explains what is left.
+    fn differing(&self, differences: &[Difference]) -> Vec<Candidate> {
+        // A line that is part of the key, and differs, is as sure to have broken it as any other block.
+        let first = differences.iter().position(Difference::is_of_prefix);
+        let has_prefix = first.is_some();
+        differences
+            .iter()
+            .enumerate()
+            .map(|(place, one)| {
+                let confidence = if Some(place) == first {
+                    Confidence::High
+                } else if has_prefix {
+                    Confidence::Low
+                } else {
+                    Confidence::Medium
+                };
+                Candidate::new(one.kind.into(), confidence, vec![self.evidence(one)])
+            })
+            .collect()
+    }
+
+    fn evidence(&self, difference: &Difference) -> Evidence {
+        let from = difference.bytes.as_ref().map(|bytes| format!(", from byte {} on", bytes.byte));
+        let meaning =
+            format!("{}: {}{}", difference.place, difference.detail, from.unwrap_or_default());
+        let quotes = difference
+            .bytes
+            .as_ref()
+            .map(|bytes| format!("“{}” became “{}”", bytes.before, bytes.after));
+        let words: Vec<String> = difference.tool.clone().into_iter().chain(quotes).collect();
+        Evidence {
+            text: (!words.is_empty()).then(|| words.join(": ")),
+            ..Evidence::of_field(self.history.request(self.index), "request", meaning)
+        }
+    }
+
+    /// The prefix came back, and every marker stands too far after its end.
+    fn lookback(&self) -> Option<Candidate> {
+        let entry = self.trace.markers_of(&self.trace.prompts[self.previous.0]).last()?.node;
+        let prompt = self.prompt();
+        if !self.trace.path(prompt.node).any(|node| node == entry) {
+            return None;
+        }
+        let position = |node| self.trace.node(node).positions;
+        let markers = self.trace.markers_of(prompt).iter();
+        let distance = |node| position(node).saturating_sub(position(entry));
+        let nearest = markers.filter(|one| one.node >= entry).map(|one| distance(one.node)).min();
+        let meaning = match nearest {
+            Some(nearest) if nearest >= LOOKBACK => format!(
+                "the nearest marker stands {nearest} positions after the entry, and looks back \
+                 over {LOOKBACK}"
+            ),
+            None => "no marker stands after the entry".to_owned(),
+            Some(_) => return None,
+        };
+        Some(Candidate::new(
+            Cause::LookbackExceeded,
+            Confidence::High,
+            self.shown_by("request", meaning),
+        ))
+    }
+
+    fn server_side(&self) -> Candidate {
+        let is_alive = self.steps[self.index.0].predecessor_ttl.is_some();
+        let meaning = "inside the TTL, and the whole prefix came back byte for byte";
+        if is_alive {
+            Candidate::new(
+                Cause::LikelyServerSide,
+                Confidence::Medium,
+                self.shown_by("usage", meaning),
+            )
+        } else {
+            let meaning = "the request before had no marker";
+            Candidate::new(Cause::Unknown, Confidence::Low, self.shown_by("request", meaning))
+        }
+    }
+
+    /// What could have been read: all that the request before had cached. Where this one is a branch
+    /// of the conversation or begins another, and nothing of the earlier one comes back after the
+    /// place where they part, it is the longest prefix of its own that had been marked before.
+    /// What its edits delete of that, the request before had not deleted, and is no loss.
+    pub(super) fn expected(&self, entries: &FirstEntries, previous_end: Tokens) -> Tokens {
+        let before = &self.trace.prompts[self.previous.0];
+        let deleted = self.prompt().deleted.saturating_sub(before.deleted);
+        self.reachable(entries, previous_end).saturating_sub(deleted)
+    }
+
+    fn reachable(&self, entries: &FirstEntries, previous_end: Tokens) -> Tokens {
+        let wire = |index| self.history.wire(index).map(|wire| wire.leaf);
+        let (Some(before), Some(after)) = (wire(self.previous), wire(self.index)) else {
+            return previous_end;
+        };
+        let tree = &self.history.captured.tree;
+        let shared = tree.shared(before, after);
+        if shared == Some(before) || self.comes_back(before, after, shared) {
+            return previous_end;
+        }
+        let Some(shared) = shared else { return Tokens::ZERO };
+        // The nodes of captured prompts stand in the trace as in their tree, after the others.
+        let first = self.prompt().node.index() - after.0 as usize;
+        let shared = NodeId::at(first + shared.0 as usize);
+        let was_marked =
+            |node: &NodeId| entries.get(node).is_some_and(|request| *request < self.index);
+        let entry = self.trace.path(shared).find(was_marked);
+        entry.map_or(Tokens::ZERO, |node| self.trace.node(node).end.min(previous_end))
+    }
+
+    /// Whether a block after the first one that differs is sent again.
+    fn comes_back(
+        &self,
+        before: WireNodeId,
+        after: WireNodeId,
+        shared: Option<WireNodeId>,
+    ) -> bool {
+        let tree = &self.history.captured.tree;
+        let behind = |leaf| tree.path(leaf).take_while(move |node| Some(*node) != shared);
+        let bytes = |node: WireNodeId| {
+            let node = tree.node(node);
+            node.bytes.clone().filter(|_| node.part.is_block())
+        };
+        let sent: FxHashSet<Arc<[u8]>> = behind(after).filter_map(bytes).collect();
+        let first = behind(before).last();
+        behind(before)
+            .filter(|node| Some(*node) != first)
+            .filter_map(bytes)
+            .any(|bytes| sent.contains(&bytes))
+    }
+}
+
+/// The first captured request with a marker at a node of the trace.
+pub(super) type FirstEntries = FxHashMap<NodeId, RequestIndex>;
+
+/// Where captured requests have left entries, those that the service refused aside.
+pub(super) fn first_entries(reads: &Reads<'_>, trace: &PromptTrace) -> FirstEntries {
+    let history = reads.history();
+    let mut entries = FirstEntries::default();
+    let captured = history.of_transcripts().len()..history.requests.len();
+    for index in captured.map(RequestIndex).filter(|index| !reads.is_refused(*index)) {
+        let prompt = &trace.prompts[index.0];
+        for marker in trace.markers_of(prompt).iter().filter(|one| one.end >= prompt.minimum) {
+            entries.entry(marker.node).or_insert(index);
+        }
+    }
+    entries
+}
+
+/// The TTL of what each request left: that of the last request of its chain that wrote something, as
+/// an entry keeps the TTL it was written with.
+pub(super) fn entry_ttls(reads: &Reads<'_>, steps: &[Step]) -> Vec<Option<Ttl>> {
+    let mut ttls: Vec<Option<Ttl>> = Vec::with_capacity(steps.len());
+    for (index, step) in steps.iter().enumerate() {
+        let has_written = reads.split(RequestIndex(index)).written() > Tokens::ZERO;
+        let own = step.ttl.map(|ttl| ttl.messages);
+        let earlier = step.predecessor.and_then(|before| ttls[before.0]);
+        ttls.push(if has_written { own } else { earlier });
+    }
+    ttls
+}

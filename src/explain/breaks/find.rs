@@ -1,0 +1,338 @@
+//! Every request that read less than it could have.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::candidate::Candidate;
+use super::captured::{CapturedCase, FirstEntries, entry_ttls, first_entries};
+use super::case::{Case, Requests};
+use super::cause::Cause;
+use super::landmarks::Landmarks;
+use super::readable::{Class, LONGEST_WALK, Readable};
+use super::reads::Reads;
+use super::rules::candidates;
+use super::siblings::siblings;
+use super::verdict::apply_verdict;
+use crate::base::basis::Basis;
+use crate::base::ttl::Ttl;
+use crate::base::units::{Picodollars, Tokens};
+use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::prompt::{PromptTrace, Step};
+use crate::simulate::ledger::{Ledger, Selection};
+
+/// A read may fall this short by rendering noise alone: a message is rendered in a few tokens more
+/// or less when it is read again.
+pub(super) const NOISE: Tokens = Tokens(50);
+
+/// What counts as falling short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DetectionRule {
+    /// Reading less than the request before had left: what it read and wrote.
+    #[default]
+    Complete,
+    /// The client's own rule: over 5 % and at least 2,000 tokens less than the request before read;
+    /// not on Haiku, and not after a compaction.
+    Client,
+}
+
+/// How breaks are found.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// What counts as one.
+    pub rule: DetectionRule,
+    /// Whether the service's verdicts are kept out of the causes.
+    pub ignores_server_reason: bool,
+}
+
+/// A request that read less than it could have.
+#[derive(Clone, Debug)]
+pub struct Break {
+    /// The request.
+    pub request: RequestIndex,
+    /// What happened to the cache.
+    pub class: Class,
+    /// Whether it is the first request of a fork, held against its parent.
+    pub is_fork: bool,
+    /// Why.
+    pub cause: Cause,
+    /// Why, as far as can be told without the service's verdict.
+    pub inferred: Cause,
+    /// Every cause that fits, the surest first.
+    pub candidates: Vec<Candidate>,
+    /// From the start of the request before to its own, in milliseconds.
+    pub gap: Option<i64>,
+    /// Whether the entry should have been alive: its TTL is known and was not exceeded.
+    pub is_inside_ttl: bool,
+    /// What could have been read: what the request before had read and written.
+    pub expected: Tokens,
+    /// What was read.
+    pub read: Tokens,
+    /// What had to be sent again, as far as the prompt still had it.
+    pub rewritten: Tokens,
+    /// What these tokens rest on.
+    pub basis: Basis,
+    /// What that cost more than reading it; `None` where the model has no price.
+    pub excess: Option<Picodollars>,
+    /// What the rules, too, charge of that: an expiry is one in the replay as well.
+    pub predicted: Option<Picodollars>,
+}
+
+impl Break {
+    /// How much less was read than could have been.
+    #[must_use]
+    pub fn shortfall(&self) -> Tokens {
+        self.expected.saturating_sub(self.read)
+    }
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Breaks {
+    /// The breaks, session by session, in time order.
+    pub list: Vec<Break>,
+    /// Requests that were compared with the one before them.
+    pub compared: u64,
+    /// Requests after a hole in their chain, and those at a usage that sums several samplings up.
+    pub not_comparable: u64,
+    /// First requests of a chain, which have none before them.
+    pub openings: u64,
+}
+
+/// Finds the breaks among the selected requests. `None` unless the ledger has `billed` and `replay`.
+#[must_use]
+pub fn find(
+    ledger: &Ledger<'_>,
+    trace: &PromptTrace,
+    steps: &[Step],
+    selection: &Selection,
+    options: Options,
+) -> Option<Breaks> {
+    let reads = Reads::new(ledger)?;
+    let history = ledger.history;
+    let finder = Finder {
+        landmarks: Landmarks::collect(history, steps),
+        branches: earlier_branches(history),
+        entry_ttls: entry_ttls(&reads, steps),
+        entries: first_entries(&reads, trace),
+        reads,
+        trace,
+        steps,
+        options,
+    };
+    let mut breaks = Breaks::default();
+    for index in selection.requests() {
+        finder.look_at(index, &mut breaks);
+    }
+    if options.rule == DetectionRule::Complete {
+        finder.add_siblings(selection, &mut breaks);
+    }
+    Some(breaks)
+}
+
+struct Finder<'a> {
+    reads: Reads<'a>,
+    landmarks: Landmarks,
+    branches: FxHashMap<RequestIndex, RequestIndex>,
+    /// The TTL of what each request left.
+    entry_ttls: Vec<Option<Ttl>>,
+    /// The first captured request with a marker at a node.
+    entries: FirstEntries,
+    trace: &'a PromptTrace,
+    steps: &'a [Step],
+    options: Options,
+}
+
+/// The requests that go on from one that another has gone on from before.
+fn earlier_branches(history: &History) -> FxHashMap<RequestIndex, RequestIndex> {
+    let mut first: FxHashMap<RequestIndex, RequestIndex> = FxHashMap::default();
+    let mut branches = FxHashMap::default();
+    for (index, request) in history.requests.iter().enumerate() {
+        let Some(predecessor) = request.predecessor else { continue };
+        let index = RequestIndex(index);
+        let earliest = *first.entry(predecessor).or_insert(index);
+        if earliest != index {
+            branches.insert(index, earliest);
+        }
+    }
+    branches
+}
+
+/// The cause of the first candidate.
+fn surest(candidates: &[Candidate]) -> Cause {
+    candidates.first().map_or(Cause::Unknown, |candidate| candidate.cause)
+}
+
+impl Finder<'_> {
+    fn look_at(&self, index: RequestIndex, breaks: &mut Breaks) {
+        let request = self.reads.history().request(index);
+        // What the service refuses reads nothing, and leaves nothing to be read.
+        if self.reads.is_refused(index) {
+            return;
+        }
+        if request.between.has_hole {
+            breaks.not_comparable += 1;
+            return;
+        }
+        let Some(previous) = self.previous(index) else {
+            breaks.openings += 1;
+            return;
+        };
+        let is_comparable = |index| self.reads.is_one_sampling(index);
+        if !is_comparable(index) || !is_comparable(previous) {
+            breaks.not_comparable += 1;
+            return;
+        }
+        breaks.compared += 1;
+        let expected = self.expected(index, previous);
+        if self.is_break(index, previous, expected) {
+            breaks.list.push(self.diagnose(index, previous, expected));
+        }
+    }
+
+    /// The last request before this one in its chain that the service did not refuse.
+    fn previous(&self, index: RequestIndex) -> Option<RequestIndex> {
+        let before = |index: &RequestIndex| self.reads.history().request(*index).predecessor;
+        let mut chain = std::iter::successors(before(&index), before);
+        chain.find(|index| !self.reads.is_refused(*index))
+    }
+
+    fn is_break(&self, index: RequestIndex, previous: RequestIndex, expected: Tokens) -> bool {
+        let read = self.reads.split(index).read;
+        match self.options.rule {
+            DetectionRule::Complete => expected.saturating_sub(read) > NOISE,
+            DetectionRule::Client => {
+                let history = self.reads.history();
+                let before = self.reads.split(previous).read;
+                !self.steps[index.0].is_compacted(history, index)
+                    && !history.model(index).contains("haiku")
+                    && before.saturating_sub(read) >= Tokens(2_000)
+                    && !read.is_at_least_percent_of(95, before)
+            }
+        }
+    }
+
+    /// What a request could have read: what the one before had read and written, less what the service
+    /// deleted of it since, which is no loss.
+    fn expected(&self, index: RequestIndex, previous: RequestIndex) -> Tokens {
+        let deleted = self.steps[index.0].deleted;
+        let end = self.reads.split(previous).cached_end().saturating_sub(deleted);
+        self.captured(index, previous).map_or(end, |case| case.expected(&self.entries, end))
+    }
+
+    /// What of that its model had, if it had served the conversation before: the last of its own
+    /// requests counts. What another model had is lost once, at the first switch to this one.
+    fn recoverable(&self, index: RequestIndex, previous: RequestIndex, expected: Tokens) -> Tokens {
+        let history = self.reads.history();
+        let model = |index: RequestIndex| history.request(index).model;
+        let before = |index: &RequestIndex| history.request(*index).predecessor;
+        let mut chain = std::iter::successors(Some(previous), before).take(LONGEST_WALK);
+        let own = chain.find(|earlier| model(*earlier) == model(index));
+        own.map_or(expected, |own| self.reads.split(own).cached_end().min(expected))
+    }
+
+    fn captured(&self, index: RequestIndex, previous: RequestIndex) -> Option<CapturedCase<'_>> {
+        let history = self.reads.history();
+        history.is_captured(index).then_some(CapturedCase {
+            history,
+            reads: &self.reads,
+            trace: self.trace,
+            steps: self.steps,
+            entry_ttls: &self.entry_ttls,
+            index,
+            previous,
+        })
+    }
+
+    fn diagnose(&self, index: RequestIndex, previous: RequestIndex, expected: Tokens) -> Break {
+        let readable = Readable::of(&self.reads, self.steps, &self.landmarks, index);
+        let (inferred, candidates) = match self.captured(index, previous) {
+            Some(case) => {
+                let candidates = case.candidates();
+                (surest(&candidates), candidates)
+            }
+            None => self.transcript_causes(index, previous, readable),
+        };
+        let step = &self.steps[index.0];
+        Break {
+            cause: surest(&candidates),
+            inferred,
+            candidates,
+            is_fork: self.is_fork(index, previous),
+            gap: step.gap,
+            is_inside_ttl: step.is_inside_ttl(),
+            expected,
+            ..self.unexplained(index, self.recoverable(index, previous, expected), readable.class())
+        }
+    }
+
+    fn is_fork(&self, index: RequestIndex, previous: RequestIndex) -> bool {
+        let history = self.reads.history();
+        history.request(index).is_fork_of(history.request(previous))
+    }
+
+    /// What is inferred from a transcript, and all that fits.
+    fn transcript_causes(
+        &self,
+        index: RequestIndex,
+        previous: RequestIndex,
+        readable: Readable,
+    ) -> (Cause, Vec<Candidate>) {
+        let requests =
+            Requests { index, previous, earlier_branch: self.branches.get(&index).copied() };
+        let case =
+            Case::new(&self.reads, self.trace, self.steps, &self.landmarks, requests, readable);
+        let mut candidates = candidates(&case);
+        let inferred = surest(&candidates);
+        if !self.options.ignores_server_reason {
+            apply_verdict(&case, &mut candidates);
+        }
+        (inferred, candidates)
+    }
+
+    /// A break without its causes: what was expected can be had again.
+    fn unexplained(&self, index: RequestIndex, expected: Tokens, class: Class) -> Break {
+        let read = self.reads.split(index).read;
+        let prompt = self.reads.ledger.prompt_total(index);
+        let rewritten = expected.min(prompt).saturating_sub(read);
+        Break {
+            request: index,
+            class,
+            is_fork: false,
+            cause: Cause::Unknown,
+            inferred: Cause::Unknown,
+            candidates: Vec::new(),
+            gap: None,
+            is_inside_ttl: true,
+            expected,
+            read,
+            rewritten,
+            basis: self.reads.basis(index),
+            excess: self.reads.excess(index, rewritten),
+            predicted: self.reads.predicted_excess(index, expected),
+        }
+    }
+
+    /// First requests of sub-agents that were sent before a sibling's write could be read.
+    fn add_siblings(&self, selection: &Selection, breaks: &mut Breaks) {
+        let selected: FxHashSet<RequestIndex> = selection.requests().collect();
+        let found = siblings(self.reads.history(), self.steps);
+        for sibling in found.into_iter().filter(|one| selected.contains(&one.request)) {
+            let readable = Readable::of(&self.reads, self.steps, &self.landmarks, sibling.request);
+            let class = match readable.class() {
+                Class::FellToZero => Class::FellToZero,
+                _ => Class::Partial,
+            };
+            let cause = Cause::WriteNotVisible;
+            breaks.list.push(Break {
+                cause,
+                inferred: cause,
+                candidates: vec![sibling.candidate],
+                gap: Some(sibling.gap),
+                basis: Basis::Derived,
+                ..self.unexplained(sibling.request, sibling.shared, class)
+            });
+        }
+        let place: FxHashMap<RequestIndex, usize> =
+            selection.requests().enumerate().map(|(place, index)| (index, place)).collect();
+        breaks.list.sort_by_key(|one| place.get(&one.request).copied());
+    }
+}

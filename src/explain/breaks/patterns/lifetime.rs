@@ -1,0 +1,165 @@
+//! Patterns of TTLs that do not fit how a conversation is used.
+
+use rustc_hash::FxHashSet;
+
+use super::{Evidence, Ground, Pattern, counted};
+use crate::base::id::Symbol;
+use crate::base::ttl::Ttl;
+use crate::base::units::{Picodollars, Tokens};
+use crate::base::wording::grouped;
+use crate::explain::breaks::cause::Cause;
+use crate::explain::breaks::find::Break;
+use crate::requests::conversation::{ConversationKey, RequestIndex};
+
+/// Prompts of so many tokens are cached by every model.
+const SURELY_CACHEABLE: Tokens = Tokens(8_192);
+
+/// Entries for five minutes that were needed again within an hour: on the main conversations, and on
+/// those of sub-agents, which have a setting of their own.
+pub(super) fn short_lived(evidence: &Evidence<'_>) -> Vec<Pattern> {
+    let main = short_lived_of(
+        evidence,
+        "short_ttl_main",
+        false,
+        "main conversations",
+        "Cache main conversations for an hour: `promptCacheTtl` (since 2.1.242) or \
+         ENABLE_PROMPT_CACHING_1H=1 (since 2.1.108).",
+    );
+    let agents = short_lived_of(
+        evidence,
+        "short_ttl_agents",
+        true,
+        "sub-agents",
+        "Cache sub-agents for an hour: `subagentPromptCacheTtl` or \
+         CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL=1h (since 2.1.242), where their turns are this long.",
+    );
+    main.into_iter().chain(agents).collect()
+}
+
+fn short_lived_of(
+    evidence: &Evidence<'_>,
+    name: &'static str,
+    are_agents: bool,
+    whose: &str,
+    advice: &str,
+) -> Option<Pattern> {
+    let is_such = |found: &Break| {
+        found.cause == Cause::TtlExpired5m
+            && found.gap.is_some_and(|gap| gap < Ttl::OneHour.millis())
+            && evidence.history.request(found.request).agent.is_some() == are_agents
+    };
+    let breaks: Vec<&Break> = evidence.breaks_that(is_such).collect();
+    let conversations: FxHashSet<ConversationKey> =
+        breaks.iter().map(|found| evidence.conversation(found.request)).collect();
+    let saving =
+        evidence.saved_by("1h", |index| conversations.contains(&evidence.conversation(index)))?;
+    let observation = format!(
+        "{} after more than five minutes and within an hour found nothing of what {} {} had cached \
+         for five minutes.",
+        counted(breaks.len(), "request", "requests"),
+        conversations.len(),
+        whose,
+    );
+    worth_it(evidence, name, &breaks, saving, observation, advice)
+}
+
+/// A pattern whose change was simulated, if it saves anything.
+fn worth_it(
+    evidence: &Evidence<'_>,
+    name: &'static str,
+    breaks: &[&Break],
+    saving: Picodollars,
+    observation: String,
+    advice: &str,
+) -> Option<Pattern> {
+    (saving > Picodollars(0)).then(|| Pattern {
+        saving: Some(saving),
+        ..evidence.of_excess(name, breaks, Ground::Simulated, observation, advice)
+    })
+}
+
+/// Pauses that no TTL outlives.
+pub(super) fn long_pauses(evidence: &Evidence<'_>) -> Option<Pattern> {
+    let is_long = |found: &Break| {
+        let is_expiry = matches!(found.cause, Cause::TtlExpired5m | Cause::TtlExpired1h);
+        is_expiry && found.gap.is_some_and(|gap| gap >= Ttl::OneHour.millis())
+    };
+    let breaks: Vec<&Break> = evidence.breaks_that(is_long).collect();
+    if breaks.is_empty() {
+        return None;
+    }
+    let rewritten: Tokens = breaks.iter().map(|found| found.rewritten).sum();
+    let observation = format!(
+        "{} went on after a pause of over an hour and wrote {} tokens again.",
+        counted(breaks.len(), "request", "requests"),
+        grouped(rewritten.0),
+    );
+    let advice = "Before a long pause, finish the task or /compact while the cache is warm; after \
+                  it, begin a new session rather than going on with a long one.";
+    Some(evidence.of_excess("long_pauses", &breaks, Ground::AtMostExcess, observation, advice))
+}
+
+/// Conversations whose TTL fell from an hour to five minutes.
+pub(super) fn shortened(evidence: &Evidence<'_>) -> Option<Pattern> {
+    let mut flipped: FxHashSet<ConversationKey> = FxHashSet::default();
+    let mut since: FxHashSet<RequestIndex> = FxHashSet::default();
+    let selected: FxHashSet<RequestIndex> = evidence.selection.requests().collect();
+    for (index, step) in evidence.steps.iter().enumerate() {
+        let index = RequestIndex(index);
+        if !selected.contains(&index) {
+            continue;
+        }
+        let Some(before) = step.predecessor else { continue };
+        let (Some(old), Some(new)) = (evidence.steps[before.0].ttl, step.ttl) else { continue };
+        let fell = old.messages == Ttl::OneHour && new.messages == Ttl::FiveMinutes;
+        if fell {
+            flipped.insert(evidence.conversation(index));
+        }
+        if fell || (since.contains(&before) && new.messages == Ttl::FiveMinutes) {
+            since.insert(index);
+        }
+    }
+    let is_such =
+        |found: &Break| found.cause == Cause::TtlExpired5m && since.contains(&found.request);
+    let breaks: Vec<&Break> = evidence.breaks_that(is_such).collect();
+    let saving = evidence.saved_by("1h", |index| since.contains(&index))?;
+    let observation = format!(
+        "The TTL of {} fell from an hour to five minutes in mid-session; {} expired since.",
+        counted(flipped.len(), "conversation", "conversations"),
+        counted(breaks.len(), "entry", "entries"),
+    );
+    let advice = "Look for usage credits, an API key or a token in place of the subscription, or \
+                  telemetry switched off (before 2.1.108); `promptCacheTtl` keeps the hour.";
+    let sessions: FxHashSet<Symbol> = flipped.iter().map(|(session, _)| *session).collect();
+    let pattern = worth_it(evidence, "ttl_fell", &breaks, saving, observation, advice)?;
+    Some(Pattern { sessions: sessions.len() as u64, ..pattern })
+}
+
+/// Large prompts that were neither read nor written.
+pub(super) fn uncached(evidence: &Evidence<'_>) -> Option<Pattern> {
+    let is_uncached = |index: RequestIndex| {
+        evidence.history.request(index).usage.as_ref().is_some_and(|usage| {
+            usage.prompt.cached_end() == Tokens::ZERO && usage.prompt.input >= SURELY_CACHEABLE
+        })
+    };
+    let uncached: Vec<RequestIndex> =
+        evidence.selection.requests().filter(|index| is_uncached(*index)).collect();
+    let sessions: FxHashSet<_> =
+        uncached.iter().map(|index| evidence.history.request(*index).session).collect();
+    let saving = evidence.saved_by("5m", is_uncached).filter(|saving| saving.0 > 0)?;
+    Some(Pattern {
+        name: "uncached",
+        observation: format!(
+            "{} of {} tokens or more neither read nor wrote any cache.",
+            counted(uncached.len(), "prompt", "prompts"),
+            grouped(SURELY_CACHEABLE.0),
+        ),
+        advice: "Switch prompt caching on: look for DISABLE_PROMPT_CACHING, a gateway that drops \
+                 `cache_control`, or a client that sets no marker."
+            .to_owned(),
+        occurrences: uncached.len() as u64,
+        sessions: sessions.len() as u64,
+        saving: Some(saving),
+        ground: Ground::Simulated,
+    })
+}

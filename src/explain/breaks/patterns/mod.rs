@@ -1,0 +1,170 @@
+//! Breaks that come again and again, each with what to change and what that would have saved here.
+//!
+//! Each pattern is looked for by itself; what several would save overlaps and does not add up.
+
+mod habits;
+mod lifetime;
+mod prefix;
+
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashSet;
+
+use super::cause::Cause;
+use super::find::{Break, Breaks};
+use crate::base::id::Symbol;
+use crate::base::units::Picodollars;
+use crate::base::wording;
+use crate::read::transcript::Sign;
+use crate::requests::conversation::{ConversationKey, History, RequestIndex};
+use crate::requests::prompt::Step;
+use crate::simulate::ledger::{Ledger, Selection};
+
+/// What recurs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// Its name in outputs.
+    pub name: &'static str,
+    /// What was seen, in a sentence.
+    pub observation: String,
+    /// What to change, in a sentence.
+    pub advice: String,
+    /// How often it was seen.
+    pub occurrences: u64,
+    /// In how many sessions.
+    pub sessions: u64,
+    /// What the change would have saved; `None` without prices.
+    pub saving: Option<Picodollars>,
+    /// What the saving rests on.
+    pub ground: Ground,
+}
+
+/// What a saving rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ground {
+    /// The excess of these breaks, all of which would have been avoided.
+    Excess,
+    /// The excess, of which the change avoids a part that nobody can tell.
+    AtMostExcess,
+    /// The difference between the rules and a simulated strategy on the same requests.
+    Simulated,
+}
+
+impl Ground {
+    /// The word used in outputs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Excess => "excess",
+            Self::AtMostExcess => "at_most_excess",
+            Self::Simulated => "simulated",
+        }
+    }
+}
+
+/// What patterns are looked for in.
+struct Evidence<'a> {
+    ledger: &'a Ledger<'a>,
+    history: &'a History,
+    steps: &'a [Step],
+    selection: &'a Selection,
+    breaks: &'a Breaks,
+}
+
+/// Every pattern that is there, the one that saves most first.
+#[must_use]
+pub fn patterns(
+    ledger: &Ledger<'_>,
+    steps: &[Step],
+    selection: &Selection,
+    breaks: &Breaks,
+) -> Vec<Pattern> {
+    let evidence = Evidence { ledger, history: ledger.history, steps, selection, breaks };
+    let mut patterns: Vec<Pattern> = Vec::new();
+    patterns.extend(lifetime::short_lived(&evidence));
+    patterns.extend(lifetime::long_pauses(&evidence));
+    patterns.extend(lifetime::shortened(&evidence));
+    patterns.extend(lifetime::uncached(&evidence));
+    patterns.extend(prefix::pinned_reads(&evidence));
+    patterns.extend(prefix::loaded_tools(&evidence));
+    patterns.extend(prefix::changed_tools(&evidence));
+    patterns.extend(prefix::stripped_thinking(&evidence));
+    patterns.extend(prefix::siblings(&evidence));
+    patterns.extend(habits::resumes(&evidence));
+    patterns.extend(habits::updates(&evidence));
+    patterns.extend(habits::switches(&evidence));
+    patterns.sort_by_key(|pattern| (Reverse(pattern.saving), pattern.name));
+    patterns
+}
+
+impl<'a> Evidence<'a> {
+    fn conversation(&self, index: RequestIndex) -> ConversationKey {
+        self.history.request(index).conversation()
+    }
+
+    /// The breaks of a kind.
+    fn breaks_that<'s>(
+        &'s self,
+        is_such: impl Fn(&Break) -> bool + 's,
+    ) -> impl Iterator<Item = &'a Break> + 's {
+        let breaks: &'a Breaks = self.breaks;
+        breaks.list.iter().filter(move |found| is_such(found))
+    }
+
+    /// How many sessions some breaks are in.
+    fn sessions(&self, breaks: &[&Break]) -> u64 {
+        let sessions: FxHashSet<Symbol> =
+            breaks.iter().map(|found| self.history.request(found.request).session).collect();
+        sessions.len() as u64
+    }
+
+    /// What some requests cost more by the rules than under a strategy; `None` where none of them has
+    /// a price. Against the rules, so that what else went wrong is not credited to the strategy.
+    fn saved_by(
+        &self,
+        strategy: &str,
+        is_meant: impl Fn(RequestIndex) -> bool,
+    ) -> Option<Picodollars> {
+        let (replay, other) = (self.ledger.column("replay")?, self.ledger.column(strategy)?);
+        let cost = |column, index| self.ledger.row(column, index).and_then(|row| row.cost);
+        let saved = |index| Some(cost(replay, index)?.minus(cost(other, index)?));
+        let mut saved =
+            self.selection.requests().filter(|index| is_meant(*index)).filter_map(saved).peekable();
+        saved.peek()?;
+        Some(saved.sum())
+    }
+
+    /// A pattern whose saving is the excess of its breaks.
+    fn of_excess(
+        &self,
+        name: &'static str,
+        breaks: &[&Break],
+        ground: Ground,
+        observation: String,
+        advice: impl Into<String>,
+    ) -> Pattern {
+        let mut priced = breaks.iter().filter_map(|found| found.excess).peekable();
+        let saving = priced.peek().is_some().then(|| priced.sum());
+        Pattern {
+            name,
+            observation,
+            advice: advice.into(),
+            occurrences: breaks.len() as u64,
+            sessions: self.sessions(breaks),
+            saving,
+            ground,
+        }
+    }
+}
+
+/// Whether the cause of a break rests on a sign.
+fn rests_on(found: &Break, cause: Cause, sign: Sign) -> bool {
+    let candidate = found.candidates.iter().find(|one| one.cause == cause);
+    found.cause == cause
+        && candidate.is_some_and(|one| one.evidence.iter().any(|seen| seen.sign == Some(sign)))
+}
+
+/// `1 request`, `2,000 requests`.
+fn counted(count: usize, singular: &str, plural: &str) -> String {
+    wording::counted(count as u64, singular, plural)
+}

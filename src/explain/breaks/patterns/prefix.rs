@@ -1,0 +1,146 @@
+//! Patterns of prompts that change in front of what was cached.
+
+use std::collections::BTreeMap;
+
+use super::{Evidence, Ground, Pattern, counted, rests_on};
+use crate::base::units::Tokens;
+use crate::base::wording::grouped;
+use crate::explain::breaks::candidate::Confidence;
+use crate::explain::breaks::cause::Cause;
+use crate::explain::breaks::find::Break;
+use crate::read::transcript::Sign;
+use crate::requests::conversation::ConversationKey;
+
+/// So many reads of one length in a conversation are no accident.
+const PINNED_FROM: usize = 3;
+
+/// A pinned read is a small part of what could have been read.
+const PINNED_BELOW_PERCENT: u64 = 50;
+
+/// Reads that come back to one small length, while everything else is written anew.
+pub(super) fn pinned_reads(evidence: &Evidence<'_>) -> Option<Pattern> {
+    let is_candidate = |found: &Break| {
+        // Of captured requests the differences are known.
+        found.is_inside_ttl
+            && found.read > Tokens::ZERO
+            && !evidence.history.is_captured(found.request)
+            && !found.cause.is_expected()
+            && !matches!(found.cause, Cause::ModelChanged | Cause::WriteNotVisible)
+            && found.read.share(100, PINNED_BELOW_PERCENT) < found.expected
+    };
+    let mut by_length: BTreeMap<(ConversationKey, Tokens), Vec<&Break>> = BTreeMap::new();
+    for found in evidence.breaks_that(is_candidate) {
+        let key = (evidence.conversation(found.request), found.read);
+        by_length.entry(key).or_default().push(found);
+    }
+    let pinned: Vec<Vec<&Break>> =
+        by_length.into_values().filter(|breaks| breaks.len() >= PINNED_FROM).collect();
+    let breaks: Vec<&Break> = pinned.iter().flatten().copied().collect();
+    let longest = pinned.iter().max_by_key(|breaks| breaks.len())?;
+    let observation = format!(
+        "{} in {} came back to one small length and wrote the rest anew; most often {} tokens, {} \
+         times.",
+        counted(breaks.len(), "read", "reads"),
+        counted(pinned.len(), "conversation", "conversations"),
+        grouped(longest[0].read.0),
+        longest.len(),
+    );
+    let advice = "Something in front of the messages changes while the session runs: capture two \
+                  such requests and let `cachesim lint` name the first byte.";
+    Some(evidence.of_excess("pinned_reads", &breaks, Ground::AtMostExcess, observation, advice))
+}
+
+/// Tools that a search loads in mid-session.
+pub(super) fn loaded_tools(evidence: &Evidence<'_>) -> Option<Pattern> {
+    let is_loaded = |found: &Break| rests_on(found, Cause::ToolsChanged, Sign::ToolsLoaded);
+    let breaks: Vec<&Break> = evidence.breaks_that(is_loaded).collect();
+    if breaks.is_empty() {
+        return None;
+    }
+    let loads = loads_of_tools(evidence);
+    let observation = format!(
+        "{} of {} that loaded deferred tools changed the tool list in front of everything.",
+        breaks.len(),
+        counted(loads, "tool search", "tool searches"),
+    );
+    let advice = "Load the tools that a session surely needs up front (ENABLE_TOOL_SEARCH=false, or \
+                  `alwaysLoad` for a server), or use a client that appends loaded tools.";
+    Some(evidence.of_excess("loaded_tools", &breaks, Ground::AtMostExcess, observation, advice))
+}
+
+fn loads_of_tools(evidence: &Evidence<'_>) -> usize {
+    let loads = |index: &crate::requests::conversation::RequestIndex| {
+        let request = evidence.history.request(*index);
+        let trail = &evidence.history.files[request.file].trail;
+        trail.back_from(request.between.trail).any(|entry| entry.signs.contains(Sign::ToolsLoaded))
+    };
+    evidence.selection.requests().filter(loads).count()
+}
+
+/// The signs of tools that came or went.
+const SHOWING: [Sign; 5] = [
+    Sign::ToolCommand,
+    Sign::BridgeConnected,
+    Sign::AgentsChanged,
+    Sign::ToolsAdded,
+    Sign::ToolsRemoved,
+];
+
+/// Tools that came or went in another way.
+pub(super) fn changed_tools(evidence: &Evidence<'_>) -> Option<Pattern> {
+    // What was seen, or what the service says; not the length of a read alone.
+    let is_shown = |found: &Break| {
+        found.candidates.first().is_some_and(|one| one.confidence == Confidence::High)
+            || SHOWING.iter().any(|sign| rests_on(found, Cause::ToolsChanged, *sign))
+    };
+    let is_other = |found: &Break| {
+        found.cause == Cause::ToolsChanged
+            && is_shown(found)
+            && !rests_on(found, Cause::ToolsChanged, Sign::ToolsLoaded)
+    };
+    let breaks: Vec<&Break> = evidence.breaks_that(is_other).collect();
+    if breaks.is_empty() {
+        return None;
+    }
+    let observation =
+        format!("The tools changed {} in mid-session.", counted(breaks.len(), "time", "times"));
+    let advice = "Connect MCP servers, plugins and other devices before the first prompt, and leave \
+                  permissions for whole tools alone until the session ends.";
+    Some(evidence.of_excess("changed_tools", &breaks, Ground::Excess, observation, advice))
+}
+
+/// Thinking that a model drops at every new turn.
+pub(super) fn stripped_thinking(evidence: &Evidence<'_>) -> Option<Pattern> {
+    let is_such = |found: &Break| found.cause == Cause::ThinkingStripped;
+    let breaks: Vec<&Break> = evidence.breaks_that(is_such).collect();
+    if breaks.is_empty() {
+        return None;
+    }
+    let observation = format!(
+        "{} began without the thinking of the turn before, which took the messages after it out of \
+         the cache.",
+        counted(breaks.len(), "turn", "turns"),
+    );
+    let advice = "Use a model that keeps earlier thinking (Opus since 4.5, Sonnet since 4.6), or \
+                  switch thinking off for short turns.";
+    Some(evidence.of_excess("stripped_thinking", &breaks, Ground::Excess, observation, advice))
+}
+
+/// Sub-agents that were started too close together to share what they have in common.
+pub(super) fn siblings(evidence: &Evidence<'_>) -> Option<Pattern> {
+    let is_sibling = |found: &Break| {
+        let request = evidence.history.request(found.request);
+        found.cause == Cause::WriteNotVisible && request.predecessor.is_none()
+    };
+    let breaks: Vec<&Break> = evidence.breaks_that(is_sibling).collect();
+    if breaks.is_empty() {
+        return None;
+    }
+    let observation = format!(
+        "{} wrote a prefix that a sibling, started just before, was writing too.",
+        counted(breaks.len(), "sub-agent", "sub-agents"),
+    );
+    let advice = "Start other sub-agents when one has begun to answer (clients since \
+                  2.1.229 do so for workflows).";
+    Some(evidence.of_excess("siblings", &breaks, Ground::Excess, observation, advice))
+}

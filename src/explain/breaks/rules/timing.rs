@@ -1,0 +1,137 @@
+//! Causes in time and size: expired, not yet written, too short, too far back, or dropped.
+
+use crate::base::ttl::Ttl;
+use crate::base::units::Tokens;
+use crate::base::wording::duration;
+use crate::explain::breaks::candidate::{Candidate, Confidence};
+use crate::explain::breaks::case::Case;
+use crate::explain::breaks::cause::Cause;
+use crate::explain::breaks::readable::{Readable, SHORT_GAP_MILLIS};
+use crate::simulate::cache::LOOKBACK;
+
+/// Gaps from this share of the TTL on may have exceeded it: starts are known to a few seconds.
+/// (Measured: at 0.95 to 1.05 of the TTL some requests still hit and some do not.)
+const GREY_FROM_PERCENT: i64 = 95;
+
+/// No more than so many requests back a write can still be on its way.
+const MOST_WRITES: usize = 3;
+
+/// The entry was older than its TTL, from start to start, and the rules lose most of it, too: no
+/// other request had refreshed it.
+pub(super) fn expiry(case: &Case<'_>) -> Option<Candidate> {
+    let (gap, ttl) = (case.step.gap?, case.step.predecessor_ttl?);
+    let end = case.previous_split.cached_end();
+    let lost = end.saturating_sub(case.split.read);
+    // Where most of the conversation is still there, it has not expired.
+    if !case.fell_to_system() && !lost.is_at_least_percent_of(50, end) {
+        return None;
+    }
+    let is_lost_by_the_rules = case.replayed <= case.prompt.shared_prefix
+        || end.saturating_sub(case.replayed).is_at_least_percent_of(50, lost);
+    let is_over = gap >= ttl.millis();
+    let confidence = if is_over && is_lost_by_the_rules {
+        Confidence::High
+    } else if is_over && case.step.ttl != case.previous_step.ttl {
+        // What was written for an hour after five minutes, or before them, may have gone with them.
+        Confidence::Medium
+    } else if is_over {
+        Confidence::Low
+    } else if gap * 100 >= ttl.millis() * GREY_FROM_PERCENT && case.fell_to_system() {
+        Confidence::Medium
+    } else {
+        return None;
+    };
+    let whose = if case.request.agent.is_some() { "a sub-agent's entry" } else { "the entry" };
+    let meaning = format!(
+        "{} after the start of the request before; {whose} was for {}",
+        duration(gap),
+        name(ttl)
+    );
+    let evidence = case.answer_field("timestamp", meaning);
+    Some(Candidate::new(Cause::expiry(ttl), confidence, evidence))
+}
+
+fn name(ttl: Ttl) -> &'static str {
+    match ttl {
+        Ttl::FiveMinutes => "five minutes",
+        Ttl::OneHour => "an hour",
+    }
+}
+
+/// A prompt below the model's minimum is neither stored nor read.
+pub(super) fn below_minimum(case: &Case<'_>) -> Option<Candidate> {
+    let total = case.prompt.total;
+    let is_cached = case.split.cached_end() > Tokens::ZERO;
+    if total >= case.prompt.minimum || is_cached {
+        return None;
+    }
+    let meaning = format!(
+        "a prompt of {} tokens, and the model caches from {} on",
+        total.0, case.prompt.minimum.0
+    );
+    Some(Candidate::new(
+        Cause::BelowMinimum,
+        Confidence::High,
+        case.answer_field("message.usage", meaning),
+    ))
+}
+
+/// What was written last was not readable, though all before it was. In the middle of a turn the
+/// client only appends, so that the write came too late; at a turn's beginning it may have rendered
+/// the last messages anew.
+pub(super) fn write_not_visible(case: &Case<'_>) -> Option<Candidate> {
+    let has_written = case.previous_split.written() > Tokens::ZERO;
+    let is_recent = case.unread_for < SHORT_GAP_MILLIS;
+    let confidence = match case.readable {
+        Readable::PreviousRead if has_written && is_recent => Confidence::Medium,
+        Readable::PreviousRead if has_written => Confidence::Low,
+        // What the request before could read, had become readable.
+        Readable::EarlierEnd(2..=MOST_WRITES)
+            if is_recent && !case.begins_turn() && case.previous_split.read <= case.split.read =>
+        {
+            Confidence::Medium
+        }
+        _ => return None,
+    };
+    let mut evidence = case.by_length();
+    let meaning = format!("{} after the start of the request before", duration(case.step.gap?));
+    evidence.extend(case.answer_field("timestamp", meaning));
+    Some(Candidate::new(Cause::WriteNotVisible, confidence, evidence))
+}
+
+/// A marker finds no entry that lies more positions in front of it than it looks back.
+pub(super) fn lookback(case: &Case<'_>) -> Option<Candidate> {
+    let between = &case.request.between;
+    // A run of results is one position; every other message and reminder is at least one.
+    let others = between.user_messages.saturating_sub(between.tool_result_messages);
+    let added = others + between.attachments + u32::from(between.tool_result_messages > 0);
+    if added < LOOKBACK || case.reaches_into_messages() {
+        return None;
+    }
+    let meaning =
+        format!("about {added} positions were added; a marker looks back over {LOOKBACK}");
+    Some(Candidate::new(
+        Cause::LookbackExceeded,
+        Confidence::Medium,
+        case.answer_field("parentUuid", meaning),
+    ))
+}
+
+/// Inside the TTL, in the middle of a turn, where the client only appends, and nothing was seen to
+/// change: the service dropped the entry. (A changed tool list leaves nothing at all, so that is told
+/// apart by the length; and what a later write lost was not readable yet.)
+pub(super) fn server_side(case: &Case<'_>) -> Option<Candidate> {
+    let confidence = match case.readable {
+        Readable::SharedPrefix
+        | Readable::WholeSystem
+        | Readable::EarlierRead
+        | Readable::NewLength => Confidence::Medium,
+        Readable::Nothing | Readable::PreviousRead | Readable::EarlierEnd(_) => Confidence::Low,
+    };
+    let is_alive = case.step.is_inside_ttl();
+    let meaning = "inside the TTL, in the middle of a turn, and nothing was seen to change";
+    (is_alive && case.is_undisturbed()).then(|| {
+        let evidence = case.answer_field("message.usage", meaning);
+        Candidate::new(Cause::LikelyServerSide, confidence, evidence)
+    })
+}

@@ -1,0 +1,218 @@
+//! Breaks added up: by cause, class, project, client version and week; and what they explain of the
+//! difference between the record and the rules.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::cause::Cause;
+use super::find::{Break, Breaks};
+use super::readable::Class;
+use super::week::week;
+use crate::base::units::{Picodollars, Tokens};
+use crate::requests::conversation::{History, project_names};
+use crate::simulate::ledger::{Ledger, Selection};
+
+/// The sum of some breaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// How many.
+    pub breaks: u64,
+    /// What was sent again.
+    pub rewritten: Tokens,
+    /// What that cost more than reading it, of the breaks that have a price.
+    pub excess: Picodollars,
+    /// Breaks without a price.
+    pub unpriced: u64,
+}
+
+impl Sum {
+    fn add(&mut self, found: &Break) {
+        self.breaks += 1;
+        self.rewritten += found.rewritten;
+        match found.excess {
+            Some(excess) => self.excess += excess,
+            None => self.unpriced += 1,
+        }
+    }
+
+    /// The excess; `None` where no break has a price.
+    #[must_use]
+    pub fn excess(&self) -> Option<Picodollars> {
+        (self.unpriced < self.breaks || self.breaks == 0).then_some(self.excess)
+    }
+}
+
+/// What the breaks explain of the difference between what was billed and what the rules charge.
+///
+/// billed − replay = (excess − predicted) + unexplained, to the last digit: the rules charge for
+/// expiries and compactions, too, so that part of the excess is in both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reconciliation {
+    /// What was billed, without samplings that were billed apart.
+    pub billed: Picodollars,
+    /// What the rules make of it.
+    pub replay: Picodollars,
+    /// The excess of all breaks.
+    pub excess: Picodollars,
+    /// The part of it that the rules charge, too.
+    pub predicted: Picodollars,
+    /// Requests in none of the sums: without a price or a record.
+    pub left_out: u64,
+}
+
+impl Reconciliation {
+    /// The excess that the rules do not charge.
+    #[must_use]
+    pub fn beyond_rules(&self) -> Picodollars {
+        self.excess.minus(self.predicted)
+    }
+
+    /// What neither the rules nor the breaks explain; may be negative.
+    #[must_use]
+    pub fn unexplained(&self) -> Picodollars {
+        self.billed.minus(self.replay).minus(self.beyond_rules())
+    }
+
+    /// 1 − |unexplained| / billed; `None` where nothing was billed.
+    #[must_use]
+    pub fn explained(&self) -> Option<f64> {
+        let unexplained = Picodollars(self.unexplained().0.abs());
+        (self.billed.0 > 0)
+            .then(|| 1.0 - unexplained.to_dollars_lossy() / self.billed.to_dollars_lossy())
+    }
+
+    fn new(ledger: &Ledger<'_>, selection: &Selection, breaks: &Breaks) -> Self {
+        let mut sums = Self::default();
+        let (Some(billed), Some(replay)) = (ledger.column("billed"), ledger.column("replay"))
+        else {
+            return sums;
+        };
+        for index in selection.requests() {
+            let cost = |column| ledger.row(column, index).and_then(|row| row.cost);
+            match (cost(billed), cost(replay)) {
+                (Some(billed), Some(replay)) => {
+                    sums.billed += billed;
+                    sums.replay += replay;
+                }
+                _ => sums.left_out += 1,
+            }
+        }
+        for found in &breaks.list {
+            let is_billed = ledger.row(billed, found.request).is_some();
+            if let (Some(excess), Some(predicted), true) =
+                (found.excess, found.predicted, is_billed)
+            {
+                sums.excess += excess;
+                sums.predicted += predicted;
+            }
+        }
+        sums
+    }
+}
+
+/// How the inferred causes and the service's verdicts agree, over misses of more than 2,000 tokens.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Agreement {
+    /// Verdict and inferred cause → how often, inside the TTL and beyond it.
+    pub table: BTreeMap<(String, Cause), Counted>,
+    /// Verdicts that name a cause.
+    pub named: Counted,
+    /// Those that the inferred cause agrees with.
+    pub agreeing: Counted,
+}
+
+/// A count, and how much of it lies inside the TTL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// All.
+    pub all: u64,
+    /// Those inside the TTL.
+    pub inside_ttl: u64,
+}
+
+impl Counted {
+    fn add(&mut self, is_inside_ttl: bool) {
+        self.all += 1;
+        self.inside_ttl += u64::from(is_inside_ttl);
+    }
+}
+
+/// A miss has to lose this much for a verdict to be held against it.
+const REAL_MISS: Tokens = Tokens(2_000);
+
+impl Agreement {
+    fn new(history: &History, breaks: &Breaks) -> Self {
+        let mut agreement = Self::default();
+        for found in breaks.list.iter().filter(|found| found.shortfall() > REAL_MISS) {
+            let verdict = history.request(found.request).verdict;
+            let Some(verdict) = verdict else { continue };
+            let reason = history.symbols.text(verdict.reason);
+            let key = (reason.to_owned(), found.inferred);
+            agreement.table.entry(key).or_default().add(found.is_inside_ttl);
+            if let Some(agrees) = found.inferred.agrees_with(reason) {
+                agreement.named.add(found.is_inside_ttl);
+                if agrees {
+                    agreement.agreeing.add(found.is_inside_ttl);
+                }
+            }
+        }
+        agreement
+    }
+}
+
+/// All sums.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// All breaks.
+    pub total: Sum,
+    /// Those that follow from what was done: compactions and expiries.
+    pub expected: Sum,
+    /// By cause, the most expensive first.
+    pub by_cause: Vec<(Cause, Sum)>,
+    /// By class.
+    pub by_class: BTreeMap<Class, Sum>,
+    /// By project: the last parts of its folder that tell it from the others.
+    pub by_project: BTreeMap<String, Sum>,
+    /// By the client's version.
+    pub by_client_version: BTreeMap<String, Sum>,
+    /// By ISO week, as `2026-W07`, in the time zone of the history.
+    pub by_week: BTreeMap<String, Sum>,
+    /// What they explain.
+    pub reconciliation: Reconciliation,
+    /// Causes and verdicts.
+    pub agreement: Agreement,
+}
+
+impl Summary {
+    /// Adds the breaks up.
+    #[must_use]
+    pub fn new(ledger: &Ledger<'_>, selection: &Selection, breaks: &Breaks) -> Self {
+        let history = ledger.history;
+        let projects = project_names(history);
+        let mut summary = Self {
+            reconciliation: Reconciliation::new(ledger, selection, breaks),
+            agreement: Agreement::new(history, breaks),
+            ..Self::default()
+        };
+        let mut by_cause: BTreeMap<Cause, Sum> = BTreeMap::new();
+        for found in &breaks.list {
+            let request = history.request(found.request);
+            let project = request.project.and_then(|project| projects.get(&project));
+            let unknown = || "unknown".to_owned();
+            let version = history.text(request.client_version).map_or_else(unknown, str::to_owned);
+            summary.total.add(found);
+            if found.cause.is_expected() {
+                summary.expected.add(found);
+            }
+            by_cause.entry(found.cause).or_default().add(found);
+            summary.by_class.entry(found.class).or_default().add(found);
+            let project = project.cloned().unwrap_or_else(unknown);
+            summary.by_project.entry(project).or_default().add(found);
+            summary.by_client_version.entry(version).or_default().add(found);
+            summary.by_week.entry(week(&history.zone, request.time())).or_default().add(found);
+        }
+        summary.by_cause = by_cause.into_iter().collect();
+        summary.by_cause.sort_by_key(|(_, sum)| (Reverse(sum.excess.0), Reverse(sum.rewritten)));
+        summary
+    }
+}

@@ -1,0 +1,235 @@
+//! The figures that can have a budget.
+
+use std::collections::BTreeSet;
+
+use super::amount::Unit;
+use crate::explain::breaks::Cause;
+use crate::explain::lint::{Rule, Severity};
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// What was paid.
+    Cost,
+    /// The cost divided by the sessions.
+    MeanCostOfSessions,
+    /// The cost divided by the requests.
+    MeanCostOfRequests,
+    /// The share of the prompts that was read from cache.
+    HitRate,
+    /// Tokens written to cache, at either TTL.
+    WrittenTokens,
+    /// Requests that read less than they could have.
+    Breaks,
+    /// What breaks cost beyond what reading would have.
+    BreaksCost,
+    /// That cost as a share of what was paid.
+    BreaksShare,
+    /// Different prefixes of captured conversations: system prompt and tools, up to the last marker on
+    /// the system prompt.
+    PrefixVariants,
+    /// Findings of `lint`: places of captured prompts.
+    LintFindings,
+}
+
+/// Of what it is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Of everything selected together.
+    Total,
+    /// Of each session; each has to keep to the limit.
+    EachSession,
+    /// Of each request; each has to keep to the limit.
+    EachRequest,
+}
+
+/// A figure with its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// In files and outputs.
+    pub name: &'static str,
+    /// What is measured.
+    pub quantity: Quantity,
+    /// Of what.
+    pub scope: Scope,
+    /// In a few words.
+    pub meaning: &'static str,
+}
+
+impl Metric {
+    /// Every metric.
+    pub const ALL: [Self; 14] = [
+        metric("cost", Quantity::Cost, Scope::Total, "the cost of all sessions"),
+        metric("cost_per_session", Quantity::Cost, Scope::EachSession, "the cost of each session"),
+        metric("cost_per_request", Quantity::Cost, Scope::EachRequest, "the cost of each request"),
+        metric(
+            "mean_cost_per_session",
+            Quantity::MeanCostOfSessions,
+            Scope::Total,
+            "the cost of all sessions, divided by their number",
+        ),
+        metric(
+            "mean_cost_per_request",
+            Quantity::MeanCostOfRequests,
+            Scope::Total,
+            "the cost of all requests, divided by their number",
+        ),
+        metric(
+            "hit_rate",
+            Quantity::HitRate,
+            Scope::Total,
+            "the share of all prompt tokens that was read from cache",
+        ),
+        metric(
+            "hit_rate_per_session",
+            Quantity::HitRate,
+            Scope::EachSession,
+            "the same share of each session",
+        ),
+        metric(
+            "written_tokens",
+            Quantity::WrittenTokens,
+            Scope::Total,
+            "tokens written to cache in all sessions",
+        ),
+        metric(
+            "written_tokens_per_session",
+            Quantity::WrittenTokens,
+            Scope::EachSession,
+            "tokens written to cache in each session",
+        ),
+        metric(
+            "breaks",
+            Quantity::Breaks,
+            Scope::Total,
+            "requests that read less than they could have, of the causes named",
+        ),
+        metric(
+            "breaks_cost",
+            Quantity::BreaksCost,
+            Scope::Total,
+            "what these breaks cost beyond what reading would have",
+        ),
+        metric(
+            "breaks_share",
+            Quantity::BreaksShare,
+            Scope::Total,
+            "that cost in hundredths of what was paid",
+        ),
+        metric(
+            "prefix_variants",
+            Quantity::PrefixVariants,
+            Scope::Total,
+            "different prefixes in front of captured conversations",
+        ),
+        metric(
+            "lint_findings",
+            Quantity::LintFindings,
+            Scope::Total,
+            "places of captured prompts that break a rule of lint",
+        ),
+    ];
+
+    /// The metric of a name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|metric| metric.name == name)
+    }
+
+    /// What it is counted in.
+    #[must_use]
+    pub fn unit(self) -> Unit {
+        match self.quantity {
+            Quantity::Cost
+            | Quantity::MeanCostOfSessions
+            | Quantity::MeanCostOfRequests
+            | Quantity::BreaksCost => Unit::Dollars,
+            Quantity::HitRate | Quantity::BreaksShare => Unit::Percent,
+            Quantity::WrittenTokens => Unit::Tokens,
+            Quantity::Breaks | Quantity::PrefixVariants | Quantity::LintFindings => Unit::Count,
+        }
+    }
+
+    /// Whether it is about prompts whose bytes are known.
+    #[must_use]
+    pub fn is_of_captures(self) -> bool {
+        matches!(self.quantity, Quantity::PrefixVariants | Quantity::LintFindings)
+    }
+
+    /// Whether it is about breaks.
+    #[must_use]
+    pub fn is_of_breaks(self) -> bool {
+        matches!(self.quantity, Quantity::Breaks | Quantity::BreaksCost | Quantity::BreaksShare)
+    }
+
+    /// Whether it differs from strategy to strategy.
+    #[must_use]
+    pub fn is_of_strategy(self) -> bool {
+        !self.is_of_captures() && !self.is_of_breaks()
+    }
+}
+
+const fn metric(
+    name: &'static str,
+    quantity: Quantity,
+    scope: Scope,
+    meaning: &'static str,
+) -> Metric {
+    Metric { name, quantity, scope, meaning }
+}
+
+/// Which breaks count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum BreakKinds {
+    /// All.
+    #[default]
+    All,
+    /// Those of these causes.
+    Causes(BTreeSet<Cause>),
+}
+
+impl BreakKinds {
+    /// A word for causes that follow from what was done: a compaction, an expiry.
+    pub const EXPECTED: &'static str = "expected";
+    /// A word for all others.
+    pub const UNEXPECTED: &'static str = "unexpected";
+
+    /// Those that nobody expects.
+    #[must_use]
+    pub fn unexpected() -> Self {
+        Self::Causes(Cause::ALL.into_iter().filter(|cause| !cause.is_expected()).collect())
+    }
+
+    /// Whether breaks of a cause count.
+    #[must_use]
+    pub fn has(&self, cause: Cause) -> bool {
+        match self {
+            Self::All => true,
+            Self::Causes(causes) => causes.contains(&cause),
+        }
+    }
+}
+
+/// Which findings of `lint` count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LintKinds {
+    /// Those that matter so much or more.
+    pub severity: Severity,
+    /// Those of these rules; all where none is named.
+    pub rules: BTreeSet<Rule>,
+}
+
+impl Default for LintKinds {
+    fn default() -> Self {
+        Self { severity: Severity::Note, rules: BTreeSet::new() }
+    }
+}
+
+impl LintKinds {
+    /// Whether findings of a rule count.
+    #[must_use]
+    pub fn has(&self, rule: Rule) -> bool {
+        // Graver severities come first.
+        rule.severity() <= self.severity && (self.rules.is_empty() || self.rules.contains(&rule))
+    }
+}

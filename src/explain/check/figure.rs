@@ -1,0 +1,249 @@
+//! The figure that a budget is about, of either side.
+
+use rust_decimal::Decimal;
+use rustc_hash::FxHashSet;
+
+use crate::base::units::Picodollars;
+use crate::explain::budget::{Budget, Quantity, Selector};
+use crate::explain::snapshot::{BlockId, Figures, Session, Snapshot, Turn, TurnBreak};
+
+/// Why a figure is not known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unknown {
+    /// No request is what the budget asks for.
+    #[error("selects no request")]
+    NothingSelected,
+    /// No selected request has a price.
+    #[error("no selected request has a price; give one with --prices FILE")]
+    NoPrice,
+    /// A strategy that can do nothing to the requests of a side.
+    #[error("the strategy `{strategy}` is not applicable: {reason}")]
+    NotApplicable {
+        /// The strategy.
+        strategy: String,
+        /// Why it is not.
+        reason: String,
+    },
+    /// A saved report without requests.
+    #[error(
+        "the baseline has no single requests; save it with `cachesim check PATH --export report=FILE`"
+    )]
+    NoTurns,
+    /// A strategy that was not simulated when the baseline was saved.
+    #[error("the baseline lacks the strategy `{0}`; save it anew with this configuration")]
+    NoStrategy(String),
+    /// Prompts were not captured, so that nothing is known of their bytes.
+    #[error("there is no captured prompt; a transcript does not hold system prompt and tools")]
+    NoCaptures,
+    /// The baseline was saved without the findings of `lint`.
+    #[error("the baseline has no findings of lint; save it anew")]
+    NoLint,
+    /// Nothing to divide by.
+    #[error("the prompts have no tokens")]
+    NoTokens,
+    /// Too large to be counted with.
+    #[error("the amount is too large")]
+    TooLarge,
+}
+
+impl Unknown {
+    /// Whether the input, or a report with sums alone, is not what a figure is about; else something is
+    /// missing.
+    pub(super) fn is_inapplicable(&self) -> bool {
+        matches!(self, Self::NoCaptures | Self::NoTurns | Self::NoLint | Self::NoTokens)
+    }
+}
+
+/// What a budget selects of a session.
+pub(super) struct Selected<'a> {
+    /// The place of the session.
+    pub(super) session: usize,
+    /// Its selected turns with their places; `None` where the report has none.
+    pub(super) turns: Option<Vec<(usize, &'a Turn)>>,
+    figures: Option<Figures>,
+    /// Requests that are not recorded under the strategy.
+    pub(super) unrecorded: u64,
+}
+
+impl Selected<'_> {
+    /// Requests without a price, which a cost lacks.
+    pub(super) fn unpriced(&self) -> u64 {
+        self.figures.map_or(0, |figures| figures.unpriced)
+    }
+}
+
+/// A snapshot as a budget looks at it.
+pub(super) struct View<'a> {
+    snapshot: &'a Snapshot,
+    budget: &'a Budget,
+    column: usize,
+}
+
+impl<'a> View<'a> {
+    /// Under a strategy, or under the one that the budget names.
+    pub(super) fn new(
+        snapshot: &'a Snapshot,
+        budget: &'a Budget,
+        strategy: &str,
+    ) -> Result<Self, Unknown> {
+        let name = budget.selector.strategy.as_deref().unwrap_or(strategy);
+        if let Some(reason) = snapshot.inapplicable.get(name) {
+            return Err(Unknown::NotApplicable {
+                strategy: name.to_owned(),
+                reason: reason.clone(),
+            });
+        }
+        let column = snapshot.strategy(name);
+        let column = column.ok_or_else(|| Unknown::NoStrategy(name.to_owned()))?;
+        Ok(Self { snapshot, budget, column })
+    }
+
+    /// What is selected of some sessions; sessions of which nothing is are left out.
+    pub(super) fn selected(
+        &self,
+        sessions: impl IntoIterator<Item = usize>,
+    ) -> Result<Vec<Selected<'a>>, Unknown> {
+        let selected: Vec<Selected<'a>> = sessions
+            .into_iter()
+            .filter_map(|at| self.of_session(at, &self.snapshot.sessions[at]).transpose())
+            .collect::<Result<_, _>>()?;
+        if selected.is_empty() { Err(Unknown::NothingSelected) } else { Ok(selected) }
+    }
+
+    fn of_session(&self, at: usize, session: &'a Session) -> Result<Option<Selected<'a>>, Unknown> {
+        let selector = &self.budget.selector;
+        if !selector.has_project(session.project.as_deref()) {
+            return Ok(None);
+        }
+        let Some(turns) = &session.turns else {
+            return self.of_whole_session(at, session, selector).map(Some);
+        };
+        let turns: Vec<(usize, &Turn)> = turns
+            .iter()
+            .enumerate()
+            .filter(|(_, turn)| selector.has_request(&turn.model, &turn.file))
+            .collect();
+        if turns.is_empty() {
+            return Ok(None);
+        }
+        let recorded = turns.iter().filter_map(|(_, turn)| turn.figures[self.column].as_ref());
+        let figures = Figures::sum(recorded);
+        let unrecorded = turns.len() as u64 - figures.map_or(0, |figures| figures.requests);
+        Ok(Some(Selected { session: at, turns: Some(turns), figures, unrecorded }))
+    }
+
+    /// Of a session whose requests were not saved, all or nothing can be selected.
+    fn of_whole_session(
+        &self,
+        at: usize,
+        session: &Session,
+        selector: &Selector,
+    ) -> Result<Selected<'a>, Unknown> {
+        if selector.model.is_some() || selector.files.is_some() {
+            return Err(Unknown::NoTurns);
+        }
+        let figures = session.totals[self.column];
+        Ok(Selected { session: at, turns: None, figures, unrecorded: 0 })
+    }
+
+    /// The figure of some sessions together.
+    pub(super) fn total(&self, selected: &[Selected<'_>]) -> Result<Decimal, Unknown> {
+        let figures = Figures::sum(selected.iter().filter_map(|one| one.figures.as_ref()));
+        let cost = || known_cost(figures.as_ref());
+        match self.budget.metric.quantity {
+            Quantity::Cost => cost(),
+            Quantity::MeanCostOfSessions => {
+                let costs = selected.iter().filter_map(|one| one.figures?.known_cost());
+                divided(cost()?, costs.count() as u64)
+            }
+            Quantity::MeanCostOfRequests => {
+                divided(cost()?, figures.map_or(0, |figures| figures.requests - figures.unpriced))
+            }
+            Quantity::HitRate => hit_rate(figures.as_ref()),
+            Quantity::WrittenTokens => {
+                Ok(Decimal::from(figures.ok_or(Unknown::NothingSelected)?.written().0))
+            }
+            Quantity::Breaks => Ok(Decimal::from(self.breaks(selected)?.len())),
+            Quantity::BreaksCost => self.breaks_cost(selected),
+            Quantity::BreaksShare => {
+                let share = divide(self.breaks_cost(selected)?, cost()?)?;
+                share.checked_mul(Decimal::ONE_HUNDRED).ok_or(Unknown::TooLarge)
+            }
+            Quantity::PrefixVariants => Self::prefix_variants(selected),
+            Quantity::LintFindings => self.lint_findings(),
+        }
+    }
+
+    /// What a request costs.
+    pub(super) fn cost_of_turn(&self, turn: &Turn) -> Result<Decimal, Unknown> {
+        let figures = turn.figures[self.column].as_ref();
+        known_cost(figures)
+    }
+
+    /// Breaks without a price, which their cost lacks.
+    pub(super) fn unpriced_breaks(&self, selected: &[Selected<'_>]) -> Result<u64, Unknown> {
+        let breaks = self.breaks(selected)?;
+        Ok(breaks.iter().filter(|broken| broken.excess.is_none()).count() as u64)
+    }
+
+    fn breaks<'t>(&self, selected: &[Selected<'t>]) -> Result<Vec<&'t TurnBreak>, Unknown> {
+        let mut breaks = Vec::new();
+        for one in selected {
+            let turns = one.turns.as_ref().ok_or(Unknown::NoTurns)?;
+            let of_session = turns.iter().filter_map(|(_, turn)| turn.broken.as_ref());
+            breaks.extend(of_session.filter(|broken| self.budget.breaks.has(broken.cause)));
+        }
+        Ok(breaks)
+    }
+
+    /// Of the breaks that have a price.
+    fn breaks_cost(&self, selected: &[Selected<'_>]) -> Result<Decimal, Unknown> {
+        let breaks = self.breaks(selected)?;
+        if !breaks.is_empty() && breaks.iter().all(|broken| broken.excess.is_none()) {
+            return Err(Unknown::NoPrice);
+        }
+        let sum: Picodollars = breaks.iter().filter_map(|broken| broken.excess).sum();
+        sum.to_decimal().ok_or(Unknown::TooLarge)
+    }
+
+    fn prefix_variants(selected: &[Selected<'_>]) -> Result<Decimal, Unknown> {
+        let mut fronts: FxHashSet<BlockId> = FxHashSet::default();
+        let mut is_captured = false;
+        for one in selected {
+            for (_, turn) in one.turns.as_ref().ok_or(Unknown::NoTurns)? {
+                is_captured |= turn.block.is_some();
+                fronts.extend(turn.front);
+            }
+        }
+        if is_captured { Ok(Decimal::from(fronts.len())) } else { Err(Unknown::NoCaptures) }
+    }
+
+    fn lint_findings(&self) -> Result<Decimal, Unknown> {
+        let Some(counts) = &self.snapshot.lint else {
+            let is_captured = !self.snapshot.blocks.list.is_empty();
+            return Err(if is_captured { Unknown::NoLint } else { Unknown::NoCaptures });
+        };
+        let counted = counts.iter().filter(|count| self.budget.lint.has(count.rule));
+        Ok(Decimal::from(counted.map(|count| count.findings).sum::<u64>()))
+    }
+}
+
+fn known_cost(figures: Option<&Figures>) -> Result<Decimal, Unknown> {
+    let figures = figures.ok_or(Unknown::NothingSelected)?;
+    figures.known_cost().ok_or(Unknown::NoPrice)?.to_decimal().ok_or(Unknown::TooLarge)
+}
+
+/// In hundredths.
+fn hit_rate(figures: Option<&Figures>) -> Result<Decimal, Unknown> {
+    let figures = figures.ok_or(Unknown::NothingSelected)?;
+    let read = Decimal::from(figures.read.0) * Decimal::ONE_HUNDRED;
+    divide(read, Decimal::from(figures.prompt().0))
+}
+
+fn divided(value: Decimal, by: u64) -> Result<Decimal, Unknown> {
+    divide(value, Decimal::from(by))
+}
+
+fn divide(value: Decimal, by: Decimal) -> Result<Decimal, Unknown> {
+    value.checked_div(by).ok_or(Unknown::NoTokens)
+}

@@ -1,0 +1,128 @@
+//! A budget held against a run.
+
+use std::cmp::Reverse;
+
+use super::figure::Unknown;
+use super::question::{Candidate, Question, Sides};
+use crate::explain::budget::{Amount, Budget, Level, Quantity, Scope, Unit};
+
+/// Whether a limit is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// It is.
+    Passed,
+    /// It does not apply here; only budgets that nobody asked for can be left out.
+    LeftOut,
+    /// It is not, and the budget only warns; or it is, as far as is known.
+    Warned,
+    /// It is not.
+    Failed,
+}
+
+impl Status {
+    /// The word in outputs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "pass",
+            Self::LeftOut => "left_out",
+            Self::Warned => "warn",
+            Self::Failed => "fail",
+        }
+    }
+}
+
+/// A session or a request that does not keep to a limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exceeded {
+    /// The place of the session.
+    pub session: usize,
+    /// The place of the request in it.
+    pub turn: Option<usize>,
+    /// Its figure.
+    pub figure: Amount,
+    /// The baseline's.
+    pub baseline: Option<Amount>,
+}
+
+/// What became of a budget.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The budget.
+    pub budget: Budget,
+    /// Whether its limit is kept.
+    pub status: Status,
+    /// The figure: of each session or request that which is nearest to the limit, or farthest beyond.
+    pub figure: Option<Amount>,
+    /// The same of the baseline, where the limit is about it.
+    pub baseline: Option<Amount>,
+    /// The sessions or requests beyond the limit, the farthest in front.
+    pub exceeded: Vec<Exceeded>,
+    /// How many figures were held against the limit.
+    pub compared: usize,
+    /// Requests (or breaks) of both sides without a price, which the figures lack.
+    pub unpriced: u64,
+    /// Requests of both sides that are not recorded, which the figures lack.
+    pub unrecorded: u64,
+    /// Why it does not apply.
+    pub left_out: Option<Unknown>,
+}
+
+impl Outcome {
+    /// That of a budget that does not apply.
+    pub(super) fn left_out(budget: &Budget, why: Unknown) -> Self {
+        Self {
+            budget: budget.clone(),
+            status: Status::LeftOut,
+            figure: None,
+            baseline: None,
+            exceeded: Vec::new(),
+            compared: 0,
+            unpriced: 0,
+            unrecorded: 0,
+            left_out: Some(why),
+        }
+    }
+}
+
+/// Holds a budget against both sides.
+pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<Outcome, Unknown> {
+    let question = Question::new(sides, budget)?;
+    let mut candidates = question.candidates()?;
+    let limit = budget.limit;
+    let rank = |one: &Candidate| (one.is_exceeding(limit), one.margin(limit));
+    candidates.sort_by_key(|one| Reverse(rank(one)));
+    let unit = budget.metric.unit();
+    let (unpriced, unrecorded) = question.lacking()?;
+    let is_money = unit == Unit::Dollars || budget.metric.quantity == Quantity::BreaksShare;
+    let is_lacking = (unpriced > 0 && is_money) || unrecorded > 0;
+    let nothing = if unpriced > 0 { Unknown::NoPrice } else { Unknown::NothingSelected };
+    let worst = candidates.first().ok_or(nothing)?;
+    let amount = |value| Amount { value, unit };
+    let exceeded: Vec<&Candidate> =
+        candidates.iter().filter(|one| one.is_exceeding(limit)).collect();
+    let status = match (exceeded.is_empty(), budget.level) {
+        (true, _) if is_lacking => Status::Warned,
+        (true, _) => Status::Passed,
+        (false, Level::Warn) => Status::Warned,
+        (false, Level::Fail) => Status::Failed,
+    };
+    let exceeded = exceeded.into_iter().filter(|_| budget.metric.scope != Scope::Total);
+    let exceeded = exceeded.map(|one| Exceeded {
+        session: one.session,
+        turn: one.turn,
+        figure: amount(one.now),
+        baseline: one.before.map(amount),
+    });
+    Ok(Outcome {
+        budget: budget.clone(),
+        status,
+        figure: Some(amount(worst.now)),
+        baseline: worst.before.map(amount),
+        exceeded: exceeded.collect(),
+        compared: candidates.len(),
+        unpriced,
+        unrecorded,
+        left_out: None,
+    })
+}

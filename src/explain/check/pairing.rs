@@ -1,0 +1,269 @@
+//! Which session of a run is which of the baseline, and which turn which.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::explain::snapshot::{Session, Turn};
+
+/// By what a session was found in the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MatchedBy {
+    /// Its id.
+    Id,
+    /// The file it is in.
+    File,
+    /// Its place among those that neither tells apart.
+    Order,
+}
+
+impl MatchedBy {
+    /// The word in outputs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Id => "id",
+            Self::File => "file",
+            Self::Order => "order",
+        }
+    }
+}
+
+/// A session on both sides, by its places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// In the baseline.
+    pub before: usize,
+    /// In the run.
+    pub now: usize,
+    /// By what it was found.
+    pub by: MatchedBy,
+}
+
+/// The sessions of both sides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pairing {
+    /// Those on both, in the order of the run.
+    pub pairs: Vec<Pair>,
+    /// Those of the run alone.
+    pub new: Vec<usize>,
+    /// Those of the baseline alone.
+    pub gone: Vec<usize>,
+}
+
+impl Pairing {
+    /// Finds each session of the run in the baseline: by its id, else by the file it is in, else by its
+    /// place among those that are left, if as many are left on both sides.
+    #[must_use]
+    pub fn new(before: &[Session], now: &[Session]) -> Self {
+        let mut pairing = Self {
+            pairs: Vec::new(),
+            new: (0..now.len()).collect(),
+            gone: (0..before.len()).collect(),
+        };
+        pairing.match_groups(MatchedBy::Id, |at| before[at].id.clone(), |at| now[at].id.clone());
+        let file = |session: &Session| session.files.first().map(ToString::to_string);
+        pairing.match_groups(MatchedBy::File, |at| file(&before[at]), |at| file(&now[at]));
+        let name = |session: &Session| {
+            session.files.first().and_then(|file| file.rsplit('/').next().map(str::to_owned))
+        };
+        pairing.match_groups(MatchedBy::File, |at| name(&before[at]), |at| name(&now[at]));
+        pairing.match_groups(MatchedBy::Order, |_| (), |_| ());
+        pairing.pairs.sort_by_key(|pair| pair.now);
+        pairing
+    }
+
+    /// Pairs what is left of each key, in order, where both sides have as much left of it.
+    fn match_groups<K: Ord + Missing>(
+        &mut self,
+        by: MatchedBy,
+        before: impl Fn(usize) -> K,
+        now: impl Fn(usize) -> K,
+    ) {
+        let mut groups: BTreeMap<K, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+        for at in &self.gone {
+            groups.entry(before(*at)).or_default().0.push(*at);
+        }
+        for at in &self.new {
+            groups.entry(now(*at)).or_default().1.push(*at);
+        }
+        for (key, (before, now)) in groups {
+            if !key.is_missing() && before.len() == now.len() {
+                let pair = |(before, now)| Pair { before, now, by };
+                self.pairs.extend(before.into_iter().zip(now).map(pair));
+            }
+        }
+        let (mut old, mut new) = (FxHashSet::default(), FxHashSet::default());
+        for pair in &self.pairs {
+            old.insert(pair.before);
+            new.insert(pair.now);
+        }
+        self.gone.retain(|at| !old.contains(at));
+        self.new.retain(|at| !new.contains(at));
+    }
+
+    /// The session of the baseline that one of the run is.
+    #[must_use]
+    pub fn before(&self, now: usize) -> Option<usize> {
+        let found = self.pairs.binary_search_by_key(&now, |pair| pair.now).ok()?;
+        Some(self.pairs[found].before)
+    }
+
+    /// How many sessions were found by something.
+    #[must_use]
+    pub fn count(&self, by: MatchedBy) -> usize {
+        self.pairs.iter().filter(|pair| pair.by == by).count()
+    }
+}
+
+/// A key that may say nothing.
+trait Missing {
+    fn is_missing(&self) -> bool {
+        false
+    }
+}
+
+impl Missing for String {}
+impl Missing for () {}
+impl Missing for Option<String> {
+    fn is_missing(&self) -> bool {
+        self.is_none()
+    }
+}
+
+/// Turns on both sides, by their places: by request id where it is there once on each, the others in
+/// their order within the main chain and within each sub-agent. Sub-agents are known by their ids, and
+/// those whose ids are new by their order.
+#[must_use]
+pub(super) fn pair_turns(before: &[Turn], now: &[Turn]) -> Vec<(usize, usize)> {
+    let (old, new) = (by_request_id(before), by_request_id(now));
+    let mut pairs: Vec<(usize, usize)> =
+        new.iter().filter_map(|(id, now)| Some((*old.get(id)?, *now))).collect();
+    let (paired_before, paired_now): (FxHashSet<usize>, FxHashSet<usize>) =
+        pairs.iter().copied().unzip();
+    let (mut old, mut new) = (chains(before, &paired_before), chains(now, &paired_now));
+    // A sub-agent is known by its id; the others by which of them spoke first.
+    let known: Vec<Option<&str>> =
+        old.agents.iter().copied().filter(|agent| new.turns.contains_key(agent)).collect();
+    for agent in known {
+        let turns = old.turns.remove(&agent).into_iter().flatten();
+        pairs.extend(turns.zip(new.turns.remove(&agent).into_iter().flatten()));
+    }
+    let left = |chains: &mut Chains<'_>| -> Vec<Vec<usize>> {
+        let agents = std::mem::take(&mut chains.agents).into_iter();
+        agents.filter_map(|agent| chains.turns.remove(&agent)).collect()
+    };
+    for (before, now) in left(&mut old).into_iter().zip(left(&mut new)) {
+        pairs.extend(before.into_iter().zip(now));
+    }
+    pairs.sort_by_key(|(_, now)| *now);
+    pairs
+}
+
+/// The turns of the main chain and of each sub-agent.
+struct Chains<'a> {
+    /// In the order in which they spoke first.
+    agents: Vec<Option<&'a str>>,
+    turns: FxHashMap<Option<&'a str>, Vec<usize>>,
+}
+
+/// The turns that are not paired yet, by chain.
+fn chains<'a>(turns: &'a [Turn], paired: &FxHashSet<usize>) -> Chains<'a> {
+    let mut chains = Chains { agents: Vec::new(), turns: FxHashMap::default() };
+    for (at, turn) in turns.iter().enumerate() {
+        let agent = turn.agent_id.as_deref();
+        let of_agent = chains.turns.entry(agent).or_insert_with(|| {
+            chains.agents.push(agent);
+            Vec::new()
+        });
+        if !paired.contains(&at) {
+            of_agent.push(at);
+        }
+    }
+    chains
+}
+
+/// The turns whose request id no other has.
+fn by_request_id(turns: &[Turn]) -> FxHashMap<&str, usize> {
+    let mut places: FxHashMap<&str, Option<usize>> = FxHashMap::default();
+    for (at, turn) in turns.iter().enumerate() {
+        if let Some(id) = turn.request_id.as_deref() {
+            places.entry(id).and_modify(|place| *place = None).or_insert(Some(at));
+        }
+    }
+    places.into_iter().filter_map(|(id, place)| Some((id, place?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::units::Millis;
+
+    fn session(id: &str, file: &str) -> Session {
+        Session { id: id.to_owned(), files: vec![file.into()], ..Session::default() }
+    }
+
+    fn found(before: &[Session], now: &[Session]) -> Vec<(usize, usize, &'static str)> {
+        let pairing = Pairing::new(before, now);
+        pairing.pairs.iter().map(|pair| (pair.before, pair.now, pair.by.name())).collect()
+    }
+
+    #[test]
+    fn ids_come_before_files_and_files_before_order() {
+        let before = [session("a", "x"), session("b", "y"), session("c", "z"), session("d", "w")];
+        let now = [session("n", "y"), session("a", "other"), session("m", "q"), session("d", "x")];
+        let expected = [(1, 0, "file"), (0, 1, "id"), (2, 2, "order"), (3, 3, "id")];
+        assert_eq!(found(&before, &now), expected);
+    }
+
+    #[test]
+    fn order_is_no_guess_where_the_numbers_differ() {
+        let before = [session("a", "x")];
+        let now = [session("b", "y"), session("c", "z")];
+        let pairing = Pairing::new(&before, &now);
+        assert_eq!((pairing.pairs.len(), pairing.new.len(), pairing.gone.len()), (0, 2, 1));
+    }
+
+    #[test]
+    fn sub_agents_are_known_by_their_ids_and_else_by_their_order() {
+        let turns = |agents: &[Option<&str>]| -> Vec<Turn> {
+            agents.iter().map(|agent| turn(None, *agent)).collect()
+        };
+        let before = turns(&[None, Some("a"), None]);
+        let now = turns(&[None, Some("b"), Some("a"), None, Some("a")]);
+        assert_eq!(pair_turns(&before, &now), [(0, 0), (1, 2), (2, 3)]);
+        let before = turns(&[Some("x"), Some("y"), Some("x")]);
+        let now = turns(&[Some("p"), Some("q"), Some("p")]);
+        assert_eq!(pair_turns(&before, &now), [(0, 0), (1, 1), (2, 2)]);
+        let before = [turn(Some("r1"), None), turn(Some("r2"), None)];
+        let now = [turn(Some("r2"), None), turn(Some("r1"), None), turn(Some("r3"), None)];
+        assert_eq!(pair_turns(&before, &now), [(1, 0), (0, 1)]);
+    }
+
+    fn turn(request: Option<&str>, agent: Option<&str>) -> Turn {
+        Turn {
+            request_id: request.map(str::to_owned),
+            agent_id: agent.map(str::to_owned),
+            model: String::new(),
+            file: "f".into(),
+            line: 1,
+            start: Millis(0),
+            figures: Vec::new(),
+            broken: None,
+            block: None,
+            front: None,
+            markers: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn files_of_other_folders_are_known_by_their_names() {
+        let (before, now) = ([session("a", "old/x.jsonl")], [session("b", "new/x.jsonl")]);
+        assert_eq!(found(&before, &now), [(0, 0, "file")]);
+        let (before, now) = (
+            [session("a", "f"), session("b", "f"), session("c", "g")],
+            [session("d", "f"), session("e", "f")],
+        );
+        assert_eq!(found(&before, &now), [(0, 0, "file"), (1, 1, "file")]);
+    }
+}

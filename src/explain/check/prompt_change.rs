@@ -1,0 +1,315 @@
+//! Where the prompt of a captured request differs from that of the baseline's. Of the latter only the
+//! fingerprints are known.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use crate::explain::snapshot::{Block, BlockId, Blocks};
+use crate::read::capture::{Part, WireNodeId, WireTree};
+
+/// What happened to a part of a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PromptChangeKind {
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+    /// It stands elsewhere among the same.
+    Moved,
+    /// Its bytes differ.
+    Changed,
+}
+
+impl PromptChangeKind {
+    /// The word in outputs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Moved => "moved",
+            Self::Changed => "changed",
+        }
+    }
+}
+
+/// A part of a prompt that differs from the baseline's.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PromptChange {
+    /// Where it is, as `tools[1]`, `system[0]`, `messages[2].content[0]`; of what is gone, where it was.
+    pub place: String,
+    /// What happened to it.
+    pub kind: PromptChangeKind,
+    /// Of a tool its name.
+    pub tool: Option<String>,
+    /// The fields of a changed tool that differ.
+    pub fields: Vec<String>,
+    /// Of a change the bytes with the first difference, in the canonical bytes of the block.
+    pub bytes: Option<(u64, u64)>,
+    /// How many bytes it had.
+    pub bytes_before: Option<u64>,
+    /// How many it has.
+    pub bytes_now: Option<u64>,
+}
+
+/// The blocks of a prompt by part.
+struct Prompt<'a> {
+    blocks: &'a Blocks,
+    /// The last block in front of the messages.
+    front: Option<BlockId>,
+    settings: Vec<(&'static str, BlockId)>,
+    tools: Vec<BlockId>,
+    system: Vec<BlockId>,
+    messages: Vec<BlockId>,
+}
+
+impl<'a> Prompt<'a> {
+    fn new(blocks: &'a Blocks, last: BlockId) -> Self {
+        let mut prompt = Self {
+            blocks,
+            front: None,
+            settings: Vec::new(),
+            tools: Vec::new(),
+            system: Vec::new(),
+            messages: Vec::new(),
+        };
+        for id in blocks.path(last) {
+            let part = blocks.block(id).part;
+            if !matches!(part, Part::MessageStart | Part::Block) {
+                prompt.front = Some(id);
+            }
+            match part {
+                Part::Model => prompt.settings.push(("model", id)),
+                Part::SystemSettings => {
+                    prompt.settings.push(("the settings in front of the system prompt", id));
+                }
+                Part::MessageSettings => {
+                    prompt.settings.push(("the settings in front of the messages", id));
+                }
+                Part::Tool => prompt.tools.push(id),
+                Part::System => prompt.system.push(id),
+                Part::MessageStart | Part::Block => prompt.messages.push(id),
+            }
+        }
+        prompt
+    }
+
+    fn block(&self, id: BlockId) -> &'a Block {
+        self.blocks.block(id)
+    }
+
+    fn message_place(&self, at: usize) -> String {
+        let starts = |id: &&BlockId| self.block(**id).part == Part::MessageStart;
+        let message = self.messages[..=at].iter().filter(starts).count().saturating_sub(1);
+        let first = self.messages[..=at].iter().rposition(|id| starts(&id)).unwrap_or(0);
+        format!("messages[{message}].content[{}]", at - first)
+    }
+}
+
+/// Prompts of both sides, and what was compared already: requests that go on from each other share
+/// nearly all of theirs.
+pub(super) struct PromptComparison<'a> {
+    before: &'a Blocks,
+    now: &'a Blocks,
+    /// The bytes of the run's blocks.
+    tree: &'a WireTree,
+    fronts: BTreeMap<(Option<BlockId>, Option<BlockId>), Vec<PromptChange>>,
+}
+
+impl<'a> PromptComparison<'a> {
+    pub(super) fn new(before: &'a Blocks, now: &'a Blocks, tree: &'a WireTree) -> Self {
+        Self { before, now, tree, fronts: BTreeMap::new() }
+    }
+
+    /// What differs between two prompts, in the order of the prefix.
+    pub(super) fn changes(&mut self, before: BlockId, now: BlockId) -> Vec<PromptChange> {
+        if self.before.prefix(before) == self.now.prefix(now) {
+            return Vec::new();
+        }
+        let (old, new) = (Prompt::new(self.before, before), Prompt::new(self.now, now));
+        let fronts = (old.front, new.front);
+        if !self.fronts.contains_key(&fronts) {
+            self.fronts.insert(fronts, self.front(&old, &new));
+        }
+        let mut changes = self.fronts[&fronts].clone();
+        changes.extend(self.messages(&old, &new));
+        changes
+    }
+
+    fn front(&self, old: &Prompt<'_>, new: &Prompt<'_>) -> Vec<PromptChange> {
+        let mut changes = self.tools(old, new);
+        changes.extend(self.system(old, new));
+        for (place, id) in &new.settings {
+            let earlier = old.settings.iter().find(|(other, _)| other == place);
+            let Some((_, earlier)) = earlier else { continue };
+            changes.extend(self.changed((*place).to_owned(), old.block(*earlier), *id));
+        }
+        changes
+    }
+
+    fn tools(&self, old: &Prompt<'_>, new: &Prompt<'_>) -> Vec<PromptChange> {
+        let (before, after) = (by_name(old), by_name(new));
+        let place = |at: usize| format!("tools[{at}]");
+        let mut changes = Vec::new();
+        for (key, at) in &before {
+            if !after.contains_key(key) {
+                let block = old.block(old.tools[*at]);
+                changes.push(one_sided(place(*at), PromptChangeKind::Removed, block));
+            }
+        }
+        for (key, at) in &after {
+            let id = new.tools[*at];
+            match before.get(key) {
+                None => {
+                    let block = new.block(id);
+                    changes.push(one_sided(place(*at), PromptChangeKind::Added, block));
+                }
+                Some(earlier) => {
+                    changes.extend(self.changed(place(*at), old.block(old.tools[*earlier]), id));
+                }
+            }
+        }
+        changes.extend(moved(&before, &after, new));
+        // In the order of the prefix; of what is gone, where it was.
+        let position = |change: &PromptChange| {
+            let digits = change.place.trim_start_matches("tools[").trim_end_matches(']');
+            digits.parse::<usize>().unwrap_or_default()
+        };
+        changes.sort_by_key(|change| (position(change), change.kind));
+        changes
+    }
+
+    /// The system prompt, block by block between what both begin and end with.
+    fn system(&self, old: &Prompt<'_>, new: &Prompt<'_>) -> Vec<PromptChange> {
+        let known = |prompt: &Prompt<'_>| -> Vec<_> {
+            prompt.system.iter().map(|id| prompt.block(*id).fingerprint).collect()
+        };
+        let (before, after) = (known(old), known(new));
+        let same = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
+        let ends = before[same..].iter().rev().zip(after[same..].iter().rev());
+        let same_end = ends.take_while(|(one, other)| one == other).count();
+        let old_range = same..before.len() - same_end;
+        let new_range = same..after.len() - same_end;
+        let place = |at: usize| format!("system[{at}]");
+        let mut changes = Vec::new();
+        for at in same..old_range.end.max(new_range.end) {
+            changes.extend(match (old_range.contains(&at), new_range.contains(&at)) {
+                (true, true) => self.changed(place(at), old.block(old.system[at]), new.system[at]),
+                (true, false) => {
+                    let block = old.block(old.system[at]);
+                    Some(one_sided(place(at), PromptChangeKind::Removed, block))
+                }
+                (false, true) => {
+                    let block = new.block(new.system[at]);
+                    Some(one_sided(place(at), PromptChangeKind::Added, block))
+                }
+                (false, false) => None,
+            });
+        }
+        changes
+    }
+
+    /// The first block of the messages that differs: what follows, follows from it.
+    fn messages(&self, old: &Prompt<'_>, new: &Prompt<'_>) -> Option<PromptChange> {
+        let pairs = old.messages.iter().zip(&new.messages);
+        let is_same = |(one, other): &(&BlockId, &BlockId)| {
+            old.block(**one).fingerprint == new.block(**other).fingerprint
+        };
+        let same = pairs.take_while(is_same).count();
+        match (old.messages.get(same), new.messages.get(same)) {
+            (None, None) => None,
+            (Some(before), Some(after)) => {
+                self.changed(new.message_place(same), old.block(*before), *after)
+            }
+            (Some(before), None) => {
+                let block = old.block(*before);
+                Some(one_sided(old.message_place(same), PromptChangeKind::Removed, block))
+            }
+            (None, Some(after)) => {
+                let block = new.block(*after);
+                Some(one_sided(new.message_place(same), PromptChangeKind::Added, block))
+            }
+        }
+    }
+
+    /// The difference between two versions of a block, if there is one.
+    fn changed(&self, place: String, before: &Block, now: BlockId) -> Option<PromptChange> {
+        let after = self.now.block(now);
+        if before.fingerprint == after.fingerprint {
+            return None;
+        }
+        let bytes = self.bytes(now);
+        let range: Option<Range<u64>> =
+            before.pieces.first_difference(before.fingerprint.bytes, bytes);
+        let names: BTreeSet<&String> = before.fields.keys().chain(after.fields.keys()).collect();
+        let differs = |name: &&&String| before.fields.get(**name) != after.fields.get(**name);
+        Some(PromptChange {
+            place,
+            kind: PromptChangeKind::Changed,
+            tool: after.name.clone(),
+            fields: names.iter().filter(differs).map(|name| (*name).clone()).collect(),
+            bytes: range.map(|range| (range.start, range.end)),
+            bytes_before: Some(before.fingerprint.bytes),
+            bytes_now: Some(after.fingerprint.bytes),
+        })
+    }
+
+    fn bytes(&self, id: BlockId) -> &[u8] {
+        let node = u32::try_from(id.0).ok().map(WireNodeId);
+        let node = node.map(|node| self.tree.node(node));
+        node.and_then(|node| node.bytes.as_deref()).unwrap_or_default()
+    }
+}
+
+/// Something that only one side has.
+fn one_sided(place: String, kind: PromptChangeKind, block: &Block) -> PromptChange {
+    let bytes = Some(block.fingerprint.bytes);
+    let is_new = kind == PromptChangeKind::Added;
+    PromptChange {
+        place,
+        kind,
+        tool: block.name.clone(),
+        fields: Vec::new(),
+        bytes: None,
+        bytes_before: bytes.filter(|_| !is_new),
+        bytes_now: bytes.filter(|_| is_new),
+    }
+}
+
+/// The places of tools by their names; of several of one name, by how many stand in front.
+fn by_name<'a>(prompt: &Prompt<'a>) -> BTreeMap<(Option<&'a str>, usize), usize> {
+    let mut places = BTreeMap::new();
+    let mut seen: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    for (at, id) in prompt.tools.iter().enumerate() {
+        let name = prompt.block(*id).name.as_deref();
+        let count = seen.entry(name).or_default();
+        places.insert((name, *count), at);
+        *count += 1;
+    }
+    places
+}
+
+/// The first tool that stands where another one stood, of those on both sides.
+fn moved(
+    before: &BTreeMap<(Option<&str>, usize), usize>,
+    after: &BTreeMap<(Option<&str>, usize), usize>,
+    new: &Prompt<'_>,
+) -> Option<PromptChange> {
+    let mut kept: Vec<(usize, usize)> =
+        before.iter().filter_map(|(key, old)| Some((*old, *after.get(key)?))).collect();
+    kept.sort_unstable();
+    let mut in_order: Vec<usize> = kept.iter().map(|(_, new)| *new).collect();
+    in_order.sort_unstable();
+    let at = kept.iter().zip(in_order).find(|((_, now), expected)| now != expected)?.1;
+    let block = new.block(new.tools[at]);
+    let bytes = Some(block.fingerprint.bytes);
+    Some(PromptChange {
+        place: format!("tools[{at}]"),
+        kind: PromptChangeKind::Moved,
+        tool: block.name.clone(),
+        fields: Vec::new(),
+        bytes: None,
+        bytes_before: bytes,
+        bytes_now: bytes,
+    })
+}

@@ -1,0 +1,205 @@
+//! What a budget asks of both sides, and the figures that answer it.
+
+use std::collections::BTreeMap;
+
+use rust_decimal::Decimal;
+
+use super::figure::{Selected, Unknown, View};
+use super::pairing::{Pairing, pair_turns};
+use crate::explain::budget::{Budget, Change, Limit, Quantity, Scope};
+use crate::explain::snapshot::{Snapshot, Turn};
+
+/// Both sides of a run.
+#[derive(Clone, Copy)]
+pub(super) struct Sides<'a> {
+    pub(super) now: &'a Snapshot,
+    pub(super) before: Option<(&'a Snapshot, &'a Pairing)>,
+    /// The strategy of budgets that name none.
+    pub(super) strategy: &'a str,
+}
+
+/// A figure, whose it is, and that of the baseline.
+pub(super) struct Candidate {
+    pub(super) session: usize,
+    pub(super) turn: Option<usize>,
+    pub(super) now: Decimal,
+    pub(super) before: Option<Decimal>,
+}
+
+impl Candidate {
+    /// How far it is towards the limit and beyond, for a limit of its kind: the largest is the worst.
+    pub(super) fn margin(&self, limit: Limit) -> Decimal {
+        let before = self.before.unwrap_or_default();
+        let growth = match limit {
+            Limit::Max(_) => Some(self.now),
+            Limit::Min(_) => Decimal::ZERO.checked_sub(self.now),
+            Limit::MaxIncrease(_) => self.now.checked_sub(before),
+            Limit::MaxDecrease(_) => before.checked_sub(self.now),
+        };
+        let growth = growth.unwrap_or(Decimal::MAX);
+        match limit {
+            Limit::MaxIncrease(Change::Relative(_)) | Limit::MaxDecrease(Change::Relative(_))
+                if !growth.is_zero() =>
+            {
+                growth.checked_div(before).unwrap_or(Decimal::MAX)
+            }
+            _ => growth,
+        }
+    }
+
+    pub(super) fn is_exceeding(&self, limit: Limit) -> bool {
+        limit.is_kept(self.now, self.before) != Some(true)
+    }
+}
+
+/// A budget, and what it selects of the run: where its limit is about the baseline, of the sessions that
+/// this has, too.
+pub(super) struct Question<'a> {
+    sides: Sides<'a>,
+    budget: &'a Budget,
+    view: View<'a>,
+    selected: Vec<Selected<'a>>,
+    earlier: Option<Earlier<'a>>,
+}
+
+/// The baseline as the budget looks at it.
+struct Earlier<'a> {
+    snapshot: &'a Snapshot,
+    pairing: &'a Pairing,
+    view: View<'a>,
+    /// What is selected of the sessions that the run has, too.
+    selected: Vec<Selected<'a>>,
+}
+
+impl<'a> Question<'a> {
+    pub(super) fn new(sides: Sides<'a>, budget: &'a Budget) -> Result<Self, Unknown> {
+        let view = View::new(sides.now, budget, sides.strategy)?;
+        let before = sides.before.filter(|_| budget.limit.needs_baseline());
+        let earlier = before.map(|(snapshot, pairing)| {
+            let view = View::new(snapshot, budget, sides.strategy)?;
+            let selected = view.selected(pairing.pairs.iter().map(|pair| pair.before))?;
+            Ok(Earlier { snapshot, pairing, view, selected })
+        });
+        let earlier = earlier.transpose()?;
+        let selected = match &earlier {
+            Some(earlier) => view.selected(earlier.pairing.pairs.iter().map(|pair| pair.now)),
+            None => view.selected(0..sides.now.sessions.len()),
+        };
+        Ok(Self { sides, budget, view, selected: selected?, earlier })
+    }
+
+    /// Every figure that has to keep to the limit.
+    pub(super) fn candidates(&self) -> Result<Vec<Candidate>, Unknown> {
+        match self.budget.metric.scope {
+            Scope::Total => Ok(vec![self.total()?]),
+            Scope::EachSession => self.each_session(),
+            Scope::EachRequest => self.each_request(),
+        }
+    }
+
+    /// How many requests have no price, and how many are not recorded, of those that the figures of
+    /// both sides are about; for the cost of breaks, how many breaks have no price.
+    pub(super) fn lacking(&self) -> Result<(u64, u64), Unknown> {
+        let mut lacking = lacking_of(self.budget, &self.view, &self.selected)?;
+        if let Some(earlier) = &self.earlier {
+            let before = lacking_of(self.budget, &earlier.view, &earlier.selected)?;
+            lacking = (lacking.0 + before.0, lacking.1 + before.1);
+        }
+        Ok(lacking)
+    }
+
+    fn total(&self) -> Result<Candidate, Unknown> {
+        let now = self.view.total(&self.selected)?;
+        let before = self.earlier.as_ref().map(|earlier| earlier.view.total(&earlier.selected));
+        Ok(Candidate { session: 0, turn: None, now, before: before.transpose()? })
+    }
+
+    fn each_session(&self) -> Result<Vec<Candidate>, Unknown> {
+        let mut candidates = Vec::new();
+        for selected in &self.selected {
+            let session = selected.session;
+            let before = match &self.earlier {
+                None => None,
+                Some(earlier) => match known(earlier.session(session))? {
+                    Some(before) => Some(before),
+                    // Nothing of it was selected then.
+                    None => continue,
+                },
+            };
+            let Some(now) = known(self.view.total(std::slice::from_ref(selected)))? else {
+                continue;
+            };
+            candidates.push(Candidate { session, turn: None, now, before });
+        }
+        Ok(candidates)
+    }
+
+    fn each_request(&self) -> Result<Vec<Candidate>, Unknown> {
+        let mut candidates = Vec::new();
+        for selected in &self.selected {
+            let session = selected.session;
+            let earlier = self.earlier.as_ref();
+            let earlier_turns = earlier.map(|earlier| earlier.turns(self.sides.now, session));
+            let earlier_turns = earlier_turns.transpose()?;
+            for (at, turn) in selected.turns.as_ref().ok_or(Unknown::NoTurns)? {
+                let Some(now) = known(self.view.cost_of_turn(turn))? else { continue };
+                let before = match earlier.zip(earlier_turns.as_ref()) {
+                    None => None,
+                    Some((earlier, turns)) => {
+                        let Some(turn) = turns.get(at) else { continue };
+                        let Some(before) = known(earlier.view.cost_of_turn(turn))? else {
+                            continue;
+                        };
+                        Some(before)
+                    }
+                };
+                candidates.push(Candidate { session, turn: Some(*at), now, before });
+            }
+        }
+        Ok(candidates)
+    }
+}
+
+impl<'a> Earlier<'a> {
+    /// The figure of the session that one of the run is.
+    fn session(&self, now: usize) -> Result<Decimal, Unknown> {
+        let before = self.pairing.before(now).ok_or(Unknown::NothingSelected)?;
+        self.view.total(&self.view.selected([before])?)
+    }
+
+    /// The turns of a session by the places of those that they are in the run.
+    fn turns(&self, run: &Snapshot, session: usize) -> Result<BTreeMap<usize, &'a Turn>, Unknown> {
+        let before = self.pairing.before(session);
+        let before = before.and_then(|before| self.snapshot.sessions[before].turns.as_ref());
+        let before = before.ok_or(Unknown::NoTurns)?;
+        let now = run.sessions[session].turns.as_ref().ok_or(Unknown::NoTurns)?;
+        let pairs = pair_turns(before, now).into_iter();
+        Ok(pairs.map(|(old, new)| (new, &before[old])).collect())
+    }
+}
+
+fn lacking_of(
+    budget: &Budget,
+    view: &View<'_>,
+    selected: &[Selected<'_>],
+) -> Result<(u64, u64), Unknown> {
+    let metric = budget.metric;
+    if metric.is_of_breaks() && metric.quantity != Quantity::Breaks {
+        return Ok((view.unpriced_breaks(selected)?, 0));
+    }
+    if !metric.is_of_strategy() {
+        return Ok((0, 0));
+    }
+    let unpriced = selected.iter().map(Selected::unpriced).sum();
+    Ok((unpriced, selected.iter().map(|one| one.unrecorded).sum()))
+}
+
+/// What is not known of one session or request does not count against it; that nothing is known of the
+/// report as such ends the run.
+fn known(figure: Result<Decimal, Unknown>) -> Result<Option<Decimal>, Unknown> {
+    match figure {
+        Ok(figure) => Ok(Some(figure)),
+        Err(Unknown::NothingSelected | Unknown::NoTokens | Unknown::NoPrice) => Ok(None),
+        Err(other) => Err(other),
+    }
+}

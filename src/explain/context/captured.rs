@@ -1,0 +1,93 @@
+//! The prompts of captured requests, whose blocks are known.
+
+use rustc_hash::FxHashMap;
+
+use super::kind::Kind;
+use super::segment::{Item, SegmentId, SegmentTree};
+use crate::base::basis::Basis;
+use crate::base::units::Tokens;
+use crate::read::capture::{BlockKind, Part, WireNode, WireNodeId};
+use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::prompt::{NodeId, PromptTrace};
+
+/// Builds the prompts of one session's captured requests.
+pub(super) struct CapturedPaths<'a> {
+    history: &'a History,
+    trace: &'a PromptTrace,
+    /// The nodes of the trace that are those of captures begin here.
+    first_node: usize,
+    /// The last segment of each prefix.
+    last_of: FxHashMap<WireNodeId, Option<SegmentId>>,
+}
+
+impl<'a> CapturedPaths<'a> {
+    pub(super) fn new(history: &'a History, trace: &'a PromptTrace) -> Self {
+        let first_node = trace.nodes.len() - history.captured.tree.nodes.len();
+        Self { history, trace, first_node, last_of: FxHashMap::default() }
+    }
+
+    /// Adds the prompt of a request, which has `total` tokens. What stands after its last block is
+    /// the service's own.
+    pub(super) fn add(
+        &mut self,
+        tree: &mut SegmentTree,
+        index: RequestIndex,
+        total: Tokens,
+    ) -> Option<SegmentId> {
+        let captured = index.0 - self.history.of_transcripts().len();
+        let leaf = self.history.captured.requests[captured].leaf;
+        let last = self.prefix(tree, index, leaf);
+        let last = tree.cut(last, total.0);
+        let rest = total.0 - tree.end(last);
+        if rest == 0 {
+            return last;
+        }
+        let request = self.history.request(index);
+        let (file, line) = (request.file, request.line);
+        let item = tree.add_item(Item { kind: Kind::Unattributed, file, line });
+        tree.add(last, item, Tokens(rest), Basis::Estimated)
+    }
+
+    /// The segments of a prefix; those that are new came in with this request.
+    fn prefix(
+        &mut self,
+        tree: &mut SegmentTree,
+        index: RequestIndex,
+        leaf: WireNodeId,
+    ) -> Option<SegmentId> {
+        let wire = &self.history.captured.tree;
+        let is_new = |id: &WireNodeId| !self.last_of.contains_key(id);
+        let mut new: Vec<WireNodeId> = wire.path(leaf).take_while(is_new).collect();
+        new.reverse();
+        let first = new.first().copied();
+        let known = first.map_or(Some(leaf), |first| wire.node(first).parent);
+        let mut last = known.and_then(|known| self.last_of.get(&known).copied().flatten());
+        let request = self.history.request(index);
+        for id in new {
+            let node = self.trace.node(NodeId::at(self.first_node + id.0 as usize));
+            let tokens = node.end.saturating_sub(Tokens(tree.end(last)));
+            if tokens > Tokens::ZERO {
+                let kind = kind(wire.node(id));
+                let item = tree.add_item(Item { kind, file: request.file, line: request.line });
+                last = tree.add(last, item, tokens, node.basis);
+            }
+            self.last_of.insert(id, last);
+        }
+        last
+    }
+}
+
+fn kind(node: &WireNode) -> Kind {
+    match node.part {
+        Part::Tool => Kind::Tools,
+        Part::Model | Part::SystemSettings | Part::System | Part::MessageSettings => {
+            Kind::SystemPrompt
+        }
+        Part::MessageStart | Part::Block => match node.kind {
+            BlockKind::ToolUse | BlockKind::Thinking | BlockKind::Answer => Kind::Answers,
+            BlockKind::ToolResult => Kind::ToolResults(None),
+            BlockKind::Media => Kind::Media,
+            BlockKind::Tool | BlockKind::Other => Kind::UserText,
+        },
+    }
+}

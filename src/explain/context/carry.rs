@@ -1,0 +1,292 @@
+//! What carrying each segment cost: the recorded split of every prompt, cut by position.
+//!
+//! What was read stands in front of what was written, and that in front of what was sent in full;
+//! of what was written, the hour in front of the five minutes, as the rules demand. A request that
+//! reads a thousand segments leaves a note at the last of them, and the notes are added up once at
+//! the end, so that a session takes time in its requests and segments, not in their product.
+
+use std::ops::AddAssign;
+
+use super::segment::{SegmentId, SegmentTree};
+use crate::base::units::{Picodollars, Tokens};
+use crate::read::input::PromptSplit;
+use crate::simulate::pricing::Rates;
+
+/// Tokens of one class, and what they cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Charge {
+    /// The tokens.
+    pub tokens: Tokens,
+    /// Their cost; of requests without a price, nothing.
+    pub cost: Picodollars,
+}
+
+impl AddAssign for Charge {
+    fn add_assign(&mut self, other: Self) {
+        self.tokens += other.tokens;
+        self.cost += other.cost;
+    }
+}
+
+/// What it took to carry something in prompts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Carrying {
+    /// Requests that carried it.
+    pub requests: u64,
+    /// Those of them whose model has a price.
+    pub priced: u64,
+    /// Read from cache.
+    pub read: Charge,
+    /// Written for an hour.
+    pub write_1h: Charge,
+    /// Written for five minutes.
+    pub write_5m: Charge,
+    /// Sent in full.
+    pub input: Charge,
+}
+
+impl Carrying {
+    /// Everything that was sent.
+    #[must_use]
+    pub fn tokens(&self) -> Tokens {
+        self.charges().map(|charge| charge.tokens).sum()
+    }
+
+    /// The cost of writing it, and of sending it in full.
+    #[must_use]
+    pub fn write_cost(&self) -> Option<Picodollars> {
+        self.known(self.write_1h.cost + self.write_5m.cost + self.input.cost)
+    }
+
+    /// The cost of reading it.
+    #[must_use]
+    pub fn read_cost(&self) -> Option<Picodollars> {
+        self.known(self.read.cost)
+    }
+
+    /// What all of it cost; `None` where no model has a price.
+    #[must_use]
+    pub fn cost(&self) -> Option<Picodollars> {
+        self.known(self.priced_cost())
+    }
+
+    /// The cost of what has a price.
+    pub(super) fn priced_cost(&self) -> Picodollars {
+        self.charges().map(|charge| charge.cost).sum()
+    }
+
+    fn known(&self, cost: Picodollars) -> Option<Picodollars> {
+        (self.priced > 0 || self.requests == 0).then_some(cost)
+    }
+
+    fn charges(&self) -> impl Iterator<Item = Charge> {
+        [self.read, self.write_1h, self.write_5m, self.input].into_iter()
+    }
+}
+
+impl AddAssign for Carrying {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.priced += other.priced;
+        self.read += other.read;
+        self.write_1h += other.write_1h;
+        self.write_5m += other.write_5m;
+        self.input += other.input;
+    }
+}
+
+/// The classes of tokens, in the order in which they stand in a prompt.
+const CLASSES: usize = 4;
+
+/// How often whole segments were carried, noted at the last of a run and taken off again at the one
+/// in front of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Note {
+    requests: i64,
+    priced: i64,
+    times: [i64; CLASSES],
+    rates: [i128; CLASSES],
+}
+
+impl Note {
+    fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.priced += other.priced;
+        for class in 0..CLASSES {
+            self.times[class] += other.times[class];
+            self.rates[class] += other.rates[class];
+        }
+    }
+}
+
+/// Adds up what the prompts of a tree cost.
+pub(super) struct Carrier<'a> {
+    tree: &'a SegmentTree,
+    notes: Vec<Note>,
+    /// What was carried of segments through which a class ended.
+    parts: Vec<[Charge; CLASSES]>,
+}
+
+impl<'a> Carrier<'a> {
+    pub(super) fn new(tree: &'a SegmentTree) -> Self {
+        let segments = tree.segments.len();
+        Self {
+            tree,
+            notes: vec![Note::default(); segments],
+            parts: vec![<[Charge; CLASSES]>::default(); segments],
+        }
+    }
+
+    /// Carries a prompt that ends with `last` and was charged for as `split` says.
+    pub(super) fn carry(
+        &mut self,
+        last: Option<SegmentId>,
+        split: &PromptSplit,
+        rates: Option<&Rates>,
+    ) {
+        let Some(leaf) = last else { return };
+        self.notes[leaf.0].requests += 1;
+        self.notes[leaf.0].priced += i64::from(rates.is_some());
+        let of = |price: fn(&Rates) -> Picodollars| rates.map_or(Picodollars::ZERO, price);
+        let classes = [
+            (split.read, of(|rates| rates.cache_read)),
+            (split.write_1h, of(|rates| rates.cache_write_1h)),
+            (split.write_5m, of(|rates| rates.cache_write_5m)),
+            (split.input, of(|rates| rates.input)),
+        ];
+        let mut from = 0;
+        for (class, (tokens, rate)) in classes.into_iter().enumerate() {
+            let until = from + tokens.0;
+            self.carry_range(last, (from, until), class, rate);
+            from = until;
+        }
+    }
+
+    /// Carries what stands from one position to another in a prompt.
+    fn carry_range(
+        &mut self,
+        last: Option<SegmentId>,
+        (from, until): (u64, u64),
+        class: usize,
+        rate: Picodollars,
+    ) {
+        if from == until {
+            return;
+        }
+        let tree = self.tree;
+        let before = tree.beginning_before(last, from);
+        let first_part =
+            before.map_or(0, |id| tree.segment(id).end.min(until)).saturating_sub(from);
+        self.carry_part(before, first_part, class, rate);
+        let end = tree.beginning_before(last, until);
+        let whole_end = tree.ending_by(last, until);
+        if tree.is_behind(whole_end, before) {
+            self.note(whole_end, 1, class, rate);
+            self.note(before, -1, class, rate);
+        }
+        if end != before && end != whole_end {
+            let start = end.map_or(until, |id| tree.segment(id).start);
+            self.carry_part(end, until - start, class, rate);
+        }
+    }
+
+    fn carry_part(&mut self, id: Option<SegmentId>, tokens: u64, class: usize, rate: Picodollars) {
+        if let Some(id) = id {
+            let tokens = Tokens(tokens);
+            self.parts[id.0][class] += Charge { tokens, cost: rate.times(tokens) };
+        }
+    }
+
+    fn note(&mut self, id: Option<SegmentId>, times: i64, class: usize, rate: Picodollars) {
+        if let Some(id) = id {
+            let note = &mut self.notes[id.0];
+            note.times[class] += times;
+            note.rates[class] += i128::from(times) * rate.0;
+        }
+    }
+
+    /// What carrying each segment took.
+    pub(super) fn finish(mut self) -> Vec<Carrying> {
+        let mut carried = vec![Carrying::default(); self.notes.len()];
+        for index in (0..self.notes.len()).rev() {
+            let segment = self.tree.segment(SegmentId(index));
+            let note = self.notes[index];
+            if let Some(parent) = segment.parent {
+                self.notes[parent.0].add(&note);
+            }
+            carried[index] = carrying(segment.tokens(), &note, self.parts[index]);
+        }
+        carried
+    }
+}
+
+/// What was carried of a segment: whole, as often as noted, and in parts.
+fn carrying(tokens: u64, note: &Note, parts: [Charge; CLASSES]) -> Carrying {
+    let count = |times: i64| u64::try_from(times).unwrap_or(0);
+    let mut charges = parts;
+    for (class, charge) in charges.iter_mut().enumerate() {
+        *charge += Charge {
+            tokens: Tokens(tokens * count(note.times[class])),
+            cost: Picodollars(i128::from(tokens) * note.rates[class]),
+        };
+    }
+    let [read, write_1h, write_5m, input] = charges;
+    let (requests, priced) = (count(note.requests), count(note.priced));
+    Carrying { requests, priced, read, write_1h, write_5m, input }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kind::Kind;
+    use super::super::segment::Item;
+    use super::*;
+    use crate::base::basis::Basis;
+
+    const RATES: Rates = Rates {
+        input: Picodollars(10),
+        cache_write_5m: Picodollars(12),
+        cache_write_1h: Picodollars(20),
+        cache_read: Picodollars(1),
+        output: Picodollars(50),
+    };
+
+    fn split(read: u64, write_1h: u64, write_5m: u64, input: u64) -> PromptSplit {
+        PromptSplit {
+            input: Tokens(input),
+            read: Tokens(read),
+            write_5m: Tokens(write_5m),
+            write_1h: Tokens(write_1h),
+        }
+    }
+
+    /// Three segments of 100, 50 and 20 tokens; the second prompt ends in a branch of 30 after the
+    /// second.
+    #[test]
+    fn a_split_is_cut_by_position() {
+        let mut tree = SegmentTree::default();
+        let item = tree.add_item(Item { kind: Kind::Answers, file: 0, line: 1 });
+        let mut add = |before, tokens| tree.add(before, item, Tokens(tokens), Basis::Derived);
+        let first = add(None, 100);
+        let second = add(first, 50);
+        let third = add(second, 20);
+        let branch = add(second, 30);
+        let mut carrier = Carrier::new(&tree);
+        // 0–120 read, 120–160 for an hour, 160–165 for five minutes, 165–170 in full.
+        carrier.carry(third, &split(120, 40, 5, 5), Some(&RATES));
+        // 0–150 read, 150–180 for an hour.
+        carrier.carry(branch, &split(150, 30, 0, 0), None);
+        let carried = carrier.finish();
+        let tokens = |of: &Carrying| {
+            [of.read, of.write_1h, of.write_5m, of.input].map(|charge| charge.tokens.0)
+        };
+        assert_eq!(tokens(&carried[0]), [200, 0, 0, 0]);
+        assert_eq!(tokens(&carried[1]), [70, 30, 0, 0]);
+        assert_eq!(tokens(&carried[2]), [0, 10, 5, 5]);
+        assert_eq!(tokens(&carried[3]), [0, 30, 0, 0]);
+        assert_eq!((carried[1].requests, carried[1].priced), (2, 1));
+        assert_eq!(carried[1].cost(), Some(Picodollars(20 + 30 * 20)));
+        assert_eq!(carried[3].cost(), None);
+        let all: Picodollars = carried.iter().map(Carrying::priced_cost).sum();
+        assert_eq!(all, Picodollars(120 + 40 * 20 + 5 * 12 + 5 * 10));
+    }
+}

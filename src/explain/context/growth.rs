@@ -1,0 +1,455 @@
+//! How a prompt of a transcript grows out of the one before it in its chain.
+//!
+//! The answer has its recorded output, and what the prompt grew by beyond that is what the client
+//! added; both are figures of the record. The rest is estimated: how what was added is shared among
+//! several pieces, what a prompt that shrank has lost, and what stands in front of the first one.
+//! Whatever happens, the segments of a prompt add up to its recorded total.
+
+use rustc_hash::FxHashMap;
+
+use super::changes::Changes;
+use super::kind::Kind;
+use super::segment::{Item, ItemId, SegmentId, SegmentTree};
+use crate::base::basis::Basis;
+use crate::base::units::Tokens;
+use crate::read::capture::TokenizerFamily;
+use crate::requests::content::{Ratio, Ratios, is_explained, share, weight};
+use crate::requests::conversation::{History, Request, RequestIndex, TrailContent};
+use crate::requests::prompt::{PromptTrace, Step};
+
+/// Segments of prompts that were rewritten are kept apart up to so many in a session; then only
+/// their sums by kind are, so that no input needs memory in the square of its size.
+const MOST_REWRITTEN: usize = 1 << 17;
+
+/// So many pieces of what a client added are kept one by one, the newest; older ones of one kind are
+/// kept together. Real steps add a few dozen at most.
+const MOST_PIECES: usize = 32;
+
+/// Content that is to become a segment.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    item: ItemId,
+    tokens: u64,
+    basis: Basis,
+}
+
+/// What becomes of the segments after a rewrite.
+enum Loss {
+    /// The results that lines name were cleared or replaced.
+    Named(Changes),
+    /// Old results were cleared, or deleted by the service.
+    Results,
+    /// Earlier thinking was dropped.
+    Answers,
+    /// It cannot be told.
+    Anything,
+}
+
+/// Builds the prompts of one session's transcripts.
+pub(super) struct Growth<'a> {
+    history: &'a History,
+    steps: &'a [Step],
+    trace: &'a PromptTrace,
+    ratios: &'a Ratios,
+    tree: &'a mut SegmentTree,
+    rewritten: usize,
+    /// Where cached prefixes end → the prompts that had them cached.
+    cached: FxHashMap<u64, Option<SegmentId>>,
+}
+
+impl<'a> Growth<'a> {
+    pub(super) fn new(
+        history: &'a History,
+        steps: &'a [Step],
+        trace: &'a PromptTrace,
+        ratios: &'a Ratios,
+        tree: &'a mut SegmentTree,
+    ) -> Self {
+        let cached = FxHashMap::default();
+        Self { history, steps, trace, ratios, tree, rewritten: 0, cached }
+    }
+
+    /// Adds the prompt of a request, whose predecessor's ends with `before`.
+    pub(super) fn add(
+        &mut self,
+        index: RequestIndex,
+        before: Option<SegmentId>,
+    ) -> Option<SegmentId> {
+        let last = self.place(index, before);
+        let cached = self.history.request(index).recorded().prompt.cached_end();
+        self.cached.insert(cached.0, last);
+        last
+    }
+
+    fn place(&mut self, index: RequestIndex, before: Option<SegmentId>) -> Option<SegmentId> {
+        let history = self.history;
+        let request = history.request(index);
+        let added = self.added(request);
+        let Some(previous) = history.predecessor(request) else {
+            return match self.forked_from(request) {
+                Some(parent) => self.fork(request, parent, &added),
+                None => self.open(index, request, &added),
+            };
+        };
+        let total = request.prompt_total();
+        let changes = Changes::before(history, request);
+        if request.between.has_compaction {
+            self.compact(request, previous, before, &added, &changes)
+        } else if self.tokenizer(request) != self.tokenizer(previous) {
+            self.rewrite(index, before, None, &added, changes)
+        } else if !changes.is_empty() {
+            let kept = self.in_front_of(before, &changes);
+            let fits = |kept: &SegmentId| self.tree.segment(*kept).end <= total.0;
+            let kept = kept.filter(fits).or_else(|| self.kept(request, before));
+            self.rewrite(index, before, kept, &added, changes)
+        } else if self.steps[index.0].deleted > Tokens::ZERO {
+            let front = self.front(before);
+            let front = front.filter(|front| self.tree.segment(*front).end <= total.0);
+            self.rewrite(index, before, front, &added, changes)
+        } else if total >= previous.prompt_total() {
+            self.grow(request, previous, before, &added)
+        } else {
+            let kept = self.kept(request, before);
+            self.rewrite(index, before, kept, &added, changes)
+        }
+    }
+
+    fn tokenizer(&self, request: &Request) -> TokenizerFamily {
+        TokenizerFamily::of(self.history.symbols.text(request.model))
+    }
+
+    /// What the client added before a request, in the order of the file, with estimated sizes.
+    fn added(&mut self, request: &Request) -> Vec<Piece> {
+        let trail = &self.history.files[request.file].trail;
+        self.pieces_of(request, trail.contents_back_from(request.between.trail))
+    }
+
+    /// The pieces of contents, the newest of which comes first.
+    fn pieces_of<'c>(
+        &mut self,
+        request: &Request,
+        contents: impl Iterator<Item = (u64, &'c TrailContent)>,
+    ) -> Vec<Piece> {
+        let ratio: Ratio = self.ratios.of(self.history, request);
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut grouped: FxHashMap<Kind, usize> = FxHashMap::default();
+        for (number, (line, content)) in contents.enumerate() {
+            let kind = Kind::of(content.source, &self.history.symbols);
+            let next = pieces.len();
+            let is_single = number < MOST_PIECES;
+            let place = if is_single { next } else { *grouped.entry(kind).or_insert(next) };
+            if place == next {
+                let item = self.tree.add_item(Item { kind, file: request.file, line });
+                pieces.push(Piece { item, tokens: 0, basis: Basis::Estimated });
+            }
+            pieces[place].tokens += ratio.tokens(weight(content));
+        }
+        pieces.reverse();
+        pieces
+    }
+
+    /// The first prompt of a chain: what no line shows of it stands in front.
+    fn open(
+        &mut self,
+        index: RequestIndex,
+        request: &Request,
+        added: &[Piece],
+    ) -> Option<SegmentId> {
+        let total = request.prompt_total().0;
+        // What was warm when the chain began is no part of it.
+        let warm = request.recorded().prompt.read.0;
+        let front = total.saturating_sub(sum(added)).max(warm).min(total);
+        // Where the beginning of a conversation is missing, it is no hidden prefix.
+        let hidden = if request.between.has_hole {
+            front.min(self.trace.prompts[index.0].system_prefix.0)
+        } else {
+            front
+        };
+        let last = self.push_new(None, request, Kind::HiddenPrefix, hidden);
+        let last = self.push_new(last, request, Kind::Unattributed, front - hidden);
+        self.push(last, &fitted(added, total - front))
+    }
+
+    /// The prompt of the session that a sub-agent goes on from: the first of a sub-agent's prompts
+    /// read just what that one had cached.
+    fn forked_from(&self, request: &Request) -> Option<SegmentId> {
+        let read = request.recorded().prompt.read.0;
+        request.agent.filter(|_| read > 0)?;
+        self.cached.get(&read).copied().flatten()
+    }
+
+    /// The first prompt of a fork: what it read of its parent's, and what was added.
+    fn fork(&mut self, request: &Request, parent: SegmentId, added: &[Piece]) -> Option<SegmentId> {
+        let read = request.recorded().prompt.read.0;
+        let last = self.tree.cut(Some(parent), read);
+        let free = request.prompt_total().0 - self.tree.end(last);
+        let new = sum(added).min(free);
+        let last = self.push_new(last, request, Kind::Unattributed, free - new);
+        self.push(last, &fitted(added, new))
+    }
+
+    /// A prompt that grew: by the answer, and by what the client added.
+    fn grow(
+        &mut self,
+        request: &Request,
+        previous: &Request,
+        before: Option<SegmentId>,
+        added: &[Piece],
+    ) -> Option<SegmentId> {
+        let growth = request.prompt_total().0 - previous.prompt_total().0;
+        let mut answer = self.answer(request, previous);
+        if growth < answer.tokens {
+            let pieces: Vec<Piece> = std::iter::once(answer).chain(added.iter().copied()).collect();
+            return self.push(before, &scaled(&pieces, growth));
+        }
+        if previous.output_is_lower_bound && !request.between.drops_answer {
+            answer.tokens = answer.tokens.max(growth.saturating_sub(sum(added)));
+            answer.basis = Basis::Estimated;
+        }
+        let last = self.push(before, &[answer]);
+        self.push_added(last, request, added, (growth - answer.tokens, answer.basis))
+    }
+
+    /// The answer of the request before, as it stands in the prompt of this one.
+    fn answer(&mut self, request: &Request, previous: &Request) -> Piece {
+        let item = Item { kind: Kind::Answers, file: previous.file, line: previous.line };
+        let item = self.tree.add_item(item);
+        Piece { item, tokens: request.carried_output(previous).0, basis: Basis::Derived }
+    }
+
+    /// What the client added has so many tokens together, which rests on `basis`.
+    fn push_added(
+        &mut self,
+        before: Option<SegmentId>,
+        request: &Request,
+        added: &[Piece],
+        (tokens, basis): (u64, Basis),
+    ) -> Option<SegmentId> {
+        let estimate = sum(added);
+        if added.is_empty() || !is_explained(tokens, estimate) {
+            let last = self.push(before, added);
+            return self.push_new(last, request, Kind::Unattributed, tokens - estimate);
+        }
+        let mut pieces = scaled(added, tokens);
+        if let ([only], Basis::Derived) = (pieces.as_mut_slice(), basis) {
+            only.basis = Basis::Derived;
+        }
+        self.push(before, &pieces)
+    }
+
+    /// A prompt after a compaction: what stands in front of the messages, the summary and what
+    /// came with it, and what lines say was kept. What no line shows of it was put in again.
+    fn compact(
+        &mut self,
+        request: &Request,
+        previous: &Request,
+        before: Option<SegmentId>,
+        added: &[Piece],
+        changes: &Changes,
+    ) -> Option<SegmentId> {
+        let total = request.prompt_total().0;
+        let (front, kept) = self.kept_by_compaction(request, previous, before, changes);
+        // The end of a conversation is kept after the summary.
+        let is_summary = |piece: &Piece| self.tree.items[piece.item.0].kind == Kind::Summaries;
+        let place = added.iter().rposition(is_summary).map_or(0, |summary| summary + 1);
+        let pieces = [&added[..place], &kept, &added[place..]].concat();
+        let (hidden, estimate) = (self.tree.end(front), sum(&pieces));
+        if hidden + estimate <= total {
+            let last = self.push(front, &pieces);
+            return self.push_new(last, request, Kind::Unattributed, total - hidden - estimate);
+        }
+        let front = self.pieces_between(front, None);
+        let pieces: Vec<Piece> = front.into_iter().chain(pieces).collect();
+        self.push(None, &scaled(&pieces, total))
+    }
+
+    /// Where a prompt ends that stands as it was in front of the summary, and what was kept of the
+    /// conversation besides.
+    fn kept_by_compaction(
+        &mut self,
+        request: &Request,
+        previous: &Request,
+        before: Option<SegmentId>,
+        changes: &Changes,
+    ) -> (Option<SegmentId>, Vec<Piece>) {
+        let front = self.front(before);
+        if changes.kept.is_none() {
+            return (front, Vec::new());
+        }
+        let is_kept = |tree: &SegmentTree, item: ItemId| changes.has_kept(&tree.items[item.0]);
+        let mut behind: Vec<SegmentId> =
+            self.tree.path(before).take_while(|id| Some(*id) != front).collect();
+        behind.reverse();
+        let is_as_it_was = |id: &&SegmentId| is_kept(self.tree, self.tree.segment(**id).item);
+        let unchanged = behind.iter().take_while(is_as_it_was).last().copied();
+        let last = unchanged.or(front);
+        let mut pieces = self.pieces_between(before, last);
+        pieces.push(self.answer(request, previous));
+        let trail = &self.history.files[request.file].trail;
+        let contents = trail.contents_before_compaction(request.between.trail);
+        pieces.extend(self.pieces_of(request, contents));
+        pieces.retain(|piece| is_kept(self.tree, piece.item));
+        (last, pieces)
+    }
+
+    /// The last segment in front of the first one that changed.
+    fn in_front_of(&self, before: Option<SegmentId>, changes: &Changes) -> Option<SegmentId> {
+        let has_changed = |id: &SegmentId| {
+            let item = self.tree.item(*id);
+            changes.has_cleared(item) || changes.has_removed(item)
+        };
+        let first = self.tree.path(before).filter(has_changed).last();
+        first.map_or(before, |first| self.tree.segment(first).parent)
+    }
+
+    /// The last segment in front of a prompt's messages.
+    fn front(&self, last: Option<SegmentId>) -> Option<SegmentId> {
+        let root = self.tree.beginning_before(last, 1)?;
+        (self.tree.item(root).kind == Kind::HiddenPrefix).then_some(root)
+    }
+
+    /// What a prompt that shrank has in common with the one before: what it read, and what stands
+    /// in front of the messages.
+    fn kept(&self, request: &Request, before: Option<SegmentId>) -> Option<SegmentId> {
+        let read = self.tree.ending_by(before, request.recorded().prompt.read.0);
+        let front = self.front(before);
+        let kept = if self.tree.is_behind(front, read) { front } else { read };
+        kept.filter(|kept| self.tree.segment(*kept).end <= request.prompt_total().0)
+    }
+
+    /// A prompt of which only what ends with `kept` is as it was: the rest has shrunk, or counts
+    /// differently for another model.
+    fn rewrite(
+        &mut self,
+        index: RequestIndex,
+        before: Option<SegmentId>,
+        kept: Option<SegmentId>,
+        added: &[Piece],
+        changes: Changes,
+    ) -> Option<SegmentId> {
+        let request = self.history.request(index);
+        let mut old = self.pieces_between(before, kept);
+        old.retain(|piece| !changes.has_removed(&self.tree.items[piece.item.0]));
+        self.rewritten += old.len();
+        if self.rewritten > MOST_REWRITTEN {
+            old = self.merged(request, &old);
+        }
+        let previous = self.history.predecessor(request);
+        let answer = previous.map(|previous| self.answer(request, previous));
+        let is_left = |answer: &Piece| !changes.has_removed(&self.tree.items[answer.item.0]);
+        old.extend(answer.filter(is_left));
+        let free = request.prompt_total().0 - self.tree.end(kept);
+        let is_recounted = kept.is_none();
+        let new = sum(added).min(free);
+        let left = free - new;
+        if sum(&old) <= left && !is_recounted {
+            let last = self.push(kept, &old);
+            return self.push_added(last, request, added, (free - sum(&old), Basis::Estimated));
+        }
+        let loss = self.loss(index, changes);
+        let old =
+            if sum(&old) <= left { scaled(&old, left) } else { self.reduced(&old, left, &loss) };
+        let last = self.push(kept, &old);
+        self.push(last, &fitted(added, new))
+    }
+
+    fn loss(&self, index: RequestIndex, changes: Changes) -> Loss {
+        let is_deleted = self.steps[index.0].deleted > Tokens::ZERO;
+        if !changes.is_empty() {
+            Loss::Named(changes)
+        } else if self.history.request(index).between.has_microcompaction || is_deleted {
+            Loss::Results
+        } else if self.steps[index.0].dropped_thinking.is_some() {
+            Loss::Answers
+        } else {
+            Loss::Anything
+        }
+    }
+
+    /// Pieces that lost all but `left` tokens: those that the loss concerns first.
+    fn reduced(&self, pieces: &[Piece], left: u64, loss: &Loss) -> Vec<Piece> {
+        let is_lost = |piece: &Piece| {
+            let item = &self.tree.items[piece.item.0];
+            let kind = item.kind;
+            match loss {
+                Loss::Named(changes) => changes.has_cleared(item),
+                Loss::Results => matches!(kind, Kind::ToolResults(_) | Kind::Files),
+                Loss::Answers => kind == Kind::Answers,
+                Loss::Anything => true,
+            }
+        };
+        let (lost, others): (Vec<Piece>, Vec<Piece>) = pieces.iter().partition(|one| is_lost(one));
+        let left_of_lost = left.saturating_sub(sum(&others));
+        let lost = scaled(&lost, left_of_lost);
+        let others = fitted(&others, left - left_of_lost);
+        let (mut lost, mut others) = (lost.into_iter(), others.into_iter());
+        let next = |one: &Piece| if is_lost(one) { lost.next() } else { others.next() };
+        pieces.iter().filter_map(next).collect()
+    }
+
+    /// The segments from after `kept` to `last` as pieces, in their order.
+    fn pieces_between(&self, last: Option<SegmentId>, kept: Option<SegmentId>) -> Vec<Piece> {
+        let behind = self.tree.path(last).take_while(|id| Some(*id) != kept);
+        let piece = |id: SegmentId| {
+            let segment = self.tree.segment(id);
+            Piece { item: segment.item, tokens: segment.tokens(), basis: Basis::Estimated }
+        };
+        let mut pieces: Vec<Piece> = behind.map(piece).collect();
+        pieces.reverse();
+        pieces
+    }
+
+    /// One piece for each kind.
+    fn merged(&mut self, request: &Request, pieces: &[Piece]) -> Vec<Piece> {
+        let mut place_of: FxHashMap<Kind, usize> = FxHashMap::default();
+        let mut merged: Vec<Piece> = Vec::new();
+        for piece in pieces {
+            let kind = self.tree.items[piece.item.0].kind;
+            let place = *place_of.entry(kind).or_insert_with(|| {
+                let item = Item { kind, file: request.file, line: request.line };
+                let item = self.tree.add_item(item);
+                merged.push(Piece { item, tokens: 0, basis: Basis::Estimated });
+                merged.len() - 1
+            });
+            merged[place].tokens += piece.tokens;
+        }
+        merged
+    }
+
+    fn push(&mut self, before: Option<SegmentId>, pieces: &[Piece]) -> Option<SegmentId> {
+        pieces.iter().fold(before, |last, piece| {
+            self.tree.add(last, piece.item, Tokens(piece.tokens), piece.basis)
+        })
+    }
+
+    /// Adds a segment for what no line shows.
+    fn push_new(
+        &mut self,
+        before: Option<SegmentId>,
+        request: &Request,
+        kind: Kind,
+        tokens: u64,
+    ) -> Option<SegmentId> {
+        if tokens == 0 {
+            return before;
+        }
+        let item = self.tree.add_item(Item { kind, file: request.file, line: request.line });
+        self.tree.add(before, item, Tokens(tokens), Basis::Estimated)
+    }
+}
+
+fn sum(pieces: &[Piece]) -> u64 {
+    pieces.iter().map(|piece| piece.tokens).sum()
+}
+
+/// Pieces that have `total` tokens together, in their old proportions.
+fn scaled(pieces: &[Piece], total: u64) -> Vec<Piece> {
+    let weights: Vec<u64> = pieces.iter().map(|piece| piece.tokens).collect();
+    let with = |(piece, tokens): (&Piece, u64)| Piece { tokens, basis: Basis::Estimated, ..*piece };
+    pieces.iter().zip(share(total, &weights)).map(with).collect()
+}
+
+/// Pieces as they are, scaled only where they have more than `total` tokens together.
+fn fitted(pieces: &[Piece], total: u64) -> Vec<Piece> {
+    if sum(pieces) <= total { pieces.to_vec() } else { scaled(pieces, total) }
+}

@@ -1,0 +1,197 @@
+//! Prompts as paths through a tree of segments.
+//!
+//! A segment is what an item holds of a prompt. A prompt's segments are those on the path from the
+//! root to its last one, so that prompts of one conversation share what they have in common, and
+//! so do branches. Pointers far ahead on the path find a position in a logarithm of steps.
+
+use super::kind::Kind;
+use crate::base::basis::Basis;
+use crate::base::units::Tokens;
+
+/// A segment of a [`SegmentTree`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct SegmentId(pub(super) usize);
+
+/// An item of a [`SegmentTree`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct ItemId(pub(super) usize);
+
+/// A piece of content that came in once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    pub(super) kind: Kind,
+    /// The file where it came in, as a position in the history's files.
+    pub(super) file: usize,
+    /// The line of that file.
+    pub(super) line: u64,
+}
+
+/// What an item holds of the prompts below it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    pub(super) parent: Option<SegmentId>,
+    pub(super) item: ItemId,
+    /// Where it begins and ends in the prompt, in tokens; it is never empty.
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) basis: Basis,
+    /// How many segments stand before it.
+    depth: usize,
+    /// A segment further up; its own parent at the least, of the root itself.
+    jump: SegmentId,
+}
+
+impl Segment {
+    pub(super) fn tokens(&self) -> u64 {
+        self.end - self.start
+    }
+}
+
+/// The prompts of one session.
+#[derive(Debug, Default)]
+pub(super) struct SegmentTree {
+    /// Parents before their children.
+    pub(super) segments: Vec<Segment>,
+    pub(super) items: Vec<Item>,
+}
+
+impl SegmentTree {
+    pub(super) fn segment(&self, id: SegmentId) -> &Segment {
+        &self.segments[id.0]
+    }
+
+    pub(super) fn item(&self, id: SegmentId) -> &Item {
+        &self.items[self.segment(id).item.0]
+    }
+
+    pub(super) fn add_item(&mut self, item: Item) -> ItemId {
+        self.items.push(item);
+        ItemId(self.items.len() - 1)
+    }
+
+    /// Where a prompt ends.
+    pub(super) fn end(&self, last: Option<SegmentId>) -> u64 {
+        last.map_or(0, |last| self.segment(last).end)
+    }
+
+    /// Adds a segment after `before` and returns the prompt's last one; nothing has none.
+    pub(super) fn add(
+        &mut self,
+        before: Option<SegmentId>,
+        item: ItemId,
+        tokens: Tokens,
+        basis: Basis,
+    ) -> Option<SegmentId> {
+        if tokens == Tokens::ZERO {
+            return before;
+        }
+        let start = self.end(before);
+        let own = SegmentId(self.segments.len());
+        let (depth, jump) = before.map_or((0, own), |before| self.behind(before));
+        self.segments.push(Segment {
+            parent: before,
+            item,
+            start,
+            end: start + tokens.0,
+            basis,
+            depth,
+            jump,
+        });
+        Some(own)
+    }
+
+    /// The depth and the far pointer of a segment after `before`. Two jumps of equal length are
+    /// joined to one, as carries are in a skew-binary number.
+    fn behind(&self, before: SegmentId) -> (usize, SegmentId) {
+        let depth = |id: SegmentId| self.segment(id).depth;
+        let first = self.segment(before).jump;
+        let second = self.segment(first).jump;
+        let is_equal = depth(before) - depth(first) == depth(first) - depth(second);
+        (depth(before) + 1, if is_equal { second } else { before })
+    }
+
+    /// The segments of a prompt, the last one first.
+    pub(super) fn path(&self, last: Option<SegmentId>) -> impl Iterator<Item = SegmentId> + '_ {
+        std::iter::successors(last, |id| self.segment(*id).parent)
+    }
+
+    /// The last segment of a prompt that begins before a position.
+    pub(super) fn beginning_before(
+        &self,
+        last: Option<SegmentId>,
+        position: u64,
+    ) -> Option<SegmentId> {
+        let begins_before = |id: SegmentId| self.segment(id).start < position;
+        let mut here = last.filter(|_| position > 0)?;
+        while !begins_before(here) {
+            let jump = self.segment(here).jump;
+            here = if begins_before(jump) { self.segment(here).parent? } else { jump };
+        }
+        Some(here)
+    }
+
+    /// The last segment of a prompt that ends at a position or before.
+    pub(super) fn ending_by(&self, last: Option<SegmentId>, position: u64) -> Option<SegmentId> {
+        let begun = self.beginning_before(last, position)?;
+        let segment = self.segment(begun);
+        if segment.end <= position { Some(begun) } else { segment.parent }
+    }
+
+    /// A prompt up to a position; a segment through which it goes is cut.
+    pub(super) fn cut(&mut self, last: Option<SegmentId>, position: u64) -> Option<SegmentId> {
+        let begun = self.beginning_before(last, position)?;
+        let segment = *self.segment(begun);
+        if segment.end <= position {
+            return Some(begun);
+        }
+        let tokens = Tokens(position - segment.start);
+        self.add(segment.parent, segment.item, tokens, Basis::Estimated)
+    }
+
+    /// Whether `one` stands further after in a prompt than `other`.
+    pub(super) fn is_behind(&self, one: Option<SegmentId>, other: Option<SegmentId>) -> bool {
+        let depth = |id: SegmentId| self.segment(id).depth;
+        one.map(depth) > other.map(depth)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ITEM: Item = Item { kind: Kind::Answers, file: 0, line: 1 };
+
+    #[test]
+    fn positions_are_found_on_long_paths_and_branches() {
+        let mut tree = SegmentTree::default();
+        let item = tree.add_item(ITEM);
+        let mut last = None;
+        let mut halfway = None;
+        for number in 0..1_000 {
+            last = tree.add(last, item, Tokens(1 + number % 7), Basis::Derived);
+            if number == 500 {
+                halfway = last;
+            }
+        }
+        let branch = tree.add(halfway, item, Tokens(10), Basis::Derived);
+        let cut = tree.cut(last, 1_234);
+        assert_eq!(tree.end(cut), 1_234);
+        assert_eq!(tree.cut(last, 9_999), last);
+        for last in [last, branch] {
+            for position in 0..=tree.end(last) {
+                let slow = tree.path(last).find(|id| tree.segment(*id).start < position);
+                assert_eq!(tree.beginning_before(last, position), slow, "{position}");
+                let slow = tree.path(last).find(|id| tree.segment(*id).end <= position);
+                assert_eq!(tree.ending_by(last, position), slow, "{position}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_leaves_no_segment() {
+        let mut tree = SegmentTree::default();
+        let item = tree.add_item(ITEM);
+        assert_eq!(tree.add(None, item, Tokens::ZERO, Basis::Derived), None);
+        assert_eq!((tree.end(None), tree.beginning_before(None, 5)), (0, None));
+    }
+}

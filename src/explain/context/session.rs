@@ -1,0 +1,262 @@
+//! One session: the prompts of its requests, and what each kind of content and each item took.
+
+use std::cmp::Reverse;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::captured::CapturedPaths;
+use super::carry::{Carrier, Carrying};
+use super::growth::Growth;
+use super::kind::Kind;
+use super::segment::{SegmentId, SegmentTree};
+use crate::base::basis::Basis;
+use crate::base::id::Symbol;
+use crate::base::units::{Picodollars, Tokens};
+use crate::requests::content::Ratios;
+use crate::requests::conversation::RequestIndex;
+use crate::requests::prompt::{PromptTrace, Step};
+use crate::simulate::ledger::{Ledger, Session, StrategyColumn, Totals};
+
+/// What a session's requests carried.
+#[derive(Clone, Debug)]
+pub struct SessionContext {
+    /// `sessionId`.
+    pub id: Symbol,
+    /// What was billed.
+    pub bill: Bill,
+    /// The kinds of content, the most expensive first.
+    pub kinds: Vec<KindTotals>,
+    /// The most expensive items, the most expensive first.
+    pub items: Vec<CarriedItem>,
+}
+
+/// What was billed, line by line; the lines add up to its cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bill {
+    /// Everything, as the ledger has it.
+    pub totals: Totals,
+    /// The prompts: what all kinds together carried.
+    pub prompts: Carrying,
+    /// The tokens of the answers.
+    pub output: Tokens,
+    /// Their cost, as far as it is known.
+    pub output_cost: Picodollars,
+    /// The cost of web searches, and of samplings that were billed apart.
+    pub other_cost: Picodollars,
+}
+
+impl Bill {
+    /// Adds the lines of another bill; its totals are the ledger's.
+    pub(super) fn add_lines(&mut self, other: &Self) {
+        self.prompts += other.prompts;
+        self.output += other.output;
+        self.output_cost += other.output_cost;
+        self.other_cost += other.other_cost;
+    }
+
+    /// What a session was billed beside the prompts.
+    fn beside_prompts(
+        ledger: &Ledger<'_>,
+        column: &StrategyColumn,
+        requests: &[RequestIndex],
+    ) -> Self {
+        let totals = ledger.totals(column, requests.iter().copied());
+        let mut bill = Self { totals, ..Self::default() };
+        for index in requests {
+            let Some(usage) = &ledger.history.request(*index).usage else { continue };
+            bill.prompts.requests += 1;
+            bill.output += usage.output;
+            if let Some(rates) = ledger.rates_of(*index) {
+                bill.prompts.priced += 1;
+                bill.output_cost += rates.output.times(usage.output);
+                bill.other_cost += ledger.prices.web_searches(usage.web_searches);
+            }
+            let apart = ledger.rows(column, *index).filter(|row| row.iteration.is_some());
+            bill.other_cost += apart.filter_map(|row| row.cost).sum();
+        }
+        bill
+    }
+}
+
+/// What one kind of content took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KindTotals {
+    /// The kind.
+    pub kind: Kind,
+    /// How many items of it were carried.
+    pub items: u64,
+    /// What they have together, each counted once.
+    pub tokens: Tokens,
+    /// What carrying them took.
+    pub carried: Carrying,
+    /// What the sizes rest on.
+    pub basis: Basis,
+}
+
+impl KindTotals {
+    pub(super) fn nothing(kind: Kind) -> Self {
+        let carried = Carrying::default();
+        Self { kind, items: 0, tokens: Tokens::ZERO, carried, basis: Basis::Measured }
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.items += other.items;
+        self.tokens += other.tokens;
+        self.carried += other.carried;
+        self.basis = self.basis.max(other.basis);
+    }
+}
+
+/// A piece of content, and what it took over its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CarriedItem {
+    /// The session that carried it.
+    pub session: Symbol,
+    /// Its kind.
+    pub kind: Kind,
+    /// The file where it came in, as a position in the history's files.
+    pub file: usize,
+    /// The line of that file.
+    pub line: u64,
+    /// Its size; where prompts were rewritten, the largest it had.
+    pub tokens: Tokens,
+    /// What carrying it took.
+    pub carried: Carrying,
+    /// What its size rests on.
+    pub basis: Basis,
+}
+
+/// What all sessions are looked at with.
+pub(super) struct Sources<'a> {
+    pub(super) ledger: &'a Ledger<'a>,
+    /// The record.
+    pub(super) column: &'a StrategyColumn,
+    pub(super) steps: &'a [Step],
+    pub(super) trace: &'a PromptTrace,
+    pub(super) ratios: Ratios,
+}
+
+impl Sources<'_> {
+    /// What a session's requests carried, with its `top` most expensive items.
+    pub(super) fn session(&self, session: &Session, top: usize) -> SessionContext {
+        let mut tree = SegmentTree::default();
+        let last_of = self.prompts(&mut tree, session);
+        let mut carrier = Carrier::new(&tree);
+        for index in &session.requests {
+            if let Some(usage) = &self.ledger.history.request(*index).usage {
+                let last = last_of.get(index).copied().flatten();
+                carrier.carry(last, &usage.prompt, self.ledger.rates_of(*index));
+            }
+        }
+        let mut items = items(session.id, &tree, &carrier.finish());
+        let kinds = by_kind(&items);
+        let mut bill = Bill::beside_prompts(self.ledger, self.column, &session.requests);
+        for kind in &kinds {
+            // Its requests are among those that are counted already.
+            bill.prompts += Carrying { requests: 0, priced: 0, ..kind.carried };
+        }
+        items.retain(|item| item.kind.has_places());
+        dearest(&mut items, top);
+        SessionContext { id: session.id, bill, kinds, items }
+    }
+
+    /// The last segment of each of the session's prompts. Those before them in their chains are
+    /// built, too, wherever they are.
+    pub(super) fn prompts(
+        &self,
+        tree: &mut SegmentTree,
+        session: &Session,
+    ) -> FxHashMap<RequestIndex, Option<SegmentId>> {
+        let history = self.ledger.history;
+        let (of_transcripts, captured): (Vec<_>, Vec<_>) = self
+            .with_predecessors(session)
+            .into_iter()
+            .partition(|index| !history.is_captured(*index));
+        let mut last_of: FxHashMap<RequestIndex, Option<SegmentId>> = FxHashMap::default();
+        let mut growth = Growth::new(history, self.steps, self.trace, &self.ratios, tree);
+        for index in of_transcripts {
+            let predecessor = history.request(index).predecessor;
+            let before = predecessor.and_then(|before| last_of.get(&before).copied().flatten());
+            last_of.insert(index, growth.add(index, before));
+        }
+        let mut paths = CapturedPaths::new(history, self.trace);
+        for index in captured {
+            if let Some(usage) = &history.request(index).usage {
+                last_of.insert(index, paths.add(tree, index, usage.prompt.total()));
+            }
+        }
+        last_of
+    }
+
+    /// The requests of a session and all before them, in the order in which they were sent.
+    fn with_predecessors(&self, session: &Session) -> Vec<RequestIndex> {
+        let mut known: FxHashSet<RequestIndex> = FxHashSet::default();
+        for index in &session.requests {
+            let mut next = Some(*index);
+            while let Some(here) = next.filter(|here| known.insert(*here)) {
+                next = self.ledger.history.request(here).predecessor;
+            }
+        }
+        let mut requests: Vec<RequestIndex> = known.into_iter().collect();
+        requests.sort_unstable();
+        requests
+    }
+}
+
+/// What each item took, over all of its segments.
+fn items(session: Symbol, tree: &SegmentTree, carried: &[Carrying]) -> Vec<CarriedItem> {
+    let mut items: Vec<CarriedItem> = tree
+        .items
+        .iter()
+        .map(|item| CarriedItem {
+            session,
+            kind: item.kind,
+            file: item.file,
+            line: item.line,
+            tokens: Tokens::ZERO,
+            carried: Carrying::default(),
+            basis: Basis::Measured,
+        })
+        .collect();
+    for (segment, carried) in tree.segments.iter().zip(carried) {
+        if carried.requests > 0 {
+            let item = &mut items[segment.item.0];
+            item.tokens = item.tokens.max(Tokens(segment.tokens()));
+            item.carried += *carried;
+            item.basis = item.basis.max(segment.basis);
+        }
+    }
+    items.retain(|item| item.carried.requests > 0);
+    items
+}
+
+fn by_kind(items: &[CarriedItem]) -> Vec<KindTotals> {
+    let mut by_kind: FxHashMap<Kind, KindTotals> = FxHashMap::default();
+    for item in items {
+        let totals = KindTotals {
+            kind: item.kind,
+            items: 1,
+            tokens: item.tokens,
+            carried: item.carried,
+            basis: item.basis,
+        };
+        by_kind.entry(item.kind).or_insert_with(|| KindTotals::nothing(item.kind)).add(&totals);
+    }
+    let mut kinds: Vec<KindTotals> = by_kind.into_values().collect();
+    sort_kinds(&mut kinds);
+    kinds
+}
+
+/// The most expensive first; where there is no price, those that were sent most.
+pub(super) fn sort_kinds(kinds: &mut [KindTotals]) {
+    kinds.sort_by_key(|one| (Reverse((one.carried.priced_cost(), one.carried.tokens())), one.kind));
+}
+
+/// Leaves the `top` most expensive items, the most expensive first.
+pub(super) fn dearest(items: &mut Vec<CarriedItem>, top: usize) {
+    items.sort_by_key(|one| {
+        let size = (one.carried.priced_cost(), one.carried.tokens());
+        (Reverse(size), one.file, one.line, one.kind)
+    });
+    items.truncate(top);
+}

@@ -1,0 +1,123 @@
+//! What held the context window of a conversation, request by request.
+
+use rustc_hash::FxHashMap;
+
+use super::kind::Kind;
+use super::segment::{SegmentId, SegmentTree};
+use super::session::Sources;
+use crate::base::units::Tokens;
+use crate::requests::content::Ratios;
+use crate::requests::conversation::RequestIndex;
+use crate::requests::prompt::{PromptTrace, Step};
+use crate::simulate::ledger::{Ledger, Session};
+
+/// What the prompts of a session's main conversation held.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Windows {
+    /// The kinds of content that were sent most, these first.
+    pub kinds: Vec<Kind>,
+    /// Whether these are sub-agents' prompts, since there are no others.
+    pub is_of_agents: bool,
+    /// The prompts, in the order in which they were answered.
+    pub requests: Vec<Window>,
+}
+
+/// What one prompt held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The request.
+    pub request: RequestIndex,
+    /// The tokens of each of the kinds.
+    pub tokens: Vec<Tokens>,
+    /// Those of all others.
+    pub others: Tokens,
+}
+
+/// The windows of a session, by the `most` largest kinds of content. Those of sub-agents are left out,
+/// except where there are no others. `None` if the ledger does not have the record.
+#[must_use]
+pub fn windows(
+    ledger: &Ledger<'_>,
+    steps: &[Step],
+    trace: &PromptTrace,
+    session: &Session,
+    most: usize,
+) -> Option<Windows> {
+    let column = ledger.column("billed")?;
+    let ratios = Ratios::learn(ledger.history, steps);
+    let sources = Sources { ledger, column, steps, trace, ratios };
+    let mut tree = SegmentTree::default();
+    let last_of = sources.prompts(&mut tree, session);
+    let is_main = |index: &RequestIndex| ledger.history.request(*index).agent.is_none();
+    let is_of_agents = !session.requests.iter().any(is_main);
+    let is_shown = |index: &RequestIndex| is_of_agents || is_main(index);
+    let requests: Vec<RequestIndex> = session.requests.iter().copied().filter(is_shown).collect();
+    let kinds = largest_kinds(&tree, &requests, &last_of, most);
+    let sums = Sums::new(&tree, &kinds);
+    let window = |request: &RequestIndex| {
+        let last = last_of.get(request).copied()??;
+        let tokens = sums.until(last).to_vec();
+        let others = Tokens(tree.segment(last).end).saturating_sub(tokens.iter().copied().sum());
+        Some(Window { request: *request, tokens, others })
+    };
+    let requests = requests.iter().filter_map(window).collect();
+    Some(Windows { kinds, is_of_agents, requests })
+}
+
+/// The kinds of which most tokens were sent, over all requests.
+fn largest_kinds(
+    tree: &SegmentTree,
+    requests: &[RequestIndex],
+    last_of: &FxHashMap<RequestIndex, Option<SegmentId>>,
+    most: usize,
+) -> Vec<Kind> {
+    // How many prompts a segment is part of: children come after their parents.
+    let mut prompts = vec![0_u64; tree.segments.len()];
+    for last in requests.iter().filter_map(|index| last_of.get(index).copied().flatten()) {
+        prompts[last.0] += 1;
+    }
+    let mut sent: FxHashMap<Kind, u128> = FxHashMap::default();
+    for (place, segment) in tree.segments.iter().enumerate().rev() {
+        let times = prompts[place];
+        if let Some(parent) = segment.parent {
+            prompts[parent.0] += times;
+        }
+        let kind = tree.items[segment.item.0].kind;
+        *sent.entry(kind).or_default() += u128::from(times) * u128::from(segment.tokens());
+    }
+    let mut kinds: Vec<(Kind, u128)> = sent.into_iter().filter(|(_, tokens)| *tokens > 0).collect();
+    kinds.sort_by_key(|(kind, tokens)| (std::cmp::Reverse(*tokens), *kind));
+    kinds.truncate(most);
+    kinds.into_iter().map(|(kind, _)| kind).collect()
+}
+
+/// The tokens of each kind from the beginning of a prompt to the end of a segment.
+struct Sums {
+    width: usize,
+    sums: Vec<Tokens>,
+}
+
+impl Sums {
+    fn new(tree: &SegmentTree, kinds: &[Kind]) -> Self {
+        let mut all = Self { width: kinds.len(), sums: Vec::new() };
+        for segment in &tree.segments {
+            let begin = all.sums.len();
+            match segment.parent {
+                Some(parent) => {
+                    let from = parent.0 * all.width;
+                    all.sums.extend_from_within(from..from + all.width);
+                }
+                None => all.sums.resize(begin + all.width, Tokens::ZERO),
+            }
+            let kind = tree.items[segment.item.0].kind;
+            if let Some(place) = kinds.iter().position(|one| *one == kind) {
+                all.sums[begin + place] += Tokens(segment.tokens());
+            }
+        }
+        all
+    }
+
+    fn until(&self, last: SegmentId) -> &[Tokens] {
+        &self.sums[last.0 * self.width..(last.0 + 1) * self.width]
+    }
+}

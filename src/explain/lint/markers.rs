@@ -1,0 +1,201 @@
+//! Markers that the service refuses, or that are of no use.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+
+use super::finding::Finding;
+use super::rule::Rule;
+use super::trace::Trace;
+use crate::base::units::{Picodollars, Tokens};
+use crate::read::capture::{Part, WireNodeId};
+use crate::requests::conversation::RequestIndex;
+use crate::requests::difference::PromptView;
+use crate::requests::prompt::{Marker, NodeId};
+use crate::simulate::cache::{LOOKBACK, Refusal};
+
+/// Fewer requests with a marker show no habit.
+const FEWEST_REQUESTS: u64 = 3;
+
+/// The findings of one request alone.
+pub(super) fn request_markers(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
+    let outcome = trace.outcome(index);
+    let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
+    if let Some(refusal) = outcome.refusal {
+        let rule = match refusal {
+            Refusal::TtlConflict => Rule::TtlConflict,
+            Refusal::TooManyBreakpoints => Rule::TooManyMarkers,
+            Refusal::TtlOrder => Rule::TtlOrder,
+            Refusal::UnmarkableBlock => Rule::UnmarkableBlock,
+        };
+        let markers = &trace.wire(index).markers;
+        let places: Vec<String> = markers.iter().map(|marker| view.place(marker.node)).collect();
+        let detail = format!("markers on {}", places.join(", "));
+        let place = if rule == Rule::TooManyMarkers { "markers" } else { "cache_control" };
+        return vec![Finding::new(rule, place.to_owned(), detail, index)];
+    }
+    beyond_lookback(trace, index, &view).into_iter().collect()
+}
+
+/// What a marker without a limit would have read.
+fn beyond_lookback(
+    trace: &Trace<'_>,
+    index: RequestIndex,
+    view: &PromptView<'_>,
+) -> Option<Finding> {
+    let (found, reachable) = (trace.outcome(index), trace.unlimited(index));
+    let lost = reachable.read.saturating_sub(found.read);
+    if lost == Tokens::ZERO {
+        return None;
+    }
+    let entry = trace.wire_node(reachable.found?);
+    let last = trace.wire(index).markers.last()?;
+    if has_expired_nearby(trace, index, last.node) {
+        return None;
+    }
+    let positions = trace.positions_between(entry, last.node);
+    let detail = format!(
+        "the entry at {} lies {positions} positions before the marker at {}",
+        view.place(entry),
+        view.place(last.node),
+    );
+    let mut finding = Finding::new(Rule::BeyondLookback, "messages".to_owned(), detail, index);
+    finding.tokens = lost;
+    finding.cost = trace.rewrite_cost(index, found.read, reachable.read);
+    Some(finding)
+}
+
+/// Whether the entry of the request before lies in reach: then it has expired, and the limit is not
+/// what lost it.
+fn has_expired_nearby(trace: &Trace<'_>, index: RequestIndex, marker: WireNodeId) -> bool {
+    let predecessor = trace.history.request(index).predecessor;
+    let Some(last) = predecessor.and_then(|before| trace.last_marker(before)) else { return false };
+    let entry = trace.wire_node(last.node);
+    trace.tree().path(marker).any(|id| id == entry)
+        && trace.positions_between(entry, marker) < LOOKBACK
+}
+
+/// What one place's marker did over the trace.
+struct Slot {
+    first: Option<RequestIndex>,
+    requests: u64,
+    below_minimum: u64,
+    largest: Tokens,
+    /// The marked prefixes of all requests.
+    prefixes: FxHashSet<NodeId>,
+    /// The prefix marked last.
+    latest: Option<WireNodeId>,
+    /// Whether a request went on from what the one before it had marked here.
+    is_extended: bool,
+    tokens: Tokens,
+    cost: Option<Picodollars>,
+}
+
+/// The findings that need the whole trace.
+pub(super) fn trace_markers(trace: &Trace<'_>, changes: &[Finding]) -> Vec<Finding> {
+    let found: FxHashSet<NodeId> =
+        trace.indices().filter_map(|index| trace.outcome(index).found).collect();
+    let mut findings = Vec::new();
+    for (place, slot) in slots(trace) {
+        let Some(first) = slot.first else { continue };
+        if slot.below_minimum == slot.requests {
+            let minimum = trace.prompt(first).minimum;
+            let detail = format!(
+                "never more than {} tokens in front of it; {} are needed",
+                slot.largest.0, minimum.0
+            );
+            let mut finding = Finding::new(Rule::BelowMinimum, place, detail, first);
+            finding.requests = slot.requests;
+            findings.push(finding);
+        } else if slot.requests >= FEWEST_REQUESTS
+            && slot.prefixes.len() as u64 == slot.requests
+            && !slot.is_extended
+            && !slot.prefixes.iter().any(|node| found.contains(node))
+            && !is_explained(&place, changes)
+        {
+            findings.push(never_read(place, &slot, first));
+        }
+    }
+    findings
+}
+
+/// Whether something in front of a place, or there, changed and has its price already.
+fn is_explained(place: &str, changes: &[Finding]) -> bool {
+    let is_priced = |change: &&Finding| change.tokens > Tokens::ZERO;
+    changes.iter().filter(is_priced).any(|change| rank(&change.place) <= rank(place))
+}
+
+/// Where a place stands in the prefix.
+fn rank(place: &str) -> (u8, usize) {
+    let part = match place.split('[').next() {
+        Some("tools") => 0,
+        Some("system") => 1,
+        _ => 2,
+    };
+    let number = place.split(['[', ']']).nth(1).and_then(|number| number.parse().ok());
+    (part, if part == 1 { number.unwrap_or(0) } else { 0 })
+}
+
+fn never_read(place: String, slot: &Slot, first: RequestIndex) -> Finding {
+    let detail = format!("{} requests marked {} prefixes", slot.requests, slot.prefixes.len());
+    let mut finding = Finding::new(Rule::NeverRead, place, detail, first);
+    finding.requests = slot.requests;
+    finding.tokens = slot.tokens;
+    finding.cost = slot.cost;
+    finding
+}
+
+impl Slot {
+    fn new() -> Self {
+        Self {
+            first: None,
+            requests: 0,
+            below_minimum: 0,
+            largest: Tokens::ZERO,
+            prefixes: FxHashSet::default(),
+            latest: None,
+            is_extended: false,
+            tokens: Tokens::ZERO,
+            cost: Some(Picodollars::ZERO),
+        }
+    }
+
+    /// Notes a marker of a request that reads and writes up to `before` in front of it.
+    fn add(&mut self, trace: &Trace<'_>, index: RequestIndex, marker: &Marker, before: Tokens) {
+        let node = trace.wire_node(marker.node);
+        let mut path = trace.tree().path(trace.wire(index).leaf);
+        self.is_extended |= self.latest.is_some_and(|latest| path.any(|id| id == latest));
+        self.latest = Some(node);
+        self.first.get_or_insert(index);
+        self.requests += 1;
+        self.below_minimum += u64::from(marker.end < trace.prompt(index).minimum);
+        self.largest = self.largest.max(marker.end);
+        self.prefixes.insert(marker.node);
+        let written = marker.end.saturating_sub(before);
+        self.tokens += written;
+        let premium = trace.premium_cost(index, marker, written);
+        self.cost = self.cost.zip(premium).map(|(one, other)| one + other);
+    }
+}
+
+/// Markers by the place a person would name: a tool, a block of the system prompt, the messages.
+fn slots(trace: &Trace<'_>) -> BTreeMap<String, Slot> {
+    let mut slots: BTreeMap<String, Slot> = BTreeMap::new();
+    for index in trace.indices().filter(|index| !trace.is_refused(*index)) {
+        let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
+        let mut before = trace.outcome(index).read;
+        for marker in trace.markers(index) {
+            let name = slot_name(trace, &view, trace.wire_node(marker.node));
+            slots.entry(name).or_insert_with(Slot::new).add(trace, index, marker, before);
+            before = before.max(marker.end);
+        }
+    }
+    slots
+}
+
+fn slot_name(trace: &Trace<'_>, view: &PromptView<'_>, node: WireNodeId) -> String {
+    match trace.tree().node(node).part {
+        Part::MessageStart | Part::Block => "messages".to_owned(),
+        _ => view.place(node),
+    }
+}

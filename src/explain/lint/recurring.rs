@@ -1,0 +1,102 @@
+//! What of an earlier prompt comes back in a later one although something in front of it changed:
+//! only that could have been read.
+
+use crate::read::capture::WireNodeId;
+use crate::requests::difference::{PromptView, same_ends, tool_name};
+
+/// A block of the later prompt, and how many of its bytes the earlier one had at the corresponding
+/// place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Recurrence {
+    pub(super) block: WireNodeId,
+    pub(super) same: u64,
+    pub(super) bytes: u64,
+}
+
+impl Recurrence {
+    fn new(block: WireNodeId, before: &str, after: &str) -> Self {
+        let bytes = after.len();
+        let same = if before == after { bytes } else { same_ends(before, after) };
+        Self { block, same: same as u64, bytes: bytes as u64 }
+    }
+}
+
+/// The blocks of the later prompt that the earlier one had, too, after the first difference. `until`
+/// is where the cached part of the earlier one ended.
+///
+/// A tool corresponds to the one of its name, a block of the system prompt to the one at the same
+/// distance from the beginning or from the end, a message's block to the one at the same place.
+/// Messages that stop matching are another conversation from there on, except that, where nothing in
+/// front of them changed, the block that changed is stepped over.
+pub(super) fn recurrences(
+    before: &PromptView<'_>,
+    after: &PromptView<'_>,
+    until: WireNodeId,
+) -> Vec<Recurrence> {
+    let cached = |ids: &[WireNodeId]| -> Vec<WireNodeId> {
+        ids.iter().copied().filter(|id| *id <= until).collect()
+    };
+    let mut recurring = tools(before, after, &cached(&before.tools));
+    recurring.extend(system(before, after, &cached(&before.system)));
+    recurring.extend(messages(before, after, &cached(&before.blocks)));
+    // What is the same prefix was read, or could be.
+    recurring.retain(|one| !is_same_prefix(before, one.block));
+    recurring
+}
+
+fn tools(
+    before: &PromptView<'_>,
+    after: &PromptView<'_>,
+    cached: &[WireNodeId],
+) -> Vec<Recurrence> {
+    let known: Vec<(String, &str)> =
+        before.texts(cached).into_iter().map(|text| (tool_name(text), text)).collect();
+    let recurrence = |id: &WireNodeId| {
+        let text = after.text(*id);
+        let name = tool_name(text);
+        let (_, before) = known.iter().find(|(known, _)| *known == name)?;
+        Some(Recurrence::new(*id, before, text))
+    };
+    after.tools.iter().filter_map(recurrence).collect()
+}
+
+fn system(
+    before: &PromptView<'_>,
+    after: &PromptView<'_>,
+    cached: &[WireNodeId],
+) -> Vec<Recurrence> {
+    let (old, new) = (before.texts(cached), after.texts(&after.system));
+    let is_whole = cached.len() == before.system.len();
+    let recurrence = |(place, text): (usize, &&str)| {
+        let from_end = (new.len() - place <= old.len() && is_whole)
+            .then(|| old[old.len() + place - new.len()])
+            .filter(|before| before == text);
+        let counterpart = from_end.or(old.get(place).copied())?;
+        Some(Recurrence::new(after.system[place], counterpart, text))
+    };
+    new.iter().enumerate().filter_map(recurrence).collect()
+}
+
+fn messages(
+    before: &PromptView<'_>,
+    after: &PromptView<'_>,
+    cached: &[WireNodeId],
+) -> Vec<Recurrence> {
+    let (old, new) = (before.texts(cached), after.texts(&after.blocks));
+    let mut may_step_over = before.message_settings == after.message_settings;
+    let mut recurring = Vec::new();
+    for (place, (old, new)) in old.iter().zip(&new).enumerate() {
+        if old != new && !std::mem::take(&mut may_step_over) {
+            break;
+        }
+        recurring.push(Recurrence::new(after.blocks[place], old, new));
+    }
+    recurring
+}
+
+fn is_same_prefix(before: &PromptView<'_>, id: WireNodeId) -> bool {
+    // On a path, ids rise.
+    [&before.tools, &before.system, &before.blocks]
+        .into_iter()
+        .any(|ids| ids.binary_search(&id).is_ok())
+}

@@ -1,0 +1,199 @@
+//! What differs between two consecutive requests of a chain in front of what was cached.
+
+use super::finding::Finding;
+use super::rule::Rule;
+use super::tools::{ToolFinding, tool_findings};
+use super::volatile_text::changing_word;
+use crate::read::capture::WireNodeId;
+use crate::requests::conversation::RequestIndex;
+use crate::requests::difference::{
+    ByteDifference, PromptView, SAME_IN_OTHER_BYTES, common_end, differing, first_difference,
+    is_attribution, says_the_same, setting_changes,
+};
+
+/// Texts that differ in more bytes than this differ in more than one word.
+const LONGEST_WORD: usize = 64;
+
+/// Two requests, the earlier of which left something in the cache.
+pub(super) struct Pair<'a> {
+    pub(super) before: &'a PromptView<'a>,
+    pub(super) after: &'a PromptView<'a>,
+    /// Where the cached part of the earlier one ended, if any of it was cached.
+    pub(super) cached_until: Option<WireNodeId>,
+    /// How many blocks of the later one's system prompt stand in front of its last marker there.
+    pub(super) marked_system: usize,
+    /// The later request.
+    pub(super) request: RequestIndex,
+}
+
+impl Pair<'_> {
+    /// All differences, in the order of the prefix: only the first one can have cost anything.
+    pub(super) fn differences(&self) -> Vec<Finding> {
+        if self.before.model != self.after.model {
+            let detail = "another model answered this request".to_owned();
+            return vec![self.finding(Rule::ModelChanged, "model".to_owned(), detail)];
+        }
+        let mut findings = self.tools();
+        findings.extend(self.settings(self.before.system_settings, self.after.system_settings));
+        findings.extend(self.system());
+        findings.extend(self.settings(self.before.message_settings, self.after.message_settings));
+        findings.extend(self.messages());
+        findings
+    }
+
+    /// Whether a part of the earlier prompt was cached. Where nothing was, everything is looked at:
+    /// it would matter as soon as something is.
+    fn was_cached(&self, id: Option<WireNodeId>) -> bool {
+        // On a path, ids rise.
+        match (self.cached_until, id) {
+            (Some(until), Some(id)) => id <= until,
+            (None, _) => true,
+            (Some(_), None) => false,
+        }
+    }
+
+    fn finding(&self, rule: Rule, place: String, detail: String) -> Finding {
+        Finding::new(rule, place, detail, self.request)
+    }
+
+    fn tools(&self) -> Vec<Finding> {
+        let before = self.before.texts(&self.before.tools);
+        let after = self.after.texts(&self.after.tools);
+        let finding = |found: ToolFinding| {
+            let place = match found.rule {
+                Rule::ToolOrder | Rule::ToolSet => "tools".to_owned(),
+                _ => format!("tools[{}]", found.position),
+            };
+            let mut finding = self.finding(found.rule, place, found.detail);
+            finding.plain_detail = Some(found.plain_detail.to_owned());
+            let position = found.position;
+            if let (Some(before), Some(after)) = (before.get(position), after.get(position)) {
+                finding.difference = Some(ByteDifference::between(before, after));
+            }
+            finding
+        };
+        let is_felt = |found: &ToolFinding| {
+            let id = self.before.tools.get(found.position).copied();
+            self.was_cached(id.or(self.before.system_settings))
+        };
+        tool_findings(&before, &after).into_iter().filter(is_felt).map(finding).collect()
+    }
+
+    /// Which of the settings differ.
+    fn settings(&self, before: Option<WireNodeId>, after: Option<WireNodeId>) -> Option<Finding> {
+        let id = before?;
+        let (before, after) = (self.before.text(id), self.after.text(after?));
+        let changes = setting_changes(before, after);
+        if changes.is_empty() || !self.was_cached(Some(id)) {
+            return None;
+        }
+        let names: Vec<&str> = changes.iter().map(|change| change.setting.name()).collect();
+        let detail = format!("{} changed", names.join(", "));
+        let mut finding = self.finding(Rule::SettingChanged, names.join(", "), detail);
+        finding.difference = Some(ByteDifference::between(before, after));
+        Some(finding)
+    }
+
+    fn system(&self) -> Vec<Finding> {
+        let before = self.before.texts(&self.before.system);
+        let after = self.after.texts(&self.after.system);
+        let Some((old, new)) = differing(&before, &after) else { return Vec::new() };
+        let same = new.start;
+        let first = self.before.system.get(same).copied().or(self.before.message_settings);
+        if !self.was_cached(first) {
+            return Vec::new();
+        }
+        if old.len() == new.len() {
+            let changed = new.filter(|place| before[*place] != after[*place]);
+            return changed
+                .map(|place| self.system_block(place, before[place], after[place]))
+                .collect();
+        }
+        let words = if new.is_empty() { "blocks are gone" } else { "blocks came, went or changed" };
+        let detail = format!("{words}: {} before, {} now", before.len(), after.len());
+        vec![self.finding(self.system_rule(same), format!("system[{same}]"), detail)]
+    }
+
+    fn system_block(&self, position: usize, before: &str, after: &str) -> Finding {
+        let (rule, detail) = if is_attribution(before) && is_attribution(after) {
+            (Rule::AttributionChanges, "the attribution line differs")
+        } else if says_the_same(before, after) {
+            (Rule::KeyOrder, SAME_IN_OTHER_BYTES)
+        } else {
+            let at = first_difference(before, after);
+            match changing_word(before, after, at) {
+                Some(Rule::Timestamp) => (Rule::Timestamp, "a moment differs"),
+                Some(Rule::Counter) => (Rule::Counter, "a number differs"),
+                Some(Rule::Hash) => (Rule::Hash, "a hash differs"),
+                Some(rule) => (rule, "an id differs"),
+                None => (self.system_rule(position), "the text differs"),
+            }
+        };
+        let mut finding = self.finding(rule, format!("system[{position}]"), detail.to_owned());
+        finding.difference = Some(ByteDifference::between(before, after));
+        finding
+    }
+
+    /// A change in front of the last marker of the system prompt takes stable text with it.
+    fn system_rule(&self, position: usize) -> Rule {
+        if position < self.marked_system {
+            Rule::DynamicBeforeBoundary
+        } else {
+            Rule::SystemChanged
+        }
+    }
+
+    /// The first block of what was cached that came back with other bytes.
+    fn messages(&self) -> Option<Finding> {
+        let blocks = &self.before.blocks;
+        let cached = blocks.iter().take_while(|id| self.was_cached(Some(**id))).count();
+        let before = self.before.texts(&blocks[..cached]);
+        let after = self.after.texts(&self.after.blocks);
+        let Some(position) = before.iter().zip(&after).position(|(one, other)| one != other) else {
+            return self.borders(&blocks[..cached]);
+        };
+        let (old, new) = (before[position], after[position]);
+        let at = first_difference(old, new);
+        let (rule, detail) = if says_the_same(old, new) {
+            (Rule::KeyOrder, SAME_IN_OTHER_BYTES)
+        } else {
+            let is_close = is_one_word_apart(old, new, at);
+            let kind = changing_word(old, new, at).filter(|_| is_close);
+            if kind.is_none() && is_another_question(&before, &after, position) {
+                return None;
+            }
+            (kind.unwrap_or(Rule::HistoryRewritten), "the block differs from what was sent before")
+        };
+        let place = self.after.place(self.after.blocks[position]);
+        let mut finding = self.finding(rule, place, detail.to_owned());
+        finding.difference = Some(ByteDifference::between(old, new));
+        Some(finding)
+    }
+
+    /// The same bytes in messages with other roles or borders.
+    fn borders(&self, cached: &[WireNodeId]) -> Option<Finding> {
+        // Behind a difference in front of the messages every node is another one.
+        if self.before.message_settings != self.after.message_settings {
+            return None;
+        }
+        let mut pairs = cached.iter().zip(&self.after.blocks);
+        let (_, moved) = pairs.find(|(before, after)| before != after)?;
+        let place = self.after.place(*moved);
+        let detail = "the same bytes in a message with another role or other borders".to_owned();
+        Some(self.finding(Rule::HistoryRewritten, place, detail))
+    }
+}
+
+/// Whether a request asks something else instead of going on: nothing that the earlier one had from
+/// the first difference on comes back.
+fn is_another_question(before: &[&str], after: &[&str], position: usize) -> bool {
+    let rest = before[position..].iter().zip(&after[position..]);
+    let comes_back = rest.clone().any(|(one, other)| one == other);
+    !comes_back && (position == 0 || (position + 1 == before.len() && before.len() == after.len()))
+}
+
+/// Whether two texts are the same again soon after their first difference.
+fn is_one_word_apart(before: &str, after: &str, at: usize) -> bool {
+    let (old, new) = (&before.as_bytes()[at..], &after.as_bytes()[at..]);
+    old.len().max(new.len()) - common_end(old, new) <= LONGEST_WORD
+}

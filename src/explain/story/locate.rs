@@ -1,0 +1,185 @@
+//! Finds the request that somebody means.
+
+use crate::base::nearest::{nearest, suggestion};
+use crate::base::wording::counted;
+use crate::requests::conversation::{History, Request, RequestIndex};
+use crate::simulate::ledger::{Selection, Session};
+
+/// So many candidates are listed.
+const MOST_LISTED: usize = 5;
+
+/// A request among those of its session.
+#[derive(Clone, Copy, Debug)]
+pub struct Located<'a> {
+    /// The request.
+    pub index: RequestIndex,
+    /// Its session.
+    pub session: &'a Session,
+    /// Its number in the session, from 1 on, as the table of turns counts.
+    pub turn: usize,
+}
+
+/// Why no request is meant, or more than one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LocateError {
+    /// Nothing is called like this.
+    #[error("no request is called `{name}`: write a request id, FILE:LINE or SESSION:TURN{}", suggested(.nearest))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The ids nearest to it.
+        nearest: Vec<String>,
+    },
+    /// Several are.
+    #[error("`{name}` is the beginning of {}: {}; give more of it", counted(*.count as u64, "request", "requests"), .candidates.join(", "))]
+    Ambiguous {
+        /// What was asked for.
+        name: String,
+        /// How many requests are called like this.
+        count: usize,
+        /// The first of them.
+        candidates: Vec<String>,
+    },
+    /// The session has no such turn.
+    #[error("`{name}`: session {session} has {}", counted(*.turns as u64, "turn", "turns"))]
+    NoTurn {
+        /// What was asked for.
+        name: String,
+        /// The session.
+        session: String,
+        /// How many turns it has.
+        turns: usize,
+    },
+}
+
+fn suggested(nearest: &[String]) -> String {
+    suggestion(&nearest.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// The selected request of a name: the id of a request or of its answer, or the beginning of one;
+/// `FILE:LINE`, of which the first request at that line or after it is meant; or `SESSION:TURN`.
+///
+/// # Errors
+/// No request, or several, of this name.
+pub fn locate<'a>(
+    history: &History,
+    selection: &'a Selection,
+    name: &str,
+) -> Result<Located<'a>, LocateError> {
+    let by_id = by_id(history, selection, name)?;
+    let number = name.rsplit_once(':').and_then(|(of, number)| Some((of, number.parse().ok()?)));
+    let by_line = || number.and_then(|(file, line)| by_line(history, selection, file, line));
+    if let Some(located) = by_id.or_else(by_line) {
+        return Ok(located);
+    }
+    if let Some((session, turn)) = number
+        && let Some(located) = by_turn(history, selection, name, session, turn)?
+    {
+        return Ok(located);
+    }
+    let ids = selection.requests().filter_map(|index| {
+        let request = history.request(index);
+        history.text(request.request.or(request.message))
+    });
+    let nearest = nearest(name, ids).into_iter().map(str::to_owned).collect();
+    Err(LocateError::Unknown { name: name.to_owned(), nearest })
+}
+
+/// Every selected request with its session and turn.
+fn all(selection: &Selection) -> impl Iterator<Item = Located<'_>> {
+    selection.sessions.iter().flat_map(|session| {
+        let turns = session.requests.iter().enumerate();
+        turns.map(move |(place, index)| Located { index: *index, session, turn: place + 1 })
+    })
+}
+
+fn by_id<'a>(
+    history: &History,
+    selection: &'a Selection,
+    name: &str,
+) -> Result<Option<Located<'a>>, LocateError> {
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let ids = |request: &Request| {
+        [request.request, request.message].map(|id| history.text(id).unwrap_or_default())
+    };
+    let is = |located: &Located<'_>, has: &dyn Fn(&str) -> bool| {
+        ids(history.request(located.index)).into_iter().any(has)
+    };
+    if let Some(exact) = all(selection).find(|one| is(one, &|id| id == name)) {
+        return Ok(Some(exact));
+    }
+    let begun: Vec<Located<'a>> =
+        all(selection).filter(|one| is(one, &|id| id.starts_with(name))).collect();
+    match begun.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(*one)),
+        several => {
+            let id = |one: &Located<'_>| {
+                ids(history.request(one.index)).into_iter().find(|id| id.starts_with(name))
+            };
+            let candidates = several.iter().filter_map(id).take(MOST_LISTED).map(str::to_owned);
+            Err(LocateError::Ambiguous {
+                name: name.to_owned(),
+                count: several.len(),
+                candidates: candidates.collect(),
+            })
+        }
+    }
+}
+
+fn by_line<'a>(
+    history: &History,
+    selection: &'a Selection,
+    file: &str,
+    line: u64,
+) -> Option<Located<'a>> {
+    let is_file = |label: &str| {
+        let before = label.strip_suffix(file).or_else(|| file.strip_suffix(label));
+        !file.is_empty() && before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    };
+    let of_file = |located: &Located<'_>| {
+        let request = history.request(located.index);
+        is_file(&history.files[request.file].label) && request.line >= line
+    };
+    all(selection).filter(of_file).min_by_key(|located| history.request(located.index).line)
+}
+
+fn by_turn<'a>(
+    history: &History,
+    selection: &'a Selection,
+    name: &str,
+    session: &str,
+    turn: u64,
+) -> Result<Option<Located<'a>>, LocateError> {
+    let id = |one: &&Session| history.symbols.text(one.id);
+    let end = session.strip_prefix('…').or_else(|| session.strip_prefix("..."));
+    let is_meant = |one: &&Session| match end {
+        Some(end) => !end.is_empty() && id(one).ends_with(end),
+        None => !session.is_empty() && id(one).starts_with(session),
+    };
+    let meant: Vec<&Session> = selection.sessions.iter().filter(is_meant).collect();
+    let exact = meant.iter().copied().find(|one| id(one) == session);
+    let session = match (exact, meant.as_slice()) {
+        (Some(exact), _) => exact,
+        (None, []) => return Ok(None),
+        (None, [one]) => one,
+        (None, several) => {
+            let candidates = several.iter().take(MOST_LISTED).map(|one| id(one).to_owned());
+            return Err(LocateError::Ambiguous {
+                name: name.to_owned(),
+                count: several.iter().map(|one| one.requests.len()).sum(),
+                candidates: candidates.collect(),
+            });
+        }
+    };
+    let place = usize::try_from(turn).ok().and_then(|turn| turn.checked_sub(1));
+    let found = place.and_then(|place| Some((place, *session.requests.get(place)?)));
+    let (place, index) = found.ok_or_else(|| LocateError::NoTurn {
+        name: name.to_owned(),
+        session: id(&session).to_owned(),
+        turns: session.requests.len(),
+    })?;
+    Ok(Some(Located { index, session, turn: place + 1 }))
+}

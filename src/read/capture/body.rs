@@ -1,0 +1,493 @@
+//! The body of a request → its path through the tree, and its markers.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashMap, FxHasher};
+use serde_json::value::RawValue;
+
+use super::attribution::neutral;
+use super::block::{Block, BlockKind};
+use super::canonical::{TooDeep, write_canonical, write_text_block};
+use super::landmarks::landmarks;
+use super::load::{BlockParts, CaptureOptions};
+use super::parse::AttributionPart;
+use super::prefix::PrefixHash;
+use super::record::{CacheControl, Message, OutputConfig, Request};
+use super::size::Sizes;
+use super::tree::{Part, WireNode, WireNodeId, WireTree};
+use crate::base::ttl::Ttl;
+use crate::read::input::Shape;
+
+/// The effort of a request that names none; naming it changes nothing.
+const DEFAULT_EFFORT: &str = "\"high\"";
+
+/// A marker of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WireMarker {
+    /// The prefix it marks.
+    pub node: WireNodeId,
+    /// Its TTL.
+    pub ttl: Ttl,
+    /// Whether its scope is `global`.
+    pub is_global: bool,
+    /// Whether it is the request's own and not a block's (automatic caching).
+    pub is_automatic: bool,
+}
+
+impl WireMarker {
+    fn new(node: WireNodeId, control: &CacheControl<'_>) -> Self {
+        let ttl = if control.ttl.is("1h") { Ttl::OneHour } else { Ttl::FiveMinutes };
+        Self { node, ttl, is_global: control.scope.is("global"), is_automatic: false }
+    }
+}
+
+/// A prompt as a path.
+#[derive(Clone, Debug)]
+pub(super) struct WirePath {
+    pub(super) leaf: WireNodeId,
+    /// In the order of the prefix.
+    pub(super) markers: Vec<WireMarker>,
+    /// The results that edits delete, in the order of the prefix.
+    pub(super) deleted: Vec<WireNodeId>,
+    /// How many deletions refer to nothing in front of them.
+    pub(super) idle_edits: u32,
+    pub(super) attribution: Option<AttributionPart>,
+    pub(super) likeness: Likeness,
+}
+
+/// What requests of one conversation have in common, whatever became of the bytes in front.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Likeness {
+    /// A hash of the first block of the messages.
+    pub opening: u64,
+    /// A hash of the first message.
+    pub first_message: u64,
+    /// How many messages there are.
+    pub messages: u32,
+    /// A hash of tools and system prompt.
+    pub head: u64,
+    /// How many tools there are.
+    pub tools: u32,
+    /// How many blocks the system prompt has.
+    pub system: u32,
+}
+
+impl Likeness {
+    fn add(&mut self, part: Part, bytes: &[u8]) {
+        let mut hasher = FxHasher::default();
+        match part {
+            Part::Tool | Part::System => {
+                self.tools += u32::from(part == Part::Tool);
+                self.system += u32::from(part == Part::System);
+                self.head.hash(&mut hasher);
+                bytes.hash(&mut hasher);
+                self.head = hasher.finish();
+            }
+            Part::MessageStart | Part::Block => {
+                self.messages += u32::from(part == Part::MessageStart);
+                if self.messages == 1 {
+                    self.first_message.hash(&mut hasher);
+                    bytes.hash(&mut hasher);
+                    self.first_message = hasher.finish();
+                }
+                if self.opening == 0 {
+                    let mut hasher = FxHasher::default();
+                    bytes.hash(&mut hasher);
+                    self.opening = hasher.finish();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Why a body is no prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyError {
+    /// A field that every Messages API request has is missing or of another type.
+    NotMessages(&'static str),
+    /// Nested too deeply.
+    TooDeep,
+    /// A block names one of its keys twice.
+    DuplicateKey,
+}
+
+impl From<TooDeep> for BodyError {
+    fn from(_: TooDeep) -> Self {
+        Self::TooDeep
+    }
+}
+
+/// Adds the prompt of a body to the tree.
+///
+/// # Errors
+/// [`BodyError`]; nodes that were added by then stay, and do no harm.
+pub(super) fn add_prompt(
+    body: &Request<'_>,
+    tree: &mut WireTree,
+    options: CaptureOptions,
+    is_attribution_neutral: bool,
+) -> Result<WirePath, BodyError> {
+    let model = body.model.as_str().ok_or(BodyError::NotMessages("it names no model"))?;
+    let messages = body.messages.0.as_ref().ok_or(BodyError::NotMessages("it has no messages"))?;
+    let sizes = Sizes::new(options.counting, model);
+    let mut walk = Walk::begin(tree, options, sizes, model);
+    walk.is_attribution_neutral = is_attribution_neutral;
+    for tool in body.tools.0.iter().flatten() {
+        walk.tool(tool)?;
+    }
+    let messages = Messages::read(messages)?;
+    walk.system_settings(body, &messages);
+    walk.system(body.system)?;
+    walk.message_settings(body, &messages)?;
+    for message in &messages.0 {
+        walk.message(message)?;
+    }
+    if let Some(control) = &body.cache_control.0 {
+        walk.automatic(control);
+    }
+    walk.deleted.sort_unstable();
+    Ok(WirePath {
+        leaf: walk.here,
+        markers: walk.markers,
+        deleted: walk.deleted,
+        idle_edits: walk.idle_edits,
+        attribution: walk.attribution,
+        likeness: walk.likeness,
+    })
+}
+
+/// A message with its blocks apart.
+struct MessageBlocks<'a> {
+    role: Option<&'a RawValue>,
+    content: Content<'a>,
+}
+
+enum Content<'a> {
+    /// A string, which is one text block.
+    Text(&'a RawValue),
+    Blocks(Vec<(&'a RawValue, Block<'a>)>),
+}
+
+struct Messages<'a>(Vec<MessageBlocks<'a>>);
+
+impl<'a> Messages<'a> {
+    fn read(messages: &[Shape<Message<'a>>]) -> Result<Self, BodyError> {
+        let read = |message: &Shape<Message<'a>>| {
+            let message =
+                message.0.as_ref().ok_or(BodyError::NotMessages("a message is no object"))?;
+            Ok(MessageBlocks { role: message.role, content: content(message.content)? })
+        };
+        messages.iter().map(read).collect::<Result<_, _>>().map(Self)
+    }
+
+    fn any(&self, has: impl Fn(&Block<'a>) -> bool) -> bool {
+        self.0.iter().any(|message| match &message.content {
+            Content::Text(_) => false,
+            Content::Blocks(blocks) => blocks.iter().any(|(_, block)| has(block)),
+        })
+    }
+}
+
+fn content(content: Option<&RawValue>) -> Result<Content<'_>, BodyError> {
+    let Some(raw) = content else { return Ok(Content::Blocks(Vec::new())) };
+    match raw.get().as_bytes().first() {
+        Some(b'"') => Ok(Content::Text(raw)),
+        Some(b'[') => {
+            let list: Vec<&RawValue> = serde_json::from_str(raw.get())
+                .map_err(|_| BodyError::NotMessages("its content is no list"))?;
+            let blocks = list.into_iter().map(|raw| Ok((raw, block(raw)?)));
+            blocks.collect::<Result<_, _>>().map(Content::Blocks)
+        }
+        _ => Err(BodyError::NotMessages("a content is neither a string nor a list")),
+    }
+}
+
+/// The fields of a block; anything but an object is a block of an unknown type, and so is one whose
+/// strings cannot be decoded.
+fn block(raw: &RawValue) -> Result<Block<'_>, BodyError> {
+    match serde_json::from_str::<Shape<Block<'_>>>(raw.get()) {
+        Ok(shape) => Ok(shape.0.unwrap_or_default()),
+        Err(error) if error.is_data() => Err(BodyError::DuplicateKey),
+        Err(_) => Ok(Block::default()),
+    }
+}
+
+/// The way through the tree.
+struct Walk<'t, 'a> {
+    tree: &'t mut WireTree,
+    options: CaptureOptions,
+    sizes: Sizes<'a>,
+    here: WireNodeId,
+    hash: PrefixHash,
+    has_tools: bool,
+    markers: Vec<WireMarker>,
+    last_markable: Option<WireNodeId>,
+    /// The results so far, by what edits refer to them.
+    results: FxHashMap<String, WireNodeId>,
+    deleted: Vec<WireNodeId>,
+    idle_edits: u32,
+    is_attribution_neutral: bool,
+    attribution: Option<AttributionPart>,
+    likeness: Likeness,
+    canonical: Vec<u8>,
+    label: String,
+    /// The role of the message that the walk is in, as canonical JSON.
+    role: Vec<u8>,
+}
+
+impl<'t, 'a> Walk<'t, 'a> {
+    fn begin(
+        tree: &'t mut WireTree,
+        options: CaptureOptions,
+        sizes: Sizes<'a>,
+        model: &str,
+    ) -> Self {
+        let mut walk = Self {
+            tree,
+            options,
+            sizes,
+            here: WireNodeId(0),
+            hash: PrefixHash::NOTHING,
+            has_tools: false,
+            markers: Vec::new(),
+            last_markable: None,
+            results: FxHashMap::default(),
+            deleted: Vec::new(),
+            idle_edits: 0,
+            is_attribution_neutral: false,
+            attribution: None,
+            likeness: Likeness::default(),
+            canonical: Vec::new(),
+            label: "model".to_owned(),
+            role: Vec::new(),
+        };
+        walk.canonical.extend_from_slice(model.as_bytes());
+        walk.extend(None, Part::Model, BlockKind::Other, |sizes, _| sizes.frame());
+        walk
+    }
+
+    /// Goes on to the node that adds `self.canonical` under `self.label`.
+    fn extend(
+        &mut self,
+        parent: Option<WireNodeId>,
+        part: Part,
+        kind: BlockKind,
+        tokens: impl FnOnce(&Sizes<'_>, &[u8]) -> u64,
+    ) {
+        let hash = self.hash.extend(&self.label, &self.canonical);
+        self.here = if let Some(known) = self.tree.find(hash) {
+            known
+        } else {
+            let tokens = tokens(&self.sizes, &self.canonical);
+            let CaptureOptions { keeps_bytes, parts, counting, .. } = self.options;
+            let bytes = keeps_bytes.then(|| self.tree.keep(&self.canonical));
+            let own_role = (part == Part::MessageStart).then_some(&self.role);
+            let role = own_role.filter(|_| keeps_bytes).map(|role| self.tree.keep(role));
+            let landmarks = (parts == BlockParts::Landmarks).then(|| {
+                let role = own_role.map_or(&[][..], Vec::as_slice);
+                self.tree.keep_landmarks(&landmarks(part, role, &self.canonical, counting))
+            });
+            self.tree.add(WireNode { hash, parent, part, kind, tokens, bytes, role, landmarks })
+        };
+        self.hash = hash;
+        self.canonical.clear();
+        self.label.clear();
+    }
+
+    /// Goes on to a block whose canonical bytes and label are set.
+    fn add_block(&mut self, part: Part, kind: BlockKind, block: &Block<'_>) {
+        self.add_sized(part, kind, block, None);
+    }
+
+    /// The same with a block whose tokens may be known.
+    fn add_sized(&mut self, part: Part, kind: BlockKind, block: &Block<'_>, tokens: Option<u64>) {
+        self.likeness.add(part, &self.canonical);
+        self.extend(Some(self.here), part, kind, |sizes, bytes| {
+            tokens.unwrap_or_else(|| sizes.block(part, bytes))
+        });
+        if kind != BlockKind::Thinking {
+            self.last_markable = Some(self.here);
+        }
+        if let Some(control) = block.marker() {
+            self.markers.push(WireMarker::new(self.here, &control));
+        }
+    }
+
+    fn tool(&mut self, raw: &RawValue) -> Result<(), BodyError> {
+        let block = block(raw)?;
+        // A deferred tool is no part of the prompt before it is asked for.
+        if block.defer_loading.0 {
+            return Ok(());
+        }
+        self.has_tools = true;
+        write_canonical(raw.get(), &mut self.canonical)?;
+        self.label.push_str("tool");
+        self.add_block(Part::Tool, BlockKind::Tool, &block);
+        Ok(())
+    }
+
+    /// What is in front of the system prompt.
+    fn system_settings(&mut self, body: &Request<'_>, messages: &Messages<'_>) {
+        let speed = body.speed.as_str().unwrap_or("standard");
+        let citations = messages.any(Block::has_citations);
+        let speed = serde_json::Value::from(speed);
+        let settings = format!("{{\"citations\":{citations},\"speed\":{speed}}}");
+        self.canonical.extend_from_slice(settings.as_bytes());
+        self.label.push_str("system-settings");
+        let has_tools = self.has_tools;
+        self.extend(Some(self.here), Part::SystemSettings, BlockKind::Other, |sizes, _| {
+            if has_tools { sizes.tool_overhead() } else { 0 }
+        });
+    }
+
+    fn system(&mut self, system: Option<&RawValue>) -> Result<(), BodyError> {
+        match content(system)? {
+            Content::Text(raw) => {
+                write_text_block(raw.get(), &mut self.canonical);
+                self.system_block(BlockKind::Other, &Block::default());
+            }
+            Content::Blocks(blocks) => {
+                for (raw, block) in &blocks {
+                    write_canonical(raw.get(), &mut self.canonical)?;
+                    self.system_block(block.kind(), block);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on to a block of the system prompt whose canonical bytes are set. One that begins with the
+    /// attribution line has its whole size, whether the line is part of the key or not.
+    fn system_block(&mut self, kind: BlockKind, block: &Block<'_>) {
+        self.label.push_str("system");
+        let Some(neutral) = neutral(&self.canonical) else {
+            return self.add_block(Part::System, kind, block);
+        };
+        if !self.is_attribution_neutral {
+            self.attribution = Some(AttributionPart::Literal);
+            return self.add_block(Part::System, kind, block);
+        }
+        self.attribution = Some(AttributionPart::Neutral);
+        let tokens = self.sizes.block(Part::System, &self.canonical);
+        self.canonical = neutral;
+        self.add_sized(Part::System, kind, block, Some(tokens));
+    }
+
+    fn text_block(&mut self, part: Part, kind: BlockKind, label: &str, raw: &RawValue) {
+        write_text_block(raw.get(), &mut self.canonical);
+        self.label.push_str(label);
+        self.add_block(part, kind, &Block::default());
+    }
+
+    /// What is in front of the messages. That a setting is not given differs from any value but the
+    /// default effort.
+    fn message_settings(
+        &mut self,
+        body: &Request<'_>,
+        messages: &Messages<'_>,
+    ) -> Result<(), BodyError> {
+        let none = OutputConfig::default();
+        let output = body.output_config.0.as_ref().unwrap_or(&none);
+        let settings = [
+            ("thinking", body.thinking),
+            ("tool_choice", body.tool_choice),
+            ("effort", output.effort.filter(|effort| effort.get() != DEFAULT_EFFORT)),
+            ("format", output.format),
+        ];
+        self.canonical.push(b'{');
+        for (name, value) in settings {
+            self.canonical.extend_from_slice(format!("\"{name}\":").as_bytes());
+            write_canonical(value.map_or("null", RawValue::get), &mut self.canonical)?;
+            self.canonical.push(b',');
+        }
+        let images = messages.any(Block::has_image);
+        self.canonical.extend_from_slice(format!("\"images\":{images}}}").as_bytes());
+        self.label.push_str("message-settings");
+        self.extend(Some(self.here), Part::MessageSettings, BlockKind::Other, |_, _| 0);
+        Ok(())
+    }
+
+    fn message(&mut self, message: &MessageBlocks<'_>) -> Result<(), BodyError> {
+        self.role.clear();
+        write_canonical(message.role.map_or("null", RawValue::get), &mut self.role)?;
+        let first = format!("message {}", String::from_utf8_lossy(&self.role));
+        let is_answer = self.role == b"\"assistant\"";
+        let text = if is_answer { BlockKind::Answer } else { BlockKind::Other };
+        match &message.content {
+            Content::Text(raw) => self.text_block(Part::MessageStart, text, &first, raw),
+            Content::Blocks(blocks) => {
+                let mut part = Part::MessageStart;
+                for (raw, block) in blocks {
+                    if self.edit(block) {
+                        continue;
+                    }
+                    write_canonical(raw.get(), &mut self.canonical)?;
+                    let label = if part == Part::MessageStart { &first } else { "block" };
+                    self.label.push_str(label);
+                    let kind = block.kind();
+                    let kind = if kind == BlockKind::Other { text } else { kind };
+                    self.add_block(part, kind, block);
+                    part = Part::Block;
+                    if let Some(reference) = block.reference() {
+                        self.results.insert(reference.to_owned(), self.here);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what a block deletes of the prefix in front of it, and says whether it is one that does. Such
+    /// a block is an instruction and no content: it has neither bytes nor a position, and the prefix is
+    /// the same with and without it.
+    fn edit(&mut self, block: &Block<'_>) -> bool {
+        let Some(references) = block.deletions() else { return false };
+        for reference in references {
+            match self.results.get(reference) {
+                Some(result) if self.deleted.contains(result) => {}
+                Some(result) => self.deleted.push(*result),
+                None => self.idle_edits += 1,
+            }
+        }
+        if let Some((node, control)) = self.last_markable.zip(block.marker()) {
+            self.markers.push(WireMarker::new(node, &control));
+        }
+        true
+    }
+
+    /// The request's own marker falls on the last block that can carry one.
+    fn automatic(&mut self, control: &CacheControl<'_>) {
+        let Some(node) = self.last_markable else { return };
+        let automatic = WireMarker { is_automatic: true, ..WireMarker::new(node, control) };
+        // Behind an explicit marker of the same block, in front of those of later ones.
+        let place = self.markers.iter().position(|marker| marker.node > node);
+        self.markers.insert(place.unwrap_or(self.markers.len()), automatic);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Computed with Python's `hashlib.blake2b(…, digest_size=32)` over the byte contract.
+    #[test]
+    fn a_request_has_the_hashes_of_the_contract() {
+        let body = r#"{"model":"claude-opus-5","tool_choice":{"type": "auto"},
+            "tools":[{"name":"Read", "input_schema":{"type":"object"}},{"defer_loading":true}],
+            "system":"Gr\u00fc\u00dfe \ud83d\ude00\n","output_config":{"effort":"low"},
+            "messages":[{"role":"user","content":[{"type":"text","text":"hello"},
+                {"type":"text","text":"there","cache_control":{"type":"ephemeral"}}]}]}"#;
+        let body: Request<'_> = serde_json::from_str(body).expect("a body");
+        let mut tree = WireTree::default();
+        let path =
+            add_prompt(&body, &mut tree, CaptureOptions::default(), false).expect("a prompt");
+        let hashes: Vec<String> =
+            tree.path(path.leaf).map(|id| tree.node(id).hash.to_string()).collect();
+        assert_eq!(hashes.len(), 7);
+        assert_eq!(hashes[0], "deea2ef223dd3f9de2855e07abf7e3fd4f0eeedb0be041e09a362abe25cc1af8");
+        assert_eq!(hashes[3], "6a0f908963226060ab50ba0686608ecb4fa92f1faf77b97ff18b670e5bb446d8");
+        assert_eq!(path.markers.len(), 1);
+        assert_eq!(path.markers[0].node, path.leaf);
+    }
+}

@@ -1,0 +1,163 @@
+//! The fields of a request's body that no other module reads: the service may make them part of the
+//! cache key all the same.
+//!
+//! Counted is whatever is not known to leave the prompt alone: context management, tool servers,
+//! containers, tiers and places of service, and every field that is new or unknown.
+
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::canonical::write_canonical;
+use super::record::{Request, WITHOUT_INFLUENCE};
+use crate::read::input::Text;
+
+/// Fields by name, in the order received.
+#[derive(Debug, Default)]
+pub(super) struct OtherFields<'a>(Vec<(Text<'a>, &'a RawValue)>);
+
+/// The canonical JSON of what a body says besides what is modelled: an object with its names in
+/// alphabetical order.
+pub(super) fn other_fields(body: &Request<'_>) -> String {
+    let own = body.other.named("");
+    let output =
+        body.output_config.0.iter().flat_map(|config| config.other.named("output_config."));
+    let mut fields: Vec<(String, &RawValue)> = own.chain(output).collect();
+    fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let members: Vec<String> =
+        fields.iter().filter_map(|(name, value)| member(name, value)).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+/// A name and its value as they stand in an object; `None` where the value is nested too deeply.
+fn member(name: &str, value: &RawValue) -> Option<String> {
+    let object = format!("{{{}:{}}}", Value::from(name), value.get());
+    let mut canonical = Vec::new();
+    write_canonical(&object, &mut canonical).ok()?;
+    let canonical = String::from_utf8(canonical).ok()?;
+    canonical.strip_prefix('{')?.strip_suffix('}').map(str::to_owned)
+}
+
+impl OtherFields<'_> {
+    fn named(&self, front: &'static str) -> impl Iterator<Item = (String, &RawValue)> {
+        let fields = self.0.iter().filter_map(|(name, value)| Some((name.as_str()?, *value)));
+        fields
+            .filter(|(name, _)| !WITHOUT_INFLUENCE.contains(name))
+            .map(move |(name, value)| (format!("{front}{name}"), value))
+    }
+}
+
+/// A deserialiser of a struct that lays aside the fields which the struct does not have.
+pub(super) struct Sieve<'o, 'de, D> {
+    inner: D,
+    other: &'o mut OtherFields<'de>,
+}
+
+impl<'o, 'de, D> Sieve<'o, 'de, D> {
+    pub(super) fn new(inner: D, other: &'o mut OtherFields<'de>) -> Self {
+        Self { inner, other }
+    }
+}
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Sieve<'_, 'de, D> {
+    type Error = D::Error;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.inner.deserialize_map(SieveVisitor { fields, visitor, other: self.other })
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.inner.deserialize_any(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+struct SieveVisitor<'o, 'de, V> {
+    fields: &'static [&'static str],
+    visitor: V,
+    other: &'o mut OtherFields<'de>,
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for SieveVisitor<'_, 'de, V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.visitor.expecting(f)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<V::Value, A::Error> {
+        self.visitor.visit_map(SieveMap { fields: self.fields, object, other: self.other })
+    }
+}
+
+struct SieveMap<'o, 'de, A> {
+    fields: &'static [&'static str],
+    object: A,
+    other: &'o mut OtherFields<'de>,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for SieveMap<'_, 'de, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        while let Some(name) = self.object.next_key::<Text<'de>>()? {
+            match name.as_str() {
+                Some(known) if self.fields.contains(&known) => {
+                    return seed.deserialize(StrDeserializer::new(known)).map(Some);
+                }
+                _ => self.other.0.push((name, self.object.next_value()?)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        self.object.next_value_seed(seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn others(body: &str) -> String {
+        let body: Request<'_> = serde_json::from_str(body).expect("a body");
+        other_fields(&body)
+    }
+
+    #[test]
+    fn what_is_modelled_or_without_influence_is_left_out() {
+        let body = r#"{"model":"m","max_tokens":1,"stream":true,"temperature":0.5,"metadata":{},
+            "messages":[],"cache_control":{},"diagnostics":{"previous_message_id":"msg_1"},
+            "output_config":{"effort":"low"}}"#;
+        assert_eq!(others(body), "{}");
+    }
+
+    #[test]
+    fn the_rest_is_canonical_and_in_alphabetical_order() {
+        let body = r#"{"z":[1, 2], "model":"m", "a\u0062":{"cache_control": {}, "b":"\u0041"},
+            "output_config":{"task_budget":{ "total": 7 },"effort":"low"}}"#;
+        let expected = r#"{"ab":{"cache_control":{},"b":"A"},"output_config.task_budget":{"total":7},"z":[1,2]}"#;
+        assert_eq!(others(&body.replace(r"\\", r"\")), expected);
+    }
+
+    #[test]
+    fn what_is_nested_too_deeply_costs_only_itself() {
+        let deep = "[".repeat(200) + &"]".repeat(200);
+        assert_eq!(others(&format!(r#"{{"deep":{deep},"flat":[]}}"#)), r#"{"flat":[]}"#);
+    }
+}

@@ -1,0 +1,418 @@
+//! One line of bytes → a captured request in the tree, and diagnostics.
+
+use std::sync::Arc;
+
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+
+use super::answer::read_answer;
+use super::attribution::Host;
+use super::betas::beta_features;
+use super::body::{BodyError, Likeness, WireMarker, WirePath, add_prompt};
+use super::load::CaptureOptions;
+use super::other_fields::other_fields;
+use super::record::{Message, Record, Request};
+use super::seconds::seconds;
+use super::tree::{WireNodeId, WireTree};
+use crate::base::id::{Moved, Symbol, Symbols};
+use crate::base::units::Millis;
+use crate::read::input::{
+    Diagnostics, Kind, Stretch, Text, Usage, UsageProblem, moment, read_usage,
+    replace_lone_surrogates,
+};
+
+/// The scope of records that name none.
+const DEFAULT_SCOPE: &str = "default";
+
+/// How addresses end to which requests are sent: Bedrock and Google Cloud name the operation there.
+pub(crate) const MESSAGES_ENDPOINTS: [&str; 5] =
+    ["/messages", ":rawPredict", ":streamRawPredict", "/invoke", "/invoke-with-response-stream"];
+
+/// The status codes of an answer that was given.
+const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
+
+/// What stands in front of a fork's directive.
+pub(crate) const FORK_TAG: &str = "<fork-boilerplate>";
+
+/// A captured request.
+#[derive(Clone, Debug)]
+pub struct WireRequest {
+    /// The line it stands on.
+    pub line: u64,
+    /// How many lines before it in its file are damaged, so that a request may be missing.
+    pub lost_before: u32,
+    /// When it was sent.
+    pub start: Millis,
+    /// When its response began.
+    pub response_started: Option<Millis>,
+    /// `request_id`.
+    pub request: Option<Symbol>,
+    /// The answer's message id.
+    pub message: Option<Symbol>,
+    /// `session_id`.
+    pub session: Option<Symbol>,
+    /// `agent_id`.
+    pub agent: Option<Symbol>,
+    /// The workspace whose cache it uses.
+    pub scope: Symbol,
+    /// The model asked.
+    pub model: Symbol,
+    /// Where its prompt ends in the tree.
+    pub leaf: WireNodeId,
+    /// Its markers, in the order of the prefix.
+    pub markers: Vec<WireMarker>,
+    /// The results that it has deleted on the server (`cache_edits`), in the order of the prefix, each
+    /// once.
+    pub deleted: Vec<WireNodeId>,
+    /// How many deletions refer to nothing that stands in front of them.
+    pub idle_edits: u32,
+    /// Whether its attribution line is part of the key; `None` where it has none.
+    pub attribution: Option<AttributionPart>,
+    /// By what requests of its conversation are known.
+    pub likeness: Likeness,
+    /// How many of its messages tell a fork what to do.
+    pub fork_messages: u32,
+    /// Whether it asks for `speed: fast`.
+    pub is_fast: bool,
+    /// The beta features it asks for, in alphabetical order and joined by commas; `None` where the
+    /// capture does not tell.
+    pub betas: Option<Symbol>,
+    /// The canonical JSON of an object with what else its body says and may be part of the cache
+    /// key; `None` where bytes are not kept.
+    pub other_fields: Option<Symbol>,
+    /// What the answer reports, where it is known.
+    pub usage: Option<Usage>,
+}
+
+/// What an attribution line is to the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttributionPart {
+    /// Its bytes are part of it.
+    Literal,
+    /// Any line is as good as another.
+    Neutral,
+}
+
+/// What a stretch of lines holds.
+#[derive(Debug, Default)]
+pub(super) struct ParsedRequests {
+    pub(super) requests: Vec<WireRequest>,
+    pub(super) tree: WireTree,
+    pub(super) symbols: Symbols,
+    pub(super) diagnostics: Diagnostics,
+    /// Lines that are damaged, so that a request may be missing.
+    lost: u32,
+}
+
+impl Stretch for ParsedRequests {
+    fn diagnostics_mut(&mut self) -> &mut Diagnostics {
+        &mut self.diagnostics
+    }
+}
+
+impl ParsedRequests {
+    /// Puts what later lines hold after these.
+    pub(super) fn append(&mut self, later: Self) {
+        let nodes = self.tree.absorb(later.tree);
+        let symbols = self.symbols.absorb(later.symbols);
+        self.diagnostics.absorb(later.diagnostics);
+        let lost = self.lost;
+        self.requests.extend(later.requests.into_iter().map(|mut request| {
+            request.move_to(&nodes, &symbols);
+            request.lost_before = request.lost_before.saturating_add(lost);
+            request
+        }));
+        self.lost = lost.saturating_add(later.lost);
+    }
+}
+
+impl WireRequest {
+    /// Replaces nodes and symbols by those that other tables have for them.
+    pub(crate) fn move_to(&mut self, nodes: &[WireNodeId], symbols: &Moved) {
+        let node = |id: WireNodeId| nodes[id.0 as usize];
+        let move_marker = |marker: &mut WireMarker| marker.node = node(marker.node);
+        self.leaf = node(self.leaf);
+        self.markers.iter_mut().for_each(move_marker);
+        self.deleted.iter_mut().for_each(|id| *id = node(*id));
+        self.deleted.sort_unstable();
+        let symbol = |symbol: Symbol| symbols.symbol(symbol);
+        for optional in [
+            &mut self.request,
+            &mut self.message,
+            &mut self.session,
+            &mut self.agent,
+            &mut self.betas,
+            &mut self.other_fields,
+        ] {
+            *optional = optional.map(symbol);
+        }
+        self.scope = symbol(self.scope);
+        self.model = symbol(self.model);
+    }
+}
+
+/// When and by what names a request is known, whatever the format.
+struct Envelope<'a> {
+    start: Option<Millis>,
+    response_started: Option<Millis>,
+    message: Option<String>,
+    usage: Result<Usage, UsageProblem>,
+    session: Option<&'a str>,
+    headers: Option<&'a RawValue>,
+    host: Host,
+}
+
+/// Parses lines into [`ParsedRequests`].
+pub(super) struct RequestParser<'a> {
+    file: &'a Arc<str>,
+    options: CaptureOptions,
+    /// Where the requests were sent whose records do not say.
+    host: Host,
+    parsed: ParsedRequests,
+}
+
+impl<'a> RequestParser<'a> {
+    pub(super) fn new(file: &'a Arc<str>, options: CaptureOptions) -> Self {
+        Self { file, options, host: Host::Unknown, parsed: ParsedRequests::default() }
+    }
+
+    /// Says where the next requests were sent.
+    pub(super) fn sent_to(&mut self, host: Host) {
+        self.host = host;
+    }
+
+    pub(super) fn finish(self) -> ParsedRequests {
+        self.parsed
+    }
+
+    /// Takes in the line that is number `line` of its file, without its newline.
+    pub(super) fn line(&mut self, bytes: &[u8], line: u64) {
+        match simdutf8::basic::from_utf8(bytes) {
+            Ok(text) => self.text(text.trim_start_matches('\u{feff}').trim(), line),
+            Err(_) => self.reject(Kind::NotUtf8, line, "the line is skipped"),
+        }
+    }
+
+    /// Takes in the text of a line: nearly always one record, sometimes several run together.
+    pub(super) fn text(&mut self, text: &str, line: u64) {
+        match text.as_bytes().first() {
+            None => self.reject(Kind::EmptyLine, line, ""),
+            Some(b'{') => self.records(text, line),
+            Some(_) => self.reject(Kind::NotAnObject, line, "a capture has one object a line"),
+        }
+    }
+
+    fn records(&mut self, text: &str, line: u64) {
+        let records = serde_json::Deserializer::from_str(text).into_iter::<Record<'_>>();
+        let mut is_first = true;
+        for record in records {
+            match record {
+                Ok(record) => self.record(&record, line),
+                Err(error) => return self.broken(text, line, &error, is_first),
+            }
+            if !is_first {
+                self.reject(Kind::JoinedLine, line, "each value of the line is used");
+            }
+            is_first = false;
+        }
+    }
+
+    fn broken(&mut self, text: &str, line: u64, error: &serde_json::Error, is_first: bool) {
+        let column = error.column();
+        let (kind, detail) = match error.classify() {
+            Category::Eof => (Kind::TornLine, format!("the JSON ends at column {column}")),
+            Category::Data => (Kind::DuplicateKey, format!("at column {column}")),
+            Category::Syntax | Category::Io => {
+                let repaired = replace_lone_surrogates(text).filter(|_| is_first);
+                if let Some(repaired) = repaired {
+                    self.reject(Kind::LoneSurrogate, line, "replaced, and the line is used");
+                    return self.records(&repaired, line);
+                }
+                (Kind::NotJson, format!("bad JSON at column {column}"))
+            }
+        };
+        self.reject(kind, line, detail);
+    }
+
+    pub(super) fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
+        let is_lost = matches!(
+            kind,
+            Kind::TornLine | Kind::NotJson | Kind::NotUtf8 | Kind::TooDeep | Kind::DuplicateKey
+        );
+        self.parsed.lost = self.parsed.lost.saturating_add(u32::from(is_lost));
+        self.parsed.diagnostics.add(kind, self.file, line, detail);
+    }
+
+    fn record(&mut self, record: &Record<'_>, line: u64) {
+        let Some(request) = record.request.0.as_ref() else {
+            let detail = "no object `request`; a capture has the body as sent there";
+            return self.reject(Kind::NotAMessagesRequest, line, detail);
+        };
+        if request.url.as_str().is_some_and(|url| !is_messages_endpoint(url)) {
+            return self.reject(Kind::OtherEndpoint, line, "not /v1/messages");
+        }
+        if let Some(body) = request.body.0.as_ref() {
+            return self.logged(record, request, body, line);
+        }
+        let envelope = Envelope {
+            start: moment(&record.timestamp),
+            response_started: moment(&record.response_started_at),
+            message: record.message_id.as_str().map(str::to_owned),
+            usage: read_usage(record.usage.0.as_ref()),
+            session: record.session_id.as_str(),
+            headers: record.headers,
+            host: request.url.as_str().map_or(self.host, Host::of_url),
+        };
+        self.request(record, request, envelope, line);
+    }
+
+    /// An exchange of a claude-trace log. Requests that were not answered, or with an error, are left
+    /// out: what became of them is not known.
+    fn logged(&mut self, record: &Record<'_>, sent: &Request<'_>, body: &Request<'_>, line: u64) {
+        let Some(response) = record.response.0.as_ref() else {
+            return self.reject(Kind::FailedRequest, line, "it was not answered");
+        };
+        let answered = read_answer(response);
+        let is_error = response.status_code.0.is_some_and(|status| !ANSWERED.contains(&status));
+        let is_empty = answered.message.is_none() && answered.usage == Err(UsageProblem::Missing);
+        if is_error || is_empty {
+            return self.reject(Kind::FailedRequest, line, "it was answered with an error");
+        }
+        let user = body.metadata.0.as_ref().and_then(|metadata| metadata.user_id.as_str());
+        let envelope = Envelope {
+            start: seconds(sent.timestamp).or_else(|| moment(&record.timestamp)),
+            response_started: seconds(response.timestamp),
+            message: answered.message,
+            usage: answered.usage,
+            session: record.session_id.as_str().or_else(|| user.and_then(session_of_user)),
+            headers: sent.headers.or(record.headers),
+            host: sent.url.as_str().map_or(self.host, Host::of_url),
+        };
+        self.request(record, body, envelope, line);
+    }
+
+    fn request(
+        &mut self,
+        record: &Record<'_>,
+        body: &Request<'_>,
+        envelope: Envelope<'_>,
+        line: u64,
+    ) {
+        let Some(start) = envelope.start else {
+            let detail = "no usable `timestamp`, the start of the request; it is left out";
+            return self.reject(Kind::MissingTimestamp, line, detail);
+        };
+        let is_neutral = self.options.attribution.is_neutral(envelope.host, body);
+        let path = match add_prompt(body, &mut self.parsed.tree, self.options, is_neutral) {
+            Ok(path) => path,
+            Err(error) => return self.reject_body(error, line),
+        };
+        let usage = self.usage(envelope.usage, line);
+        let betas = beta_features(envelope.headers, body);
+        let WirePath { leaf, markers, deleted, idle_edits, attribution, likeness } = path;
+        let others = self.options.keeps_bytes.then(|| other_fields(body));
+        let symbols = &mut self.parsed.symbols;
+        let mut symbol = |text: Option<&str>| {
+            text.filter(|text| !text.is_empty()).map(|text| symbols.intern(text))
+        };
+        let request = WireRequest {
+            line,
+            lost_before: self.parsed.lost,
+            start,
+            response_started: envelope.response_started,
+            request: symbol(record.request_id.as_str()),
+            message: symbol(envelope.message.as_deref()),
+            session: symbol(envelope.session),
+            agent: symbol(record.agent_id.as_str()),
+            scope: symbols.intern(name_or(&record.scope, DEFAULT_SCOPE)),
+            model: symbols.intern(name_or(&body.model, "unknown")),
+            leaf,
+            markers,
+            deleted,
+            idle_edits,
+            attribution,
+            likeness,
+            fork_messages: fork_messages(body),
+            is_fast: body.speed.is("fast"),
+            betas: betas.map(|betas| symbols.intern(&betas)),
+            other_fields: others.map(|others| symbols.intern(&others)),
+            usage,
+        };
+        self.parsed.requests.push(request);
+    }
+
+    fn reject_body(&mut self, error: BodyError, line: u64) {
+        let (kind, detail) = match error {
+            BodyError::NotMessages(what) => (Kind::NotAMessagesRequest, what),
+            BodyError::TooDeep => (Kind::TooDeep, "nested more than 128 levels; it is left out"),
+            BodyError::DuplicateKey => (Kind::DuplicateKey, "in a block; the request is left out"),
+        };
+        self.reject(kind, line, detail);
+    }
+
+    /// A request without usage is simulated all the same; what it was billed stays unknown.
+    fn usage(&mut self, usage: Result<Usage, UsageProblem>, line: u64) -> Option<Usage> {
+        let kind = match usage {
+            Ok(usage) => return Some(usage),
+            Err(UsageProblem::Missing) => return None,
+            Err(UsageProblem::Invalid) => Kind::InvalidUsage,
+            Err(UsageProblem::WithoutCacheCounters) => Kind::UsageWithoutCacheCounters,
+        };
+        self.reject(kind, line, "the usage is not used");
+        None
+    }
+}
+
+/// How many messages hold the tag in which a client wraps a fork's directive.
+fn fork_messages(body: &Request<'_>) -> u32 {
+    let messages = body.messages.0.iter().flatten().filter_map(|message| message.0.as_ref());
+    let is_told = |message: &Message<'_>| {
+        let is_user = message.role.is_some_and(|role| role.get() == "\"user\"");
+        is_user && message.content.is_some_and(|content| content.get().contains(FORK_TAG))
+    };
+    let told = messages.filter(|message| is_told(message)).count();
+    u32::try_from(told).unwrap_or(u32::MAX)
+}
+
+fn name_or<'t>(text: &'t Text<'_>, default: &'t str) -> &'t str {
+    text.as_str().filter(|text| !text.is_empty()).unwrap_or(default)
+}
+
+fn is_messages_endpoint(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/');
+    MESSAGES_ENDPOINTS.iter().any(|end| path.ends_with(end))
+}
+
+/// Claude Code names the session at the end of `metadata.user_id`, or in a JSON object there.
+fn session_of_user(user: &str) -> Option<&str> {
+    #[derive(serde::Deserialize)]
+    struct User<'a> {
+        session_id: Option<&'a str>,
+    }
+    let session = match serde_json::from_str::<User<'_>>(user) {
+        Ok(user) => user.session_id,
+        Err(_) => user.rsplit_once("session_").map(|(_, session)| session),
+    };
+    session.filter(|session| !session.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_session_stands_in_the_user_id() {
+        assert_eq!(session_of_user("user_ab_account__session_6fe4-1"), Some("6fe4-1"));
+        let object = r#"{"device_id": "x", "session_id": "6fe4-1"}"#;
+        assert_eq!(session_of_user(object), Some("6fe4-1"));
+        assert_eq!(session_of_user("user"), None);
+    }
+
+    #[test]
+    fn only_messages_are_requests() {
+        let base = "https://api.example";
+        assert!(is_messages_endpoint(&format!("{base}/v1/messages?beta=true")));
+        assert!(!is_messages_endpoint(&format!("{base}/v1/messages/count_tokens?beta=true")));
+        assert!(is_messages_endpoint(&format!("{base}/model/x/invoke-with-response-stream")));
+    }
+}

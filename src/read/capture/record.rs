@@ -1,0 +1,186 @@
+//! The fields of a captured request that matter, as they are spelled in the file: capture records,
+//! and the lines of claude-trace logs.
+//!
+//! Only this module and `block.rs` know the JSON names. What is not named here is skipped, but for the
+//! other fields of a body, which may be part of the key, too.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use super::other_fields::{OtherFields, Sieve};
+use crate::read::input::{Listed, Number, Shape, Text, UsageObject};
+
+/// The header that names beta features, in lower case.
+pub(crate) const BETA_HEADER: &str = "anthropic-beta";
+
+/// Fields of a body that say how the answer is sampled, checked and sent, or what it is compared with;
+/// they change nothing in front of it. (`metadata` does not either, and is read for the session
+/// alone. Claude Code sends `safeguards` with the first request of a turn and leaves it out of the
+/// next ones, which read the cache all the same.)
+pub(super) const WITHOUT_INFLUENCE: [&str; 8] = [
+    "diagnostics",
+    "max_tokens",
+    "safeguards",
+    "stop_sequences",
+    "stream",
+    "temperature",
+    "top_k",
+    "top_p",
+];
+
+/// A line: a capture record, or an exchange in a claude-trace log.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Record<'a> {
+    #[serde(borrow)]
+    pub(super) timestamp: Text<'a>,
+    #[serde(borrow)]
+    pub(super) response_started_at: Text<'a>,
+    #[serde(borrow)]
+    pub(super) request_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) message_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) session_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) agent_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) scope: Text<'a>,
+    #[serde(borrow)]
+    pub(super) request: Shape<Request<'a>>,
+    /// The headers of the request, where they were captured.
+    #[serde(borrow)]
+    pub(super) headers: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) usage: Shape<UsageObject<'a>>,
+    #[serde(borrow)]
+    pub(super) response: Shape<LoggedResponse<'a>>,
+}
+
+/// A request's body as sent; in a log, what wraps it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, remote = "Self")]
+pub(super) struct Request<'a> {
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow)]
+    pub(super) tools: Listed<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) system: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) messages: Listed<Shape<Message<'a>>>,
+    #[serde(borrow)]
+    pub(super) thinking: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) tool_choice: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) output_config: Shape<OutputConfig<'a>>,
+    #[serde(borrow)]
+    pub(super) speed: Text<'a>,
+    #[serde(borrow)]
+    pub(super) cache_control: Shape<CacheControl<'a>>,
+    #[serde(borrow)]
+    pub(super) metadata: Shape<Metadata<'a>>,
+    /// Beta features, as SDKs are given them.
+    #[serde(borrow)]
+    pub(super) betas: Option<&'a RawValue>,
+    /// Beta features where there is no header for them, as on Bedrock.
+    #[serde(borrow)]
+    pub(super) anthropic_beta: Option<&'a RawValue>,
+    /// In a log: the headers.
+    #[serde(borrow)]
+    pub(super) headers: Option<&'a RawValue>,
+    /// In a log: when the request was sent, in seconds.
+    pub(super) timestamp: Number,
+    /// In a log: where it was sent.
+    #[serde(borrow)]
+    pub(super) url: Text<'a>,
+    /// In a log: the body.
+    #[serde(borrow)]
+    pub(super) body: Shape<Box<Request<'a>>>,
+    /// The fields that are not named above.
+    #[serde(skip)]
+    pub(super) other: OtherFields<'a>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Request<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut other = OtherFields::default();
+        let mut request = Request::deserialize(Sieve::new(deserializer, &mut other))?;
+        request.other = other;
+        Ok(request)
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Message<'a> {
+    #[serde(borrow)]
+    pub(super) role: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, remote = "Self")]
+pub(super) struct OutputConfig<'a> {
+    #[serde(borrow)]
+    pub(super) effort: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) format: Option<&'a RawValue>,
+    /// The fields that are not named above.
+    #[serde(skip)]
+    pub(super) other: OtherFields<'a>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for OutputConfig<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut other = OtherFields::default();
+        let mut config = OutputConfig::deserialize(Sieve::new(deserializer, &mut other))?;
+        config.other = other;
+        Ok(config)
+    }
+}
+
+/// A marker.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CacheControl<'a> {
+    #[serde(borrow)]
+    pub(super) ttl: Text<'a>,
+    #[serde(borrow)]
+    pub(super) scope: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Metadata<'a> {
+    #[serde(borrow)]
+    pub(super) user_id: Text<'a>,
+}
+
+/// The answer in a log.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct LoggedResponse<'a> {
+    pub(super) timestamp: Number,
+    pub(super) status_code: Number,
+    #[serde(borrow)]
+    pub(super) body: Shape<Answer<'a>>,
+    /// The event stream of a streamed answer.
+    #[serde(borrow)]
+    pub(super) body_raw: Text<'a>,
+}
+
+/// An answer's message, or an event of a stream.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Answer<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) usage: Shape<UsageObject<'a>>,
+    /// In a `message_start` event: the message.
+    #[serde(borrow)]
+    pub(super) message: Shape<Box<Answer<'a>>>,
+}

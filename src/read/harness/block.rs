@@ -1,0 +1,284 @@
+//! The blocks of a prompt: tools and the parts of a message's content. A marker that a block came
+//! with is not the harness's and is taken off.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::marker::{CACHE_CONTROL, Marker};
+use super::raw::{Member, Object, list};
+use super::writer::{ObjectWriter, quoted, write_list, write_object};
+
+/// The key under which a result says by what name the service can delete it.
+const CACHE_REFERENCE: &str = "cache_reference";
+
+/// A block as it is going to be sent.
+#[derive(Debug)]
+pub(super) struct Block<'a> {
+    pub(super) kind: BlockKind<'a>,
+    form: Form<'a>,
+    /// Whether this block carries the marker of the messages.
+    pub(super) is_marked: bool,
+    /// Whether it says by what name it can be deleted.
+    pub(super) has_reference: bool,
+}
+
+/// What the rules look at of a block.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum BlockKind<'a> {
+    /// Text, of white space or more.
+    Text {
+        is_blank: bool,
+    },
+    Thinking,
+    /// A call, with its id and the name of its tool.
+    Call {
+        id: Id<'a>,
+        tool: Option<Cow<'a, str>>,
+    },
+    /// The result of a call.
+    Result {
+        call: Id<'a>,
+    },
+    /// An image or a document.
+    Media,
+    /// A file of instructions of a folder further down, as the client came across it.
+    NestedMemory,
+    Other,
+}
+
+/// An id as it is written, and its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Id<'a> {
+    json: &'a str,
+    pub(super) text: Cow<'a, str>,
+}
+
+#[derive(Debug)]
+enum Form<'a> {
+    /// As the bundle has it. Of another type there is no object; it goes out as it is.
+    Given { raw: &'a RawValue, object: Option<Object<'a>>, came_with_marker: bool },
+    /// Keys and values, as JSON.
+    Made(Vec<(Cow<'a, str>, Cow<'a, str>)>),
+}
+
+impl<'a> Block<'a> {
+    /// The path is for errors.
+    pub(super) fn read(raw: &'a RawValue, path: &'static str) -> Self {
+        let object = Object::read(raw, path);
+        let came_with_marker = object
+            .as_ref()
+            .is_some_and(|object| object.members.iter().any(|member| member.is(CACHE_CONTROL)));
+        let kind = object.as_ref().map_or(BlockKind::Other, BlockKind::of);
+        Self::new(kind, Form::Given { raw, object, came_with_marker })
+    }
+
+    /// A text block; the text is JSON already.
+    pub(super) fn text(json: impl Into<Cow<'a, str>>, is_blank: bool) -> Self {
+        Self::made(
+            BlockKind::Text { is_blank },
+            [("type", "\"text\"".into()), ("text", json.into())],
+        )
+    }
+
+    /// The result of a call that has none: an error.
+    pub(super) fn missing_result(call: &Id<'a>, text: &str) -> Self {
+        let members = [
+            ("type", "\"tool_result\"".into()),
+            ("tool_use_id", call.json.into()),
+            ("content", quoted(text).into()),
+            ("is_error", "true".into()),
+        ];
+        Self::made(BlockKind::Result { call: call.clone() }, members)
+    }
+
+    /// The results that the service is to delete from the cached prefix, by their references.
+    pub(super) fn cache_edits(references: &[String]) -> Self {
+        let mut edits = String::new();
+        write_list(&mut edits, references, |text, reference| {
+            write_object(text, |edit| {
+                edit.member("type").push_str("\"delete\"");
+                edit.member(CACHE_REFERENCE).push_str(&quoted(reference));
+            });
+        });
+        let members = [("type", "\"cache_edits\"".into()), ("edits", edits.into())];
+        Self::made(BlockKind::Other, members)
+    }
+
+    fn made<const N: usize>(kind: BlockKind<'a>, members: [(&str, Cow<'a, str>); N]) -> Self {
+        let members = members.into_iter().map(|(key, value)| (quoted(key).into(), value));
+        Self::new(kind, Form::Made(members.collect()))
+    }
+
+    fn new(kind: BlockKind<'a>, form: Form<'a>) -> Self {
+        Self { kind, form, is_marked: false, has_reference: false }
+    }
+
+    pub(super) fn object(&self) -> Option<&Object<'a>> {
+        match &self.form {
+            Form::Given { object, .. } => object.as_ref(),
+            Form::Made(_) => None,
+        }
+    }
+
+    /// Whether it is sent otherwise than the bundle has it.
+    pub(super) fn is_changed(&self) -> bool {
+        let is_as_given = matches!(self.form, Form::Given { came_with_marker: false, .. });
+        !is_as_given || self.is_marked || self.has_reference
+    }
+
+    pub(super) fn can_be_marked(&self) -> bool {
+        let is_object = match &self.form {
+            Form::Given { object, .. } => object.is_some(),
+            Form::Made(_) => true,
+        };
+        is_object && self.kind != BlockKind::Thinking
+    }
+
+    /// The parts of a result that are no single text.
+    pub(super) fn parts(&self) -> Option<Vec<Block<'a>>> {
+        let content = self.object()?.get("content")?;
+        Some(list(content)?.into_iter().map(|part| Block::read(part, "")).collect())
+    }
+
+    /// Takes other parts in place of those that a result has.
+    pub(super) fn set_parts(&mut self, parts: &[Block<'_>]) {
+        let Some(object) = self.object() else { return };
+        let mut content = String::new();
+        write_list(&mut content, parts, |text, part| part.write(text, None));
+        let value = |member: &Member<'a>| {
+            let is_content = member.is("content");
+            if is_content { content.clone().into() } else { member.value.get().into() }
+        };
+        let members = object.members.iter().filter(|member| !member.is(CACHE_CONTROL));
+        let members = members.map(|member| (member.key.get().into(), value(member))).collect();
+        self.form = Form::Made(members);
+    }
+
+    /// Appends the block, with this marker where it is the marked one, and with no other.
+    pub(super) fn write(&self, text: &mut String, marker: Option<Marker>) {
+        let marker = marker.filter(|_| self.is_marked);
+        match &self.form {
+            Form::Given { raw, object, came_with_marker } => match object {
+                Some(object) if *came_with_marker || self.has_reference || marker.is_some() => {
+                    let members = object.members.iter();
+                    let members = members.filter(|member| !self.is_replaced(member));
+                    let members = members.map(|member| (member.key.get(), member.value.get()));
+                    self.write_members(text, members, marker);
+                }
+                _ => text.push_str(raw.get()),
+            },
+            Form::Made(members) => {
+                let members = members.iter().map(|(key, value)| (&**key, &**value));
+                self.write_members(text, members, marker);
+            }
+        }
+    }
+
+    fn is_replaced(&self, member: &Member<'_>) -> bool {
+        member.is(CACHE_CONTROL) || self.has_reference && member.is(CACHE_REFERENCE)
+    }
+
+    fn write_members<'m>(
+        &self,
+        text: &mut String,
+        members: impl Iterator<Item = (&'m str, &'m str)>,
+        marker: Option<Marker>,
+    ) {
+        write_object(text, |block| {
+            members.for_each(|(key, value)| block.copy(key, value));
+            self.write_reference(block);
+            if let Some(marker) = marker {
+                marker.write(block);
+            }
+        });
+    }
+
+    fn write_reference(&self, block: &mut ObjectWriter<'_>) {
+        if let BlockKind::Result { call } = &self.kind
+            && self.has_reference
+        {
+            block.member(CACHE_REFERENCE).push_str(call.json);
+        }
+    }
+}
+
+impl<'a> BlockKind<'a> {
+    fn of(block: &Object<'a>) -> Self {
+        let kind = block.string("type").ok().flatten().unwrap_or_default();
+        let known = match &*kind {
+            "text" => block.string("text").ok().flatten().map(|text| Self::of_text(&text)),
+            "thinking" | "redacted_thinking" => Some(Self::Thinking),
+            "tool_use" => Id::read(block, "id")
+                .map(|id| Self::Call { id, tool: block.string("name").ok().flatten() }),
+            "tool_result" => Id::read(block, "tool_use_id").map(|call| Self::Result { call }),
+            "image" | "document" => Some(Self::Media),
+            "nested_memory" => Some(Self::NestedMemory),
+            _ => None,
+        };
+        known.unwrap_or(Self::Other)
+    }
+
+    pub(super) fn of_text(text: &str) -> Self {
+        Self::Text { is_blank: text.trim().is_empty() }
+    }
+}
+
+impl<'a> Id<'a> {
+    fn read(block: &Object<'a>, name: &str) -> Option<Self> {
+        let text = block.string(name).ok().flatten()?;
+        Some(Self { json: block.get(name)?.get(), text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::ttl::Ttl;
+    use crate::read::harness::marker::Scope;
+
+    const MARKER: Marker = Marker { ttl: Ttl::OneHour, scope: Scope::Global };
+
+    fn written(block: &str, marker: Option<Marker>) -> String {
+        let mut text = String::new();
+        let raw: &RawValue = serde_json::from_str(block).expect("JSON");
+        let mut block = Block::read(raw, "it");
+        block.is_marked = true;
+        block.write(&mut text, marker);
+        text
+    }
+
+    #[test]
+    fn a_block_without_markers_is_not_touched() {
+        let block = r#"{ "type":"text" , "n":1.50,"in":{"cache_control":{}} }"#;
+        assert_eq!(written(block, None), block);
+        assert_eq!(written("[1, 2]", Some(MARKER)), "[1, 2]");
+    }
+
+    #[test]
+    fn the_marker_is_the_last_key_and_the_only_one() {
+        let block = r#"{"cache_control":{"type":"x"},"b":1.50,"cache\u005fcontrol":null,"a":"é"}"#;
+        assert_eq!(written(block, None), r#"{"b":1.50,"a":"é"}"#);
+        assert_eq!(
+            written(block, Some(MARKER)),
+            r#"{"b":1.50,"a":"é","cache_control":{"type":"ephemeral","ttl":"1h","scope":"global"}}"#
+        );
+        let only = Marker { ttl: Ttl::FiveMinutes, scope: Scope::Organisation };
+        assert_eq!(written("{}", Some(only)), r#"{"cache_control":{"type":"ephemeral"}}"#);
+    }
+
+    #[test]
+    fn thinking_is_never_marked() {
+        for (block, can_be_marked) in [
+            (r#"{"type":"text"}"#, true),
+            (r#"{"type":"thinking"}"#, false),
+            (r#"{"type":"redacted_thinking"}"#, false),
+            (r#"{"type":7}"#, true),
+            ("{}", true),
+            ("\"text\"", false),
+        ] {
+            let raw: &RawValue = serde_json::from_str(block).expect("JSON");
+            assert_eq!(Block::read(raw, "it").can_be_marked(), can_be_marked, "{block}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The messages of a bundle as the client sends them (Claude Code 2.1.88, as documented): user
+//! messages in a row are one, answers that say nothing are left out, calls and results are paired,
+//! and of many images and documents only the newest stay.
+//!
+//! What the client does with what only its own records have has happened before a bundle is made:
+//! attachments are text, lines of one answer are one message. Thinking at the end of the last
+//! answer stays, as the placement cases have it.
+
+use std::fmt;
+
+use super::block::BlockKind;
+use super::message::{Message, Role};
+use super::pairs;
+use crate::base::wording::counted;
+
+/// The most images and documents of a request.
+const MOST_MEDIA: usize = 100;
+
+/// What was mended in messages that could not have been sent as they were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repairs {
+    /// Calls without a result, to which an error was given as one.
+    pub missing_results: usize,
+    /// Results without a call in the message before, or given twice, which were left out.
+    pub surplus_results: usize,
+    /// Calls with the id of an earlier one, which were left out.
+    pub repeated_calls: usize,
+    /// Answers of white space or thinking alone, which were left out.
+    pub answers: usize,
+    /// Images and documents beyond the most that a request may have, the oldest, which were left
+    /// out.
+    pub media: usize,
+    /// Messages without content, which were given some.
+    pub fillers: usize,
+}
+
+impl Repairs {
+    /// Whether nothing had to be mended.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Display for Repairs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = [
+            (
+                self.missing_results,
+                "call",
+                "calls",
+                "without a result, given an error of assumed text",
+            ),
+            (self.surplus_results, "result", "results", "without a call, left out"),
+            (self.repeated_calls, "call", "calls", "with an id used before, left out"),
+            (self.answers, "answer", "answers", "without text or calls, left out"),
+            (self.media, "image or document", "images and documents", "beyond 100, left out"),
+            (self.fillers, "message", "messages", "without content, given an assumed filler"),
+        ];
+        let told = told.iter().filter(|(count, ..)| *count > 0);
+        let told: Vec<String> = told
+            .map(|(count, one, many, what)| format!("{} {what}", counted(*count as u64, one, many)))
+            .collect();
+        f.write_str(&told.join("; "))
+    }
+}
+
+/// The messages in the form in which they are sent, and what had to be mended.
+pub(super) fn normalised<'a>(messages: Vec<Message<'a>>) -> (Vec<Message<'a>>, Repairs) {
+    let mut repairs = Repairs::default();
+    let messages = merged(messages);
+    let said = messages.len();
+    let is_said =
+        |message: &Message<'_>| !(message.is_of(Role::Assistant) && message.says_nothing());
+    let messages: Vec<Message<'a>> = messages.into_iter().filter(is_said).collect();
+    repairs.answers = said - messages.len();
+    let mut messages = pairs::repaired(merged(messages), &mut repairs);
+    repairs.media = drop_oldest_media(&mut messages);
+    fill(&mut messages, &mut repairs);
+    (messages, repairs)
+}
+
+/// User messages in a row are one.
+fn merged(messages: Vec<Message<'_>>) -> Vec<Message<'_>> {
+    let mut merged: Vec<Message<'_>> = Vec::with_capacity(messages.len());
+    for message in messages {
+        match merged.last_mut() {
+            Some(last) if last.is_of(Role::User) && message.is_of(Role::User) => {
+                last.absorb(message);
+            }
+            _ => merged.push(message),
+        }
+    }
+    merged
+}
+
+/// Leaves out the oldest images and documents beyond the most, and says how many.
+fn drop_oldest_media(messages: &mut [Message<'_>]) -> usize {
+    let media = messages.iter().map(media_of).sum::<usize>();
+    let surplus = media.saturating_sub(MOST_MEDIA);
+    let mut left = surplus;
+    for message in messages {
+        if left == 0 {
+            break;
+        }
+        if media_of(message) > 0 {
+            drop_media(message, &mut left);
+        }
+    }
+    surplus
+}
+
+/// The images and documents of a message, those in results of tools included.
+fn media_of(message: &Message<'_>) -> usize {
+    let blocks = message.blocks().iter();
+    blocks
+        .map(|block| match block.kind {
+            BlockKind::Media => 1,
+            BlockKind::Result { .. } => {
+                let parts = block.parts().unwrap_or_default();
+                parts.iter().filter(|part| part.kind == BlockKind::Media).count()
+            }
+            _ => 0,
+        })
+        .sum()
+}
+
+fn drop_media(message: &mut Message<'_>, left: &mut usize) {
+    let mut is_dropped = |kind: &BlockKind<'_>| {
+        let is_dropped = *kind == BlockKind::Media && *left > 0;
+        *left -= usize::from(is_dropped);
+        is_dropped
+    };
+    message.blocks_mut().retain_mut(|block| {
+        if matches!(block.kind, BlockKind::Result { .. })
+            && let Some(mut parts) = block.parts()
+        {
+            let given = parts.len();
+            parts.retain(|part| !is_dropped(&part.kind));
+            if parts.len() < given {
+                block.set_parts(&parts);
+            }
+        }
+        !is_dropped(&block.kind)
+    });
+}
+
+/// No message but a last answer, which the model is to go on with, is without content.
+fn fill(messages: &mut [Message<'_>], repairs: &mut Repairs) {
+    let last = messages.len().saturating_sub(1);
+    for (index, message) in messages.iter_mut().enumerate() {
+        let is_begun = index == last && message.is_of(Role::Assistant);
+        if !is_begun && message.fill() {
+            repairs.fillers += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::read::harness::writer::write_list;
+
+    fn sent(json: &str) -> (String, Repairs) {
+        let given: Vec<&RawValue> = serde_json::from_str(json).expect("a list");
+        let given = given.into_iter().map(|message| Message::read(message).expect("a message"));
+        let (messages, repairs) = normalised(given.collect());
+        let mut text = String::new();
+        write_list(&mut text, &messages, |text, message| message.write(text, None));
+        (text, repairs)
+    }
+
+    #[test]
+    fn what_needs_no_change_is_copied() {
+        let json = concat!(
+            r#"[{"x": 1.0,"role":"user","content":"\u00e9"},{"role":"assistant","content":[ ]},"#,
+            r#"{"role":"system","content":"s"},{"role":"user","content":7},"#,
+            r#"{"role":"user","content":[{"type":"text","text":"a", "n":1e2}]}]"#
+        );
+        let (text, repairs) = sent(&json.replace("[ ]", r#"[{"type":"text","text":"b"}]"#));
+        assert_eq!(text, json.replace("[ ]", r#"[{"type":"text","text":"b"}]"#));
+        assert!(repairs.is_empty());
+    }
+
+    #[test]
+    fn merged_blocks_keep_their_bytes() {
+        let json = concat!(
+            r#"[{"x": 1.0,"content":"\u00e9","role":"user"},"#,
+            r#"{"role":"user","content":[{"n":1e2, "type":"tool_result","tool_use_id":"t"}]},"#,
+            r#"{"role":"user","content":[{"b":1.50}]}]"#
+        );
+        let calling = format!(
+            r#"[{{"role":"assistant","content":[{{"type":"tool_use","id":"t"}}]}},{}"#,
+            &json[1..]
+        );
+        let (text, repairs) = sent(&calling);
+        assert!(repairs.is_empty());
+        let merged = concat!(
+            r#"{"x":1.0,"content":[{"n":1e2, "type":"tool_result","tool_use_id":"t"},"#,
+            r#"{"type":"text","text":"\u00e9"},{"b":1.50}],"role":"user"}]"#
+        );
+        assert!(text.ends_with(merged), "{text}");
+    }
+
+    /// 104 pictures: two in a result in front, 101 in a message, one after.
+    #[test]
+    fn the_oldest_pictures_beyond_a_hundred_are_left_out() {
+        let picture = r#"{"type":"image","source":{}}"#;
+        let many = vec![picture; 101].join(",");
+        let json = format!(
+            r#"[{{"role":"assistant","content":[{{"type":"tool_use","id":"t"}}]}},
+            {{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","n": 1.0,
+                "content":[{{"type":"text","text":"a"}},{picture},{picture}]}}]}},
+            {{"role":"assistant","content":"b"}},{{"role":"user","content":[{many}]}},
+            {{"role":"assistant","content":"c"}},{{"role":"user","content":[{picture}]}}]"#
+        );
+        let (text, repairs) = sent(&json);
+        assert_eq!(repairs, Repairs { media: 4, ..Repairs::default() });
+        assert_eq!(text.matches("image").count(), 100);
+        let result = r#"{"type":"tool_result","tool_use_id":"t","n":1.0,"content":[{"type":"text","text":"a"}]}"#;
+        assert!(text.contains(result), "{text}");
+        assert!(text.ends_with(&format!("[{picture}]}}]")));
+    }
+}

@@ -1,0 +1,355 @@
+//! The usage that a response line reports.
+//!
+//! A request's prompt is `input_tokens + cache_creation_input_tokens + cache_read_input_tokens`;
+//! `cache_creation` splits the written tokens by TTL. Some clients left the flat figure at zero
+//! while the split was right, so the larger of the two counts. Where only the flat figure exists,
+//! the write was one for five minutes.
+
+use serde::Deserialize;
+
+use super::lenient::{Count, List, Shape, Text};
+use crate::base::units::Tokens;
+
+/// No real prompt or answer comes near it; a larger number is damage and would only overflow sums.
+const LARGEST_TOKEN_COUNT: u64 = 1_000_000_000_000;
+
+/// How a prompt was billed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PromptSplit {
+    /// `input_tokens`: sent in full, after the last marker.
+    pub input: Tokens,
+    /// `cache_read_input_tokens`.
+    pub read: Tokens,
+    /// `ephemeral_5m_input_tokens`: written for five minutes.
+    pub write_5m: Tokens,
+    /// `ephemeral_1h_input_tokens`: written for an hour.
+    pub write_1h: Tokens,
+}
+
+impl PromptSplit {
+    /// The whole prompt.
+    #[must_use]
+    pub fn total(&self) -> Tokens {
+        self.input + self.cached_end()
+    }
+
+    /// All that was written.
+    #[must_use]
+    pub fn written(&self) -> Tokens {
+        self.write_5m + self.write_1h
+    }
+
+    /// Where the cached prefix ends: read + written.
+    #[must_use]
+    pub fn cached_end(&self) -> Tokens {
+        self.read + self.written()
+    }
+}
+
+/// Settings of a request that change its price.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PriceTier {
+    /// `speed: fast`.
+    pub fast: bool,
+    /// `service_tier: batch`.
+    pub batch: bool,
+    /// `inference_geo: us`.
+    pub us_only: bool,
+}
+
+/// An earlier sampling of a request, billed apart from the request's own figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Iteration {
+    /// The model that served it; `None` where the line does not say.
+    pub model: Option<Box<str>>,
+    /// Its prompt.
+    pub prompt: PromptSplit,
+    /// Its output.
+    pub output: Tokens,
+}
+
+/// The usage of one response line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// The prompt as it was billed.
+    pub prompt: PromptSplit,
+    /// `output_tokens`, which may be a snapshot in mid-stream.
+    pub output: Tokens,
+    /// What decides the price besides the model.
+    pub tier: PriceTier,
+    /// `cache_deleted_input_tokens`: what edits of the cached prefix have deleted so far, this request's
+    /// among them; `None` where the service does not say.
+    pub cache_deleted: Option<Tokens>,
+    /// Web searches, which cost a fee of their own.
+    pub web_searches: u32,
+    /// Whether the prompt's figures are the sum of several samplings, as with tools that the service
+    /// runs: read + written is then no prefix's end.
+    pub is_sum: bool,
+    /// The samplings that the figures above leave out, in order: those before a refusal fallback
+    /// or a compaction. Empty where the iterations only repeat the request's own figures.
+    pub earlier_iterations: Vec<Iteration>,
+    /// `cache_deleted_input_tokens`: what the service has taken out of the conversation's cached
+    /// prefix, all requests so far together; `None` where it does not say.
+    pub deleted: Option<Tokens>,
+}
+
+/// Why a line has no usage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UsageProblem {
+    /// There is none, or it is null.
+    Missing,
+    /// It does not mention the cache.
+    WithoutCacheCounters,
+    /// A number is negative, fractional, a string or beyond all reason.
+    Invalid,
+}
+
+/// A `usage` object as it is spelled in the file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct UsageObject<'a> {
+    pub(super) input_tokens: Count,
+    pub(crate) output_tokens: Count,
+    pub(super) cache_creation_input_tokens: Count,
+    pub(super) cache_read_input_tokens: Count,
+    pub(super) cache_deleted_input_tokens: Count,
+    pub(super) cache_creation: Shape<CacheCreation>,
+    pub(super) server_tool_use: Shape<ServerToolUse>,
+    #[serde(borrow)]
+    pub(super) service_tier: Text<'a>,
+    #[serde(borrow)]
+    pub(super) inference_geo: Text<'a>,
+    #[serde(borrow)]
+    pub(super) speed: Text<'a>,
+    #[serde(borrow)]
+    pub(super) iterations: List<Shape<IterationObject<'a>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CacheCreation {
+    pub(super) ephemeral_5m_input_tokens: Count,
+    pub(super) ephemeral_1h_input_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ServerToolUse {
+    pub(super) web_search_requests: Count,
+    pub(super) web_fetch_requests: Count,
+}
+
+/// One sampling of a request. It repeats the usage keys, so it must never be mistaken for them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct IterationObject<'a> {
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    pub(super) input_tokens: Count,
+    pub(super) output_tokens: Count,
+    pub(super) cache_creation_input_tokens: Count,
+    pub(super) cache_read_input_tokens: Count,
+    pub(super) cache_creation: Shape<CacheCreation>,
+}
+
+pub(crate) fn read_usage(object: Option<&UsageObject<'_>>) -> Result<Usage, UsageProblem> {
+    let object = object.ok_or(UsageProblem::Missing)?;
+    if is_all_null(object) {
+        return Err(UsageProblem::Missing);
+    }
+    if object.cache_read_input_tokens == Count::Missing
+        && object.cache_creation_input_tokens == Count::Missing
+        && object.cache_creation.0.is_none()
+    {
+        return Err(UsageProblem::WithoutCacheCounters);
+    }
+    let prompt = split(
+        object.input_tokens,
+        object.cache_read_input_tokens,
+        object.cache_creation_input_tokens,
+        object.cache_creation.0.as_ref(),
+    )?;
+    let output = tokens(object.output_tokens)?;
+    let server = object.server_tool_use.0.as_ref();
+    let web_searches =
+        server.map_or(Ok(Tokens::ZERO), |server| tokens(server.web_search_requests))?;
+    let fetches = server.map_or(Count::Missing, |server| server.web_fetch_requests);
+    let earlier_iterations = earlier_iterations(object, &prompt, output)?;
+    let has_parts = object.iterations.0.len() > 1 && earlier_iterations.is_empty();
+    Ok(Usage {
+        prompt,
+        output,
+        tier: PriceTier {
+            fast: object.speed.is("fast"),
+            batch: object.service_tier.is("batch"),
+            us_only: object.inference_geo.is("us"),
+        },
+        cache_deleted: match object.cache_deleted_input_tokens {
+            Count::Missing | Count::Null => None,
+            given => Some(tokens(given)?),
+        },
+        web_searches: u32::try_from(web_searches.0).map_err(|_| UsageProblem::Invalid)?,
+        is_sum: has_parts
+            || web_searches > Tokens::ZERO
+            || matches!(fetches, Count::Value(count) if count > 0),
+        earlier_iterations,
+        deleted: match object.cache_deleted_input_tokens {
+            Count::Missing | Count::Null => None,
+            // No figure of the prompt depends on it.
+            count => tokens(count).ok(),
+        },
+    })
+}
+
+fn is_all_null(object: &UsageObject<'_>) -> bool {
+    let is_null = |count: Count| matches!(count, Count::Missing | Count::Null);
+    is_null(object.input_tokens)
+        && is_null(object.output_tokens)
+        && is_null(object.cache_read_input_tokens)
+        && is_null(object.cache_creation_input_tokens)
+        && object.cache_creation.0.is_none()
+}
+
+fn tokens(count: Count) -> Result<Tokens, UsageProblem> {
+    match count {
+        Count::Missing | Count::Null => Ok(Tokens::ZERO),
+        Count::Value(value) if value <= LARGEST_TOKEN_COUNT => Ok(Tokens(value)),
+        Count::Value(_) | Count::Invalid => Err(UsageProblem::Invalid),
+    }
+}
+
+fn split(
+    input: Count,
+    read: Count,
+    written: Count,
+    by_ttl: Option<&CacheCreation>,
+) -> Result<PromptSplit, UsageProblem> {
+    let flat = tokens(written)?;
+    let (write_5m, write_1h) = match by_ttl {
+        Some(by_ttl) => {
+            (tokens(by_ttl.ephemeral_5m_input_tokens)?, tokens(by_ttl.ephemeral_1h_input_tokens)?)
+        }
+        None => (Tokens::ZERO, Tokens::ZERO),
+    };
+    Ok(PromptSplit {
+        input: tokens(input)?,
+        read: tokens(read)?,
+        write_5m: write_5m + flat.saturating_sub(write_5m + write_1h),
+        write_1h,
+    })
+}
+
+/// The iterations that come on top of the request's own figures: all but the last, and only where
+/// there are several whose sum is not already what the request reports.
+fn earlier_iterations(
+    object: &UsageObject<'_>,
+    prompt: &PromptSplit,
+    output: Tokens,
+) -> Result<Vec<Iteration>, UsageProblem> {
+    if object.iterations.0.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let mut iterations = object
+        .iterations
+        .0
+        .iter()
+        .filter_map(|shape| shape.0.as_ref())
+        .map(read_iteration)
+        .collect::<Result<Vec<_>, _>>()?;
+    let sum: Tokens = iterations.iter().map(|one| one.prompt.total() + one.output).sum();
+    if sum == prompt.total() + output {
+        return Ok(Vec::new());
+    }
+    iterations.pop();
+    Ok(iterations)
+}
+
+fn read_iteration(object: &IterationObject<'_>) -> Result<Iteration, UsageProblem> {
+    Ok(Iteration {
+        model: object.model.as_str().map(Into::into),
+        prompt: split(
+            object.input_tokens,
+            object.cache_read_input_tokens,
+            object.cache_creation_input_tokens,
+            object.cache_creation.0.as_ref(),
+        )?,
+        output: tokens(object.output_tokens)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(json: &str) -> Result<Usage, UsageProblem> {
+        let object: UsageObject<'_> = serde_json::from_str(json).expect("a usage object");
+        read_usage(Some(&object))
+    }
+
+    #[test]
+    fn the_larger_of_flat_and_nested_writes_counts() {
+        let nested_only = usage(
+            r#"{"input_tokens":2,"cache_creation_input_tokens":0,
+                "cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":412}}"#,
+        );
+        let prompt = nested_only.expect("usage").prompt;
+        assert_eq!((prompt.write_5m, prompt.write_1h), (Tokens(0), Tokens(412)));
+
+        let flat_only = usage(r#"{"input_tokens":2,"cache_creation_input_tokens":500}"#);
+        assert_eq!(flat_only.expect("usage").prompt.write_5m, Tokens(500));
+
+        let both = usage(
+            r#"{"cache_creation_input_tokens":500,
+                "cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":412}}"#,
+        );
+        assert_eq!(both.expect("usage").prompt.written(), Tokens(500));
+    }
+
+    #[test]
+    fn problems_are_told_apart() {
+        assert_eq!(usage("{}"), Err(UsageProblem::Missing));
+        assert_eq!(
+            usage(r#"{"input_tokens":null,"output_tokens":null}"#),
+            Err(UsageProblem::Missing)
+        );
+        assert_eq!(
+            usage(r#"{"input_tokens":20,"output_tokens":25}"#),
+            Err(UsageProblem::WithoutCacheCounters)
+        );
+        for bad in ["-1", "1.5", "\"12\"", "1e30", "99999999999999999999", "2000000000000"] {
+            let json = format!(r#"{{"input_tokens":{bad},"cache_read_input_tokens":0}}"#);
+            assert_eq!(usage(&json), Err(UsageProblem::Invalid), "{bad}");
+        }
+        assert!(usage(r#"{"input_tokens":20,"cache_read_input_tokens":null}"#).is_ok());
+    }
+
+    #[test]
+    fn iterations_that_repeat_the_figures_are_not_added() {
+        let repeated = usage(
+            r#"{"input_tokens":2,"cache_read_input_tokens":10,"output_tokens":5,
+                "iterations":[{"input_tokens":2,"cache_read_input_tokens":10,"output_tokens":5}]}"#,
+        );
+        assert!(repeated.expect("usage").earlier_iterations.is_empty());
+
+        let parts = usage(
+            r#"{"input_tokens":3,"cache_read_input_tokens":10,"output_tokens":5,
+                "iterations":[{"input_tokens":1,"cache_read_input_tokens":10,"output_tokens":2},
+                              {"input_tokens":2,"output_tokens":3}]}"#,
+        );
+        assert!(parts.expect("usage").earlier_iterations.is_empty());
+    }
+
+    #[test]
+    fn iterations_before_a_fallback_are_kept_apart() {
+        let fallback = usage(
+            r#"{"input_tokens":2,"cache_read_input_tokens":0,"cache_creation_input_tokens":30,
+                "output_tokens":5,"iterations":[
+                {"type":"message","model":"claude-a","cache_creation":{"ephemeral_1h_input_tokens":21874},"output_tokens":1},
+                {"type":"fallback_message","input_tokens":2,"cache_creation_input_tokens":30,"output_tokens":5}]}"#,
+        )
+        .expect("usage");
+        assert_eq!(fallback.earlier_iterations.len(), 1);
+        assert_eq!(fallback.earlier_iterations[0].prompt.write_1h, Tokens(21_874));
+        assert_eq!(fallback.earlier_iterations[0].model.as_deref(), Some("claude-a"));
+    }
+}

@@ -1,0 +1,203 @@
+//! One source → its entries.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use super::agent_note::{AgentNote, move_agent_note};
+use super::entry::{Entry, ResponseLine, move_entry, move_response_line};
+use super::parse::{LineParser, ParsedLines};
+use super::title::Title;
+use crate::base::id::{Moved, Symbols};
+use crate::read::input::{
+    Chunk, Diagnostics, Expected, Extent, Kind, OpenSource, Source, Stretch, locked,
+};
+
+/// The content of one file.
+#[derive(Debug)]
+pub struct Transcript {
+    /// The file's name.
+    pub label: Arc<str>,
+    /// The file's name without folders and endings.
+    pub stem: String,
+    /// Its entries in file order.
+    pub entries: Vec<Entry>,
+    /// What the entries that are lines of responses hold, in their order.
+    pub response_lines: Vec<ResponseLine>,
+    /// What is told of the types of sub-agents, in file order.
+    pub agent_notes: Vec<AgentNote>,
+    /// The titles in it, in file order; `None` where none are kept.
+    pub titles: Option<Vec<Title>>,
+    /// The strings the entries name.
+    pub symbols: Symbols,
+    /// What was rejected or repaired.
+    pub diagnostics: Diagnostics,
+    /// Bytes read, after decompression.
+    pub bytes: u64,
+    /// Lines read.
+    pub lines: u64,
+}
+
+/// Reads a whole source as a transcript, holding no more of its text than a few chunks, and keeping
+/// none.
+#[must_use]
+pub fn load(source: &Source) -> Transcript {
+    let mut response_lines = Vec::new();
+    let transcript = match OpenSource::open(source) {
+        Ok(mut open) => {
+            let keep = |_: &[Entry], lines: &mut Vec<ResponseLine>| response_lines.append(lines);
+            load_open(&mut open, 1, false, &mut Spare::default(), keep)
+        }
+        Err(error) => unreadable(source, &error),
+    };
+    Transcript { response_lines, ..transcript }
+}
+
+/// A transcript of nothing, which names the source and what the system says.
+pub(crate) fn unreadable(source: &Source, error: &io::Error) -> Transcript {
+    let mut joined = ParsedLines::default();
+    joined.diagnostics.add(Kind::UnreadableFile, &source.label, 0, error.to_string());
+    finish(joined, Arc::clone(&source.label), source.stem().to_owned(), Extent::default())
+}
+
+/// Reads an open source as a transcript with so many threads, with the titles in it where they are
+/// wanted. The lines of responses are not kept: whenever one of the threads has just read some
+/// entries, `on_entries` is called with all so far and with the lines of responses among those that it
+/// was not called with before, in file order. They are read into the memory of `spare`.
+pub(crate) fn load_open(
+    open: &mut OpenSource,
+    threads: usize,
+    keeps_titles: bool,
+    spare: &mut Spare,
+    mut on_entries: impl FnMut(&[Entry], &mut Vec<ResponseLine>) + Send,
+) -> Transcript {
+    let label = Arc::clone(&open.label);
+    let entries = std::mem::take(&mut spare.entries);
+    let mut joined = ParsedLines { entries, ..ParsedLines::default() };
+    let mut diagnostics = Diagnostics::default();
+    let spare = &*spare;
+    let parse = |chunk: &Chunk| {
+        let mut parser = LineParser::new(&label, keeps_titles, spare.part());
+        for (number, line) in chunk.lines() {
+            parser.line(line, number);
+        }
+        parser.finish()
+    };
+    let expected = open.expected();
+    let extent = open.read(threads, &mut diagnostics, parse, |mut part| {
+        joined.make_room(expected, part.entries.len());
+        joined.take_over(&mut part);
+        on_entries(&joined.entries, &mut joined.response_lines);
+        spare.give_back(part);
+    });
+    joined.diagnostics.absorb(diagnostics);
+    reject_foreign(&mut joined, &label);
+    let titles = keeps_titles.then(|| std::mem::take(&mut joined.titles));
+    Transcript { titles, ..finish(joined, label, open.stem.clone(), extent) }
+}
+
+/// Memory that one transcript after the other is read into, since to give it back and ask for it anew
+/// takes a good part of the time where transcripts are small.
+#[derive(Debug, Default)]
+pub(crate) struct Spare {
+    entries: Vec<Entry>,
+    parts: Mutex<Vec<ParsedLines>>,
+}
+
+impl Spare {
+    /// Takes the memory of a transcript's entries, for the next one.
+    pub(crate) fn give_back_entries(&mut self, mut entries: Vec<Entry>) {
+        entries.clear();
+        self.entries = entries;
+    }
+
+    /// How many entries it has room for.
+    pub(crate) fn entries(&self) -> usize {
+        self.entries.capacity()
+    }
+
+    fn part(&self) -> ParsedLines {
+        locked(&self.parts).pop().unwrap_or_default()
+    }
+
+    fn give_back(&self, part: ParsedLines) {
+        locked(&self.parts).push(part);
+    }
+}
+
+fn finish(joined: ParsedLines, label: Arc<str>, stem: String, extent: Extent) -> Transcript {
+    Transcript {
+        label,
+        stem,
+        entries: joined.entries,
+        response_lines: joined.response_lines,
+        agent_notes: joined.agent_notes,
+        titles: None,
+        symbols: joined.symbols,
+        diagnostics: joined.diagnostics,
+        bytes: extent.bytes,
+        lines: extent.lines,
+    }
+}
+
+impl Stretch for ParsedLines {
+    fn diagnostics_mut(&mut self) -> &mut Diagnostics {
+        &mut self.diagnostics
+    }
+}
+
+impl ParsedLines {
+    /// Makes room for all entries when the first stretch is there.
+    fn make_room(&mut self, expected: Expected, first: usize) {
+        if self.entries.is_empty()
+            && let Some(all) = expected.of_first(first)
+        {
+            self.entries.reserve_exact(all);
+        }
+    }
+
+    /// Puts what later lines hold after these, which leaves those empty.
+    fn take_over(&mut self, later: &mut Self) {
+        self.native += std::mem::take(&mut later.native);
+        self.objects += std::mem::take(&mut later.objects);
+        self.titles.append(&mut later.titles);
+        self.diagnostics.absorb(std::mem::take(&mut later.diagnostics));
+        let moved = self.symbols.drain(&mut later.symbols);
+        put_behind(&mut self.agent_notes, &mut later.agent_notes, &moved, move_agent_note);
+        put_behind(&mut self.entries, &mut later.entries, &moved, move_entry);
+        let lines = &mut later.response_lines;
+        put_behind(&mut self.response_lines, lines, &moved, move_response_line);
+    }
+}
+
+/// Puts more after a list, with its symbols moved. What is put after nothing is not copied unless
+/// room was made for what comes after it.
+fn put_behind<T>(
+    list: &mut Vec<T>,
+    more: &mut Vec<T>,
+    moved: &Moved,
+    move_symbols: impl Fn(&mut T, &Moved),
+) {
+    if !moved.is_identity() {
+        for one in &mut *more {
+            move_symbols(one, moved);
+        }
+    }
+    if list.is_empty() && list.capacity() <= more.capacity() {
+        std::mem::swap(list, more);
+    } else {
+        list.append(more);
+    }
+}
+
+/// A file in which no object is a Claude Code line belongs to another program.
+fn reject_foreign(joined: &mut ParsedLines, label: &Arc<str>) {
+    if joined.native > 0 || joined.objects == 0 {
+        return;
+    }
+    joined.entries.clear();
+    joined.titles.clear();
+    joined.agent_notes.clear();
+    let detail = "no line of this file is a transcript's, a capture's or a bundle's";
+    joined.diagnostics.add(Kind::ForeignFormat, label, 0, detail);
+    joined.diagnostics.add_count(Kind::ForeignFormat, joined.objects - 1);
+}

@@ -1,0 +1,451 @@
+//! One line of bytes → entries and diagnostics. The only place that runs a JSON parser over
+//! transcripts; each value is parsed once.
+
+use std::sync::Arc;
+
+use serde_json::error::Category;
+
+use super::agent_note::{AgentNote, agent_notes};
+use super::content_reading::{attachment, json_length, user_message};
+use super::entry::{
+    Entry, EntryKind, NestedContent, NestedMessage, ResponseLine, ServerVerdict, StopReason,
+    ToolUse,
+};
+use super::rewrite_reading::{
+    collapse, compact_boundary, content_replacement, is_text, microcompact_boundary, snip,
+};
+use super::sign::Signs;
+use super::sign_reading::signs;
+use super::title::{Title, title};
+use super::wire::{Block, Line, Message, ProgressData, ServerDiagnostics};
+use crate::base::id::{EntryId, Symbol, Symbols};
+use crate::read::input::{
+    Content, Diagnostics, Kind, Text, first_value, moment, read_usage, replace_lone_surrogates,
+};
+
+/// The model name of messages that the client made itself.
+pub(crate) const SYNTHETIC_MODEL: &str = "<synthetic>";
+
+/// Types of lines that belong to a session without being part of its chain. A file that holds
+/// nothing but these is still a transcript.
+const SESSION_LINE_TYPES: [&str; 8] = [
+    "summary",
+    "custom-title",
+    "ai-title",
+    "mode",
+    "permission-mode",
+    "queue-operation",
+    "file-history-snapshot",
+    "last-prompt",
+];
+
+/// What a stretch of lines holds.
+#[derive(Debug, Default)]
+pub(super) struct ParsedLines {
+    /// Entries in file order, their symbols in `symbols`.
+    pub(super) entries: Vec<Entry>,
+    /// What the entries that are lines of responses hold, in their order.
+    pub(super) response_lines: Vec<ResponseLine>,
+    /// What is told of the types of sub-agents, in file order.
+    pub(super) agent_notes: Vec<AgentNote>,
+    /// Titles in file order, where they are kept.
+    pub(super) titles: Vec<Title>,
+    /// The strings of this stretch.
+    pub(super) symbols: Symbols,
+    /// What was rejected or repaired.
+    pub(super) diagnostics: Diagnostics,
+    /// Objects that only a Claude Code transcript has.
+    pub(super) native: u64,
+    /// Objects of any kind.
+    pub(super) objects: u64,
+}
+
+/// Parses lines into [`ParsedLines`].
+pub(super) struct LineParser<'a> {
+    file: &'a Arc<str>,
+    keeps_titles: bool,
+    latest: Latest,
+    parsed: ParsedLines,
+}
+
+/// What most lines repeat of the line before.
+#[derive(Default)]
+struct Latest {
+    agent: Option<Symbol>,
+    session: Option<Symbol>,
+    client_version: Option<Symbol>,
+    project: Option<Symbol>,
+    branch: Option<Symbol>,
+    message: Option<Symbol>,
+    request: Option<Symbol>,
+    model: Option<Symbol>,
+}
+
+impl<'a> LineParser<'a> {
+    /// Parses into `parsed`, which is empty and may have room.
+    pub(super) fn new(file: &'a Arc<str>, keeps_titles: bool, parsed: ParsedLines) -> Self {
+        Self { file, keeps_titles, latest: Latest::default(), parsed }
+    }
+
+    pub(super) fn finish(self) -> ParsedLines {
+        self.parsed
+    }
+
+    /// Takes in the line that is number `line` of its file, without its newline.
+    pub(super) fn line(&mut self, bytes: &[u8], line: u64) {
+        match simdutf8::basic::from_utf8(bytes) {
+            Ok(text) => self.text(text, line),
+            Err(_) => self.reject(Kind::NotUtf8, line, "the line is skipped"),
+        }
+    }
+
+    fn text(&mut self, text: &str, line: u64) {
+        let text = text.trim_start_matches('\u{feff}').trim();
+        match text.as_bytes().first() {
+            None => self.reject(Kind::EmptyLine, line, ""),
+            Some(b'{') => self.objects(text, line),
+            Some(_) => self.reject_other_value(text, line),
+        }
+    }
+
+    /// Takes in the values of a line: nearly always one object, sometimes several run together.
+    fn objects(&mut self, text: &str, line: u64) {
+        let mut rest = text;
+        let mut is_first = true;
+        while rest.starts_with('{') {
+            let (object, end) = match first_value::<Line<'_>>(rest) {
+                Ok(first) => first,
+                Err(error) => return self.object_with_error(rest, line, &error),
+            };
+            self.object(&object, line);
+            if self.keeps_titles {
+                self.parsed.titles.extend(title(&object, &rest[..end]));
+            }
+            if !is_first {
+                self.reject(Kind::JoinedLine, line, "each value of the line is used");
+            }
+            is_first = false;
+            rest = rest[end..].trim_start();
+        }
+        if !rest.is_empty() {
+            self.reject_other_value(rest, line);
+        }
+    }
+
+    fn object_with_error(&mut self, text: &str, line: u64, error: &serde_json::Error) {
+        let column = error.column();
+        match error.classify() {
+            Category::Eof => {
+                self.reject(Kind::TornLine, line, format!("the JSON ends at column {column}"));
+            }
+            Category::Data => {
+                self.reject(Kind::DuplicateKey, line, format!("at column {column}"));
+            }
+            Category::Syntax | Category::Io => match replace_lone_surrogates(text) {
+                Some(repaired) => {
+                    self.reject(Kind::LoneSurrogate, line, "replaced, and the line is used");
+                    self.objects(&repaired, line);
+                }
+                None => {
+                    self.reject(Kind::NotJson, line, format!("bad JSON at column {column}"));
+                }
+            },
+        }
+    }
+
+    fn reject_other_value(&mut self, text: &str, line: u64) {
+        if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
+            self.reject(Kind::NotAnObject, line, "a transcript has one object a line");
+        } else {
+            self.reject(Kind::NotJson, line, "bad JSON at column 1");
+        }
+    }
+
+    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
+        self.parsed.diagnostics.add(kind, self.file, line, detail);
+    }
+
+    fn object(&mut self, object: &Line<'_>, line: u64) {
+        self.parsed.objects += 1;
+        let mut signs_of_content = Signs::new();
+        let kind = match object.r#type.as_str() {
+            // A line whose content is unusable is still a link of its chain.
+            Some("user") => Some(user(object).unwrap_or(EntryKind::System)),
+            Some("assistant") => {
+                Some(self.assistant(object, line).unwrap_or(EntryKind::UnusableAnswer))
+            }
+            Some("system") => Some(self.system(object)),
+            Some("attachment") => {
+                let kind;
+                (kind, signs_of_content) = attachment(object.attachment);
+                Some(kind)
+            }
+            Some("progress") => Some(EntryKind::Progress(self.progress(object))),
+            // The form of old third-party exports.
+            Some("compact_boundary") => Some(compact_boundary(object)),
+            Some("last-prompt") => object
+                .leaf_uuid
+                .as_str()
+                .map(|leaf| EntryKind::LastPrompt { leaf: EntryId::of(leaf) }),
+            Some("content-replacement") => Some(content_replacement(object)),
+            Some("marble-origami-commit") => Some(collapse(object)),
+            Some("fork-context-ref") => {
+                entry_id(&object.up_to_message_id).map(|up_to| EntryKind::ForkContext { up_to })
+            }
+            Some("agent-setting") => {
+                self.symbol(&object.agent_setting).map(EntryKind::AgentSetting)
+            }
+            _ => None,
+        };
+        let Some(kind) = kind else {
+            let is_session_line =
+                object.r#type.as_str().is_some_and(|name| SESSION_LINE_TYPES.contains(&name));
+            self.parsed.native += u64::from(is_session_line);
+            return;
+        };
+        self.parsed.native += u64::from(matches!(
+            kind,
+            EntryKind::User(_)
+                | EntryKind::Response
+                | EntryKind::Synthetic { .. }
+                | EntryKind::CompactBoundary(_)
+                | EntryKind::LastPrompt { .. }
+                | EntryKind::ForkContext { .. }
+                | EntryKind::Progress(Some(_))
+        ));
+        let ParsedLines { symbols, agent_notes: notes, .. } = &mut self.parsed;
+        agent_notes(object, symbols, notes);
+        let entry = self.entry(object, line, kind, signs_of_content | signs(object));
+        self.parsed.entries.push(entry);
+    }
+
+    fn entry(&mut self, object: &Line<'_>, line: u64, kind: EntryKind, signs: Signs) -> Entry {
+        let Self { latest, parsed: ParsedLines { symbols, .. }, .. } = self;
+        let agent = repeated(symbols, &object.agent_id, &mut latest.agent);
+        let may_be_root = object.is_sidechain.0 && agent.is_none();
+        let id = entry_id(&object.uuid);
+        let is_unusual = |uuid: &&str| id.is_some_and(|id| !id.is_uuid(uuid));
+        let unusual_uuid = object.uuid.as_str().filter(|_| may_be_root).filter(is_unusual);
+        Entry {
+            line,
+            id,
+            parent: entry_id(&object.parent_uuid),
+            logical_parent: entry_id(&object.logical_parent_uuid),
+            timestamp: moment(&object.timestamp),
+            is_sidechain: object.is_sidechain.0,
+            is_forked: object.forked_from.0.is_some(),
+            agent,
+            unusual_uuid: unusual_uuid.map(|uuid| symbols.intern(uuid)),
+            session: repeated(symbols, &object.session_id, &mut latest.session),
+            client_version: repeated(symbols, &object.version, &mut latest.client_version),
+            project: repeated(symbols, &object.cwd, &mut latest.project),
+            branch: repeated(symbols, &object.git_branch, &mut latest.branch),
+            signs,
+            kind,
+        }
+    }
+
+    fn symbol(&mut self, text: &Text<'_>) -> Option<Symbol> {
+        let text = text.as_str().filter(|text| !text.is_empty())?;
+        Some(self.parsed.symbols.intern(text))
+    }
+
+    fn assistant(&mut self, object: &Line<'_>, line: u64) -> Option<EntryKind> {
+        let message = object.message.0.as_ref()?;
+        if message.model.is(SYNTHETIC_MODEL) {
+            return Some(EntryKind::Synthetic { message: self.symbol(&message.id) });
+        }
+        let Some(mut response) = self.response(message, &object.request_id) else {
+            if message.usage.0.is_some() {
+                self.reject(Kind::MissingMessageId, line, "the response is left out");
+            }
+            return None;
+        };
+        response.effort = self.symbol(&object.effort);
+        self.parsed.response_lines.push(response);
+        Some(EntryKind::Response)
+    }
+
+    fn response(&mut self, message: &Message<'_>, request: &Text<'_>) -> Option<ResponseLine> {
+        let Self { latest, parsed: ParsedLines { symbols, .. }, .. } = self;
+        let id = repeated(symbols, &message.id, &mut latest.message)?;
+        let request = repeated(symbols, request, &mut latest.request);
+        let model = message.model.as_str().unwrap_or("unknown");
+        let model = symbols.intern_repeated(model, &mut latest.model);
+        let blocks = match &message.content {
+            Content::Blocks(blocks) => blocks.as_slice(),
+            Content::Absent | Content::Text(_) => &[],
+        };
+        let tool_uses = blocks
+            .iter()
+            .filter(|block| block.r#type.is("tool_use"))
+            .filter_map(|block| {
+                Some(ToolUse { id: entry_id(&block.id)?, tool: self.symbol(&block.name) })
+            })
+            .collect();
+        let is_thinking =
+            |block: &Block<'_>| block.r#type.is("thinking") || block.r#type.is("redacted_thinking");
+        Some(ResponseLine {
+            message: id,
+            request,
+            model,
+            stop: message.stop_reason.as_str().map(|reason| {
+                if reason == "tool_use" { StopReason::ToolUse } else { StopReason::Other }
+            }),
+            tool_uses,
+            has_thinking: blocks.iter().any(is_thinking),
+            has_text: blocks.is_empty() || blocks.iter().any(is_text),
+            effort: None,
+            verdict: self.verdict(message.diagnostics.0.as_ref()),
+            usage: read_usage(message.usage.0.as_ref()),
+        })
+    }
+
+    fn verdict(&mut self, diagnostics: Option<&ServerDiagnostics<'_>>) -> Option<ServerVerdict> {
+        let reason = diagnostics?.cache_miss_reason.0.as_ref()?;
+        Some(ServerVerdict { reason: self.symbol(&reason.r#type)? })
+    }
+
+    fn system(&mut self, object: &Line<'_>) -> EntryKind {
+        match object.subtype.as_str() {
+            Some("compact_boundary") => compact_boundary(object),
+            Some("microcompact_boundary") => {
+                microcompact_boundary(object.microcompact_metadata.0.as_ref())
+            }
+            Some("away_summary") => EntryKind::AwaySummary,
+            Some("stop_hook_summary" | "turn_duration") => EntryKind::TurnEnd,
+            Some("local_command") => EntryKind::LocalCommand { bytes: json_length(object.content) },
+            Some("model_refusal_fallback") => EntryKind::RefusalFallback {
+                request: self.symbol(&object.request_id),
+                original_model: self.symbol(&object.original_model),
+            },
+            _ => snip(object).unwrap_or(EntryKind::System),
+        }
+    }
+
+    fn progress(&mut self, object: &Line<'_>) -> Option<Box<NestedMessage>> {
+        let data: &ProgressData<'_> = object.data.0.as_ref()?;
+        if !data.r#type.is("agent_progress") {
+            return None;
+        }
+        let nested = data.message.0.as_ref()?;
+        let message = nested.message.0.as_ref();
+        let content = match nested.r#type.as_str() {
+            Some("assistant") => {
+                let message = message.filter(|message| !message.model.is(SYNTHETIC_MODEL))?;
+                NestedContent::Response(self.response(message, &nested.request_id)?)
+            }
+            Some("user") => {
+                let user = message.and_then(|message| user_message(message, object));
+                NestedContent::User(user.unwrap_or_default())
+            }
+            _ => return None,
+        };
+        let agent = self.symbol(&data.agent_id).or_else(|| self.symbol(&object.parent_tool_use_id));
+        Some(Box::new(NestedMessage { agent, content }))
+    }
+}
+
+/// The symbol of a text that is mostly the one before; of an empty one none.
+fn repeated(symbols: &mut Symbols, text: &Text<'_>, latest: &mut Option<Symbol>) -> Option<Symbol> {
+    let text = text.as_str().filter(|text| !text.is_empty())?;
+    Some(symbols.intern_repeated(text, latest))
+}
+
+fn entry_id(text: &Text<'_>) -> Option<EntryId> {
+    text.as_str().map(EntryId::of)
+}
+
+fn user(object: &Line<'_>) -> Option<EntryKind> {
+    user_message(object.message.0.as_ref()?, object).map(EntryKind::User)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::units::{Millis, Tokens};
+
+    fn parse(lines: &[&[u8]]) -> ParsedLines {
+        let file: Arc<str> = "test.jsonl".into();
+        let mut parser = LineParser::new(&file, false, ParsedLines::default());
+        for (line, number) in lines.iter().zip(1..) {
+            parser.line(line, number);
+        }
+        parser.finish()
+    }
+
+    fn only_kind(line: &[u8]) -> Kind {
+        let parsed = parse(&[line]);
+        let mut counts = parsed.diagnostics.counts();
+        let (kind, count) = counts.next().expect("a diagnostic");
+        assert_eq!((count, counts.next()), (1, None));
+        kind
+    }
+
+    #[test]
+    fn every_kind_of_damage_is_named() {
+        assert_eq!(only_kind(b"  \r"), Kind::EmptyLine);
+        assert_eq!(only_kind(br#"{"type":"user","uuid":"#), Kind::TornLine);
+        assert_eq!(only_kind(b"// a comment"), Kind::NotJson);
+        assert_eq!(only_kind(br#"{"type":"user" "uuid"}"#), Kind::NotJson);
+        assert_eq!(only_kind(b"[1]"), Kind::NotAnObject);
+        assert_eq!(only_kind(b"42"), Kind::NotAnObject);
+        assert_eq!(only_kind(b"{\"type\":\"\xff\"}"), Kind::NotUtf8);
+        assert_eq!(only_kind(br#"{"type":"user","type":"user"}"#), Kind::DuplicateKey);
+    }
+
+    #[test]
+    fn two_values_on_a_line_are_both_used() {
+        let parsed = parse(&[br#"{"type":"system","uuid":"a"}{"type":"system","uuid":"b"}"#]);
+        assert_eq!(parsed.entries.len(), 2);
+        assert_eq!(parsed.diagnostics.count(Kind::JoinedLine), 1);
+    }
+
+    #[test]
+    fn a_torn_second_value_does_not_cost_the_first() {
+        let parsed = parse(&[br#"{"type":"system","uuid":"a"}{"type":"sys"#]);
+        assert_eq!(parsed.entries.len(), 1);
+        assert_eq!(parsed.diagnostics.count(Kind::TornLine), 1);
+    }
+
+    #[test]
+    fn a_lone_surrogate_is_replaced() {
+        let line = br#"{"type":"user","uuid":"a","message":{"role":"user","content":"\ud83d x \ud83d\ude00"}}"#;
+        let parsed = parse(&[line]);
+        assert_eq!(parsed.diagnostics.count(Kind::LoneSurrogate), 1);
+        assert_eq!(parsed.entries.len(), 1);
+    }
+
+    #[test]
+    fn a_response_line_keeps_ids_usage_and_calls() {
+        let parsed = parse(&[br#"{"type":"assistant","uuid":"a","parentUuid":null,"requestId":"req_1","timestamp":"2026-07-28T10:00:02.900Z","message":{"id":"msg_1","model":"claude-opus-5","stop_reason":"tool_use","content":[{"type":"tool_use","id":"toolu_A","input":{}}],"usage":{"input_tokens":2,"cache_read_input_tokens":40895,"cache_creation_input_tokens":412,"output_tokens":96}}}"#]);
+        let entry = &parsed.entries[0];
+        assert_eq!(entry.timestamp, Some(Millis(1_785_232_802_900)));
+        assert!(matches!(entry.kind, EntryKind::Response));
+        let [response] = &parsed.response_lines[..] else { panic!("a response") };
+        let calls: Vec<EntryId> = response.tool_uses.iter().map(|call| call.id).collect();
+        assert_eq!(calls, [EntryId::of("toolu_A")]);
+        assert_eq!(response.stop, Some(StopReason::ToolUse));
+        assert_eq!(parsed.symbols.text(response.message), "msg_1");
+        let usage = response.usage.as_ref().expect("usage");
+        assert_eq!(usage.prompt.total(), Tokens(41_309));
+    }
+
+    #[test]
+    fn a_nested_response_is_found_in_a_progress_line() {
+        let parsed = parse(&[br#"{"type":"progress","uuid":"g","parentToolUseID":"toolu_T","data":{"type":"agent_progress","message":{"type":"assistant","requestId":"req_2","message":{"id":"msg_2","model":"m","content":[],"usage":{"cache_read_input_tokens":5}}}}}"#]);
+        let EntryKind::Progress(Some(nested)) = &parsed.entries[0].kind else { panic!("nested") };
+        assert!(matches!(nested.content, NestedContent::Response(_)));
+        assert_eq!(nested.agent.map(|agent| parsed.symbols.text(agent)), Some("toolu_T"));
+    }
+
+    #[test]
+    fn deep_nesting_is_no_danger() {
+        let mut line = br#"{"type":"user","uuid":"a","toolUseResult":"#.to_vec();
+        line.extend(std::iter::repeat_n(b'[', 200_000));
+        line.extend(std::iter::repeat_n(b']', 200_000));
+        line.push(b'}');
+        parse(&[&line]);
+        parse(&[&line[..100_000]]);
+    }
+}

@@ -1,0 +1,272 @@
+//! The fields of a transcript line that matter, as they are spelled in the file.
+//!
+//! This is the only module that knows the JSON names (`reference`: the envelope and entry types of
+//! Claude Code transcripts). Everything not named here is skipped unread.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use super::content::{ContentKind, kind_of_text};
+use super::sign::{Signs, signs_of_text};
+use crate::read::input::{Content, Flag, JsonLength, List, Shape, Text, UsageObject};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Line<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) subtype: Text<'a>,
+    #[serde(borrow)]
+    pub(super) uuid: Text<'a>,
+    #[serde(borrow)]
+    pub(super) parent_uuid: Text<'a>,
+    #[serde(borrow)]
+    pub(super) logical_parent_uuid: Text<'a>,
+    pub(super) is_sidechain: Flag,
+    #[serde(borrow)]
+    pub(super) agent_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) session_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) timestamp: Text<'a>,
+    #[serde(borrow)]
+    pub(super) version: Text<'a>,
+    #[serde(borrow)]
+    pub(super) cwd: Text<'a>,
+    #[serde(borrow)]
+    pub(super) git_branch: Text<'a>,
+    #[serde(borrow)]
+    pub(super) tool_use_result: Shape<AgentResult<'a>>,
+    #[serde(borrow)]
+    pub(super) request_id: Text<'a>,
+    pub(super) is_meta: Flag,
+    pub(super) is_compact_summary: Flag,
+    pub(super) forked_from: Shape<Presence>,
+    #[serde(borrow)]
+    pub(super) message: Shape<Message<'a>>,
+    #[serde(borrow)]
+    pub(super) data: Shape<ProgressData<'a>>,
+    #[serde(borrow, rename = "parentToolUseID")]
+    pub(super) parent_tool_use_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) attachment: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) effort: Text<'a>,
+    #[serde(borrow)]
+    pub(super) agent_setting: Text<'a>,
+    #[serde(borrow)]
+    pub(super) removed_uuids: List<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) leaf_uuid: Text<'a>,
+    #[serde(borrow)]
+    pub(super) replacements: List<Shape<Replacement<'a>>>,
+    #[serde(borrow)]
+    pub(super) original_model: Text<'a>,
+    #[serde(borrow)]
+    pub(super) up_to_message_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) compact_metadata: Shape<CompactMetadata<'a>>,
+    #[serde(borrow)]
+    pub(super) microcompact_metadata: Shape<MicrocompactMetadata<'a>>,
+    #[serde(borrow)]
+    pub(super) first_archived_uuid: Text<'a>,
+    #[serde(borrow)]
+    pub(super) last_archived_uuid: Text<'a>,
+    pub(super) summary: JsonLength,
+}
+
+/// What the client notes of a call's result: of an agent's, which agent it was.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct AgentResult<'a> {
+    #[serde(borrow)]
+    pub(super) agent_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) agent_type: Text<'a>,
+}
+
+/// What a call asks for: of an agent, its type.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CallInput<'a> {
+    #[serde(borrow)]
+    pub(super) subagent_type: Text<'a>,
+}
+
+/// What a compaction kept.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct CompactMetadata<'a> {
+    #[serde(borrow)]
+    pub(super) preserved_segment: Shape<PreservedSegment<'a>>,
+    #[serde(borrow)]
+    pub(super) preserved_messages: Shape<PreservedMessages<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct PreservedSegment<'a> {
+    #[serde(borrow, rename = "headUuid")]
+    pub(super) head: Text<'a>,
+    #[serde(borrow, rename = "anchorUuid")]
+    pub(super) anchor: Text<'a>,
+    #[serde(borrow, rename = "tailUuid")]
+    pub(super) tail: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct PreservedMessages<'a> {
+    #[serde(borrow)]
+    pub(super) anchor_uuid: Text<'a>,
+    #[serde(borrow)]
+    pub(super) uuids: List<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) all_uuids: List<Text<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct MicrocompactMetadata<'a> {
+    #[serde(borrow)]
+    pub(super) compacted_tool_ids: List<Text<'a>>,
+    #[serde(borrow, rename = "clearedAttachmentUUIDs")]
+    pub(super) cleared_attachments: List<Text<'a>>,
+}
+
+/// An object of which only the presence counts.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Presence {}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Message<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow)]
+    pub(super) content: Content<MessageText, Block<'a>>,
+    #[serde(borrow)]
+    pub(super) stop_reason: Text<'a>,
+    #[serde(borrow)]
+    pub(super) usage: Shape<UsageObject<'a>>,
+    #[serde(borrow)]
+    pub(super) diagnostics: Shape<ServerDiagnostics<'a>>,
+}
+
+/// What is kept of a message that is one string.
+#[derive(Debug)]
+pub(super) struct MessageText {
+    /// Its length.
+    pub(super) bytes: u64,
+    pub(super) signs: Signs,
+    pub(super) kind: ContentKind,
+}
+
+impl From<&str> for MessageText {
+    fn from(text: &str) -> Self {
+        Self { bytes: text.len() as u64, signs: signs_of_text(text), kind: kind_of_text(text) }
+    }
+}
+
+/// The service's own verdict on a cache miss.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ServerDiagnostics<'a> {
+    #[serde(borrow)]
+    pub(super) cache_miss_reason: Shape<CacheMissReason<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CacheMissReason<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Block<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) input: Shape<CallInput<'a>>,
+    #[serde(borrow)]
+    pub(super) tool_use_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) text: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+}
+
+/// A block inside a tool result.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct InnerBlock<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+    pub(super) source: JsonLength,
+}
+
+/// A reminder, a delta, what a hook gave back.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Attachment<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) hook_name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) hook_event: Text<'a>,
+    #[serde(borrow)]
+    pub(super) command_mode: Text<'a>,
+    pub(super) content: JsonLength,
+    pub(super) snippet: JsonLength,
+    pub(super) prompt: JsonLength,
+    pub(super) added_lines: JsonLength,
+    pub(super) added_blocks: JsonLength,
+    pub(super) added_names: List<IgnoredAny>,
+    pub(super) removed_names: List<IgnoredAny>,
+    pub(super) readded_names: List<IgnoredAny>,
+    pub(super) is_initial: Flag,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct ProgressData<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) agent_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) message: Shape<NestedLine<'a>>,
+}
+
+/// A sub-agent's line inside a progress line.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct NestedLine<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) request_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) message: Shape<Message<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Replacement<'a> {
+    #[serde(borrow)]
+    pub(super) tool_use_id: Text<'a>,
+    pub(super) replacement: JsonLength,
+}

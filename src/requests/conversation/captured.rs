@@ -1,0 +1,329 @@
+//! Captured requests → requests of a history, each once, in the order in which they were sent.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::between::Between;
+use super::history::{History, InputFile, Request, RequestIndex};
+use super::trail::Trail;
+use crate::base::id::Symbol;
+use crate::base::units::Millis;
+use crate::read::capture::{Captures, TokenCounting, WireNodeId, WireRequest, WireTree};
+use crate::read::input::Kind;
+
+/// The prompts of captured requests, whose bytes are known.
+#[derive(Debug, Default)]
+pub struct CapturedPrompts {
+    /// How the tokens of the tree were counted.
+    pub counting: TokenCounting,
+    /// Every prefix.
+    pub tree: WireTree,
+    /// The captured requests, in the order of the history's.
+    pub requests: Vec<WireRequest>,
+}
+
+/// What is the same where a request was captured twice.
+type Identity = (Option<Symbol>, Symbol, Option<Symbol>, Symbol, Millis, WireNodeId);
+
+/// So many branches of a conversation are remembered. Of what is less alike only the latest request
+/// counts.
+const MOST_BRANCHES: usize = 4;
+
+/// The latest requests of each conversation, by what its requests have in common.
+///
+/// A log does not say which request goes on from which, and agents talk to several models and start
+/// others in between. A request goes on from one of its session and agent that began with the same
+/// message, of its own model if there is one; else from one of its model with the same tools and
+/// system prompt, or with as many of both. Where such a conversation has branches, it is the one that
+/// shares the longest prefix, of several the latest.
+///
+/// The first request of an agent goes on from one of another conversation of its session where it is a
+/// fork of that: see [`Forks`].
+#[derive(Default)]
+struct Chains {
+    branches: FxHashMap<(Symbol, Option<Symbol>, Kinship), Vec<Branch>>,
+    forks: FxHashMap<Symbol, Forks>,
+}
+
+/// The latest request of a branch.
+#[derive(Clone, Copy)]
+struct Branch {
+    latest: Sent,
+    /// The one that it goes on from. What branches off after that one, a side query say, leaves the
+    /// conversation as it is.
+    before: Option<Sent>,
+}
+
+/// A request, and where its prompt ends.
+#[derive(Clone, Copy)]
+struct Sent {
+    index: RequestIndex,
+    leaf: WireNodeId,
+}
+
+/// What two requests may have in common, the strongest first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kinship {
+    Conversation(Symbol, u64),
+    OtherModel(u64),
+    Head(Symbol, u64),
+    Shape(Symbol, u32, u32),
+}
+
+impl Chains {
+    /// The request that this one goes on from; it is then the latest of its branch itself.
+    fn go_on(
+        &mut self,
+        tree: &WireTree,
+        session: Symbol,
+        request: &WireRequest,
+        index: RequestIndex,
+    ) -> Option<RequestIndex> {
+        let (like, model) = (request.likeness, request.model);
+        let kinships = [
+            Kinship::Conversation(model, like.opening),
+            Kinship::OtherModel(like.opening),
+            Kinship::Head(model, like.head),
+            Kinship::Shape(model, like.tools, like.system),
+        ];
+        let mut predecessor = None;
+        let next = Sent { index, leaf: request.leaf };
+        for kinship in kinships {
+            let branches = self.branches.entry((session, request.agent, kinship)).or_default();
+            let nearest = if matches!(kinship, Kinship::Conversation(..)) {
+                go_on_in(branches, tree, next)
+            } else {
+                let next = Branch { latest: next, before: None };
+                std::mem::replace(branches, vec![next]).pop().map(|branch| branch.latest.index)
+            };
+            predecessor = predecessor.or(nearest);
+        }
+        let forks = self.forks.entry(session).or_default();
+        let predecessor = predecessor.or_else(|| forks.parent(tree, request));
+        forks.add(request, index);
+        predecessor
+    }
+}
+
+/// The request of a conversation that another one goes on from, which then stands at the end of its
+/// own branch.
+fn go_on_in(branches: &mut Vec<Branch>, tree: &WireTree, next: Sent) -> Option<RequestIndex> {
+    // Deeper nodes of one path have higher ids.
+    let shared = |sent: Sent| tree.shared(sent.leaf, next.leaf);
+    let goes_on_from = |sent: Sent| shared(sent) == Some(sent.leaf);
+    let candidates = branches.iter().enumerate().flat_map(|(place, branch)| {
+        let before = branch.before.filter(|before| goes_on_from(*before));
+        before.into_iter().chain([branch.latest]).map(move |sent| (place, sent))
+    });
+    // A whole prompt that comes back says more than a longer part of one; of equals the last counts.
+    let nearest = candidates
+        .max_by_key(|(_, sent)| (goes_on_from(*sent), shared(*sent), sent.index))
+        .map(|(place, sent)| (place, sent, goes_on_from(sent)));
+    let (predecessor, before) = match nearest {
+        Some((place, sent, true)) => {
+            if sent.index == branches[place].latest.index {
+                branches.remove(place);
+            }
+            (Some(sent.index), Some(sent))
+        }
+        Some((_, sent, false)) => (Some(sent.index), None),
+        None => (None, None),
+    };
+    if branches.len() == MOST_BRANCHES {
+        branches.remove(0);
+    }
+    branches.push(Branch { latest: next, before });
+    predecessor
+}
+
+/// So many requests of the main conversation, and of all agents, may be a fork's parent.
+const MOST_PARENTS: usize = 8;
+
+/// A fork has at least its parent's first message, the parent's answer and a directive.
+const LEAST_OF_A_FORK: u32 = 3;
+
+/// The latest requests of a session, which forks may go on from.
+///
+/// A fork's messages are its parent's, the parent's answer and a directive. So the first request of an
+/// agent is a fork if it begins with the first message of an earlier request of another conversation
+/// and has more messages than that one, or if it says that it is one by the tag of its directive. Of
+/// several such requests it goes on from the one with which it shares the longest prefix, else from the
+/// latest of the main conversation. An ordinary sub-agent has no history when it begins.
+#[derive(Default)]
+struct Forks {
+    main: Vec<Parent>,
+    agents: Vec<Parent>,
+}
+
+/// A request that a fork may go on from.
+#[derive(Clone, Copy)]
+struct Parent {
+    sent: Sent,
+    agent: Option<Symbol>,
+    first_message: u64,
+    messages: u32,
+}
+
+impl Forks {
+    /// The request that the first one of an agent goes on from, if it is a fork.
+    fn parent(&self, tree: &WireTree, request: &WireRequest) -> Option<RequestIndex> {
+        let like = request.likeness;
+        let is_told = request.fork_messages > 0;
+        if request.agent.is_none() || (like.messages < LEAST_OF_A_FORK && !is_told) {
+            return None;
+        }
+        let may_be = |parent: &&Parent| {
+            parent.agent != request.agent
+                && parent.messages < like.messages
+                && (is_told || parent.first_message == like.first_message)
+        };
+        let parents = self.agents.iter().chain(&self.main).filter(may_be);
+        let nearest = parents.max_by_key(|parent| {
+            let shared = tree.shared(parent.sent.leaf, request.leaf);
+            (shared, parent.agent.is_none(), parent.sent.index)
+        });
+        nearest.map(|parent| parent.sent.index)
+    }
+
+    fn add(&mut self, request: &WireRequest, index: RequestIndex) {
+        let parents = if request.agent.is_none() { &mut self.main } else { &mut self.agents };
+        if parents.len() == MOST_PARENTS {
+            parents.remove(0);
+        }
+        parents.push(Parent {
+            sent: Sent { index, leaf: request.leaf },
+            agent: request.agent,
+            first_message: request.likeness.first_message,
+            messages: request.likeness.messages,
+        });
+    }
+}
+
+/// A request, and where it stands.
+struct Placed {
+    file: usize,
+    session: Symbol,
+    request: WireRequest,
+}
+
+impl History {
+    /// Adds the requests of files with known bytes after those of transcripts.
+    pub fn add_captures(&mut self, files: Vec<Captures>) {
+        let mut placed: Vec<Placed> = Vec::new();
+        let mut own_sessions = BTreeSet::new();
+        for file in files {
+            let own_session = own_session(&file, &own_sessions);
+            placed.extend(self.take_over(file, &own_session));
+            own_sessions.insert(own_session);
+        }
+        placed.sort_by(|one, other| {
+            let key = |placed: &Placed| (placed.request.start, placed.file, placed.request.line);
+            key(one).cmp(&key(other))
+        });
+        let mut known: FxHashSet<Identity> = FxHashSet::default();
+        let mut chains = Chains::default();
+        for one in placed {
+            let (session, start) = (one.session, one.request.start);
+            let request = &one.request;
+            let identity =
+                (request.request, session, request.agent, request.scope, start, request.leaf);
+            if request.request.is_some() && !known.insert(identity) {
+                self.duplicates += 1;
+                continue;
+            }
+            let index = RequestIndex(self.requests.len());
+            let predecessor = chains.go_on(&self.captured.tree, session, request, index);
+            let has_hole = self.follows_damage(&one, predecessor);
+            self.requests.push(request_of(&one, predecessor, has_hole));
+            self.captured.requests.push(one.request);
+        }
+    }
+
+    /// Whether a request may be missing between this one and the one before it: a line of its file is
+    /// damaged there.
+    fn follows_damage(&self, placed: &Placed, predecessor: Option<RequestIndex>) -> bool {
+        let first = self.of_transcripts().len();
+        let earlier = predecessor
+            .filter(|index| self.request(*index).file == placed.file)
+            .map_or(0, |index| self.captured.requests[index.0 - first].lost_before);
+        placed.request.lost_before > earlier
+    }
+
+    /// Moves a file's nodes and strings over to those of the history.
+    fn take_over(&mut self, file: Captures, own_session: &str) -> Vec<Placed> {
+        let nodes = self.captured.tree.absorb(file.tree);
+        let symbols = self.symbols.absorb(file.symbols);
+        let own_session = self.symbols.intern(own_session);
+        self.bytes += file.bytes;
+        self.lines += file.lines;
+        self.diagnostics.absorb(file.diagnostics);
+        self.files.push(InputFile { label: Arc::clone(&file.label), trail: Trail::default() });
+        let number = self.files.len() - 1;
+        self.note_repeated_ids(&file.label, &file.requests);
+        let move_over = |mut request: WireRequest| {
+            request.move_to(&nodes, &symbols);
+            Placed { file: number, session: request.session.unwrap_or(own_session), request }
+        };
+        file.requests.into_iter().map(move_over).collect()
+    }
+
+    /// Names requests of one file and session that share an id and are different.
+    fn note_repeated_ids(&mut self, label: &Arc<str>, requests: &[WireRequest]) {
+        let mut known: FxHashMap<(Symbol, Option<Symbol>), (WireNodeId, Millis)> =
+            FxHashMap::default();
+        for request in requests {
+            let Some(id) = request.request else { continue };
+            let own = (request.leaf, request.start);
+            let first = known.entry((id, request.session)).or_insert(own);
+            if *first != own {
+                let detail = "an earlier request of the file has the same id; both count";
+                self.diagnostics.add(Kind::DuplicateRequestId, label, request.line, detail);
+            }
+        }
+    }
+}
+
+/// The session of a file's requests that name none: the file itself.
+fn own_session(file: &Captures, taken: &BTreeSet<String>) -> String {
+    let numbered = (2..).map(|number| format!("{} ({number})", file.label));
+    [file.stem.clone(), file.label.to_string()]
+        .into_iter()
+        .chain(numbered)
+        .find(|name| !taken.contains(name))
+        .unwrap_or_default()
+}
+
+fn request_of(placed: &Placed, predecessor: Option<RequestIndex>, has_hole: bool) -> Request {
+    let captured = &placed.request;
+    let answered = captured.response_started.unwrap_or(captured.start).max(captured.start);
+    Request {
+        message: captured.message,
+        request: captured.request,
+        model: captured.model,
+        session: placed.session,
+        agent: captured.agent,
+        client_version: None,
+        project: None,
+        branch: None,
+        file: placed.file,
+        line: captured.line,
+        start: captured.start,
+        answered: Some(answered),
+        finished: answered,
+        usage: captured.usage.clone(),
+        output_is_lower_bound: false,
+        ends_turn: false,
+        has_thinking: false,
+        has_text: false,
+        effort: None,
+        agent_setting: None,
+        verdict: None,
+        predecessor,
+        between: Between { has_hole, ..Between::default() },
+        fresh_replacement: None,
+        recovered_results: 0,
+        is_live: true,
+    }
+}

@@ -1,0 +1,362 @@
+//! The entries of one file → its responses, each with its predecessor and what lies between.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::between::{Between, Interruptions};
+use super::fold::Fold;
+use super::gathered::{Beginning, Gathered};
+use super::graph::Graph;
+use super::live::live_responses;
+use super::nested::nested_responses;
+use super::response::{ResponseKey, ResponseLines};
+use super::results::Results;
+use super::trail::Trail;
+use crate::base::id::{EntryId, Symbol, Symbols};
+use crate::read::input::{Diagnostics, Expected};
+use crate::read::transcript::{AgentNote, Entry, EntryKind, ResponseLine, Sign, Title, Transcript};
+
+/// The next response of a conversation is looked for among so many; hostile files have any number in
+/// between.
+const NEAR: usize = 1_000;
+
+/// A response as one file shows it.
+#[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)] // independent facts, not states of one machine
+pub struct FileResponse {
+    /// How it is known.
+    pub key: ResponseKey,
+    /// Which of the files of a run it is in, once they are put together.
+    pub file: usize,
+    /// What its lines say.
+    pub lines: ResponseLines,
+    /// `sessionId` of its first line.
+    pub session: Option<Symbol>,
+    /// The sub-agent it belongs to; `None` on the main chain.
+    pub agent: Option<Symbol>,
+    /// Whether it is part of a side conversation.
+    pub is_sidechain: bool,
+    /// Whether its line says it was copied from another session.
+    pub is_forked: bool,
+    /// The client that wrote it.
+    pub client_version: Option<Symbol>,
+    /// The project's folder.
+    pub project: Option<Symbol>,
+    /// The branch of the project's repository.
+    pub branch: Option<Symbol>,
+    /// The agent whose system prompt was set for the session.
+    pub agent_setting: Option<Symbol>,
+    /// The response before it in this file.
+    pub predecessor: Option<usize>,
+    /// An entry that the chain goes on from and this file does not have.
+    pub continues: Option<EntryId>,
+    /// Whether something is missing there, unless another file has it.
+    pub has_gap: bool,
+    /// Whether it is the first of a fork, which `continues` its parent's conversation.
+    pub is_fork: bool,
+    /// What lies between the two.
+    pub between: Between,
+    /// Tool results that were found beside the linear path.
+    pub recovered_results: u32,
+    /// Whether it is on the branch that the file ends on, across its compactions.
+    pub is_live: bool,
+    /// Whether it occurs only inside a progress line.
+    pub is_nested: bool,
+}
+
+/// The responses of one file.
+#[derive(Debug)]
+pub struct FileConversation {
+    /// The file's name.
+    pub label: Arc<str>,
+    /// The file's name without folders and endings.
+    pub stem: String,
+    /// Responses in the order of their first lines; those inside progress lines come last.
+    pub responses: Vec<FileResponse>,
+    /// The response at or before each entry, and what lies between, for files that continue this one.
+    pub index: Vec<(EntryId, u32, Interruptions)>,
+    /// Messages that have lines of their own but are no requests.
+    pub other_messages: Vec<Symbol>,
+    /// `requestId` → the model that refused it first.
+    pub refusals: Vec<(Symbol, Symbol)>,
+    /// Results that were sent as previews, each with the line that says so; in a fork's file only
+    /// those of its parent.
+    pub replaced: Vec<(EntryId, u64)>,
+    /// What lies between responses.
+    pub trail: Trail,
+    /// What is told of the types of sub-agents, in file order.
+    pub agent_notes: Vec<AgentNote>,
+    /// The titles of sessions, in file order, where they are kept.
+    pub titles: Vec<Title>,
+    /// The session of each entry, where titles are kept.
+    pub entry_sessions: Vec<(EntryId, Symbol)>,
+    /// The strings named here.
+    pub symbols: Symbols,
+    /// What was rejected or repaired.
+    pub diagnostics: Diagnostics,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Lines read.
+    pub lines: u64,
+}
+
+/// Builds the conversation of one file.
+#[must_use]
+pub fn build(mut transcript: Transcript) -> FileConversation {
+    let mut builder = FileBuilder::new(true);
+    let mut response_lines = std::mem::take(&mut transcript.response_lines);
+    builder.add(&transcript.entries, &mut response_lines, &transcript.label);
+    builder.finish(&mut transcript)
+}
+
+/// The conversation of one file while its entries are read, in memory that the next file uses again.
+#[derive(Debug)]
+pub(super) struct FileBuilder {
+    gathered: Gathered,
+    graph: Graph,
+    fold: Fold,
+    keeps_trail: bool,
+}
+
+impl FileBuilder {
+    /// Nothing yet. What lies between requests is kept where it is wanted.
+    pub(super) fn new(keeps_trail: bool) -> Self {
+        Self {
+            gathered: Gathered::default(),
+            graph: Graph::default(),
+            fold: Fold::new(Trail::new(keeps_trail)),
+            keeps_trail,
+        }
+    }
+
+    /// Adds those of `entries` that are not known yet, and what the lines of responses among them
+    /// hold.
+    pub(super) fn add(
+        &mut self,
+        entries: &[Entry],
+        lines: &mut Vec<ResponseLine>,
+        file: &Arc<str>,
+    ) {
+        let mut lines = lines.drain(..);
+        for position in self.graph.links.len()..entries.len() {
+            let entry = &entries[position];
+            let is_line = matches!(entry.kind, EntryKind::Response);
+            let line = if is_line { lines.next() } else { None };
+            self.gathered.add(entry, line, file);
+            self.graph.add(&entries[..=position], &self.gathered);
+            if self.folds_early() {
+                self.fold.add(entries, &self.graph, &mut self.gathered);
+            }
+        }
+    }
+
+    /// Makes room for all entries before the first ones, of which there are so many, are added.
+    pub(super) fn make_room(&mut self, expected: Expected, first: usize) {
+        if self.graph.links.is_empty()
+            && let Some(entries) = expected.of_first(first)
+        {
+            self.gathered.expect(entries);
+            self.graph.links.reserve_exact(entries);
+            self.fold.expect(entries);
+        }
+    }
+
+    /// Whether what is known of an entry will not be changed by a later one, as far as entries show
+    /// until now. (A trail names tools, which are known when all calls are.)
+    fn folds_early(&self) -> bool {
+        !self.keeps_trail && !self.gathered.has_replacements && !self.gathered.has_late_usage
+    }
+
+    /// The conversation, when all entries of the transcript are added; nothing of it is left here.
+    pub(super) fn finish(&mut self, transcript: &mut Transcript) -> FileConversation {
+        // Those of a file of another program are given up.
+        if transcript.entries.is_empty() {
+            self.clear();
+        }
+        let replaced = replaced_results(&transcript.entries, &self.gathered);
+        self.settle(transcript);
+        let Self { gathered, graph, fold, keeps_trail } = self;
+        name_sidechains(gathered, fold, transcript);
+        begin_forks(gathered);
+        let entries = &transcript.entries;
+        let ((live, index), results) = rayon::join(
+            || (live_responses(entries, graph, gathered), fold.index(entries)),
+            || Results::of(entries, gathered),
+        );
+        for live in live {
+            gathered.responses[live].is_live = true;
+        }
+        results.recover(entries, graph, gathered, &mut fold.trail);
+        results.find_dropped_answers(gathered);
+        if gathered.has_nested {
+            let nested = nested_responses(entries, graph, &mut fold.trail, &mut gathered.calls);
+            let own = gathered.responses.len();
+            gathered.responses.extend(nested.into_iter().map(|mut nested| {
+                nested.predecessor = nested.predecessor.map(|predecessor| own + predecessor);
+                nested
+            }));
+        }
+        let conversation = FileConversation {
+            label: Arc::clone(&transcript.label),
+            stem: std::mem::take(&mut transcript.stem),
+            responses: std::mem::take(&mut gathered.responses),
+            index,
+            other_messages: std::mem::take(&mut gathered.other_messages),
+            refusals: std::mem::take(&mut gathered.refusals),
+            replaced,
+            trail: std::mem::replace(&mut fold.trail, Trail::new(*keeps_trail)),
+            agent_notes: std::mem::take(&mut transcript.agent_notes),
+            entry_sessions: transcript.titles.iter().flat_map(|_| sessions(entries)).collect(),
+            titles: transcript.titles.take().unwrap_or_default(),
+            symbols: std::mem::take(&mut transcript.symbols),
+            diagnostics: std::mem::take(&mut transcript.diagnostics),
+            bytes: transcript.bytes,
+            lines: transcript.lines,
+        };
+        self.clear();
+        conversation
+    }
+
+    /// Links and folds what could not be before all entries were there.
+    fn settle(&mut self, transcript: &mut Transcript) {
+        let folds_early = self.folds_early();
+        let Self { gathered, graph, fold, keeps_trail } = self;
+        let Transcript { entries, label, diagnostics, .. } = transcript;
+        diagnostics.absorb(std::mem::take(&mut gathered.diagnostics));
+        if gathered.has_replacements {
+            apply_content_replacements(entries, gathered);
+        }
+        if *keeps_trail {
+            gathered.find_changed_results(entries);
+        }
+        let is_settled = graph.finish(entries, gathered, label, diagnostics);
+        if !(is_settled && folds_early) {
+            fold.add_all(entries, graph, gathered);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.gathered.clear();
+        self.graph.clear();
+        self.fold.clear();
+    }
+}
+
+fn sessions(entries: &[Entry]) -> impl Iterator<Item = (EntryId, Symbol)> {
+    entries.iter().filter_map(|entry| Some((entry.id?, entry.session?)))
+}
+
+/// The results that were sent as previews.
+fn replaced_results(entries: &[Entry], gathered: &Gathered) -> Vec<(EntryId, u64)> {
+    if !gathered.has_replacements {
+        return Vec::new();
+    }
+    let own = |entry: &Entry| match &entry.kind {
+        EntryKind::User(user) if !gathered.fork_contexts.is_empty() => user.tool_results.clone(),
+        _ => SmallVec::new(),
+    };
+    let own: FxHashSet<EntryId> = entries.iter().flat_map(own).map(|(tool, _)| tool).collect();
+    let replaced = entries.iter().flat_map(|entry| match &entry.kind {
+        EntryKind::ContentReplacement(replacements) => {
+            replacements.iter().map(|(tool, _)| (*tool, entry.line)).collect()
+        }
+        _ => Vec::new(),
+    });
+    replaced.filter(|(tool, _)| !own.contains(tool)).collect()
+}
+
+/// A result that was sent as a preview has the preview's size. One that had been sent as it was before
+/// the client replaced it stays named in the line that says so.
+fn apply_content_replacements(entries: &mut [Entry], gathered: &Gathered) {
+    let sent = first_sent(entries, gathered);
+    let mut known: FxHashSet<EntryId> = FxHashSet::default();
+    let mut replacements: FxHashMap<EntryId, u64> = FxHashMap::default();
+    for (position, entry) in entries.iter_mut().enumerate() {
+        let EntryKind::ContentReplacement(replaced) = &mut entry.kind else { continue };
+        // A resumed session names them once more.
+        replaced.retain(|(call, _)| known.insert(*call));
+        let is_late = |call: &EntryId| sent.get(call).is_some_and(|sent| *sent < position);
+        replacements.extend(replaced.iter().filter(|(call, _)| !is_late(call)).copied());
+        replaced.retain(|(call, _)| is_late(call));
+        if replaced.is_empty() {
+            entry.signs.remove(Sign::ResultsReplaced);
+        }
+    }
+    for entry in entries {
+        let EntryKind::User(user) = &mut entry.kind else {
+            continue;
+        };
+        for (tool, bytes) in &mut user.tool_results {
+            if let Some(preview) = replacements.get(tool) {
+                user.bytes = user.bytes.saturating_sub(*bytes) + preview;
+                *bytes = *preview;
+            }
+        }
+    }
+}
+
+/// Where the first response begins that follows each of the results that were replaced.
+fn first_sent(entries: &[Entry], gathered: &Gathered) -> FxHashMap<EntryId, usize> {
+    let mut sent: FxHashMap<EntryId, usize> = FxHashMap::default();
+    for (position, entry) in entries.iter().enumerate() {
+        let EntryKind::User(user) = &entry.kind else { continue };
+        for (call, _) in &user.tool_results {
+            if !gathered.changed_results.contains_key(call) || sent.contains_key(call) {
+                continue;
+            }
+            let next = gathered.beginnings.partition_point(|one| one.first() <= position);
+            let side = (entry.is_sidechain, entry.agent);
+            let near = gathered.beginnings[next..].iter().take(NEAR);
+            let mut behind = near.map(Beginning::first);
+            let is_of_side =
+                |first: &usize| (entries[*first].is_sidechain, entries[*first].agent) == side;
+            sent.extend(behind.find(is_of_side).map(|first| (*call, first)));
+        }
+    }
+    sent
+}
+
+/// Lets the first response of each fork go on from its parent's conversation.
+fn begin_forks(gathered: &mut Gathered) {
+    for (agent, up_to) in &gathered.fork_contexts {
+        let is_of_fork = |response: &&mut FileResponse| {
+            response.predecessor.is_none()
+                && agent.is_none_or(|agent| response.agent == Some(agent))
+        };
+        for response in gathered.responses.iter_mut().filter(is_of_fork) {
+            response.continues = Some(*up_to);
+            response.has_gap = true;
+            response.is_fork = true;
+        }
+    }
+}
+
+/// Names the agents of side conversations whose lines do not: by the file, else by the root.
+fn name_sidechains(gathered: &mut Gathered, fold: &Fold, transcript: &mut Transcript) {
+    let Transcript { entries, symbols, stem, .. } = transcript;
+    let of_file = stem.strip_prefix("agent-").map(|agent| symbols.intern(agent));
+    let mut of_roots: FxHashMap<usize, Symbol> = FxHashMap::default();
+    for (response, beginning) in gathered.responses.iter_mut().zip(&gathered.beginnings) {
+        if response.agent.is_some() || !response.is_sidechain {
+            continue;
+        }
+        response.agent = of_file.or_else(|| {
+            let root = fold.root_of(beginning.entry());
+            let name = || {
+                let name = sidechain_name(&entries[root], symbols);
+                symbols.intern(&name)
+            };
+            Some(*of_roots.entry(root).or_insert_with(name))
+        });
+    }
+}
+
+fn sidechain_name(root: &Entry, symbols: &Symbols) -> String {
+    match (root.unusual_uuid, root.id) {
+        (Some(uuid), _) => format!("sidechain:{}", symbols.text(uuid)),
+        (None, Some(id)) => format!("sidechain:{}", id.uuid()),
+        (None, None) => format!("sidechain:line-{}", root.line),
+    }
+}

@@ -1,0 +1,237 @@
+//! What is known at each entry of everything before it: the request at or before it, and what lies
+//! between the two.
+
+use std::num::NonZeroU32;
+
+use super::between::{Between, Interruptions};
+use super::file::FileResponse;
+use super::gathered::{Beginning, Gathered};
+use super::graph::Graph;
+use super::rewrite::{Known, Rewrite};
+use super::trail::Trail;
+use crate::base::id::EntryId;
+use crate::read::transcript::{Entry, EntryKind};
+
+/// So many entries beside the chain are looked at before a response; hostile files have any number.
+const MOST_BESIDE: usize = 64;
+
+/// What is known at an entry of everything before it.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    between: Between,
+    continues: Option<EntryId>,
+    response: Option<ResponsePlace>,
+    root: u32,
+    has_gap: bool,
+}
+
+/// The place of a response among those of its file, counted from 1, so that a state takes less room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ResponsePlace(NonZeroU32);
+
+impl ResponsePlace {
+    fn at(index: usize) -> Self {
+        let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("fewer than 2^32 responses"))
+    }
+
+    fn index(self) -> usize {
+        self.number() as usize
+    }
+
+    fn number(self) -> u32 {
+        self.0.get() - 1
+    }
+}
+
+/// The states of a file's entries, each made from that of its parent, so that every entry is looked
+/// at once whatever the shape of the tree.
+#[derive(Debug)]
+pub(super) struct Fold {
+    states: Vec<State>,
+    /// What lies between requests.
+    pub(super) trail: Trail,
+}
+
+impl Fold {
+    /// No states, and an empty trail.
+    pub(super) fn new(trail: Trail) -> Self {
+        Self { states: Vec::new(), trail }
+    }
+
+    /// Forgets the states.
+    pub(super) fn clear(&mut self) {
+        self.states.clear();
+    }
+
+    /// Makes room for so many entries.
+    pub(super) fn expect(&mut self, entries: usize) {
+        self.states.reserve_exact(entries);
+    }
+
+    /// Adds the next entry, whose parent comes before it, and places the response that it begins.
+    pub(super) fn add(&mut self, entries: &[Entry], graph: &Graph, gathered: &mut Gathered) {
+        let position = self.states.len();
+        let state = self.state_at(position, entries, graph, gathered);
+        self.states.push(state);
+    }
+
+    /// Does so for all entries, whatever was known before.
+    pub(super) fn add_all(&mut self, entries: &[Entry], graph: &Graph, gathered: &mut Gathered) {
+        gathered.forget_places();
+        self.states.clear();
+        self.states.resize(entries.len(), State::default());
+        for position in graph.order() {
+            self.states[position] = self.state_at(position, entries, graph, gathered);
+        }
+    }
+
+    fn state_at(
+        &mut self,
+        position: usize,
+        entries: &[Entry],
+        graph: &Graph,
+        gathered: &mut Gathered,
+    ) -> State {
+        let before = self.state_before(position, entries, graph);
+        if let Some(response) = gathered.response_of[position] {
+            let before = self.with_entries_beside(before, position, entries, graph, gathered);
+            let beginning = &mut gathered.beginnings[response];
+            before.place(response, position, beginning, &mut gathered.responses[response]);
+        }
+        if let Some(response) = gathered.request_of(position) {
+            let between = after_line(response, &before);
+            let response = Some(ResponsePlace::at(response));
+            return State { response, between, root: before.root, ..State::default() };
+        }
+        let mut state = before;
+        self.add_entry(&mut state.between, position, entries, graph, gathered);
+        // An answer without usage was a request whose writes are not known.
+        state.between.has_hole |= gathered.response_of[position].is_some();
+        state
+    }
+
+    /// Adds an entry to what lies between two requests, with what it changes of what had been sent.
+    fn add_entry(
+        &mut self,
+        between: &mut Between,
+        position: usize,
+        entries: &[Entry],
+        graph: &Graph,
+        gathered: &Gathered,
+    ) {
+        between.add(&entries[position], &mut self.trail, &gathered.calls);
+        let states = &self.states;
+        let response_at = |entry: usize| Some(states.get(entry)?.response?.number());
+        let known = Known { entries, graph, gathered, response_at };
+        let rewrite = known.rewrite_by(position);
+        if rewrite != Rewrite::None {
+            between.rewrite = between.rewrite.and(rewrite);
+            if self.trail.is_kept() {
+                self.trail.name_lines(&known.lines_named_by(position));
+            }
+        }
+    }
+
+    /// What is known before a response, with the entries beside the chain that were written since the
+    /// one before it: of the conversation, and of its sub-agent.
+    fn with_entries_beside(
+        &mut self,
+        mut before: State,
+        position: usize,
+        entries: &[Entry],
+        graph: &Graph,
+        gathered: &Gathered,
+    ) -> State {
+        let beside = &gathered.beside;
+        let Some(previous) = before.response.filter(|_| !beside.is_empty()) else { return before };
+        let after = gathered.beginnings[previous.index()].entry();
+        let first = beside.partition_point(|entry| *entry <= after);
+        let behind = beside.partition_point(|entry| *entry < position);
+        let own = &entries[position];
+        let new = beside.get(first..behind).unwrap_or_default();
+        if new.len() > MOST_BESIDE {
+            before.between.rewrite = Rewrite::Untold;
+        }
+        for entry in new.iter().rev().take(MOST_BESIDE).rev() {
+            let is_main = entries[*entry].agent.is_some() || !own.is_sidechain;
+            if entries[*entry].agent == own.agent && is_main {
+                self.add_entry(&mut before.between, *entry, entries, graph, gathered);
+            }
+        }
+        before
+    }
+
+    fn state_before(&self, position: usize, entries: &[Entry], graph: &Graph) -> State {
+        let link = graph.links[position];
+        let mut state = match link.parent {
+            // A side conversation starts afresh, wherever in the main chain it hangs.
+            Some(parent) if entries[position].is_sidechain && !entries[parent].is_sidechain => {
+                State::at_root(position)
+            }
+            Some(parent) => self.states[parent],
+            None => State::at_root(position),
+        };
+        // A sub-agent's first line names the call that started it; that is no earlier part of its
+        // own conversation.
+        if entries[position].is_sidechain {
+            state.between.has_hole |= link.missing.is_some() && link.parent.is_some();
+        } else if link.missing.is_some() {
+            state.continues = link.missing;
+            // A summary stands for what went before it, whether or not that is still there.
+            state.has_gap = !matches!(entries[position].kind, EntryKind::CompactBoundary(_));
+        }
+        state
+    }
+
+    /// The root of the tree that an entry is in.
+    pub(super) fn root_of(&self, position: usize) -> usize {
+        self.states[position].root as usize
+    }
+
+    /// The response at or before each entry, and what lies between, for files that continue this
+    /// one.
+    pub(super) fn index(&self, entries: &[Entry]) -> Vec<(EntryId, u32, Interruptions)> {
+        let known = entries.iter().zip(&self.states).filter_map(|(entry, state)| {
+            let response = state.response?.number();
+            Some((entry.id?, response, state.between.interruptions(state.has_gap)))
+        });
+        // Nearly every entry has one.
+        let mut index = Vec::with_capacity(entries.len());
+        index.extend(known);
+        index
+    }
+}
+
+impl State {
+    /// # Panics
+    /// Never in practice: a file would need 2³² lines.
+    fn at_root(position: usize) -> Self {
+        let root = u32::try_from(position).expect("fewer than 2^32 lines");
+        Self { root, ..Self::default() }
+    }
+
+    /// Gives a response its predecessor, at the first of its lines that hangs off something else.
+    fn place(
+        &self,
+        response: usize,
+        position: usize,
+        beginning: &mut Beginning,
+        placed: &mut FileResponse,
+    ) {
+        if beginning.placed.is_some() || self.response == Some(ResponsePlace::at(response)) {
+            return;
+        }
+        beginning.placed = Some(position);
+        placed.predecessor = self.response.map(ResponsePlace::index);
+        placed.continues = self.continues;
+        placed.has_gap = self.has_gap;
+        placed.between = self.between;
+    }
+}
+
+/// What lies after a line of a response: nothing yet, but for what was shown since its first line.
+fn after_line(response: usize, before: &State) -> Between {
+    let goes_on = before.response == Some(ResponsePlace::at(response));
+    Between { trail: before.between.trail.filter(|_| goes_on), ..Between::default() }
+}

@@ -1,0 +1,253 @@
+//! What of a file's entries can be put together in the order of its lines, while the file is still
+//! being read: which entry has which identity, and which lines make up a response.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::between::Between;
+use super::file::FileResponse;
+use super::response::{ResponseKey, ResponseLines};
+use super::trail::{Call, Calls};
+use crate::base::id::{EntryId, Symbol};
+use crate::base::units::Millis;
+use crate::read::input::{Diagnostics, Kind};
+use crate::read::transcript::{Entry, EntryKind, ResponseLine};
+
+/// What the entries so far show.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    /// The first entry of each identity.
+    pub(super) positions: FxHashMap<EntryId, usize>,
+    /// Of each entry, whether it repeats the identity of an earlier one and counts for nothing.
+    pub(super) is_duplicate: Vec<bool>,
+    /// The responses in the order of their first lines.
+    pub(super) responses: Vec<FileResponse>,
+    /// Where each of them begins.
+    pub(super) beginnings: Vec<Beginning>,
+    /// Of each entry, the response that it is a line of.
+    pub(super) response_of: Vec<Option<usize>>,
+    /// The calls that the responses make.
+    pub(super) calls: Calls,
+    /// Messages that have lines of their own but are no requests.
+    pub(super) other_messages: Vec<Symbol>,
+    /// `requestId` → the model that refused it first.
+    pub(super) refusals: Vec<(Symbol, Symbol)>,
+    /// Whether progress lines hold messages.
+    pub(super) has_nested: bool,
+    /// Entries that were there before.
+    pub(super) diagnostics: Diagnostics,
+    /// The newest message of the main conversation, and its time.
+    pub(super) newest: Option<(Option<Millis>, usize)>,
+    /// Where the live branch was when that was last written down.
+    pub(super) leaf: Option<EntryId>,
+    /// Where the forks of the file begin in their parents, each with the agent it is of.
+    pub(super) fork_contexts: Vec<(Option<Symbol>, EntryId)>,
+    /// Whether results were sent as previews.
+    pub(super) has_replacements: bool,
+    /// Entries beside the chain that change what the next request sends of it.
+    pub(super) beside: Vec<usize>,
+    /// The results that were cleared or replaced, by their calls, with their lines once these are
+    /// looked for.
+    pub(super) changed_results: FxHashMap<EntryId, Option<u64>>,
+    /// Whether a response got its usage after its first line, so that it was none until then.
+    pub(super) has_late_usage: bool,
+    by_key: FxHashMap<ResponseKey, usize>,
+    agent_setting: Option<Symbol>,
+}
+
+/// Where a response begins.
+#[derive(Debug)]
+pub(super) struct Beginning {
+    first: usize,
+    /// Of its lines, the first that hangs off something else; `None` until that is known.
+    pub(super) placed: Option<usize>,
+}
+
+impl Beginning {
+    /// The entry.
+    pub(super) fn entry(&self) -> usize {
+        self.placed.unwrap_or(self.first)
+    }
+
+    /// The first entry of its lines.
+    pub(super) fn first(&self) -> usize {
+        self.first
+    }
+}
+
+impl Gathered {
+    /// Makes room for so many entries.
+    pub(super) fn expect(&mut self, entries: usize) {
+        // Most responses have two lines and are answered by one.
+        let responses = entries / 3;
+        self.is_duplicate.reserve_exact(entries);
+        self.response_of.reserve_exact(entries);
+        self.responses.reserve_exact(responses);
+        self.beginnings.reserve_exact(responses);
+    }
+
+    /// Forgets everything but its memory.
+    pub(super) fn clear(&mut self) {
+        self.positions.clear();
+        self.is_duplicate.clear();
+        self.responses.clear();
+        self.beginnings.clear();
+        self.response_of.clear();
+        self.calls.clear();
+        self.by_key.clear();
+        *self = Self {
+            positions: std::mem::take(&mut self.positions),
+            is_duplicate: std::mem::take(&mut self.is_duplicate),
+            responses: std::mem::take(&mut self.responses),
+            beginnings: std::mem::take(&mut self.beginnings),
+            response_of: std::mem::take(&mut self.response_of),
+            calls: std::mem::take(&mut self.calls),
+            by_key: std::mem::take(&mut self.by_key),
+            ..Self::default()
+        };
+    }
+
+    /// Adds the next entry of a file; of one that is a line of a response, with what that holds.
+    pub(super) fn add(&mut self, entry: &Entry, line: Option<ResponseLine>, file: &Arc<str>) {
+        let position = self.is_duplicate.len();
+        let is_duplicate = self.is_known(entry, position);
+        if is_duplicate {
+            let detail = "the first of them counts";
+            self.diagnostics.add(Kind::DuplicateLine, file, entry.line, detail);
+        }
+        self.is_duplicate.push(is_duplicate);
+        self.note(entry, position, is_duplicate);
+        let line = line.filter(|_| !is_duplicate);
+        let response = line.map(|line| self.add_line(line, entry, position));
+        self.response_of.push(response);
+    }
+
+    /// The request that an entry is a line of. A response without usage is none: the chain goes
+    /// on over it.
+    pub(super) fn request_of(&self, position: usize) -> Option<usize> {
+        let response = self.response_of[position]?;
+        self.responses[response].lines.usage.is_ok().then_some(response)
+    }
+
+    /// Takes back where responses were placed.
+    pub(super) fn forget_places(&mut self) {
+        for (beginning, response) in self.beginnings.iter_mut().zip(&mut self.responses) {
+            beginning.placed = None;
+            response.predecessor = None;
+            response.continues = None;
+            response.has_gap = false;
+            response.between = Between::default();
+        }
+    }
+
+    fn note(&mut self, entry: &Entry, position: usize, is_duplicate: bool) {
+        match &entry.kind {
+            EntryKind::AgentSetting(agent) => self.agent_setting = Some(*agent),
+            EntryKind::LastPrompt { leaf } => self.leaf = Some(*leaf),
+            EntryKind::ForkContext { up_to } => self.fork_contexts.push((entry.agent, *up_to)),
+            EntryKind::ContentReplacement(results) => {
+                self.has_replacements = true;
+                self.beside.push(position);
+                self.changed_results.extend(results.iter().map(|(call, _)| (*call, None)));
+            }
+            EntryKind::Collapse(_) => self.beside.push(position),
+            EntryKind::MicrocompactBoundary(cleared) => {
+                self.changed_results.extend(cleared.calls.iter().map(|call| (*call, None)));
+            }
+            EntryKind::Synthetic { message } => self.other_messages.extend(message),
+            EntryKind::RefusalFallback { request: Some(request), original_model: Some(model) } => {
+                self.refusals.push((*request, *model));
+            }
+            EntryKind::Progress(Some(_)) => self.has_nested = true,
+            _ => {}
+        }
+        if is_message(entry) && !is_duplicate {
+            self.newest = self.newest.max(Some((entry.timestamp, position)));
+        }
+    }
+
+    /// Whether an earlier entry has the same identity; else it is this one's from here on.
+    fn is_known(&mut self, entry: &Entry, position: usize) -> bool {
+        entry.id.is_some_and(|id| *self.positions.entry(id).or_insert(position) != position)
+    }
+
+    /// Finds the lines of the results that were cleared or replaced.
+    pub(super) fn find_changed_results(&mut self, entries: &[Entry]) {
+        if self.changed_results.is_empty() {
+            return;
+        }
+        for entry in entries {
+            let EntryKind::User(user) = &entry.kind else { continue };
+            for (call, _) in &user.tool_results {
+                if let Some(line) = self.changed_results.get_mut(call) {
+                    line.get_or_insert(entry.line);
+                }
+            }
+        }
+    }
+
+    fn add_line(&mut self, line: ResponseLine, entry: &Entry, position: usize) -> usize {
+        let key = ResponseKey::of(&line, entry.session);
+        let next = self.responses.len();
+        let response = *self.by_key.entry(key).or_insert(next);
+        self.note_calls(response, &line);
+        if response == next {
+            let agent_setting = self.agent_setting;
+            self.responses.push(FileResponse { agent_setting, ..begin_response(key, line, entry) });
+            self.beginnings.push(Beginning { first: position, placed: None });
+        } else {
+            let lines = &mut self.responses[response].lines;
+            let had_usage = lines.usage.is_ok();
+            lines.add(line, entry.timestamp);
+            self.has_late_usage |= !had_usage && lines.usage.is_ok();
+        }
+        // Those of sub-agents have no branches of their own.
+        self.responses[response].is_live |= entry.is_sidechain;
+        response
+    }
+
+    /// Notes the calls of a response. One that several responses make is the first one's, and calls
+    /// the tool that was named last.
+    fn note_calls(&mut self, response: usize, line: &ResponseLine) {
+        for call in &line.tool_uses {
+            let noted = Call { tool: call.tool, caller: Some(response) };
+            self.calls
+                .entry(call.id)
+                .and_modify(|known| {
+                    known.tool = call.tool;
+                    known.caller = known.caller.map(|caller| caller.min(response));
+                })
+                .or_insert(noted);
+        }
+    }
+}
+
+/// Whether an entry is a message of the main conversation.
+pub(super) fn is_message(entry: &Entry) -> bool {
+    !entry.is_sidechain && matches!(entry.kind, EntryKind::User(_) | EntryKind::Response)
+}
+
+fn begin_response(key: ResponseKey, line: ResponseLine, entry: &Entry) -> FileResponse {
+    FileResponse {
+        key,
+        file: 0,
+        lines: ResponseLines::begin(line, entry.line, entry.timestamp),
+        session: entry.session,
+        agent: entry.agent,
+        is_sidechain: entry.is_sidechain,
+        is_forked: entry.is_forked,
+        client_version: entry.client_version,
+        project: entry.project,
+        branch: entry.branch,
+        agent_setting: None,
+        predecessor: None,
+        continues: None,
+        has_gap: false,
+        is_fork: false,
+        between: Between::default(),
+        recovered_results: 0,
+        is_live: false,
+        is_nested: false,
+    }
+}

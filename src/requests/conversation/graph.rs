@@ -1,0 +1,192 @@
+//! Entries linked to their parents: over old progress lines, across compact boundaries, around
+//! damage.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::gathered::Gathered;
+use crate::base::id::{EntryId, Symbol};
+use crate::read::input::{Diagnostics, Kind};
+use crate::read::transcript::{Entry, EntryKind};
+
+/// Where an entry hangs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Link {
+    /// The entry before it, in this file.
+    pub(super) parent: Option<usize>,
+    /// The parent that it names, where this file does not have it. `parent` is then the entry that
+    /// stands before it, as the best guess.
+    pub(super) missing: Option<EntryId>,
+}
+
+/// The parents of a file's entries.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    /// One link for each entry.
+    pub(super) links: Vec<Link>,
+    latest: Latest,
+    /// Entries that name a parent which is on no line before them.
+    unlinked: Vec<usize>,
+    /// The entries in an order in which parents come first, where that is not the file's.
+    order: Option<Vec<usize>>,
+}
+
+impl Graph {
+    /// Links the last of `entries`. One that names a parent that is not there yet goes on from the
+    /// line before it until all are there.
+    pub(super) fn add(&mut self, entries: &[Entry], gathered: &Gathered) {
+        let position = self.links.len();
+        let entry = &entries[position];
+        if gathered.is_duplicate[position] || !is_in_chain(entry) {
+            self.links.push(Link::default());
+            return;
+        }
+        let before = self.latest.replace((entry.is_sidechain, entry.agent), position);
+        let link = link_of(position, before, entries, &gathered.positions);
+        if link.missing.is_some() {
+            self.unlinked.push(position);
+        }
+        self.links.push(link);
+    }
+
+    /// Links what names a parent on a later line, when all are there, and names what had to be
+    /// repaired. Says whether all links are those that they were.
+    pub(super) fn finish(
+        &mut self,
+        entries: &[Entry],
+        gathered: &Gathered,
+        file: &Arc<str>,
+        diagnostics: &mut Diagnostics,
+    ) -> bool {
+        let mut is_changed = false;
+        for position in std::mem::take(&mut self.unlinked) {
+            let link = &mut self.links[position];
+            let named = link.missing.and_then(|named| gathered.positions.get(&named));
+            if let Some(later) = named {
+                *link = Link { parent: Some(*later), missing: None };
+                is_changed = true;
+            } else if link.parent.is_some() {
+                let detail = "continued at the line before it, unless another file has it";
+                diagnostics.add(Kind::DanglingParent, file, entries[position].line, detail);
+            }
+        }
+        if is_changed {
+            self.order = Some(parents_first(entries, &mut self.links, file, diagnostics));
+        }
+        !is_changed
+    }
+
+    /// Forgets everything but its memory.
+    pub(super) fn clear(&mut self) {
+        self.links.clear();
+        self.latest = Latest::default();
+        self.unlinked.clear();
+        self.order = None;
+    }
+
+    /// The entries in an order in which parents come first.
+    pub(super) fn order(&self) -> impl Iterator<Item = usize> {
+        let at = |index| self.order.as_ref().map_or(index, |order| order[index]);
+        (0..self.links.len()).map(at)
+    }
+}
+
+/// A conversation within a file: whether it is one on the side, and its agent.
+type Side = (bool, Option<Symbol>);
+
+/// The latest entry of each side. Entries of one mostly follow each other.
+#[derive(Debug, Default)]
+struct Latest {
+    current: Option<(Side, usize)>,
+    others: FxHashMap<Side, usize>,
+}
+
+impl Latest {
+    /// The latest entry of a side, which now is the one at `position`.
+    fn replace(&mut self, side: Side, position: usize) -> Option<usize> {
+        match self.current.replace((side, position)) {
+            Some((same, before)) if same == side => Some(before),
+            Some((other, before)) => {
+                self.others.insert(other, before);
+                self.others.get(&side).copied()
+            }
+            None => None,
+        }
+    }
+}
+
+/// Whether other entries may hang off this one.
+fn is_in_chain(entry: &Entry) -> bool {
+    !matches!(
+        entry.kind,
+        EntryKind::LastPrompt { .. }
+            | EntryKind::ForkContext { .. }
+            | EntryKind::ContentReplacement(_)
+            | EntryKind::Collapse(_)
+            | EntryKind::AgentSetting(_)
+    )
+}
+
+fn link_of(
+    position: usize,
+    before: Option<usize>,
+    entries: &[Entry],
+    positions: &FxHashMap<EntryId, usize>,
+) -> Link {
+    let entry = &entries[position];
+    let is_boundary = matches!(entry.kind, EntryKind::CompactBoundary(_));
+    let named = if is_boundary { entry.parent.or(entry.logical_parent) } else { entry.parent };
+    let Some(named) = named else {
+        // A boundary goes on from something even where it does not say from what.
+        return Link { parent: before.filter(|_| is_boundary), missing: None };
+    };
+    // Nearly always the entry before.
+    let is_before = before.is_some_and(|before| entries[before].id == Some(named));
+    let parent = if is_before { before } else { positions.get(&named).copied() };
+    match parent.filter(|parent| *parent < position) {
+        Some(parent) => Link { parent: Some(parent), missing: None },
+        None => Link { parent: before, missing: Some(named) },
+    }
+}
+
+/// Orders entries so that each comes after its parent, and cuts circles at the entry that closes
+/// them.
+fn parents_first(
+    entries: &[Entry],
+    links: &mut [Link],
+    file: &Arc<str>,
+    diagnostics: &mut Diagnostics,
+) -> Vec<usize> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum State {
+        New,
+        Open,
+        Done,
+    }
+    let mut states = vec![State::New; entries.len()];
+    let mut order = Vec::with_capacity(entries.len());
+    let mut path = Vec::new();
+    for start in 0..entries.len() {
+        let mut position = start;
+        while states[position] == State::New {
+            states[position] = State::Open;
+            path.push(position);
+            let Some(parent) = links[position].parent else {
+                break;
+            };
+            if states[parent] == State::Open {
+                links[position].parent = None;
+                let detail = "the line is its own ancestor; the chain starts here";
+                diagnostics.add(Kind::ParentCycle, file, entries[position].line, detail);
+                break;
+            }
+            position = parent;
+        }
+        while let Some(position) = path.pop() {
+            states[position] = State::Done;
+            order.push(position);
+        }
+    }
+    order
+}

@@ -1,0 +1,297 @@
+//! The conversations of all files → one history in which every request stands once.
+
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::agent_types::agent_types;
+use super::between::Interruptions;
+use super::file::{FileConversation, FileResponse};
+use super::files::Files;
+use super::history::{History, InputFile, Request, RequestIndex};
+use super::live::settle_agents;
+use super::origin::{Copies, find_copies};
+use super::titles::session_titles;
+use crate::base::id::{EntryId, Symbol, Symbols};
+use crate::base::units::Millis;
+use crate::read::input::{Diagnostics, Kind, UsageProblem};
+
+/// Joins the conversations of all files.
+#[must_use]
+pub fn join(conversations: Vec<FileConversation>) -> History {
+    let mut files = Files::default();
+    for conversation in conversations {
+        files.add(conversation);
+    }
+    files.join()
+}
+
+impl Files {
+    /// The history that the files make together.
+    pub(super) fn join(mut self) -> History {
+        let mut history = std::mem::take(&mut self.history);
+        let places = std::mem::take(&mut self.places);
+        let copies =
+            find_copies(&self.responses, places, &self.other_messages, history.files.len());
+        history.duplicates = copies.duplicates;
+        history.agent_types = agent_types(&self.agent_notes);
+        history.titles = session_titles(&self, &copies, &mut history.symbols);
+        for &replay in &copies.replays {
+            let response = &self.responses[replay];
+            let label = &history.files[response.file].label;
+            let detail = "the answer belongs to the main conversation";
+            let line = response.lines.first_line;
+            history.diagnostics.add(Kind::SidechainReplay, label, line, detail);
+        }
+        let continued = self.continued_responses(&history.symbols);
+        // What was large is given back before the requests are made.
+        self.index = Vec::new();
+        let responses = self.responses;
+        let replaced = self.replaced;
+        let placer = Placer { responses: &responses, copies: &copies, continued, replaced };
+        placer.note_forks(&mut history.diagnostics, &history.files);
+        history.requests = placer.requests(&mut history.diagnostics, &history.files);
+        history
+    }
+
+    /// Entries that some file goes on from → the response at or before them, in the file that has
+    /// them.
+    fn continued_responses(&self, symbols: &Symbols) -> FxHashMap<EntryId, Continued> {
+        let continues = self.responses.iter().filter_map(|response| response.continues);
+        let mut wanted: FxHashMap<EntryId, Option<Continued>> =
+            continues.map(|entry| (entry, None)).collect();
+        if wanted.is_empty() {
+            return FxHashMap::default();
+        }
+        for (entry, response, interruptions) in &self.index {
+            if let Some(known) = wanted.get_mut(entry) {
+                let interruptions = *interruptions;
+                known.get_or_insert(Continued { place: *response as usize, interruptions });
+            }
+        }
+        // A fork may name a message by its id.
+        if self.responses.iter().any(|response| response.is_fork) {
+            for (place, response) in self.responses.iter().enumerate() {
+                let message = EntryId::of(symbols.text(response.lines.message));
+                if let Some(known) = wanted.get_mut(&message) {
+                    let interruptions = Interruptions::default();
+                    known.get_or_insert(Continued { place, interruptions });
+                }
+            }
+        }
+        wanted.into_iter().filter_map(|(entry, place)| Some((entry, place?))).collect()
+    }
+}
+
+/// A response that another file goes on from, and what lies between it and the entry named.
+#[derive(Clone, Copy)]
+struct Continued {
+    place: usize,
+    interruptions: Interruptions,
+}
+
+/// A response that is a request.
+struct Placed {
+    /// Its place among all responses.
+    place: usize,
+    /// When it was sent.
+    start: Millis,
+    /// The one before it, by its place among those placed.
+    predecessor: Option<usize>,
+}
+
+struct Placer<'a> {
+    responses: &'a [FileResponse],
+    copies: &'a Copies,
+    continued: FxHashMap<EntryId, Continued>,
+    /// Of each file, the results that were sent as previews.
+    replaced: Vec<Vec<(EntryId, u64)>>,
+}
+
+impl Placer<'_> {
+    /// The requests in the order in which they were sent; what is none is named.
+    fn requests(&self, diagnostics: &mut Diagnostics, files: &[InputFile]) -> Vec<Request> {
+        let mut placed = self.place(diagnostics, files);
+        let depths = move_starts_up(&mut placed);
+        let key = |number: usize| {
+            let Placed { start, place, .. } = placed[number];
+            (start, depths[number], self.responses[place].lines.first_timestamp, place)
+        };
+        let mut order: Vec<_> = (0..placed.len()).map(|number| (key(number), number)).collect();
+        order.sort();
+        let mut position_of = vec![0; placed.len()];
+        for (position, (_, number)) in order.iter().enumerate() {
+            position_of[*number] = position;
+        }
+        let request = |(position, (_, number)): (usize, &(_, usize))| {
+            let before = placed[*number].predecessor.map(|before| position_of[before]);
+            let predecessor = before.filter(|before| *before < position).map(RequestIndex);
+            let mut request = self.request(&placed[*number], predecessor);
+            request.between.rewrite = request.between.rewrite.renumbered(|place| {
+                let place = self.copies.origin_of(place as usize);
+                let number = placed.binary_search_by_key(&place, |one| one.place).ok()?;
+                u32::try_from(position_of[number]).ok()
+            });
+            request
+        };
+        let mut requests: Vec<Request> = order.par_iter().enumerate().map(request).collect();
+        settle_agents(&mut requests);
+        requests
+    }
+
+    /// Names forks of forks, and those whose parent no file has.
+    fn note_forks(&self, diagnostics: &mut Diagnostics, files: &[InputFile]) {
+        let forks = || self.responses.iter().filter(|response| response.is_fork);
+        let of_forks: FxHashSet<(usize, Option<Symbol>)> =
+            forks().map(|fork| (fork.file, fork.agent)).collect();
+        for fork in forks() {
+            let (label, line) = (&files[fork.file].label, fork.lines.first_line);
+            match self.continued_elsewhere(fork).map(|parent| &self.responses[parent.place]) {
+                None => {
+                    let detail = "its parent is in no file; what its prompt begins with is unknown";
+                    diagnostics.add(Kind::MissingForkContext, label, line, detail);
+                }
+                Some(parent) if of_forks.contains(&(parent.file, parent.agent)) => {
+                    let detail = "it goes on from another fork, which the client refuses";
+                    diagnostics.add(Kind::NestedFork, label, line, detail);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// The line by which a fork replaces a result that its parent had sent in full.
+    fn fresh_replacement(&self, fork: &FileResponse) -> Option<u64> {
+        let parent = self.continued_elsewhere(fork).filter(|_| fork.is_fork)?;
+        let known = &self.replaced[self.responses[parent.place].file];
+        let is_known = |tool: EntryId| known.iter().any(|(known, _)| *known == tool);
+        let fresh = self.replaced[fork.file].iter().find(|(tool, _)| !is_known(*tool))?;
+        Some(fresh.1)
+    }
+
+    /// The responses that are requests, in the order of the files.
+    fn place(&self, diagnostics: &mut Diagnostics, files: &[InputFile]) -> Vec<Placed> {
+        let starts: Vec<_> = self.responses.par_iter().map(start_of).collect();
+        let mut placed: Vec<Placed> = Vec::with_capacity(self.responses.len());
+        for (place, start) in starts.into_iter().enumerate() {
+            if !self.copies.is_origin(place) {
+                continue;
+            }
+            match start {
+                Ok(start) => placed.push(Placed { place, start, predecessor: None }),
+                Err((kind, detail)) => {
+                    let response = &self.responses[place];
+                    let label = &files[response.file].label;
+                    diagnostics.add(kind, label, response.lines.first_line, detail);
+                }
+            }
+        }
+        let numbers = (0..placed.len()).into_par_iter();
+        let predecessors: Vec<_> =
+            numbers.map(|number| self.predecessor(&placed, number)).collect();
+        for (placed, predecessor) in placed.iter_mut().zip(predecessors) {
+            placed.predecessor = predecessor;
+        }
+        placed
+    }
+
+    /// The one before another, by its place in the list.
+    fn predecessor(&self, placed: &[Placed], number: usize) -> Option<usize> {
+        let response = &self.responses[placed[number].place];
+        let elsewhere = self.continued_elsewhere(response).map(|continued| continued.place);
+        let place = self.copies.origin_of(elsewhere.or(response.predecessor)?);
+        // Nearly always the request before.
+        let neighbour = number.checked_sub(1).filter(|before| placed[*before].place == place);
+        neighbour.or_else(|| placed.binary_search_by_key(&place, |one| one.place).ok())
+    }
+
+    /// The response of another file that this one goes on from.
+    fn continued_elsewhere(&self, response: &FileResponse) -> Option<Continued> {
+        response.continues.and_then(|entry| self.continued.get(&entry)).copied()
+    }
+
+    fn request(&self, placed: &Placed, predecessor: Option<RequestIndex>) -> Request {
+        let response = &self.responses[placed.place];
+        let mut between = response.between;
+        match self.continued_elsewhere(response) {
+            Some(continued) => between.goes_on_from(continued.interruptions),
+            None => between.has_hole |= response.has_gap,
+        }
+        let lines = &response.lines;
+        Request {
+            message: Some(lines.message),
+            request: lines.request,
+            model: lines.model,
+            session: response.session.expect("`move_symbols` names every session"),
+            agent: response.agent,
+            client_version: response.client_version,
+            project: response.project,
+            branch: response.branch,
+            file: response.file,
+            line: lines.first_line,
+            start: placed.start,
+            answered: lines.first_timestamp,
+            finished: lines.last_timestamp.unwrap_or(placed.start).max(placed.start),
+            usage: lines.usage.clone().ok(),
+            output_is_lower_bound: lines.output_is_lower_bound(),
+            ends_turn: lines.ends_turn(),
+            has_thinking: lines.has_thinking,
+            has_text: lines.has_text,
+            effort: lines.effort,
+            agent_setting: response.agent_setting,
+            verdict: lines.verdict,
+            predecessor,
+            between,
+            fresh_replacement: self.fresh_replacement(response),
+            recovered_results: response.recovered_results,
+            is_live: response.is_live,
+        }
+    }
+}
+
+/// When a request was sent; an error where a response is none.
+fn start_of(response: &FileResponse) -> Result<Millis, (Kind, &'static str)> {
+    let lines = &response.lines;
+    if let Err(problem) = lines.usage {
+        return Err(match problem {
+            UsageProblem::Missing => (Kind::MissingUsage, "the response is left out"),
+            UsageProblem::Invalid => (Kind::InvalidUsage, "the response is left out"),
+            UsageProblem::WithoutCacheCounters => (
+                Kind::UsageWithoutCacheCounters,
+                "what it read from cache is unknown; the response is left out",
+            ),
+        });
+    }
+    let sent = match (response.between.newest_user_entry, lines.first_timestamp) {
+        (Some(sent), Some(answered)) => Some(sent.min(answered)),
+        (one, None) | (None, one) => one,
+    };
+    sent.ok_or((Kind::MissingTimestamp, "no line of it has a time; it is left out"))
+}
+
+/// Makes starts ascend along every chain and returns each request's distance from its chain's
+/// beginning.
+///
+/// A request cannot have been sent before its predecessor, whatever a clock that was set back
+/// says; its start is moved up to that one's.
+fn move_starts_up(placed: &mut [Placed]) -> Vec<u32> {
+    let mut depths: Vec<Option<u32>> = vec![None; placed.len()];
+    let mut path = Vec::new();
+    for start in 0..placed.len() {
+        let mut here = Some(start);
+        while let Some(index) = here.filter(|index| depths[*index].is_none()) {
+            // Marks the request as being on the path; files that continue each other in a circle
+            // end it here.
+            depths[index] = Some(0);
+            path.push(index);
+            here = placed[index].predecessor;
+        }
+        while let Some(index) = path.pop() {
+            let before = placed[index].predecessor.filter(|before| depths[*before].is_some());
+            if let Some(before) = before {
+                depths[index] = Some(depths[before].unwrap_or(0) + 1);
+                placed[index].start = placed[index].start.max(placed[before].start);
+            }
+        }
+    }
+    depths.into_iter().map(Option::unwrap_or_default).collect()
+}

@@ -1,0 +1,215 @@
+//! Which file a request began in, where several carry it.
+//!
+//! Resumed and forked sessions copy lines of the session they go on from. A request counts once,
+//! for the file where it began: one whose line is not marked as a copy, else the file whose own
+//! requests (those that no other file has) start first. A file without own requests was copied as
+//! a whole and comes before the others.
+
+use std::collections::hash_map::Entry;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::file::FileResponse;
+use super::response::ResponseKey;
+use crate::base::id::Symbol;
+use crate::base::units::Millis;
+
+/// A response, by its place among those of all files.
+type Place = usize;
+
+/// Where each response stands.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    /// The first place of each, in 32 bits, as there is one for every response.
+    first: FxHashMap<ResponseKey, u32>,
+    /// All places of those that stand in several.
+    several: FxHashMap<ResponseKey, Vec<Place>>,
+}
+
+impl Places {
+    /// Makes room for so many more.
+    pub(super) fn expect(&mut self, places: usize) {
+        self.first.reserve(places);
+    }
+
+    /// Adds a place after those before.
+    ///
+    /// # Panics
+    /// Never in practice: there would need to be 2³² responses.
+    pub(super) fn add(&mut self, key: ResponseKey, place: Place) {
+        match self.first.entry(key) {
+            Entry::Vacant(first) => {
+                first.insert(u32::try_from(place).expect("fewer than 2^32 responses"));
+            }
+            Entry::Occupied(first) => {
+                let places = self.several.entry(key);
+                places.or_insert_with(|| vec![*first.get() as usize]).push(place);
+            }
+        }
+    }
+
+    /// The places of those that stand in several without what was dropped.
+    fn shared(self, copies: &Copies) -> FxHashMap<ResponseKey, Vec<Place>> {
+        let mut shared = self.several;
+        shared.retain(|_, places| {
+            places.retain(|place| copies.is_origin(*place));
+            places.len() > 1
+        });
+        shared
+    }
+}
+
+/// Where each response counts.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    /// The origin of a response that is a copy.
+    origin: FxHashMap<Place, Place>,
+    /// Responses that are no requests of their own.
+    dropped: FxHashSet<Place>,
+    /// How many responses were dropped because they count elsewhere.
+    pub(super) duplicates: u64,
+    /// Responses of a side conversation that repeat one of the main conversation.
+    pub(super) replays: Vec<Place>,
+}
+
+impl Copies {
+    pub(super) fn is_origin(&self, place: Place) -> bool {
+        !self.dropped.contains(&place)
+    }
+
+    pub(super) fn origin_of(&self, place: Place) -> Place {
+        self.origin.get(&place).copied().unwrap_or(place)
+    }
+}
+
+/// Finds what counts once though it occurs several times. `other_messages` have lines of their own
+/// but are no requests.
+pub(super) fn find_copies(
+    responses: &[FileResponse],
+    places: Places,
+    other_messages: &[Symbol],
+    files: usize,
+) -> Copies {
+    let mut copies = Copies::default();
+    drop_nested_copies(responses, other_messages, &mut copies);
+    let shared = places.shared(&copies);
+    drop_replays(responses, &mut copies);
+    drop_later_copies(responses, &shared, files, &mut copies);
+    copies
+}
+
+/// A response inside a progress line counts only where its message has no line of its own
+/// anywhere.
+fn drop_nested_copies(responses: &[FileResponse], other_messages: &[Symbol], copies: &mut Copies) {
+    if !responses.iter().any(|response| response.is_nested) {
+        return;
+    }
+    let own = responses.iter().filter(|response| !response.is_nested);
+    let own = own.map(|response| response.lines.message);
+    let own_messages: FxHashSet<Symbol> = own.chain(other_messages.iter().copied()).collect();
+    for (place, response) in responses.iter().enumerate() {
+        if response.is_nested && own_messages.contains(&response.lines.message) {
+            copies.dropped.insert(place);
+        }
+    }
+}
+
+/// A side conversation may repeat answers of the main one under request ids of its own. Some
+/// gateways give every answer the same message id, so this holds within one session only, and only
+/// where the main conversation has that message once.
+fn drop_replays(responses: &[FileResponse], copies: &mut Copies) {
+    let side = side_messages(responses);
+    let main = main_messages(responses, &side);
+    for (place, response) in responses.iter().enumerate() {
+        let ResponseKey::Request(message, _) = response.key else { continue };
+        if !response.is_sidechain || !copies.is_origin(place) {
+            continue;
+        }
+        let original = main.get(&(response.session, message)).copied().flatten();
+        if let Some((_, original)) = original.filter(|(key, _)| *key != response.key) {
+            copies.dropped.insert(place);
+            copies.origin.insert(place, original);
+            copies.replays.push(place);
+        }
+    }
+    copies.duplicates += copies.replays.len() as u64;
+}
+
+/// A message in its session.
+type SessionMessage = (Option<Symbol>, Symbol);
+
+/// The messages of side conversations.
+fn side_messages(responses: &[FileResponse]) -> FxHashSet<SessionMessage> {
+    let side = responses.iter().filter(|response| response.is_sidechain);
+    side.map(|response| (response.session, response.lines.message)).collect()
+}
+
+/// Those of the main conversations that side conversations have, too; `None` where several answers
+/// have the same id.
+fn main_messages(
+    responses: &[FileResponse],
+    side: &FxHashSet<SessionMessage>,
+) -> FxHashMap<SessionMessage, Option<(ResponseKey, Place)>> {
+    let mut main: FxHashMap<SessionMessage, Option<(ResponseKey, Place)>> = FxHashMap::default();
+    if side.is_empty() {
+        return main;
+    }
+    for (place, response) in responses.iter().enumerate() {
+        let message = (response.session, response.lines.message);
+        if response.is_sidechain || !side.contains(&message) {
+            continue;
+        }
+        main.entry(message)
+            .and_modify(|known| {
+                *known = known.filter(|(key, _)| *key == response.key);
+            })
+            .or_insert(Some((response.key, place)));
+    }
+    main
+}
+
+/// Of responses that stand in several places, all but one are copies.
+fn drop_later_copies(
+    responses: &[FileResponse],
+    shared: &FxHashMap<ResponseKey, Vec<Place>>,
+    files: usize,
+    copies: &mut Copies,
+) {
+    let first_own = first_own_times(responses, shared, files);
+    for places in shared.values() {
+        let candidates = places.iter().copied().filter(|place| !copies.dropped.contains(place));
+        let Some(origin) = candidates.clone().min_by_key(|&place| {
+            let response = &responses[place];
+            let first_own = first_own[response.file];
+            (response.lines.usage.is_err(), response.is_forked, first_own, place)
+        }) else {
+            continue;
+        };
+        let others: Vec<Place> = candidates.filter(|place| *place != origin).collect();
+        for place in others {
+            copies.dropped.insert(place);
+            copies.origin.insert(place, origin);
+            copies.duplicates += 1;
+        }
+    }
+}
+
+/// When each file's own requests begin; `None`, which comes first, where it has none.
+fn first_own_times(
+    responses: &[FileResponse],
+    shared: &FxHashMap<ResponseKey, Vec<Place>>,
+    files: usize,
+) -> Vec<Option<Millis>> {
+    let mut first: Vec<Option<Millis>> = vec![None; files];
+    if shared.is_empty() {
+        return first;
+    }
+    for response in responses {
+        let first = &mut first[response.file];
+        let Some(time) = response.lines.first_timestamp else { continue };
+        if first.is_none_or(|first| time < first) && !shared.contains_key(&response.key) {
+            *first = Some(time);
+        }
+    }
+    first
+}

@@ -1,0 +1,202 @@
+//! Sources → history, on all cores.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::file::{FileBuilder, FileConversation, build};
+use super::files::Files;
+use super::history::History;
+use crate::read::capture::{CaptureOptions, Captures, load_bundles, load_captures};
+use crate::read::harness::Harness;
+use crate::read::input::{Chunk, Discovered, Format, InOrder, Kind, Location, OpenSource, Source};
+use crate::read::transcript::{Spare, load_open, unreadable};
+
+/// What is said of a rollout where another format was looked for.
+const ROLLOUT: &str =
+    "a Codex rollout, which `cachesim compare --provider openai` holds against the rules";
+
+/// Files up to this size are read by one thread each.
+const SMALL_FILE: u64 = 8 * 1024 * 1024;
+
+/// A thread keeps memory for no more entries than this between files.
+const MOST_SPARE_ENTRIES: usize = 20_000;
+
+/// How sources are read.
+pub type ReadOptions = CaptureOptions;
+
+/// What a file holds.
+enum Content {
+    Transcript(Box<FileConversation>),
+    Captures(Box<Captures>),
+    /// Bundles, not read yet: their sessions may go on from one file to the next. Standard input
+    /// stays open; of thousands of files each is opened anew.
+    Bundles(Option<Box<OpenSource>>),
+}
+
+/// Reads every source and joins what they hold.
+///
+/// The result is that of reading them in order, whatever the number of threads. `on_file` is called
+/// with the size of each file that is done.
+pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) + Sync) -> History {
+    let Discovered { sources, mut diagnostics } = discovered;
+    let all_threads = rayon::current_num_threads();
+    let mut together = Together {
+        files: Files::default(),
+        captures: Vec::new(),
+        harness: Harness::with_global_scope(options.global_scope),
+        options,
+    };
+    let in_order = InOrder::new(|(source, content)| together.add(source, content));
+    let read_one = |number: usize, threads: usize, workspace: &mut Workspace| {
+        let source = &sources[number];
+        let content = read_source(source, threads, workspace, options);
+        on_file(source.size);
+        (source, content)
+    };
+    let Turns { divided, undivided } = Turns::of(&sources, all_threads);
+    for number in divided {
+        let mut workspace = Workspace::new(options);
+        let part = read_one(number, all_threads, &mut workspace);
+        // Giving back its memory takes about as long as joining it.
+        rayon::join(|| drop(workspace), || in_order.add(number, part));
+    }
+    let next = AtomicUsize::new(0);
+    rayon::scope(|scope| {
+        for _ in 0..all_threads {
+            scope.spawn(|_| {
+                let mut workspace = Workspace::new(options);
+                while let Some(&number) = undivided.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    in_order.add(number, read_one(number, 1, &mut workspace));
+                    workspace.limit(options);
+                }
+            });
+        }
+    });
+    in_order.finish();
+    let Together { files, captures, .. } = together;
+    let mut history = files.join();
+    history.captured.counting = options.counting;
+    history.add_captures(captures);
+    diagnostics.absorb(std::mem::take(&mut history.diagnostics));
+    history.diagnostics = diagnostics;
+    history
+}
+
+/// In which order files are read, by their places among the sources.
+struct Turns {
+    /// Large ones: one after another, each by all threads.
+    divided: Vec<usize>,
+    /// The others, each by one thread: whichever is free takes the next.
+    undivided: Vec<usize>,
+}
+
+impl Turns {
+    /// Where a file is a small part of what each thread reads anyway, sharing it out would only
+    /// make its lines be joined. A larger one is read early, so that no thread has it still to read
+    /// when the others are done.
+    fn of(sources: &[Source], threads: usize) -> Self {
+        let all: u64 = sources.iter().map(|source| source.size).sum();
+        let share = all / threads.max(1) as u64;
+        let is_divided = |number: &usize| sources[*number].size > SMALL_FILE.max(share / 4);
+        let is_early = |number: &usize| sources[*number].size > share / 32;
+        let (divided, mut undivided): (Vec<usize>, Vec<usize>) =
+            (0..sources.len()).partition(is_divided);
+        undivided.sort_by_key(|number| !is_early(number));
+        Self { divided, undivided }
+    }
+}
+
+/// What the files so far hold.
+struct Together {
+    files: Files,
+    captures: Vec<Captures>,
+    /// What places bundles, whose sessions go on from file to file.
+    harness: Harness,
+    options: ReadOptions,
+}
+
+impl Together {
+    /// Adds the next file.
+    fn add(&mut self, source: &Source, content: Content) {
+        match content {
+            Content::Transcript(conversation) => self.files.add(*conversation),
+            Content::Captures(file) => self.captures.push(*file),
+            Content::Bundles(open) => self.add_bundles(source, open.map(|open| *open)),
+        }
+    }
+
+    fn add_bundles(&mut self, source: &Source, open: Option<OpenSource>) {
+        if let Some(mut open) = open.or_else(|| OpenSource::open(source).ok()) {
+            self.captures.push(load_bundles(&mut open, &mut self.harness, self.options));
+        }
+    }
+}
+
+/// What a thread reads one file after another with.
+struct Workspace {
+    buffer: Chunk,
+    spare: Spare,
+    builder: FileBuilder,
+}
+
+impl Workspace {
+    fn new(options: ReadOptions) -> Self {
+        let builder = FileBuilder::new(!options.leaves_out_trails);
+        Self { buffer: Chunk::default(), spare: Spare::default(), builder }
+    }
+
+    fn read_transcript(
+        &mut self,
+        open: &mut OpenSource,
+        threads: usize,
+        options: ReadOptions,
+    ) -> FileConversation {
+        let Self { spare, builder, .. } = self;
+        let expected = open.expected();
+        let label = Arc::clone(&open.label);
+        let mut transcript =
+            load_open(open, threads, options.keeps_titles, spare, |entries, lines| {
+                builder.make_room(expected, entries.len());
+                builder.add(entries, lines, &label);
+            });
+        let conversation = builder.finish(&mut transcript);
+        spare.give_back_entries(transcript.entries);
+        conversation
+    }
+
+    /// Gives memory back where it is a lot.
+    fn limit(&mut self, options: ReadOptions) {
+        if self.spare.entries() > MOST_SPARE_ENTRIES {
+            *self = Self::new(options);
+        }
+    }
+}
+
+fn read_source(
+    source: &Source,
+    threads: usize,
+    workspace: &mut Workspace,
+    options: ReadOptions,
+) -> Content {
+    let buffer = std::mem::take(&mut workspace.buffer);
+    let mut open = match OpenSource::open_into(source, buffer) {
+        Ok(open) => open,
+        Err(error) => return Content::Transcript(Box::new(build(unreadable(source, &error)))),
+    };
+    let content = match open.format {
+        Format::Transcript | Format::Rollout => {
+            let mut read = workspace.read_transcript(&mut open, threads, options);
+            if open.format == Format::Rollout {
+                read.diagnostics.explain(Kind::ForeignFormat, ROLLOUT);
+            }
+            Content::Transcript(Box::new(read))
+        }
+        Format::Capture => Content::Captures(Box::new(load_captures(&mut open, threads, options))),
+        Format::Bundle => {
+            let is_file = matches!(source.location, Location::File(_));
+            return Content::Bundles((!is_file).then(|| Box::new(open)));
+        }
+    };
+    workspace.buffer = open.into_buffer();
+    content
+}

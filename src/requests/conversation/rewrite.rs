@@ -1,0 +1,270 @@
+//! Where a client changed what it had sent before, as far as lines tell: what a compaction kept, whose
+//! results were cleared or replaced, which entries were taken out or summarised.
+
+use std::iter;
+
+use super::gathered::Gathered;
+use super::graph::Graph;
+use crate::base::id::EntryId;
+use crate::read::transcript::{Collapse, Entry, EntryKind, Preserved};
+
+/// So many responses after the last entry that a compaction kept are looked at, and so many entries
+/// in front of each.
+const NEAR: usize = 16;
+
+/// What is left of the prompt before, where messages were rewritten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rewrite {
+    /// No line tells of a rewrite.
+    #[default]
+    None,
+    /// Lines tell of one, but not where it begins.
+    Untold,
+    /// Lines tell where it begins.
+    At(Place),
+}
+
+/// Where a rewrite begins and what it leaves, by the numbers of requests: in a file those of its
+/// responses, in a history those of its requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The last request whose whole prompt stands in front of the first entry that changed; `None`
+    /// where only tools and system prompt do.
+    pub kept: Option<u32>,
+    /// The last request whose prompt ends in front of the messages that are sent again; `None` where
+    /// none are.
+    pub goes_on: Option<u32>,
+}
+
+impl Rewrite {
+    /// All messages were replaced.
+    const ALL: Self = Self::At(Place { kept: None, goes_on: None });
+
+    /// Whether lines tell where it begins.
+    #[must_use]
+    pub fn is_told(self) -> bool {
+        matches!(self, Self::At(_))
+    }
+
+    /// Both rewrites, one after the other.
+    pub(super) fn and(self, later: Self) -> Self {
+        match (self, later) {
+            (Self::None, only) | (only, Self::None) => only,
+            (Self::Untold, _) | (_, Self::Untold) => Self::Untold,
+            (Self::At(one), Self::At(other)) => Self::At(Place {
+                // Nothing is less than anything.
+                kept: one.kept.min(other.kept),
+                goes_on: one.goes_on.and_then(|goes_on| Some(goes_on.max(other.goes_on?))),
+            }),
+        }
+    }
+
+    /// The same with other numbers; one that has none cannot be told any more.
+    pub(super) fn renumbered(self, number: impl Fn(u32) -> Option<u32>) -> Self {
+        let Self::At(place) = self else { return self };
+        let renumber = |one: Option<u32>| one.map_or(Some(None), |one| number(one).map(Some));
+        match (renumber(place.kept), renumber(place.goes_on)) {
+            (Some(kept), Some(goes_on)) => Self::At(Place { kept, goes_on }),
+            _ => Self::Untold,
+        }
+    }
+}
+
+/// Lines of a file, the last one included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lines {
+    /// The first.
+    pub first: u64,
+    /// The last.
+    pub last: u64,
+}
+
+impl Lines {
+    fn one(line: u64) -> Self {
+        Self { first: line, last: line }
+    }
+
+    /// Whether a line is one of them.
+    #[must_use]
+    pub fn contain(&self, line: u64) -> bool {
+        (self.first..=self.last).contains(&line)
+    }
+}
+
+/// What is known of a file when its entries are folded.
+pub(super) struct Known<'a, F> {
+    pub(super) entries: &'a [Entry],
+    pub(super) graph: &'a Graph,
+    pub(super) gathered: &'a Gathered,
+    /// The response at or before an entry.
+    pub(super) response_at: F,
+}
+
+impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
+    /// What an entry leaves of the prompt before it.
+    pub(super) fn rewrite_by(&self, position: usize) -> Rewrite {
+        match &self.entries[position].kind {
+            EntryKind::CompactBoundary(preserved) => {
+                let preserved = preserved.as_deref();
+                preserved.map_or(Rewrite::ALL, |preserved| self.compacted(position, preserved))
+            }
+            EntryKind::MicrocompactBoundary(cleared) => {
+                let attachments = self.positions(position, cleared.attachments.iter());
+                self.cleared(position, cleared.calls.iter(), attachments)
+            }
+            EntryKind::ContentReplacement(results) if results.is_empty() => Rewrite::None,
+            EntryKind::ContentReplacement(results) => {
+                self.cleared(position, results.iter().map(|(call, _)| call), iter::empty())
+            }
+            EntryKind::Snip(removed) => self.removed(position, removed.iter()),
+            EntryKind::Collapse(collapse) => match **collapse {
+                Collapse { first: Some(first), last: Some(last), .. } => {
+                    self.removed(position, [first, last].iter())
+                }
+                _ => Rewrite::Untold,
+            },
+            _ => Rewrite::None,
+        }
+    }
+
+    /// A compaction that keeps the end of the conversation puts the summary in front of it, so that
+    /// all is rewritten; one that keeps the beginning puts the summary after that.
+    fn compacted(&self, boundary: usize, preserved: &Preserved) -> Rewrite {
+        let tail = self.kept_entries(boundary, preserved).max();
+        match tail.filter(|_| self.keeps_the_beginning(boundary, preserved)) {
+            Some(tail) => {
+                Rewrite::At(Place { kept: self.sent_up_to(tail, boundary), goes_on: None })
+            }
+            None => Rewrite::ALL,
+        }
+    }
+
+    fn keeps_the_beginning(&self, boundary: usize, preserved: &Preserved) -> bool {
+        self.entries[boundary].id == Some(preserved.anchor)
+    }
+
+    /// The entries that a compaction kept where they stand. Those that were written again after it
+    /// are on its path anyway.
+    fn kept_entries(&self, boundary: usize, kept: &Preserved) -> impl Iterator<Item = usize> {
+        self.positions(boundary, kept.entries.iter())
+    }
+
+    /// The last request before a boundary whose prompt ends with an entry, or before it.
+    fn sent_up_to(&self, tail: usize, boundary: usize) -> Option<u32> {
+        let beginnings = &self.gathered.beginnings;
+        let next = beginnings.partition_point(|beginning| beginning.first() <= tail);
+        let is_before = |response: &usize| beginnings[*response].first() < boundary;
+        let behind = (next..beginnings.len()).take(NEAR).take_while(is_before);
+        let mut ending = behind.filter(|response| {
+            let parent = |position: usize| self.graph.links[position].parent;
+            let before = std::iter::successors(parent(beginnings[*response].first()), |here| {
+                parent(*here).filter(|_| *here != tail && is_silent(&self.entries[*here]))
+            });
+            before.take(NEAR).any(|here| here == tail)
+        });
+        ending.next().and_then(|response| u32::try_from(response).ok()).or((self.response_at)(tail))
+    }
+
+    /// Results and attachments were cleared or replaced: what stands in front of the first of them is
+    /// as it was, and what stands after it is sent again. Calls that the file does not have tell nothing,
+    /// so the place is the latest possible.
+    fn cleared<'i>(
+        &self,
+        position: usize,
+        calls: impl Iterator<Item = &'i EntryId>,
+        attachments: impl Iterator<Item = usize>,
+    ) -> Rewrite {
+        let is_before = |caller: &usize| self.gathered.beginnings[*caller].first() < position;
+        let caller = |call| self.gathered.calls.get(call)?.caller.filter(is_before);
+        let callers = calls.filter_map(caller).map(|caller| u32::try_from(caller).ok());
+        // Nothing is less than anything.
+        match callers.chain(attachments.map(|entry| (self.response_at)(entry))).min() {
+            Some(first) => Rewrite::At(Place { kept: first, goes_on: first }),
+            None => Rewrite::Untold,
+        }
+    }
+
+    /// Entries were taken out, or archived from the first to the last of two.
+    fn removed<'i>(&self, position: usize, removed: impl Iterator<Item = &'i EntryId>) -> Rewrite {
+        let before: Vec<Option<u32>> =
+            self.positions(position, removed).map(|entry| (self.response_at)(entry)).collect();
+        // Nothing is less than anything.
+        let ends = before.iter().min().zip(before.iter().max());
+        ends.map_or(Rewrite::Untold, |(kept, goes_on)| {
+            Rewrite::At(Place { kept: *kept, goes_on: *goes_on })
+        })
+    }
+
+    /// Where the entries stand that one names. Those on later lines are none of what it changes.
+    fn positions<'i>(
+        &self,
+        position: usize,
+        entries: impl Iterator<Item = &'i EntryId>,
+    ) -> impl Iterator<Item = usize> {
+        let known = entries.filter_map(|entry| self.gathered.positions.get(entry).copied());
+        known.filter(move |entry| *entry < position)
+    }
+
+    /// The lines that an entry names: those that it changes; of a compaction those that it keeps.
+    /// Those of a response are known by its first one.
+    pub(super) fn lines_named_by(&self, position: usize) -> Vec<Lines> {
+        match &self.entries[position].kind {
+            EntryKind::CompactBoundary(Some(kept)) => {
+                let lines = self.kept_entries(position, kept).map(|entry| self.line(entry));
+                let lines: Vec<u64> = lines.collect();
+                let from_beginning = self.keeps_the_beginning(position, kept).then_some(0);
+                let first = from_beginning.or(lines.iter().min().copied());
+                let last = lines.iter().max().copied();
+                first.zip(last).map(|(first, last)| Lines { first, last }).into_iter().collect()
+            }
+            EntryKind::MicrocompactBoundary(cleared) => {
+                let attachments = self.positions(position, cleared.attachments.iter());
+                let attachments = attachments.map(|entry| Lines::one(self.line(entry)));
+                let mut lines = self.result_lines(cleared.calls.iter());
+                lines.extend(attachments);
+                lines.sort_unstable_by_key(|lines| lines.first);
+                lines
+            }
+            EntryKind::ContentReplacement(results) => {
+                self.result_lines(results.iter().map(|(call, _)| call))
+            }
+            EntryKind::Snip(removed) => {
+                let entries = self.positions(position, removed.iter());
+                entries.map(|entry| Lines::one(self.line(entry))).collect()
+            }
+            EntryKind::Collapse(collapse) => {
+                let line = |entry: Option<EntryId>| {
+                    entry.and_then(|entry| Some(self.line(*self.gathered.positions.get(&entry)?)))
+                };
+                let ends = line(collapse.first).zip(line(collapse.last));
+                ends.map(|(first, last)| Lines { first, last }).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn line(&self, position: usize) -> u64 {
+        let response = self.gathered.response_of[position];
+        let own = self.entries[position].line;
+        response.map_or(own, |response| self.gathered.responses[response].lines.first_line)
+    }
+
+    fn result_lines<'i>(&self, calls: impl Iterator<Item = &'i EntryId>) -> Vec<Lines> {
+        let lines = calls.filter_map(|call| self.gathered.changed_results.get(call).copied());
+        lines.flatten().map(Lines::one).collect()
+    }
+}
+
+/// Whether the model sees nothing of an entry.
+fn is_silent(entry: &Entry) -> bool {
+    match &entry.kind {
+        EntryKind::User(_)
+        | EntryKind::Response
+        | EntryKind::UnusableAnswer
+        | EntryKind::LocalCommand { .. }
+        | EntryKind::Synthetic { .. }
+        | EntryKind::CompactBoundary(_) => false,
+        EntryKind::Attachment { bytes, .. } => *bytes == 0,
+        _ => true,
+    }
+}

@@ -1,0 +1,131 @@
+//! How the markers of two requests differ.
+//!
+//! A marker in the messages moves on with every request, and so does the automatic one; these are
+//! compared from the last one backwards. Those on tools and system prompt are compared by their places.
+
+use rustc_hash::FxHashMap;
+
+use super::compare::{Difference, Pair};
+use super::kind::DifferenceKind;
+use super::overlap::differing;
+use super::view::PromptView;
+use crate::base::ttl::Ttl;
+use crate::read::capture::{WireMarker, WireNodeId};
+
+/// The differences between the markers of two requests.
+pub(super) fn marker_differences(
+    pair: Pair<'_>,
+    before: &[WireMarker],
+    after: &[WireMarker],
+) -> Vec<Difference> {
+    let markers = Markers::new(pair, before, after);
+    let scope = markers.scope();
+    // As in the client: markers that stand elsewhere follow from another strategy, or from blocks that
+    // came or went.
+    let is_same_front = pair.before.tools.len() == pair.after.tools.len()
+        && pair.before.system.len() == pair.after.system.len();
+    let moved = if scope.is_none() && is_same_front { markers.moved() } else { None };
+    [scope, markers.ttl(), moved].into_iter().flatten().collect()
+}
+
+/// Whether corresponding markers of two requests have different TTLs.
+pub(crate) fn ttl_difference(
+    [before, after]: &[PromptView<'_>; 2],
+    old: &[WireMarker],
+    new: &[WireMarker],
+) -> Option<Difference> {
+    Markers::new(Pair { before, after }, old, new).ttl()
+}
+
+/// What a marker of another request corresponds to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Slot {
+    Tool(usize),
+    System(usize),
+    /// It moves on with the conversation.
+    Moving,
+}
+
+impl PromptView<'_> {
+    fn slot(&self, marker: WireMarker) -> Slot {
+        // On a path, ids rise.
+        let position = |ids: &[WireNodeId]| ids.binary_search(&marker.node).ok();
+        let tool = position(&self.tools).map(Slot::Tool);
+        let place = tool.or_else(|| position(&self.system).map(Slot::System));
+        place.filter(|_| !marker.is_automatic).unwrap_or(Slot::Moving)
+    }
+}
+
+type PlacedMarker = (Slot, WireMarker);
+
+struct Markers<'a> {
+    pair: Pair<'a>,
+    before: Vec<PlacedMarker>,
+    after: Vec<PlacedMarker>,
+}
+
+impl<'a> Markers<'a> {
+    fn new(pair: Pair<'a>, before: &[WireMarker], after: &[WireMarker]) -> Self {
+        let placed = |view: &PromptView<'_>, markers: &[WireMarker]| -> Vec<PlacedMarker> {
+            markers.iter().map(|marker| (view.slot(*marker), *marker)).collect()
+        };
+        let (before, after) = (placed(pair.before, before), placed(pair.after, after));
+        Self { pair, before, after }
+    }
+
+    /// Whether entries that all scopes share are used.
+    fn scope(&self) -> Option<Difference> {
+        let global = |markers: &[PlacedMarker]| {
+            markers.iter().find(|(_, marker)| marker.is_global).map(|(_, marker)| marker.node)
+        };
+        let (place, detail) = match (global(&self.before), global(&self.after)) {
+            (Some(node), None) => (self.pair.before.place(node), "no marker is global any more"),
+            (None, Some(node)) => (self.pair.after.place(node), "a marker is global now"),
+            _ => return None,
+        };
+        Some(Difference::new(DifferenceKind::Scope, place, detail))
+    }
+
+    /// The first pair of corresponding markers with different TTLs.
+    fn ttl(&self) -> Option<Difference> {
+        let (old, new) = self.pairs().into_iter().find(|(old, new)| old.ttl != new.ttl)?;
+        let all = |markers: &[PlacedMarker], ttl| markers.iter().all(|(_, one)| one.ttl == ttl);
+        let is_overage = all(&self.before, Ttl::OneHour) && all(&self.after, Ttl::FiveMinutes);
+        let kind = if is_overage { DifferenceKind::Overage } else { DifferenceKind::TtlTier };
+        let detail = format!("{} before, {} now", old.ttl.name(), new.ttl.name());
+        Some(Difference::new(kind, self.pair.after.place(new.node), detail))
+    }
+
+    /// The markers that correspond, in the order of the prefix.
+    fn pairs(&self) -> Vec<(WireMarker, WireMarker)> {
+        let fixed: FxHashMap<Slot, WireMarker> =
+            self.after.iter().copied().filter(|(slot, _)| *slot != Slot::Moving).collect();
+        let in_front = self.before.iter().filter_map(|(slot, old)| Some((*old, *fixed.get(slot)?)));
+        let mut pairs: Vec<(WireMarker, WireMarker)> = in_front.collect();
+        let moving: Vec<(WireMarker, WireMarker)> =
+            moving_backwards(&self.before).zip(moving_backwards(&self.after)).collect();
+        pairs.extend(moving.into_iter().rev());
+        pairs
+    }
+
+    /// Markers on other blocks in front of the messages, or more or fewer in them.
+    fn moved(&self) -> Option<Difference> {
+        let slots = |markers: &[PlacedMarker]| -> Vec<Slot> {
+            markers.iter().map(|(slot, _)| *slot).collect()
+        };
+        let (old, new) = (slots(&self.before), slots(&self.after));
+        let (gone, come) = differing(&old, &new)?;
+        let place = match new[come].first().or(old[gone].first())? {
+            Slot::Tool(position) => format!("tools[{position}]"),
+            Slot::System(position) => format!("system[{position}]"),
+            Slot::Moving => "messages".to_owned(),
+        };
+        let detail = format!("{} markers before, {} now", old.len(), new.len());
+        Some(Difference::new(DifferenceKind::MarkersMoved, place, detail))
+    }
+}
+
+/// The markers that move on with the conversation, the last one first.
+fn moving_backwards(markers: &[PlacedMarker]) -> impl Iterator<Item = WireMarker> + '_ {
+    markers.iter().rev().filter(|(slot, _)| *slot == Slot::Moving).map(|(_, marker)| *marker)
+}

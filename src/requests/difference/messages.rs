@@ -1,0 +1,185 @@
+//! Where the messages of two requests part, and what became of the earlier ones.
+
+use rustc_hash::FxHashSet;
+use serde_json::Value;
+
+use super::compare::{Difference, Pair};
+use super::kind::DifferenceKind;
+use super::overlap::same_ends;
+use super::value::{SAME_IN_OTHER_BYTES, says_the_same};
+use super::view::PromptView;
+use crate::read::capture::{BlockKind, Part, WireNodeId};
+
+/// What Claude Code puts in the place of an old result.
+pub(crate) const CLEARED: &str = "[Old tool result content cleared]";
+
+/// The first difference between the messages that the earlier request had and those of the later one.
+/// Messages that were added are none.
+pub(super) fn message_difference(pair: Pair<'_>) -> Option<Difference> {
+    let position = pair.parting()?;
+    let tails = Tails {
+        before: pair.before.tail(position),
+        after: pair.after.tail(position),
+        is_in_first_message: pair.before.message_of(position).0 == 0,
+        has_grown: pair.after.messages() > pair.before.messages(),
+    };
+    let (kind, detail) = tails.change();
+    let (before, after) =
+        (pair.before.blocks.get(position).copied(), pair.after.blocks.get(position).copied());
+    let place = match (before, after) {
+        (_, Some(after)) => pair.after.place(after),
+        (Some(before), None) => pair.before.place(before),
+        (None, None) => return None,
+    };
+    let difference = Difference::new(kind, place, detail).between(before, after);
+    Some(difference.with_bytes(
+        before.map(|before| pair.before.text(before)),
+        after.map(|after| pair.after.text(after)),
+    ))
+}
+
+/// How the results differ that two requests have deleted on the server, each in the order of the prefix. A
+/// deletion leaves the prefix as it is.
+pub(crate) fn deletion_difference(
+    before: &[WireNodeId],
+    after: &[WireNodeId],
+) -> Option<Difference> {
+    let lacking = |ids: &[WireNodeId], others: &[WireNodeId]| {
+        ids.iter().filter(|id| !others.contains(id)).count()
+    };
+    let (new, gone) = (lacking(after, before), lacking(before, after));
+    let detail = match (new, gone) {
+        (0, 0) => return None,
+        (_, 0) => format!("{new} more results are deleted on the server"),
+        (_, 1) => "1 result is not deleted any more".to_owned(),
+        _ => format!("{gone} results are not deleted any more"),
+    };
+    Some(Difference::new(DifferenceKind::CachedMicrocompaction, "cache_edits", detail))
+}
+
+impl Pair<'_> {
+    /// The first block of the earlier request's messages that the later one does not have there.
+    fn parting(self) -> Option<usize> {
+        // Behind a difference in front of the messages every node is another one, and only bytes and
+        // borders can be compared.
+        let is_same_in_front = self.before.message_settings == self.after.message_settings;
+        let is_same = |one: WireNodeId, other: WireNodeId| {
+            one == other
+                || (!is_same_in_front
+                    && self.before.part(one) == self.after.part(other)
+                    && self.before.text(one) == self.after.text(other))
+        };
+        let (old, new) = (&self.before.blocks, &self.after.blocks);
+        let same = old.iter().zip(new).take_while(|(one, other)| is_same(**one, **other)).count();
+        (same < old.len()).then_some(same)
+    }
+}
+
+/// A block of a message.
+struct TailBlock<'a> {
+    text: &'a str,
+    kind: BlockKind,
+    is_start: bool,
+}
+
+impl<'a> PromptView<'a> {
+    /// The blocks of the messages from `position` on.
+    fn tail(&self, position: usize) -> Vec<TailBlock<'a>> {
+        let block = |id: &WireNodeId| TailBlock {
+            text: self.text(*id),
+            kind: self.kind(*id),
+            is_start: self.part(*id) == Part::MessageStart,
+        };
+        self.blocks.iter().skip(position).map(block).collect()
+    }
+}
+
+/// The blocks of both requests from where they part.
+struct Tails<'a> {
+    /// At least one.
+    before: Vec<TailBlock<'a>>,
+    after: Vec<TailBlock<'a>>,
+    is_in_first_message: bool,
+    /// Whether the later request has more messages.
+    has_grown: bool,
+}
+
+impl Tails<'_> {
+    fn change(&self) -> (DifferenceKind, &'static str) {
+        let (Some(old), Some(new)) = (self.before.first(), self.after.first()) else {
+            return (DifferenceKind::Rewound, "what was sent after it is gone");
+        };
+        if old.text == new.text {
+            let detail = "the same bytes in a message with another role or other borders";
+            return (DifferenceKind::MessageRewritten, detail);
+        }
+        if self.is_thinking_stripped() {
+            return (DifferenceKind::ThinkingStripped, "thinking of earlier turns is gone");
+        }
+        if self.is_in_first_message && self.is_replaced() {
+            let detail = "next to nothing of what was sent from here on comes back";
+            return (DifferenceKind::MessagesReplaced, detail);
+        }
+        if let Some(change) = block_change(old.text, new.text) {
+            return change;
+        }
+        let starts = old.is_start && new.is_start;
+        if starts && !self.has_grown && self.returning() == 0 {
+            return (
+                DifferenceKind::Rewound,
+                "another message stands where the earlier ones stood",
+            );
+        }
+        if says_the_same(old.text, new.text) {
+            (DifferenceKind::MessageRewritten, SAME_IN_OTHER_BYTES)
+        } else {
+            let detail = "the block differs from what was sent before";
+            (DifferenceKind::MessageRewritten, detail)
+        }
+    }
+
+    /// Whether all that is missing is thinking.
+    fn is_thinking_stripped(&self) -> bool {
+        self.before.first().is_some_and(|block| block.kind == BlockKind::Thinking)
+            && without_thinking(&self.after).starts_with(&without_thinking(&self.before))
+    }
+
+    /// Whether less than half of the earlier blocks come back.
+    fn is_replaced(&self) -> bool {
+        let pair = self.before.first().zip(self.after.first());
+        let is_alike = pair.is_some_and(|(old, new)| {
+            same_ends(old.text, new.text) * 2 >= old.text.len().max(new.text.len())
+        });
+        (self.returning() + usize::from(is_alike)) * 2 < self.before.len()
+    }
+
+    /// How many of the earlier blocks come back, wherever they stand now.
+    fn returning(&self) -> usize {
+        let now: FxHashSet<&str> = self.after.iter().map(|block| block.text).collect();
+        self.before.iter().filter(|block| now.contains(block.text)).count()
+    }
+}
+
+fn without_thinking<'a>(tail: &[TailBlock<'a>]) -> Vec<&'a str> {
+    let kept = tail.iter().filter(|block| block.kind != BlockKind::Thinking);
+    kept.map(|block| block.text).collect()
+}
+
+/// What became of one block, where that has a name.
+fn block_change(before: &str, after: &str) -> Option<(DifferenceKind, &'static str)> {
+    let value = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let (old, new) = (value(before), value(after));
+    if !before.contains(CLEARED) && after.contains(CLEARED) && new["type"] == "tool_result" {
+        return Some((DifferenceKind::ResultsCleared, "a placeholder stands for the old result"));
+    }
+    match (has_image(&old), has_image(&new)) {
+        (true, false) => Some((DifferenceKind::Image, "an image is gone")),
+        (false, true) => Some((DifferenceKind::Image, "an image is new")),
+        _ => None,
+    }
+}
+
+fn has_image(block: &Value) -> bool {
+    let is_image = |block: &Value| block["type"] == "image";
+    is_image(block) || block["content"].as_array().is_some_and(|inner| inner.iter().any(is_image))
+}

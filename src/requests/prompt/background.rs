@@ -1,0 +1,221 @@
+//! Background requests: suggestions, recaps and titles that the client sends between two turns.
+//!
+//! They are not in the transcript, but they move the cache: one that was sent after an answer has
+//! written that answer, and has started the clock anew. They come at the end of a turn only.
+//! Whether a client sends them is a habit of its version, its settings and the session, and of
+//! whether a recap was shown; it is learnt from the turns before and from other sessions.
+
+use super::kept::Kept;
+use super::step::{Step, StepKind};
+use super::tally::{Tallies, Tally};
+use super::version::{ClientVersion, ClientVersions};
+use crate::base::id::Symbol;
+use crate::base::units::{Millis, Tokens};
+use crate::requests::conversation::{History, Request};
+
+/// The first version whose recaps and suggestions extended the cached prefix in measured sessions.
+const EXTENDING_SINCE: ClientVersion = ClientVersion::new(2, 1, 150);
+
+/// Chances before anything was seen, with and without a recap, since that version and before it.
+/// (Measured: 37–60 % of all turns since, 1 % in the versions just before.)
+const CHANCE_WITH_RECAP: f64 = 0.9;
+const CHANCE_WITHOUT_RECAP: f64 = 0.4;
+const CHANCE_BEFORE: f64 = 0.1;
+
+/// How much an earlier turn weighs against the one after it.
+const FADING: f64 = 0.8;
+
+/// How much other sessions weigh against one turn of the own session.
+const WEIGHT_OF_OTHERS: f64 = 0.5;
+
+/// How many turns of other sessions the prior chance counts for.
+const WEIGHT_OF_PRIOR: f64 = 2.0;
+
+/// Bytes of JSON text in a token, and tokens of what surrounds a message or makes up a reminder.
+/// Rough: they only place the end of a prefix between two known sizes.
+const BYTES_PER_TOKEN: u64 = 3;
+const TOKENS_AROUND_MESSAGE: u64 = 5;
+const TOKENS_OF_ATTACHMENT: u64 = 60;
+const TOKENS_OF_IMAGE: u64 = 1_500;
+
+/// What an answer's prompt has after its last marker without reminders, at the most.
+const USUAL_TAIL: Tokens = Tokens(10);
+
+/// A read may fall this short of the cached prefix by rendering noise alone.
+const NOISE: Tokens = Tokens(50);
+
+/// A background request that is to be expected.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ExpectedBackground {
+    /// The end of the prefix it wrote.
+    pub(super) end: Tokens,
+    /// When it was sent.
+    pub(super) at: Millis,
+}
+
+/// What decides the habit: the client's version most of all, and the model within it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Habit {
+    client_version: Option<Symbol>,
+    /// `None` for all models together.
+    model: Option<Symbol>,
+    has_recap: bool,
+}
+
+impl Habit {
+    fn of_version(request: &Request) -> Self {
+        Self { client_version: request.client_version, model: None, has_recap: has_recap(request) }
+    }
+
+    fn of_model(request: &Request) -> Self {
+        Self { model: Some(request.model), ..Self::of_version(request) }
+    }
+}
+
+/// What all sessions show.
+#[derive(Default)]
+pub(super) struct BackgroundHabits(Tallies<Habit>);
+
+/// What one chain showed so far, without recaps and with them.
+#[derive(Clone, Copy, Default)]
+pub(super) struct BackgroundMemory([Fading; 2]);
+
+/// An average in which the latest value weighs most.
+#[derive(Clone, Copy, Default)]
+struct Fading {
+    sum: f64,
+    weight: f64,
+}
+
+impl Fading {
+    fn add(&mut self, was_seen: bool) {
+        self.sum = self.sum * FADING + f64::from(u8::from(was_seen));
+        self.weight = self.weight * FADING + 1.0;
+    }
+}
+
+/// What a request shows of a background request before it; `None` where it shows nothing.
+fn observation(history: &History, request: &Request, step: &Step) -> Option<bool> {
+    let read = request.recorded().prompt.read;
+    let is_telling = step.kind == StepKind::Continued
+        && ends_turn_before(history, request)
+        && read + NOISE >= step.kept_end;
+    is_telling.then_some(read > step.kept_end)
+}
+
+fn has_recap(request: &Request) -> bool {
+    request.between.away_summary.is_some()
+}
+
+fn ends_turn_before(history: &History, request: &Request) -> bool {
+    request.between.has_prompt
+        && history.predecessor(request).is_some_and(|previous| previous.ends_turn)
+}
+
+impl BackgroundHabits {
+    /// Collects what every session shows.
+    pub(super) fn collect(history: &History, steps: &[Step]) -> Self {
+        let mut habits = Self::default();
+        for (request, step) in history.of_transcripts().iter().zip(steps) {
+            if let Some(was_seen) = observation(history, request, step) {
+                for habit in [Habit::of_version(request), Habit::of_model(request)] {
+                    habits.0.add(habit, request.session, was_seen);
+                }
+            }
+        }
+        habits
+    }
+
+    /// The background request to expect before `request`, if any.
+    pub(super) fn expect(
+        &self,
+        history: &History,
+        versions: &ClientVersions,
+        request: &Request,
+        step: &Step,
+        memory: &BackgroundMemory,
+    ) -> Option<ExpectedBackground> {
+        let previous = history.predecessor(request)?;
+        let is_possible = ends_turn_before(history, request)
+            && request.model == previous.model
+            && !request.between.has_compaction
+            && !request.between.drops_answer;
+        if !is_possible || self.chance(versions, request, memory) <= 0.5 {
+            return None;
+        }
+        let between = &request.between;
+        let signs = [between.turn_end, between.away_summary];
+        let at = signs.into_iter().flatten().fold(previous.finished, Millis::max);
+        Some(ExpectedBackground {
+            end: written_end(request, previous, step),
+            at: at.min(request.start),
+        })
+    }
+
+    fn chance(
+        &self,
+        versions: &ClientVersions,
+        request: &Request,
+        memory: &BackgroundMemory,
+    ) -> f64 {
+        let prior = prior_chance(versions.of(request), has_recap(request));
+        let of_version = self.elsewhere(Habit::of_version(request), request.session, prior);
+        let of_model = self.elsewhere(Habit::of_model(request), request.session, of_version);
+        let own = memory.0[usize::from(has_recap(request))];
+        (own.sum + WEIGHT_OF_OTHERS * of_model) / (own.weight + WEIGHT_OF_OTHERS)
+    }
+
+    /// How often other sessions show a background request, starting from a prior chance.
+    fn elsewhere(&self, habit: Habit, session: Symbol, prior: f64) -> f64 {
+        let Tally { seen, not_seen } = self.0.elsewhere(habit, session);
+        let (seen, not_seen) = (f64::from(seen), f64::from(not_seen));
+        (seen + WEIGHT_OF_PRIOR * prior) / (seen + not_seen + WEIGHT_OF_PRIOR)
+    }
+
+    /// Learns from a request, for those after it in its chain.
+    pub(super) fn learn(
+        history: &History,
+        request: &Request,
+        step: &Step,
+        memory: &mut BackgroundMemory,
+    ) {
+        if let Some(was_seen) = observation(history, request, step) {
+            memory.0[usize::from(has_recap(request))].add(was_seen);
+        }
+    }
+}
+
+fn prior_chance(version: ClientVersion, has_recap: bool) -> f64 {
+    match (version >= EXTENDING_SINCE, has_recap) {
+        (true, true) => CHANCE_WITH_RECAP,
+        (true, false) => CHANCE_WITHOUT_RECAP,
+        (false, _) => CHANCE_BEFORE,
+    }
+}
+
+/// The end of the answer before `request`, which is what a background request has written.
+///
+/// Where the answer's output is known, it follows its prompt without the constant tail. Else it is
+/// what `request`'s prompt leaves when the client's new messages are taken off.
+fn written_end(request: &Request, previous: &Request, step: &Step) -> Tokens {
+    let tail = previous.recorded().prompt.input.min(USUAL_TAIL);
+    let has_other_messages = step.is_rewritten || step.dropped_thinking.is_some();
+    let end = if previous.output_is_lower_bound || has_other_messages {
+        request.prompt_total().saturating_sub(tail + estimated_addition(request))
+    } else {
+        let grown = previous.prompt_total().saturating_sub(tail) + previous.recorded().output;
+        grown.saturating_sub(step.deleted)
+    };
+    let least = if step.kept == Kept::System { Tokens::ZERO } else { step.kept_end };
+    end.min(request.prompt_total()).max(least)
+}
+
+fn estimated_addition(request: &Request) -> Tokens {
+    let between = &request.between;
+    Tokens(
+        between.user_bytes / BYTES_PER_TOKEN
+            + u64::from(between.user_messages) * TOKENS_AROUND_MESSAGE
+            + u64::from(between.attachments) * TOKENS_OF_ATTACHMENT
+            + u64::from(between.media) * TOKENS_OF_IMAGE,
+    )
+}

@@ -1,0 +1,245 @@
+//! A history → its prompt trace.
+
+use rustc_hash::FxHashMap;
+
+use super::calibrate::{Calibrated, calibrate};
+use super::captured::add_captured;
+use super::kept::Kept;
+use super::minimum::minimum_prefix;
+use super::recorded_break::is_kept;
+use super::step::{Step, StepKind};
+use super::tail::LARGEST_CONSTANT_TAIL;
+use super::trace::{BackgroundWrite, Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
+use crate::base::basis::Basis;
+use crate::base::id::Symbol;
+use crate::base::model::canonical_name;
+use crate::base::ttl::Ttl;
+use crate::base::units::Tokens;
+use crate::requests::conversation::{History, Request, RequestIndex};
+
+/// What is assumed of the prefix that other traffic keeps warm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SharedPrefix {
+    /// As calibrated.
+    #[default]
+    Auto,
+    /// Nothing is readable after an expiry; a compaction inside the TTL still finds what the
+    /// chain's first request read. Sessions do not keep one another's entries alive.
+    Cold,
+    /// What the chain's first request read is always readable.
+    Warm,
+}
+
+/// Builds the trace of all requests, in the history's order, from their [`steps`](super::steps).
+#[must_use]
+pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptTrace {
+    let calibrated = calibrate(history, steps);
+    let mut tree = Tree::with_capacity(history.of_transcripts().len());
+    let mut minimums: FxHashMap<(Symbol, i64), Tokens> = FxHashMap::default();
+    for ((request, step), calibrated) in history.of_transcripts().iter().zip(steps).zip(calibrated)
+    {
+        let (system_prefix, shared_prefix) = prefixes(history, step, &calibrated, shared);
+        let system_prefix =
+            system_prefix.min(request.prompt_total()).min(largest_system_prefix(history, step));
+        let (node, background) = tree.add_nodes(request, step, &calibrated);
+        let first_marker = tree.trace.markers.len();
+        tree.add_markers(request, step, &calibrated, system_prefix);
+        let read = request.recorded().prompt.read;
+        let is_opening = matches!(step.kind, StepKind::Opening | StepKind::ModelChange);
+        let minimum = *minimums.entry((request.model, request.start.day())).or_insert_with(|| {
+            let model = canonical_name(history.symbols.text(request.model));
+            minimum_prefix(model, request.start)
+        });
+        let rare = Rare {
+            background,
+            opening: is_opening.then_some(read),
+            broken_read: is_kept(history, request, step).then_some(read),
+            ..Rare::default()
+        };
+        tree.trace.prompts.push(Prompt {
+            start: request.start,
+            // When the answer began is known of the first line that was written of it, which is
+            // later than the entry can be read.
+            readable_from: request.start,
+            model: request.model,
+            scope: None,
+            session: Some(request.session),
+            predecessor: request.predecessor.map(|before| before.0),
+            is_agent: request.agent.is_some(),
+            total: request.prompt_total(),
+            deleted: step.all_deleted,
+            betas: None,
+            basis: Basis::Derived,
+            minimum,
+            node,
+            markers: first_marker..tree.trace.markers.len(),
+            system_prefix,
+            shared_prefix: shared_prefix.min(request.prompt_total()),
+            shared_prefix_basis: Basis::Estimated,
+            rare: rare.kept(),
+        });
+    }
+    add_captured(&mut tree.trace, history, steps, shared);
+    tree.trace
+}
+
+/// The sizes of the system prefix and of the shared prefix under an assumption.
+fn prefixes(
+    history: &History,
+    step: &Step,
+    calibrated: &Calibrated,
+    shared: SharedPrefix,
+) -> (Tokens, Tokens) {
+    let opening = history.request(step.opening).recorded().prompt.read;
+    match shared {
+        // What is shared is a part of tools and system prompt, or all of it.
+        SharedPrefix::Auto => {
+            (calibrated.system_prefix.max(calibrated.shared_prefix), calibrated.shared_prefix)
+        }
+        SharedPrefix::Cold => (opening, Tokens::ZERO),
+        SharedPrefix::Warm => (opening, opening),
+    }
+}
+
+/// Tools and system prompt of a chain are no longer than what its first request had cached, or than
+/// the whole of its prompt where that is the request at hand, whose split is not looked at.
+fn largest_system_prefix(history: &History, step: &Step) -> Tokens {
+    let opening = &history.request(step.opening).recorded().prompt;
+    let is_itself = matches!(step.kind, StepKind::Opening | StepKind::ModelChange);
+    let cached = opening.cached_end();
+    if is_itself || cached == Tokens::ZERO { opening.total() } else { cached }
+}
+
+/// The tree while it grows.
+#[derive(Default)]
+struct Tree {
+    trace: PromptTrace,
+    /// The system prompt in front of each node; of one itself, the node.
+    systems: Vec<NodeId>,
+}
+
+impl Tree {
+    /// An empty tree with room for so many requests. Nearly every request adds a node and two
+    /// markers.
+    fn with_capacity(requests: usize) -> Self {
+        let mut tree = Self::default();
+        tree.trace.prompts.reserve_exact(requests);
+        tree.trace.markers.reserve_exact(2 * requests);
+        tree.trace.nodes.reserve(requests);
+        tree.systems.reserve(requests);
+        tree
+    }
+
+    /// Adds the end of the request's cached prefix, and that of a background request in front of
+    /// it.
+    fn add_nodes(
+        &mut self,
+        request: &Request,
+        step: &Step,
+        calibrated: &Calibrated,
+    ) -> (NodeId, Option<BackgroundWrite>) {
+        let node_of = |prompts: &[Prompt], request: RequestIndex| prompts[request.0].node;
+        let (mut parent, mut positions) = match (step.predecessor, step.kept) {
+            (None, _) => (self.add_system(), 1),
+            (Some(before), Kept::All) => (node_of(&self.trace.prompts, before), 1),
+            (Some(_), Kept::Until { request, positions }) => {
+                (node_of(&self.trace.prompts, request), positions)
+            }
+            (Some(before), Kept::System) => {
+                (self.systems[node_of(&self.trace.prompts, before).index()], 1)
+            }
+        };
+        let deleted = step.all_deleted;
+        let background = calibrated.background.map(|expected| {
+            let end = expected.end + deleted;
+            parent = self.add_messages(parent, positions, request, end, Basis::Estimated);
+            positions = 1;
+            BackgroundWrite { node: parent, at: expected.at }
+        });
+        let recorded_end = request.recorded().prompt.cached_end();
+        let end = if recorded_end > Tokens::ZERO {
+            recorded_end
+        } else {
+            request.prompt_total().saturating_sub(calibrated.uncached_tail)
+        };
+        let node = self.add_messages(parent, positions, request, end + deleted, Basis::Derived);
+        (node, background)
+    }
+
+    /// Adds the markers of the request that was added last: one after the system prompt, one at
+    /// its end.
+    fn add_markers(
+        &mut self,
+        request: &Request,
+        step: &Step,
+        calibrated: &Calibrated,
+        system_prefix: Tokens,
+    ) {
+        let node = NodeId::at(self.trace.nodes.len() - 1);
+        let tail = calibrated.uncached_tail;
+        let end = request.prompt_total().saturating_sub(tail);
+        let is_constant = tail <= LARGEST_CONSTANT_TAIL;
+        let basis = if is_constant { Basis::Derived } else { Basis::Estimated };
+        let ttl = step.ttl;
+        let system = self.systems[node.index()];
+        let system_end = system_prefix.min(end);
+        let system_ttl = ttl.map(|ttl| ttl.system);
+        self.add_marker(system, system_end, Basis::Estimated, system_ttl);
+        self.add_marker(node, end, basis, ttl.map(|ttl| ttl.messages));
+    }
+
+    fn add_marker(&mut self, node: NodeId, end: Tokens, basis: Basis, ttl: Option<Ttl>) {
+        self.trace.markers.push(Marker {
+            node,
+            end,
+            basis,
+            ttl,
+            is_global: false,
+            is_automatic: false,
+            is_markable: true,
+        });
+    }
+
+    /// A system prompt whose size each of its requests estimates for itself.
+    fn add_system(&mut self) -> NodeId {
+        let node = NodeId::at(self.trace.nodes.len());
+        self.systems.push(node);
+        self.trace.nodes.push(Node {
+            parent: None,
+            end: Tokens::ZERO,
+            basis: Basis::Estimated,
+            positions: 1,
+            blocks: 1,
+            level: Level::System,
+            is_markable: true,
+            session: None,
+        });
+        node
+    }
+
+    /// A prefix that reaches into the messages. What lies between it and its parent has so many
+    /// positions at least, so that no entry within reach of a marker is missed. Where the service deletes
+    /// tokens of prefixes, its size is what it would be without that, so that all of a tree compare.
+    fn add_messages(
+        &mut self,
+        parent: NodeId,
+        positions: u32,
+        request: &Request,
+        end: Tokens,
+        basis: Basis,
+    ) -> NodeId {
+        let before = *self.trace.node(parent);
+        self.systems.push(self.systems[parent.index()]);
+        self.trace.nodes.push(Node {
+            parent: Some(parent),
+            end,
+            basis,
+            positions: before.positions + positions,
+            blocks: before.blocks + positions,
+            level: Level::Messages,
+            is_markable: true,
+            session: Some(request.session),
+        });
+        NodeId::at(self.trace.nodes.len() - 1)
+    }
+}

@@ -1,0 +1,178 @@
+//! The tree of prefixes cut into paths, so that whatever concerns a whole prefix takes a few steps.
+//!
+//! Each node continues the path of its parent if most of the tree after the parent is after it
+//! (heavy-path decomposition). From any node to the root there are at most log₂(nodes) paths,
+//! however the conversations branch.
+
+use super::trace::{Node, NodeId};
+
+/// A place in the tree: a path, and how far down from the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The path.
+    pub(crate) path: u32,
+    /// The number of nodes before this one on its way from the root.
+    pub(crate) depth: u32,
+}
+
+/// The paths of a tree.
+#[derive(Debug)]
+pub(crate) struct Paths {
+    places: Vec<Place>,
+    /// For each path, the node in front of its first one.
+    before: Vec<Option<NodeId>>,
+    /// The nodes of each path, from the root on.
+    nodes: Vec<Vec<NodeId>>,
+}
+
+impl Paths {
+    /// Cuts a tree whose parents stand before their children.
+    pub(crate) fn new(nodes: &[Node]) -> Self {
+        let heavy = heavy_children(nodes);
+        let mut places: Vec<Place> = Vec::with_capacity(nodes.len());
+        let mut before = Vec::new();
+        let mut on_path: Vec<Vec<NodeId>> = Vec::new();
+        for (index, node) in nodes.iter().enumerate() {
+            let depth = node.parent.map_or(0, |parent| places[parent.index()].depth + 1);
+            let continued =
+                node.parent.filter(|parent| heavy[parent.index()] == Some(NodeId::at(index)));
+            let path = continued.map_or_else(
+                || {
+                    before.push(node.parent);
+                    on_path.push(Vec::new());
+                    u32::try_from(before.len() - 1).expect("fewer than 2^32 nodes")
+                },
+                |parent| places[parent.index()].path,
+            );
+            on_path[path as usize].push(NodeId::at(index));
+            places.push(Place { path, depth });
+        }
+        Self { places, before, nodes: on_path }
+    }
+
+    /// Where a node stands.
+    pub(crate) fn place(&self, node: NodeId) -> Place {
+        self.places[node.index()]
+    }
+
+    /// The longest prefix that two nodes have in common.
+    pub(crate) fn common(&self, one: NodeId, other: NodeId) -> Option<NodeId> {
+        let others: Vec<Place> = self.pieces(other).collect();
+        // Depths fall from piece to piece, so the first common path is the deepest.
+        self.pieces(one).find_map(|piece| {
+            let met = others.iter().find(|other| other.path == piece.path)?;
+            self.at(Place { depth: piece.depth.min(met.depth), ..piece })
+        })
+    }
+
+    /// The last node, on the way from the root to this one, for which something holds that holds for
+    /// all before it.
+    pub(crate) fn last_on_the_way(
+        &self,
+        node: NodeId,
+        holds: impl Fn(NodeId) -> bool,
+    ) -> Option<NodeId> {
+        self.pieces(node).find_map(|piece| {
+            let nodes = &self.nodes[piece.path as usize];
+            let first_depth = self.place(nodes[0]).depth;
+            let nodes = &nodes[..=(piece.depth - first_depth) as usize];
+            let count = nodes.partition_point(|node| holds(*node));
+            count.checked_sub(1).map(|last| nodes[last])
+        })
+    }
+
+    fn at(&self, place: Place) -> Option<NodeId> {
+        let nodes = &self.nodes[place.path as usize];
+        let first_depth = self.place(*nodes.first()?).depth;
+        nodes.get(place.depth.checked_sub(first_depth)? as usize).copied()
+    }
+
+    /// The pieces of paths from a node to the root: on each, how far down the prefix reaches.
+    pub(crate) fn pieces(&self, node: NodeId) -> impl Iterator<Item = Place> + '_ {
+        self.ends(node).map(|(_, piece)| piece)
+    }
+
+    /// The same pieces, each with its last node.
+    pub(crate) fn ends(&self, node: NodeId) -> impl Iterator<Item = (NodeId, Place)> + '_ {
+        let with_place = |node| (node, self.place(node));
+        std::iter::successors(Some(with_place(node)), move |(_, piece)| {
+            self.before[piece.path as usize].map(with_place)
+        })
+    }
+}
+
+/// For each node the child with the most nodes after it, the first of several.
+fn heavy_children(nodes: &[Node]) -> Vec<Option<NodeId>> {
+    let mut sizes = vec![1_u32; nodes.len()];
+    let mut heavy: Vec<Option<NodeId>> = vec![None; nodes.len()];
+    for (index, node) in nodes.iter().enumerate().rev() {
+        let Some(parent) = node.parent else { continue };
+        sizes[parent.index()] += sizes[index];
+        let is_heaviest =
+            heavy[parent.index()].is_none_or(|other| sizes[index] >= sizes[other.index()]);
+        if is_heaviest {
+            heavy[parent.index()] = Some(NodeId::at(index));
+        }
+    }
+    heavy
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::basis::Basis;
+    use crate::base::units::Tokens;
+    use crate::requests::prompt::Level;
+
+    fn tree(parents: &[Option<usize>]) -> Vec<Node> {
+        let node = |parent: &Option<usize>| Node {
+            parent: parent.map(NodeId::at),
+            end: Tokens::ZERO,
+            basis: Basis::Derived,
+            positions: 0,
+            blocks: 0,
+            level: Level::Messages,
+            is_markable: true,
+            session: None,
+        };
+        parents.iter().map(node).collect()
+    }
+
+    #[test]
+    fn a_conversation_with_a_short_branch_is_one_path() {
+        // 0 ─ 1 ─ 2 ─ 4
+        //      └─ 3
+        let paths = Paths::new(&tree(&[None, Some(0), Some(1), Some(1), Some(2)]));
+        let pieces: Vec<_> = paths.pieces(NodeId::at(4)).collect();
+        assert_eq!(pieces, [Place { path: 0, depth: 3 }]);
+        let pieces: Vec<_> = paths.pieces(NodeId::at(3)).collect();
+        assert_eq!(pieces, [Place { path: 1, depth: 2 }, Place { path: 0, depth: 1 }]);
+    }
+
+    #[test]
+    fn branches_have_what_lies_before_them_in_common() {
+        // 0 ─ 1 ─ 2 ─ 4
+        //      └─ 3        5
+        let paths = Paths::new(&tree(&[None, Some(0), Some(1), Some(1), Some(2), None]));
+        assert_eq!(paths.common(NodeId::at(3), NodeId::at(4)), Some(NodeId::at(1)));
+        assert_eq!(paths.common(NodeId::at(2), NodeId::at(4)), Some(NodeId::at(2)));
+        assert_eq!(paths.common(NodeId::at(3), NodeId::at(3)), Some(NodeId::at(3)));
+        assert_eq!(paths.common(NodeId::at(5), NodeId::at(4)), None);
+        let up_to = |last: usize| paths.last_on_the_way(NodeId::at(3), |node| node.index() <= last);
+        assert_eq!(up_to(0), Some(NodeId::at(0)));
+        assert_eq!(up_to(2), Some(NodeId::at(1)));
+        assert_eq!(up_to(3), Some(NodeId::at(3)));
+    }
+
+    #[test]
+    fn a_comb_has_few_pieces_to_the_root() {
+        // Every node has a dead end as its first child and goes on with the second.
+        let mut parents = vec![None];
+        for step in 0..500 {
+            parents.push(Some(step * 2));
+            parents.push(Some(step * 2));
+        }
+        let paths = Paths::new(&tree(&parents));
+        assert!(paths.pieces(NodeId::at(1_000)).count() <= 10);
+    }
+}

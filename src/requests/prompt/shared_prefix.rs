@@ -1,0 +1,229 @@
+//! The prefix in front of a conversation: how large tools and system prompt are, and how much of
+//! them outlives the conversation's own cache.
+//!
+//! Neither is in a transcript. Both show when something goes wrong: a request whose messages were
+//! rewritten reads just the tools and the system prompt; one that comes after an expiry reads just
+//! what other traffic kept warm; the first of a chain reads what was warm when it began. The
+//! estimate for a request comes from what its own chain showed before it, else from what other
+//! sessions show, those of the same project and client first.
+
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashMap;
+
+use super::step::{Step, StepKind};
+use super::tally::{Tallies, Tally};
+use super::version::{ClientVersion, ClientVersions};
+use crate::base::id::Symbol;
+use crate::base::units::Tokens;
+use crate::requests::conversation::{History, Request};
+
+/// Since this version the static prompt is cached for all users together, so that it is nearly
+/// always warm.
+const SHARED_BY_ALL_SINCE: ClientVersion = ClientVersion::new(2, 1, 84);
+
+/// How many observations of a kind are kept; more add nothing and would make a large history slow.
+const MOST_OBSERVATIONS: usize = 128;
+
+/// A read above this share of the prompt was no rewrite: something unrecorded had cached it.
+const TELLING_BELOW_PERCENT: u64 = 90;
+
+/// Something a session showed of its prefix.
+#[derive(Clone, Copy)]
+struct Observation {
+    session: Symbol,
+    project: Option<Symbol>,
+    client_version: Option<Symbol>,
+    version: ClientVersion,
+    /// What the first request of its chain read.
+    opening: Tokens,
+    read: Tokens,
+}
+
+/// Observations are comparable for one model, on main chains or on agents.
+type Kind = (Symbol, bool);
+
+/// Expiries are comparable for one client, too.
+type ExpiryKind = (Symbol, bool, Option<Symbol>);
+
+/// What all sessions show of their prefixes.
+#[derive(Default)]
+pub(super) struct SharedPrefixes {
+    rewrites: FxHashMap<Kind, Vec<Observation>>,
+    openings: FxHashMap<Kind, Vec<Observation>>,
+    /// How often something was still readable after an expiry.
+    survival: Tallies<ExpiryKind>,
+}
+
+/// What one chain showed so far.
+#[derive(Clone, Copy, Default)]
+pub(super) struct PrefixMemory {
+    rewrite: Option<Tokens>,
+    expiry: Option<Tokens>,
+}
+
+fn kind(request: &Request) -> Kind {
+    (request.model, request.agent.is_some())
+}
+
+fn expiry_kind(request: &Request) -> ExpiryKind {
+    (request.model, request.agent.is_some(), request.client_version)
+}
+
+/// Whether a read shows the prefix alone, and not a conversation that something had kept.
+fn is_telling(request: &Request, step: &Step) -> bool {
+    // What was read of kept messages shows where these end.
+    if step.readable_place().is_some_and(|kept| request.recorded().prompt.read >= kept) {
+        return false;
+    }
+    let cached = request.prompt_total().min(step.previous_end);
+    u128::from(request.recorded().prompt.read.0) * 100
+        <= u128::from(cached.0) * u128::from(TELLING_BELOW_PERCENT)
+}
+
+impl SharedPrefixes {
+    /// Collects what every session shows.
+    pub(super) fn collect(history: &History, versions: &ClientVersions, steps: &[Step]) -> Self {
+        let mut prefixes = Self::default();
+        for (request, step) in history.of_transcripts().iter().zip(steps) {
+            let read = request.recorded().prompt.read;
+            let observed = || Observation {
+                session: request.session,
+                project: request.project,
+                client_version: request.client_version,
+                version: versions.of(request),
+                opening: history.request(step.opening).recorded().prompt.read,
+                read,
+            };
+            match step.kind {
+                StepKind::Opening if read > Tokens::ZERO => {
+                    keep(prefixes.openings.entry(kind(request)).or_default(), observed());
+                }
+                StepKind::Rewritten if is_telling(request, step) => {
+                    keep(prefixes.rewrites.entry(kind(request)).or_default(), observed());
+                }
+                StepKind::Expired => {
+                    let has_survived = read > Tokens::ZERO;
+                    prefixes.survival.add(expiry_kind(request), request.session, has_survived);
+                }
+                _ => {}
+            }
+        }
+        prefixes
+    }
+
+    /// The size of tools and system prompt of a request.
+    pub(super) fn system_prefix(
+        &self,
+        history: &History,
+        versions: &ClientVersions,
+        request: &Request,
+        step: &Step,
+        memory: &PrefixMemory,
+    ) -> Tokens {
+        memory
+            .rewrite
+            .or_else(|| self.system_prefix_elsewhere(history, versions, request, step))
+            .unwrap_or(Tokens::ZERO)
+    }
+
+    fn system_prefix_elsewhere(
+        &self,
+        history: &History,
+        versions: &ClientVersions,
+        request: &Request,
+        step: &Step,
+    ) -> Option<Tokens> {
+        let rewrites = others(&self.rewrites, request);
+        let openings = others(&self.openings, request);
+        let same_client = |one: &&Observation| one.client_version == request.client_version;
+        let same_project = |one: &&Observation| one.project == request.project;
+        let opening = history.request(step.opening).recorded().prompt.read;
+        // Chains that found the same prefix warm when they began have the same tools.
+        let same_opening = |one: &&Observation| one.opening == opening && opening > Tokens::ZERO;
+        median(rewrites.clone().filter(same_client).filter(same_project))
+            .or_else(|| median(rewrites.clone().filter(same_client).filter(same_opening)))
+            .or((opening > Tokens::ZERO).then_some(opening))
+            .or_else(|| median(rewrites.clone().filter(same_client)))
+            .or_else(|| median(openings.clone().filter(same_client).filter(same_project)))
+            .or_else(|| median(openings.clone().filter(same_client)))
+            .or_else(|| nearest_client(rewrites, versions, request))
+    }
+
+    /// What other traffic keeps warm of a request's prefix when its own cache has expired.
+    pub(super) fn shared_prefix(
+        &self,
+        history: &History,
+        versions: &ClientVersions,
+        request: &Request,
+        step: &Step,
+        memory: &PrefixMemory,
+    ) -> Tokens {
+        if let Some(seen) = memory.expiry {
+            return seen;
+        }
+        if !self.survives(versions, request) {
+            return Tokens::ZERO;
+        }
+        let opening = history.request(step.opening).recorded().prompt.read;
+        if opening > Tokens::ZERO { opening } else { memory.rewrite.unwrap_or(Tokens::ZERO) }
+    }
+
+    fn survives(&self, versions: &ClientVersions, request: &Request) -> bool {
+        let Tally { seen, not_seen } =
+            self.survival.elsewhere(expiry_kind(request), request.session);
+        if seen + not_seen > 0 {
+            seen > not_seen
+        } else {
+            versions.of(request) >= SHARED_BY_ALL_SINCE
+        }
+    }
+
+    /// Learns from a request, for those after it in its chain.
+    pub(super) fn learn(request: &Request, step: &Step, memory: &mut PrefixMemory) {
+        if !is_telling(request, step) {
+            return;
+        }
+        match step.kind {
+            StepKind::Rewritten => memory.rewrite = Some(request.recorded().prompt.read),
+            StepKind::Expired => memory.expiry = Some(request.recorded().prompt.read),
+            StepKind::Opening | StepKind::ModelChange | StepKind::Continued => {}
+        }
+    }
+}
+
+fn keep(observations: &mut Vec<Observation>, observation: Observation) {
+    if observations.len() < MOST_OBSERVATIONS {
+        observations.push(observation);
+    }
+}
+
+fn others<'a>(
+    observations: &'a FxHashMap<Kind, Vec<Observation>>,
+    request: &Request,
+) -> impl Iterator<Item = &'a Observation> + Clone {
+    let session = request.session;
+    observations
+        .get(&kind(request))
+        .map(Vec::as_slice)
+        .unwrap_or_default()
+        .iter()
+        .filter(move |one| one.session != session)
+}
+
+fn median<'a>(observations: impl Iterator<Item = &'a Observation>) -> Option<Tokens> {
+    let mut reads: Vec<Tokens> = observations.map(|one| one.read).collect();
+    reads.sort_unstable();
+    reads.get(reads.len() / 2).copied()
+}
+
+fn nearest_client<'a>(
+    observations: impl Iterator<Item = &'a Observation>,
+    versions: &ClientVersions,
+    request: &Request,
+) -> Option<Tokens> {
+    let version = versions.of(request);
+    observations
+        .max_by_key(|one| (one.project == request.project, Reverse(version.distance(one.version))))
+        .map(|one| one.read)
+}

@@ -1,0 +1,250 @@
+//! The tree split inside of blocks: where two blocks after one prefix begin with the same bytes, what they
+//! share becomes a node of its own.
+//!
+//! Caches without markers match tokens, not blocks. Blocks show by their landmarks how much they share; of all
+//! blocks after one prefix these lengths make a small tree, as suffixes do in a suffix tree: in
+//! order of their landmarks neighbours share most.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::trace::{Node, NodeId, PromptTrace};
+use crate::base::basis::Basis;
+use crate::read::capture::{Landmark, shared};
+
+/// What is known of the bytes of the blocks of a tree.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Landmarks {
+    /// Of each node; nothing of those after the last one.
+    pub(crate) of_nodes: Vec<Option<Arc<[Landmark]>>>,
+    /// What the size of a part of a block rests on.
+    pub(crate) basis: Basis,
+}
+
+impl Landmarks {
+    fn of(&self, node: NodeId) -> &[Landmark] {
+        self.of_nodes.get(node.index()).and_then(Option::as_deref).unwrap_or_default()
+    }
+}
+
+/// A trace whose tree is split inside of blocks.
+#[derive(Debug)]
+pub(crate) struct SplitTrace {
+    /// The same prompts.
+    pub(crate) trace: PromptTrace,
+    /// For each node the last one of the tree as it was that its prefix holds whole.
+    whole: Vec<Option<NodeId>>,
+}
+
+impl SplitTrace {
+    /// Splits a tree; `None` where no two blocks share a part.
+    pub(crate) fn new(trace: &PromptTrace, landmarks: &Landmarks) -> Option<Self> {
+        let splits = Splits::find(trace, landmarks);
+        (!splits.beginnings.is_empty()).then(|| splits.apply(trace, landmarks))
+    }
+
+    /// The last node of the tree as it was that a prefix holds whole.
+    pub(crate) fn whole(&self, node: NodeId) -> Option<NodeId> {
+        self.whole[node.index()]
+    }
+}
+
+/// What a node or a beginning stands after.
+#[derive(Clone, Copy)]
+enum Before {
+    Node(NodeId),
+    Beginning(usize),
+}
+
+/// The common beginning of several blocks.
+struct Beginning {
+    before: Before,
+    /// The landmarks that they share.
+    shared: usize,
+    /// The first block that begins so.
+    first: NodeId,
+}
+
+/// Where a tree is split.
+struct Splits {
+    beginnings: Vec<Beginning>,
+    /// For each node the beginning that it goes on from.
+    behind: Vec<Option<usize>>,
+}
+
+impl Splits {
+    fn find(trace: &PromptTrace, landmarks: &Landmarks) -> Self {
+        let nodes = (0..landmarks.of_nodes.len()).map(NodeId::at);
+        let with_parent = |id: NodeId| Some((trace.node(id).parent?, id));
+        let mut blocks: Vec<(NodeId, NodeId)> =
+            nodes.filter(|id| !landmarks.of(*id).is_empty()).filter_map(with_parent).collect();
+        blocks.sort_unstable_by(|(parent, one), (other_parent, other)| {
+            let of_blocks = || compare(landmarks.of(*one), landmarks.of(*other));
+            parent.cmp(other_parent).then_with(of_blocks).then(one.cmp(other))
+        });
+        let mut splits =
+            Self { beginnings: Vec::new(), behind: vec![None; landmarks.of_nodes.len()] };
+        for siblings in blocks.chunk_by(|(parent, _), (other, _)| parent == other) {
+            splits.split(siblings, landmarks);
+        }
+        splits
+    }
+
+    /// Finds the beginnings that blocks after one prefix share, which come in order of their landmarks.
+    fn split(&mut self, siblings: &[(NodeId, NodeId)], landmarks: &Landmarks) {
+        // The beginnings that the block at hand and the one before it share, each longer than the last.
+        let mut open: Vec<usize> = Vec::new();
+        for (place, (parent, block)) in siblings.iter().enumerate() {
+            let next = siblings.get(place + 1);
+            let length =
+                next.map_or(0, |(_, next)| shared(landmarks.of(*block), landmarks.of(*next)));
+            if length > self.length(&open) {
+                self.open(&mut open, *parent, length, *block);
+            }
+            self.behind[block.index()] = open.last().copied();
+            self.note_first(&open, *block);
+            let mut closed = None;
+            while let Some(last) = open.pop_if(|last| self.beginnings[*last].shared > length) {
+                self.note_first(&open, self.beginnings[last].first);
+                closed = Some(last);
+            }
+            if let Some(closed) = closed.filter(|_| length > self.length(&open)) {
+                let first = self.beginnings[closed].first;
+                let between = self.open(&mut open, *parent, length, first);
+                self.beginnings[closed].before = Before::Beginning(between);
+            }
+        }
+    }
+
+    /// The length of the last beginning that is open.
+    fn length(&self, open: &[usize]) -> usize {
+        open.last().map_or(0, |last| self.beginnings[*last].shared)
+    }
+
+    fn open(
+        &mut self,
+        open: &mut Vec<usize>,
+        parent: NodeId,
+        shared: usize,
+        first: NodeId,
+    ) -> usize {
+        let before = open.last().map_or(Before::Node(parent), |last| Before::Beginning(*last));
+        let number = self.beginnings.len();
+        self.beginnings.push(Beginning { before, shared, first });
+        open.push(number);
+        number
+    }
+
+    fn note_first(&mut self, open: &[usize], block: NodeId) {
+        if let Some(last) = open.last() {
+            let first = &mut self.beginnings[*last].first;
+            *first = (*first).min(block);
+        }
+    }
+
+    fn apply(&self, trace: &PromptTrace, landmarks: &Landmarks) -> SplitTrace {
+        let mut tree = Tree {
+            splits: self,
+            trace,
+            landmarks,
+            nodes: Vec::with_capacity(trace.nodes.len() + self.beginnings.len()),
+            whole: Vec::new(),
+            moved: Vec::with_capacity(trace.nodes.len()),
+            beginnings: vec![None; self.beginnings.len()],
+        };
+        for index in 0..trace.nodes.len() {
+            tree.add(NodeId::at(index));
+        }
+        let moved = |id: NodeId| tree.moved[id.index()];
+        let mut markers = trace.markers.clone();
+        for marker in &mut markers {
+            marker.node = moved(marker.node);
+        }
+        let mut prompts = trace.prompts.clone();
+        for prompt in &mut prompts {
+            prompt.node = moved(prompt.node);
+            prompt.change_rare(|rare| {
+                if let Some(background) = &mut rare.background {
+                    background.node = moved(background.node);
+                }
+            });
+        }
+        let Tree { nodes, whole, .. } = tree;
+        SplitTrace { trace: PromptTrace::new(nodes, markers, prompts), whole }
+    }
+}
+
+/// The split tree while it grows.
+struct Tree<'a> {
+    splits: &'a Splits,
+    trace: &'a PromptTrace,
+    landmarks: &'a Landmarks,
+    nodes: Vec<Node>,
+    whole: Vec<Option<NodeId>>,
+    /// Where the nodes of the tree as it was are now.
+    moved: Vec<NodeId>,
+    /// Where the beginnings are that were added.
+    beginnings: Vec<Option<NodeId>>,
+}
+
+impl Tree<'_> {
+    /// Adds a node of the tree as it was, after what it begins with.
+    fn add(&mut self, id: NodeId) {
+        let node = *self.trace.node(id);
+        let beginning = self.splits.behind.get(id.index()).copied().flatten();
+        let parent = match beginning {
+            Some(beginning) => Some(self.add_beginning(beginning)),
+            None => node.parent.map(|parent| self.moved[parent.index()]),
+        };
+        self.moved.push(NodeId::at(self.nodes.len()));
+        self.nodes.push(Node { parent, ..node });
+        self.whole.push(Some(id));
+    }
+
+    /// Adds a beginning and those in front of it that are not there yet.
+    fn add_beginning(&mut self, last: usize) -> NodeId {
+        let mut missing = Vec::new();
+        let mut here = Before::Beginning(last);
+        let mut parent = loop {
+            match here {
+                Before::Node(id) => break self.moved[id.index()],
+                Before::Beginning(number) => {
+                    if let Some(known) = self.beginnings[number] {
+                        break known;
+                    }
+                    missing.push(number);
+                    here = self.splits.beginnings[number].before;
+                }
+            }
+        };
+        for number in missing.into_iter().rev() {
+            let node = self.beginning_behind(parent, &self.splits.beginnings[number]);
+            self.whole.push(self.whole[parent.index()]);
+            parent = NodeId::at(self.nodes.len());
+            self.nodes.push(node);
+            self.beginnings[number] = Some(parent);
+        }
+        parent
+    }
+
+    /// A common beginning: as large as its share of the landmarks of the first block that has it.
+    fn beginning_behind(&self, parent: NodeId, beginning: &Beginning) -> Node {
+        let block = self.trace.node(beginning.first);
+        let before = block.parent.map(|parent| self.trace.node(parent).end).unwrap_or_default();
+        let size = block.end.saturating_sub(before);
+        let all = self.landmarks.of(beginning.first).len() as u64;
+        Node {
+            parent: Some(parent),
+            end: before + size.share(beginning.shared as u64, all),
+            basis: block.basis.max(self.landmarks.basis),
+            is_markable: false,
+            ..self.nodes[parent.index()]
+        }
+    }
+}
+
+/// Orders lists of landmarks by the first one that differs.
+fn compare(one: &[Landmark], other: &[Landmark]) -> Ordering {
+    let same = shared(one, other);
+    one.get(same).cmp(&other.get(same))
+}

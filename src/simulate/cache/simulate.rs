@@ -1,0 +1,255 @@
+//! The trace under a policy → what each request reads, writes and sends in full.
+//!
+//! Rules (Anthropic's prompt caching, as documented): entries exist only where a marker stood; an
+//! entry lives for its TTL from the start of the request that last used it, and can be read once
+//! the response to the request that wrote it has begun; each marker looks for an entry at its own
+//! position and back over at most 20 positions, its own counted, and the longest prefix found is
+//! read; a read refreshes every live entry on its path; what lies between the read and the last
+//! marker is written; what lies after is input. A marker over a prefix below the model's minimum
+//! is ignored.
+
+use super::entries::{Entries, Partition};
+use super::outcome::Outcome;
+use super::policy::{BetaKey, Lookback, Policy, Sent, SentMarkers, TtlChange, effective};
+use super::refusal::refusal;
+use crate::base::basis::Basis;
+use crate::base::ttl::Ttl;
+use crate::base::units::{Millis, Tokens};
+use crate::requests::prompt::{LOOKBACK, Level, Marker, NodeId, Prompt, PromptTrace, Repair};
+
+/// Applies the rules to every prompt, in order.
+#[must_use]
+pub fn simulate(trace: &PromptTrace, policy: &Policy) -> Vec<Outcome> {
+    let entries = Entries::new(trace.paths(), policy.ttl_grace);
+    let mut cache = Cache { trace, policy, entries };
+    trace.prompts.iter().map(|prompt| cache.request(prompt)).collect()
+}
+
+struct Cache<'a> {
+    trace: &'a PromptTrace,
+    policy: &'a Policy,
+    entries: Entries<'a>,
+}
+
+/// The longest readable prefix in front of a prompt.
+#[derive(Clone, Copy, Debug)]
+struct Hit {
+    node: NodeId,
+    end: Tokens,
+    basis: Basis,
+    ttl: Ttl,
+}
+
+impl<'a> Cache<'a> {
+    fn request(&mut self, prompt: &Prompt) -> Outcome {
+        let sent = self.sent(prompt);
+        if let Some(refusal) = refusal(&sent) {
+            let basis = Basis::Derived;
+            return Outcome { refusal: Some(refusal), basis, ..Outcome::default() };
+        }
+        let effective = effective(sent, prompt.minimum);
+        if effective.is_empty() {
+            return Outcome { input: prompt.total, basis: prompt.basis, ..Outcome::default() };
+        }
+        self.send_background(prompt, &effective);
+        let hit = self.find(prompt, &effective, prompt.start);
+        let hit = self.find_repaired(prompt).into_iter().chain(hit).max_by_key(|hit| hit.end);
+        self.use_entries(prompt, &effective, hit, prompt.start, prompt.readable_from);
+        let (read, basis) = self.read(prompt, hit);
+        Outcome { found: hit.map(|hit| hit.node), ..split(prompt, &effective, read, basis) }
+    }
+
+    fn sent(&self, prompt: &Prompt) -> SentMarkers<'a> {
+        let trace = self.trace;
+        trace
+            .markers_of(prompt)
+            .iter()
+            .filter_map(|marker| {
+                let level = trace.node(marker.node).level;
+                Some((marker, self.policy.markers.ttl(marker, level, prompt.is_agent)?))
+            })
+            .collect()
+    }
+
+    /// What a request reads: the rules' answer, except where the record alone can tell.
+    fn read(&self, prompt: &Prompt, hit: Option<Hit>) -> (Tokens, Basis) {
+        let (found, basis) = match hit {
+            Some(hit) if hit.end >= prompt.shared_prefix => (hit.end, hit.basis),
+            _ => (prompt.shared_prefix, prompt.shared_prefix_basis),
+        };
+        let kept = prompt.broken_read().filter(|_| self.policy.keeps_breaks);
+        let most = found.max(prompt.system_prefix);
+        let (read, basis) = match (prompt.opening(), kept) {
+            (Some(opening), _) if prompt.repair().is_none() || opening > found => {
+                (opening, Basis::Derived)
+            }
+            // A break falls to what is warm in front of the messages, also where the policy has
+            // let the chain itself expire: the recorded read shows that it was.
+            (_, Some(broken)) if broken <= most => (broken, Basis::Derived),
+            (_, Some(_)) => (most, Basis::Estimated),
+            (_, None) => (found, basis),
+        };
+        (read.min(prompt.total), basis)
+    }
+
+    /// A background request has the message marker at its own end, and reads what it finds.
+    fn send_background(&mut self, prompt: &Prompt, sent: &[Sent<'a>]) {
+        let Some(background) = prompt.background() else { return };
+        let Some(((last, ttl), others)) = sent.split_last() else { return };
+        let own = Marker { node: background.node, ..**last };
+        let mut sent = SentMarkers::from_slice(others);
+        sent.push((&own, *ttl));
+        let hit = self.find(prompt, &sent, background.at);
+        self.use_entries(prompt, &sent, hit, background.at, background.at);
+    }
+
+    /// The longest prefix that any of the markers finds.
+    fn find(&self, prompt: &Prompt, sent: &[Sent<'_>], now: Millis) -> Option<Hit> {
+        let blocks = |node: NodeId| self.trace.node(node).blocks;
+        let mut longest: Option<(NodeId, Ttl)> = None;
+        // From the last one on: no marker finds anything after itself.
+        for sent in sent.iter().rev() {
+            let (marker, _) = sent;
+            if longest.is_some_and(|(longest, _)| blocks(longest) >= blocks(marker.node)) {
+                break;
+            }
+            let found = self.find_from(prompt, *sent, now).filter(|(found, _)| {
+                longest.is_none_or(|(longest, _)| blocks(*found) > blocks(longest))
+            });
+            longest = found.or(longest);
+        }
+        let (hit, ttl) = longest?;
+        // A request knows the sizes in front of its own markers best.
+        let own = sent.iter().find(|(marker, _)| marker.node == hit);
+        let (end, basis) = own.map_or_else(
+            || (self.trace.end_in(prompt, hit), self.trace.node(hit).basis),
+            |(marker, _)| (marker.end, marker.basis),
+        );
+        Some(Hit { node: hit, end, basis, ttl })
+    }
+
+    /// What a repaired request finds of the one before it: the entry at its last marker, as that one
+    /// would find it itself.
+    fn find_repaired(&self, prompt: &Prompt) -> Option<Hit> {
+        let repair = prompt.repair()?;
+        let before = &self.trace.prompts[prompt.predecessor?];
+        let sent = *effective(self.sent(before), before.minimum).last()?;
+        let (marker, own) = sent;
+        let partition = self.read_partition(before, sent, marker.node);
+        let ttl = self.entries.readable(marker.node, partition, prompt.start);
+        let ttl = ttl.or_else(|| (repair == Repair::KeptAlive).then_some(own))?;
+        let deleted = prompt.deleted.saturating_sub(before.deleted);
+        let end = marker.end.saturating_sub(deleted).min(prompt.total);
+        Some(Hit { node: marker.node, end, basis: Basis::Estimated, ttl })
+    }
+
+    /// The nearest readable entry at a marker or before it, as far back as it looks.
+    fn find_from(&self, prompt: &Prompt, sent: Sent<'_>, now: Millis) -> Option<(NodeId, Ttl)> {
+        let (marker, _) = sent;
+        let from = self.count(marker.node);
+        let mut within_reach =
+            self.trace.path(marker.node).take_while(|node| from - self.count(*node) < LOOKBACK);
+        within_reach.find_map(|node| {
+            if !prompt.may_find(node) {
+                return None;
+            }
+            let partition = self.read_partition(prompt, sent, node);
+            Some((node, self.entries.readable(node, partition, now)?))
+        })
+    }
+
+    fn count(&self, node: NodeId) -> u32 {
+        match self.policy.lookback {
+            Lookback::Positions => self.trace.node(node).positions,
+            Lookback::Blocks => self.trace.node(node).blocks,
+            Lookback::Unlimited => 0,
+        }
+    }
+
+    /// Refreshes what was read, and stores an entry at every marker that has none. One below the
+    /// hit is stored free of charge.
+    fn use_entries(
+        &mut self,
+        prompt: &Prompt,
+        sent: &[Sent<'_>],
+        hit: Option<Hit>,
+        now: Millis,
+        readable_from: Millis,
+    ) {
+        if let Some(hit) = hit {
+            let first = sent.first().map(|(_, ttl)| *ttl);
+            let others = sent.iter().map(|(_, ttl)| *ttl).filter(|ttl| Some(*ttl) != first);
+            // Markers of one TTL have one cache; where TTLs have no caches of their own, all have.
+            let ttls = first.into_iter().chain(others.take(1));
+            let caches = if self.policy.ttl_change == TtlChange::Keeps { 1 } else { 2 };
+            for ttl in ttls.take(caches) {
+                self.entries.refresh(hit.node, self.partition(prompt, false, ttl), now);
+                if self.entries.has_global() {
+                    self.entries.refresh(hit.node, self.partition(prompt, true, ttl), now);
+                }
+            }
+        }
+        // What other traffic had kept warm lives as long as that traffic wants.
+        let own = hit.filter(|hit| prompt.opening().is_none() && hit.end >= prompt.shared_prefix);
+        for (marker, ttl) in sent {
+            let partition = self.partition(prompt, marker.is_global, *ttl);
+            if self.entries.readable(marker.node, partition, now).is_none() {
+                let ttl = own.map_or(*ttl, |hit| self.policy.reading.ttl_behind(hit.ttl, *ttl));
+                self.entries.store(marker.node, partition, ttl, now, readable_from);
+            }
+        }
+    }
+
+    /// Where a request stores the entries of its markers of a TTL.
+    fn partition(&self, prompt: &Prompt, is_global: bool, ttl: Ttl) -> Partition {
+        Partition {
+            model: prompt.model,
+            scope: prompt.scope.filter(|_| !is_global),
+            betas: prompt.betas.filter(|_| self.policy.betas == BetaKey::Key),
+            session: prompt.session.filter(|_| !self.policy.shares_sessions),
+            is_global,
+            ttl: (self.policy.ttl_change == TtlChange::Loses).then_some(ttl),
+        }
+    }
+
+    /// Where a marker looks for the entry of a node. Where sessions are taken apart, it is found
+    /// with the session that wrote it, and the system prompt's with the session that the request
+    /// goes on from.
+    fn read_partition(&self, prompt: &Prompt, sent: Sent<'_>, node: NodeId) -> Partition {
+        let (marker, ttl) = sent;
+        let own = self.partition(prompt, marker.is_global, ttl);
+        if own.session.is_none() {
+            return own;
+        }
+        let writer = match self.trace.node(node).level {
+            Level::Messages => self.trace.node(node).session,
+            Level::System => self
+                .trace
+                .node(prompt.node)
+                .parent
+                .filter(|before| self.trace.node(*before).level == Level::Messages)
+                .and_then(|before| self.trace.node(before).session),
+        };
+        Partition { session: writer.or(own.session), ..own }
+    }
+}
+
+/// Bills a prompt: read, then what is written after it up to the last marker, then input. What
+/// lies before the last marker for an hour is written for an hour.
+fn split(prompt: &Prompt, sent: &[Sent<'_>], read: Tokens, basis: Basis) -> Outcome {
+    let limit = |marker: &Marker| marker.end.max(read).min(prompt.total);
+    let hour = sent.iter().rfind(|(_, ttl)| *ttl == Ttl::OneHour).map(|(marker, _)| *marker);
+    let last = sent.last().map(|(marker, _)| *marker);
+    let hour_end = hour.map_or(read, limit);
+    let end = last.map_or(read, limit).max(hour_end);
+    let mut basis = basis;
+    if hour_end > read {
+        basis = basis.max(hour.map_or(Basis::Derived, |marker| marker.basis));
+    }
+    basis = basis.max(last.map_or(Basis::Derived, |marker| marker.basis));
+    let mut outcome =
+        Outcome { read, input: prompt.total.saturating_sub(end), basis, ..Outcome::default() };
+    outcome.add_written(Ttl::OneHour, hour_end.saturating_sub(read));
+    outcome.add_written(Ttl::FiveMinutes, end.saturating_sub(hour_end));
+    outcome
+}

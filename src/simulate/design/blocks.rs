@@ -1,0 +1,157 @@
+//! The tree of prefixes, to which a design adds those that were never sent.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::contents::{ContentId, Contents};
+use crate::base::basis::Basis;
+use crate::base::units::Tokens;
+use crate::read::capture::{BlockKind, Landmark, Part, TokenCounting, WireNodeId, WireTree};
+use crate::requests::conversation::CapturedPrompts;
+use crate::requests::prompt::{Landmarks, Node, NodeId, PromptTrace, level, node_behind};
+
+/// A block of a prompt: what it says, and the node of a request as sent that has its kind and size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PromptBlock {
+    pub(super) source: WireNodeId,
+    pub(super) content: ContentId,
+    /// The length of its canonical bytes where it is a part of that block.
+    pub(super) bytes: Option<u64>,
+    /// Where in the prompt it stands.
+    pub(super) part: Part,
+    /// Its size, where that is not the node's.
+    pub(super) size: Option<Tokens>,
+}
+
+/// The tree. Every block has the size that it has as sent, so that nothing is sized anew.
+pub(super) struct BlockTree<'a> {
+    wire: &'a WireTree,
+    /// Those of the trace as sent, then those that were added.
+    pub(super) nodes: Vec<Node>,
+    /// How many of them are of transcripts, and stand before all others.
+    first: usize,
+    /// The kind of the last block of each node after those.
+    kinds: Vec<BlockKind>,
+    children: FxHashMap<(Option<NodeId>, ContentId), NodeId>,
+    /// What the size of an added prefix rests on.
+    basis: Basis,
+    counting: TokenCounting,
+    /// The contents of the nodes that were added.
+    added: Vec<ContentId>,
+}
+
+impl<'a> BlockTree<'a> {
+    /// The tree of the prompts as sent.
+    pub(super) fn new(
+        captured: &'a CapturedPrompts,
+        as_sent: &PromptTrace,
+        contents: &Contents<'_>,
+    ) -> Self {
+        let wire = &captured.tree;
+        let is_exact = captured.counting != TokenCounting::Estimated;
+        let mut tree = Self {
+            wire,
+            nodes: as_sent.nodes.clone(),
+            first: as_sent.nodes.len() - wire.nodes.len(),
+            kinds: wire.nodes.iter().map(|node| node.kind).collect(),
+            children: FxHashMap::default(),
+            basis: if is_exact { Basis::Derived } else { Basis::Estimated },
+            counting: captured.counting,
+            added: Vec::new(),
+        };
+        for id in (0..).map(WireNodeId).take(wire.nodes.len()) {
+            let node = tree.as_sent(id);
+            let parent = tree.nodes[node.index()].parent;
+            tree.children.insert((parent, contents.of_node(id)), node);
+        }
+        tree
+    }
+
+    /// The node of a prompt as sent.
+    pub(super) fn as_sent(&self, id: WireNodeId) -> NodeId {
+        NodeId::at(self.first + id.0 as usize)
+    }
+
+    /// The tokens of a block as sent.
+    pub(super) fn size(&self, id: WireNodeId) -> Tokens {
+        let node = self.nodes[self.as_sent(id).index()];
+        let before = node.parent.map_or(Tokens::ZERO, |parent| self.nodes[parent.index()].end);
+        node.end.saturating_sub(before)
+    }
+
+    /// The tokens of a block: as sent or, of a part of a block, its share by bytes.
+    pub(super) fn size_of(&self, block: &PromptBlock) -> Tokens {
+        let whole = block.size.unwrap_or_else(|| self.size(block.source));
+        match (block.bytes, self.counting) {
+            (None, _) => whole,
+            (Some(bytes), TokenCounting::Bytes(of_token)) => Tokens(bytes.div_ceil(of_token.get())),
+            (Some(bytes), TokenCounting::Estimated) => {
+                let all = self.wire.node(block.source).bytes.as_ref().map_or(0, |all| all.len());
+                whole.share(bytes, all as u64)
+            }
+        }
+    }
+
+    /// What is known of the bytes of all blocks, where it was kept of those as sent.
+    pub(super) fn landmarks(&self, as_sent: &Landmarks, contents: &Contents<'_>) -> Landmarks {
+        let mut landmarks = as_sent.clone();
+        if landmarks.of_nodes.is_empty() {
+            return landmarks;
+        }
+        let mut known: FxHashMap<ContentId, Arc<[Landmark]>> = FxHashMap::default();
+        for content in &self.added {
+            let of_content = known
+                .entry(*content)
+                .or_insert_with(|| contents.landmarks(*content, self.counting).into());
+            landmarks.of_nodes.push(Some(Arc::clone(of_content)));
+        }
+        landmarks
+    }
+
+    /// The nodes of a prompt of these blocks, as many as there are blocks. A prefix that is new is as large
+    /// as its blocks are in this prompt.
+    pub(super) fn path(&mut self, blocks: &[PromptBlock]) -> Vec<NodeId> {
+        let mut path: Vec<NodeId> = Vec::with_capacity(blocks.len());
+        let mut end = Tokens::ZERO;
+        for block in blocks {
+            end += self.size_of(block);
+            path.push(self.behind(path.last().copied(), *block, end));
+        }
+        path
+    }
+
+    fn behind(&mut self, parent: Option<NodeId>, block: PromptBlock, end: Tokens) -> NodeId {
+        if let Some(known) = self.children.get(&(parent, block.content)) {
+            return *known;
+        }
+        let wire = self.wire.node(block.source);
+        let before =
+            parent.map(|id| (id, &self.nodes[id.index()], self.kinds[id.index() - self.first]));
+        let level = level(block.part);
+        let basis = if block.size.is_some() { Basis::Estimated } else { self.basis };
+        let node = Node { end, basis, level, ..node_behind(before, wire) };
+        let id = NodeId::at(self.nodes.len());
+        self.nodes.push(node);
+        self.added.push(block.content);
+        self.kinds.push(wire.kind);
+        self.children.insert((parent, block.content), id);
+        id
+    }
+
+    /// Whether the last block of a prefix may carry a marker.
+    pub(super) fn is_markable(&self, node: NodeId) -> bool {
+        self.kinds[node.index() - self.first] != BlockKind::Thinking
+    }
+
+    /// The last node that two prefixes have in common; `None` where not even the model is the same.
+    pub(super) fn shared(&self, one: NodeId, other: NodeId) -> Option<NodeId> {
+        let (mut one, mut other) = (one, other);
+        while one != other {
+            // Ids rise on a path, so the later node cannot be on the other one's.
+            let later = if one > other { &mut one } else { &mut other };
+            *later = self.nodes[later.index()].parent?;
+        }
+        Some(one)
+    }
+}

@@ -1,0 +1,131 @@
+//! Deferred tools: their definitions stand outside of the prefix until they are searched for, and then in
+//! the conversation, in front of the first answer that calls them.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::blocks::PromptBlock;
+use super::contents::Contents;
+use super::layout::Layout;
+use super::prompt_design::{Deferral, Deferred};
+use crate::base::units::Tokens;
+use crate::read::capture::{BlockKind, Part, WireNodeId, WireTree};
+use crate::read::harness::tool_rank;
+
+/// What stands in place of the deferred definitions has always the same bytes.
+const SEARCH_TOOL: &[u8] = b"the tool that searches, and the names of those that are deferred";
+
+/// A deferred tool, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ToolId(usize);
+
+/// Definitions that stand in the conversation, in front of an answer.
+#[derive(Clone, Debug)]
+pub(super) struct Expansion {
+    /// Where the last of them stands among the blocks of the design.
+    pub(super) place: usize,
+    /// Of which tools.
+    pub(super) tools: Vec<ToolId>,
+}
+
+/// Which blocks define or call deferred tools.
+pub(super) struct DeferredTools {
+    search: Tokens,
+    of_nodes: FxHashMap<WireNodeId, ToolId>,
+}
+
+impl DeferredTools {
+    /// Those of a tree.
+    pub(super) fn of(tree: &WireTree, deferral: Deferral) -> Self {
+        let mut names = FxHashMap::default();
+        let mut of_nodes = FxHashMap::default();
+        for (id, node) in (0..).map(WireNodeId).zip(&tree.nodes) {
+            if node.part != Part::Tool {
+                continue;
+            }
+            let (is_mcp, name) = tool_rank(node.text());
+            if is_mcp || deferral.tools == Deferred::All {
+                let next = ToolId(names.len());
+                of_nodes.insert(id, *names.entry(name).or_insert(next));
+            }
+        }
+        for (id, node) in (0..).map(WireNodeId).zip(&tree.nodes) {
+            if node.kind == BlockKind::ToolUse {
+                let (_, name) = tool_rank(node.text());
+                of_nodes.extend(names.get(&name).map(|tool| (id, *tool)));
+            }
+        }
+        Self { search: deferral.search, of_nodes }
+    }
+
+    /// Takes the deferred definitions out of a prompt, and puts those back that its messages call for.
+    pub(super) fn defer<'a>(
+        &self,
+        tree: &'a WireTree,
+        contents: &mut Contents<'a>,
+        layout: &mut Layout,
+    ) {
+        let part = |block: &PromptBlock| tree.node(block.source).part;
+        let mut definitions: FxHashMap<ToolId, PromptBlock> = FxHashMap::default();
+        for block in layout.blocks.iter().filter(|block| part(block) == Part::Tool) {
+            if let Some(tool) = self.of_nodes.get(&block.source) {
+                let bytes = tree.node(block.source).bytes.as_deref().unwrap_or_default();
+                let content = contents.of_block(Part::Block, bytes);
+                definitions.entry(*tool).or_insert(PromptBlock {
+                    content,
+                    part: Part::Block,
+                    ..*block
+                });
+            }
+        }
+        let Some(any) = definitions.values().next() else { return };
+        let search = PromptBlock {
+            content: contents.of_block(Part::Tool, SEARCH_TOOL),
+            part: Part::Tool,
+            size: Some(self.search),
+            ..*any
+        };
+        let mut blocks: Vec<PromptBlock> = Vec::with_capacity(layout.blocks.len() + 1);
+        // Where each block stands; of a definition that is taken out, the one after it.
+        let mut places: Vec<usize> = Vec::with_capacity(layout.blocks.len());
+        let mut has_search = false;
+        for (place, block) in layout.blocks.iter().enumerate() {
+            let part = part(block);
+            if !has_search && !matches!(part, Part::Model | Part::Tool) {
+                has_search = true;
+                blocks.push(search);
+            }
+            if part == Part::MessageStart {
+                let called = self.called_in_message(tree, &layout.blocks[place..]);
+                let tools: Vec<ToolId> =
+                    called.into_iter().filter(|tool| definitions.contains_key(tool)).collect();
+                blocks.extend(tools.iter().filter_map(|tool| definitions.remove(tool)));
+                if !tools.is_empty() {
+                    layout.expansions.push(Expansion { place: blocks.len() - 1, tools });
+                }
+            }
+            places.push(blocks.len());
+            if part != Part::Tool || !self.of_nodes.contains_key(&block.source) {
+                blocks.push(*block);
+            }
+        }
+        for marker in &mut layout.markers {
+            marker.designed = places[marker.designed];
+        }
+        if let Some(last) = layout.system.clone().last() {
+            layout.system = places[layout.system.start]..places[last] + 1;
+        }
+        layout.blocks = blocks;
+    }
+
+    /// The deferred tools that the message which begins with the first block calls, each once.
+    fn called_in_message(&self, tree: &WireTree, blocks: &[PromptBlock]) -> Vec<ToolId> {
+        let rest = blocks.iter().skip(1);
+        let rest = rest.take_while(|block| tree.node(block.source).part != Part::MessageStart);
+        let of_message = blocks.first().into_iter().chain(rest);
+        let mut known = FxHashSet::default();
+        of_message
+            .filter_map(|block| self.of_nodes.get(&block.source).copied())
+            .filter(|tool| known.insert(*tool))
+            .collect()
+    }
+}

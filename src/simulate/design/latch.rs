@@ -1,0 +1,153 @@
+//! Settings that stay on once they are on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::value::RawValue;
+
+use crate::read::capture::{Part, WireNodeId, WireRequest, WireTree};
+use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::difference::{Setting, disables_thinking, rewrite_settings};
+use crate::requests::prompt::Step;
+
+/// A conversation: the first request of its chain, and a hash of the message that it began with.
+type ConversationId = (RequestIndex, u64);
+
+/// What is on when a request is sent.
+#[derive(Clone, Debug)]
+pub(super) struct Latches<'a> {
+    settings: BTreeMap<Setting, &'a str>,
+    /// The beta features that were ever asked for, in alphabetical order and joined by commas.
+    betas: String,
+    /// The conversation, and how many beta features and other fields it has had by then.
+    beside: (ConversationId, usize),
+}
+
+/// What the requests of a conversation have had on so far.
+#[derive(Default)]
+struct Conversation<'a> {
+    settings: BTreeMap<Setting, &'a str>,
+    betas: BTreeSet<&'a str>,
+    other_fields: FxHashSet<String>,
+}
+
+/// The latches with which each captured request is sent, in their order. Those of a conversation that
+/// began with one message are latched together, in the order in which its requests were sent: a request
+/// after a flip may look as if it went on from one before the flip.
+pub(super) fn latches<'a>(history: &'a History, steps: &[Step]) -> Vec<Latches<'a>> {
+    let first = history.of_transcripts().len();
+    let mut conversations: FxHashMap<ConversationId, Conversation<'a>> = FxHashMap::default();
+    let mut latches_of = |(wire, step): (&WireRequest, &Step)| {
+        let id = (step.opening, wire.likeness.opening);
+        let conversation = conversations.entry(id).or_default();
+        conversation.add(history, wire);
+        let beside = conversation.betas.len() + conversation.other_fields.len();
+        let betas = conversation.betas.iter().copied().collect::<Vec<_>>().join(",");
+        Latches { settings: conversation.settings.clone(), betas, beside: (id, beside) }
+    };
+    history.captured.requests.iter().zip(&steps[first..]).map(&mut latches_of).collect()
+}
+
+impl<'a> Conversation<'a> {
+    fn add(&mut self, history: &'a History, wire: &WireRequest) {
+        let tree = &history.captured.tree;
+        for node in tree.path(wire.leaf).filter_map(|id| settings_text(tree, id)) {
+            rewrite_settings(node, |setting, value| {
+                if is_on(setting, value) {
+                    self.settings.entry(setting).or_insert(value);
+                }
+                value
+            });
+        }
+        let betas = history.text(wire.betas).unwrap_or_default().split(',');
+        self.betas.extend(betas.filter(|name| !name.is_empty()));
+        self.other_fields.extend(field_names(history.text(wire.other_fields)));
+    }
+}
+
+impl<'a> Latches<'a> {
+    /// The canonical bytes of settings with what is latched; `None` where that changes nothing.
+    pub(super) fn rewrite(&self, node: &'a str) -> Option<String> {
+        let mut is_changed = false;
+        let rewritten = rewrite_settings(node, |setting, value| {
+            let latched = self.settings.get(&setting).copied().unwrap_or(value);
+            is_changed |= latched != value;
+            latched
+        });
+        is_changed.then_some(rewritten)
+    }
+
+    /// The beta features that are asked for, in alphabetical order and joined by commas.
+    pub(super) fn betas(&self) -> &str {
+        &self.betas
+    }
+
+    /// Whether beta features and other fields, which only ever grow in number, are those of an earlier
+    /// request.
+    pub(super) fn has_same_beside(&self, before: &Self) -> bool {
+        self.beside == before.beside
+    }
+}
+
+/// The text of a node if it holds settings.
+pub(super) fn settings_text(tree: &WireTree, id: WireNodeId) -> Option<&str> {
+    let node = tree.node(id);
+    matches!(node.part, Part::SystemSettings | Part::MessageSettings).then(|| node.text())
+}
+
+/// Whether a value of a setting is one that is kept.
+fn is_on(setting: Setting, value: &str) -> bool {
+    match setting {
+        Setting::Speed => value != "\"standard\"",
+        Setting::Thinking => value != "null" && !disables_thinking(value),
+        Setting::ToolChoice | Setting::Effort => value != "null",
+        Setting::Citations | Setting::Format | Setting::Images => false,
+    }
+}
+
+fn field_names(object: Option<&str>) -> impl Iterator<Item = String> {
+    let fields: BTreeMap<String, &RawValue> =
+        object.and_then(|object| serde_json::from_str(object).ok()).unwrap_or_default();
+    fields.into_keys()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_off_is_not_kept() {
+        for (setting, value) in [
+            (Setting::Speed, "\"standard\""),
+            (Setting::Thinking, "null"),
+            (Setting::Thinking, r#"{"type":"disabled"}"#),
+            (Setting::ToolChoice, "null"),
+            (Setting::Effort, "null"),
+            (Setting::Format, r#"{"type":"json_schema"}"#),
+            (Setting::Images, "true"),
+            (Setting::Citations, "true"),
+        ] {
+            assert!(!is_on(setting, value), "{setting:?} {value}");
+        }
+        for (setting, value) in [
+            (Setting::Speed, "\"fast\""),
+            (Setting::Thinking, r#"{"type":"adaptive"}"#),
+            (Setting::ToolChoice, r#"{"type":"auto"}"#),
+            (Setting::Effort, "\"low\""),
+        ] {
+            assert!(is_on(setting, value), "{setting:?} {value}");
+        }
+    }
+
+    #[test]
+    fn a_latch_replaces_later_values_and_nothing_else() {
+        let on = r#"{"thinking":{"type":"enabled"},"tool_choice":null,"images":false}"#;
+        let off = r#"{"thinking":{"type":"disabled"},"tool_choice":null,"images":true}"#;
+        let settings = BTreeMap::from([(Setting::Thinking, r#"{"type":"enabled"}"#)]);
+        let betas = "a,b".to_owned();
+        let latches = Latches { settings, betas, beside: ((RequestIndex(0), 0), 0) };
+        assert_eq!(latches.rewrite(on), None);
+        let latched = on.replace("false", "true");
+        assert_eq!(latches.rewrite(off), Some(latched));
+    }
+}

@@ -1,0 +1,360 @@
+//! A request as sent → its blocks as a design sends them, and where its markers stand among them.
+
+use std::ops::Range;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::attribution::Attributions;
+use super::blocks::PromptBlock;
+use super::contents::{ContentId, Contents};
+use super::deferral::{DeferredTools, Expansion};
+use super::latch::{Latches, latches, settings_text};
+use super::prompt_design::{self, Attribution, PromptDesign, Settings, SystemPrompt, Tools};
+use super::reminders::Reminders;
+use super::stable_first::{StableFirst, StableParagraphs};
+use super::static_text::StaticTexts;
+use crate::base::id::Symbol;
+use crate::read::capture::{BlockKind, Part, WireMarker, WireNodeId, WireTree};
+use crate::read::harness::{ToolRank, tool_rank};
+use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::prompt::Step;
+
+/// The most markers that a request may have.
+const MOST_MARKERS: usize = 4;
+
+/// A prompt as a design sends it.
+pub(super) struct Layout {
+    /// Its blocks as sent.
+    pub(super) sent: Vec<WireNodeId>,
+    /// Its blocks.
+    pub(super) blocks: Vec<PromptBlock>,
+    /// Where the blocks of the system prompt stand among them.
+    pub(super) system: Range<usize>,
+    /// Where its markers stand.
+    pub(super) markers: Vec<MarkerPlace>,
+    /// Where definitions of deferred tools stand in the conversation.
+    pub(super) expansions: Vec<Expansion>,
+}
+
+/// Where a marker stands among the blocks of a request.
+#[derive(Clone, Copy)]
+pub(super) struct MarkerPlace {
+    /// The marker of the request as sent that it is, or is like.
+    pub(super) like: usize,
+    /// Where that one stands among the blocks as sent.
+    pub(super) sent: usize,
+    /// Where it stands among those of the design.
+    pub(super) designed: usize,
+    /// Whether the design adds it.
+    pub(super) is_added: bool,
+}
+
+/// Lays prompts out by a design, with what has to be known of other requests for that.
+pub(super) struct Layouts<'a> {
+    history: &'a History,
+    steps: &'a [Step],
+    contents: Contents<'a>,
+    ranks: FxHashMap<WireNodeId, ToolRank<'a>>,
+    attributions: Attributions,
+    static_texts: StaticTexts<ContentId>,
+    stable_paragraphs: Option<StableParagraphs>,
+    reminders: Option<Reminders>,
+    /// Of each captured request; of none where nothing is latched.
+    latches: Vec<Latches<'a>>,
+    /// Where tools are deferred.
+    deferred: Option<DeferredTools>,
+}
+
+impl<'a> Layouts<'a> {
+    pub(super) fn new(
+        history: &'a History,
+        steps: &'a [Step],
+        contents: Contents<'a>,
+        design: PromptDesign,
+    ) -> Self {
+        let tree = &history.captured.tree;
+        let mut layouts = Self {
+            history,
+            steps,
+            contents,
+            ranks: FxHashMap::default(),
+            attributions: Attributions::default(),
+            static_texts: StaticTexts::default(),
+            stable_paragraphs: None,
+            reminders: None,
+            latches: Vec::new(),
+            deferred: design.deferral.map(|deferral| DeferredTools::of(tree, deferral)),
+        };
+        if design.tools == Tools::Sorted {
+            layouts.ranks = tool_ranks(tree);
+        }
+        if design.attribution == Attribution::Stable {
+            layouts.attributions = Attributions::of(history);
+        }
+        if design.settings == Settings::Latched {
+            layouts.latches = latches(history, steps);
+        }
+        match design.system {
+            SystemPrompt::AsSent => {}
+            SystemPrompt::StaticFirst => layouts.find_static_texts(),
+            SystemPrompt::StableFirst => layouts.find_stable_paragraphs(),
+        }
+        if design.reminders == prompt_design::Reminders::Last {
+            layouts.find_reminders();
+        }
+        layouts
+    }
+
+    /// Whether beta features and other fields of a captured request, given by its number, are those of
+    /// an earlier one once they are latched.
+    pub(super) fn has_same_beside(&self, number: usize, before: usize) -> bool {
+        let pair = self.latches.get(number).zip(self.latches.get(before));
+        pair.is_some_and(|(latches, before)| latches.has_same_beside(before))
+    }
+
+    /// The beta features with which a captured request, given by its number, is sent; `None` where nothing
+    /// is latched.
+    pub(super) fn latched_betas(&self, number: usize) -> Option<&str> {
+        self.latches.get(number).map(Latches::betas)
+    }
+
+    /// The layout of a captured request, given by its number.
+    pub(super) fn layout(&mut self, number: usize) -> Layout {
+        let captured = &self.history.captured;
+        let (tree, wire) = (&captured.tree, &captured.requests[number]);
+        let index = self.index(number);
+        let session = self.history.request(index).session;
+        let mut sent: Vec<WireNodeId> = tree.path(wire.leaf).collect();
+        sent.reverse();
+        let mut blocks: Vec<PromptBlock> = Vec::with_capacity(sent.len());
+        for id in &sent {
+            blocks.push(self.block(*id, number, session));
+        }
+        let tools = place_of(tree, &sent, Part::Tool);
+        let mut system = place_of(tree, &sent, Part::System);
+        if !self.ranks.is_empty() {
+            blocks[tools].sort_by_key(|block| &self.ranks[&block.source]);
+        }
+        // Ids rise on a path.
+        let place = |marker: &WireMarker| sent.partition_point(|id| *id < marker.node);
+        let mut markers: Vec<MarkerPlace> =
+            wire.markers.iter().map(place).enumerate().map(as_sent).collect();
+        let opening = self.steps[index.0].opening;
+        if let Some(statics) = self.static_texts.of(opening) {
+            let last = put_static_first(&mut blocks[system.clone()], statics);
+            mark_end_of_static(
+                &mut markers,
+                &wire.markers,
+                &system,
+                last.map(|last| system.start + last),
+            );
+        }
+        let stable = self.stable_paragraphs.as_ref().and_then(|paragraphs| {
+            paragraphs.lay_out(opening, &blocks[system.clone()], &mut self.contents)
+        });
+        if let Some(stable) = stable {
+            put_stable_first(&mut blocks, &mut system, &mut markers, &wire.markers, stable);
+        }
+        if let Some(reminders) = &self.reminders {
+            let start = start_of_messages(tree, &blocks);
+            let messages = reminders.lay_out(opening, tree, &blocks[start..], &mut self.contents);
+            if let Some((messages, places)) = messages {
+                blocks.truncate(start);
+                blocks.extend(messages);
+                for marker in markers.iter_mut().filter(|marker| marker.designed >= start) {
+                    marker.designed = start + places[marker.designed - start] - 1;
+                }
+            }
+        }
+        for marker in markers.iter_mut().filter(|marker| wire.markers[marker.like].is_automatic) {
+            if !marker.is_added {
+                marker.designed = last_markable(tree, &blocks).unwrap_or(marker.designed);
+            }
+        }
+        leave_one_on_each(&mut markers, &wire.markers);
+        let mut layout = Layout { sent, blocks, system, markers, expansions: Vec::new() };
+        if let Some(deferred) = &self.deferred {
+            deferred.defer(tree, &mut self.contents, &mut layout);
+        }
+        layout
+    }
+
+    /// What blocks say.
+    pub(super) fn contents(&self) -> &Contents<'a> {
+        &self.contents
+    }
+
+    fn index(&self, number: usize) -> RequestIndex {
+        RequestIndex(self.history.of_transcripts().len() + number)
+    }
+
+    /// What stands in the place of a block as sent.
+    fn block(&mut self, id: WireNodeId, number: usize, session: Symbol) -> PromptBlock {
+        let source = self.attributions.instead_of(id, session);
+        let content = self.contents.of_node(source);
+        let tree = &self.history.captured.tree;
+        let latched = self.latches.get(number).and_then(|latches| {
+            let settings = settings_text(tree, id)?;
+            latches.rewrite(settings)
+        });
+        let content = latched
+            .map_or(content, |settings| self.contents.of_settings(tree.node(id).part, settings));
+        PromptBlock { source, content, bytes: None, part: tree.node(source).part, size: None }
+    }
+
+    fn find_static_texts(&mut self) {
+        for number in 0..self.history.captured.requests.len() {
+            let (opening, system) = self.system(number);
+            self.static_texts.add(opening, system.into_iter());
+        }
+    }
+
+    fn find_stable_paragraphs(&mut self) {
+        let mut stable = StableParagraphs::default();
+        for number in 0..self.history.captured.requests.len() {
+            let (opening, system) = self.system(number);
+            stable.add(opening, &system, &self.contents);
+        }
+        stable.finish();
+        self.stable_paragraphs = Some(stable);
+    }
+
+    fn find_reminders(&mut self) {
+        let mut reminders = Reminders::default();
+        let captured = &self.history.captured;
+        for (number, wire) in captured.requests.iter().enumerate() {
+            let index = self.index(number);
+            let session = self.history.request(index).session;
+            let mut blocks: Vec<PromptBlock> = Vec::new();
+            for id in captured.tree.path(wire.leaf) {
+                if !is_of_messages(captured.tree.node(id).part) {
+                    break;
+                }
+                blocks.push(self.block(id, number, session));
+            }
+            blocks.reverse();
+            reminders.add(self.steps[index.0].opening, &captured.tree, &blocks);
+        }
+        self.reminders = Some(reminders);
+    }
+
+    /// The conversation of a captured request, given by its number, and the blocks of its system prompt.
+    fn system(&self, number: usize) -> (RequestIndex, Vec<ContentId>) {
+        let captured = &self.history.captured;
+        let index = self.index(number);
+        let session = self.history.request(index).session;
+        let is_system = |id: &WireNodeId| captured.tree.node(*id).part == Part::System;
+        let content = |id| self.contents.of_node(self.attributions.instead_of(id, session));
+        let path = captured.tree.path(captured.requests[number].leaf);
+        let mut system: Vec<ContentId> = path.filter(is_system).map(content).collect();
+        system.reverse();
+        (self.steps[index.0].opening, system)
+    }
+}
+
+fn as_sent((like, place): (usize, usize)) -> MarkerPlace {
+    MarkerPlace { like, sent: place, designed: place, is_added: false }
+}
+
+fn tool_ranks(tree: &WireTree) -> FxHashMap<WireNodeId, ToolRank<'_>> {
+    let tools = (0..).map(WireNodeId).zip(&tree.nodes).filter(|(_, node)| node.part == Part::Tool);
+    tools.map(|(id, node)| (id, tool_rank(node.text()))).collect()
+}
+
+/// Where the blocks of a part, which stand together, are in a prompt.
+fn place_of(tree: &WireTree, prompt: &[WireNodeId], part: Part) -> Range<usize> {
+    let is_part = |id: &WireNodeId| tree.node(*id).part == part;
+    let start = prompt.iter().position(is_part).unwrap_or(0);
+    start..start + prompt[start..].iter().take_while(|id| is_part(id)).count()
+}
+
+fn is_of_messages(part: Part) -> bool {
+    matches!(part, Part::MessageStart | Part::Block)
+}
+
+fn start_of_messages(tree: &WireTree, blocks: &[PromptBlock]) -> usize {
+    let is_message = |block: &PromptBlock| is_of_messages(tree.node(block.source).part);
+    blocks.iter().position(is_message).unwrap_or(blocks.len())
+}
+
+/// Moves the static blocks of a system prompt to its front, and says which is the last of them.
+fn put_static_first(system: &mut [PromptBlock], statics: &FxHashSet<ContentId>) -> Option<usize> {
+    system.sort_by_key(|block| !statics.contains(&block.content));
+    system.partition_point(|block| statics.contains(&block.content)).checked_sub(1)
+}
+
+/// Puts a system prompt with its stable paragraphs first in the place of the one as sent.
+fn put_stable_first(
+    blocks: &mut Vec<PromptBlock>,
+    system: &mut Range<usize>,
+    markers: &mut Vec<MarkerPlace>,
+    wire: &[WireMarker],
+    stable: StableFirst,
+) {
+    let start = system.start;
+    for marker in markers.iter_mut().filter(|marker| marker.designed >= start) {
+        marker.designed = match stable.places.get(marker.designed - start) {
+            Some(place) => start + place,
+            None => marker.designed + stable.blocks.len() - system.len(),
+        };
+    }
+    let end = start + stable.blocks.len();
+    blocks.splice(system.clone(), stable.blocks);
+    *system = start..end;
+    let last = stable.last_stable.map(|last| start + last);
+    if !mark_end_of_static(markers, wire, system, last) {
+        add_marker(markers, system, last);
+    }
+}
+
+/// Moves the first of the markers on the system prompt to the last static block, where none is there.
+/// Says whether the system prompt has markers.
+fn mark_end_of_static(
+    markers: &mut [MarkerPlace],
+    wire: &[WireMarker],
+    system: &Range<usize>,
+    last: Option<usize>,
+) -> bool {
+    let of_system =
+        |marker: &MarkerPlace| !wire[marker.like].is_automatic && system.contains(&marker.designed);
+    let Some(first) = markers.iter().position(of_system) else { return false };
+    let count = markers[first..].iter().take_while(|marker| of_system(marker)).count();
+    let markers = &mut markers[first..first + count];
+    let mut places: Vec<usize> = markers.iter().map(|marker| marker.designed).collect();
+    if let Some(last) = last.filter(|last| !places.contains(last)) {
+        places[0] = last;
+    }
+    places.sort_unstable();
+    for (marker, place) in markers.iter_mut().zip(places) {
+        marker.designed = place;
+    }
+    true
+}
+
+/// Marks the last stable block as the next marker marks its own.
+fn add_marker(markers: &mut Vec<MarkerPlace>, system: &Range<usize>, last: Option<usize>) {
+    let Some(designed) = last.filter(|_| (1..MOST_MARKERS).contains(&markers.len())) else {
+        return;
+    };
+    let next = markers.iter().position(|marker| marker.designed >= system.end);
+    let place = next.unwrap_or(markers.len());
+    let like = markers[place.min(markers.len() - 1)];
+    markers.insert(place, MarkerPlace { designed, is_added: true, ..like });
+}
+
+/// Drops markers on blocks that have one already; the request's own marker stays.
+fn leave_one_on_each(markers: &mut Vec<MarkerPlace>, wire: &[WireMarker]) {
+    let mut marked = FxHashSet::default();
+    markers.retain(|marker| {
+        wire[marker.like].is_automatic && !marker.is_added || marked.insert(marker.designed)
+    });
+}
+
+/// The last block that can carry a marker.
+fn last_markable(tree: &WireTree, blocks: &[PromptBlock]) -> Option<usize> {
+    let is_markable = |block: &PromptBlock| {
+        let node = tree.node(block.source);
+        node.part.is_block() && node.kind != BlockKind::Thinking
+    };
+    blocks.iter().rposition(is_markable)
+}

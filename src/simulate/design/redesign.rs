@@ -1,0 +1,265 @@
+//! The trace of all requests as a design sends them.
+
+use rustc_hash::FxHashMap;
+
+use super::blocks::BlockTree;
+use super::contents::Contents;
+use super::deferral::Expansion;
+use super::kept_break::{Pair, prevents_break};
+use super::layout::{Layout, Layouts};
+use super::markers::{Ends, markers};
+use super::prompt_design::{PromptDesign, Scopes};
+use super::scopes::{Sessions, System};
+use crate::base::basis::Basis;
+use crate::base::units::{Millis, Tokens};
+use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::prompt::{Deletion, Edits, Marker, NodeId, Prompt, PromptTrace, Rare, Step};
+
+/// The trace `as_sent` of a history, rewritten as if its captured requests had been sent by `design`. It
+/// has the same requests in the same order; those of transcripts are as they were, and so are all
+/// where the captures were read without keeping their bytes. Searches for deferred tools come besides.
+///
+/// Every block has the size that it has as sent, and one in the place of another has its own: so the total
+/// of a request is the recorded one, and changes by what was replaced. The recorded split belongs to
+/// the prompt as sent and is not looked at. What other traffic keeps warm is taken to be as much
+/// under any design. Breaks of the record that a counterfactual keeps are kept, but for those that
+/// differing bytes explain (or, where settings are latched, beta features and other fields of the
+/// body) and that the design would have prevented.
+#[must_use]
+pub fn redesign(
+    history: &History,
+    steps: &[Step],
+    as_sent: &PromptTrace,
+    design: PromptDesign,
+) -> Redesigned {
+    let Some(contents) = Contents::of(&history.captured.tree) else {
+        let PromptTrace { nodes, markers, prompts, .. } = as_sent;
+        let mut trace = PromptTrace::new(nodes.clone(), markers.clone(), prompts.clone());
+        trace.set_landmarks(as_sent.landmarks().clone());
+        return Redesigned { trace, searches: Vec::new() };
+    };
+    let tree = BlockTree::new(&history.captured, as_sent, &contents);
+    let layouts = Layouts::new(history, steps, contents, design);
+    let first = history.of_transcripts().len();
+    let mut redesign = Redesign {
+        history,
+        as_sent,
+        first,
+        tree,
+        layouts,
+        betas: FxHashMap::default(),
+        designed: Vec::new(),
+        searches: Vec::new(),
+    };
+    let mut sessions = Sessions::default();
+    for number in 0..history.captured.requests.len() {
+        let designed = redesign.design(number);
+        sessions.add(history.requests[first + number].session, &designed.system);
+        redesign.designed.push(designed);
+    }
+    redesign.mark_scopes(design.scopes, &sessions);
+    redesign.finish()
+}
+
+/// What a design sends.
+#[derive(Debug)]
+pub struct Redesigned {
+    /// The recorded requests.
+    pub trace: PromptTrace,
+    /// Those in which the model searches for deferred tools.
+    pub searches: Vec<ToolSearch>,
+}
+
+/// A request with the result of a search for tools.
+#[derive(Clone, Debug)]
+pub struct ToolSearch {
+    /// The recorded request that it follows.
+    pub after: usize,
+    /// Its prompt: that of the recorded request and the definitions.
+    pub prompt: Prompt,
+}
+
+/// A search, before its prompt is made.
+struct Search {
+    /// The number of the captured request that it follows.
+    after: usize,
+    /// When.
+    at: Millis,
+    /// Where its prompt ends.
+    node: NodeId,
+    end: Tokens,
+}
+
+/// A captured request as the design sends it.
+struct Designed {
+    prompt: Prompt,
+    markers: Vec<Marker>,
+    system: System,
+    expansions: Vec<Expansion>,
+}
+
+struct Redesign<'a> {
+    history: &'a History,
+    as_sent: &'a PromptTrace,
+    /// How many requests are of transcripts, and stand before all others.
+    first: usize,
+    tree: BlockTree<'a>,
+    layouts: Layouts<'a>,
+    /// The sets of beta features so far.
+    betas: FxHashMap<String, u32>,
+    /// The captured requests so far.
+    designed: Vec<Designed>,
+    searches: Vec<Search>,
+}
+
+impl Redesign<'_> {
+    fn design(&mut self, number: usize) -> Designed {
+        let as_sent = &self.as_sent.prompts[self.first + number];
+        let layout = self.layouts.layout(number);
+        let path = self.tree.path(&layout.blocks);
+        let ends = Ends::new(&self.tree, &layout);
+        let sent_markers = self.as_sent.markers_of(as_sent);
+        let markers = markers(&self.tree, &layout, &path, &ends, sent_markers);
+        let system = layout.system.clone().map(|place| (path[place], ends.end(place))).collect();
+        let total = ends.total(as_sent.total);
+        let node = *path.last().unwrap_or(&as_sent.node);
+        let basis = if total == as_sent.total {
+            as_sent.basis
+        } else {
+            as_sent.basis.max(self.tree.nodes[node.index()].basis)
+        };
+        let prevents_break = as_sent.broken_read().is_some() && self.prevents_break(number, node);
+        let broken_read = as_sent.broken_read().filter(|_| !prevents_break);
+        let edits = self.edits(as_sent, &layout, &path);
+        let rare = Rare { edits, broken_read, ..as_sent.to_rare() }.kept();
+        let betas = self.betas(number, as_sent);
+        let prompt = Prompt { betas, total, basis, node, rare, ..as_sent.clone() };
+        self.note_searches(number, &layout, &path, &ends);
+        Designed { prompt, markers, system, expansions: layout.expansions }
+    }
+
+    /// Notes the searches between a captured request and the one it goes on from: for tools whose
+    /// definitions that one did not have.
+    fn note_searches(&mut self, number: usize, layout: &Layout, path: &[NodeId], ends: &Ends) {
+        let request = self.history.request(RequestIndex(self.first + number));
+        let Some(before) = request.predecessor else { return };
+        let after = before.0 - self.first;
+        let known = &self.designed[after].expansions;
+        for Expansion { place, tools } in &layout.expansions {
+            let is_new = |tool| known.iter().all(|expansion| !expansion.tools.contains(tool));
+            if tools.iter().any(is_new) {
+                let at = Millis(request.start.0.saturating_sub(1));
+                let (node, end) = (path[*place], ends.end(*place));
+                self.searches.push(Search { after, at, node, end });
+            }
+        }
+    }
+
+    /// The beta features with which a captured request is sent.
+    fn betas(&mut self, number: usize, as_sent: &Prompt) -> Option<u32> {
+        let known = as_sent.betas?;
+        let Some(latched) = self.layouts.latched_betas(number) else { return Some(known) };
+        if let Some(set) = self.betas.get(latched) {
+            return Some(*set);
+        }
+        let set = u32::try_from(self.betas.len()).unwrap_or(u32::MAX);
+        self.betas.insert(latched.to_owned(), set);
+        Some(set)
+    }
+
+    /// Where the deleted results stand in a prompt of the design.
+    fn edits(&self, as_sent: &Prompt, layout: &Layout, path: &[NodeId]) -> Edits {
+        let Some(edits) = as_sent.edits() else { return Edits::default() };
+        let moved = |node: NodeId| {
+            let sent = layout.sent.iter().find(|id| self.tree.as_sent(**id) == node)?;
+            let place = layout.blocks.iter().position(|block| block.source == *sent)?;
+            Some(path[place])
+        };
+        let deletion =
+            |one: &Deletion| Some(Deletion { node: moved(one.node)?, tokens: one.tokens });
+        Edits {
+            deletions: edits.deletions.iter().filter_map(deletion).collect(),
+            restored: edits.restored.and_then(moved),
+        }
+    }
+
+    /// Whether the design prevents a break of a captured request, of which it makes the prompt `node`.
+    fn prevents_break(&self, number: usize, node: NodeId) -> bool {
+        let index = RequestIndex(self.first + number);
+        let Some(before) = self.history.request(index).predecessor else { return false };
+        let sent_before = &self.as_sent.prompts[before.0];
+        let designed_before = &self.designed[before.0 - self.first];
+        let last = |markers: &[Marker], prompt: &Prompt| {
+            markers.last().map_or(prompt.node, |marker| marker.node)
+        };
+        let sent = Pair {
+            marked: last(self.as_sent.markers_of(sent_before), sent_before),
+            prompt: self.as_sent.prompts[index.0].node,
+        };
+        let designed =
+            Pair { marked: last(&designed_before.markers, &designed_before.prompt), prompt: node };
+        let captured = &self.history.captured.requests;
+        let (wire, wire_before) = (&captured[number], &captured[before.0 - self.first]);
+        let is_beside =
+            wire.betas != wire_before.betas || wire.other_fields != wire_before.other_fields;
+        prevents_break(&self.tree, &sent, &designed)
+            || (is_beside && self.layouts.has_same_beside(number, before.0 - self.first))
+    }
+
+    fn mark_scopes(&mut self, scopes: Scopes, sessions: &Sessions) {
+        for designed in &mut self.designed {
+            match scopes {
+                Scopes::AsSent => {}
+                Scopes::Off => {
+                    designed.markers.iter_mut().for_each(|marker| marker.is_global = false);
+                }
+                Scopes::On => {
+                    sessions.mark_static(&self.tree, &designed.system, &mut designed.markers);
+                }
+            }
+        }
+    }
+
+    fn finish(self) -> Redesigned {
+        let mut markers: Vec<Marker> = Vec::new();
+        let mut prompts: Vec<Prompt> = Vec::with_capacity(self.as_sent.prompts.len());
+        for prompt in &self.as_sent.prompts[..self.first] {
+            let first_marker = markers.len();
+            markers.extend(self.as_sent.markers_of(prompt));
+            prompts.push(Prompt { markers: first_marker..markers.len(), ..prompt.clone() });
+        }
+        for designed in self.designed {
+            let first_marker = markers.len();
+            markers.extend(designed.markers);
+            prompts.push(Prompt { markers: first_marker..markers.len(), ..designed.prompt });
+        }
+        let searches = self.searches.iter().map(|search| {
+            let after = self.first + search.after;
+            let sent = &prompts[after];
+            let first_marker = markers.len();
+            markers.extend_from_within(sent.markers.clone());
+            if let Some(last) = markers[first_marker..].last_mut() {
+                let basis = Basis::Estimated;
+                *last = Marker { node: search.node, end: search.end, basis, ..*last };
+            }
+            let start = search.at.max(sent.start);
+            let prompt = Prompt {
+                start,
+                readable_from: start,
+                predecessor: Some(after),
+                total: search.end,
+                basis: Basis::Estimated,
+                node: search.node,
+                markers: first_marker..markers.len(),
+                rare: sent.rare_of_next(),
+                ..sent.clone()
+            };
+            ToolSearch { after, prompt }
+        });
+        let searches = searches.collect();
+        let landmarks = self.tree.landmarks(self.as_sent.landmarks(), self.layouts.contents());
+        let mut trace = PromptTrace::new(self.tree.nodes, markers, prompts);
+        trace.set_landmarks(landmarks);
+        Redesigned { trace, searches }
+    }
+}

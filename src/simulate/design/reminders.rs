@@ -1,0 +1,126 @@
+//! Reminders and notifications at the end of the messages.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::blocks::PromptBlock;
+use super::contents::{ContentId, Contents};
+use crate::read::capture::{BlockKind, Part, WireNode, WireTree, plain_text};
+use crate::read::transcript::{BEGINNINGS, ContentKind};
+use crate::requests::conversation::RequestIndex;
+
+const USER: &[u8] = b"\"user\"";
+
+/// A reminder and its place: how many other blocks of the messages stand in front of it.
+type Place = (usize, ContentId);
+
+/// The reminders of each conversation, which is known by its first request.
+#[derive(Default)]
+pub(super) struct Reminders {
+    conversations: FxHashMap<RequestIndex, Conversation>,
+}
+
+#[derive(Default)]
+struct Conversation {
+    requests: u32,
+    /// For each reminder at a place how many requests came before it, and how many had it.
+    seen: FxHashMap<Place, (u32, u32)>,
+}
+
+impl Reminders {
+    /// Takes the messages of a request of a conversation into account.
+    pub(super) fn add(&mut self, opening: RequestIndex, tree: &WireTree, messages: &[PromptBlock]) {
+        let conversation = self.conversations.entry(opening).or_default();
+        let before = conversation.requests;
+        conversation.requests += 1;
+        let places: FxHashSet<Place> = places(tree, messages).into_iter().flatten().collect();
+        for place in places {
+            conversation.seen.entry(place).or_insert((before, 0)).1 += 1;
+        }
+    }
+
+    /// Whether every later request of the conversation has the reminder where it is.
+    fn stays(&self, opening: RequestIndex, place: Place) -> bool {
+        self.conversations.get(&opening).is_none_or(|conversation| {
+            let (before, had) = conversation.seen.get(&place).copied().unwrap_or_default();
+            before + had == conversation.requests
+        })
+    }
+
+    /// The messages of a request with those reminders last that do not stay, and where each block as sent is
+    /// now, or for a reminder that moved the block in front of it, counted from 1; `None` where none
+    /// moves.
+    pub(super) fn lay_out<'a>(
+        &self,
+        opening: RequestIndex,
+        tree: &'a WireTree,
+        messages: &[PromptBlock],
+        contents: &mut Contents<'a>,
+    ) -> Option<(Vec<PromptBlock>, Vec<usize>)> {
+        let moves = |place: Option<Place>| place.is_some_and(|place| !self.stays(opening, place));
+        let moves: Vec<bool> = places(tree, messages).into_iter().map(moves).collect();
+        if !moves.contains(&true) {
+            return None;
+        }
+        let mut laid_out = Vec::with_capacity(messages.len());
+        let mut places = Vec::with_capacity(messages.len());
+        let mut late = Vec::new();
+        // The role of the message at hand, and whether its first block has stayed.
+        let mut role: &[u8] = USER;
+        let mut has_begun = false;
+        let mut last_role = role;
+        for (block, moves) in messages.iter().zip(moves) {
+            let wire = tree.node(block.source);
+            if wire.part == Part::MessageStart {
+                role = wire.role.as_deref().unwrap_or_default();
+                has_begun = false;
+            }
+            if moves {
+                late.push(*block);
+            } else {
+                let begins = (!has_begun).then_some(role);
+                laid_out.push(at_place(*block, wire, begins, contents));
+                (has_begun, last_role) = (true, role);
+            }
+            places.push(laid_out.len());
+        }
+        let mut begins = (laid_out.is_empty() || last_role != USER).then_some(USER);
+        for block in late {
+            laid_out.push(at_place(block, tree.node(block.source), begins.take(), contents));
+        }
+        Some((laid_out, places))
+    }
+}
+
+/// A block as the first one of a message, or after another block.
+fn at_place<'a>(
+    block: PromptBlock,
+    wire: &WireNode,
+    begins: Option<&'a [u8]>,
+    contents: &mut Contents<'a>,
+) -> PromptBlock {
+    if begins.is_some() == (wire.part == Part::MessageStart) {
+        return block;
+    }
+    PromptBlock { content: contents.moved(block.content, begins), ..block }
+}
+
+/// The place of each block that is a reminder.
+fn places(tree: &WireTree, messages: &[PromptBlock]) -> Vec<Option<Place>> {
+    let mut others = 0;
+    let place = |block: &PromptBlock| {
+        let is_reminder = is_reminder(tree.node(block.source));
+        others += usize::from(!is_reminder);
+        is_reminder.then_some((others, block.content))
+    };
+    messages.iter().map(place).collect()
+}
+
+fn is_reminder(node: &WireNode) -> bool {
+    let begins = |text: &str| {
+        BEGINNINGS.iter().any(|(beginning, kind)| {
+            let moves = matches!(kind, ContentKind::Reminder | ContentKind::AgentReport);
+            moves && text.starts_with(beginning)
+        })
+    };
+    node.kind == BlockKind::Other && plain_text(node.text()).is_some_and(|text| begins(&text))
+}

@@ -1,0 +1,131 @@
+//! A plan, forked in one way → the requests that the rules are applied to.
+
+use super::plan::ForkPlan;
+use super::variant::{Part, Shares, Start, Variant};
+use crate::base::basis::Basis;
+use crate::base::id::{Symbol, Symbols};
+use crate::base::units::{Millis, Tokens};
+use crate::requests::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
+
+/// When the first child starts, in milliseconds: late enough for whatever was before.
+const FIRST_CHILD: i64 = 24 * 60 * 60 * 1_000;
+
+/// How long before it a parent starts whose prefix is warm.
+const SINCE_WARM_PARENT: i64 = 10_000;
+
+/// How long it takes until a response begins.
+const UNTIL_RESPONSE: i64 = 1_000;
+
+/// The parent's request, and after it one for each child.
+pub(super) fn trace(plan: &ForkPlan, variant: &Variant) -> PromptTrace {
+    let mut forks = Forks::new(plan, variant);
+    forks.add_parent();
+    for (index, directive) in plan.directives.iter().enumerate() {
+        let is_waiting = index > 0 && variant.start == Start::Staggered;
+        let delay = if is_waiting { UNTIL_RESPONSE } else { 0 };
+        forks.add_child(*directive, Millis(FIRST_CHILD + delay));
+    }
+    forks.trace
+}
+
+struct Forks<'a> {
+    plan: &'a ForkPlan,
+    variant: &'a Variant,
+    trace: PromptTrace,
+    model: Symbol,
+    /// The prefixes that all children have in common, the parent's first.
+    common: Vec<NodeId>,
+}
+
+impl<'a> Forks<'a> {
+    fn new(plan: &'a ForkPlan, variant: &'a Variant) -> Self {
+        let model = Symbols::default().intern("");
+        Self { plan, variant, trace: PromptTrace::default(), model, common: Vec::new() }
+    }
+
+    /// The parent's own request, which marked its whole prompt. One whose entry has just expired
+    /// is as good as none.
+    fn add_parent(&mut self) {
+        let age = if self.plan.parent_is_warm { SINCE_WARM_PARENT } else { self.plan.ttl.millis() };
+        let kept = match self.variant.shares {
+            Shares::Kept => self.plan.kept,
+            Shares::Nothing | Shares::Everything => Tokens::ZERO,
+        };
+        let before = (kept > Tokens::ZERO).then(|| self.extend(None, kept));
+        let rest = self.plan.parent.saturating_sub(kept);
+        let node = self.extend(before, rest);
+        let marked = before.into_iter().chain([node]);
+        self.add_prompt(node, marked.collect(), Millis(FIRST_CHILD - age));
+        let begin = match self.variant.shares {
+            Shares::Kept => self.extend(before, rest),
+            Shares::Nothing | Shares::Everything => node,
+        };
+        self.common.push(begin);
+    }
+
+    fn add_child(&mut self, directive: Tokens, start: Millis) {
+        let mut is_common = self.variant.shares != Shares::Nothing;
+        let mut node = if is_common { self.common[0] } else { self.extend(None, self.plan.parent) };
+        let mut marked = None;
+        for (index, part) in self.variant.parts.into_iter().enumerate() {
+            is_common &= part != Part::Directive;
+            let known = self.common.get(index + 1).filter(|_| is_common).copied();
+            node = known.unwrap_or_else(|| self.extend(Some(node), self.size(part, directive)));
+            if is_common && known.is_none() {
+                self.common.push(node);
+            }
+            if self.variant.marker == Some(part) {
+                marked = Some(node);
+            }
+        }
+        self.add_prompt(node, marked.into_iter().collect(), start);
+    }
+
+    fn size(&self, part: Part, directive: Tokens) -> Tokens {
+        match part {
+            Part::Assistant => self.plan.assistant,
+            Part::Placeholders => self.plan.placeholders,
+            Part::Directive => directive,
+        }
+    }
+
+    /// A prefix that goes on from another one.
+    fn extend(&mut self, parent: Option<NodeId>, tokens: Tokens) -> NodeId {
+        let before = parent.map(|parent| *self.trace.node(parent));
+        let blocks = before.map_or(1, |before| before.blocks + 1);
+        self.trace.nodes.push(Node {
+            parent,
+            end: before.map_or(Tokens::ZERO, |before| before.end) + tokens,
+            basis: Basis::Derived,
+            positions: blocks,
+            blocks,
+            level: Level::Messages,
+            is_markable: true,
+            session: None,
+        });
+        NodeId::at(self.trace.nodes.len() - 1)
+    }
+
+    /// A request whose prompt ends at `node`.
+    fn add_prompt(&mut self, node: NodeId, marked: Vec<NodeId>, start: Millis) {
+        let first_marker = self.trace.markers.len();
+        for marked in marked {
+            let end = self.trace.node(marked).end;
+            self.trace.markers.push(Marker {
+                node: marked,
+                end,
+                basis: Basis::Derived,
+                ttl: Some(self.plan.ttl),
+                is_global: false,
+                is_automatic: false,
+                is_markable: true,
+            });
+        }
+        self.trace.prompts.push(Prompt {
+            readable_from: Millis(start.0 + UNTIL_RESPONSE),
+            minimum: self.plan.minimum,
+            markers: first_marker..self.trace.markers.len(),
+            ..Prompt::new(self.model, start, node, self.trace.node(node).end)
+        });
+    }
+}

@@ -1,0 +1,58 @@
+//! Where the cache of a conversation expires under a strategy.
+
+use super::book::{Ledger, StrategyColumn};
+use crate::base::ttl::Ttl;
+use crate::base::units::Tokens;
+use crate::requests::conversation::RequestIndex;
+use crate::requests::prompt::StepKind;
+use crate::simulate::strategy::Purpose;
+
+/// A request that came too late for what its conversation had cached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expiry {
+    /// From the start of the request before to its own, in milliseconds.
+    pub gap: i64,
+    /// How long the messages before it lived.
+    pub ttl: Ttl,
+}
+
+impl Ledger<'_> {
+    /// The expiry at a request under a strategy: it comes no sooner than the TTL after the request before
+    /// it, or after the last ping, and reads less than that one left. `None` where it is none, and where
+    /// entries have no TTL to choose.
+    #[must_use]
+    pub fn expiry(&self, column: &StrategyColumn, index: RequestIndex) -> Option<Expiry> {
+        let step = &self.steps[index.0];
+        let (before, gap) = (step.predecessor?, step.gap?);
+        if step.kind == StepKind::ModelChange {
+            return None;
+        }
+        let ttl = self.message_ttl(column, before)?;
+        let ping = column.added_after(before).iter().rev();
+        let ping = ping.map(|added| (added.purpose, added.at));
+        let ping = ping.filter(|(purpose, _)| *purpose == Purpose::KeepAlive).map(|(_, at)| at);
+        let start = self.history.request(index).start;
+        let idle = ping.map(|at| start.since(at)).min().map_or(gap, |idle| idle.min(gap));
+        let is_short = self.shortfall(column, index)? > Tokens::ZERO;
+        (idle >= ttl.millis() && is_short).then_some(Expiry { gap, ttl })
+    }
+
+    /// How much less a request reads than the one before it had read and written; `None` where that is
+    /// unknown.
+    #[must_use]
+    pub fn shortfall(&self, column: &StrategyColumn, index: RequestIndex) -> Option<Tokens> {
+        let before = self.row(column, self.steps[index.0].predecessor?)?.billing;
+        let own = self.row(column, index).filter(|row| row.refusal.is_none())?.billing;
+        let cached = before.read + before.write_5m + before.write_1h;
+        Some(cached.saturating_sub(own.read))
+    }
+
+    /// How long the messages of a request live under a strategy.
+    fn message_ttl(&self, column: &StrategyColumn, index: RequestIndex) -> Option<Ttl> {
+        let request = self.history.request(index);
+        if let Some(plan) = column.ttl_plan() {
+            return Some(plan.of(request.agent.is_some()).messages);
+        }
+        column.keeps_ttls().then(|| self.steps[index.0].ttl).flatten().map(|ttl| ttl.messages)
+    }
+}

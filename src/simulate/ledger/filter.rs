@@ -1,0 +1,308 @@
+//! Which requests of the input are reported, by the names that people know them by. What a name stands
+//! for is found in the history; one that stands for nothing is an error that says what there is.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+
+use super::names::{Named, Names};
+use super::selection::Selection;
+use crate::base::id::Symbol;
+use crate::base::nearest::suggestion;
+use crate::base::units::Millis;
+use crate::base::wording::counted;
+use crate::requests::conversation::{History, Request, project_names};
+
+/// So many names are listed.
+const MOST_LISTED: usize = 10;
+
+/// How agents are called that are none.
+pub const MAIN_AGENT: &str = "main";
+
+/// What somebody wants to have reported. Lists that are empty leave nothing out; of several names in a
+/// list each adds what it stands for.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Sessions: ids, beginnings of ids, or ends of them after a `…`.
+    pub sessions: Vec<String>,
+    /// Projects: names, folders, or parts of names.
+    pub projects: Vec<String>,
+    /// Models: names or parts of them.
+    pub models: Vec<String>,
+    /// Branches: names or parts of them.
+    pub branches: Vec<String>,
+    /// Agents: `main`, types, ids or beginnings of ids.
+    pub agents: Vec<String>,
+    /// Requests answered from this moment on.
+    pub since: Option<Millis>,
+    /// Requests answered before this moment.
+    pub until: Option<Millis>,
+}
+
+/// Why nothing is selected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FilterError {
+    /// A name stands for nothing in the input.
+    #[error("--{option}: the input has {}, none called `{name}`{}", named_things(*.count, .option), nearest_of(.nearest))]
+    Unknown {
+        /// The option.
+        option: &'static str,
+        /// The name.
+        name: String,
+        /// How many names there are.
+        count: usize,
+        /// Those nearest to it.
+        nearest: Vec<String>,
+    },
+    /// The beginning of several names.
+    #[error("--{option}: `{name}` is the beginning or end of {}: {}; give more of it", named_things(*.count, .option), listed(.candidates, *.count))]
+    Ambiguous {
+        /// The option.
+        option: &'static str,
+        /// The beginning.
+        name: String,
+        /// How many names begin like this.
+        count: usize,
+        /// The first of them.
+        candidates: Vec<String>,
+    },
+    /// Nothing is left of what the names select.
+    #[error("no request {}; {of} has {} from {first} to {last} ({zone})", .options.join(" and "), counted(*.requests, "request", "requests"))]
+    Nothing {
+        /// The options that leave everything out.
+        options: Vec<&'static str>,
+        /// What was looked through.
+        of: &'static str,
+        /// How many requests it has.
+        requests: u64,
+        /// When the first of them was answered.
+        first: String,
+        /// When the last of them was answered.
+        last: String,
+        /// The time zone of both.
+        zone: String,
+    },
+}
+
+fn nearest_of(nearest: &[String]) -> String {
+    suggestion(&nearest.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// `1 session`, `2 branches`.
+fn named_things(count: usize, option: &str) -> String {
+    let plural = if option.ends_with("ch") { "es" } else { "s" };
+    counted(count as u64, option, &format!("{option}{plural}"))
+}
+
+fn listed(candidates: &[String], count: usize) -> String {
+    let more = count - candidates.len();
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    format!("{}{more}", candidates.join(", "))
+}
+
+impl FilterError {
+    fn unknown(option: &'static str, name: &str, names: &Names<'_>) -> Self {
+        Self::Unknown {
+            option,
+            name: name.to_owned(),
+            count: names.len(),
+            nearest: names.nearest(name),
+        }
+    }
+
+    fn ambiguous(option: &'static str, name: &str, mut candidates: Vec<String>) -> Self {
+        let count = candidates.len();
+        candidates.truncate(MOST_LISTED);
+        Self::Ambiguous { option, name: name.to_owned(), count, candidates }
+    }
+}
+
+impl Filter {
+    /// The requests that it leaves.
+    ///
+    /// # Errors
+    /// A name that stands for nothing or for too much, and a selection of nothing.
+    pub fn select(&self, history: &History) -> Result<Selection, FilterError> {
+        let chosen = self.chosen(history)?;
+        let selection =
+            Selection::of(history, |request| chosen.has(request) && self.has_time(request));
+        if selection.is_empty() {
+            return Err(self.nothing(history, &chosen));
+        }
+        Ok(selection)
+    }
+
+    fn has_time(&self, request: &Request) -> bool {
+        let at = request.time();
+        self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
+    }
+
+    fn chosen(&self, history: &History) -> Result<Chosen, FilterError> {
+        let is_by_project = !self.projects.is_empty();
+        let projects = if is_by_project { project_names(history) } else { BTreeMap::new() };
+        Ok(Chosen {
+            sessions: sessions(&self.sessions, history)?,
+            projects: named(&self.projects, "project", || projects_of(history, &projects))?,
+            models: named(&self.models, "model", || {
+                Names::of(history, |request| Some(request.model))
+            })?,
+            branches: named(&self.branches, "branch", || {
+                Names::of(history, |request| request.branch)
+            })?,
+            agents: agents(&self.agents, history)?,
+        })
+    }
+
+    /// What there is where nothing is left: of what the names select, else of all.
+    fn nothing(&self, history: &History, chosen: &Chosen) -> FilterError {
+        let times = |is_named: bool| {
+            let requests = history.requests.iter();
+            let kept = requests.filter(move |request| !is_named || chosen.has(request));
+            kept.map(Request::time).collect::<Vec<_>>()
+        };
+        let named = times(true);
+        let (times, options, of) = if named.is_empty() {
+            (times(false), chosen.options(), "the input")
+        } else {
+            let limits = [("since --since", self.since), ("before --until", self.until)];
+            let given = limits.into_iter().filter(|(_, limit)| limit.is_some());
+            let of = if chosen.options().is_empty() { "the input" } else { "what is selected" };
+            (named, given.map(|(words, _)| words).collect(), of)
+        };
+        let shown = |at: Option<&Millis>| at.map(|at| history.zone.moment(*at)).unwrap_or_default();
+        FilterError::Nothing {
+            options,
+            of,
+            requests: times.len() as u64,
+            first: shown(times.iter().min()),
+            last: shown(times.iter().max()),
+            zone: history.zone.name().to_owned(),
+        }
+    }
+}
+
+/// What the names of a filter stand for; `None` where there are no names.
+#[derive(Debug)]
+struct Chosen {
+    sessions: Option<FxHashSet<Symbol>>,
+    projects: Option<FxHashSet<Symbol>>,
+    models: Option<FxHashSet<Symbol>>,
+    branches: Option<FxHashSet<Symbol>>,
+    /// `None` among them is the main conversation.
+    agents: Option<FxHashSet<Option<Symbol>>>,
+}
+
+impl Chosen {
+    fn has(&self, request: &Request) -> bool {
+        let is_among = |chosen: &Option<FxHashSet<Symbol>>, own: Option<Symbol>| {
+            chosen.as_ref().is_none_or(|chosen| own.is_some_and(|own| chosen.contains(&own)))
+        };
+        is_among(&self.sessions, Some(request.session))
+            && is_among(&self.projects, request.project)
+            && is_among(&self.models, Some(request.model))
+            && is_among(&self.branches, request.branch)
+            && self.agents.as_ref().is_none_or(|agents| agents.contains(&request.agent))
+    }
+
+    /// The options that leave something out.
+    fn options(&self) -> Vec<&'static str> {
+        let given = [
+            ("of --session", self.sessions.is_some()),
+            ("of --project", self.projects.is_some()),
+            ("of --model", self.models.is_some()),
+            ("of --branch", self.branches.is_some()),
+            ("of --agent", self.agents.is_some()),
+        ];
+        given.into_iter().filter(|(_, is_given)| *is_given).map(|(words, _)| words).collect()
+    }
+}
+
+/// What names stand for of which each may be of several.
+fn named<'a>(
+    wanted: &[String],
+    option: &'static str,
+    names: impl FnOnce() -> Names<'a>,
+) -> Result<Option<FxHashSet<Symbol>>, FilterError> {
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    let names = names();
+    let mut chosen = FxHashSet::default();
+    for name in wanted {
+        let found = names.called(name);
+        if found.is_empty() {
+            return Err(FilterError::unknown(option, name, &names));
+        }
+        chosen.extend(found);
+    }
+    Ok(Some(chosen))
+}
+
+fn projects_of<'a>(history: &'a History, projects: &'a BTreeMap<Symbol, String>) -> Names<'a> {
+    let named = |(symbol, name): (&Symbol, &'a String)| Named {
+        symbol: *symbol,
+        name: name.as_str(),
+        other_name: Some(history.symbols.text(*symbol)),
+    };
+    Names::new(projects.iter().map(named).collect())
+}
+
+fn sessions(
+    wanted: &[String],
+    history: &History,
+) -> Result<Option<FxHashSet<Symbol>>, FilterError> {
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    let names = Names::of(history, |request| Some(request.session));
+    let one = |name: &String| one_of(&names, "session", name);
+    wanted.iter().map(one).collect::<Result<_, _>>().map(Some)
+}
+
+/// What a name stands for that may be cut, but has to be of one alone.
+fn one_of(names: &Names<'_>, option: &'static str, name: &str) -> Result<Symbol, FilterError> {
+    let found = names.begun(name);
+    match found.as_slice() {
+        [] => Err(FilterError::unknown(option, name, names)),
+        [one] => Ok(one.symbol),
+        several => {
+            let candidates = several.iter().map(|one| one.name.to_owned()).collect();
+            Err(FilterError::ambiguous(option, name, candidates))
+        }
+    }
+}
+
+/// Agents are `main`, all of a type, or one by its id.
+fn agents(
+    wanted: &[String],
+    history: &History,
+) -> Result<Option<FxHashSet<Option<Symbol>>>, FilterError> {
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    let ids = Names::of(history, |request| request.agent);
+    let kind = |request: &Request| history.agent_types.get(&request.agent?).copied();
+    let types = Names::of(history, kind);
+    let mut chosen = FxHashSet::default();
+    for name in wanted {
+        if name == MAIN_AGENT {
+            chosen.insert(None);
+            continue;
+        }
+        let of_type = types.exactly(name);
+        if let Some(of_type) = of_type {
+            let types = history.agent_types.iter();
+            chosen.extend(types.filter(|(_, one)| **one == of_type).map(|(agent, _)| Some(*agent)));
+            continue;
+        }
+        match one_of(&ids, "agent", name) {
+            Ok(agent) => chosen.insert(Some(agent)),
+            Err(FilterError::Unknown { .. }) => {
+                let all = types.and(&ids).and_name(MAIN_AGENT);
+                return Err(FilterError::unknown("agent", name, &all));
+            }
+            Err(ambiguous) => return Err(ambiguous),
+        };
+    }
+    Ok(Some(chosen))
+}

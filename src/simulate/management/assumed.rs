@@ -1,0 +1,158 @@
+//! What the simulation of a rule assumes, and what it cannot know; in short sentences without their full
+//! stops.
+
+use super::clearing::Microcompaction;
+use super::compaction::{Attempt, Budget, Compaction, PutInAgain};
+use super::result_budget::ResultBudget;
+use super::rule::Management;
+use super::session_memory::{MemoryUpdates, SessionMemory};
+use crate::base::units::Tokens;
+use crate::base::wording::{counted, grouped};
+
+const BEHAVIOUR: &str = "the agent may have acted differently, and have read again what was taken \
+                         away";
+const SIZES: &str = "the sizes of single results are estimates by their bytes, and what stood in \
+                     front of a recorded rewrite is left as it was";
+const UNDONE: &str = "recorded compactions are undone as far as sizes show; most of the requests \
+                      that they took are not in the record, and those that are stay";
+const CAPTURED: &str = "captured requests are left as they are";
+
+impl Management {
+    /// What the simulation does not know.
+    #[must_use]
+    pub fn unknowns(&self) -> Vec<&'static str> {
+        let mut all = vec![BEHAVIOUR];
+        all.extend_from_slice(match self {
+            Self::Microcompaction(_) | Self::ToolResultClearing { .. } => &[SIZES],
+            Self::ResultBudget(_) => &[
+                SIZES,
+                "characters are counted as bytes of JSON, and results that were replaced in the \
+                 record stay so",
+                "the limits that single tools have of their own are not known; results of `Read` \
+                 are never replaced",
+            ],
+            Self::Compaction(_) => &[
+                "a request for a summary that is too long is refused and costs nothing; that one \
+                 fails for another reason is not simulated",
+                UNDONE,
+            ],
+            Self::SessionMemory(_) => &[
+                "the memory is taken to be up to date whenever the conversation is compacted",
+                "each update is taken to be one request, and it is not known whether the recorded \
+                 client sent such updates already",
+                "reminders and attached files do not count as messages with text",
+                UNDONE,
+            ],
+        });
+        if let Self::Microcompaction(Microcompaction { by_time, by_service: Some(_) }) = self {
+            all.push(
+                "deleted tokens are taken to cost nothing, also where an expired prefix is written \
+                 anew",
+            );
+            if by_time.is_some() {
+                all.push("results cleared by time no more count towards the service's trigger");
+            }
+        }
+        all.push(CAPTURED);
+        all
+    }
+
+    /// The sizes and numbers that are assumed.
+    #[must_use]
+    pub fn assumptions(&self) -> Vec<String> {
+        let trigger = self.trigger();
+        let mut all: Vec<String> = trigger
+            .map(|trigger| format!("conversations are compacted from {trigger} on"))
+            .into_iter()
+            .collect();
+        all.extend(match self {
+            Self::Microcompaction(_) | Self::ToolResultClearing { .. } => Vec::new(),
+            Self::ResultBudget(budget) => budget.assumptions(),
+            Self::Compaction(compaction) => compaction.assumptions(),
+            Self::SessionMemory(memory) => memory.assumptions(),
+        });
+        all
+    }
+}
+
+fn tokens(tokens: Tokens) -> String {
+    grouped(tokens.0)
+}
+
+impl ResultBudget {
+    fn assumptions(&self) -> Vec<String> {
+        vec![format!("a preview with its pointer has {} characters", grouped(self.preview))]
+    }
+}
+
+impl Compaction {
+    fn assumptions(&self) -> Vec<String> {
+        let Attempt { window, request, analysis, retries, is_gap_reported, failures } =
+            self.attempt;
+        let mut all = vec![
+            format!("a summary has {} tokens", tokens(self.summary)),
+            format!(
+                "its request adds {} to the conversation, and its answer has {} more than the \
+                 summary",
+                tokens(request),
+                tokens(analysis),
+            ),
+            self.again.assumption(),
+        ];
+        all.push(window.map_or_else(
+            || "the service takes a request of any length".to_owned(),
+            |window| {
+                let dropped = if is_gap_reported {
+                    "the oldest rounds that cover the gap"
+                } else {
+                    "the oldest fifth of the rounds"
+                };
+                format!(
+                    "beyond {} tokens a request is too long; {} without {dropped} follow, and {} \
+                     in a row stop it",
+                    tokens(window),
+                    counted(retries.into(), "retry", "retries"),
+                    counted(failures.into(), "failure", "failures"),
+                )
+            },
+        ));
+        all
+    }
+}
+
+impl PutInAgain {
+    fn assumption(&self) -> String {
+        let budget = |budget: Budget| {
+            format!("of up to {} within {}", tokens(budget.each), tokens(budget.all))
+        };
+        format!(
+            "put in again are {} {}, skills {}, {} tokens of plan, {} of agents, {} of deferred tools \
+             and {} of MCP instructions",
+            counted(self.files.pieces.into(), "file", "files"),
+            budget(self.files),
+            budget(self.skills),
+            tokens(self.plan),
+            tokens(self.agents),
+            tokens(self.tools),
+            tokens(self.mcp),
+        )
+    }
+}
+
+impl SessionMemory {
+    fn assumptions(&self) -> Vec<String> {
+        let MemoryUpdates { first, growth, calls, request, output } = self.updates;
+        vec![
+            format!("the memory has {} tokens", tokens(self.memory)),
+            format!(
+                "it is written at {} tokens and then after {} more and {}, by a fork that adds {} to \
+                 the conversation and answers with {}",
+                tokens(first),
+                tokens(growth),
+                counted(calls.into(), "result", "results"),
+                tokens(request),
+                tokens(output),
+            ),
+        ]
+    }
+}

@@ -1,0 +1,220 @@
+//! Full compaction: what its request sends, and what it leaves of a conversation.
+
+use super::conversation::Conversation;
+use super::pieces::PieceTree;
+use super::trigger::Trigger;
+use crate::base::units::Tokens;
+
+/// Full compaction, in every conversation. It takes the place of those recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compaction {
+    /// From which size on.
+    pub trigger: Trigger,
+    /// The request for the summary.
+    pub attempt: Attempt,
+    /// The size of a summary.
+    pub summary: Tokens,
+    /// What is put in again.
+    pub again: PutInAgain,
+}
+
+/// How a summary is asked for (I.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// The largest prompt that the service takes; where it is not known, it takes every one.
+    pub window: Option<Tokens>,
+    /// What the request adds to the conversation.
+    pub request: Tokens,
+    /// What its answer has besides the summary, and is taken off again.
+    pub analysis: Tokens,
+    /// How often it is sent again without the oldest rounds, where it was too long.
+    pub retries: u32,
+    /// Whether the service says by how much it was; else a fifth of the rounds is left out.
+    pub is_gap_reported: bool,
+    /// So many compactions in a row that fail stop all later ones.
+    pub failures: u32,
+}
+
+/// What is put in again after a summary (I.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PutInAgain {
+    /// The files read last.
+    pub files: Budget,
+    /// The skills used last.
+    pub skills: Budget,
+    /// The plan.
+    pub plan: Tokens,
+    /// The list of agents.
+    pub agents: Tokens,
+    /// The list of deferred tools.
+    pub tools: Tokens,
+    /// What MCP servers instruct.
+    pub mcp: Tokens,
+}
+
+/// How much is put in again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// The most pieces.
+    pub pieces: u32,
+    /// The most of each.
+    pub each: Tokens,
+    /// The most of all together.
+    pub all: Tokens,
+}
+
+impl Default for Compaction {
+    /// The client's own numbers where they are known, in conversations of 100,000 tokens.
+    fn default() -> Self {
+        Self {
+            trigger: Trigger::At(Tokens(100_000)),
+            attempt: Attempt::default(),
+            summary: Tokens(4_000),
+            again: PutInAgain::usual(),
+        }
+    }
+}
+
+impl Default for Attempt {
+    /// Of what the request and the analysis have, I.3 has a range: two to three and one to three
+    /// thousand.
+    fn default() -> Self {
+        Self {
+            window: None,
+            request: Tokens(2_500),
+            analysis: Tokens(2_000),
+            retries: 3,
+            is_gap_reported: true,
+            failures: 3,
+        }
+    }
+}
+
+impl PutInAgain {
+    /// The client's own budgets; the lists are as large as they mostly were after recorded
+    /// compactions (clients from 2.1.170 on), and there is no plan.
+    #[must_use]
+    pub fn usual() -> Self {
+        Self {
+            files: Budget::FILES,
+            skills: Budget::SKILLS,
+            plan: Tokens::ZERO,
+            agents: Tokens(1_400),
+            tools: Tokens(2_000),
+            mcp: Tokens(1_600),
+        }
+    }
+
+    fn tokens(&self, conversation: &Conversation, pieces: &PieceTree) -> Tokens {
+        let sizes = |last| pieces.back_from(last).map(|piece| piece.tokens);
+        let files = self.files.spent(sizes(conversation.files));
+        let skills = self.skills.spent(sizes(conversation.skills));
+        files + skills + self.plan + self.agents + self.tools + self.mcp
+    }
+}
+
+impl Budget {
+    /// Of files.
+    pub const FILES: Self = Self { pieces: 5, each: Tokens(5_000), all: Tokens(50_000) };
+    /// Of skills. No number of them is known; this one only limits how far back is looked.
+    pub const SKILLS: Self = Self { pieces: 50, each: Tokens(5_000), all: Tokens(25_000) };
+
+    /// What is put in again of pieces with these sizes.
+    fn spent(self, sizes: impl Iterator<Item = Tokens>) -> Tokens {
+        let all: Tokens = sizes.take(self.pieces as usize).map(|size| size.min(self.each)).sum();
+        all.min(self.all)
+    }
+}
+
+/// What became of a request for a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Attempted {
+    /// What it sent of the conversation when the service took it; `None` where it never did.
+    pub(super) size: Option<Tokens>,
+    /// How often it was sent again.
+    pub(super) retries: u32,
+}
+
+impl Attempt {
+    /// Asks for the summary of a conversation of such a size, whose rounds are given, the newest
+    /// first. A round begins with an answer.
+    pub(super) fn ask(&self, size: Tokens, rounds: impl Iterator<Item = Tokens>) -> Attempted {
+        let longest = self.window.map(|window| window.saturating_sub(self.request));
+        let Some(longest) = longest.filter(|longest| size > *longest) else {
+            return Attempted { size: Some(size), retries: 0 };
+        };
+        let mut rounds: Vec<Tokens> = rounds.collect();
+        let mut left = size;
+        let mut retries = 0;
+        while left > longest && retries < self.retries {
+            let gap = left.saturating_sub(longest);
+            let Some(dropped) = self.drop_oldest(&mut rounds, gap) else { break };
+            left = left.saturating_sub(dropped);
+            retries += 1;
+        }
+        Attempted { size: (left <= longest).then_some(left), retries }
+    }
+
+    /// Leaves out the oldest rounds: as many as cover the gap, or a fifth. One stays; `None` where
+    /// there is no other.
+    fn drop_oldest(&self, rounds: &mut Vec<Tokens>, gap: Tokens) -> Option<Tokens> {
+        let most = rounds.len().checked_sub(1).filter(|most| *most > 0)?;
+        let fifth = (rounds.len() / 5).clamp(1, most);
+        let mut dropped = Tokens::ZERO;
+        let mut count = 0;
+        while count < most && if self.is_gap_reported { dropped < gap } else { count < fifth } {
+            dropped += rounds.pop()?;
+            count += 1;
+        }
+        Some(dropped)
+    }
+}
+
+/// The prompt after a full compaction (I.4): what stands in front of the messages, the summary, and
+/// what is put in again.
+pub(super) fn summarised(
+    compaction: &Compaction,
+    conversation: &Conversation,
+    pieces: &PieceTree,
+) -> Tokens {
+    conversation.front + compaction.summary + compaction.again.tokens(conversation, pieces)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROUNDS: [u64; 10] = [300, 100, 100, 100, 100, 100, 100, 100, 100, 400];
+
+    fn ask(attempt: Attempt, window: u64) -> (Option<u64>, u32) {
+        let attempt = Attempt { window: Some(Tokens(window)), request: Tokens(50), ..attempt };
+        let all = ROUNDS.iter().copied().map(Tokens);
+        let size = all.clone().sum::<Tokens>() + Tokens(1_000);
+        let attempted = attempt.ask(size, all);
+        (attempted.size.map(|size| size.0), attempted.retries)
+    }
+
+    #[test]
+    fn the_oldest_rounds_cover_a_reported_gap() {
+        let attempt = Attempt::default();
+        // 1,000 in front of the messages, 1,500 in rounds, 50 for the request.
+        assert_eq!(ask(attempt, 2_550), (Some(2_500), 0));
+        // 300 too many: the oldest round has 400. 450: the next one goes, too.
+        assert_eq!(ask(attempt, 2_250), (Some(2_100), 1));
+        assert_eq!(ask(attempt, 2_100), (Some(2_000), 1));
+        // All but the newest: 1,300 remain.
+        assert_eq!(ask(attempt, 1_350), (Some(1_300), 1));
+        assert_eq!(ask(attempt, 1_349), (None, 1));
+    }
+
+    #[test]
+    fn without_a_reported_gap_a_fifth_goes_each_time() {
+        let attempt = Attempt { is_gap_reported: false, ..Attempt::default() };
+        // Two of ten rounds, 500; one of eight, 100; one of seven, 100.
+        assert_eq!(ask(attempt, 2_050), (Some(2_000), 1));
+        assert_eq!(ask(attempt, 2_049), (Some(1_900), 2));
+        assert_eq!(ask(attempt, 1_850), (Some(1_800), 3));
+        assert_eq!(ask(attempt, 1_849), (None, 3));
+        assert_eq!(ask(Attempt { retries: 0, ..attempt }, 2_549), (None, 0));
+    }
+}

@@ -1,0 +1,175 @@
+//! A conversation under context management, as one of its requests finds it.
+
+use rustc_hash::FxHashMap;
+
+use super::breaker::Breaker;
+use super::pieces::PieceId;
+use super::rounds::Oldest;
+use crate::base::units::Tokens;
+use crate::requests::conversation::{Request, RequestIndex};
+
+/// A conversation under context management, as one of its requests finds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Conversation {
+    /// The prompt as recorded.
+    pub(super) recorded: Tokens,
+    /// The prompt as it is now.
+    pub(super) total: Tokens,
+    /// What the service deletes of the bytes that are sent, which have so much more.
+    pub(super) deleted: Tokens,
+    /// What stands in front of the first message, and no line shows.
+    pub(super) front: Tokens,
+    /// The last result of a compactable tool whose size is known.
+    pub(super) results: Option<PieceId>,
+    /// The last one that was cleared or deleted, with all before it.
+    pub(super) cleared: Option<PieceId>,
+    /// The last one that a placeholder stands for, with all before it.
+    pub(super) replaced: Option<PieceId>,
+    /// The request that rewrote the messages last, or began them: within what it rewrote, no prefix
+    /// is in the cache.
+    pub(super) rewritten: usize,
+    /// The last file that was read or attached.
+    pub(super) files: Option<PieceId>,
+    /// The last skill that was used.
+    pub(super) skills: Option<PieceId>,
+    /// The oldest message that still stands in the prompt as it came.
+    pub(super) oldest: Oldest,
+    /// What keeps compactions from following one another too fast.
+    pub(super) breaker: Breaker,
+    /// What is known of its memory.
+    pub(super) memory: MemoryState,
+}
+
+/// The conversations that later requests go on from, each as a request left it.
+pub(super) struct Conversations {
+    standing: FxHashMap<usize, Conversation>,
+    /// For each request, how many are still to go on from it.
+    followers: Vec<u32>,
+}
+
+impl Conversations {
+    pub(super) fn new(requests: &[Request]) -> Self {
+        let mut followers = vec![0; requests.len()];
+        for before in requests.iter().filter_map(|request| request.predecessor) {
+            followers[before.0] += 1;
+        }
+        Self { standing: FxHashMap::default(), followers }
+    }
+
+    /// The one that a request left, for one that goes on from it.
+    ///
+    /// # Panics
+    /// Never: a predecessor comes first, and what it left is kept until the last one has gone on from it.
+    pub(super) fn at(&self, before: RequestIndex) -> &Conversation {
+        &self.standing[&before.0]
+    }
+
+    /// Keeps what a request leaves for those that go on from it, and forgets what it was the last to go
+    /// on from.
+    pub(super) fn keep(&mut self, index: usize, request: &Request, conversation: Conversation) {
+        if let Some(before) = request.predecessor {
+            self.followers[before.0] -= 1;
+            if self.followers[before.0] == 0 {
+                self.standing.remove(&before.0);
+            }
+        }
+        if self.followers[index] > 0 {
+            self.standing.insert(index, conversation);
+        }
+    }
+}
+
+/// What is known of a conversation's memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct MemoryState {
+    /// Whether it was written.
+    pub(super) is_written: bool,
+    /// The size of the conversation when it was, or what was left of it since.
+    pub(super) size: Tokens,
+    /// The results that came in since.
+    pub(super) calls: u32,
+}
+
+/// How a prompt follows the one before it, in the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transition {
+    /// It goes on.
+    Grown,
+    /// It was summarised.
+    Compacted,
+    /// It was summarised, but another design goes on with so many tokens more.
+    Undone(Tokens),
+    /// It was rewritten otherwise, or its tokens count differently for another model: what of it
+    /// is still there cannot be told.
+    Rewritten,
+}
+
+impl Conversation {
+    /// The first prompt of a conversation.
+    pub(super) fn open(index: usize, total: Tokens, front: Tokens) -> Self {
+        let start = Self { recorded: total, total, front, ..Self::default() };
+        start.anew(index)
+    }
+
+    /// The next prompt, which was recorded with `recorded` tokens.
+    pub(super) fn next(self, index: usize, recorded: Tokens, transition: Transition) -> Self {
+        let next = Self { recorded, ..self };
+        match transition {
+            Transition::Grown => {
+                let total = (self.total + recorded).saturating_sub(self.recorded);
+                Self { total, ..next }
+            }
+            Transition::Undone(added) => Self { total: self.total + added, ..next },
+            Transition::Compacted => Self {
+                total: recorded,
+                deleted: Tokens::ZERO,
+                front: self.front.min(recorded),
+                ..next.anew(index)
+            },
+            Transition::Rewritten => {
+                let total = self.rescaled(self.total, recorded);
+                let sent = self.rescaled(self.sent(), recorded);
+                Self {
+                    total,
+                    deleted: sent.saturating_sub(total),
+                    front: self.rescaled(self.front, recorded),
+                    ..next.anew(index)
+                }
+            }
+        }
+    }
+
+    /// Without what is known of its contents.
+    fn anew(self, index: usize) -> Self {
+        let oldest = Oldest { request: index, has_answer: false };
+        Self { results: None, cleared: None, replaced: None, rewritten: index, oldest, ..self }
+    }
+
+    /// A part of the prompt, which has `recorded` tokens from now on.
+    fn rescaled(&self, part: Tokens, recorded: Tokens) -> Tokens {
+        if part == self.recorded {
+            return recorded;
+        }
+        part.share(recorded.0, self.recorded.0)
+    }
+
+    /// The prompt with what the service deletes of it.
+    pub(super) fn sent(&self) -> Tokens {
+        self.total + self.deleted
+    }
+
+    /// A position in the recorded prompt, in the prompt as it is.
+    pub(super) fn moved(&self, recorded: Tokens) -> Tokens {
+        (recorded + self.total).saturating_sub(self.recorded).min(self.total)
+    }
+
+    /// A position in the recorded prompt, in the bytes that are sent.
+    pub(super) fn moved_as_sent(&self, recorded: Tokens) -> Tokens {
+        (recorded + self.sent()).saturating_sub(self.recorded).min(self.sent())
+    }
+
+    /// Whether the prompt is as it was recorded.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.total == self.recorded
+    }
+}

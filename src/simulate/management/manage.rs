@@ -1,0 +1,445 @@
+//! A trace → the trace under context management.
+
+use super::clearing::{Moment, clearing};
+use super::compaction::{Compaction, summarised};
+use super::contents::{Content, Contents, fit, is_of_compaction, is_result, sum};
+use super::conversation::{Conversation, Conversations, Transition};
+use super::pieces::{Piece, PieceId, PieceTree};
+use super::result_budget::{Incoming, ResultBudget};
+use super::rewrite::{Path, Rewrite, Sent};
+use super::rounds::{Oldest, Round, Rounds};
+use super::rule::Management;
+use super::session_memory::{SessionMemory, remembered};
+use crate::base::units::{Millis, Tokens};
+use crate::read::capture::TokenizerFamily;
+use crate::read::transcript::ContentKind;
+use crate::requests::conversation::{ContentSource, History, Request, RequestIndex};
+use crate::requests::prompt::{Level, Prompt, PromptTrace, Step};
+
+/// So many results, files or skills of one request are looked at one by one, the newest.
+const MOST_PIECES: usize = 64;
+
+/// The prompts of a history under context management.
+#[derive(Debug)]
+pub struct Managed {
+    /// The recorded requests, with the prompts that they would have had.
+    pub trace: PromptTrace,
+    /// What is sent besides.
+    pub added: Vec<AddedPrompt>,
+    /// What was done.
+    pub effects: Effects,
+}
+
+/// A request that the management itself sends.
+#[derive(Clone, Debug)]
+pub struct AddedPrompt {
+    /// The recorded request that it follows.
+    pub after: usize,
+    /// What for.
+    pub reason: Reason,
+    /// Its prompt.
+    pub prompt: Prompt,
+    /// What it answers.
+    pub output: Tokens,
+}
+
+/// What the management sends a request for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The summary of a conversation.
+    Summary,
+    /// The memory of a conversation.
+    Memory,
+}
+
+/// What context management did, in all conversations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// How often it took something away.
+    pub events: u64,
+    /// The results that it cleared.
+    pub results: u64,
+    /// What it took out of prompts when it did, in all.
+    pub tokens: Tokens,
+    /// How often a request for a summary was too long, and was sent again with less.
+    pub retries: u64,
+    /// How often a compaction was given up.
+    pub failures: u64,
+}
+
+/// Rewrites the prompts of transcripts; captured ones stay as they are.
+#[must_use]
+pub fn manage(
+    history: &History,
+    steps: &[Step],
+    trace: &PromptTrace,
+    management: &Management,
+) -> Managed {
+    let mut manager = Manager {
+        history,
+        recorded: trace,
+        management,
+        contents: Contents::new(history, steps, management.placeholder()),
+        pieces: PieceTree::default(),
+        conversations: Conversations::new(history.of_transcripts()),
+        rounds: Rounds::with_capacity(trace.prompts.len()),
+        rewrite: Rewrite::new(trace),
+        added: Vec::new(),
+        effects: Effects::default(),
+    };
+    for (index, request) in history.of_transcripts().iter().enumerate() {
+        manager.manage(index, request);
+    }
+    Managed { trace: manager.rewrite.finish(), added: manager.added, effects: manager.effects }
+}
+
+struct Manager<'a> {
+    history: &'a History,
+    recorded: &'a PromptTrace,
+    management: &'a Management,
+    contents: Contents<'a>,
+    pieces: PieceTree,
+    conversations: Conversations,
+    rounds: Rounds,
+    rewrite: Rewrite<'a>,
+    added: Vec<AddedPrompt>,
+    effects: Effects,
+}
+
+impl<'a> Manager<'a> {
+    fn manage(&mut self, index: usize, request: &Request) {
+        let (mut conversation, contents) = match request.predecessor {
+            None => self.open(index, request),
+            Some(before) => self.go_on(index, request, before),
+        };
+        let mut path = if self.undoes(request) { Path::Joined } else { Path::Recorded };
+        self.note_pieces(index, &mut conversation, &contents);
+        self.note_round(index, request, &conversation, &contents);
+        let is_concerned = self.management.concerns(request.agent.is_some());
+        if is_concerned && self.shrink(index, request, &mut conversation, &contents) {
+            path = Path::Parted;
+        }
+        let before = request.predecessor.map(|before| self.conversations.at(before));
+        self.rewrite.push(&conversation, before, path);
+        if let Management::SessionMemory(memory) = self.management
+            && is_concerned
+        {
+            self.update_memory(memory, index, request, &mut conversation, &contents);
+        }
+        self.conversations.keep(index, request, conversation);
+    }
+
+    /// Keeps a prompt small; says whether bytes of what stood in the last one change by that.
+    fn shrink(
+        &mut self,
+        index: usize,
+        request: &Request,
+        now: &mut Conversation,
+        contents: &[Content],
+    ) -> bool {
+        match self.management {
+            Management::Microcompaction(_) | Management::ToolResultClearing { .. } => {
+                self.clear(index, request, now)
+            }
+            Management::ResultBudget(budget) => {
+                self.replace(*budget, now, contents);
+                false
+            }
+            Management::Compaction(_) | Management::SessionMemory(_) => {
+                self.compact(index, request, now, contents)
+            }
+        }
+    }
+
+    /// The first request of a conversation: what its contents do not explain stands in front.
+    fn open(&self, index: usize, request: &Request) -> (Conversation, Vec<Content>) {
+        let contents = self.bounded(request);
+        let total = request.prompt_total();
+        let unexplained = total.saturating_sub(sum(&contents));
+        // Where the beginning of a conversation is missing, only tools and system prompt do.
+        let front = if request.between.has_hole {
+            unexplained.min(self.recorded.prompts[index].system_prefix)
+        } else {
+            unexplained
+        };
+        (Conversation::open(index, total, front), contents)
+    }
+
+    /// The conversation as the next request finds it, before anything is taken away.
+    fn go_on(
+        &mut self,
+        index: usize,
+        request: &Request,
+        before: RequestIndex,
+    ) -> (Conversation, Vec<Content>) {
+        let previous = self.history.request(before);
+        let mut transition = self.transition(index, request, previous);
+        let mut contents = if transition == Transition::Grown {
+            self.contents.measured(request, previous)
+        } else {
+            self.bounded(request)
+        };
+        if self.undoes(request) {
+            contents.retain(|content| !is_of_compaction(content));
+            transition = Transition::Undone(previous.recorded().output + sum(&contents));
+            self.rewrite.go_on(index, before.0);
+        }
+        let mut conversation =
+            self.conversations.at(before).next(index, request.prompt_total(), transition);
+        conversation.breaker.step();
+        (conversation, contents)
+    }
+
+    /// Whether a request was recorded after a compaction that this design does not make.
+    fn undoes(&self, request: &Request) -> bool {
+        request.between.has_compaction
+            && request.predecessor.is_some()
+            && self.management.trigger().is_some()
+            && self.management.concerns(request.agent.is_some())
+    }
+
+    fn transition(&self, index: usize, request: &Request, previous: &Request) -> Transition {
+        let family =
+            |request: &Request| TokenizerFamily::of(self.history.symbols.text(request.model));
+        if request.between.has_compaction {
+            Transition::Compacted
+        } else if self.is_cut(index)
+            || request.between.rewrite.is_told()
+            || (request.model != previous.model && family(request) != family(previous))
+        {
+            Transition::Rewritten
+        } else {
+            Transition::Grown
+        }
+    }
+
+    /// Whether a request's recorded messages share nothing with those of the one before it.
+    fn is_cut(&self, index: usize) -> bool {
+        let prompt = &self.recorded.prompts[index];
+        let node = prompt.background().map_or(prompt.node, |background| background.node);
+        let parent = self.recorded.node(node).parent;
+        parent.is_some_and(|parent| self.recorded.node(parent).level == Level::System)
+    }
+
+    /// What came in with a request of whose growth nothing is known.
+    fn bounded(&self, request: &Request) -> Vec<Content> {
+        let mut contents = self.contents.estimated(request);
+        let total = request.prompt_total();
+        if sum(&contents) > total {
+            fit(&mut contents, total);
+        }
+        contents
+    }
+
+    fn note_pieces(&mut self, index: usize, to: &mut Conversation, contents: &[Content]) {
+        if self.management.trigger().is_some() {
+            to.files = self.add_pieces(index, to.files, contents, Contents::is_file);
+            to.skills = self.add_pieces(index, to.skills, contents, |_, content| {
+                content.source == ContentSource::Text(ContentKind::Skill)
+            });
+        } else {
+            to.results = self.add_pieces(index, to.results, contents, Contents::is_compactable);
+        }
+    }
+
+    fn add_pieces(
+        &mut self,
+        request: usize,
+        before: Option<PieceId>,
+        contents: &[Content],
+        is_wanted: impl Fn(&Contents<'a>, &Content) -> bool,
+    ) -> Option<PieceId> {
+        let wanted = contents.iter().rev().filter(|content| is_wanted(&self.contents, content));
+        let newest: Vec<&Content> = wanted.take(MOST_PIECES).collect();
+        newest.into_iter().rev().fold(before, |last, content| {
+            let (tokens, cleared) = (content.tokens, content.placeholder);
+            Some(self.pieces.add(last, Piece { request, tokens, cleared }))
+        })
+    }
+
+    fn note_round(
+        &mut self,
+        index: usize,
+        request: &Request,
+        now: &Conversation,
+        contents: &[Content],
+    ) {
+        let before = request.predecessor.filter(|_| now.oldest.request != index);
+        let round = match before {
+            None => Round::whole(now.total.saturating_sub(now.front), contents),
+            Some(before) => {
+                let growth = now.total.saturating_sub(self.conversations.at(before).total);
+                Round::new(growth, contents, self.history.request(before))
+            }
+        };
+        self.rounds.push(round);
+    }
+
+    /// Clears the results that the rule clears now; says whether bytes of the prefix change by that.
+    fn clear(&mut self, index: usize, request: &Request, now: &mut Conversation) -> bool {
+        let Some(previous) = self.history.predecessor(request) else { return false };
+        let moment = Moment { index, idle: request.start.since(previous.finished) };
+        let Some(clearing) = clearing(self.management, &self.pieces, now, &moment) else {
+            return false;
+        };
+        let pieces = &self.pieces;
+        let (before, until) = (now.cleared, Some(clearing.until));
+        let least = now.front.min(now.total);
+        let uncleared = now.total + pieces.savings(before);
+        let total = uncleared.saturating_sub(pieces.savings(until)).max(least).min(now.sent());
+        let saved = now.total.saturating_sub(total);
+        self.effects.events += 1;
+        self.effects.results += u64::from(pieces.count(until).saturating_sub(pieces.count(before)));
+        self.effects.tokens += saved;
+        now.total = total;
+        now.cleared = until;
+        if clearing.is_deletion {
+            now.deleted += saved;
+            return false;
+        }
+        let replaced = pieces.count(now.replaced);
+        let first = pieces.newest(until, |stretch| stretch.count <= replaced + 1);
+        let came_in = first.map_or(index, |first| pieces.get(first).piece.request);
+        self.rewrite.part(index, came_in.max(now.rewritten));
+        now.deleted = Tokens::ZERO;
+        now.replaced = until;
+        now.rewritten = index;
+        true
+    }
+
+    /// Puts previews in place of large results that come in with a request.
+    fn replace(&mut self, budget: ResultBudget, now: &mut Conversation, contents: &[Content]) {
+        let results = contents.iter().filter(|content| is_result(content));
+        let results: Vec<Incoming<'_>> = results
+            .map(|content| Incoming { content, is_replaceable: !self.contents.is_read(content) })
+            .collect();
+        let replaced = budget.replace(&results);
+        let saved = replaced.tokens.min(now.total.saturating_sub(now.front));
+        now.total = now.total.saturating_sub(saved);
+        self.effects.events += u64::from(replaced.results > 0);
+        self.effects.results += replaced.results;
+        self.effects.tokens += saved;
+    }
+
+    /// Compacts a conversation that has reached the threshold, before a request.
+    fn compact(
+        &mut self,
+        index: usize,
+        request: &Request,
+        now: &mut Conversation,
+        contents: &[Content],
+    ) -> bool {
+        let (Some(trigger), Some(before)) = (self.management.trigger(), request.predecessor) else {
+            return false;
+        };
+        let output = self.history.request(before).recorded().output;
+        let answered = self.conversations.at(before).total + output;
+        let rough: Tokens = contents.iter().map(|content| content.rough).sum();
+        if answered + rough < trigger.threshold() {
+            return false;
+        }
+        let Some((total, oldest)) = self.compacted(index, now) else { return false };
+        if total >= now.total {
+            return false;
+        }
+        let is_made = match self.management {
+            Management::Compaction(compaction) => {
+                let size = answered + sum(contents);
+                self.summarise(compaction, before, request.start, size, now)
+            }
+            _ => now.breaker.lets_try(u32::MAX) && now.breaker.lets_pass(),
+        };
+        if !is_made {
+            return false;
+        }
+        self.effects.events += 1;
+        self.effects.tokens += now.total.saturating_sub(total);
+        now.memory.size = now.memory.size.min(total);
+        *now = Conversation { total, oldest, rewritten: index, ..*now };
+        if matches!(self.management, Management::Compaction(_)) {
+            self.rounds.join_last(total.saturating_sub(now.front));
+        }
+        self.rewrite.restart(index);
+        true
+    }
+
+    /// The size of a prompt after a compaction, and the oldest message that stays; `None` where there
+    /// is nothing to put in place of the others.
+    fn compacted(&self, index: usize, now: &Conversation) -> Option<(Tokens, Oldest)> {
+        match self.management {
+            Management::Compaction(compaction) => {
+                let oldest = Oldest { request: index, has_answer: false };
+                Some((summarised(compaction, now, &self.pieces), oldest))
+            }
+            Management::SessionMemory(memory) => {
+                now.memory.is_written.then(|| remembered(memory, now, &self.rounds, self.history))
+            }
+            Management::Microcompaction(_)
+            | Management::ToolResultClearing { .. }
+            | Management::ResultBudget(_) => None,
+        }
+    }
+
+    /// Sends the request for a summary of a conversation of such a size, unless the breaker or its
+    /// length prevents it.
+    fn summarise(
+        &mut self,
+        compaction: &Compaction,
+        before: RequestIndex,
+        now: Millis,
+        size: Tokens,
+        conversation: &mut Conversation,
+    ) -> bool {
+        let Compaction { attempt, summary, .. } = compaction;
+        if !conversation.breaker.lets_try(attempt.failures) {
+            return false;
+        }
+        let rounds = self.rounds.back_from_last(conversation.oldest, self.history);
+        let attempted = attempt.ask(size, rounds.map(|(_, round)| round.tokens()));
+        let Some(sent) = attempted.size else {
+            conversation.breaker.fail();
+            self.effects.failures += 1;
+            self.effects.retries += u64::from(attempted.retries);
+            return false;
+        };
+        if !conversation.breaker.lets_pass() {
+            return false;
+        }
+        self.effects.retries += u64::from(attempted.retries);
+        let prompt = self.rewrite.send(&Sent {
+            before: before.0,
+            at: Millis(now.0.saturating_sub(1)),
+            total: sent + attempt.request,
+            keeps_messages: attempted.retries == 0,
+        });
+        let output = *summary + attempt.analysis;
+        self.added.push(AddedPrompt { after: before.0, reason: Reason::Summary, prompt, output });
+        true
+    }
+
+    /// Lets a fork write the conversation's memory after a request, if it is time.
+    fn update_memory(
+        &mut self,
+        memory: &SessionMemory,
+        index: usize,
+        request: &Request,
+        now: &mut Conversation,
+        contents: &[Content],
+    ) {
+        let results = contents.iter().filter(|content| is_result(content)).count();
+        let calls = u32::try_from(results).unwrap_or(u32::MAX);
+        now.memory.calls = now.memory.calls.saturating_add(calls);
+        let size = now.total + request.recorded().output;
+        if !memory.updates.is_due(&mut now.memory, size) {
+            return;
+        }
+        let prompt = self.rewrite.send(&Sent {
+            before: index,
+            at: request.finished,
+            total: size + memory.updates.request,
+            keeps_messages: true,
+        });
+        let output = memory.updates.output;
+        self.added.push(AddedPrompt { after: index, reason: Reason::Memory, prompt, output });
+    }
+}

@@ -1,0 +1,205 @@
+//! The trace while its prompts are rewritten.
+//!
+//! Nodes keep their places: a prompt whose bytes change parts from the old path by getting another
+//! parent, and those that go on from it follow.
+
+use super::conversation::Conversation;
+use crate::base::basis::Basis;
+use crate::base::units::{Millis, Tokens};
+use crate::requests::prompt::{Marker, Node, NodeId, Prompt, PromptTrace};
+
+/// How the path of a prompt through the tree differs from the recorded one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Path {
+    /// It goes on from the one before as it did.
+    Recorded,
+    /// It goes on from the one before, though it was cut in the record.
+    Joined,
+    /// It parts from the one before.
+    Parted,
+}
+
+/// The trace while its prompts are rewritten.
+pub(super) struct Rewrite<'a> {
+    recorded: &'a PromptTrace,
+    nodes: Vec<Node>,
+    markers: Vec<Marker>,
+    prompts: Vec<Prompt>,
+}
+
+impl<'a> Rewrite<'a> {
+    pub(super) fn new(recorded: &'a PromptTrace) -> Self {
+        let nodes = recorded.nodes.clone();
+        let markers = recorded.markers.clone();
+        let prompts = Vec::with_capacity(recorded.prompts.len());
+        Self { recorded, nodes, markers, prompts }
+    }
+
+    /// The rewritten prompts, and those after them as they were.
+    pub(super) fn finish(mut self) -> PromptTrace {
+        self.prompts.extend_from_slice(&self.recorded.prompts[self.prompts.len()..]);
+        PromptTrace::new(self.nodes, self.markers, self.prompts)
+    }
+
+    fn node_of(&self, request: usize) -> NodeId {
+        self.recorded.prompts[request].node
+    }
+
+    /// Lets a prompt part from the path of the one before it, in front of what came in with an
+    /// earlier request.
+    pub(super) fn part(&mut self, request: usize, in_front_of: usize) {
+        let parent = self.nodes[self.node_of(in_front_of).index()].parent;
+        self.set_parent(request, parent);
+    }
+
+    /// Lets a prompt share nothing but the system prompt with the one before it.
+    pub(super) fn restart(&mut self, request: usize) {
+        let system = self.recorded.markers_of(&self.recorded.prompts[request]).first();
+        self.set_parent(request, system.map(|system| system.node));
+    }
+
+    /// Lets a prompt go on from the one before it.
+    pub(super) fn go_on(&mut self, request: usize, before: usize) {
+        self.set_parent(request, Some(self.node_of(before)));
+    }
+
+    fn set_parent(&mut self, request: usize, parent: Option<NodeId>) {
+        let node = self.node_of(request);
+        self.nodes[node.index()].parent = parent;
+    }
+
+    /// Adds the prompt of the next request, which goes on from `before`.
+    pub(super) fn push(
+        &mut self,
+        conversation: &Conversation,
+        before: Option<&Conversation>,
+        path: Path,
+    ) {
+        let mut prompt = self.recorded.prompts[self.prompts.len()].clone();
+        let deleted = prompt.deleted;
+        if let Some(background) = prompt.background() {
+            self.move_node(background.node, before.unwrap_or(conversation), deleted);
+        }
+        self.move_node(prompt.node, conversation, deleted);
+        if !conversation.is_recorded() || path != Path::Recorded {
+            self.resize(&mut prompt, conversation, path);
+        }
+        self.prompts.push(prompt);
+    }
+
+    /// Gives a node its place after its parent, and its size; the record deleted so much of it.
+    fn move_node(&mut self, id: NodeId, conversation: &Conversation, deleted: Tokens) {
+        let parent = self.nodes[id.index()].parent;
+        let recorded = self.recorded.node(id);
+        // Behind another parent it has one position at least.
+        let own = match recorded.parent {
+            Some(before) if parent == Some(before) => {
+                recorded.positions - self.recorded.node(before).positions
+            }
+            _ => 1,
+        };
+        let parent = parent.map(|parent| self.nodes[parent.index()]);
+        let node = &mut self.nodes[id.index()];
+        if let Some(parent) = parent {
+            node.positions = parent.positions + own;
+            node.blocks = parent.blocks + own;
+        }
+        if conversation.sent() != conversation.recorded {
+            node.end = conversation.moved_as_sent(node.end.saturating_sub(deleted)) + deleted;
+            node.basis = Basis::Estimated;
+        }
+    }
+
+    /// Gives a prompt its new sizes. What a break read is kept, save where it was a compaction's
+    /// doing that is undone; the simulator bounds it by what there is to be read.
+    fn resize(&mut self, prompt: &mut Prompt, conversation: &Conversation, path: Path) {
+        let total = conversation.total;
+        prompt.total = total;
+        prompt.basis = Basis::Estimated;
+        prompt.system_prefix = prompt.system_prefix.min(total);
+        prompt.shared_prefix = prompt.shared_prefix.min(total);
+        let opening = prompt.opening().map(|read| opened(read, prompt, conversation, path));
+        prompt.change_rare(|rare| {
+            rare.opening = opening;
+            if path == Path::Joined {
+                rare.broken_read = None;
+            }
+            if path == Path::Parted {
+                rare.repair = None;
+            }
+        });
+        prompt.deleted += conversation.deleted;
+        if let [system @ .., last] = &mut self.markers[prompt.markers.clone()] {
+            last.end = conversation.moved(last.end);
+            last.basis = Basis::Estimated;
+            for marker in system {
+                marker.end = marker.end.min(last.end);
+            }
+        }
+    }
+
+    /// A request that goes on from that of a recorded one: what it has cached is read, unless the oldest
+    /// messages are missing, and the rest is written.
+    pub(super) fn send(&mut self, sent: &Sent) -> Prompt {
+        let Sent { before, at, total, keeps_messages } = *sent;
+        let previous = self.prompts[before].clone();
+        let start = at.max(previous.start);
+        let node = NodeId::at(self.nodes.len());
+        let mut markers = self.markers[previous.markers.clone()].to_vec();
+        let system = markers.first().filter(|_| markers.len() > 1).map(|system| system.node);
+        if let Some(last) = markers.last_mut() {
+            let tail = previous.total.saturating_sub(last.end);
+            let end = total.saturating_sub(tail);
+            *last = Marker { node, end, basis: Basis::Estimated, ..*last };
+            let parent = if keeps_messages { Some(previous.node) } else { system };
+            let (positions, blocks) = parent.map_or((0, 0), |parent| {
+                let parent = &self.nodes[parent.index()];
+                (parent.positions, parent.blocks)
+            });
+            self.nodes.push(Node {
+                parent,
+                end: end + previous.deleted,
+                basis: Basis::Estimated,
+                positions: positions + 1,
+                blocks: blocks + 1,
+                ..self.nodes[previous.node.index()]
+            });
+        }
+        let first = self.markers.len();
+        self.markers.append(&mut markers);
+        Prompt {
+            start,
+            readable_from: start,
+            predecessor: Some(before),
+            total,
+            basis: Basis::Estimated,
+            node,
+            markers: first..self.markers.len(),
+            rare: previous.rare_of_next(),
+            ..previous
+        }
+    }
+}
+
+/// A request besides those recorded.
+pub(super) struct Sent {
+    /// The recorded request that it goes on from.
+    pub(super) before: usize,
+    /// When.
+    pub(super) at: Millis,
+    /// The size of its prompt.
+    pub(super) total: Tokens,
+    /// Whether it has the messages of the other one.
+    pub(super) keeps_messages: bool,
+}
+
+/// What was warm when a chain began or changed its model. Tools and system prompt are as they were;
+/// of messages it is no more than was recorded, less what was taken out of them.
+fn opened(read: Tokens, prompt: &Prompt, conversation: &Conversation, path: Path) -> Tokens {
+    let of_system = read.min(prompt.system_prefix);
+    match path {
+        Path::Recorded => conversation.moved(read).min(read).max(of_system),
+        Path::Joined => read.min(prompt.total),
+        Path::Parted => of_system,
+    }
+}

@@ -1,0 +1,260 @@
+//! What a request costs under the prices of its day.
+
+use std::ops::AddAssign;
+
+use jiff::civil::Date;
+
+use super::rate::{Multiplier, Rates, Speed};
+use super::table::{ModelPrices, PriceTable};
+use crate::base::model::{Platform, platform};
+use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::read::input::PriceTier;
+use crate::simulate::cache::Outcome;
+
+/// What decides the price of a request besides its tokens.
+#[derive(Clone, Copy, Debug)]
+pub struct PriceContext<'a> {
+    /// The model, as the transcript writes it.
+    pub model: &'a str,
+    /// When the request was sent.
+    pub at: Millis,
+    /// The whole prompt, on which long-prompt prices depend.
+    pub prompt: Tokens,
+    /// Speed, batch and place.
+    pub tier: PriceTier,
+}
+
+/// The tokens that are billed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Billing {
+    /// Sent in full.
+    pub input: Tokens,
+    /// Read from cache.
+    pub read: Tokens,
+    /// Written for five minutes.
+    pub write_5m: Tokens,
+    /// Written for an hour.
+    pub write_1h: Tokens,
+    /// Output.
+    pub output: Tokens,
+}
+
+impl Billing {
+    /// A prompt as it was simulated, and its output.
+    #[must_use]
+    pub fn of(outcome: &Outcome, output: Tokens) -> Self {
+        Self {
+            input: outcome.input,
+            read: outcome.read,
+            write_5m: outcome.write_5m,
+            write_1h: outcome.write_1h,
+            output,
+        }
+    }
+
+    /// The cost at these rates: input·p + 5m·p₅ + 1h·p₆₀ + read·r + output·q.
+    #[must_use]
+    pub fn cost(&self, rates: &Rates) -> Picodollars {
+        self.charges(rates).total()
+    }
+
+    /// What the tokens of each class cost at these rates.
+    #[must_use]
+    pub fn charges(&self, rates: &Rates) -> Charges {
+        Charges {
+            input: rates.input.times(self.input),
+            read: rates.cache_read.times(self.read),
+            write_5m: rates.cache_write_5m.times(self.write_5m),
+            write_1h: rates.cache_write_1h.times(self.write_1h),
+            output: rates.output.times(self.output),
+        }
+    }
+}
+
+/// What the tokens of each class cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Charges {
+    /// Sent in full.
+    pub input: Picodollars,
+    /// Read from cache.
+    pub read: Picodollars,
+    /// Written for five minutes.
+    pub write_5m: Picodollars,
+    /// Written for an hour.
+    pub write_1h: Picodollars,
+    /// Output.
+    pub output: Picodollars,
+}
+
+impl Charges {
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> Picodollars {
+        self.input + self.read + self.write_5m + self.write_1h + self.output
+    }
+}
+
+impl AddAssign for Charges {
+    fn add_assign(&mut self, other: Self) {
+        self.input += other.input;
+        self.read += other.read;
+        self.write_5m += other.write_5m;
+        self.write_1h += other.write_1h;
+        self.output += other.output;
+    }
+}
+
+impl PriceTable {
+    /// The rates of a request, with every tier applied; `None` where the model has no price.
+    #[must_use]
+    pub fn rates(&self, context: &PriceContext<'_>) -> Option<Rates> {
+        let model = self.find(context.model)?;
+        let rates = model.base_rates(context)?;
+        let mut multiplier = Multiplier::ONE;
+        if context.tier.us_only {
+            multiplier = multiplier.times(model.us_only);
+        }
+        if context.tier.batch {
+            multiplier = multiplier.times(self.batch);
+        }
+        let platform = self.platform.unwrap_or_else(|| platform(context.model));
+        if platform == Platform::Regional {
+            multiplier = multiplier.times(model.regional);
+        }
+        Some(rates.times(multiplier))
+    }
+
+    /// What web searches cost.
+    #[must_use]
+    pub fn web_searches(&self, count: u32) -> Picodollars {
+        Picodollars(self.web_search.0 * i128::from(count))
+    }
+}
+
+impl ModelPrices {
+    fn base_rates(&self, context: &PriceContext<'_>) -> Option<Rates> {
+        let day = self.priced_day(context.at)?;
+        let speed = if context.tier.fast { Speed::Fast } else { Speed::Standard };
+        self.rates_at(day, context.prompt, speed)
+            // Where a model has no fast mode on that day, it is served at the ordinary speed.
+            .or_else(|| self.rates_at(day, context.prompt, Speed::Standard))
+    }
+
+    /// The day whose rates a moment has: its own in UTC, and before the launch that of the launch.
+    /// `None` outside of the calendar.
+    #[must_use]
+    pub fn priced_day(&self, at: Millis) -> Option<Date> {
+        Some(day_of(at)?.max(self.launch()))
+    }
+
+    /// The rates on a day: those of the highest size tier that the prompt reaches, and of several
+    /// such the latest.
+    #[must_use]
+    pub fn rates_at(&self, day: Date, prompt: Tokens, speed: Speed) -> Option<Rates> {
+        self.rates
+            .iter()
+            .filter(|rate| rate.speed == speed && rate.holds_on(day) && rate.covers(prompt))
+            .max_by_key(|rate| (rate.above, rate.from))
+            .map(|rate| rate.rates)
+    }
+
+    /// The first day with a price.
+    fn launch(&self) -> Date {
+        self.rates.iter().map(|rate| rate.from.unwrap_or(Date::MIN)).min().unwrap_or(Date::MIN)
+    }
+}
+
+/// The day in UTC.
+fn day_of(at: Millis) -> Option<Date> {
+    let at = jiff::Timestamp::from_millisecond(at.0).ok()?;
+    Some(at.to_zoned(jiff::tz::TimeZone::UTC).date())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn context<'a>(model: &'a str, day: &str, prompt: u64) -> PriceContext<'a> {
+        let at: jiff::Timestamp = format!("{day}T00:00:00Z").parse().expect("a day");
+        let at = Millis(at.as_millisecond());
+        PriceContext { model, at, prompt: Tokens(prompt), tier: PriceTier::default() }
+    }
+
+    fn input_and_read(context: &PriceContext<'_>) -> (i128, i128) {
+        let rates = PriceTable::built_in().rates(context).expect("a price");
+        (rates.input.0, rates.cache_read.0)
+    }
+
+    #[test]
+    fn the_contracts_example_row() {
+        let billing = Billing {
+            input: Tokens(2),
+            read: Tokens(40_895),
+            write_1h: Tokens(412),
+            output: Tokens(96),
+            ..Billing::default()
+        };
+        let context = context("claude-opus-5", "2026-07-28", 41_309);
+        let rates = PriceTable::built_in().rates(&context).expect("a price");
+        assert_eq!(billing.cost(&rates).to_string(), "0.0269775");
+    }
+
+    #[test]
+    fn a_request_is_priced_by_its_own_day() {
+        assert_eq!(input_and_read(&context("claude-sonnet-5-5", "2026-10-06", 1)).1, 200_000);
+        assert_eq!(input_and_read(&context("claude-sonnet-5-5", "2026-10-07", 1)).1, 100_000);
+        assert_eq!(input_and_read(&context("claude-fable-5-1", "2026-09-01", 1)).1, 250_000);
+    }
+
+    #[test]
+    fn long_prompts_cost_more_while_the_tier_held() {
+        let input = |day, prompt| input_and_read(&context("claude-opus-4-6", day, prompt)).0;
+        assert_eq!(input("2026-03-12", 200_000), 5_000_000);
+        assert_eq!(input("2026-03-12", 200_001), 10_000_000);
+        assert_eq!(input("2026-03-13", 200_001), 5_000_000);
+        let haiku = |prompt| input_and_read(&context("claude-haiku-5-5", "2026-11-01", prompt));
+        assert_eq!(haiku(100_000), (100_000, 10_000));
+        assert_eq!(haiku(100_001), (500_000, 50_000));
+    }
+
+    #[test]
+    fn tiers_stack() {
+        let mut fast = context("claude-opus-5", "2026-08-01", 1);
+        fast.tier.fast = true;
+        fast.tier.us_only = true;
+        assert_eq!(input_and_read(&fast), (11_000_000, 1_100_000));
+        let mut batch = context("eu.anthropic.claude-haiku-4-5-v1:0", "2026-08-01", 1);
+        batch.tier.batch = true;
+        assert_eq!(input_and_read(&batch), (550_000, 55_000));
+    }
+
+    #[test]
+    fn a_region_can_be_told_where_the_name_does_not() {
+        let mut table = PriceTable::built_in();
+        let context = context("claude-opus-4-5@20251101", "2026-08-01", 1);
+        let input = |table: &PriceTable| table.rates(&context).expect("a price").input.0;
+        assert_eq!(input(&table), 5_000_000);
+        table.platform = Some(Platform::Regional);
+        assert_eq!(input(&table), 5_500_000);
+    }
+
+    #[test]
+    fn fast_mode_that_ended_is_billed_as_standard() {
+        let mut fast = context("claude-opus-4-6", "2026-06-28", 1);
+        fast.tier.fast = true;
+        assert_eq!(input_and_read(&fast).0, 30_000_000);
+        let mut over = context("claude-opus-4-6", "2026-06-29", 1);
+        over.tier.fast = true;
+        assert_eq!(input_and_read(&over).0, 5_000_000);
+    }
+
+    #[test]
+    fn before_the_launch_the_launch_day_counts() {
+        assert_eq!(input_and_read(&context("claude-haiku-5-5", "2026-10-01", 100_001)).0, 500_000);
+    }
+
+    #[test]
+    fn an_unknown_model_has_no_price() {
+        assert!(PriceTable::built_in().rates(&context("glm-4.7", "2026-08-01", 1)).is_none());
+    }
+}

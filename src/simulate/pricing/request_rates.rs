@@ -1,0 +1,116 @@
+//! What the tokens of each request of a history cost.
+
+use rustc_hash::FxHashMap;
+
+use super::cost::PriceContext;
+use super::rate::Rates;
+use super::table::PriceTable;
+use crate::base::id::Symbol;
+use crate::base::units::Tokens;
+use crate::read::input::PriceTier;
+use crate::requests::conversation::{History, RequestIndex};
+
+/// The rates of every request. Requests of a model and day mostly share theirs, which are kept once.
+#[derive(Debug, Default)]
+pub struct RequestRates {
+    rates: Vec<Rates>,
+    rate_of: Vec<Option<u32>>,
+}
+
+impl FromIterator<Option<Rates>> for RequestRates {
+    fn from_iter<I: IntoIterator<Item = Option<Rates>>>(of_requests: I) -> Self {
+        let mut found = Self::default();
+        let mut known: FxHashMap<Rates, u32> = FxHashMap::default();
+        for rates in of_requests {
+            let place = rates.map(|rates| *known.entry(rates).or_insert_with(|| found.keep(rates)));
+            found.rate_of.push(place);
+        }
+        found
+    }
+}
+
+/// What the rates of a request depend on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct RateKey {
+    model: Symbol,
+    day: i64,
+    tier: PriceTier,
+    /// How many of the sizes above which prices change the prompt exceeds.
+    sizes_exceeded: usize,
+}
+
+impl RequestRates {
+    /// Looks up the rates of every request, whose prompts have these sizes.
+    #[must_use]
+    pub fn new(
+        history: &History,
+        prices: &PriceTable,
+        prompt_totals: impl IntoIterator<Item = Tokens>,
+    ) -> Self {
+        let totals = prompt_totals.into_iter().enumerate();
+        Self::as_sent(history, prices, totals.map(|(index, total)| (RequestIndex(index), total)))
+    }
+
+    /// Looks up the rates of requests that are sent to the model of another one, in order; their
+    /// prompts have these sizes.
+    #[must_use]
+    pub(crate) fn as_sent(
+        history: &History,
+        prices: &PriceTable,
+        sent: impl IntoIterator<Item = (RequestIndex, Tokens)>,
+    ) -> Self {
+        let sizes = prices.sizes();
+        let mut known: FxHashMap<RateKey, Option<u32>> = FxHashMap::default();
+        let mut found = Self::default();
+        // Requests mostly have the rates of the one before.
+        let mut latest = None;
+        for (model, prompt) in sent {
+            let context = price_context(history, model, prompt);
+            let key = RateKey {
+                model: history.request(model).model,
+                day: context.at.day(),
+                tier: context.tier,
+                sizes_exceeded: sizes.partition_point(|size| prompt > *size),
+            };
+            let place = match latest {
+                Some((same, place)) if same == key => place,
+                _ => *known
+                    .entry(key)
+                    .or_insert_with(|| prices.rates(&context).map(|rates| found.keep(rates))),
+            };
+            latest = Some((key, place));
+            found.rate_of.push(place);
+        }
+        found
+    }
+
+    /// Whether every request has a price.
+    #[must_use]
+    pub(crate) fn is_complete(&self) -> bool {
+        self.rate_of.iter().all(Option::is_some)
+    }
+
+    fn keep(&mut self, rates: Rates) -> u32 {
+        self.rates.push(rates);
+        u32::try_from(self.rates.len() - 1).expect("fewer than 2^32 price rows")
+    }
+
+    /// What the tokens of a request cost; `None` where its model has no price.
+    #[must_use]
+    pub fn of(&self, index: RequestIndex) -> Option<&Rates> {
+        self.rate_of[index.0].map(|rate| &self.rates[rate as usize])
+    }
+}
+
+/// What the price of a request depends on, if its prompt has this size.
+#[must_use]
+pub fn price_context(history: &History, index: RequestIndex, prompt: Tokens) -> PriceContext<'_> {
+    let request = history.request(index);
+    let fast = PriceTier { fast: history.is_sent_fast(index), ..PriceTier::default() };
+    PriceContext {
+        model: history.symbols.text(request.model),
+        at: request.start,
+        prompt,
+        tier: request.usage.as_ref().map_or(fast, |usage| usage.tier),
+    }
+}

@@ -1,0 +1,158 @@
+//! Whether a strategy can act on an input, and why not where it cannot.
+//!
+//! A design states what it does in parts (tools sorted, markers for five minutes, pings). Each part that
+//! leaves every request as it was recorded has an obstacle. A strategy all of whose parts have one is
+//! not applicable: its figures would be those of the record, and what these differ by from another
+//! strategy would pass for a saving.
+
+use crate::requests::conversation::History;
+use crate::requests::prompt::{Marker, Prompt, PromptTrace};
+
+/// Why a part of a strategy does nothing to an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// A prompt design, and there are transcripts alone.
+    NoCapturedPrompt,
+    /// A prompt design, and the bytes of the captures were not kept.
+    NoPromptBytes,
+    /// A prompt design, and the captured prompts are so already.
+    PromptsAsDesigned,
+    /// Context management, and there are captures alone.
+    NoTranscript,
+    /// Context management, and nothing calls for it.
+    NothingToTakeOut,
+    /// Forks, and no sub-agent has a parent that is known.
+    NoKnownParent,
+    /// Decisions of forks, and there is no fork.
+    NoFork,
+    /// Starts, and there is nothing in which they differ.
+    NoAgentsTogether,
+    /// Side queries that write nothing, and there is none that does.
+    NoSideQuery,
+    /// Sessions apart, and they share nothing.
+    NothingShared,
+    /// TTLs, and no request has a marker.
+    NoMarker,
+    /// A TTL that stays, and none changes.
+    NoTtlChange,
+    /// Pings, and nothing waits with a cache.
+    NothingToKeepAlive,
+}
+
+impl Obstacle {
+    /// The name in machine formats.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoCapturedPrompt => "no_captured_prompt",
+            Self::NoPromptBytes => "no_prompt_bytes",
+            Self::PromptsAsDesigned => "prompts_as_designed",
+            Self::NoTranscript => "no_transcript",
+            Self::NothingToTakeOut => "nothing_to_take_out",
+            Self::NoKnownParent => "no_known_parent",
+            Self::NoFork => "no_fork",
+            Self::NoAgentsTogether => "no_agents_together",
+            Self::NoSideQuery => "no_side_query",
+            Self::NothingShared => "nothing_shared",
+            Self::NoMarker => "no_marker",
+            Self::NoTtlChange => "no_ttl_change",
+            Self::NothingToKeepAlive => "nothing_to_keep_alive",
+        }
+    }
+
+    /// The same in words.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::NoCapturedPrompt => {
+                "there is no captured prompt; a transcript does not hold system prompt and tools"
+            }
+            Self::NoPromptBytes => "the captures were read without their bytes",
+            Self::PromptsAsDesigned => "every captured prompt is so already",
+            Self::NoTranscript => {
+                "there is no transcript; captured requests do not tell what lies between them"
+            }
+            Self::NothingToTakeOut => "no conversation reaches the point at which it acts",
+            Self::NoKnownParent => {
+                "no sub-agent has a known parent that it does not go on from already"
+            }
+            Self::NoFork => "no sub-agent goes on from its parent's results",
+            Self::NoAgentsTogether => "no sub-agents start together and find different prefixes",
+            Self::NoSideQuery => "no side query marks an end of its own",
+            Self::NothingShared => "no session reads what another one has written",
+            Self::NoMarker => "no request has a marker",
+            Self::NoTtlChange => "no conversation changes the TTL of its markers",
+            Self::NothingToKeepAlive => "no conversation waits with a cached prompt",
+        }
+    }
+}
+
+/// Whether a strategy can act on an input.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Applicability {
+    /// Every part of it can, at least on some requests.
+    #[default]
+    Whole,
+    /// Some parts can; these are the obstacles of the others.
+    Part(Vec<Obstacle>),
+    /// None can.
+    None(Vec<Obstacle>),
+}
+
+impl Applicability {
+    /// That of a design of so many parts.
+    pub(super) fn of(parts: usize, obstacles: Vec<Obstacle>) -> Self {
+        match obstacles.len() {
+            0 => Self::Whole,
+            idle if idle < parts => Self::Part(obstacles),
+            _ => Self::None(obstacles),
+        }
+    }
+
+    /// Whether any part can act.
+    #[must_use]
+    pub fn is_applicable(&self) -> bool {
+        !matches!(self, Self::None(_))
+    }
+
+    /// Why the idle parts are.
+    #[must_use]
+    pub fn obstacles(&self) -> &[Obstacle] {
+        match self {
+            Self::Whole => &[],
+            Self::Part(obstacles) | Self::None(obstacles) => obstacles,
+        }
+    }
+}
+
+/// Whether any request of a trace is sent in another way, the nodes of both being of one tree.
+pub(super) fn differs(before: &PromptTrace, after: &PromptTrace) -> bool {
+    let is_same = |one: &Prompt, other: &Prompt| {
+        sent(one) == sent(other)
+            && before
+                .markers_of(one)
+                .iter()
+                .map(marked)
+                .eq(after.markers_of(other).iter().map(marked))
+    };
+    !before.prompts.iter().zip(&after.prompts).all(|(one, other)| is_same(one, other))
+}
+
+/// What a simulation looks at of a prompt, its markers aside.
+fn sent(prompt: &Prompt) -> impl PartialEq {
+    (
+        (prompt.node, prompt.total, prompt.deleted, prompt.model, prompt.scope, prompt.betas),
+        (prompt.start, prompt.readable_from),
+        (prompt.opening().unwrap_or_default(), prompt.shared_prefix, prompt.broken_read()),
+    )
+}
+
+fn marked(marker: &Marker) -> impl PartialEq {
+    (marker.node, marker.end, marker.ttl, marker.is_global)
+}
+
+/// Whether there are several sessions.
+pub(super) fn has_several_sessions(history: &History) -> bool {
+    let mut sessions = history.requests.iter().map(|request| request.session);
+    sessions.next().is_some_and(|first| sessions.any(|session| session != first))
+}

@@ -1,0 +1,66 @@
+//! The bound: the cheapest that any choice of markers, TTLs and pings could have made of the same
+//! prompts, with every gap known in advance.
+//!
+//! For each thread (the requests of one conversation, one after the other) a dynamic program goes
+//! over the states a cache can be in: how far down it is alive, and how far down it lives for an
+//! hour. At each request it reads what is alive, and chooses how far to write and for how long; in
+//! each gap it chooses what to keep alive by pings, if anything. Only a few ends are worth writing
+//! to: the prompt's own, and where later requests stop having something in common with it, since
+//! everything in between has the same future.
+//!
+//! What a thread shares with others (branches side by side, other sessions) is taken to be warm at
+//! nobody's expense once another thread has sent it, and so is what it comes back to from another
+//! branch. So the bound may be lower there than what can be reached; it is never higher.
+
+mod cached;
+mod freedom;
+mod gap;
+mod prices;
+mod sending;
+mod state;
+mod thread;
+
+use rayon::prelude::*;
+
+use self::state::{Choice, cheapest_choices};
+use self::thread::{Thread, threads};
+use super::plan::Purpose;
+use super::run::{Added, Material, Simulated};
+use crate::base::basis::Basis;
+use crate::base::units::{Millis, Tokens};
+use crate::simulate::cache::Outcome;
+
+/// The cheapest choice for every request.
+pub(super) fn bound(material: Material<'_>) -> Simulated {
+    let threads = threads(material.trace);
+    let solved: Vec<Vec<Choice>> =
+        threads.par_iter().map(|thread| cheapest_choices(thread, material)).collect();
+    let mut outcomes = vec![Outcome::default(); material.trace.prompts.len()];
+    let mut added = Vec::new();
+    for (thread, choices) in threads.iter().zip(&solved) {
+        for (request, choice) in thread.requests.iter().zip(choices) {
+            outcomes[request.place] = choice.outcome(material.trace.prompts[request.place].total);
+        }
+        add_pings(thread, choices, material, &mut added);
+    }
+    added.sort_by_key(|added| (added.after, added.at));
+    Simulated { outcomes, added, ..Simulated::default() }
+}
+
+/// The pings after each request, at equal distances.
+fn add_pings(thread: &Thread, choices: &[Choice], material: Material<'_>, added: &mut Vec<Added>) {
+    for (request, choice) in thread.requests.iter().zip(choices) {
+        let start = material.trace.prompts[request.place].start;
+        for pings in &choice.pings {
+            let outcome =
+                Outcome { read: pings.read, basis: Basis::Estimated, ..Outcome::default() };
+            added.extend((1..=pings.count).map(|number| Added {
+                after: request.place,
+                purpose: Purpose::KeepAlive,
+                at: Millis(start.0.saturating_add(pings.delay + number * pings.every)),
+                outcome,
+                output: Tokens(1),
+            }));
+        }
+    }
+}

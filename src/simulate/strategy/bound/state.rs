@@ -1,0 +1,231 @@
+//! The states of a thread's cache, and the cheapest way through them.
+
+use std::cmp::Reverse;
+
+use super::cached::{Cached, Known, depth, extended};
+use super::freedom::Freedom;
+use super::gap::{Gap, Pings};
+use super::prices::{Prices, Split};
+use super::sending::Sending;
+use super::thread::{Thread, ThreadRequest};
+use crate::base::basis::Basis;
+use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::requests::conversation::RequestIndex;
+use crate::requests::prompt::{Prompt, PromptTrace};
+use crate::simulate::cache::Outcome;
+use crate::simulate::strategy::run::Material;
+
+/// The most states that are followed; of more the cheapest. Real threads have a handful.
+const MOST_STATES: usize = 64;
+
+/// What was chosen for a request.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Choice {
+    split: Split,
+    basis: Basis,
+    /// What is sent between it and the next.
+    pub(super) pings: Vec<Pings>,
+}
+
+impl Choice {
+    /// How its prompt is billed.
+    pub(super) fn outcome(&self, total: Tokens) -> Outcome {
+        let Split { read, hour, written } = self.split;
+        Outcome {
+            read,
+            write_1h: hour.saturating_sub(read),
+            write_5m: written.saturating_sub(hour.max(read)),
+            input: total.saturating_sub(read.max(hour).max(written)),
+            basis: self.basis.max(Basis::Derived),
+            ..Outcome::default()
+        }
+    }
+}
+
+/// A state and how it was reached.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    cached: Cached,
+    cost: Picodollars,
+    way: Way,
+}
+
+/// How a state is reached.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// The state before it, in the layer before.
+    from: usize,
+    action: Action,
+}
+
+/// What leads from a state to the next.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Action {
+    /// A request was sent and its prompt split so.
+    Request(Split, Basis),
+    /// Time went by, with or without pings.
+    Gap(Option<Pings>),
+}
+
+/// The states at one moment, the cheapest of each kind.
+type Layer = Vec<State>;
+
+/// How the states of earlier layers were reached: all that has to be known of them, without a list for
+/// each.
+#[derive(Default)]
+struct Ways {
+    ways: Vec<Way>,
+    /// Where each layer ends.
+    ends: Vec<usize>,
+}
+
+impl Ways {
+    fn add(&mut self, layer: &Layer) {
+        self.ways.extend(layer.iter().map(|state| state.way));
+        self.ends.push(self.ways.len());
+    }
+
+    /// Those of the layers but for the first, to which nothing leads; the latest first.
+    fn back(&self) -> impl Iterator<Item = &[Way]> {
+        self.ends.windows(2).rev().map(|ends| &self.ways[ends[0]..ends[1]])
+    }
+}
+
+/// The choices for every request of a thread that cost the least together.
+pub(super) fn cheapest_choices(thread: &Thread, material: Material<'_>) -> Vec<Choice> {
+    let nothing = State {
+        cached: Cached::default(),
+        cost: Picodollars::ZERO,
+        way: Way { from: 0, action: Action::Gap(None) },
+    };
+    let mut search = Search { material, latest: vec![nothing], earlier: Ways::default() };
+    for (number, request) in thread.requests.iter().enumerate() {
+        let before = number.checked_sub(1).map(|before| &thread.requests[before]);
+        if let Some(before) = before {
+            search.wait(before, request);
+        }
+        let next = thread.requests.get(number + 1);
+        search.send(request, Freedom::of(material, before, request, next));
+    }
+    search.choices(thread.requests.len())
+}
+
+struct Search<'a> {
+    material: Material<'a>,
+    latest: Layer,
+    /// The layers before it, from the one before anything was sent.
+    earlier: Ways,
+}
+
+impl<'a> Search<'a> {
+    fn trace(&self) -> &'a PromptTrace {
+        self.material.trace
+    }
+
+    fn prompt(&self, request: &ThreadRequest) -> &'a Prompt {
+        &self.trace().prompts[request.place]
+    }
+
+    fn prices(&self, request: &ThreadRequest) -> Prices {
+        Prices::of(self.material.rates.of(RequestIndex(request.place)))
+    }
+
+    /// Adds the layer that every state of the latest leads to.
+    fn step(&mut self, next: impl Fn(&State) -> Vec<(Cached, Picodollars, Action)>) {
+        let mut layer = Layer::new();
+        for (from, state) in self.latest.iter().enumerate() {
+            layer.extend(next(state).into_iter().map(|(cached, cost, action)| State {
+                cached,
+                cost: state.cost + cost,
+                way: Way { from, action },
+            }));
+        }
+        self.earlier.add(&self.latest);
+        self.latest = cheapest(self.trace(), layer);
+    }
+
+    /// Lets the time between two requests pass. A background request in between starts every clock
+    /// anew and writes up to its own end, at nobody's expense.
+    fn wait(&mut self, before: &ThreadRequest, request: &ThreadRequest) {
+        let (start, next) = (self.prompt(before).start, self.prompt(request));
+        let Some(background) = next.background() else {
+            self.pass(before, start, start, next.start);
+            return;
+        };
+        let at = background.at.max(start).min(next.start);
+        self.pass(before, start, start, at);
+        let known = Known { trace: self.trace(), prompt: next };
+        let reading = self.material.assumptions.reading;
+        for state in &mut self.latest {
+            state.cached = extended(known, state.cached, background.node, reading);
+        }
+        self.pass(before, start, at, next.start);
+    }
+
+    /// Lets time pass, at the prices of the request before.
+    fn pass(&mut self, before: &ThreadRequest, start: Millis, from: Millis, until: Millis) {
+        let prices = self.prices(before);
+        let known = Known { trace: self.trace(), prompt: self.prompt(before) };
+        let grace = self.material.assumptions.ttl_grace;
+        let gap = Gap { length: until.since(from), delay: from.since(start), grace };
+        self.step(|state| gap.ways(state.cached, &before.ends, &known, &prices));
+    }
+
+    /// Sends a request from every state.
+    fn send(&mut self, request: &ThreadRequest, freedom: Freedom) {
+        let (material, prices) = (self.material, self.prices(request));
+        let prompt = self.prompt(request);
+        self.step(|state| {
+            let sending = Sending::new(material, prompt, request, state.cached);
+            sending.ways(&request.ends, freedom, &prices)
+        });
+    }
+
+    /// Goes back from the cheapest last state.
+    fn choices(&self, requests: usize) -> Vec<Choice> {
+        let mut choices = vec![Choice::default(); requests];
+        let mut way = self.latest.iter().min_by_key(|state| state.cost).map(|state| state.way);
+        let mut layers = self.earlier.back();
+        let mut request = requests;
+        while let Some(Way { from, action }) = way {
+            match action {
+                Action::Request(split, basis) => {
+                    request -= 1;
+                    choices[request].split = split;
+                    choices[request].basis = basis;
+                }
+                Action::Gap(pings) => choices[request - 1].pings.extend(pings),
+            }
+            way = layers.next().map(|layer| layer[from]);
+        }
+        choices
+    }
+}
+
+/// Leaves out what another state with the same end makes useless: one that costs no more and lives
+/// for an hour at least as far down. One that lives for an hour as a whole goes on differently from
+/// one that does not, so neither stands for the other.
+fn cheapest(trace: &PromptTrace, mut layer: Layer) -> Layer {
+    let depth = |node| depth(trace, node);
+    let kind = |state: &State| (state.cached.end, state.cached.is_all_for_an_hour());
+    layer.sort_by_key(|state| {
+        let is_paid = !state.cached.is_hour_free;
+        (kind(state), state.cost, Reverse(depth(state.cached.hour)), is_paid)
+    });
+    let mut kept = Layer::new();
+    for state in layer {
+        let mut same_kind = kept.iter().rev().take_while(|other| kind(other) == kind(&state));
+        let is_useless = same_kind.any(|other| {
+            let is_as_free = other.cached.is_hour_free || !state.cached.is_hour_free;
+            is_as_free && depth(other.cached.hour) >= depth(state.cached.hour)
+        });
+        if !is_useless {
+            kept.push(state);
+        }
+    }
+    if kept.len() > MOST_STATES {
+        kept.sort_by_key(|state| state.cost);
+        kept.truncate(MOST_STATES);
+    }
+    kept
+}

@@ -1,0 +1,318 @@
+//! The strategies that can be asked for by name.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use enumset::{EnumSet, enum_set};
+
+use super::design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
+use super::kind::{Strategy, StrategyKind};
+use super::search::Search;
+use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
+use crate::base::units::Tokens;
+use crate::simulate::design::{
+    Attribution, Deferral, Deferred, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools,
+};
+use crate::simulate::management::{
+    ByService, ByTime, Compaction, Management, Microcompaction, ResultBudget, SessionMemory,
+};
+
+/// The names that a run without `--strategy` uses.
+pub const DEFAULT: [&str; 5] = ["billed", "replay", "none", "5m", "1h"];
+
+const FIVE_MINUTES: TierTtl = TierTtl::uniform(Ttl::FiveMinutes);
+const ONE_HOUR: TierTtl = TierTtl::uniform(Ttl::OneHour);
+const MINUTE: i64 = 60_000;
+
+/// Every strategy, in the order of the outputs.
+pub static ALL: LazyLock<Vec<Strategy>> = LazyLock::new(|| {
+    let mut all = vec![
+        named("billed", "what the transcript says was charged", StrategyKind::Recorded),
+        named("replay", "the recorded requests under the rules", StrategyKind::Replay),
+    ];
+    all.extend(lifetimes());
+    all.extend(layouts());
+    all.extend(keep_alives());
+    all.extend(managements());
+    all.extend(sharings());
+    all.extend(prompts());
+    all.push(Strategy::bound(None));
+    all
+});
+
+fn named(name: &'static str, summary: &'static str, kind: StrategyKind) -> Strategy {
+    Strategy { name: Cow::Borrowed(name), summary: Cow::Borrowed(summary), kind }
+}
+
+fn design(name: &'static str, summary: &'static str, design: Design) -> Strategy {
+    named(name, summary, StrategyKind::Counterfactual(design))
+}
+
+fn lifetimes() -> Vec<Strategy> {
+    let nowhere = Design { layout: Layout::Nowhere, ..Design::default() };
+    let with = |main, agents| Design { ttl: Some(TtlPlan { main, agents }), ..Design::default() };
+    vec![
+        design("none", "no caching", nowhere),
+        design("5m", "every marker for five minutes", with(FIVE_MINUTES, FIVE_MINUTES)),
+        design("1h", "every marker for an hour", with(ONE_HOUR, ONE_HOUR)),
+        design(
+            "mixed",
+            "an hour on tools and system prompt, five minutes on messages",
+            with(TierTtl::MIXED, TierTtl::MIXED),
+        ),
+        design(
+            "as-recorded",
+            "the recorded requests with their recorded breaks, which other designs start from",
+            Design::default(),
+        ),
+        design(
+            "latched-ttl",
+            "every marker for as long as when its conversation began",
+            Design { latches_ttl: true, ..Design::default() },
+        ),
+        design(
+            "1h-main-5m-agents",
+            "an hour in main conversations, five minutes in sub-agents'",
+            with(ONE_HOUR, FIVE_MINUTES),
+        ),
+        design(
+            "5m-main-1h-agents",
+            "five minutes in main conversations, an hour in sub-agents'",
+            with(FIVE_MINUTES, ONE_HOUR),
+        ),
+    ]
+}
+
+fn layouts() -> Vec<Strategy> {
+    let at = |anchors: EnumSet<Anchor>| Layout::At(anchors);
+    let with = |layout| Design { layout, ..Design::default() };
+    vec![
+        design(
+            "system-only",
+            "one marker, after tools and system prompt",
+            with(at(enum_set!(Anchor::System))),
+        ),
+        design(
+            "last-message",
+            "one marker, at the end of the last message",
+            with(at(enum_set!(Anchor::Last))),
+        ),
+        design(
+            "last-two",
+            "two markers, at the ends of this request's and the last request's messages",
+            with(at(enum_set!(Anchor::Previous | Anchor::Last))),
+        ),
+        design(
+            "every-10",
+            "a marker at every tenth block, the latest four",
+            with(Layout::Every(10)),
+        ),
+        design("four-even", "four markers at equal distances", with(Layout::Even(4))),
+        named(
+            "cheapest-layout",
+            "the cheapest layout of up to four markers for this history",
+            StrategyKind::Cheapest(Search::Layout),
+        ),
+    ]
+}
+
+fn keep_alives() -> Vec<Strategy> {
+    let pings = |ttl, every, limit| Design {
+        ttl: Some(TtlPlan::everywhere(ttl)),
+        keep_alive: Some(KeepAlive { every, limit, agents: false }),
+        ..Design::default()
+    };
+    vec![
+        design(
+            "5m-pinged",
+            "five minutes, and a ping each 4.5 minutes for up to half an hour",
+            pings(FIVE_MINUTES, 4 * MINUTE + MINUTE / 2, 30 * MINUTE),
+        ),
+        design(
+            "1h-pinged",
+            "an hour, and a ping each 55 minutes for up to four hours",
+            pings(ONE_HOUR, 55 * MINUTE, 240 * MINUTE),
+        ),
+        named(
+            "cheapest-pings",
+            "the cheapest TTL, interval and limit of pings for this history",
+            StrategyKind::Cheapest(Search::KeepAlive),
+        ),
+    ]
+}
+
+fn sharings() -> Vec<Strategy> {
+    let with = |sharing| Design { sharing, ..Design::default() };
+    let none = Sharing::default();
+    vec![
+        design(
+            "forked-agents",
+            "sub-agents as forks of the conversation that starts them",
+            with(Sharing { forks_agents: true, ..none }),
+        ),
+        design(
+            "fresh-decisions",
+            "forks replace other results than their parents, and share tools and system prompt",
+            with(Sharing { decides_anew: true, ..none }),
+        ),
+        design(
+            "staggered-agents",
+            "sub-agents that belong together start after the first one's response began",
+            with(Sharing { starts: Some(Starts::Staggered), ..none }),
+        ),
+        design(
+            "agents-at-once",
+            "sub-agents that belong together start before any response",
+            with(Sharing { starts: Some(Starts::AtOnce), ..none }),
+        ),
+        design(
+            "skip-cache-write",
+            "side queries mark what they share with their conversation, and not their own end",
+            with(Sharing { skips_cache_writes: true, ..none }),
+        ),
+        design(
+            "sessions-apart",
+            "every session has a cache of its own",
+            with(Sharing { parts_sessions: true, ..none }),
+        ),
+    ]
+}
+
+/// Captured prompts as another design would have made them.
+fn prompts() -> Vec<Strategy> {
+    let with = |prompt| Design { prompt, ..Design::default() };
+    let as_sent = PromptDesign::default();
+    vec![
+        design(
+            "tools-sorted",
+            "captured prompts with their tools in order of their names",
+            with(PromptDesign { tools: Tools::Sorted, ..as_sent }),
+        ),
+        design(
+            "static-first",
+            "captured prompts with the unchanging blocks of the system prompt in front",
+            with(PromptDesign { system: SystemPrompt::StaticFirst, ..as_sent }),
+        ),
+        design(
+            "stable-first",
+            "captured prompts with stable paragraphs in front, lists in order, passing reminders last",
+            with(PromptDesign {
+                tools: Tools::Sorted,
+                system: SystemPrompt::StableFirst,
+                reminders: Reminders::Last,
+                ..as_sent
+            }),
+        ),
+        design(
+            "global-scope",
+            "captured prompts whose static part all scopes share",
+            with(PromptDesign { scopes: Scopes::On, ..as_sent }),
+        ),
+        design(
+            "no-global-scope",
+            "captured prompts of which scopes share nothing",
+            with(PromptDesign { scopes: Scopes::Off, ..as_sent }),
+        ),
+        design(
+            "latched-settings",
+            "captured prompts whose settings stay on once they were on",
+            with(PromptDesign { settings: Settings::Latched, ..as_sent }),
+        ),
+        design(
+            "stable-attribution",
+            "captured prompts whose attribution line never changes in a session",
+            with(PromptDesign { attribution: Attribution::Stable, ..as_sent }),
+        ),
+        design(
+            "deferred-tools",
+            "captured prompts without the tools of MCP servers until they are searched for",
+            with(PromptDesign {
+                deferral: Some(Deferral { tools: Deferred::Mcp, search: Deferral::SEARCH }),
+                ..as_sent
+            }),
+        ),
+    ]
+}
+
+fn managements() -> Vec<Strategy> {
+    let with = |management| Design { management: Some(Box::new(management)), ..Design::default() };
+    vec![
+        design(
+            "microcompact-60m",
+            "old tool results are cleared after an hour without an answer, the newest five kept",
+            with(Management::Microcompaction(Microcompaction {
+                by_time: Some(ByTime::default()),
+                by_service: None,
+            })),
+        ),
+        design(
+            "cached-microcompact",
+            "the service deletes all but five tool results whenever there are more than ten",
+            with(Management::Microcompaction(Microcompaction {
+                by_time: None,
+                by_service: Some(ByService::default()),
+            })),
+        ),
+        design(
+            "microcompact-both",
+            "after an hour old tool results are cleared, before it the service deletes them",
+            with(Management::Microcompaction(Microcompaction {
+                by_time: Some(ByTime::default()),
+                by_service: Some(ByService::default()),
+            })),
+        ),
+        design(
+            "result-budget-50k",
+            "tool results beyond 50,000 characters, or 200,000 of one message, come in as a preview",
+            with(Management::ResultBudget(ResultBudget::default())),
+        ),
+        design(
+            "clear-results-180k",
+            "the service clears at least 140,000 tokens of old tool results beyond 180,000",
+            with(Management::ToolResultClearing {
+                trigger: Tokens(180_000),
+                keep: Tokens(40_000),
+                clear_at_least: Tokens(140_000),
+            }),
+        ),
+        design(
+            "compact-100k",
+            "the conversation is summarised when it reaches 100,000 tokens, files are put in again",
+            with(Management::Compaction(Compaction::default())),
+        ),
+        design(
+            "session-memory-100k",
+            "at 100,000 tokens a memory takes the conversation's place, the latest messages kept",
+            with(Management::SessionMemory(SessionMemory::default())),
+        ),
+    ]
+}
+
+impl Strategy {
+    /// The built-in strategy of a name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        ALL.iter().find(|strategy| strategy.name == name).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_a_strategy() {
+        for name in DEFAULT {
+            assert!(Strategy::by_name(name).is_some_and(|strategy| strategy.name == name));
+        }
+        assert_eq!(Strategy::by_name("2h"), None);
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<&str> = ALL.iter().map(|strategy| strategy.name.as_ref()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ALL.len());
+    }
+}

@@ -1,0 +1,277 @@
+//! What a design does differently from the recorded one.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use enumset::{EnumSet, EnumSetType};
+
+use super::plan::SEARCH_OUTPUT;
+use crate::base::ttl::{TierTtl, TtlPlan};
+use crate::base::wording::{duration, grouped};
+use crate::requests::conversation::RequestIndex;
+use crate::requests::prompt::Repair;
+use crate::simulate::design::PromptDesign;
+use crate::simulate::management::Management;
+
+/// A design of an agent's requests. What it does not set is as recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Design {
+    /// Where its markers stand.
+    pub layout: Layout,
+    /// The TTLs of its markers.
+    pub ttl: Option<TtlPlan>,
+    /// Whether every marker keeps the TTL with which its conversation began.
+    pub latches_ttl: bool,
+    /// Pings that keep the cache alive while nobody types.
+    pub keep_alive: Option<KeepAlive>,
+    /// What its requests share with each other.
+    pub sharing: Sharing,
+    /// What its prompts are made of, where they were captured.
+    pub prompt: PromptDesign,
+    /// How it keeps prompts small.
+    pub management: Option<Box<Management>>,
+    /// The recorded breaks that do not happen.
+    pub repairs: BTreeMap<RequestIndex, Repair>,
+}
+
+/// What requests share with each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // independent choices, not states of one machine
+pub struct Sharing {
+    /// Whether sub-agents are forks of the conversation that starts them.
+    pub forks_agents: bool,
+    /// Whether forks decide anew which results are replaced.
+    pub decides_anew: bool,
+    /// How sub-agents that belong together start.
+    pub starts: Option<Starts>,
+    /// Whether side queries leave their own end unmarked.
+    pub skips_cache_writes: bool,
+    /// Whether every session has a cache of its own.
+    pub parts_sessions: bool,
+}
+
+/// How sub-agents that belong together start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Starts {
+    /// The others after the first one's response began.
+    Staggered,
+    /// All before any response.
+    AtOnce,
+}
+
+/// The most markers a request may have.
+pub(super) const MOST_MARKERS: u32 = 4;
+
+/// Where the markers of each request stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// Where they were recorded.
+    #[default]
+    AsRecorded,
+    /// Nowhere: everything is sent in full.
+    Nowhere,
+    /// At these places.
+    At(EnumSet<Anchor>),
+    /// At every so many blocks, of which the latest four. What the blocks of a transcript's prompt
+    /// are is not known; there the end of each request counts as one.
+    Every(u32),
+    /// So many, at the same distances in blocks, the last one at the end.
+    Even(u32),
+}
+
+/// A place for a marker that every prompt has.
+#[derive(Debug, EnumSetType)]
+pub enum Anchor {
+    /// The end of tools and system prompt.
+    System,
+    /// The block in the middle of the prompt.
+    Half,
+    /// Where the request before in the conversation ended, as far as it is still the same.
+    Previous,
+    /// The end of the last message.
+    Last,
+}
+
+/// Pings: the conversation as it was sent last, again, for one token of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// From the last request or ping to the next, in milliseconds.
+    pub every: i64,
+    /// How long a conversation may be idle until pings stop, in milliseconds.
+    pub limit: i64,
+    /// Whether sub-agents' conversations get pings, too.
+    pub agents: bool,
+}
+
+impl Design {
+    /// Whether it sends the prompts as recorded, one after the other as recorded.
+    #[must_use]
+    pub fn keeps_content(&self) -> bool {
+        self.sharing == Sharing::default()
+            && self.prompt == PromptDesign::default()
+            && self.management.is_none()
+            && self.repairs.is_empty()
+    }
+
+    /// Whether every prompt has the recorded size and model, whatever is found of it in the cache.
+    #[must_use]
+    pub fn keeps_prompts(&self) -> bool {
+        let Sharing { forks_agents, decides_anew, .. } = self.sharing;
+        !forks_agents
+            && !decides_anew
+            && self.prompt == PromptDesign::default()
+            && self.management.is_none()
+    }
+
+    /// This design with all that another one sets, too.
+    #[must_use]
+    pub fn with(mut self, other: &Self) -> Self {
+        if other.layout != Layout::AsRecorded {
+            self.layout = other.layout;
+        }
+        self.ttl = other.ttl.or(self.ttl);
+        self.latches_ttl |= other.latches_ttl;
+        self.keep_alive = other.keep_alive.or(self.keep_alive);
+        self.sharing = self.sharing.with(other.sharing);
+        self.prompt = self.prompt.with(other.prompt);
+        self.management = other.management.clone().or(self.management);
+        self.repairs.extend(other.repairs.iter().map(|(index, repair)| (*index, *repair)));
+        self
+    }
+}
+
+impl Sharing {
+    /// This with all that another one sets, too.
+    fn with(self, other: Self) -> Self {
+        Self {
+            forks_agents: self.forks_agents || other.forks_agents,
+            decides_anew: self.decides_anew || other.decides_anew,
+            starts: other.starts.or(self.starts),
+            skips_cache_writes: self.skips_cache_writes || other.skips_cache_writes,
+            parts_sessions: self.parts_sessions || other.parts_sessions,
+        }
+    }
+}
+
+impl Design {
+    /// Whether it makes prompts otherwise, sends no request more, and does nothing else to what requests
+    /// hold.
+    #[must_use]
+    pub fn changes_prompts_alone(&self) -> bool {
+        let prompts_as_sent = Self { prompt: PromptDesign::default(), ..self.clone() };
+        let makes_prompts = self.prompt != PromptDesign::default();
+        makes_prompts && self.prompt.deferral.is_none() && prompts_as_sent.keeps_content()
+    }
+
+    /// What no simulation of it can know, and what is assumed instead.
+    #[must_use]
+    pub fn unknowns(&self) -> Vec<Cow<'static, str>> {
+        let mut unknowns: Vec<&'static str> = Vec::new();
+        if matches!(self.layout, Layout::Every(_) | Layout::Even(_)) {
+            unknowns.push(
+                "the blocks of a transcript's prompts are not known; the end of each request counts \
+                 as one",
+            );
+        }
+        if self.sharing.forks_agents {
+            unknowns.push(
+                "a fork knows its parent's conversation and may have had less to read or write; its \
+                 answers are those recorded",
+            );
+        }
+        if self.sharing.decides_anew {
+            unknowns.push(
+                "the first result that a fork replaces otherwise is taken to stand at the beginning \
+                 of the messages, so this is the most that fresh decisions cost",
+            );
+        }
+        if self.sharing.skips_cache_writes {
+            unknowns.push(
+                "in a transcript a turn that was rewound looks like a side query, and counts as one",
+            );
+        }
+        if self.sharing.starts.is_some() {
+            unknowns.push(
+                "of a transcript's sub-agents only their recorded reads show what they have in \
+                 common",
+            );
+        }
+        unknowns.extend(self.prompt.unknowns());
+        if let Some(management) = &self.management {
+            unknowns.extend(management.unknowns());
+        }
+        if self.keep_alive.is_some() {
+            unknowns.push("a client that was closed sends no pings; here it does until the limit");
+        }
+        let mut assumptions: Vec<String> =
+            self.management.iter().flat_map(|management| management.assumptions()).collect();
+        if let Some(deferral) = self.prompt.deferral {
+            unknowns.push(
+                "each search for deferred tools is a request more, which finds what is called next; \
+                 the words of the search have no size",
+            );
+            assumptions.push(format!(
+                "the search tool and the names of deferred tools have {} tokens; a search costs {} \
+                 tokens of output, which the next prompt does not carry",
+                grouped(deferral.search.0),
+                grouped(SEARCH_OUTPUT.0),
+            ));
+        }
+        let assumptions = assumptions.into_iter().map(Cow::Owned);
+        unknowns.into_iter().map(Cow::Borrowed).chain(assumptions).collect()
+    }
+}
+
+impl Anchor {
+    /// The name in files and outputs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Half => "half",
+            Self::Previous => "previous",
+            Self::Last => "last",
+        }
+    }
+}
+
+impl fmt::Display for Design {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "markers {}", self.layout)?;
+        if let Some(plan) = self.ttl {
+            write!(f, ", {}", words_of(plan))?;
+        }
+        if let Some(pings) = self.keep_alive.filter(|pings| pings.limit >= pings.every) {
+            let (every, limit) = (duration(pings.every), duration(pings.limit));
+            write!(f, ", a ping each {every} for up to {limit}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AsRecorded => f.write_str("as recorded"),
+            Self::Nowhere => f.write_str("nowhere"),
+            Self::At(anchors) => {
+                let names: Vec<&str> = anchors.iter().map(Anchor::name).collect();
+                write!(f, "at {}", names.join(" + "))
+            }
+            Self::Every(blocks) => write!(f, "every {blocks} blocks"),
+            Self::Even(count) => write!(f, "at {count} equal distances"),
+        }
+    }
+}
+
+fn words_of(plan: TtlPlan) -> String {
+    let tier = |ttl: TierTtl| {
+        if ttl.system == ttl.messages { ttl.messages.name() } else { "mixed TTLs" }
+    };
+    if plan.main == plan.agents {
+        tier(plan.main).to_owned()
+    } else {
+        format!("{} in main conversations, {} in sub-agents'", tier(plan.main), tier(plan.agents))
+    }
+}

@@ -1,0 +1,207 @@
+//! A design in the making: what the keys of a strategy say, and what of it contradicts itself.
+
+use std::collections::BTreeMap;
+
+use super::error::{Contradiction, MOST_PINGS};
+use super::management::ManagementDraft;
+use super::parameter::Taken;
+use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
+use crate::base::units::Tokens;
+use crate::simulate::design::{
+    Attribution, Deferral, Deferred, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools,
+};
+use crate::simulate::strategy::design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
+
+/// What the keys of a strategy say.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub(super) layout: Option<Layout>,
+    pub(super) main: TierDraft,
+    pub(super) agents: TierDraft,
+    pub(super) ping_every: Option<i64>,
+    pub(super) ping_limit: Option<i64>,
+    pub(super) ping_agents: Option<bool>,
+    pub(super) forks_agents: Option<bool>,
+    pub(super) decides_anew: Option<bool>,
+    pub(super) starts: Option<StartsDraft>,
+    pub(super) skips_cache_writes: Option<bool>,
+    pub(super) parts_sessions: Option<bool>,
+    pub(super) tools: Option<Tools>,
+    pub(super) system: Option<SystemPrompt>,
+    pub(super) scopes: Option<Scopes>,
+    pub(super) settings: Option<Settings>,
+    pub(super) attribution: Option<Attribution>,
+    pub(super) reminders: Option<Reminders>,
+    pub(super) deferred: Option<DeferredDraft>,
+    pub(super) tool_search: Option<Tokens>,
+    pub(super) context: ManagementDraft,
+}
+
+/// How sub-agents start, where something was said.
+#[derive(Clone, Copy)]
+pub(super) enum StartsDraft {
+    AsRecorded,
+    As(Starts),
+}
+
+/// Which tools are deferred, where something was said.
+#[derive(Clone, Copy)]
+pub(super) enum DeferredDraft {
+    AsSent,
+    These(Deferred),
+}
+
+/// The TTLs of a kind of conversation, as far as they were said.
+#[derive(Clone, Copy, Default)]
+pub(super) struct TierDraft {
+    pub(super) system: Option<Ttl>,
+    pub(super) messages: Option<Ttl>,
+}
+
+impl TierDraft {
+    /// Says both.
+    pub(super) fn put(&mut self, ttl: TierTtl) -> Result<(), Taken> {
+        put(&mut self.system, ttl.system).and_then(|()| put(&mut self.messages, ttl.messages))
+    }
+}
+
+/// Says what nobody has said.
+pub(super) fn put<T>(slot: &mut Option<T>, value: T) -> Result<(), Taken> {
+    if slot.is_some() {
+        return Err(Taken);
+    }
+    *slot = Some(value);
+    Ok(())
+}
+
+impl Draft {
+    /// The design, unless it contradicts itself.
+    pub(super) fn finish(&self) -> Result<Design, Contradiction> {
+        let layout = self.layout.unwrap_or_default();
+        let ttl = self.ttl()?;
+        let keep_alive = self.keep_alive()?;
+        if layout == Layout::Nowhere && ttl.is_some() {
+            return Err(Contradiction::NothingCached("ttl"));
+        }
+        if self.tool_search.is_some() && self.deferred_tools().is_none() {
+            return Err(Contradiction::NothingDeferred("prompt.tool_search"));
+        }
+        if let Some(pings) = keep_alive {
+            check_pings(pings, layout, ttl)?;
+        }
+        Ok(Design {
+            latches_ttl: false,
+            layout,
+            ttl,
+            keep_alive,
+            sharing: self.sharing(),
+            prompt: self.prompt(),
+            management: self.context.finish()?.map(Box::new),
+            repairs: BTreeMap::new(),
+        })
+    }
+
+    fn sharing(&self) -> Sharing {
+        Sharing {
+            forks_agents: self.forks_agents.unwrap_or_default(),
+            decides_anew: self.decides_anew.unwrap_or_default(),
+            starts: match self.starts {
+                None | Some(StartsDraft::AsRecorded) => None,
+                Some(StartsDraft::As(starts)) => Some(starts),
+            },
+            skips_cache_writes: self.skips_cache_writes.unwrap_or_default(),
+            parts_sessions: self.parts_sessions.unwrap_or_default(),
+        }
+    }
+
+    fn prompt(&self) -> PromptDesign {
+        PromptDesign {
+            tools: self.tools.unwrap_or_default(),
+            system: self.system.unwrap_or_default(),
+            scopes: self.scopes.unwrap_or_default(),
+            settings: self.settings.unwrap_or_default(),
+            attribution: self.attribution.unwrap_or_default(),
+            reminders: self.reminders.unwrap_or_default(),
+            deferral: self.deferred_tools().map(|tools| Deferral {
+                tools,
+                search: self.tool_search.unwrap_or(Deferral::SEARCH),
+            }),
+        }
+    }
+
+    fn deferred_tools(&self) -> Option<Deferred> {
+        match self.deferred {
+            None | Some(DeferredDraft::AsSent) => None,
+            Some(DeferredDraft::These(tools)) => Some(tools),
+        }
+    }
+
+    fn ttl(&self) -> Result<Option<TtlPlan>, Contradiction> {
+        let said = [self.main, self.agents].map(|tier| [tier.system, tier.messages]);
+        if said.as_flattened().iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        Ok(Some(TtlPlan { main: tier(self.main)?, agents: tier(self.agents)? }))
+    }
+
+    fn keep_alive(&self) -> Result<Option<KeepAlive>, Contradiction> {
+        let Some(every) = self.ping_every else {
+            return match (self.ping_limit, self.ping_agents) {
+                (Some(_), _) => Err(Contradiction::NoInterval("keepalive.limit")),
+                (None, Some(_)) => Err(Contradiction::NoInterval("keepalive.agents")),
+                (None, None) => Ok(None),
+            };
+        };
+        let limit = self.ping_limit.ok_or(Contradiction::NoLimit)?;
+        Ok(Some(KeepAlive { every, limit, agents: self.ping_agents.unwrap_or(false) }))
+    }
+}
+
+fn tier(draft: TierDraft) -> Result<TierTtl, Contradiction> {
+    let (Some(system), Some(messages)) = (draft.system, draft.messages) else {
+        return Err(Contradiction::TtlOpen);
+    };
+    if system < messages {
+        return Err(Contradiction::TtlOrder);
+    }
+    Ok(TierTtl { system, messages })
+}
+
+fn check_pings(
+    pings: KeepAlive,
+    layout: Layout,
+    ttl: Option<TtlPlan>,
+) -> Result<(), Contradiction> {
+    if layout == Layout::Nowhere {
+        return Err(Contradiction::NothingCached("keepalive.every"));
+    }
+    if pings.limit < pings.every {
+        return Err(Contradiction::LimitBelowInterval);
+    }
+    let count = pings.limit.checked_div(pings.every).unwrap_or(i64::MAX);
+    if count > MOST_PINGS {
+        return Err(Contradiction::TooManyPings(count));
+    }
+    let agents = pings.agents.then_some(true);
+    let shortest = std::iter::once(false)
+        .chain(agents)
+        .map(|is_agent| pinged_ttl(layout, ttl.map(|ttl| ttl.of(is_agent))))
+        .min();
+    match shortest {
+        // At its TTL an entry has expired.
+        Some(ttl) if pings.every >= ttl.millis() => {
+            Err(Contradiction::IntervalBeyondTtl { every: pings.every, ttl })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How long the end of what is cached lives, which is what a ping reads. As recorded it may be the
+/// longest TTL there is.
+fn pinged_ttl(layout: Layout, ttl: Option<TierTtl>) -> Ttl {
+    match ttl {
+        None => Ttl::OneHour,
+        Some(ttl) if layout == Layout::At(Anchor::System.into()) => ttl.system,
+        Some(ttl) => ttl.messages,
+    }
+}

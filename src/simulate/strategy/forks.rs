@@ -1,0 +1,277 @@
+//! Sub-agents as forks: each goes on from the conversation that started it, instead of from a prompt
+//! of its own.
+//!
+//! A fork has its parent's tools, system prompt and messages, the parent's whole last answer, one
+//! placeholder for the result of each call in it, the same for all siblings, and after that its
+//! directive (the client's fork agents, since 2.1.232). Of the calls those are counted that started a
+//! sub-agent; how many others stood beside them is not known here. Its model is the parent's. Markers
+//! stand after the system prompt, the placeholders and the last message, so siblings share all but
+//! their directives.
+
+use rustc_hash::FxHashMap;
+
+use super::plan::Plan;
+use crate::base::basis::Basis;
+use crate::base::id::Symbol;
+use crate::base::units::Tokens;
+use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
+
+/// What a placeholder for the result of one call takes: a sentence of eight words and its frame.
+const PLACEHOLDER: Tokens = Tokens(25);
+
+/// Where the forks of one request of the parent begin.
+#[derive(Clone, Copy)]
+struct Stem {
+    /// The parent's request.
+    parent: usize,
+    /// The end of the placeholders.
+    node: NodeId,
+    end: Tokens,
+}
+
+/// A sub-agent's conversation as a fork.
+#[derive(Clone, Copy)]
+struct Fork {
+    stem: Stem,
+    /// The whole first prompt as recorded and as a fork.
+    recorded: Tokens,
+    forked: Tokens,
+}
+
+/// Makes forks of all sub-agents that are none; recorded forks that differ from their parents begin
+/// with their parents' bytes.
+pub(super) fn fork_agents(plan: &mut Plan<'_>, history: &History) {
+    let parents = parents(&plan.trace, history);
+    let mut siblings: FxHashMap<usize, u64> = FxHashMap::default();
+    for parent in parents.iter().flatten() {
+        *siblings.entry(parent.place).or_default() += 1;
+    }
+    let recorded = plan.trace.clone();
+    let mut forking = Forking { trace: plan.trace.to_mut(), stems: FxHashMap::default() };
+    let mut forks: Vec<Option<Fork>> = Vec::with_capacity(recorded.prompts.len());
+    for (place, prompt) in recorded.prompts.iter().enumerate() {
+        let fork = match (parents[place], prompt.predecessor) {
+            (Some(parent), _) if parent.is_recorded => {
+                goes_astray(&recorded, parent.place, prompt).then(|| forking.repair(prompt, parent))
+            }
+            (Some(parent), _) => {
+                let output = history.request(RequestIndex(parent.place)).usage.as_ref();
+                let output = output.map_or(Tokens::ZERO, |usage| usage.output);
+                let placeholders = Tokens(PLACEHOLDER.0 * siblings[&parent.place]);
+                Some(forking.begin(prompt, parent.place, output + placeholders))
+            }
+            (None, before) => before.and_then(|before| forks[before]).filter(|_| prompt.is_agent),
+        };
+        if let Some(fork) = fork {
+            forking.set(place, prompt, &recorded, fork);
+        }
+        forks.push(fork);
+    }
+    let priced_as = forks.iter().enumerate();
+    plan.priced_as =
+        priced_as.map(|(place, fork)| fork.map_or(place, |fork| fork.stem.parent)).collect();
+}
+
+/// Lets recorded forks share no more than tools and system prompt with their parents, as where they
+/// replace another result at the beginning of the messages. Siblings decide alike.
+pub(super) fn decide_anew(plan: &mut Plan<'_>, history: &History) {
+    let parents = parents(&plan.trace, history);
+    let trace = plan.trace.to_mut();
+    // Nodes that only such prompts have, by the node as recorded.
+    let mut anew: FxHashMap<NodeId, NodeId> = FxHashMap::default();
+    let mut is_fork = vec![false; trace.prompts.len()];
+    for place in 0..trace.prompts.len() {
+        let prompt = trace.prompts[place].clone();
+        let begins = parents[place].is_some_and(|parent| parent.is_recorded);
+        let goes_on = prompt.predecessor.is_some_and(|before| prompt.is_agent && is_fork[before]);
+        if !begins && !goes_on {
+            continue;
+        }
+        is_fork[place] = true;
+        trace.prompts[place].node = move_node(trace, &mut anew, prompt.node);
+        for marker in prompt.markers {
+            let node = trace.markers[marker].node;
+            trace.markers[marker].node = move_node(trace, &mut anew, node);
+        }
+    }
+}
+
+/// The node of the same blocks after tools and system prompt that only forks have.
+fn move_node(
+    trace: &mut PromptTrace,
+    anew: &mut FxHashMap<NodeId, NodeId>,
+    node: NodeId,
+) -> NodeId {
+    let is_new = |id: &NodeId| trace.node(*id).level == Level::Messages && !anew.contains_key(id);
+    let path: Vec<NodeId> = trace.path(node).take_while(is_new).collect();
+    for id in path.into_iter().rev() {
+        let recorded = *trace.node(id);
+        let parent = recorded.parent.map(|parent| *anew.get(&parent).unwrap_or(&parent));
+        let moved = trace.add_node(Node { parent, ..recorded });
+        anew.insert(id, moved);
+    }
+    *anew.get(&node).unwrap_or(&node)
+}
+
+/// The request that a sub-agent's first one goes on from.
+#[derive(Clone, Copy)]
+struct Parent {
+    place: usize,
+    /// Whether it did in the record, too: it is a fork.
+    is_recorded: bool,
+}
+
+/// For the first prompt of each sub-agent the one that it forks, else the latest one of its session's
+/// main conversation.
+fn parents(trace: &PromptTrace, history: &History) -> Vec<Option<Parent>> {
+    let mut latest: FxHashMap<(Symbol, bool), usize> = FxHashMap::default();
+    let mut parents = Vec::with_capacity(trace.prompts.len());
+    for (place, prompt) in trace.prompts.iter().enumerate() {
+        let request = history.request(RequestIndex(place));
+        // The prompts of captures and of transcripts have nothing in common.
+        let session = (request.session, history.is_captured(RequestIndex(place)));
+        let recorded = history.predecessor(request);
+        let is_recorded = recorded.is_some_and(|before| request.is_fork_of(before));
+        let before = prompt.predecessor.filter(|_| is_recorded);
+        let is_first = prompt.is_agent && prompt.predecessor.is_none();
+        let place_of = before.or_else(|| latest.get(&session).copied().filter(|_| is_first));
+        parents.push(place_of.map(|place| Parent { place, is_recorded }));
+        if !prompt.is_agent {
+            latest.insert(session, place);
+        }
+    }
+    parents
+}
+
+/// Whether a fork does not begin with all that its parent had marked.
+fn goes_astray(trace: &PromptTrace, parent: usize, fork: &Prompt) -> bool {
+    let marked = trace.markers_of(&trace.prompts[parent]).last().map(|marker| marker.node);
+    let is_on_path = |marked| trace.path(fork.node).any(|node| node == marked);
+    marked.is_some_and(|marked| !is_on_path(marked))
+}
+
+struct Forking<'a> {
+    trace: &'a mut PromptTrace,
+    /// By the parent's request.
+    stems: FxHashMap<usize, Stem>,
+}
+
+impl Forking<'_> {
+    /// The fork that begins with a prompt; what its own system prompt held is the parent's now.
+    fn begin(&mut self, first: &Prompt, parent: usize, answer: Tokens) -> Fork {
+        let stem = self.stem(parent, answer);
+        let directive = first.total.saturating_sub(self.system_end(first));
+        Fork { stem, recorded: first.total, forked: stem.end + directive }
+    }
+
+    /// A recorded fork with its parent's bytes in front; what it has after the parent's messages stays.
+    fn repair(&self, first: &Prompt, parent: Parent) -> Fork {
+        let place = parent.place;
+        let Prompt { node, total: end, .. } = self.trace.prompts[place];
+        let stem = Stem { parent: place, node, end };
+        let own = self.behind_messages_of(first, place);
+        Fork {
+            stem,
+            recorded: first.total,
+            forked: own.map_or(first.total.max(end), |own| end + own),
+        }
+    }
+
+    /// What a captured fork has after as many blocks of messages as its parent has; `None` where it
+    /// has fewer, or where blocks are not known.
+    fn behind_messages_of(&self, first: &Prompt, parent: usize) -> Option<Tokens> {
+        let messages = |prompt: &Prompt| {
+            let is_message = |node: &NodeId| self.trace.node(*node).level == Level::Messages;
+            self.trace.path(prompt.node).take_while(is_message).collect::<Vec<NodeId>>()
+        };
+        let of_parent = messages(&self.trace.prompts[parent]).len();
+        let of_fork = messages(first);
+        let last = of_fork.len().checked_sub(of_parent).filter(|_| of_parent > 0)?;
+        let end = self.trace.end_in(first, *of_fork.get(last)?);
+        first.scope.map(|_| first.total.saturating_sub(end))
+    }
+
+    /// How much of a prompt is tools and system prompt, as far as is known.
+    fn system_end(&self, prompt: &Prompt) -> Tokens {
+        let is_system = |node: &NodeId| self.trace.node(*node).level == Level::System;
+        let system = self.trace.path(prompt.node).find(is_system);
+        // Of a transcript's prompt each request estimates it anew.
+        let end = system.map_or(Tokens::ZERO, |system| self.trace.node(system).end);
+        end.max(prompt.system_prefix)
+    }
+
+    /// The parent's prompt with its answer and the placeholders.
+    fn stem(&mut self, parent: usize, answer: Tokens) -> Stem {
+        if let Some(stem) = self.stems.get(&parent) {
+            return *stem;
+        }
+        let prompt = &self.trace.prompts[parent];
+        let (before, end) = (prompt.node, prompt.total + answer);
+        let node = self.extend(before, end);
+        let stem = Stem { parent, node, end };
+        self.stems.insert(parent, stem);
+        stem
+    }
+
+    fn extend(&mut self, parent: NodeId, end: Tokens) -> NodeId {
+        let before = *self.trace.node(parent);
+        self.trace.add_node(Node {
+            parent: Some(parent),
+            end,
+            basis: Basis::Estimated,
+            positions: before.positions + 1,
+            blocks: before.blocks + 1,
+            level: Level::Messages,
+            ..before
+        })
+    }
+
+    /// Makes a fork's prompt of a recorded one: what it had grown by, it grows by here.
+    fn set(&mut self, place: usize, prompt: &Prompt, recorded: &PromptTrace, fork: Fork) {
+        let total = (fork.forked + prompt.total).saturating_sub(fork.recorded).max(fork.stem.end);
+        let last = recorded.markers_of(prompt).last();
+        let tail = last.map_or(Tokens::ZERO, |last| prompt.total.saturating_sub(last.end));
+        let end = total.saturating_sub(tail).max(fork.stem.end);
+        let before =
+            prompt.predecessor.map_or(fork.stem.node, |before| self.trace.prompts[before].node);
+        let node = self.extend(before, end);
+        let parent = self.trace.prompts[fork.stem.parent].clone();
+        let first = self.trace.markers.len();
+        let system = self.trace.markers_of(&parent).first().copied();
+        let own = last.copied().unwrap_or(Marker {
+            node,
+            end,
+            basis: Basis::Estimated,
+            ttl: None,
+            is_global: false,
+            is_automatic: false,
+            is_markable: true,
+        });
+        let at = |node, end| Marker { node, end, basis: Basis::Estimated, ..own };
+        let system = system.map(|system| Marker { ttl: own.ttl, ..system });
+        self.trace.markers.extend(system);
+        self.trace.markers.push(at(fork.stem.node, fork.stem.end));
+        self.trace.markers.push(at(node, end));
+        let rare = Rare {
+            background: None,
+            opening: None,
+            broken_read: prompt.broken_read().filter(|_| prompt.predecessor.is_some()),
+            ..prompt.to_rare()
+        };
+        self.trace.prompts[place] = Prompt {
+            model: parent.model,
+            minimum: parent.minimum,
+            predecessor: Some(prompt.predecessor.unwrap_or(fork.stem.parent)),
+            total,
+            basis: Basis::Estimated,
+            node,
+            markers: first..self.trace.markers.len(),
+            rare: rare.kept(),
+            system_prefix: parent.system_prefix,
+            shared_prefix: parent.shared_prefix,
+            shared_prefix_basis: parent.shared_prefix_basis,
+            ..prompt.clone()
+        };
+    }
+}

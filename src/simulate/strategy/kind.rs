@@ -1,0 +1,170 @@
+//! A strategy: its name, and what it does.
+
+use std::borrow::Cow;
+
+use super::assumptions::Assumptions;
+use super::bound;
+use super::design::Design;
+use super::plan::Plan;
+use super::run::{Material, Simulated, run, simulate_design, simulate_elsewhere};
+use super::search::{self, Search};
+use crate::simulate::cache::Reading;
+use crate::simulate::design::PromptDesign;
+use crate::simulate::provider::{MATCHING_ASSUMPTION, Provider, VOCABULARY_ASSUMPTION};
+
+/// A strategy, by name or from a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strategy {
+    /// The name in options and outputs.
+    pub name: Cow<'static, str>,
+    /// What it stands for, in a line.
+    pub summary: Cow<'static, str>,
+    /// What it does.
+    pub kind: StrategyKind,
+}
+
+/// What a strategy does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StrategyKind {
+    /// Not simulated: the figures of the record.
+    Recorded,
+    /// The recorded requests under the rules.
+    Replay,
+    /// Another design.
+    Counterfactual(Design),
+    /// The cheapest of several designs for the history at hand.
+    Cheapest(Search),
+    /// The prompts under another provider's automatic cache: as recorded, or as a design makes them.
+    Elsewhere(&'static Provider, PromptDesign),
+    /// The cheapest that any choice of markers, TTLs and pings could have made of the requests, under
+    /// this reading or that of the run.
+    Optimal(Option<Reading>),
+}
+
+impl Strategy {
+    /// What people see of it: its name, but for what is no strategy to choose.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        match self.kind {
+            StrategyKind::Replay => "expected (no breaks)",
+            _ => &self.name,
+        }
+    }
+
+    /// Applies the strategy; `None` for the record itself.
+    #[must_use]
+    pub fn simulate(&self, material: Material<'_>) -> Option<Simulated> {
+        match &self.kind {
+            StrategyKind::Recorded => None,
+            StrategyKind::Replay => {
+                let plan = Plan::recorded(material.trace);
+                Some(run(&plan, &material.assumptions.replay()))
+            }
+            StrategyKind::Counterfactual(design) => Some(simulate_design(design, material)),
+            StrategyKind::Cheapest(search) => Some(search::cheapest(*search, material)),
+            StrategyKind::Elsewhere(provider, design) => {
+                Some(simulate_elsewhere(provider, *design, material))
+            }
+            StrategyKind::Optimal(reading) => {
+                let reading = reading.unwrap_or(material.assumptions.reading);
+                let assumptions = Assumptions { reading, ..*material.assumptions };
+                Some(bound::bound(Material { assumptions: &assumptions, ..material }))
+            }
+        }
+    }
+
+    /// Whether it manages contexts, for which it needs to know what lies between the requests.
+    #[must_use]
+    pub fn manages_context(&self) -> bool {
+        match &self.kind {
+            StrategyKind::Counterfactual(design) => design.management.is_some(),
+            _ => false,
+        }
+    }
+
+    /// The bound under a reading, or under that of the run.
+    #[must_use]
+    pub fn bound(reading: Option<Reading>) -> Self {
+        Self {
+            name: Cow::Borrowed("optimal"),
+            summary: Cow::Borrowed(
+                "the cheapest choice of markers, TTLs and pings, with every gap known in advance",
+            ),
+            kind: StrategyKind::Optimal(reading),
+        }
+    }
+
+    /// The requests as another provider would have served them.
+    #[must_use]
+    pub fn elsewhere(provider: &'static Provider) -> Self {
+        Self {
+            name: Cow::Borrowed(provider.name),
+            summary: Cow::Borrowed(provider.summary),
+            kind: StrategyKind::Elsewhere(provider, PromptDesign::default()),
+        }
+    }
+
+    /// The prompts that this strategy makes as another provider would have served them; `None` where it does
+    /// not change prompts. Markers, TTLs and pings mean nothing there. Of a strategy that also manages
+    /// contexts, or lets requests share more or less, the prompts alone would not be what it sends, so
+    /// it is `None`, too.
+    #[must_use]
+    pub fn elsewhere_as_designed(&self, provider: &'static Provider) -> Option<Self> {
+        let StrategyKind::Counterfactual(design) = &self.kind else { return None };
+        if !design.changes_prompts_alone() {
+            return None;
+        }
+        Some(Self {
+            name: Cow::Owned(format!("{}+{}", provider.name, self.name)),
+            summary: Cow::Owned(format!("{} as {} makes the prompts", provider.summary, self.name)),
+            kind: StrategyKind::Elsewhere(provider, design.prompt),
+        })
+    }
+
+    /// Whether it needs the bytes of captured prompts.
+    #[must_use]
+    pub fn needs_bytes(&self) -> bool {
+        match &self.kind {
+            StrategyKind::Counterfactual(Design { prompt, .. })
+            | StrategyKind::Elsewhere(_, prompt) => *prompt != PromptDesign::default(),
+            _ => false,
+        }
+    }
+
+    /// Whether it needs to know how much of their beginnings the blocks of captured prompts share.
+    #[must_use]
+    pub fn needs_block_parts(&self) -> bool {
+        matches!(self.kind, StrategyKind::Elsewhere(..))
+    }
+
+    /// What no simulation of it can know, and what is assumed instead.
+    #[must_use]
+    pub fn unknowns(&self) -> Vec<Cow<'static, str>> {
+        match &self.kind {
+            StrategyKind::Elsewhere(provider, design) => {
+                let assumptions = provider.assumptions.iter().copied();
+                let of_all = [MATCHING_ASSUMPTION, VOCABULARY_ASSUMPTION];
+                let of_provider = assumptions.chain(of_all).map(Cow::Borrowed);
+                of_provider.chain(design.unknowns().into_iter().map(Cow::Borrowed)).collect()
+            }
+            StrategyKind::Counterfactual(design) => design.unknowns(),
+            StrategyKind::Recorded
+            | StrategyKind::Replay
+            | StrategyKind::Cheapest(_)
+            | StrategyKind::Optimal(_) => Vec::new(),
+        }
+    }
+
+    /// Whether it sends the prompts as recorded, so that the bound holds for it.
+    #[must_use]
+    pub fn keeps_content(&self) -> bool {
+        match &self.kind {
+            StrategyKind::Recorded
+            | StrategyKind::Replay
+            | StrategyKind::Cheapest(_)
+            | StrategyKind::Optimal(_) => true,
+            StrategyKind::Counterfactual(design) => design.keeps_content(),
+            StrategyKind::Elsewhere(..) => false,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Where the markers of another design stand.
+
+use enumset::EnumSet;
+
+use super::design::{Anchor, Layout, MOST_MARKERS};
+use super::plan::Plan;
+use crate::base::units::Tokens;
+use crate::requests::prompt::{Level, Marker, NodeId, Prompt, PromptTrace};
+use crate::simulate::cache::LOOKBACK;
+
+/// Puts the markers of every prompt where a layout wants them.
+pub(super) fn place(plan: &mut Plan<'_>, layout: Layout) {
+    if matches!(layout, Layout::AsRecorded | Layout::Nowhere) {
+        return;
+    }
+    let trace = &*plan.trace;
+    let tree = Places::new(trace, layout);
+    let mut markers = Vec::new();
+    let mut ranges = Vec::with_capacity(trace.prompts.len());
+    for prompt in &trace.prompts {
+        let first = markers.len();
+        let nodes = tree.nodes(prompt, layout);
+        markers.extend(nodes.into_iter().map(|node| marker_at(trace, prompt, node)));
+        ranges.push(first..markers.len());
+    }
+    let trace = plan.trace.to_mut();
+    trace.markers = markers;
+    for (place, range) in ranges.into_iter().enumerate() {
+        trace.prompts[place].markers = range;
+        if !reaches_system(trace, &trace.prompts[place]) {
+            let prompt = &mut trace.prompts[place];
+            prompt.change_rare(|rare| rare.opening = None);
+            prompt.shared_prefix = Tokens::ZERO;
+        }
+    }
+}
+
+/// Whether a marker finds what other traffic keeps warm of tools and system prompt: one that stands
+/// there, or from which looking back leads there.
+fn reaches_system(trace: &PromptTrace, prompt: &Prompt) -> bool {
+    let Some(first) = trace.markers_of(prompt).first() else { return false };
+    let system = trace.last_on_the_way(first.node, |node| trace.node(node).level == Level::System);
+    system.is_some_and(|system| {
+        trace.node(first.node).positions - trace.node(system).positions < LOOKBACK
+    })
+}
+
+/// A marker at a node: the recorded one where there is one, whose size the request knows best.
+fn marker_at(trace: &PromptTrace, prompt: &Prompt, node: NodeId) -> Marker {
+    let recorded = trace.markers_of(prompt);
+    let last = recorded.last();
+    if let Some(own) = recorded.iter().find(|marker| marker.node == node) {
+        return Marker { is_automatic: false, ..*own };
+    }
+    let place = trace.node(node);
+    Marker {
+        node,
+        end: trace.end_in(prompt, node),
+        basis: place.basis,
+        ttl: last.and_then(|last| last.ttl),
+        is_global: false,
+        is_automatic: false,
+        is_markable: place.is_markable,
+    }
+}
+
+/// What a layout asks about the nodes of a trace.
+struct Places<'a> {
+    trace: &'a PromptTrace,
+    /// The nearest node at or before each one that may be marked.
+    markable: Vec<Option<NodeId>>,
+    /// The nearest one among tools and system prompt.
+    systems: Vec<Option<NodeId>>,
+    /// The nearest one at or after the last multiple of the layout's distance.
+    multiples: Vec<Option<NodeId>>,
+}
+
+impl<'a> Places<'a> {
+    fn new(trace: &'a PromptTrace, layout: Layout) -> Self {
+        let distance = if let Layout::Every(blocks) = layout { blocks.max(1) } else { u32::MAX };
+        let count = trace.nodes.len();
+        let mut places = Self {
+            trace,
+            markable: trace.nearest_markable(),
+            systems: Vec::with_capacity(count),
+            multiples: Vec::with_capacity(count),
+        };
+        for (index, node) in trace.nodes.iter().enumerate() {
+            let own = node.is_markable.then_some(NodeId::at(index));
+            let before =
+                |known: &[Option<NodeId>]| node.parent.and_then(|parent| known[parent.index()]);
+            let blocks_before = node.parent.map_or(0, |parent| trace.node(parent).blocks);
+            let is_multiple = node.blocks / distance > blocks_before / distance;
+            let is_system = node.level == Level::System;
+            let multiple = own.filter(|_| is_multiple).or_else(|| before(&places.multiples));
+            let system = own.filter(|_| is_system).or_else(|| before(&places.systems));
+            places.multiples.push(multiple);
+            places.systems.push(system);
+        }
+        places
+    }
+
+    /// The nodes that a layout marks in a prompt, in the order of the prefix.
+    fn nodes(&self, prompt: &Prompt, layout: Layout) -> Vec<NodeId> {
+        let mut nodes: Vec<NodeId> = match layout {
+            Layout::AsRecorded | Layout::Nowhere => Vec::new(),
+            Layout::At(anchors) => self.anchors(prompt, anchors),
+            Layout::Every(_) => self.latest_multiples(prompt).collect(),
+            Layout::Even(count) => {
+                (1..=count).filter_map(|part| self.part(prompt, part, count)).collect()
+            }
+        };
+        nodes.sort_by_key(|node| self.trace.node(*node).blocks);
+        nodes.dedup();
+        nodes
+    }
+
+    fn anchors(&self, prompt: &Prompt, anchors: EnumSet<Anchor>) -> Vec<NodeId> {
+        let at = |anchor| match anchor {
+            Anchor::System => self.systems[prompt.node.index()],
+            Anchor::Half => self.part(prompt, 1, 2),
+            Anchor::Previous => self.previous(prompt),
+            Anchor::Last => self.markable[prompt.node.index()],
+        };
+        anchors.iter().filter_map(at).collect()
+    }
+
+    /// The end of the request before, where this one begins with it.
+    fn previous(&self, prompt: &Prompt) -> Option<NodeId> {
+        let before = &self.trace.prompts[prompt.predecessor?];
+        let common = self.trace.common(before.node, prompt.node)?;
+        self.markable[common.index()]
+    }
+
+    /// The end of so many parts of a prompt's blocks.
+    fn part(&self, prompt: &Prompt, part: u32, parts: u32) -> Option<NodeId> {
+        let blocks = u64::from(self.trace.node(prompt.node).blocks);
+        let wanted = blocks * u64::from(part) / u64::from(parts);
+        let node = self.trace.ancestor_with_blocks(prompt.node, u32::try_from(wanted).ok()?);
+        self.markable[node?.index()]
+    }
+
+    fn latest_multiples(&self, prompt: &Prompt) -> impl Iterator<Item = NodeId> + '_ {
+        let next = |node: &NodeId| {
+            let parent = self.trace.node(*node).parent?;
+            self.multiples[parent.index()]
+        };
+        std::iter::successors(self.multiples[prompt.node.index()], next).take(MOST_MARKERS as usize)
+    }
+}

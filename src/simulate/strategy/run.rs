@@ -1,0 +1,330 @@
+//! A strategy applied to a history: what every request reads, writes and sends in full, and what
+//! the strategy sends besides.
+
+use super::applicability::{Applicability, Obstacle, differs, has_several_sessions};
+use super::assumptions::Assumptions;
+use super::design::{Design, Layout};
+use super::plan::{Plan, Purpose, Role};
+use super::{forks, keep_alive, latch, layout, sharing};
+use crate::base::ttl::TtlPlan;
+use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::prompt::{Prompt, PromptTrace, Step};
+use crate::simulate::cache::{Markers, Outcome, Policy, simulate, simulate_automatic};
+use crate::simulate::design::{PromptDesign, ToolSearch, redesign};
+use crate::simulate::management::{AddedPrompt, Effects, Management, manage};
+use crate::simulate::pricing::{Billing, RequestRates};
+use crate::simulate::provider::{Provider, token_ratio};
+
+/// What strategies are applied to.
+#[derive(Clone, Copy)]
+pub struct Material<'a> {
+    /// The requests.
+    pub history: &'a History,
+    /// How each follows the one before it.
+    pub steps: &'a [Step],
+    /// Their prompts as recorded.
+    pub trace: &'a PromptTrace,
+    /// What their tokens cost.
+    pub rates: &'a RequestRates,
+    /// What is assumed.
+    pub assumptions: &'a Assumptions,
+}
+
+/// What main conversations and those of sub-agents cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ChainCosts {
+    pub(super) main: Picodollars,
+    pub(super) agents: Picodollars,
+}
+
+impl Material<'_> {
+    /// What prompts and added requests cost, without the recorded output; what has no price is
+    /// left out.
+    pub(super) fn costs(&self, simulated: &Simulated) -> ChainCosts {
+        let recorded = simulated.outcomes.iter().enumerate();
+        let recorded = recorded.map(|(index, outcome)| (index, outcome, Tokens::ZERO));
+        let added = simulated.added.iter().map(|added| (added.after, &added.outcome, added.output));
+        let mut costs = ChainCosts::default();
+        for (index, outcome, output) in recorded.chain(added) {
+            let Some(rates) = self.rates.of(RequestIndex(index)) else { continue };
+            let is_agent = self.trace.prompts[index].is_agent;
+            let sum = if is_agent { &mut costs.agents } else { &mut costs.main };
+            *sum += Billing::of(outcome, output).cost(rates);
+        }
+        costs
+    }
+}
+
+/// What became of the requests under a strategy.
+#[derive(Debug, Default)]
+pub struct Simulated {
+    /// Whether the strategy can act on the requests. Where it cannot, they are simulated as recorded.
+    pub applicability: Applicability,
+    /// Of each recorded request.
+    pub outcomes: Vec<Outcome>,
+    /// What was sent besides, by the request it follows, then by time.
+    pub added: Vec<Added>,
+    /// The prompts' sizes, and whose models they are sent to, where the design made others of them.
+    pub totals: Option<Vec<Sent>>,
+    /// What context management did, in a design that has one.
+    pub managed: Option<(Management, Effects)>,
+    /// The design that a search has chosen.
+    pub chosen: Option<Design>,
+    /// The other provider that serves the requests, in whose tokens the outcomes are.
+    pub provider: Option<&'static Provider>,
+}
+
+/// A recorded request as a design sends it.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// The whole prompt.
+    pub total: Tokens,
+    /// The request whose model it is sent to.
+    pub priced_as: usize,
+}
+
+/// A request that a strategy sends besides those recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Added {
+    /// The recorded request that it follows.
+    pub after: usize,
+    /// Why it is sent.
+    pub purpose: Purpose,
+    /// When.
+    pub at: Millis,
+    /// How its prompt is billed.
+    pub outcome: Outcome,
+    /// What it answers.
+    pub output: Tokens,
+}
+
+/// Puts prompts under another provider's rules, in its own tokens: those recorded, or as a design makes
+/// them.
+pub(super) fn simulate_elsewhere(
+    provider: &'static Provider,
+    design: PromptDesign,
+    material: Material<'_>,
+) -> Simulated {
+    let symbols = &material.history.symbols;
+    let policy = provider.policy(material.assumptions.keeps_breaks);
+    let ratio = |prompt: &Prompt| token_ratio(symbols.text(prompt.model));
+    let mut drawing = Drawing::new(material);
+    drawing.design_prompts(design);
+    let Drawing { plan, searches, parts, obstacles, .. } = drawing;
+    debug_assert!(searches.is_empty(), "designs that send more are not combined with providers");
+    Simulated {
+        outcomes: simulate_automatic(&plan.trace, &policy, ratio),
+        applicability: Applicability::of(parts, obstacles),
+        totals: plan.totals(),
+        provider: Some(provider),
+        ..Simulated::default()
+    }
+}
+
+/// Applies a design.
+pub(super) fn simulate_design(design: &Design, material: Material<'_>) -> Simulated {
+    Prepared::new(design, material).simulate(design.ttl, material)
+}
+
+/// What a design sends, whatever its TTLs.
+pub(super) struct Prepared<'a> {
+    plan: Plan<'a>,
+    layout: Layout,
+    markers: Markers,
+    shares_sessions: bool,
+    totals: Option<Vec<Sent>>,
+    managed: Option<(Management, Effects)>,
+    /// How many things the design does, and those of them that change nothing.
+    parts: usize,
+    obstacles: Vec<Obstacle>,
+}
+
+impl<'a> Prepared<'a> {
+    pub(super) fn new(design: &Design, material: Material<'a>) -> Self {
+        let mut drawing = Drawing::new(material);
+        drawing.repair(design);
+        drawing.design_prompts(design.prompt);
+        let (managed, sent_by_management) =
+            design.management.as_deref().map(|rule| drawing.manage(rule)).unzip();
+        drawing.share(design);
+        let Drawing { mut plan, searches, mut parts, mut obstacles, .. } = drawing;
+        let totals = plan.totals();
+        plan.add_searches(searches);
+        plan.add_managed(sent_by_management.unwrap_or_default());
+        layout::place(&mut plan, design.layout);
+        parts += usize::from(design.layout != Layout::AsRecorded);
+        if let Some(pings) = design.keep_alive {
+            let sent = plan.trace.prompts.len();
+            keep_alive::add_pings(&mut plan, pings);
+            parts += 1;
+            let is_idle = plan.trace.prompts.len() == sent;
+            obstacles.extend(is_idle.then_some(Obstacle::NothingToKeepAlive));
+        }
+        let is_uncached = design.layout == Layout::Nowhere;
+        let markers = if is_uncached { Markers::None } else { Markers::AsRecorded };
+        let shares_sessions = !design.sharing.parts_sessions;
+        let layout = design.layout;
+        Self { plan, layout, markers, shares_sessions, totals, managed, parts, obstacles }
+    }
+
+    /// Sends it with these TTLs, or with those recorded.
+    pub(super) fn simulate(&self, ttl: Option<TtlPlan>, material: Material<'_>) -> Simulated {
+        let markers = match (self.markers, ttl) {
+            (Markers::AsRecorded, Some(ttl)) => Markers::Fixed(ttl),
+            (markers, _) => markers,
+        };
+        let mut policy = material.assumptions.policy(markers);
+        policy.shares_sessions &= self.shares_sessions;
+        Simulated {
+            applicability: self.applicability(ttl),
+            totals: self.totals.clone(),
+            managed: self.managed,
+            ..run(&self.plan, &policy)
+        }
+    }
+
+    fn applicability(&self, ttl: Option<TtlPlan>) -> Applicability {
+        // Where a layout leaves no marker, that is its choice.
+        let has_own = self.layout != Layout::AsRecorded;
+        let is_unmarked = ttl.is_some() && !has_own && self.plan.trace.markers.is_empty();
+        let unmarked = is_unmarked.then_some(Obstacle::NoMarker);
+        let obstacles = self.obstacles.iter().copied().chain(unmarked).collect();
+        Applicability::of(self.parts + usize::from(ttl.is_some()), obstacles)
+    }
+}
+
+/// A plan while the parts of a design that make other prompts are applied, one after the other.
+struct Drawing<'a> {
+    material: Material<'a>,
+    plan: Plan<'a>,
+    /// What a prompt design sends besides.
+    searches: Vec<ToolSearch>,
+    parts: usize,
+    obstacles: Vec<Obstacle>,
+}
+
+impl<'a> Drawing<'a> {
+    fn new(material: Material<'a>) -> Self {
+        let plan = Plan::recorded(material.trace);
+        Self { material, plan, searches: Vec::new(), parts: 0, obstacles: Vec::new() }
+    }
+
+    /// Notes a part, and its obstacle where it changed nothing.
+    fn note(&mut self, acts: bool, obstacle: Obstacle) {
+        self.parts += 1;
+        self.obstacles.extend((!acts).then_some(obstacle));
+    }
+
+    /// Lets the recorded breaks that a design repairs not happen.
+    fn repair(&mut self, design: &Design) {
+        if design.repairs.is_empty() {
+            return;
+        }
+        self.parts += 1;
+        let trace = self.plan.trace.to_mut();
+        for (index, repair) in &design.repairs {
+            let prompt = &mut trace.prompts[index.0];
+            let has_predecessor = prompt.predecessor.is_some();
+            let rare = prompt.rare.get_or_insert_default();
+            rare.broken_read = None;
+            if has_predecessor {
+                rare.repair = Some(*repair);
+            }
+        }
+    }
+
+    fn design_prompts(&mut self, design: PromptDesign) {
+        if design == PromptDesign::default() {
+            return;
+        }
+        let Material { history, steps, .. } = self.material;
+        let tree = &history.captured.tree;
+        let obstacle = if history.captured.requests.is_empty() {
+            Obstacle::NoCapturedPrompt
+        } else if tree.nodes.iter().any(|node| node.bytes.is_none()) {
+            Obstacle::NoPromptBytes
+        } else {
+            Obstacle::PromptsAsDesigned
+        };
+        let designed = redesign(history, steps, &self.plan.trace, design);
+        let acts = differs(&self.plan.trace, &designed.trace);
+        self.note(acts, obstacle);
+        self.plan.rewrite(designed.trace);
+        self.searches = designed.searches;
+    }
+
+    /// What it did, and what it sends besides.
+    fn manage(&mut self, management: &Management) -> ((Management, Effects), Vec<AddedPrompt>) {
+        let Material { history, steps, .. } = self.material;
+        let obstacle = if history.of_transcripts().is_empty() {
+            Obstacle::NoTranscript
+        } else {
+            Obstacle::NothingToTakeOut
+        };
+        let managed = manage(history, steps, &self.plan.trace, management);
+        let acts = managed.effects != Effects::default()
+            || !managed.added.is_empty()
+            || differs(&self.plan.trace, &managed.trace);
+        self.note(acts, obstacle);
+        self.plan.rewrite(managed.trace);
+        ((*management, managed.effects), managed.added)
+    }
+
+    fn share(&mut self, design: &Design) {
+        let (sharing, history) = (design.sharing, self.material.history);
+        if sharing.forks_agents {
+            self.part(Obstacle::NoKnownParent, |plan| forks::fork_agents(plan, history));
+        }
+        if sharing.decides_anew {
+            self.part(Obstacle::NoFork, |plan| forks::decide_anew(plan, history));
+        }
+        if let Some(starts) = sharing.starts {
+            let start = |plan: &mut Plan<'_>| sharing::start_agents(plan, history, starts);
+            self.part(Obstacle::NoAgentsTogether, start);
+        }
+        if sharing.skips_cache_writes {
+            self.part(Obstacle::NoSideQuery, sharing::skip_cache_writes);
+        }
+        if sharing.parts_sessions {
+            let before = self.plan.trace.clone();
+            sharing::part_sessions(&mut self.plan, history);
+            let acts = has_several_sessions(history) || differs(&before, &self.plan.trace);
+            self.note(acts, Obstacle::NothingShared);
+        }
+        if design.latches_ttl {
+            let steps = self.material.steps;
+            self.part(Obstacle::NoTtlChange, |plan| latch::latch_ttl(plan, steps));
+        }
+    }
+
+    /// Applies a part, and notes whether it changed anything.
+    fn part(&mut self, obstacle: Obstacle, apply: impl FnOnce(&mut Plan<'_>)) {
+        let before = self.plan.trace.clone();
+        apply(&mut self.plan);
+        let acts = differs(&before, &self.plan.trace);
+        self.note(acts, obstacle);
+    }
+}
+
+pub(super) fn run(plan: &Plan<'_>, policy: &Policy) -> Simulated {
+    let outcomes = simulate(&plan.trace, policy);
+    if plan.roles.is_empty() {
+        return Simulated { outcomes, ..Simulated::default() };
+    }
+    let mut recorded: Vec<(usize, Outcome)> = Vec::with_capacity(outcomes.len());
+    let mut added = Vec::new();
+    for (place, outcome) in outcomes.into_iter().enumerate() {
+        match plan.role(place) {
+            Role::Recorded(index) => recorded.push((index, outcome)),
+            Role::Added { after, purpose, output } => {
+                let at = plan.trace.prompts[place].start;
+                added.push(Added { after, purpose, at, outcome, output });
+            }
+        }
+    }
+    recorded.sort_by_key(|(index, _)| *index);
+    added.sort_by_key(|added| added.after);
+    let outcomes = recorded.into_iter().map(|(_, outcome)| outcome).collect();
+    Simulated { outcomes, added, ..Simulated::default() }
+}
