@@ -28,6 +28,8 @@ pub mod simulate;
 
 pub mod explain;
 
+pub mod study;
+
 pub mod redact;
 
 pub mod report;

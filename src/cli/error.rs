@@ -14,6 +14,7 @@ use crate::report::PngError;
 use crate::simulate::ledger::FilterError;
 use crate::simulate::pricing::PriceError;
 use crate::simulate::strategy::StrategyFileError;
+use crate::study::StudyError;
 
 /// A reason to stop.
 #[derive(Debug, thiserror::Error)]
@@ -21,9 +22,9 @@ pub(super) enum CliError {
     /// An option's value cannot be used.
     #[error("{0}")]
     Usage(String),
-    /// The options select nothing.
+    /// The input cannot be studied.
     #[error(transparent)]
-    Filter(#[from] FilterError),
+    Study(#[from] StudyError),
     /// No request, or several, are called like this.
     #[error(transparent)]
     Locate(#[from] LocateError),
@@ -138,11 +139,11 @@ impl CliError {
             | Self::OutputFile { .. }
             | Self::Write(_)
             | Self::Unanswered { .. }
-            | Self::Filter(FilterError::Ambiguous { .. })
+            | Self::Study(StudyError::Filter(FilterError::Ambiguous { .. }))
             | Self::Locate(LocateError::Ambiguous { .. }) => exit::USAGE,
             Self::GateFailed(_) | Self::BudgetsFailed(_) => exit::GATE_FAILED,
             Self::Png(_) => exit::BUG,
-            Self::NoInput(_) | Self::Filter(_) | Self::Locate(_) => exit::NO_INPUT,
+            Self::NoInput(_) | Self::Study(_) | Self::Locate(_) => exit::NO_INPUT,
             Self::DamagedInput => exit::DAMAGED_INPUT,
             Self::NoPrice(_) => exit::NO_PRICE,
         }

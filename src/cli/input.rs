@@ -16,7 +16,7 @@ use super::output::say;
 use crate::read::input::{Diagnostics, Discovered, Kind, Location, Source, discover};
 use crate::report::{counted, grouped, terminal_safe};
 use crate::requests::conversation::{History, ReadOptions, read};
-use crate::simulate::ledger::{Filter, Selection};
+use crate::simulate::ledger::Filter;
 
 /// Runs shorter than this show no progress.
 const QUIET_TIME: Duration = Duration::from_secs(1);
@@ -79,18 +79,6 @@ pub(super) fn sources(paths: &[PathBuf], output: &OutputArgs) -> Result<Discover
     Ok(discovered)
 }
 
-/// Prompts are looked at: a run over transcripts alone has none.
-pub(super) fn refuse_transcripts(history: &History) -> Result<(), CliError> {
-    if history.captured.requests.is_empty() {
-        return Err(CliError::NoInput(
-            "no captured prompt in the input: a transcript does not hold the system prompt and \
-             the tools; give a capture, a bundle or a claude-trace log"
-                .to_owned(),
-        ));
-    }
-    Ok(())
-}
-
 /// Refuses files of `--export` that are inputs.
 pub(super) fn refuse_inputs(
     input: &InputArgs,
@@ -122,14 +110,10 @@ fn refuse_to_overwrite(
     Ok(())
 }
 
-/// The requests that are reported.
-pub(super) fn select(
-    input: &InputArgs,
-    limits: &Limits,
-    history: &History,
-) -> Result<Selection, CliError> {
+/// Which requests are reported.
+pub(super) fn filter(input: &InputArgs, limits: &Limits) -> Filter {
     let FilterArgs { session, project, model, branch, agent, .. } = &input.filter;
-    let filter = Filter {
+    Filter {
         sessions: session.clone(),
         projects: project.clone(),
         models: model.clone(),
@@ -137,17 +121,7 @@ pub(super) fn select(
         agents: agent.clone(),
         since: limits.since,
         until: limits.until,
-    };
-    let selection = filter.select(history)?;
-    if !input.live {
-        return Ok(selection);
     }
-    let live = selection.live(history);
-    if live.is_empty() {
-        let message = "--live: every selected request is on a rewound branch".to_owned();
-        return Err(CliError::NoInput(message));
-    }
-    Ok(live)
 }
 
 /// Where Claude Code keeps its transcripts.

@@ -5,7 +5,6 @@ mod commands;
 mod configuration;
 mod error;
 mod exit;
-mod findings;
 mod gate;
 mod input;
 mod limits;

@@ -2,12 +2,12 @@
 
 use crate::cli::args::{AdviseArgs, DocumentFormat};
 use crate::cli::error::CliError;
-use crate::cli::findings::Findings;
 use crate::cli::output::Output;
-use crate::cli::prepared::{Prepared, evidence_strategies};
+use crate::cli::prepared::Prepared;
 use crate::explain::breaks::Options;
 use crate::report::{advice_document, write_advice};
 use crate::simulate::cache::Reading;
+use crate::study::evidence_strategies;
 
 /// What to change, and what that would have saved.
 pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
@@ -22,13 +22,13 @@ pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
         evidence_strategies(),
         assumptions,
     )?;
-    let findings = Findings::with(&run, run.ledger()?, Options::default());
+    let findings = run.study.breaks_in(run.ledger()?, Options::default())?;
     let told = findings.told_under(args.reading.reading());
     let advice = told.advice.as_ref();
-    let document = || advice_document(&run.history, &told.answer, advice, args.top);
+    let document = || advice_document(&run.study.history, &told.answer, advice, args.top);
     match args.format {
         DocumentFormat::Table => output.text(&document()),
         DocumentFormat::Markdown => output.markdown(&document()),
-        DocumentFormat::Json => output.write(|out| write_advice(&run.history, advice, out)),
+        DocumentFormat::Json => output.write(|out| write_advice(&run.study.history, advice, out)),
     }
 }

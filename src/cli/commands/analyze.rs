@@ -2,19 +2,17 @@
 
 use crate::cli::args::{AnalyzeArgs, AnalyzeFormat, GroupingArg, RecordedBreaksArg, TurnsArg};
 use crate::cli::error::CliError;
-use crate::cli::findings::Findings;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Grouping, groups};
-use crate::explain::breaks;
+use crate::explain::breaks::Options;
 use crate::report::{
     AnalyzeViewOptions, Document, analyze_document, groups_document, write_csv, write_groups,
     write_groups_csv, write_jsonl, write_report,
 };
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
-use crate::simulate::strategy::Strategy;
 
 /// The per-turn ledger and the totals.
 pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
@@ -53,8 +51,8 @@ fn top(args: &AnalyzeArgs) -> Option<usize> {
     args.top.and_then(|top| usize::try_from(top).ok())
 }
 
-fn by_session(args: &AnalyzeArgs, run: &Prepared<'_>, output: Output) -> Result<(), CliError> {
-    let selection = &run.selection;
+fn by_session(args: &AnalyzeArgs, run: &Prepared, output: Output) -> Result<(), CliError> {
+    let selection = &run.study.selection;
     let view = AnalyzeViewOptions {
         top: top(args),
         turns: args.turns.map(TurnsArg::detail),
@@ -62,9 +60,9 @@ fn by_session(args: &AnalyzeArgs, run: &Prepared<'_>, output: Output) -> Result<
     };
     let document = || -> Result<Document, CliError> {
         // Before the ledger is made, so that memory holds one set of simulations at a time.
-        let answer = Findings::of(run).answer();
+        let answer = run.study.breaks(Options::default())?.answer();
         let ledger = run.ledger()?;
-        Ok(analyze_document(&answer, &ledger, &run.steps, &run.trace, selection, view))
+        Ok(analyze_document(&answer, &ledger, &run.study.steps, &run.study.trace, selection, view))
     };
     match args.format {
         AnalyzeFormat::Table => output.text(&document()?),
@@ -84,24 +82,16 @@ fn by_session(args: &AnalyzeArgs, run: &Prepared<'_>, output: Output) -> Result<
     }
 }
 
-/// # Panics
-/// Never: the record and its replay are simulated.
 fn by_group(
     args: &AnalyzeArgs,
-    run: &Prepared<'_>,
+    run: &Prepared,
     grouping: Grouping,
     output: Output,
 ) -> Result<(), CliError> {
     let ledger = run.ledger()?;
-    let by_the_letter = args.simulation.assumptions(false, Reading::Literal);
-    let evidence = ["billed", "replay"]
-        .map(|name| Strategy::by_name(name).expect("every name is a strategy's"));
-    let evidence = run.ledger_under(&evidence, &by_the_letter);
-    let options = breaks::Options::default();
-    let found = breaks::find(&evidence, &run.trace, &run.steps, &run.selection, options)
-        .expect("the record and its replay are simulated");
-    let groups = groups(&ledger, &run.selection, &found.list, grouping);
-    let document = || groups_document(&ledger, &run.selection, &groups, top(args));
+    let found = run.study.breaks_among(&run.study.selection)?;
+    let groups = groups(&ledger, &run.study.selection, &found.list, grouping);
+    let document = || groups_document(&ledger, &run.study.selection, &groups, top(args));
     match args.format {
         AnalyzeFormat::Table => output.text(&document()),
         AnalyzeFormat::Markdown => output.markdown(&document()),

@@ -2,14 +2,14 @@
 
 use crate::cli::args::{BreaksArgs, BreaksFormat, RuleArg};
 use crate::cli::error::CliError;
-use crate::cli::findings::{Findings, Told};
 use crate::cli::output::Output;
-use crate::cli::prepared::{Prepared, evidence_strategies};
+use crate::cli::prepared::Prepared;
 use crate::explain::breaks::{DetectionRule, Options};
 use crate::report::{
     BreaksViewOptions, breaks_document, write_break_csv, write_break_rows, write_breaks,
 };
 use crate::simulate::cache::Reading;
+use crate::study::{Told, evidence_strategies};
 
 /// Every request that read less than it could have.
 pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
@@ -30,12 +30,12 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
         RuleArg::Client => DetectionRule::Client,
     };
     let options = Options { rule, ignores_server_reason: args.ignore_server_reason };
-    let findings = Findings::with(&run, ledger, options);
-    let (history, analysis) = (&run.history, &findings.analysis);
+    let findings = run.study.breaks_in(ledger, options)?;
+    let (history, analysis) = (&run.study.history, &findings.analysis);
     let view = BreaksViewOptions { top: args.top, shows_text: args.show_text };
     let document = || {
         let Told { advice, answer } = findings.told();
-        breaks_document(history, &answer, analysis, advice.as_ref(), &run.assumptions, view)
+        breaks_document(history, &answer, analysis, advice.as_ref(), &run.study.assumptions(), view)
     };
     match args.format {
         BreaksFormat::Table => output.text(&document()),

@@ -7,10 +7,10 @@ use std::path::Path;
 use crate::cli::args::{ChartArgs, ChartFormat, ChartKindArg, RecordedBreaksArg, ThemeArg};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::{EVIDENCE, Prepared, evidence_strategies, named};
+use crate::cli::prepared::Prepared;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Gaps, Waterfall};
-use crate::explain::breaks::{Analysis, Options};
+use crate::explain::breaks::Options;
 use crate::explain::context::windows;
 use crate::report::{
     Chart, Theme, WINDOW_KINDS, breaks_chart, context_chart, cost_chart, daily_chart,
@@ -19,7 +19,8 @@ use crate::report::{
 };
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::{Ledger, Session, StrategyColumn};
-use crate::simulate::strategy::{Assumptions, Strategy};
+use crate::simulate::strategy::Strategy;
+use crate::study::{EVIDENCE, Findings, Study, evidence_strategies, named};
 
 /// A picture of the input.
 pub(in crate::cli) fn chart(args: &ChartArgs) -> Result<(), CliError> {
@@ -79,11 +80,11 @@ fn drawn(args: &ChartArgs, strategies: &[Strategy]) -> Result<Chart, CliError> {
     }
     let run = prepared(args, columns)?;
     let ledger = run.ledger()?;
-    let picture = Picture { args, run: &run, ledger: &ledger, shown: strategies.len() };
-    Ok(picture.chart(args.kind))
+    let picture = Picture { args, study: &run.study, ledger, shown: strategies.len() };
+    picture.chart(args.kind)
 }
 
-fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Prepared<'_>, CliError> {
+fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Prepared, CliError> {
     let own = (args.breaks == RecordedBreaksArg::Keep, args.reading.reading());
     let ((keeps_breaks, reading), keeps_bytes) = match args.kind {
         // Breaks are told from a replay by the letter that knows none of them.
@@ -98,78 +99,68 @@ fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Prepared<'_>,
     Prepared::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
 }
 
-/// A ledger that a chart is made of.
+/// What a chart is made of.
 struct Picture<'a> {
     args: &'a ChartArgs,
-    run: &'a Prepared<'a>,
-    ledger: &'a Ledger<'a>,
+    study: &'a Study,
+    ledger: Ledger<'a>,
     /// How many columns were asked for; a bound may stand after them.
     shown: usize,
 }
 
-impl Picture<'_> {
-    fn chart(&self, kind: ChartKindArg) -> Chart {
-        let (ledger, selection, history) = (self.ledger, &self.run.selection, &self.run.history);
-        let (columns, bound) = ledger.columns.split_at(self.shown);
+impl<'a> Picture<'a> {
+    fn chart(self, kind: ChartKindArg) -> Result<Chart, CliError> {
+        let Study { history, selection, steps, .. } = self.study;
+        let (columns, bound) = self.ledger.columns.split_at(self.shown);
         let columns: Vec<&StrategyColumn> = columns.iter().collect();
-        match kind {
+        Ok(match kind {
             ChartKindArg::Turns => {
-                let evidence = self.run.ledger_under(&named(&EVIDENCE), &self.by_the_letter());
-                let breaks = self.breaks_in(&evidence).breaks.list;
+                let found = self.study.breaks(Options::default())?;
+                let breaks = &found.analysis.breaks.list;
                 let shown =
                     if self.args.strategies_of_turns().is_some() { columns } else { vec![] };
-                turns_chart(ledger, &shown, &self.run.steps, selection, self.session(), &breaks)
+                turns_chart(&self.ledger, &shown, steps, selection, self.session(), breaks)
             }
-            ChartKindArg::Cost => cost_chart(ledger, &columns, selection),
-            ChartKindArg::Gaps => {
-                let breaks = self.breaks().breaks.list;
-                gaps_chart(history, selection, &Gaps::new(&self.run.steps, selection, &breaks))
-            }
+            ChartKindArg::Cost => cost_chart(&self.ledger, &columns, selection),
             ChartKindArg::Strategies => {
-                let total = |column| ledger.totals(column, selection.requests()).cost();
-                strategies_chart(ledger, &columns, bound.first().and_then(total), selection)
+                let total = |column| self.ledger.totals(column, selection.requests()).cost();
+                let bound = bound.first().and_then(total);
+                strategies_chart(&self.ledger, &columns, bound, selection)
             }
-            ChartKindArg::Breaks => breaks_chart(history, selection, &self.breaks()),
             ChartKindArg::Context => self.context(),
-            ChartKindArg::Daily => daily_chart(ledger, columns[0], selection),
-            ChartKindArg::Waterfall => {
-                let sums = self.breaks().summary.reconciliation;
-                let waterfall = Waterfall::new(ledger, selection, &sums);
-                waterfall_chart(ledger, selection, waterfall.as_ref())
+            ChartKindArg::Daily => daily_chart(&self.ledger, columns[0], selection),
+            ChartKindArg::Gaps => {
+                let breaks = self.breaks()?.analysis.breaks.list;
+                gaps_chart(history, selection, &Gaps::new(steps, selection, &breaks))
             }
-        }
+            ChartKindArg::Breaks => breaks_chart(history, selection, &self.breaks()?.analysis),
+            ChartKindArg::Waterfall => {
+                let found = self.breaks()?;
+                let sums = &found.analysis.summary.reconciliation;
+                let waterfall = Waterfall::new(&found.ledger, selection, sums);
+                waterfall_chart(&found.ledger, selection, waterfall.as_ref())
+            }
+        })
     }
 
-    /// What breaks are told from: a replay that knows none of them.
-    fn by_the_letter(&self) -> Assumptions {
-        self.args.simulation.assumptions(false, Reading::Literal)
-    }
-
-    fn breaks(&self) -> Analysis {
-        self.breaks_in(self.ledger)
-    }
-
-    /// # Panics
-    /// Never: the ledger has the record and its replay.
-    fn breaks_in(&self, ledger: &Ledger<'_>) -> Analysis {
-        let Prepared { trace, steps, selection, .. } = self.run;
-        Analysis::new(ledger, trace, steps, selection, Options::default())
-            .expect("the record and its replay are simulated")
+    /// The breaks in its own ledger.
+    fn breaks(self) -> Result<Findings<'a>, CliError> {
+        Ok(self.study.breaks_in(self.ledger, Options::default())?)
     }
 
     /// # Panics
     /// Never: the ledger has the record.
     fn context(&self) -> Chart {
-        let Prepared { trace, steps, selection, history, .. } = self.run;
+        let Study { trace, steps, selection, history, .. } = self.study;
         let session = self.session();
-        let windows = windows(self.ledger, steps, trace, session, WINDOW_KINDS)
+        let windows = windows(&self.ledger, steps, trace, session, WINDOW_KINDS)
             .expect("the ledger has the record");
         context_chart(history, selection, session, &windows)
     }
 
     /// # Panics
     /// Never: a run without any session ends before it is simulated.
-    fn session(&self) -> &Session {
-        dearest_session(self.ledger, &self.run.selection).expect("there is a session")
+    fn session(&self) -> &'a Session {
+        dearest_session(&self.ledger, &self.study.selection).expect("there is a session")
     }
 }

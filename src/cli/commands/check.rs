@@ -9,11 +9,11 @@ use crate::cli::error::CliError;
 use crate::cli::input::refuse_inputs;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
-use crate::explain::breaks::{self, Breaks};
+use crate::explain::breaks::Breaks;
 use crate::explain::budget::{Budget, defaults};
 use crate::explain::check::{Check, CheckError, Checked, Status, Verdict, check as hold_against};
 use crate::explain::config::{Configuration, PlacedBudget};
-use crate::explain::lint::{self, Finding};
+use crate::explain::lint::Finding;
 use crate::explain::snapshot::{Snapshot, parse_baseline, snapshot};
 use crate::report::{
     CheckView, check_document, comment, summary, write_check, write_junit, write_report,
@@ -22,6 +22,7 @@ use crate::report::{
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Ledger;
 use crate::simulate::strategy::Strategy;
+use crate::study::Study;
 
 /// Budgets, and what changed since a baseline.
 pub(in crate::cli) fn check(
@@ -34,13 +35,13 @@ pub(in crate::cli) fn check(
     let outputs = outputs(args)?;
     let run = prepared(args, strategies(&budgets))?;
     let ledger = run.ledger()?;
-    let found = found(&run, &ledger);
-    let now = snapshot(&ledger, &run.selection, &found.breaks, found.findings.as_deref());
+    let found = found(&run.study, &ledger)?;
+    let now = snapshot(&ledger, &run.study.selection, &found.breaks, found.findings.as_deref());
     let checked = Checked {
         now: &now,
         before: baseline.as_ref(),
         budgets: &budgets,
-        tree: &run.history.captured.tree,
+        tree: &run.study.history.captured.tree,
     };
     let check = hold_against(checked).map_err(|error| unanswered(error, configuration))?;
     let page = Page {
@@ -49,8 +50,8 @@ pub(in crate::cli) fn check(
         run: &run,
         view: CheckView {
             findings: found.findings.as_deref().unwrap_or_default(),
-            history: &run.history,
-            prices: &run.prices,
+            history: &run.study.history,
+            prices: &run.study.prices,
             now: &now,
             before: baseline.as_ref(),
             check: &check,
@@ -95,7 +96,7 @@ fn outputs(args: &CheckArgs) -> Result<Vec<(CheckFormat, Output)>, CliError> {
     Ok(outputs)
 }
 
-fn prepared(args: &CheckArgs, strategies: Vec<Strategy>) -> Result<Prepared<'_>, CliError> {
+fn prepared(args: &CheckArgs, strategies: Vec<Strategy>) -> Result<Prepared, CliError> {
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
     Prepared::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
@@ -122,15 +123,10 @@ struct Found {
     findings: Option<Vec<Finding>>,
 }
 
-/// # Panics
-/// Never: the ledger has the record and its replay.
-fn found(run: &Prepared<'_>, ledger: &Ledger<'_>) -> Found {
-    let options = breaks::Options::default();
-    let breaks = breaks::find(ledger, &run.trace, &run.steps, &run.selection, options);
-    let is_captured = !run.history.captured.requests.is_empty();
-    let policy = run.assumptions.replay();
-    let findings = is_captured.then(|| lint::lint(ledger, &run.trace, &policy, &run.selection));
-    Found { breaks: breaks.expect("the record and its replay are simulated"), findings }
+fn found(study: &Study, ledger: &Ledger<'_>) -> Result<Found, CliError> {
+    let is_captured = !study.history.captured.requests.is_empty();
+    let findings = is_captured.then(|| study.lint_in(ledger)).transpose()?;
+    Ok(Found { breaks: study.breaks_among_in(ledger, &study.selection)?, findings })
 }
 
 /// Where a budget stands is part of what is wrong with it.
@@ -146,14 +142,14 @@ fn unanswered(error: CheckError, configuration: &Configuration) -> CliError {
 /// Everything that an output may show.
 struct Page<'a> {
     args: &'a CheckArgs,
-    run: &'a Prepared<'a>,
+    run: &'a Prepared,
     ledger: &'a Ledger<'a>,
     view: CheckView<'a>,
 }
 
 impl Page<'_> {
     fn write(&self, format: CheckFormat, output: Output) -> Result<(), CliError> {
-        let (view, history) = (self.view, &self.run.history);
+        let (view, history) = (self.view, &self.run.study.history);
         let shows_text = self.args.show_text;
         match format {
             CheckFormat::Text => output.text(&check_document(view)),
@@ -166,8 +162,9 @@ impl Page<'_> {
             CheckFormat::Sarif => {
                 output.write(|out| write_sarif(history, view.findings, shows_text, out))
             }
-            CheckFormat::Report => output
-                .write(|out| write_report(self.ledger, &self.run.selection, Some(view.now), out)),
+            CheckFormat::Report => output.write(|out| {
+                write_report(self.ledger, &self.run.study.selection, Some(view.now), out)
+            }),
         }
     }
 }

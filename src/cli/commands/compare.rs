@@ -2,15 +2,14 @@
 
 use crate::cli::args::{CompareArgs, CompareFormat, RecordedBreaksArg};
 use crate::cli::error::CliError;
-use crate::cli::findings::Findings;
 use crate::cli::gate::{check, gates};
 use crate::cli::input::discovered;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::cli::strategies::{elsewhere, providers, strategies, unique};
-use crate::explain::compare::Comparison;
+use crate::explain::breaks::Options;
 use crate::report::{
-    agreement_document, compare_document, write_comparison, write_comparison_csv,
+    Document, agreement_document, compare_document, write_comparison, write_comparison_csv,
     write_comparison_lines,
 };
 use crate::simulate::provider::{Agreement, Provider, agreement};
@@ -46,15 +45,17 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
         run => run?,
     };
     let ledger = run.ledger()?;
-    let comparison = Comparison::new(&ledger, &run.selection);
-    let history = &run.history;
-    let document =
-        || compare_document(history, &Findings::of(&run).answer(), &comparison, reading, &rollouts);
+    let comparison = run.study.compare(&ledger);
+    let history = &run.study.history;
+    let document = || -> Result<Document, CliError> {
+        let answer = run.study.breaks(Options::default())?.answer();
+        Ok(compare_document(history, &answer, &comparison, reading, &rollouts))
+    };
     match args.format {
-        CompareFormat::Table => output.text(&document()),
-        CompareFormat::Markdown => output.markdown(&document()),
+        CompareFormat::Table => output.text(&document()?),
+        CompareFormat::Markdown => output.markdown(&document()?),
         CompareFormat::Json => output.write(|out| {
-            write_comparison(history, &run.prices, &comparison, reading, &rollouts, out)
+            write_comparison(history, &run.study.prices, &comparison, reading, &rollouts, out)
         }),
         CompareFormat::Jsonl => {
             output.write(|out| write_comparison_lines(history, &comparison, reading, out))

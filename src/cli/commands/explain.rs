@@ -5,17 +5,12 @@ use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::cli::strategies::strategies;
-use crate::explain::breaks;
 use crate::explain::story::{locate, story};
 use crate::report::{explain_document, write_explanation};
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Selection;
-use crate::simulate::strategy::Strategy;
 
 /// The story of one request.
-///
-/// # Panics
-/// Never: the record and its replay are simulated.
 pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
     let strategies = strategies(&args.strategy, args.output.quiet)?;
     let output = Output::open(&args.output)?;
@@ -30,17 +25,11 @@ pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
         strategies,
         assumptions,
     )?;
-    let located = locate(&run.history, &run.selection, &args.request)?;
+    let located = locate(&run.study.history, &run.study.selection, &args.request)?;
     let ledger = run.ledger()?;
-    let by_the_letter = args.simulation.assumptions(false, Reading::Literal);
-    let evidence = ["billed", "replay"]
-        .map(|name| Strategy::by_name(name).expect("every name is a strategy's"));
-    let evidence = run.ledger_under(&evidence, &by_the_letter);
-    let asked = run.history.request(located.index);
-    let alone = Selection::of(&run.history, |request| std::ptr::eq(request, asked));
-    let options = breaks::Options::default();
-    let breaks = breaks::find(&evidence, &run.trace, &run.steps, &alone, options)
-        .expect("the record and its replay are simulated");
+    let asked = run.study.history.request(located.index);
+    let alone = Selection::of(&run.study.history, |request| std::ptr::eq(request, asked));
+    let breaks = run.study.breaks_among(&alone)?;
     let story = story(&ledger, located, &breaks.list);
     let document = || explain_document(&ledger, &story, args.show_text);
     match args.format {

@@ -4,14 +4,13 @@ use std::io::{self, IsTerminal};
 
 use crate::cli::args::{OutputArgs, RecordedBreaksArg, ReportArgs};
 use crate::cli::error::CliError;
-use crate::cli::findings::Findings;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{self, Gaps, Waterfall};
-use crate::explain::breaks::Analysis;
+use crate::explain::breaks::{Analysis, Options};
 use crate::explain::compare::{Compared, Comparison};
-use crate::explain::context::{self, windows};
+use crate::explain::context::windows;
 use crate::report::{
     Chart, PageChart, PageView, Theme, UNDRAWN_STRATEGY, WINDOW_KINDS, breaks_chart, context_chart,
     cost_chart, daily_chart, dearest_session, dollars, gaps_chart, page_style, strategies_chart,
@@ -20,6 +19,7 @@ use crate::report::{
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::ledger::{Ledger, StrategyColumn};
 use crate::simulate::strategy::Strategy;
+use crate::study::{Findings, Study};
 
 /// How many of the most expensive items of the context are looked for; the page shows kinds only.
 const NO_ITEMS: usize = 0;
@@ -45,19 +45,18 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
         assumptions,
     )?;
     let ledger = run.ledger()?;
-    let comparison = Comparison::new(&ledger, &run.selection);
-    let findings = Findings::of(&run);
+    let comparison = run.study.compare(&ledger);
+    let findings = run.study.breaks(Options::default())?;
     let Findings { ledger: evidence, analysis, .. } = &findings;
     let told = findings.told();
-    let (steps, trace, selection) = (&run.steps, &run.trace, &run.selection);
+    let (steps, selection) = (&run.study.steps, &run.study.selection);
     let sums = analysis.summary.reconciliation;
     let verification = analysis::verify(evidence, steps, selection, sums)
         .expect("the record and its replay are simulated");
-    let context = context::context(evidence, steps, trace, selection, NO_ITEMS)
-        .expect("the ledger has the record");
+    let context = run.study.context(evidence, NO_ITEMS)?;
     let waterfall = told.answer.waterfall.as_ref();
     let material = Material {
-        run: &run,
+        study: &run.study,
         ledger: &ledger,
         comparison: &comparison,
         evidence,
@@ -76,10 +75,10 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
         context: &context,
         steps,
         selection,
-        assumptions: &run.assumptions,
+        assumptions: &assumptions,
         charts: &charts,
         chart_style: &page_style(),
-        titles: &run.history.titles,
+        titles: &run.study.history.titles,
         shows_text: args.show_text,
     };
     output.write(|out| write_page(&view, out))
@@ -87,7 +86,7 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
 
 /// What the charts of the page are made of.
 struct Material<'a> {
-    run: &'a Prepared<'a>,
+    study: &'a Study,
     ledger: &'a Ledger<'a>,
     comparison: &'a Comparison<'a>,
     evidence: &'a Ledger<'a>,
@@ -97,7 +96,7 @@ struct Material<'a> {
 
 impl Material<'_> {
     fn charts(&self) -> Vec<PageChart> {
-        let Prepared { history, selection, steps, trace, .. } = self.run;
+        let Study { history, selection, steps, trace, .. } = self.study;
         let (shown, note) = self.shown();
         let bound = self.comparison.bound.own_reading;
         let breaks = &self.analysis.breaks.list;

@@ -2,10 +2,10 @@
 
 use crate::cli::args::{DocumentFormat, VerifyArgs};
 use crate::cli::error::CliError;
-use crate::cli::findings::Findings;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::explain::analysis;
+use crate::explain::breaks::Options;
 use crate::report::{verify_document, write_verification};
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
@@ -33,11 +33,11 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
         assumptions,
     )?;
     let ledger = run.ledger()?;
-    let findings = Findings::of(&run);
+    let findings = run.study.breaks(Options::default())?;
     let sums = findings.analysis.summary.reconciliation;
-    let verification = analysis::verify(&ledger, &run.steps, &run.selection, sums)
+    let verification = analysis::verify(&ledger, &run.study.steps, &run.study.selection, sums)
         .expect("the record and its replay are among them");
-    let history = &run.history;
+    let history = &run.study.history;
     match args.format {
         DocumentFormat::Table => {
             output.text(&verify_document(history, &findings.answer(), &verification))

@@ -1,7 +1,7 @@
 //! The story of one request: what it sent, what was cached before it, and what every policy made of it.
 
 mod locate;
-mod story;
+mod telling;
 
 pub use locate::{LocateError, Located, locate};
-pub use story::{Cached, NewContent, Story, Under, story};
+pub use telling::{Cached, NewContent, Story, Under, story};

@@ -1,0 +1,396 @@
+//! From files to figures: what is read, what is simulated over it, and what that shows.
+//!
+//! A [`Study`] knows what was kept of its input. It refuses what would need more of it, and reads and
+//! simulates under one set of assumptions, so that no figure rests on half of what it needs.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use crate::base::zone::Zone;
+use crate::explain::advice::Advice;
+use crate::explain::analysis::Answer;
+use crate::explain::breaks::{Analysis, Breaks, Options, find};
+use crate::explain::compare::Comparison;
+use crate::explain::context::{Context, context};
+use crate::explain::lint::{Finding, Rule, lint};
+use crate::read::capture::BlockParts;
+use crate::read::input::discover;
+use crate::requests::conversation::{History, ReadOptions, read};
+use crate::requests::prompt::{PromptTrace, Step, build, steps};
+use crate::simulate::cache::Reading;
+use crate::simulate::ledger::{Filter, FilterError, Ledger, Selection};
+use crate::simulate::pricing::PriceTable;
+use crate::simulate::strategy::{Assumptions, Strategy};
+
+/// What breaks are found and priced with, but for the bound.
+pub const EVIDENCE: [&str; 4] = ["billed", "replay", "5m", "1h"];
+
+/// How a study is made.
+#[derive(Clone, Debug)]
+pub struct StudyOptions {
+    /// What is kept of the input. By default everything.
+    pub read: ReadOptions,
+    /// The prices. By default the built-in ones.
+    pub prices: PriceTable,
+    /// What is reported. By default every request.
+    pub filter: Filter,
+    /// Whether requests on rewound branches are left out.
+    pub only_live: bool,
+    /// In which time zone days begin. By default UTC.
+    pub zone: Zone,
+    /// What every simulation assumes.
+    pub assumptions: Assumptions,
+}
+
+impl Default for StudyOptions {
+    fn default() -> Self {
+        let parts = BlockParts::Landmarks;
+        Self {
+            read: ReadOptions { keeps_bytes: true, parts, ..ReadOptions::default() },
+            prices: PriceTable::built_in(),
+            filter: Filter::default(),
+            only_live: false,
+            zone: Zone::default(),
+            assumptions: Assumptions::default(),
+        }
+    }
+}
+
+/// Why there is no study, or why it cannot say something.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    /// Nothing in the input is a request.
+    #[error("no request in the input")]
+    NoRequest,
+    /// The filter selects nothing, or names what is not there.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// Every selected request is on a rewound branch.
+    #[error("every selected request is on a rewound branch; ask for all of them")]
+    NothingLive,
+    /// Prompts are looked at, and no prompt was captured.
+    #[error(
+        "no captured prompt in the input: a transcript does not hold the system prompt and the tools; give \
+         a capture, a bundle or a claude-trace log"
+    )]
+    NoCapturedPrompt,
+    /// The bytes of captured prompts are looked at, and were not kept.
+    #[error("{0} needs the bytes of captured prompts; read the input with `keeps_bytes`")]
+    NoBytes(String),
+    /// The parts of blocks are looked at, and were not kept.
+    #[error("{0} needs the parts of captured blocks; read the input with `BlockParts::Landmarks`")]
+    NoParts(String),
+    /// What lies between requests is looked at, and was not kept.
+    #[error("{0} needs what lies between requests; read the input without `leaves_out_trails`")]
+    NoTrails(String),
+}
+
+/// Requests that were read, ready to be simulated.
+#[derive(Debug)]
+pub struct Study {
+    /// All requests.
+    pub history: History,
+    /// Those that are reported.
+    pub selection: Selection,
+    /// What tokens cost.
+    pub prices: PriceTable,
+    /// How each request follows the one before it.
+    pub steps: Vec<Step>,
+    /// The prompts as recorded.
+    pub trace: PromptTrace,
+    kept: ReadOptions,
+    assumptions: Assumptions,
+}
+
+impl Study {
+    /// Reads files and folders.
+    ///
+    /// # Errors
+    /// Where there is no request, or the filter leaves none.
+    pub fn read(paths: &[PathBuf], options: StudyOptions) -> Result<Self, StudyError> {
+        Self::of(read(discover(paths), options.read, |_| {}), options)
+    }
+
+    /// Takes what was read with the same options.
+    ///
+    /// # Errors
+    /// Where there is no request, or the filter leaves none.
+    pub fn of(mut history: History, options: StudyOptions) -> Result<Self, StudyError> {
+        let StudyOptions { read: kept, prices, filter, only_live, zone, assumptions } = options;
+        if history.requests.is_empty() {
+            return Err(StudyError::NoRequest);
+        }
+        history.zone = zone;
+        let (selection, (steps, trace)) = rayon::join(
+            || select(&filter, only_live, &history),
+            || {
+                let steps = steps(&history);
+                let trace = build(&history, &steps, assumptions.shared_prefix);
+                (steps, trace)
+            },
+        );
+        Ok(Self { selection: selection?, history, prices, steps, trace, kept, assumptions })
+    }
+
+    /// What its simulations assume.
+    #[must_use]
+    pub fn assumptions(&self) -> Assumptions {
+        self.assumptions
+    }
+
+    /// Simulates strategies.
+    ///
+    /// # Errors
+    /// Where one needs what was not kept of the input.
+    pub fn run(&self, strategies: &[Strategy]) -> Result<Ledger<'_>, StudyError> {
+        strategies.iter().try_for_each(|strategy| self.allow(strategy))?;
+        Ok(self.ledger(strategies, &self.assumptions))
+    }
+
+    /// Finds the requests that read less than they could have.
+    ///
+    /// # Errors
+    /// Where captured prompts were read without their bytes, and where trails were left out.
+    pub fn breaks(&self, options: Options) -> Result<Findings<'_>, StudyError> {
+        self.breaks_in(self.evidence(), options)
+    }
+
+    /// Finds them in a ledger that [`evidence`](Self::evidence) or [`run`](Self::run) made of
+    /// [`evidence_strategies`].
+    ///
+    /// # Errors
+    /// As [`breaks`](Self::breaks).
+    ///
+    /// # Panics
+    /// Where the ledger is another one.
+    pub fn breaks_in<'s>(
+        &'s self,
+        ledger: Ledger<'s>,
+        options: Options,
+    ) -> Result<Findings<'s>, StudyError> {
+        self.need_bytes("finding breaks")?;
+        self.need_trails("finding breaks")?;
+        let Self { trace, steps, selection, .. } = self;
+        let analysis = Analysis::new(&ledger, trace, steps, selection, options)
+            .expect("the record and its replay are simulated");
+        Ok(Findings { study: self, ledger, analysis })
+    }
+
+    /// Finds what makes the prefixes of captured prompts unstable, the most expensive first.
+    ///
+    /// # Errors
+    /// Where there is no captured prompt, or its bytes were not kept.
+    pub fn lint(&self) -> Result<Vec<Finding>, StudyError> {
+        if self.history.captured.requests.is_empty() {
+            return Err(StudyError::NoCapturedPrompt);
+        }
+        self.lint_in(&self.ledger(&lint_strategies(), &self.assumptions))
+    }
+
+    /// The same in a ledger that [`run`](Self::run) made of [`lint_strategies`] at least; without captured
+    /// prompts there is nothing to find.
+    ///
+    /// # Errors
+    /// Where the bytes of captured prompts were not kept.
+    pub fn lint_in(&self, ledger: &Ledger<'_>) -> Result<Vec<Finding>, StudyError> {
+        self.need_bytes("looking for unstable prefixes")?;
+        Ok(lint(ledger, &self.trace, &self.assumptions.replay(), &self.selection))
+    }
+
+    /// What the contexts of the selected sessions are made of, with the `top` most expensive items of
+    /// each.
+    ///
+    /// # Errors
+    /// Where what was shown between requests, or the bytes of captured prompts were not kept.
+    ///
+    /// # Panics
+    /// Where the ledger does not have `billed`.
+    pub fn context(&self, ledger: &Ledger<'_>, top: usize) -> Result<Context, StudyError> {
+        self.need_bytes("taking contexts apart")?;
+        self.need_trails("taking contexts apart")?;
+        let context = context(ledger, &self.steps, &self.trace, &self.selection, top);
+        Ok(context.expect("the ledger has the record"))
+    }
+
+    /// Holds the strategies of a ledger of [`run`](Self::run) against each other. What is needed for their
+    /// bounds, the caller simulates with them.
+    #[must_use]
+    pub fn compare<'l>(&self, ledger: &'l Ledger<'_>) -> Comparison<'l> {
+        Comparison::new(ledger, &self.selection)
+    }
+
+    /// The breaks among some requests, without what they are held against: quicker than
+    /// [`breaks`](Self::breaks).
+    ///
+    /// # Errors
+    /// As [`breaks`](Self::breaks).
+    ///
+    /// # Panics
+    /// Never: the record and its replay are simulated.
+    pub fn breaks_among(&self, selection: &Selection) -> Result<Breaks, StudyError> {
+        let assumptions = self.assuming(false, Reading::Literal);
+        let ledger = self.ledger(&named(&["billed", "replay"]), &assumptions);
+        self.breaks_among_in(&ledger, selection)
+    }
+
+    /// The same in a ledger of the record and its replay.
+    ///
+    /// # Errors
+    /// As [`breaks`](Self::breaks).
+    ///
+    /// # Panics
+    /// Where the ledger has not both.
+    pub fn breaks_among_in(
+        &self,
+        ledger: &Ledger<'_>,
+        selection: &Selection,
+    ) -> Result<Breaks, StudyError> {
+        self.need_bytes("finding breaks")?;
+        self.need_trails("finding breaks")?;
+        let found = find(ledger, &self.trace, &self.steps, selection, Options::default());
+        Ok(found.expect("the record and its replay are simulated"))
+    }
+
+    /// Simulates what breaks are found and priced with, by the letter of the rules.
+    #[must_use]
+    pub fn evidence(&self) -> Ledger<'_> {
+        self.ledger(&evidence_strategies(), &self.assuming(false, Reading::Literal))
+    }
+
+    /// What is assumed where the recorded breaks stay or go, under a reading.
+    fn assuming(&self, keeps_breaks: bool, reading: Reading) -> Assumptions {
+        Assumptions { keeps_breaks, reading, ..self.assumptions }
+    }
+
+    /// The record with its breaks as a simulation makes it, with which advice begins.
+    fn as_recorded(&self, reading: Reading) -> Ledger<'_> {
+        self.ledger(&named(&["billed"]), &self.assuming(true, reading))
+    }
+
+    fn ledger(&self, strategies: &[Strategy], assumptions: &Assumptions) -> Ledger<'_> {
+        let Self { history, steps, trace, prices, .. } = self;
+        Ledger::new(history, steps, trace, prices, strategies, assumptions)
+    }
+
+    /// Whether what a strategy looks at was kept.
+    fn allow(&self, strategy: &Strategy) -> Result<(), StudyError> {
+        if strategy.needs_bytes() {
+            self.need_bytes(&strategy.name)?;
+        }
+        if strategy.manages_context() {
+            self.need_trails(&strategy.name)?;
+        }
+        let is_partial = self.kept.parts != BlockParts::Landmarks;
+        if strategy.needs_block_parts() && is_partial && self.has_captures() {
+            return Err(StudyError::NoParts(strategy.name.to_string()));
+        }
+        Ok(())
+    }
+
+    fn need_bytes(&self, what: &str) -> Result<(), StudyError> {
+        let is_kept = self.kept.keeps_bytes || !self.has_captures();
+        is_kept.then_some(()).ok_or_else(|| StudyError::NoBytes(what.to_owned()))
+    }
+
+    fn need_trails(&self, what: &str) -> Result<(), StudyError> {
+        let is_kept = !self.kept.leaves_out_trails || self.history.of_transcripts().is_empty();
+        is_kept.then_some(()).ok_or_else(|| StudyError::NoTrails(what.to_owned()))
+    }
+
+    fn has_captures(&self) -> bool {
+        !self.history.captured.requests.is_empty()
+    }
+}
+
+fn select(filter: &Filter, only_live: bool, history: &History) -> Result<Selection, StudyError> {
+    let selection = filter.select(history)?;
+    if !only_live {
+        return Ok(selection);
+    }
+    let live = selection.live(history);
+    if live.is_empty() { Err(StudyError::NothingLive) } else { Ok(live) }
+}
+
+/// What breaks are found and priced with, and the bound.
+#[must_use]
+pub fn evidence_strategies() -> Vec<Strategy> {
+    [named(&EVIDENCE), vec![Strategy::bound(None)]].concat()
+}
+
+/// What unstable prefixes are found and priced with.
+#[must_use]
+pub fn lint_strategies() -> Vec<Strategy> {
+    let latched = Rule::ALL.into_iter().filter_map(Rule::latched_by);
+    let names: BTreeSet<&str> = latched.chain(["replay"]).collect();
+    named(&names.into_iter().collect::<Vec<_>>())
+}
+
+/// Built-in strategies; what is none is left out.
+#[must_use]
+pub fn named(names: &[&str]) -> Vec<Strategy> {
+    names.iter().filter_map(|name| Strategy::by_name(name)).collect()
+}
+
+/// What is kept of an input over which strategies are simulated: all that is asked for, and all that one
+/// of them needs.
+#[must_use]
+pub fn options_for(strategies: &[Strategy], asked: ReadOptions) -> ReadOptions {
+    let needs_parts = strategies.iter().any(Strategy::needs_block_parts);
+    ReadOptions {
+        parts: if needs_parts { BlockParts::Landmarks } else { asked.parts },
+        keeps_bytes: asked.keeps_bytes || strategies.iter().any(Strategy::needs_bytes),
+        leaves_out_trails: asked.leaves_out_trails
+            && !strategies.iter().any(Strategy::manages_context),
+        ..asked
+    }
+}
+
+/// The breaks of a study, and what they were found with.
+#[derive(Debug)]
+pub struct Findings<'s> {
+    study: &'s Study,
+    /// What was billed and what the rules expect, the two lifetimes, and the bound.
+    pub ledger: Ledger<'s>,
+    /// The breaks, added up, and what recurs.
+    pub analysis: Analysis,
+}
+
+/// What people are told of a study.
+#[derive(Debug)]
+pub struct Told {
+    /// What to change; `None` where nothing has a price.
+    pub advice: Option<Advice>,
+    /// What is said first.
+    pub answer: Answer,
+}
+
+impl Findings<'_> {
+    /// What people are told where changes are listed. It takes many simulations.
+    #[must_use]
+    pub fn told(&self) -> Told {
+        self.told_under(Reading::Conservative)
+    }
+
+    /// The same with advice that is simulated under a reading.
+    #[must_use]
+    pub fn told_under(&self, reading: Reading) -> Told {
+        let Self { study, ledger, analysis } = self;
+        let as_recorded = study.as_recorded(reading);
+        let advice = Advice::new(&as_recorded, &study.trace, &study.selection, analysis);
+        let first = advice.as_ref().and_then(|advice| advice.changes.first());
+        let answer = Answer::new(ledger, analysis, &study.selection).with_change(first);
+        Told { advice, answer }
+    }
+
+    /// What people are told first, with the change alone that would be the first of the list.
+    #[must_use]
+    pub fn answer(self) -> Answer {
+        let Self { study, ledger, analysis } = self;
+        let answer = Answer::new(&ledger, &analysis, &study.selection);
+        // Changes are simulated too, and memory need not hold both.
+        drop(ledger);
+        let as_recorded = study.as_recorded(Reading::Conservative);
+        let first = Advice::first(&as_recorded, &study.trace, &study.selection, &analysis);
+        answer.with_change(first.as_ref())
+    }
+}
