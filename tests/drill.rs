@@ -402,7 +402,7 @@ fn a_story_is_told_in_sentences() {
         "5m: Expired: entries lived for 5 minutes",
         "1h: It read all that the request before had left.",
         "15,500 were sent again, which cost $0.0891 more than reading them.",
-        "Cause: ttl_expired_5m (an entry for five minutes expired)",
+        "Cause: an entry for five minutes expired, high confidence.",
     ] {
         assert!(story.contains(sentence), "{sentence}: {story}");
     }
