@@ -181,18 +181,15 @@ impl Study {
     /// # Errors
     /// Where there is no captured prompt, or its bytes were not kept.
     pub fn lint(&self) -> Result<Vec<Finding>, StudyError> {
-        if self.history.captured.requests.is_empty() {
-            return Err(StudyError::NoCapturedPrompt);
-        }
         self.lint_in(&self.ledger(&lint_strategies(), &self.assumptions))
     }
 
-    /// The same in a ledger that [`run`](Self::run) made of [`lint_strategies`] at least; without captured
-    /// prompts there is nothing to find.
+    /// The same in a ledger that [`run`](Self::run) made of [`lint_strategies`] at least.
     ///
     /// # Errors
-    /// Where the bytes of captured prompts were not kept.
+    /// As [`lint`](Self::lint).
     pub fn lint_in(&self, ledger: &Ledger<'_>) -> Result<Vec<Finding>, StudyError> {
+        self.need_prompts()?;
         self.need_bytes("looking for unstable prefixes")?;
         Ok(lint(ledger, &self.trace, &self.assumptions.replay(), &self.selection))
     }
@@ -270,6 +267,14 @@ impl Study {
     fn ledger(&self, strategies: &[Strategy], assumptions: &Assumptions) -> Ledger<'_> {
         let Self { history, steps, trace, prices, .. } = self;
         Ledger::new(history, steps, trace, prices, strategies, assumptions)
+    }
+
+    /// Refuses to go on without captured prompts.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn need_prompts(&self) -> Result<(), StudyError> {
+        self.has_captures().then_some(()).ok_or(StudyError::NoCapturedPrompt)
     }
 
     /// Whether what a strategy looks at was kept.

@@ -21,6 +21,7 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
         lint_strategies(),
         assumptions,
     )?;
+    run.study.need_prompts()?;
     let findings = run.study.lint_in(&run.ledger()?)?;
     let (history, assumptions) = (&run.study.history, &run.study.assumptions());
     let shows_text = !args.hide_text;
