@@ -52,7 +52,7 @@ fn spent(answer: &Answer) -> Line {
     }
     let (strategy, totals) =
         answer.simulated.as_ref().map_or(("", billed), |(name, totals)| (name, totals));
-    let note = format!("{}; as {strategy}, simulated", of(totals));
+    let note = format!("{}; simulated under {strategy}", of(totals));
     Line::plain("Would cost", dollars(totals.cost()), note)
 }
 

@@ -15,7 +15,7 @@ use super::number::{
 };
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Answer;
-use crate::explain::compare::{Bound, Compared, Comparison, Verdict};
+use crate::explain::compare::{Compared, Comparison, Verdict};
 use crate::requests::conversation::History;
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Totals;
@@ -167,11 +167,13 @@ pub(super) fn notes(comparison: &Comparison<'_>, reading: Reading) -> Vec<String
     let applicability = applicability_notes(
         strategies.map(|compared| (&*compared.strategy.name, compared.applicability)),
     );
-    let bound = bound(comparison.bound, reading);
+    let bound = bound(comparison, reading);
     chosen.chain(managed).chain([bound]).chain(applicability).chain(unknowns(comparison)).collect()
 }
 
-fn bound(bound: Bound, reading: Reading) -> String {
+fn bound(comparison: &Comparison<'_>, reading: Reading) -> String {
+    let bound = comparison.bound;
+    let breaks = if comparison.assumptions.keeps_breaks { "with" } else { "without" };
     let (own, other) = match reading {
         Reading::Conservative => (
             "no entry outlives the shortest-lived part of its prefix",
@@ -183,8 +185,8 @@ fn bound(bound: Bound, reading: Reading) -> String {
         ),
     };
     format!(
-        "The bound, the least that any markers, TTLs and pings could have cost for the same prompts: \
-         {} where {own} (so are all strategies simulated), {} where {other}.",
+        "The bound, the least that any markers, TTLs and pings could have cost for the same prompts {breaks} \
+         their recorded breaks: {} where {own} (so are all strategies simulated), {} where {other}.",
         dollars(bound.own_reading),
         dollars(bound.other_reading),
     )

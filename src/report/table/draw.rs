@@ -155,7 +155,7 @@ pub(in crate::report) fn wrap(text: &str, width: usize) -> Vec<String> {
     textwrap::wrap(&text, options).into_iter().map(Cow::into_owned).collect()
 }
 
-/// A text cut to a width: of a path the end is kept, of everything else the beginning, as far as whole
+/// A text cut to a width: of a path or a line of a file the end is kept, of everything else the beginning, as far as whole
 /// words go.
 fn shortened(text: Cow<'_, str>, width: usize) -> Cow<'_, str> {
     if display_width(&text) <= width {
@@ -167,7 +167,7 @@ fn shortened(text: Cow<'_, str>, width: usize) -> Cow<'_, str> {
         taken += character.width().unwrap_or_default();
         taken <= room
     };
-    if text.contains('/') {
+    if is_place(&text) {
         let kept: String = text.chars().rev().take_while(|one| fits(one)).collect();
         Cow::Owned(format!("…{}", kept.chars().rev().collect::<String>()))
     } else {
@@ -175,6 +175,14 @@ fn shortened(text: Cow<'_, str>, width: usize) -> Cow<'_, str> {
         let kept = kept.rsplit_once(' ').map_or(kept.as_str(), |(words, _)| words);
         Cow::Owned(format!("{}…", kept.trim_end_matches([',', ';', ':'])))
     }
+}
+
+/// Whether a text is a path, or a file with a line.
+fn is_place(text: &str) -> bool {
+    let has_line = text.rsplit_once(':').is_some_and(|(file, line)| {
+        !file.contains(' ') && !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    has_line || text.contains('/')
 }
 
 #[cfg(test)]
@@ -241,6 +249,7 @@ mod tests {
     #[test]
     fn of_a_long_path_the_end_is_shown() {
         assert_eq!(shortened("projects/demo/session.jsonl".into(), 14), "…session.jsonl");
+        assert_eq!(shortened("long_name.jsonl:121".into(), 12), "…e.jsonl:121");
         assert_eq!(shortened("messages_rewritten".into(), 10), "messages_…");
         assert_eq!(
             wrap("see projects/demo/session.jsonl twice", 16),
