@@ -182,14 +182,16 @@ impl<'a> From<&'a Agreement> for VerdictsObject<'a> {
     }
 }
 
-/// `billed − replay = (excess − predicted) + unexplained`, exactly.
+/// `billed − apart − replay = (excess − predicted) + unexplained`, exactly.
 #[derive(JsonSchema, Serialize)]
 struct ReconciliationObject {
     /// What was billed, in dollars.
     billed_usd: Picodollars,
+    /// What of it was billed for samplings apart, which no simulation has.
+    apart_usd: Picodollars,
     /// What the rules predict for the same requests.
     replay_usd: Picodollars,
-    /// What was billed beyond that.
+    /// What was billed beyond both.
     difference_usd: Picodollars,
     /// What the breaks cost.
     excess_usd: Picodollars,
@@ -205,8 +207,9 @@ impl From<&Reconciliation> for ReconciliationObject {
     fn from(sums: &Reconciliation) -> Self {
         Self {
             billed_usd: sums.billed,
+            apart_usd: sums.apart,
             replay_usd: sums.replay,
-            difference_usd: sums.billed.minus(sums.replay),
+            difference_usd: sums.difference(),
             excess_usd: sums.excess,
             predicted_excess_usd: sums.predicted,
             unexplained_usd: sums.unexplained(),

@@ -134,6 +134,8 @@ impl From<&Expiries> for ExpiriesObject {
 struct DollarsObject {
     /// What was billed, in dollars.
     billed_usd: Picodollars,
+    /// What of it was billed for samplings apart, which no simulation has.
+    apart_usd: Picodollars,
     /// What the rules predict.
     replay_usd: Picodollars,
     /// What all breaks of `cachesim breaks` cost beyond that.
@@ -235,6 +237,7 @@ pub fn write_verification(
         expiries: (&verification.expiries).into(),
         dollars: DollarsObject {
             billed_usd: dollars.billed,
+            apart_usd: dollars.apart,
             replay_usd: dollars.replay,
             breaks_usd: dollars.beyond_rules(),
             unexplained_usd: dollars.unexplained(),

@@ -7,6 +7,7 @@ use super::document::{Align, Document, Grid};
 use super::number::{
     bytes, counted, dollar_difference, dollars, exact_percent, grouped, percent, share, tokens,
 };
+use crate::base::units::Picodollars;
 use crate::explain::analysis::{Agreement, Answer, Verification};
 use crate::requests::conversation::History;
 use crate::requests::prompt::StepKind;
@@ -108,6 +109,10 @@ pub(super) fn figures(verification: &Verification) -> Grid {
         exact_percent(money.explained()),
         format!("{} billed", dollars(Some(money.billed))),
     );
+    if money.apart != Picodollars::ZERO {
+        let apart = dollar_difference(Some(Picodollars(-money.apart.0)));
+        add("  samplings billed apart", apart, "in no simulation".to_owned());
+    }
     add("  expected (no breaks)", dollars(Some(money.replay)), String::new());
     add(
         "  breaks",

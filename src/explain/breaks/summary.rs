@@ -44,12 +44,14 @@ impl Sum {
 
 /// What the breaks explain of the difference between what was billed and what the rules charge.
 ///
-/// billed − replay = (excess − predicted) + unexplained, to the last digit: the rules charge for
+/// billed − apart − replay = (excess − predicted) + unexplained, to the last digit: the rules charge for
 /// expiries and compactions, too, so that part of the excess is in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reconciliation {
-    /// What was billed, without samplings that were billed apart.
+    /// What was billed.
     pub billed: Picodollars,
+    /// What of it was billed for samplings apart, which no simulation has.
+    pub apart: Picodollars,
     /// What the rules make of it.
     pub replay: Picodollars,
     /// The excess of all breaks.
@@ -67,18 +69,25 @@ impl Reconciliation {
         self.excess.minus(self.predicted)
     }
 
+    /// What was billed beyond what the rules make of the same samplings; may be negative.
+    #[must_use]
+    pub fn difference(&self) -> Picodollars {
+        self.billed.minus(self.apart).minus(self.replay)
+    }
+
     /// What neither the rules nor the breaks explain; may be negative.
     #[must_use]
     pub fn unexplained(&self) -> Picodollars {
-        self.billed.minus(self.replay).minus(self.beyond_rules())
+        self.difference().minus(self.beyond_rules())
     }
 
-    /// 1 − |unexplained| / billed; `None` where nothing was billed.
+    /// 1 − |unexplained| / (billed − apart); `None` where nothing was billed that a simulation has.
     #[must_use]
     pub fn explained(&self) -> Option<f64> {
         let unexplained = Picodollars(self.unexplained().0.abs());
-        (self.billed.0 > 0)
-            .then(|| 1.0 - unexplained.to_dollars_lossy() / self.billed.to_dollars_lossy())
+        let simulated = self.billed.minus(self.apart);
+        (simulated.0 > 0)
+            .then(|| 1.0 - unexplained.to_dollars_lossy() / simulated.to_dollars_lossy())
     }
 
     fn new(ledger: &Ledger<'_>, selection: &Selection, breaks: &Breaks) -> Self {
@@ -90,8 +99,10 @@ impl Reconciliation {
         for index in selection.requests() {
             let cost = |column| ledger.row(column, index).and_then(|row| row.cost);
             match (cost(billed), cost(replay)) {
-                (Some(billed), Some(replay)) => {
-                    sums.billed += billed;
+                (Some(own), Some(replay)) => {
+                    let apart = ledger.totals(billed, [index]).apart;
+                    sums.billed += own + apart;
+                    sums.apart += apart;
                     sums.replay += replay;
                 }
                 _ => sums.left_out += 1,
