@@ -199,7 +199,7 @@ fn a_description_that_changes_on_the_way_is_a_break_at_its_turn() {
     assert!(reasons.starts_with("the cache broke: the tools changed ("), "{reasons}");
     assert!(reasons.contains("the prompt has other bytes"), "{reasons}");
     let breaks = &check["budgets"].as_array().expect("a list")[6];
-    assert_eq!(breaks["name"], "breaks");
+    assert_eq!(breaks["name"], "unexpected breaks");
     assert_eq!(breaks["status"], "warn");
     assert_eq!(breaks["figure"]["value"], "1");
     let variants = &check["budgets"].as_array().expect("a list")[7];

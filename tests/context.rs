@@ -47,7 +47,7 @@ fn picodollars(amount: &Value) -> Picodollars {
 fn adds_up(part: &Value, billed: &Value) -> Result<(), String> {
     let kinds = part["kinds"].as_array().expect("kinds");
     let (totals, prompts) = (&part["totals"], &part["totals"]["prompts"]);
-    let apart = picodollars(&totals["other_cost_usd"]) > Picodollars::ZERO;
+    let apart = picodollars(&totals["apart_usd"]) > Picodollars::ZERO;
     for class in CLASSES {
         let sum: u64 = kinds.iter().map(|kind| count(kind, class)).sum();
         // Samplings that were billed apart have prompts of their own.
@@ -59,7 +59,8 @@ fn adds_up(part: &Value, billed: &Value) -> Result<(), String> {
     if cost != picodollars(&prompts["cost_usd"]) {
         return Err(format!("the kinds cost {cost}, the prompts {}", prompts["cost_usd"]));
     }
-    let beside = ["output_cost_usd", "other_cost_usd"].map(|line| picodollars(&totals[line]));
+    let beside = ["output_cost_usd", "searches_cost_usd", "apart_usd"]
+        .map(|line| picodollars(&totals[line]));
     let all = cost + beside.into_iter().sum();
     if all != picodollars(&totals["cost_usd"]) || totals["cost_usd"] != billed["cost_usd"] {
         return Err(format!("{all} of {}, {}", totals["cost_usd"], billed["cost_usd"]));

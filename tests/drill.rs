@@ -199,21 +199,33 @@ fn names_that_stand_for_nothing_are_told_what_there_is() {
         (
             &["--session", "alpah-1111"],
             3,
-            "2 sessions, none called `alpah-1111`; did you mean `alpha-1111` or `alpha-2222`?",
+            "`alpah-1111` is not in the input, which has 2 sessions; did you mean `alpha-1111` or `alpha-2222`?",
         ),
-        (&["--project", "wbe"], 3, "2 projects, none called `wbe`; did you mean `web`"),
-        (&["--branch", "mian"], 3, "2 branches, none called `mian`; did you mean `main`"),
-        (&["--model", "sonet"], 3, "1 model, none called `sonet`; did you mean `claude-opus-5`?"),
+        (
+            &["--project", "wbe"],
+            3,
+            "`wbe` is not in the input, which has 2 projects; did you mean `web`",
+        ),
+        (
+            &["--branch", "mian"],
+            3,
+            "`mian` is not in the input, which has 2 branches; did you mean `main`",
+        ),
+        (
+            &["--model", "sonet"],
+            3,
+            "`sonet` is not in the input, which has 1 model; did you mean `claude-opus-5`?",
+        ),
         (&["--agent", "Explorer"], 3, "did you mean `Explore`"),
         (
             &["--since", "2027-01-01"],
             3,
-            "no request since --since; the input has 4 requests from 2026-10-31 23:30:02 to 2026-11-01 12:00:32 (UTC)",
+            "no request since --since; the input has 4 requests, answered from 2026-10-31 23:30:02 to 2026-11-01 12:00:32 (UTC)",
         ),
         (
             &["--project", "api", "--since", "2026-11-01"],
             3,
-            "what is selected has 2 requests from 2026-10-31 23:30:02",
+            "what is selected has 2 requests, answered from 2026-10-31 23:30:02",
         ),
         (
             &["--project", "api", "--agent", "Explore"],

@@ -129,7 +129,7 @@ fn dollars_are_those_worked_out_by_hand() {
         // 2·5 + 27,200·0.5 + 1,400·10 + 700·25; 2·5 + 16,000·0.5 + 12,600·6.25 + 700·25
         ("4", ["$0.0451", "$0.1043", "$0.0451"], "expired under 5m (19m47s)"),
         // 2·5 + 16,000·0.5 + 14,100·10 + 650·25; the same at 6.25
-        ("5", ["$0.1653", "$0.1124", "$0.1653"], "break: 12,600 not read"),
+        ("5", ["$0.1653", "$0.1124", "$0.1653"], "break: 12,600 tokens not read"),
         // 2·5 + 16,000·0.5 + 15,300·10 + 800·25; the same at 6.25
         ("6", ["$0.1810", "$0.1236", "$0.1810"], "expired (1h26m > 1h)"),
     ];
@@ -224,9 +224,9 @@ fn what_happened(fixture: &str, strategies: &str, number: &str) -> String {
 #[test]
 fn a_break_of_some_strategies_says_of_which() {
     let words = |strategies| what_happened("first-look", strategies, "5");
-    assert_eq!(words("billed,5m,1h"), "break: 12,600 not read");
-    assert_eq!(words("replay,5m"), "break under 5m: 12,600 not read");
-    assert_eq!(words("billed,replay,1h"), "break under billed, 1h: 12,600 not read");
+    assert_eq!(words("billed,5m,1h"), "break: 12,600 tokens not read");
+    assert_eq!(words("replay,5m"), "break under 5m: 12,600 tokens not read");
+    assert_eq!(words("billed,replay,1h"), "break under billed, 1h: 12,600 tokens not read");
     assert_eq!(words("replay,none"), "");
 }
 

@@ -167,15 +167,16 @@ fn read_with_progress(discovered: Discovered, options: ReadOptions, quiet: bool)
 
 /// How many of the files are another program's, by what they are.
 fn foreign_files(diagnostics: &Diagnostics, files: usize) -> Vec<String> {
-    let mut by_detail: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut by_detail: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for one in diagnostics.examples().iter().filter(|one| one.kind == Kind::ForeignFormat) {
-        *by_detail.entry(&one.detail).or_default() += 1;
+        by_detail.entry(&one.detail).or_default().push(&one.file);
     }
     let files = counted(files as u64, "file", "files");
-    by_detail
-        .iter()
-        .map(|(what, count)| format!("{} of {files}: {what}", grouped(*count)))
-        .collect()
+    let told = |(what, labels): (&str, Vec<&str>)| match labels.as_slice() {
+        [only] => format!("1 of {files}: {what} ({})", terminal_safe(only)),
+        labels => format!("{} of {files}: {what}", grouped(labels.len() as u64)),
+    };
+    by_detail.into_iter().map(told).collect()
 }
 
 /// Says on stderr what was rejected or repaired.

@@ -39,7 +39,12 @@ impl Limits {
         let until = read(&args.until, "--until")?;
         let beginning = since.map(|time| time.beginning(&zone));
         let end = until.map(|time| time.end(&zone));
-        Ok(Self { since: beginning.transpose()?, until: end.transpose()?, zone })
+        let (since, until) = (beginning.transpose()?, end.transpose()?);
+        if since.zip(until).is_some_and(|(since, until)| since >= until) {
+            let message = "--since is not before --until; swap them, or leave one out";
+            return Err(CliError::Usage(message.to_owned()));
+        }
+        Ok(Self { since, until, zone })
     }
 }
 

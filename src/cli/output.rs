@@ -1,6 +1,7 @@
 //! Where the output goes and how wide it is.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::args::{ColorArg, OutputArgs};
 use super::error::CliError;
 use super::output_file::OutputFile;
-use crate::report::{Document, TextStyle};
+use crate::report::{Document, TextStyle, terminal_safe};
 
 /// The width where there is no terminal, so that logs are reproducible.
 const DEFAULT_WIDTH: u16 = 120;
@@ -91,6 +92,23 @@ impl Output {
                 finish(file).map_err(|source| failed(&path, source))
             }
         }
+    }
+}
+
+/// A file whose name promises another format would not open. Files without a known ending are as the user
+/// wants them.
+pub(super) fn refuse_other_formats(output: &Path, own: &[&str]) -> Result<(), CliError> {
+    const KNOWN: [&str; 11] =
+        ["pdf", "jpg", "jpeg", "gif", "webp", "html", "htm", "json", "csv", "svg", "png"];
+    let name = output.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+    let is_other = |name: &String| KNOWN.contains(&name.as_str()) && !own.contains(&name.as_str());
+    match name.filter(is_other) {
+        Some(name) => Err(CliError::Usage(format!(
+            "-o {}: the output is no .{name}; name the file .{}",
+            terminal_safe(&output.to_string_lossy()),
+            own.join(" or ."),
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -7,6 +7,7 @@ use super::args::PlatformArg;
 use super::error::CliError;
 use super::output::say;
 use crate::base::model::Platform;
+use crate::base::nearest::{nearest, suggestion};
 use crate::report::{counted, terminal_safe};
 use crate::simulate::ledger::{Ledger, Selection};
 use crate::simulate::pricing::PriceTable;
@@ -32,9 +33,10 @@ pub(super) fn price_table(
 
 /// A model that was asked for by name has no price.
 pub(super) fn unknown_model(table: &PriceTable, name: &str) -> CliError {
+    let near = suggestion(&nearest(name, table.models().map(|model| model.id.as_str())));
     CliError::Usage(format!(
-        "no price for `{name}` in {}; `cachesim prices list` names the models it has, and \
-         --prices FILE adds others",
+        "no price for `{name}` in {}{near}; `cachesim prices list` names all, and --prices FILE adds \
+         others",
         table.id
     ))
 }

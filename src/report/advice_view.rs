@@ -84,7 +84,7 @@ fn base(advice: &Advice) -> String {
         dollars(Some(advice.recorded))
     );
     let apart = (advice.apart > zero)
-        .then(|| format!("{} was billed for samplings apart.", dollars(Some(advice.apart))));
+        .then(|| format!("Samplings billed apart cost {} more.", dollars(Some(advice.apart))));
     let unexplained = advice.unexplained().filter(|amount| *amount != zero).map(|amount| {
         if amount > zero {
             format!("{} was billed beyond that, and is in no saving.", dollars(Some(amount)))

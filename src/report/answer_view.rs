@@ -46,7 +46,8 @@ fn spent(answer: &Answer) -> Line {
         format!("{}, {sessions}", counted(totals.requests, "request", "requests"))
     };
     let billed = &answer.billed;
-    if billed.cost().is_some() || answer.simulated.is_none() {
+    let has_record = billed.requests > 0 && billed.unrecorded < billed.requests;
+    if has_record || answer.simulated.is_none() {
         let missing = missing(billed);
         return Line::plain("Spent", dollars(billed.cost()), format!("{}{missing}", of(billed)));
     }
@@ -85,8 +86,10 @@ fn breaks(answer: &Answer) -> Line {
     const NAME: &str = "Breaks cost";
     let sum = &answer.breaks;
     let Some((cause, of_cause)) = &answer.biggest_cause else {
-        let compared = counted(answer.compared, "request", "requests");
-        let note = format!("none in {compared} compared");
+        let note = match answer.compared {
+            0 => "no request can be compared with one before it".to_owned(),
+            compared => format!("none in {} compared", counted(compared, "request", "requests")),
+        };
         return Line::plain(NAME, dollars(sum.excess().filter(|_| answer.compared > 0)), note);
     };
     let count = counted(sum.breaks, "break", "breaks");

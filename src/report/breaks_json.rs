@@ -185,34 +185,35 @@ impl<'a> From<&'a Agreement> for VerdictsObject<'a> {
 /// `billed − apart − replay = (excess − predicted) + unexplained`, exactly.
 #[derive(JsonSchema, Serialize)]
 struct ReconciliationObject {
-    /// What was billed, in dollars.
-    billed_usd: Picodollars,
+    /// What was billed, in dollars; null, like all of these, where no request has a record and a price.
+    billed_usd: Option<Picodollars>,
     /// What of it was billed for samplings apart, which no simulation has.
-    apart_usd: Picodollars,
+    apart_usd: Option<Picodollars>,
     /// What the rules predict for the same requests.
-    replay_usd: Picodollars,
+    replay_usd: Option<Picodollars>,
     /// What was billed beyond both.
-    difference_usd: Picodollars,
+    difference_usd: Option<Picodollars>,
     /// What the breaks cost.
-    excess_usd: Picodollars,
+    excess_usd: Option<Picodollars>,
     /// The part of the excess that the rules predict, too.
-    predicted_excess_usd: Picodollars,
+    predicted_excess_usd: Option<Picodollars>,
     /// What no break accounts for.
-    unexplained_usd: Picodollars,
+    unexplained_usd: Option<Picodollars>,
     /// Requests that are in none of these sums.
     left_out_requests: u64,
 }
 
 impl From<&Reconciliation> for ReconciliationObject {
     fn from(sums: &Reconciliation) -> Self {
+        let known = |amount| sums.is_known().then_some(amount);
         Self {
-            billed_usd: sums.billed,
-            apart_usd: sums.apart,
-            replay_usd: sums.replay,
-            difference_usd: sums.difference(),
-            excess_usd: sums.excess,
-            predicted_excess_usd: sums.predicted,
-            unexplained_usd: sums.unexplained(),
+            billed_usd: known(sums.billed),
+            apart_usd: known(sums.apart),
+            replay_usd: known(sums.replay),
+            difference_usd: known(sums.difference()),
+            excess_usd: known(sums.excess),
+            predicted_excess_usd: known(sums.predicted),
+            unexplained_usd: known(sums.unexplained()),
             left_out_requests: sums.left_out,
         }
     }

@@ -74,6 +74,11 @@ fn headlines(document: &mut Document, analysis: &Analysis) {
     let (breaks, summary) = (&analysis.breaks, &analysis.summary);
     let total = &summary.total;
     document.heading("Cache breaks");
+    if breaks.compared == 0 {
+        document.text("No request can be compared with one before it.");
+        left_out(document, analysis);
+        return;
+    }
     if total.breaks == 0 {
         document.text(format!(
             "None: {} compared read all that the one before had left.",
@@ -286,7 +291,7 @@ fn verdicts(document: &mut Document, summary: &Summary) {
             None => "–",
         };
         grid.add(vec![
-            reason.clone(),
+            reason.replace('_', " "),
             cause.meaning().to_owned(),
             grouped(count.all),
             grouped(count.inside_ttl),
@@ -314,8 +319,8 @@ fn explained(document: &mut Document, answer: &Answer, sums: &Reconciliation) {
     document.grid(waterfall_grid(waterfall));
     let unexplained = part(Some(waterfall.unexplained), Some(waterfall.spent));
     document.text(format!(
-        "All breaks together cost {} extra; the rules charge {} of that, too, for expiries and \
-         compactions. Unexplained is {} of what was spent.",
+        "All breaks together cost {} extra. The rules charge {} more than reading for the same requests, \
+         so only the rest is beyond them. Unexplained is {} of what was spent.",
         dollars(Some(sums.excess)),
         dollars(Some(sums.predicted)),
         exact_percent(unexplained),

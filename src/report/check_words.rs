@@ -32,6 +32,9 @@ pub(super) fn verdict_sentence(check: &Check) -> String {
     match (check.verdict, failed) {
         (Verdict::Fail, failed) if failed == all => format!("{budgets}, failed"),
         (Verdict::Fail, failed) => format!("{} of {budgets} failed{warns}", grouped(failed)),
+        (Verdict::Warn, _) if warned == all => {
+            format!("{budgets} {}", if all == 1 { "warns" } else { "warn" })
+        }
         (Verdict::Warn, _) => {
             format!("{} of {budgets} held{warns}", grouped(all - warned))
         }

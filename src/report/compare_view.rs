@@ -27,6 +27,9 @@ const MOST_MODELS: usize = 5;
 /// Of more strategies the rest is counted.
 const MOST_NAMES: usize = 3;
 
+/// Of what costs so many times less no difference would be shown.
+const LEAST_TOLD: f64 = 1.005;
+
 /// How well the rules agree with Codex's record, where there is nothing else to compare.
 #[must_use]
 pub fn agreement_document(rollouts: &[(&Provider, Agreement)]) -> Document {
@@ -74,6 +77,9 @@ fn verdict_sentence(verdict: &Verdict<'_, '_>, sessions: usize) -> String {
         return format!("{cheapest} and {other} cost the same.");
     }
     let costs = match verdict.times_less() {
+        Some(less) if less.times < LEAST_TOLD => {
+            format!("{cheapest} and {other} cost the same within 0.5 %")
+        }
         Some(less) => {
             let drawn = less.interval.filter(|_| sessions > 1).map_or_else(String::new, |drawn| {
                 format!(" ({:.2} to {:.2} were the sessions drawn anew)", drawn.0, drawn.1)
@@ -85,7 +91,7 @@ fn verdict_sentence(verdict: &Verdict<'_, '_>, sessions: usize) -> String {
     if sessions < 2 {
         return format!("{costs}.");
     }
-    format!("{costs}; it is cheaper in {} of {sessions} sessions.", verdict.cheaper)
+    format!("{costs}; {cheapest} is cheaper in {} of {sessions} sessions.", verdict.cheaper)
 }
 
 fn name(compared: &Compared<'_>) -> String {
@@ -99,7 +105,7 @@ pub(super) fn totals(comparison: &Comparison<'_>) -> Grid {
         ("cost", Align::Right),
         ("difference", Align::Right),
         ("in per cent", Align::Right),
-        ("above bound", Align::Right),
+        ("above optimal", Align::Right),
         ("hit", Align::Right),
         ("read", Align::Right),
         ("written 5m", Align::Right),
@@ -110,7 +116,7 @@ pub(super) fn totals(comparison: &Comparison<'_>) -> Grid {
     .hide_first(&[
         "input",
         "added",
-        "above bound",
+        "above optimal",
         "written 1h",
         "written 5m",
         "read",
@@ -173,7 +179,11 @@ pub(super) fn notes(comparison: &Comparison<'_>, reading: Reading) -> Vec<String
 
 fn bound(comparison: &Comparison<'_>, reading: Reading) -> String {
     let bound = comparison.bound;
-    let breaks = if comparison.assumptions.keeps_breaks { "with" } else { "without" };
+    let breaks = if comparison.assumptions.keeps_breaks {
+        " with their recorded breaks, which the lower bound leaves out"
+    } else {
+        " without breaks"
+    };
     let (own, other) = match reading {
         Reading::Conservative => (
             "no entry outlives the shortest-lived part of its prefix",
@@ -185,8 +195,8 @@ fn bound(comparison: &Comparison<'_>, reading: Reading) -> String {
         ),
     };
     format!(
-        "The bound, the least that any markers, TTLs and pings could have cost for the same prompts {breaks} \
-         their recorded breaks: {} where {own} (so are all strategies simulated), {} where {other}.",
+        "`optimal` is the least that any markers, TTLs and pings could have cost for the same \
+         prompts{breaks}: {} where {own} (so are all strategies simulated), {} where {other}.",
         dollars(bound.own_reading),
         dollars(bound.other_reading),
     )
@@ -304,7 +314,8 @@ fn sessions(document: &mut Document, history: &History, comparison: &Comparison<
         let all = paired.difference;
         let decisive = paired.decisive.iter().map(|one| {
             let id = session_name(history.symbols.text(one.session));
-            let share = part(Some(one.difference), Some(all)).filter(|share| *share > 0.0);
+            let share =
+                part(Some(one.difference), Some(all)).filter(|share| (0.0..=1.0).contains(share));
             let share =
                 share.map_or_else(String::new, |share| format!(" ({})", percent(Some(share))));
             format!("{id} {}{share}", signed(one.difference))

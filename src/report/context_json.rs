@@ -128,8 +128,10 @@ struct TotalsObject {
     output_tokens: Tokens,
     /// What these cost, in dollars; null where nothing has a price.
     output_cost_usd: Option<Picodollars>,
-    /// What was billed beside prompts and answers, in dollars.
-    other_cost_usd: Option<Picodollars>,
+    /// What web searches cost, in dollars.
+    searches_cost_usd: Option<Picodollars>,
+    /// What samplings billed apart cost, prompts and answers, in dollars.
+    apart_usd: Option<Picodollars>,
     /// What all of it costs, in dollars.
     cost_usd: Option<Picodollars>,
     /// What the sums rest on.
@@ -151,7 +153,8 @@ impl From<&Bill> for TotalsObject {
             prompts: (&bill.prompts).into(),
             output_tokens: bill.output,
             output_cost_usd: cost.map(|_| bill.output_cost),
-            other_cost_usd: cost.map(|_| bill.other_cost),
+            searches_cost_usd: cost.map(|_| bill.searches_cost),
+            apart_usd: cost.map(|_| bill.totals.apart),
             cost_usd: cost,
             basis: Basis::Measured,
             unpriced_requests: bill.totals.unpriced,

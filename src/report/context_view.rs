@@ -93,18 +93,23 @@ pub(super) fn kinds(history: &History, kinds: &[KindTotals], bill: &Bill) -> Gri
     cells.extend(carried(&bill.prompts));
     cells.extend(priced(bill.prompts.cost(), total));
     grid.add(cells);
-    let mut line = |name: &str, size: String, cost: Option<Picodollars>| {
-        let mut cells = vec![name.to_owned(), String::new(), size];
-        cells.extend(std::iter::repeat_n(String::new(), 4));
+    let mut line = |name: &str, size: String, sent: String, cost: Option<Picodollars>| {
+        let mut cells = vec![name.to_owned(), String::new(), size, sent];
+        cells.extend(std::iter::repeat_n(String::new(), 3));
         cells.extend(priced(cost, total));
         grid.add(cells);
     };
     let known = |cost| total.map(|_| cost);
-    line("output", tokens(bill.output), known(bill.output_cost));
-    if bill.other_cost != Picodollars::ZERO {
-        line("searches, refused answers", String::new(), known(bill.other_cost));
+    let nothing = String::new;
+    line("output", tokens(bill.output), nothing(), known(bill.output_cost));
+    if bill.searches_cost != Picodollars::ZERO {
+        line("web searches", nothing(), nothing(), known(bill.searches_cost));
     }
-    line("billed", String::new(), total);
+    if bill.totals.apart != Picodollars::ZERO {
+        let sent = bill.totals.prompt().saturating_sub(bill.prompts.tokens());
+        line("samplings billed apart", nothing(), tokens(sent), known(bill.totals.apart));
+    }
+    line("billed", nothing(), tokens(bill.totals.prompt()), total);
     grid
 }
 

@@ -37,9 +37,11 @@ pub(super) fn what_happened_beside(
         let under = if is_alike { String::new() } else { format!(" under {}", names.join(", ")) };
         words.push(match event {
             Event::Expired(gap, _) if !is_alike => format!("expired{under} ({})", duration(*gap)),
-            Event::Break(shortfall) => format!("break{under}: {} not read", tokens(*shortfall)),
+            Event::Break(shortfall) => {
+                format!("break{under}: {} tokens not read", tokens(*shortfall))
+            }
             Event::OneStepBehind(last) => {
-                format!("{} of the last write not read{under}", tokens(*last))
+                format!("{} tokens of the last write not read{under}", tokens(*last))
             }
             event => words_of(history, first.request, event),
         });
@@ -94,10 +96,14 @@ fn words_of(history: &History, index: RequestIndex, event: &Event) -> String {
         Event::Rewrite => "prompt shrank".to_owned(),
         Event::Restart => "another first message".to_owned(),
         Event::Expired(gap, ttl) => expired(*gap, *ttl),
-        Event::Break(shortfall) => format!("break: {} not read", tokens(*shortfall)),
-        Event::OneStepBehind(last) => format!("{} of the last write not read", tokens(*last)),
-        Event::BackgroundWrite(extra) => format!("+{} by a background request", tokens(*extra)),
-        Event::UncachedTail(tail) => format!("{} after the last marker", tokens(*tail)),
+        Event::Break(shortfall) => format!("break: {} tokens not read", tokens(*shortfall)),
+        Event::OneStepBehind(last) => {
+            format!("{} tokens of the last write not read", tokens(*last))
+        }
+        Event::BackgroundWrite(extra) => {
+            format!("+{} tokens by a background request", tokens(*extra))
+        }
+        Event::UncachedTail(tail) => format!("{} tokens after the last marker", tokens(*tail)),
         Event::Rewound => "later rewound".to_owned(),
     }
 }

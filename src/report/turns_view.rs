@@ -76,8 +76,9 @@ pub(super) fn turns_grid(
     if columns.is_empty() || detail == TurnDetail::None {
         return None;
     }
-    let table = Table { ledger, agents: agent_names(ledger.history, session), columns };
-    let mut grid = table.empty_grid();
+    let agents = agent_names(ledger.history, session);
+    let mut grid = empty_grid(ledger, !agents.is_empty(), &columns);
+    let table = Table { ledger, agents, columns, empty: grid.without_rows() };
     let costs = MostExpensive::of(ledger, table.columns[0], session);
     // Turns that may become one line, until one comes that may not.
     let mut run: Vec<Line> = Vec::new();
@@ -168,6 +169,39 @@ struct Table<'l> {
     ledger: &'l Ledger<'l>,
     agents: BTreeMap<Symbol, String>,
     columns: Vec<&'l StrategyColumn>,
+    /// The columns without a row.
+    empty: Grid,
+}
+
+/// The columns of a table of turns, without a row.
+fn empty_grid(ledger: &Ledger<'_>, has_agents: bool, columns: &[&StrategyColumn]) -> Grid {
+    let sent = format!("sent ({})", ledger.history.zone.name());
+    let names: Vec<[String; 3]> = columns
+        .iter()
+        .map(|column| {
+            let name = column.strategy.label();
+            [format!("read {name}"), format!("wrote {name}"), name.to_owned()]
+        })
+        .collect();
+    let mut header = vec![("#", Align::Right), (sent.as_str(), Align::Left)];
+    if has_agents {
+        header.push(("agent", Align::Left));
+    }
+    header.push(("gap", Align::Right));
+    for name in names.iter().flatten() {
+        header.push((name.as_str(), Align::Right));
+    }
+    header.extend([("", Align::Bar), ("what happened", Align::Wrapped)]);
+    // The dollars of the first and what happened go last.
+    let mut hidden = Vec::new();
+    for [read, written, _] in names.iter().rev() {
+        hidden.extend([written.as_str(), read.as_str()]);
+    }
+    hidden.push("gap");
+    hidden.push(sent.as_str());
+    hidden.extend(has_agents.then_some("agent"));
+    hidden.extend(names.iter().skip(SHOWN.len()).rev().map(|[.., dollars]| dollars.as_str()));
+    Grid::new(&header).hide_first(&hidden)
 }
 
 impl Table<'_> {
@@ -180,12 +214,13 @@ impl Table<'_> {
         detail: TurnDetail,
     ) -> Vec<Part> {
         let mut parts = Vec::new();
-        let mut shown = self.empty_grid();
+        let mut shown = self.empty.without_rows();
         for (index, number) in requests.iter().zip(first..) {
             let line = self.line(*index, number);
             if detail == TurnDetail::Events && line.is_quiet() && !costs.has(&line) {
                 if !shown.is_empty() {
-                    parts.push(Part::Shown(std::mem::replace(&mut shown, self.empty_grid())));
+                    let rows = std::mem::replace(&mut shown, self.empty.without_rows());
+                    parts.push(Part::Shown(rows));
                 }
                 parts.push(Part::Foldable(line));
             } else {
@@ -217,37 +252,6 @@ impl Table<'_> {
             tone: tone(&columns),
             turn: recorded,
         }
-    }
-
-    fn empty_grid(&self) -> Grid {
-        let sent = format!("sent ({})", self.ledger.history.zone.name());
-        let names: Vec<[String; 3]> = self
-            .columns
-            .iter()
-            .map(|column| {
-                let name = column.strategy.label();
-                [format!("read {name}"), format!("wrote {name}"), name.to_owned()]
-            })
-            .collect();
-        let mut header = vec![("#", Align::Right), (sent.as_str(), Align::Left)];
-        if !self.agents.is_empty() {
-            header.push(("agent", Align::Left));
-        }
-        header.push(("gap", Align::Right));
-        for name in names.iter().flatten() {
-            header.push((name.as_str(), Align::Right));
-        }
-        header.extend([("", Align::Bar), ("what happened", Align::Wrapped)]);
-        // The dollars of the first and what happened go last.
-        let mut hidden = Vec::new();
-        for [read, written, _] in names.iter().rev() {
-            hidden.extend([written.as_str(), read.as_str()]);
-        }
-        hidden.push("gap");
-        hidden.push(sent.as_str());
-        hidden.extend((!self.agents.is_empty()).then_some("agent"));
-        hidden.extend(names.iter().skip(SHOWN.len()).rev().map(|[.., dollars]| dollars.as_str()));
-        Grid::new(&header).hide_first(&hidden)
     }
 
     /// The row of a turn.

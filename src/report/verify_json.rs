@@ -29,10 +29,11 @@ pub(super) struct VerifyObject<'a> {
     coverage: CoverageObject,
     /// How the compared requests agree.
     all: AgreementObject,
-    /// The same without breaks, which no rule can foresee.
-    outside_breaks: AgreementObject,
-    /// Breaks among the compared requests.
-    breaks: u64,
+    /// The same without the large misses, which no rule can foresee.
+    without_large_misses: AgreementObject,
+    /// Misses among the compared requests of over 2,000 tokens and over 5 % of what was left, inside the
+    /// lifetime. `cachesim breaks` has the smaller ones and the expiries, too.
+    large_misses: u64,
     /// Entries that expired, in the record and by the rules.
     expiries: ExpiriesObject,
     /// What the rules and the breaks explain of the bill.
@@ -132,16 +133,16 @@ impl From<&Expiries> for ExpiriesObject {
 
 #[derive(JsonSchema, Serialize)]
 struct DollarsObject {
-    /// What was billed, in dollars.
-    billed_usd: Picodollars,
+    /// What was billed, in dollars; null, like all of these, where no request has a record and a price.
+    billed_usd: Option<Picodollars>,
     /// What of it was billed for samplings apart, which no simulation has.
-    apart_usd: Picodollars,
+    apart_usd: Option<Picodollars>,
     /// What the rules predict.
-    replay_usd: Picodollars,
+    replay_usd: Option<Picodollars>,
     /// What all breaks of `cachesim breaks` cost beyond that.
-    breaks_usd: Picodollars,
+    breaks_usd: Option<Picodollars>,
     /// What is left.
-    unexplained_usd: Picodollars,
+    unexplained_usd: Option<Picodollars>,
     /// The share of the bill that is explained, at most 1.
     explained: Option<f64>,
     /// Requests whose model has no price, which are in none of these sums.
@@ -217,6 +218,7 @@ pub fn write_verification(
 ) -> io::Result<()> {
     let coverage = &verification.coverage;
     let dollars = &verification.dollars;
+    let known = |amount| dollars.is_known().then_some(amount);
     let object = VerifyObject {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
@@ -232,15 +234,15 @@ pub fn write_verification(
             },
         },
         all: (&verification.all).into(),
-        outside_breaks: (&verification.outside_breaks).into(),
-        breaks: verification.breaks,
+        without_large_misses: (&verification.without_large_misses).into(),
+        large_misses: verification.large_misses,
         expiries: (&verification.expiries).into(),
         dollars: DollarsObject {
-            billed_usd: dollars.billed,
-            apart_usd: dollars.apart,
-            replay_usd: dollars.replay,
-            breaks_usd: dollars.beyond_rules(),
-            unexplained_usd: dollars.unexplained(),
+            billed_usd: known(dollars.billed),
+            apart_usd: known(dollars.apart),
+            replay_usd: known(dollars.replay),
+            breaks_usd: known(dollars.beyond_rules()),
+            unexplained_usd: known(dollars.unexplained()),
             explained: dollars.explained().map(|share| (share * 1e6).round() / 1e6),
             unpriced_requests: verification.unpriced(),
         },

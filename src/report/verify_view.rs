@@ -50,8 +50,8 @@ pub fn verify_document(
 pub(super) fn coverage(history: &History, verification: &Verification) -> String {
     let coverage = &verification.coverage;
     format!(
-        "{} in {} ({}); {} of them simulated. {} are compared; left out are {} of a chain and {} after \
-         a change of model, whose recorded read is an input of the simulation. A \
+        "{} in {} ({}); {} of them simulated. {} are compared; left out are {} of a chain and {} after a \
+         change of model, whose recorded read is an input of the simulation. A \
          large miss is a read of over 2,000 tokens and over 5 % less than was left, inside the \
          lifetime.",
         counted(coverage.requests, "request", "requests"),
@@ -60,7 +60,7 @@ pub(super) fn coverage(history: &History, verification: &Verification) -> String
         percent(share(coverage.simulated, coverage.requests)),
         grouped(coverage.compared),
         counted(coverage.openings, "first request", "first requests"),
-        grouped(coverage.model_changes),
+        counted(coverage.model_changes, "request", "requests"),
     )
 }
 
@@ -72,7 +72,7 @@ pub(super) fn figures(verification: &Verification) -> Grid {
         grid.add(vec![name.to_owned(), value, of]);
     };
     let all = &verification.all;
-    let outside = &verification.outside_breaks;
+    let outside = &verification.without_large_misses;
     let share_of = |part, whole| exact_percent(share(part, whole));
     let requests = |count| format!("{} requests", grouped(count));
     add(
@@ -84,7 +84,7 @@ pub(super) fn figures(verification: &Verification) -> Grid {
     add(
         "  without large misses",
         share_of(outside.within, outside.requests),
-        format!("{}, {misses} misses left out", requests(outside.requests)),
+        format!("{}, {} left out", requests(outside.requests), counted(misses, "miss", "misses")),
     );
     add("read to the token", share_of(all.exact, all.requests), requests(all.requests));
     add(
@@ -104,22 +104,23 @@ pub(super) fn figures(verification: &Verification) -> Grid {
         format!("{} recorded", grouped(expiries.recorded)),
     );
     let money = &verification.dollars;
+    let known = |amount| Some(amount).filter(|_| money.is_known());
     add(
         "dollars explained",
         exact_percent(money.explained()),
-        format!("{} billed", dollars(Some(money.billed))),
+        format!("{} billed", dollars(known(money.billed))),
     );
     if money.apart != Picodollars::ZERO {
         let apart = dollar_difference(Some(Picodollars(-money.apart.0)));
         add("  samplings billed apart", apart, "in no simulation".to_owned());
     }
-    add("  expected (no breaks)", dollars(Some(money.replay)), String::new());
+    add("  expected (no breaks)", dollars(known(money.replay)), String::new());
     add(
-        "  breaks",
-        dollar_difference(Some(money.beyond_rules())),
-        "extra cost beyond expiries and compactions".to_owned(),
+        "  breaks beyond expiries and compactions",
+        dollar_difference(known(money.beyond_rules())),
+        "extra cost".to_owned(),
     );
-    add("  unexplained", dollar_difference(Some(money.unexplained())), String::new());
+    add("  unexplained", dollar_difference(known(money.unexplained())), String::new());
     add(
         "tokens conserved",
         share_of(

@@ -1,6 +1,7 @@
 //! The options of `advise`.
 
 use clap::Args;
+use clap::builder::RangedU64ValueParser;
 
 use super::{
     DocumentFormat, InputArgs, JsonArgs, OutputArgs, ReadingArg, SimulationArgs, TokensArgs,
@@ -21,7 +22,7 @@ pub(in crate::cli) struct AdviseArgs {
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
     /// How many changes to list (tables)
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     pub(in crate::cli) top: usize,
     /// How long an entry lives that was written after one of a shorter TTL
     #[arg(long, value_enum, default_value_t = ReadingArg::Conservative)]

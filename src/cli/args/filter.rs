@@ -21,10 +21,10 @@ pub(in crate::cli) struct FilterArgs {
     /// Only this agent: main, a type of sub-agents, or an agent's id or the beginning of it
     #[arg(long, value_name = "AGENT")]
     pub(in crate::cli) agent: Vec<String>,
-    /// From this time on: 7d, 24h, 2w, today, yesterday, YYYY-MM-DD or RFC 3339
+    /// Answered from this time on: 7d, 24h, 2w, today, yesterday, YYYY-MM-DD or RFC 3339
     #[arg(long, value_name = "TIME")]
     pub(in crate::cli) since: Option<String>,
-    /// Until this time: through the end of a day that is named, before a moment
+    /// Answered until this time: through the end of a day that is named, before a moment
     #[arg(long, value_name = "TIME")]
     pub(in crate::cli) until: Option<String>,
     /// The time zone in which days begin and times are shown, such as Europe/Berlin [default: UTC]

@@ -19,6 +19,7 @@ mod strategies;
 
 use std::path::PathBuf;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use advise::ADVISE_EXAMPLES;
@@ -204,8 +205,8 @@ pub(super) struct AnalyzeArgs {
     #[arg(long, value_enum, value_name = "GROUP")]
     pub(super) by: Option<GroupingArg>,
     /// How many sessions or groups the tables list, the most expensive first [default: 20 sessions, all groups]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) top: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    pub(super) top: Option<usize>,
     /// Show the titles of sessions
     #[arg(long)]
     pub(super) show_text: bool,
@@ -284,7 +285,7 @@ pub(super) struct BreaksArgs {
     #[arg(long)]
     pub(super) show_text: bool,
     /// How many breaks the table lists one by one, the most expensive first
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     pub(super) top: usize,
     /// How captured prompts are measured.
     #[command(flatten)]
@@ -370,8 +371,8 @@ pub(super) struct LintArgs {
     #[arg(long)]
     pub(super) hide_text: bool,
     /// How many findings the text lists, the worst first [default: all]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) top: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    pub(super) top: Option<usize>,
     /// How captured prompts are measured.
     #[command(flatten)]
     pub(super) tokens: TokensArgs,

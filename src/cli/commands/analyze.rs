@@ -47,14 +47,10 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     }
 }
 
-fn top(args: &AnalyzeArgs) -> Option<usize> {
-    args.top.and_then(|top| usize::try_from(top).ok())
-}
-
 fn by_session(args: &AnalyzeArgs, run: &Prepared, output: Output) -> Result<(), CliError> {
     let selection = &run.study.selection;
     let view = AnalyzeViewOptions {
-        top: top(args),
+        top: args.top,
         turns: args.turns.map(TurnsArg::detail),
         is_terminal: output.is_terminal(),
     };
@@ -91,7 +87,7 @@ fn by_group(
     let ledger = run.ledger()?;
     let found = run.study.breaks_among(&run.study.selection)?;
     let groups = groups(&ledger, &run.study.selection, &found.list, grouping);
-    let document = || groups_document(&ledger, &run.study.selection, &groups, top(args));
+    let document = || groups_document(&ledger, &run.study.selection, &groups, args.top);
     match args.format {
         AnalyzeFormat::Table => output.text(&document()),
         AnalyzeFormat::Markdown => output.markdown(&document()),

@@ -1,12 +1,10 @@
 //! `cachesim chart`.
 
-use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
-use std::path::Path;
 
 use crate::cli::args::{ChartArgs, ChartFormat, ChartKindArg, RecordedBreaksArg, ThemeArg};
 use crate::cli::error::CliError;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, refuse_other_formats};
 use crate::cli::prepared::Prepared;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Gaps, Waterfall};
@@ -14,8 +12,7 @@ use crate::explain::breaks::Options;
 use crate::explain::context::windows;
 use crate::report::{
     Chart, Theme, WINDOW_KINDS, breaks_chart, context_chart, cost_chart, daily_chart,
-    dearest_session, gaps_chart, png, strategies_chart, svg, terminal_safe, turns_chart,
-    waterfall_chart,
+    dearest_session, gaps_chart, png, strategies_chart, svg, turns_chart, waterfall_chart,
 };
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::{Ledger, Session, StrategyColumn};
@@ -30,7 +27,7 @@ pub(in crate::cli) fn chart(args: &ChartArgs) -> Result<(), CliError> {
         let message = "a picture is nothing for a terminal: give -o FILE, or redirect the output";
         return Err(CliError::Usage(message.to_owned()));
     }
-    refuse_other_formats(&args.output.output)?;
+    refuse_other_formats(&args.output.output, &["svg", "png"])?;
     let strategies = simulated(args)?;
     let output = Output::open(&args.output)?;
     let chart = drawn(args, &strategies)?;
@@ -42,19 +39,6 @@ pub(in crate::cli) fn chart(args: &ChartArgs) -> Result<(), CliError> {
         }
     };
     output.write(|out| out.write_all(&bytes))
-}
-
-/// A file whose name promises another format would not open.
-fn refuse_other_formats(output: &Path) -> Result<(), CliError> {
-    const OTHERS: [&str; 8] = ["pdf", "jpg", "jpeg", "gif", "webp", "html", "json", "csv"];
-    let name = output.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
-    match name.filter(|name| OTHERS.contains(&name.as_str())) {
-        Some(name) => Err(CliError::Usage(format!(
-            "-o {}: a chart is an SVG or a PNG, not a .{name}; name the file .svg or .png",
-            terminal_safe(&output.to_string_lossy()),
-        ))),
-        None => Ok(()),
-    }
 }
 
 /// The strategies that a kind of chart is made of.

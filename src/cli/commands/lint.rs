@@ -25,7 +25,7 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     let findings = run.study.lint_in(&run.ledger()?)?;
     let (history, assumptions) = (&run.study.history, &run.study.assumptions());
     let shows_text = !args.hide_text;
-    let top = args.top.and_then(|top| usize::try_from(top).ok());
+    let top = args.top;
     let document = || lint_document(history, assumptions, &findings, shows_text, top);
     match args.format {
         LintFormat::Text => output.text(&document()),

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use crate::cli::args::{OutputArgs, RecordedBreaksArg, ReportArgs};
 use crate::cli::error::CliError;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, refuse_other_formats};
 use crate::cli::prepared::Prepared;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{self, Gaps, Waterfall};
@@ -30,6 +30,7 @@ const NO_ITEMS: usize = 0;
 /// Never: the record and its replay are simulated.
 pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     refuse_terminal(&args.output)?;
+    refuse_other_formats(&args.output.output, &["html", "htm"])?;
     let output = Output::open(&args.output)?;
     let mut simulated = strategies(&args.strategy, args.output.quiet)?;
     let reading = args.reading.reading();

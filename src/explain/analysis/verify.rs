@@ -95,11 +95,11 @@ pub struct Verification {
     pub coverage: Coverage,
     /// All requests compared.
     pub all: Agreement,
-    /// Those that are no breaks.
-    pub outside_breaks: Agreement,
+    /// Those that are no large misses.
+    pub without_large_misses: Agreement,
     /// Large misses: over 2,000 tokens and over 5 % less than was left, inside the lifetime, on the same
     /// model. [`Breaks`](crate::explain::breaks::Breaks) has the smaller ones and the expiries, too.
-    pub breaks: u64,
+    pub large_misses: u64,
     /// Expiries.
     pub expiries: Expiries,
     /// Money: the record, the rules, and what breaks explain of the difference.
@@ -203,9 +203,9 @@ impl Verification {
         let is_break = is_break(request, step);
         self.all.add(&comparison);
         if is_break {
-            self.breaks += 1;
+            self.large_misses += 1;
         } else {
-            self.outside_breaks.add(&comparison);
+            self.without_large_misses.add(&comparison);
         }
         let version = history.text(request.client_version).unwrap_or("unknown");
         self.by_client_version.entry(version.to_owned()).or_default().add(&comparison);

@@ -58,11 +58,19 @@ pub struct Reconciliation {
     pub excess: Picodollars,
     /// The part of it that the rules charge, too.
     pub predicted: Picodollars,
+    /// Requests in the sums.
+    pub priced: u64,
     /// Requests in none of the sums: without a price or a record.
     pub left_out: u64,
 }
 
 impl Reconciliation {
+    /// Whether the sums say anything: not where requests are there and none has a record and a price.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.priced > 0 || self.left_out == 0
+    }
+
     /// The excess that the rules do not charge.
     #[must_use]
     pub fn beyond_rules(&self) -> Picodollars {
@@ -101,6 +109,7 @@ impl Reconciliation {
             match (cost(billed), cost(replay)) {
                 (Some(own), Some(replay)) => {
                     let apart = ledger.totals(billed, [index]).apart;
+                    sums.priced += 1;
                     sums.billed += own + apart;
                     sums.apart += apart;
                     sums.replay += replay;

@@ -29,7 +29,7 @@ pub fn defaults(has_baseline: bool) -> Vec<Budget> {
         },
         Budget {
             breaks: BreakKinds::unexpected(),
-            ..budget("cost of breaks", "breaks_share", Limit::Max(tenth), Level::Warn)
+            ..budget("cost of unexpected breaks", "breaks_share", Limit::Max(tenth), Level::Warn)
         },
     ];
     if has_baseline {
@@ -45,7 +45,12 @@ pub fn defaults(has_baseline: bool) -> Vec<Budget> {
             ),
             Budget {
                 breaks: BreakKinds::unexpected(),
-                ..budget("breaks", "breaks", increase(Change::Absolute(none)), Level::Warn)
+                ..budget(
+                    "unexpected breaks",
+                    "breaks",
+                    increase(Change::Absolute(none)),
+                    Level::Warn,
+                )
             },
             budget(
                 "prefix variants",

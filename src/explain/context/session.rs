@@ -41,8 +41,8 @@ pub struct Bill {
     pub output: Tokens,
     /// Their cost, as far as it is known.
     pub output_cost: Picodollars,
-    /// The cost of web searches, and of samplings that were billed apart.
-    pub other_cost: Picodollars,
+    /// The cost of web searches. Samplings billed apart are in [`Totals::apart`].
+    pub searches_cost: Picodollars,
 }
 
 impl Bill {
@@ -51,7 +51,7 @@ impl Bill {
         self.prompts += other.prompts;
         self.output += other.output;
         self.output_cost += other.output_cost;
-        self.other_cost += other.other_cost;
+        self.searches_cost += other.searches_cost;
     }
 
     /// What a session was billed beside the prompts.
@@ -69,10 +69,8 @@ impl Bill {
             if let Some(rates) = ledger.rates_of(*index) {
                 bill.prompts.priced += 1;
                 bill.output_cost += rates.output.times(usage.output);
-                bill.other_cost += ledger.prices.web_searches(usage.web_searches);
+                bill.searches_cost += ledger.prices.web_searches(usage.web_searches);
             }
-            let apart = ledger.rows(column, *index).filter(|row| row.iteration.is_some());
-            bill.other_cost += apart.filter_map(|row| row.cost).sum();
         }
         bill
     }

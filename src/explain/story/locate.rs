@@ -40,6 +40,14 @@ pub enum LocateError {
         /// The first of them.
         candidates: Vec<String>,
     },
+    /// The file has no request so far down.
+    #[error("`{name}`: the last request of this file begins on line {last}")]
+    NoLine {
+        /// What was asked for.
+        name: String,
+        /// The line of the last one.
+        last: u64,
+    },
     /// The session has no such turn.
     #[error("`{name}`: session {session} has {}", counted(*.turns as u64, "turn", "turns"))]
     NoTurn {
@@ -68,8 +76,12 @@ pub fn locate<'a>(
 ) -> Result<Located<'a>, LocateError> {
     let by_id = by_id(history, selection, name)?;
     let number = name.rsplit_once(':').and_then(|(of, number)| Some((of, number.parse().ok()?)));
-    let by_line = || number.and_then(|(file, line)| by_line(history, selection, file, line));
-    if let Some(located) = by_id.or_else(by_line) {
+    if let Some(located) = by_id {
+        return Ok(located);
+    }
+    if let Some((file, line)) = number
+        && let Some(located) = by_line(history, selection, name, file, line)?
+    {
         return Ok(located);
     }
     if let Some((session, turn)) = number
@@ -132,18 +144,25 @@ fn by_id<'a>(
 fn by_line<'a>(
     history: &History,
     selection: &'a Selection,
+    name: &str,
     file: &str,
     line: u64,
-) -> Option<Located<'a>> {
+) -> Result<Option<Located<'a>>, LocateError> {
     let is_file = |label: &str| {
         let before = label.strip_suffix(file).or_else(|| file.strip_suffix(label));
         !file.is_empty() && before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
     };
-    let of_file = |located: &Located<'_>| {
-        let request = history.request(located.index);
-        is_file(&history.files[request.file].label) && request.line >= line
+    let begins = |located: &Located<'_>| history.request(located.index).line;
+    let of_file = || {
+        let label =
+            |located: &Located<'_>| &history.files[history.request(located.index).file].label;
+        all(selection).filter(move |located| is_file(label(located)))
     };
-    all(selection).filter(of_file).min_by_key(|located| history.request(located.index).line)
+    let found = of_file().filter(|located| begins(located) >= line).min_by_key(begins);
+    match (found, of_file().map(|located| begins(&located)).max()) {
+        (None, Some(last)) => Err(LocateError::NoLine { name: name.to_owned(), last }),
+        (found, _) => Ok(found),
+    }
 }
 
 fn by_turn<'a>(

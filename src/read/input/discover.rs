@@ -63,7 +63,9 @@ pub fn discover(paths: &[PathBuf]) -> Discovered {
         } else if path.is_dir() {
             discovered.walk(path, &mut seen);
         } else {
-            let label = path.file_name().map_or_else(|| path.display().to_string(), lossy);
+            // Of a file that is not there the whole path says which was meant.
+            let name = path.file_name().filter(|_| path.exists());
+            let label = name.map_or_else(|| path.display().to_string(), lossy);
             discovered.file(path.clone(), label, &mut seen);
         }
     }
@@ -153,6 +155,6 @@ mod tests {
     #[test]
     fn a_missing_file_is_left_to_the_reader_to_name() {
         let discovered = discover(&[PathBuf::from("no/such/file.jsonl")]);
-        assert_eq!(labels(&discovered), ["file.jsonl"]);
+        assert_eq!(labels(&discovered), ["no/such/file.jsonl"]);
     }
 }

@@ -225,17 +225,16 @@ fn cheapest(view: &PageView<'_>) -> Option<Figure> {
     let priced = candidates.filter_map(|one| Some((one.totals.cost()?, one)));
     let (cost, cheapest) = priced.min_by_key(|(cost, _)| *cost)?;
     let base = comparison.base()?;
-    let against = against(cost, base, &cheapest.strategy.name);
-    Some(Figure {
-        name: "Cheapest strategy simulated",
-        value: cheapest.strategy.name.to_string(),
-        basis: "simulated",
-        meaning: format!(
-            "{}. It costs {}{against}.",
-            cheapest.strategy.summary,
-            dollars(Some(cost))
-        ),
-    })
+    let name = &cheapest.strategy.name;
+    let costs = format!("costs {}{}", dollars(Some(cost)), against(cost, base, name));
+    let is_base_cheaper = base.totals.unrecorded == 0 && base.totals.cost() <= Some(cost);
+    let (value, meaning) = if is_base_cheaper && base.totals.cost().is_some() {
+        let base = base.strategy.label().to_owned();
+        (base, format!("No strategy simulated costs less; {name}, the next, {costs}."))
+    } else {
+        (name.to_string(), format!("{}. It {costs}.", cheapest.strategy.summary))
+    };
+    Some(Figure { name: "Cheapest strategy", value, basis: "simulated", meaning })
 }
 
 fn against(cost: Picodollars, base: &Compared<'_>, name: &str) -> String {

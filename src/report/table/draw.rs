@@ -36,7 +36,7 @@ impl Grid {
     }
 
     fn header(&self, out: &mut String, fitted: &Fitted) {
-        self.line(out, fitted, |column, _| Cow::Borrowed(self.columns()[column].0.as_str()));
+        self.line(out, fitted, |place| self.columns()[fitted.columns[place].0].0.as_str());
         let ruled: usize = fitted.columns.iter().map(|(_, width)| width + GAP).sum();
         out.push_str(&"─".repeat(ruled.saturating_sub(GAP)));
         out.push('\n');
@@ -44,11 +44,13 @@ impl Grid {
 
     fn row(&self, out: &mut String, fitted: &Fitted, row: usize, style: TextStyle) {
         let ansi = if style.bold { ansi_style(self.tone(row)) } else { Style::new() };
-        for line in 0..self.height(fitted, row) {
+        let cells = self.cells(fitted, row);
+        let height = cells.iter().map(Cell::height).max().unwrap_or(1);
+        for line in 0..height {
             // A string takes everything.
             let _ = write!(out, "{ansi}");
             let start = out.len();
-            self.line(out, fitted, |column, width| self.cell_line(row, column, width, line));
+            self.line(out, fitted, |place| cells[place].line(line));
             if !ansi.is_plain() && out.len() > start {
                 out.pop();
                 let _ = writeln!(out, "{ansi:#}");
@@ -56,51 +58,34 @@ impl Grid {
         }
     }
 
-    /// How many lines a row takes.
-    fn height(&self, fitted: &Fitted, row: usize) -> usize {
-        let is_wrapped =
-            |(column, _): &&(usize, usize)| self.columns()[*column].1 == Align::Wrapped;
-        let heights = fitted.columns.iter().filter(is_wrapped).filter_map(|(column, width)| {
-            Some(self.wrapped(*column, &terminal_safe(self.cell(row, *column)), *width)?.len())
-        });
-        heights.max().unwrap_or(1)
+    /// The shown cells of a row, each in its width.
+    fn cells(&self, fitted: &Fitted, row: usize) -> Vec<Cell<'_>> {
+        let cell = |(column, width): &(usize, usize)| {
+            let text = terminal_safe(self.cell(row, *column));
+            let is_wrapped = self.columns()[*column].1 == Align::Wrapped;
+            if is_wrapped && display_width(&text) > *width {
+                Cell::Lines(wrap(&text, *width))
+            } else {
+                Cell::Line(shortened(text, *width))
+            }
+        };
+        fitted.columns.iter().map(cell).collect()
     }
 
-    /// One line of a cell; empty where it has fewer.
-    fn cell_line(&self, row: usize, column: usize, width: usize, line: usize) -> Cow<'_, str> {
-        let text = terminal_safe(self.cell(row, column));
-        match self.wrapped(column, &text, width) {
-            Some(mut lines) if line < lines.len() => Cow::Owned(lines.swap_remove(line)),
-            None if line == 0 => shortened(text, width),
-            _ => Cow::Borrowed(""),
-        }
-    }
-
-    /// The lines of a cell that takes several.
-    fn wrapped(&self, column: usize, text: &str, width: usize) -> Option<Vec<String>> {
-        let is_wrapped = self.columns()[column].1 == Align::Wrapped;
-        (is_wrapped && display_width(text) > width).then(|| wrap(text, width))
-    }
-
-    /// One line of all columns, of each what `text` makes of its place and its width.
-    fn line<'t>(
-        &self,
-        out: &mut String,
-        fitted: &Fitted,
-        text: impl Fn(usize, usize) -> Cow<'t, str>,
-    ) {
+    /// One line of all shown columns, of each what `text` makes of its place among them.
+    fn line<'t>(&self, out: &mut String, fitted: &Fitted, text: impl Fn(usize) -> &'t str) {
         let start = out.len();
         for (at, (column, width)) in fitted.columns.iter().enumerate() {
             if at > 0 {
                 pad(out, GAP);
             }
-            let text = text(*column, *width);
-            let free = width.saturating_sub(display_width(&text));
+            let text = text(at);
+            let free = width.saturating_sub(display_width(text));
             if self.columns()[*column].1 == Align::Right {
                 pad(out, free);
-                out.push_str(&text);
+                out.push_str(text);
             } else {
-                out.push_str(&text);
+                out.push_str(text);
                 pad(out, free);
             }
         }
@@ -117,6 +102,31 @@ impl Grid {
         let names = names.filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
         let note = format!("Hidden at this width: {names}. COLUMNS={} shows all.", fitted.needed);
         wrap(&terminal_safe(&note), usize::from(style.width)).join("\n") + "\n"
+    }
+}
+
+/// What is shown of a cell.
+enum Cell<'g> {
+    Line(Cow<'g, str>),
+    Lines(Vec<String>),
+}
+
+impl Cell<'_> {
+    /// How many lines it takes.
+    fn height(&self) -> usize {
+        match self {
+            Self::Line(_) => 1,
+            Self::Lines(lines) => lines.len(),
+        }
+    }
+
+    /// One of them; empty where it has fewer.
+    fn line(&self, number: usize) -> &str {
+        match self {
+            Self::Line(text) if number == 0 => text,
+            Self::Line(_) => "",
+            Self::Lines(lines) => lines.get(number).map_or("", String::as_str),
+        }
     }
 }
 
@@ -155,8 +165,8 @@ pub(in crate::report) fn wrap(text: &str, width: usize) -> Vec<String> {
     textwrap::wrap(&text, options).into_iter().map(Cow::into_owned).collect()
 }
 
-/// A text cut to a width: of a path or a line of a file the end is kept, of everything else the beginning, as far as whole
-/// words go.
+/// A text cut to a width: of a path or a line of a file the end is kept, of all else the beginning, as far
+/// as whole words go.
 fn shortened(text: Cow<'_, str>, width: usize) -> Cow<'_, str> {
     if display_width(&text) <= width {
         return text;
@@ -172,17 +182,19 @@ fn shortened(text: Cow<'_, str>, width: usize) -> Cow<'_, str> {
         Cow::Owned(format!("…{}", kept.chars().rev().collect::<String>()))
     } else {
         let kept: String = text.chars().take_while(|one| fits(one)).collect();
-        let kept = kept.rsplit_once(' ').map_or(kept.as_str(), |(words, _)| words);
+        // Whole words, unless hardly anything would be left.
+        let words = kept.rsplit_once(' ').map(|(words, _)| words);
+        let kept = words.filter(|words| display_width(words) * 2 > room).unwrap_or(&kept);
         Cow::Owned(format!("{}…", kept.trim_end_matches([',', ';', ':'])))
     }
 }
 
 /// Whether a text is a path, or a file with a line.
 fn is_place(text: &str) -> bool {
-    let has_line = text.rsplit_once(':').is_some_and(|(file, line)| {
-        !file.contains(' ') && !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())
+    let has_line = text.rsplit_once(':').is_some_and(|(_, line)| {
+        !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())
     });
-    has_line || text.contains('/')
+    !text.contains(' ') && (has_line || text.contains('/'))
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ pub(super) const GAP: usize = 2;
 /// A column of sentences is not set narrower than this, as long as others can be hidden.
 const LEAST_SENTENCE: usize = 24;
 
+/// Unless that would hide the last columns, of which dollars mostly are one.
+const NARROWEST_SENTENCE: usize = 18;
+
 /// Names are cut to this, or to the name of their column, where nothing more can be hidden.
 const LEAST_NAME: usize = 12;
 
@@ -34,7 +37,7 @@ struct Measure {
 
 impl Fitted {
     /// Fits a table into a width. Columns are hidden in the order the table names; then names are
-    /// cut; then columns are hidden from the right, but for the first.
+    /// cut and sentences set narrower; then columns are hidden from the right, but for the first.
     pub(super) fn new(grid: &Grid, width: usize, has_bars: bool) -> Self {
         let mut measures = measure(grid);
         let align = |column: usize| grid.columns()[column].1;
@@ -52,10 +55,13 @@ impl Fitted {
         }
         if least_width(&measures, &shown) > width {
             for (column, measure) in measures.iter_mut().enumerate() {
-                if align(column) == Align::Left {
-                    let header = display_width(&grid.columns()[column].0);
-                    measure.least = measure.natural.min(LEAST_NAME.max(header));
-                }
+                let header = display_width(&grid.columns()[column].0);
+                let narrowest = match align(column) {
+                    Align::Left => LEAST_NAME,
+                    Align::Wrapped => NARROWEST_SENTENCE,
+                    Align::Right | Align::Bar => continue,
+                };
+                measure.least = measure.least.min(narrowest.max(header));
             }
         }
         while shown.len() > 1 && least_width(&measures, &shown) > width {

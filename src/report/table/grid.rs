@@ -51,6 +51,17 @@ pub(in crate::report) enum Tone {
 }
 
 impl Grid {
+    /// The same columns without a row.
+    pub(in crate::report) fn without_rows(&self) -> Self {
+        Self {
+            columns: self.columns.clone(),
+            hidden_first: self.hidden_first.clone(),
+            text: String::new(),
+            rows: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
     pub(in crate::report) fn new(columns: &[(&str, Align)]) -> Self {
         Self {
             columns: columns.iter().map(|(name, align)| ((*name).to_owned(), *align)).collect(),

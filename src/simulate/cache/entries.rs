@@ -124,6 +124,7 @@ impl Shared {
     /// Notes a read of everything down to a depth. A background request may be noted after a later
     /// one of another branch; no clock goes back.
     fn note_use(&mut self, depth: u32, now: Millis) {
+        // Nothing is held so far up that the read would keep alive.
         if self.depths.first().is_none_or(|first| *first > depth) {
             return;
         }

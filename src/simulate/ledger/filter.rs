@@ -43,7 +43,7 @@ pub struct Filter {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
     /// A name stands for nothing in the input.
-    #[error("--{option}: the input has {}, none called `{name}`{}", named_things(*.count, .option), nearest_of(.nearest))]
+    #[error("--{option}: `{name}` is not in the input, which has {}{}", named_things(*.count, .option), nearest_of(.nearest))]
     Unknown {
         /// The option.
         option: &'static str,
@@ -67,7 +67,7 @@ pub enum FilterError {
         candidates: Vec<String>,
     },
     /// Nothing is left of what the names select.
-    #[error("no request {}; {of} has {} from {first} to {last} ({zone})", .options.join(" and "), counted(*.requests, "request", "requests"))]
+    #[error("no request {}; {of} has {}, answered from {first} to {last} ({zone})", .options.join(" and "), counted(*.requests, "request", "requests"))]
     Nothing {
         /// The options that leave everything out.
         options: Vec<&'static str>,
@@ -91,7 +91,10 @@ fn nearest_of(nearest: &[String]) -> String {
 /// `1 session`, `2 branches`.
 fn named_things(count: usize, option: &str) -> String {
     let plural = if option.ends_with("ch") { "es" } else { "s" };
-    counted(count as u64, option, &format!("{option}{plural}"))
+    match count {
+        0 => format!("no {option}{plural}"),
+        count => counted(count as u64, option, &format!("{option}{plural}")),
+    }
 }
 
 fn listed(candidates: &[String], count: usize) -> String {

@@ -90,7 +90,7 @@ pub(super) fn long_pauses(evidence: &Evidence<'_>) -> Option<Pattern> {
     }
     let rewritten: Tokens = breaks.iter().map(|found| found.rewritten).sum();
     let observation = format!(
-        "{} went on after a pause of over an hour and wrote {} tokens again.",
+        "{} went on after a pause of over an hour and wrote {} tokens again, whatever else changed.",
         counted(breaks.len(), "request", "requests"),
         grouped(rewritten.0),
     );

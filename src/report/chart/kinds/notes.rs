@@ -20,9 +20,7 @@ pub(super) fn simulation_note(columns: &[&StrategyColumn]) -> Option<String> {
 pub(super) fn apart_note(totals: &Totals) -> Option<String> {
     (totals.apart > Picodollars::ZERO).then(|| {
         let apart = dollars(Some(totals.apart));
-        format!(
-            "“billed” has {apart} for samplings that were billed apart, and no simulation has them."
-        )
+        format!("“billed” has {apart} for samplings billed apart, which no simulation has.")
     })
 }
 

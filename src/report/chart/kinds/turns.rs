@@ -76,7 +76,7 @@ pub fn turns_chart(
         && apart > Picodollars::ZERO
     {
         chart.note(format!(
-            "What was billed has {} for samplings that were billed apart, whose tokens are not drawn.",
+            "“billed” has {} for samplings billed apart, whose tokens are not drawn.",
             dollars(Some(apart))
         ));
     }
