@@ -18,6 +18,8 @@
 //! assert_eq!(history.requests[0].prompt_total().0, 2 + 40_895 + 412);
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod base;
 
 pub mod read;

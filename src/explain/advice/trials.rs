@@ -10,7 +10,7 @@ use crate::simulate::ledger::{Ledger, Row, Selection, Totals};
 use crate::simulate::strategy::{Assumptions, Design, Strategy, StrategyKind};
 
 /// Trials that are made side by side have no more requests together: each has prompts of its own.
-const MOST_SIDE_BY_SIDE: usize = 200_000;
+const MOST_SIDE_BY_SIDE: usize = 50_000;
 
 /// Simulates designs over the requests of a ledger, with the recorded breaks.
 pub(super) struct Trials<'a> {
