@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{count, json as report, shared, stdout};
+use crate::common::{count, json as report, project, shared, stdout};
 
 mod session;
 
@@ -585,7 +585,7 @@ const CASES: [(&str, &[(&str, &str)]); 22] = [
 
 #[test]
 fn captured_requests_say_themselves_what_changed() {
-    let Some(cases) = shared("conformance") else { return };
+    let cases = project("tests/conformance");
     for (name, expected) in CASES {
         let text = fs::read_to_string(cases.join(format!("{name}.json"))).expect("a case");
         let case: Value = serde_json::from_str(&text).expect("JSON");

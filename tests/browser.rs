@@ -1,7 +1,6 @@
 //! The HTML report in a real Chromium: it is looked at and used as a reader would.
 //!
-//! Where there is no Chromium or no chromedriver these tests say so and pass, unless
-//! `CACHESIM_BROWSER=required` is set, as it is in CI.
+//! Where there is no Chromium or no chromedriver these tests are skipped, and fail where `CI` is set.
 
 mod accessibility;
 mod appearance;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{count, ledger, shared};
+use crate::common::{count, ledger, shared, skip};
 
 struct Tree {
     folder: tempfile::TempDir,
@@ -27,7 +27,7 @@ fn generate(seed: u32, more: &[&str]) -> Option<Tree> {
         .stdout(std::process::Stdio::null())
         .status();
     let Ok(status) = status else {
-        eprintln!("skipped: this test needs python3");
+        skip("python3");
         return None;
     };
     assert!(status.success());

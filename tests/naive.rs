@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::common::{count, shared};
+use crate::common::{count, project};
 pub(crate) use json::Json;
 
 const FIVE_MINUTES: i64 = 300_000;
@@ -468,7 +468,7 @@ struct Case<'a> {
 
 #[test]
 fn the_conformance_cases_hold() {
-    let Some(folder) = shared("conformance") else { return };
+    let folder = project("tests/conformance");
     let mut cases = 0;
     for entry in std::fs::read_dir(folder).expect("the folder of the cases") {
         let path = entry.expect("an entry").path();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::common::{run, stdout, text};
+use crate::common::{run, skip, stdout, text};
 
 /// The commands that the help lists below these, with the help itself left out.
 fn commands(of: &[&str]) -> Vec<String> {
@@ -70,7 +70,7 @@ fn shells_can_read_their_completions() {
         let check = Command::new(shell).arg("-n").arg(&file).stdin(Stdio::null()).output();
         match check {
             Ok(output) => assert!(output.status.success(), "{shell}: {}", text(&output.stderr)),
-            Err(_) => eprintln!("skipped: there is no {shell} here"),
+            Err(_) => skip(shell),
         }
     }
 }
@@ -123,7 +123,7 @@ fn the_pages_are_sound() {
             .stdin(Stdio::null())
             .output();
         let Ok(output) = formatter else {
-            return eprintln!("skipped: there is no groff here");
+            return skip("groff");
         };
         assert!(output.status.success(), "{}", page.display());
         assert_eq!(text(&output.stderr), "", "{}", page.display());

@@ -1,4 +1,4 @@
-//! The harness on bundles whose requests are known; they are read in place.
+//! The harness on bundles whose requests are known.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::common::{project, shared};
+use crate::common::project;
 
 /// Bundle records, and what each becomes: a request, or an object with an `error`.
 #[derive(Deserialize)]
@@ -41,9 +41,8 @@ fn check_request(placed: &str, bundle: &Value, expected: &RawValue, context: &st
 
 #[test]
 fn every_case_gives_its_requests() {
-    let Some(folder) = shared("placement") else { return };
     let mut cases = 0;
-    for entry in fs::read_dir(folder).expect("a folder") {
+    for entry in fs::read_dir(project("tests/placement")).expect("a folder") {
         let path = entry.expect("an entry").path();
         if path.extension().is_none_or(|extension| extension != "json") {
             continue;

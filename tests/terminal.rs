@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{cachesim, json, ledger, project, run, shared, text};
+use crate::common::{cachesim, json, ledger, project, run, shared, skip, text};
 
 const BLOCKS: [char; 8] = ['█', '▉', '▊', '▋', '▌', '▍', '▎', '▏'];
 
@@ -21,7 +21,7 @@ fn on_terminal(arguments: &str, terminal: &str) -> Option<String> {
     Some(printed)
 }
 
-/// How the program ends on a terminal, and what it prints; `None`, with a message, where no terminal can
+/// How the program ends on a terminal, and what it prints; `None`, noted, where no terminal can
 /// be had.
 fn run_on_terminal(arguments: &str, terminal: &str) -> Option<(Option<i32>, String)> {
     let program = env!("CARGO_BIN_EXE_cachesim");
@@ -34,7 +34,7 @@ fn run_on_terminal(arguments: &str, terminal: &str) -> Option<(Option<i32>, Stri
         .stdin(std::process::Stdio::null())
         .output();
     let Ok(output) = output else {
-        eprintln!("skipped: there is no `script` of util-linux here");
+        skip("`script` of util-linux");
         return None;
     };
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));

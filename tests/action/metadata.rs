@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::document::{Action, Step, expressions, read, references};
 use super::runner::outputs;
-use crate::common::{project, text};
+use crate::common::{project, skip, text};
 
 const SCRIPTS: &str = "integrations/github-action";
 
@@ -121,7 +121,7 @@ fn shellcheck_has_nothing_to_say_where_it_is_installed() {
     let mut command = Command::new("shellcheck");
     command.args(["--external-sources", "--source-path", SCRIPTS]).args(scripts);
     let Ok(output) = command.current_dir(project("")).output() else {
-        return eprintln!("skipped: shellcheck is not installed");
+        return skip("shellcheck");
     };
     assert!(output.status.success(), "{}", text(&output.stdout));
 }

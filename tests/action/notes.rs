@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::document::read;
 use super::examples::{SAMPLE, step};
 use super::program::script;
-use crate::common::{project, text};
+use crate::common::{project, skip, text};
 
 const COMMENT: &str = "<!-- cachesim-check:default -->\nA \"comment\" with $(touch touched)\n";
 
@@ -76,7 +76,7 @@ fn a_pull_request_has_one_comment() {
 /// `None` where `jq`, which the job installs, is missing here.
 fn calls_to_gitlab(second_page: &str) -> Option<Vec<String>> {
     if Command::new("jq").arg("--version").output().is_err() {
-        eprintln!("skipped: this test needs jq");
+        skip("jq");
         return None;
     }
     let folder = tempfile::tempdir().expect("a folder");

@@ -34,7 +34,7 @@ pub(super) struct Browser {
 }
 
 impl Browser {
-    /// Starts a browser; `None`, with a message, where there is none and none is required.
+    /// Starts a browser; `None`, noted, where there is none.
     pub(super) fn start() -> Option<Self> {
         // A test that failed with the browser leaves nothing after.
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);

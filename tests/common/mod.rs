@@ -1,7 +1,10 @@
 //! What several test modules share: running the program, and finding its inputs.
 
+use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::sync::Mutex;
 
 use serde_json::Value;
 
@@ -46,14 +49,40 @@ pub(crate) fn project(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
 }
 
-/// Reference data beside the project; `None`, with a message, where it is missing.
+/// Reference data beside the project; `None`, noted, where it is missing.
 pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let path = project("../shared").join(name);
     if path.exists() {
         return Some(path);
     }
-    eprintln!("skipped: this test needs {name} in ../shared, which is not here");
+    skip(&format!("{name} in ../shared"));
     None
+}
+
+/// What tests did without, and how often.
+static MISSING: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
+
+/// Notes that a test, or a part of one, does not run for want of something. Where `CI` is set, that fails.
+pub(crate) fn skip(missing: &str) {
+    assert!(std::env::var_os("CI").is_none(), "CI is set, and this test needs {missing}");
+    *MISSING.lock().expect("no test panics here").entry(missing.to_owned()).or_default() += 1;
+}
+
+/// Says in one line what did not run, when all else is done.
+#[dtor::dtor(unsafe)]
+fn say_what_was_skipped() {
+    let Ok(missing) = MISSING.lock() else { return };
+    if missing.is_empty() {
+        return;
+    }
+    let each = missing.iter().map(|(what, times)| format!("{times} without {what}"));
+    let each: Vec<String> = each.collect();
+    let _nobody_listens = writeln!(
+        std::io::stderr(),
+        "skipped: {} ({})",
+        missing.values().sum::<usize>(),
+        each.join(", ")
+    );
 }
 
 /// The sum of four token columns of a row.
