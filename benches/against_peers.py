@@ -114,12 +114,12 @@ def install(peer: Peer, tools: Path) -> bool:
     return True
 
 
-def build(folder: Path, program: str) -> Path:
-    """Builds a package for release, where its own `.cargo` counts; gives the program's path."""
+def build(folder: Path, program: str, profile: str = "release") -> Path:
+    """Builds a package, where its own `.cargo` counts; gives the program's path."""
     target = folder / "target"
-    command = ["cargo", "build", "--release", "--locked", "--quiet", "--target-dir", target]
+    command = ["cargo", "build", "--profile", profile, "--locked", "--quiet", "--target-dir", target]
     subprocess.run(command, cwd=folder, check=True)
-    return target / "release" / program
+    return target / profile / program
 
 
 def generated(folder: Path, name: str, megabytes: int, *options: str) -> Tree:
@@ -369,7 +369,7 @@ def main() -> None:
     if not GENERATOR.is_file():
         print("skipped: ../shared/tools/gen_transcripts.py is not here")
         return
-    options.cachesim = str((options.cachesim or build(ROOT, "cachesim")).resolve())
+    options.cachesim = str((options.cachesim or build(ROOT, "cachesim", "dist")).resolve())
     with work_folder() as folder:
         folder = Path(folder)
         lines = heading(options)

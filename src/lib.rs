@@ -4,18 +4,21 @@
 //! The rooms stand in the order of the flow; each uses only those before it, and so does each module of
 //! a room. `ARCHITECTURE.md` has the picture and the invariants.
 //!
-//! ```
-//! use cachesim::requests::conversation::{build, join};
-//! use cachesim::read::input::Source;
-//! use cachesim::read::transcript::load;
+//! A program needs a [`Study`] and little else:
 //!
-//! let line = br#"{"type":"assistant","uuid":"a","sessionId":"s","requestId":"r",
-//!     "timestamp":"2026-08-03T10:00:00Z","message":{"id":"m","model":"claude-opus-5",
-//!     "content":[],"usage":{"input_tokens":2,"cache_read_input_tokens":40895,
-//!     "cache_creation_input_tokens":412,"output_tokens":96}}}"#;
-//! let line: Vec<u8> = line.iter().copied().filter(|byte| *byte != b'\n').collect();
-//! let history = join(vec![build(load(&Source::in_memory("session.jsonl", &line)))]);
-//! assert_eq!(history.requests[0].prompt_total().0, 2 + 40_895 + 412);
+//! ```
+//! use cachesim::{BreakOptions, Strategy, Study, StudyOptions, Ttl};
+//!
+//! let study = Study::read(&["fixtures/first-look".into()], StudyOptions::default())?;
+//! let costs = study.totals(&[Ttl::FiveMinutes, Ttl::OneHour].map(Strategy::lifetime))?;
+//! let costs: Vec<String> =
+//!     costs.iter().filter_map(|(_, totals)| Some(totals.cost()?.to_string())).collect();
+//! // Worked out by hand in fixtures/first-look/expected.toml.
+//! assert_eq!(costs, ["0.48221", "0.57531"]);
+//! let findings = study.breaks(BreakOptions::default())?;
+//! let places: Vec<String> = findings.list().iter().map(|found| study.place(found.request)).collect();
+//! assert_eq!(places, ["session.jsonl:11", "session.jsonl:14"]);
+//! # Ok::<(), cachesim::StudyError>(())
 //! ```
 
 #![forbid(unsafe_code)]
@@ -37,3 +40,9 @@ pub mod redact;
 pub mod report;
 
 pub mod cli;
+
+pub use base::ttl::Ttl;
+pub use base::units::{Picodollars, Tokens};
+pub use explain::breaks::Options as BreakOptions;
+pub use simulate::strategy::Strategy;
+pub use study::{Findings, Study, StudyError, StudyOptions};

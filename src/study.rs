@@ -6,24 +6,22 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use crate::base::ttl::Ttl;
 use crate::base::zone::Zone;
 use crate::explain::advice::Advice;
 use crate::explain::analysis::Answer;
-use crate::explain::breaks::{Analysis, Breaks, Options, find};
+use crate::explain::breaks::{Analysis, Break, Breaks, Options, find};
 use crate::explain::compare::Comparison;
 use crate::explain::context::{Context, context};
 use crate::explain::lint::{Finding, Rule, lint};
 use crate::read::capture::BlockParts;
 use crate::read::input::discover;
-use crate::requests::conversation::{History, ReadOptions, read};
+use crate::requests::conversation::{History, ReadOptions, RequestIndex, read};
 use crate::requests::prompt::{PromptTrace, Step, build, steps};
 use crate::simulate::cache::Reading;
-use crate::simulate::ledger::{Filter, FilterError, Ledger, Selection};
+use crate::simulate::ledger::{Filter, FilterError, Ledger, Selection, Totals};
 use crate::simulate::pricing::PriceTable;
 use crate::simulate::strategy::{Assumptions, Strategy};
-
-/// What breaks are found and priced with, but for the bound.
-pub const EVIDENCE: [&str; 4] = ["billed", "replay", "5m", "1h"];
 
 /// How a study is made.
 #[derive(Clone, Debug)]
@@ -83,6 +81,9 @@ pub enum StudyError {
     /// What lies between requests is looked at, and was not kept.
     #[error("{0} needs what lies between requests; read the input without `leaves_out_trails`")]
     NoTrails(String),
+    /// A ledger lacks a strategy that is looked at.
+    #[error("{0} needs {1} among the strategies of the ledger")]
+    NotSimulated(&'static str, &'static str),
 }
 
 /// Requests that were read, ready to be simulated.
@@ -143,8 +144,49 @@ impl Study {
     /// # Errors
     /// Where one needs what was not kept of the input.
     pub fn run(&self, strategies: &[Strategy]) -> Result<Ledger<'_>, StudyError> {
+        self.run_with(strategies, &[])
+    }
+
+    /// Simulates strategies, and the least that the same prompts could have cost, under both readings.
+    ///
+    /// # Errors
+    /// Where one needs what was not kept of the input.
+    pub fn run_with_bounds(&self, strategies: &[Strategy]) -> Result<Ledger<'_>, StudyError> {
+        let own = self.assumptions.reading;
+        self.run_with(strategies, &[own, own.other()])
+    }
+
+    /// Simulates strategies, and the bound under some readings.
+    ///
+    /// # Errors
+    /// Where one needs what was not kept of the input.
+    pub fn run_with(
+        &self,
+        strategies: &[Strategy],
+        readings: &[Reading],
+    ) -> Result<Ledger<'_>, StudyError> {
         strategies.iter().try_for_each(|strategy| self.allow(strategy))?;
-        Ok(self.ledger(strategies, &self.assumptions))
+        Ok(self.ledger(strategies, readings, &self.assumptions))
+    }
+
+    /// What the selected requests cost under strategies, in their order.
+    ///
+    /// # Errors
+    /// Where one needs what was not kept of the input.
+    pub fn totals<'t>(
+        &self,
+        strategies: &'t [Strategy],
+    ) -> Result<Vec<(&'t Strategy, Totals)>, StudyError> {
+        let ledger = self.run(strategies)?;
+        let total = |column| ledger.totals(column, self.selection.requests());
+        Ok(strategies.iter().zip(ledger.columns.iter().map(total)).collect())
+    }
+
+    /// The file and the line where the answer to a request begins.
+    #[must_use]
+    pub fn place(&self, index: RequestIndex) -> String {
+        let request = self.history.request(index);
+        format!("{}:{}", self.history.files[request.file].label, request.line)
     }
 
     /// Finds the requests that read less than they could have.
@@ -155,14 +197,10 @@ impl Study {
         self.breaks_in(self.evidence(), options)
     }
 
-    /// Finds them in a ledger that [`evidence`](Self::evidence) or [`run`](Self::run) made of
-    /// [`evidence_strategies`].
+    /// Finds them in a ledger of [`evidence`](Self::evidence).
     ///
     /// # Errors
-    /// As [`breaks`](Self::breaks).
-    ///
-    /// # Panics
-    /// Where the ledger is another one.
+    /// As [`breaks`](Self::breaks), and where the ledger is another one.
     pub fn breaks_in<'s>(
         &'s self,
         ledger: Ledger<'s>,
@@ -172,7 +210,7 @@ impl Study {
         self.need_trails("finding breaks")?;
         let Self { trace, steps, selection, .. } = self;
         let analysis = Analysis::new(&ledger, trace, steps, selection, options)
-            .expect("the record and its replay are simulated");
+            .ok_or(StudyError::NotSimulated("finding breaks", BILLED_AND_EXPECTED))?;
         Ok(Findings { study: self, ledger, analysis })
     }
 
@@ -181,16 +219,19 @@ impl Study {
     /// # Errors
     /// Where there is no captured prompt, or its bytes were not kept.
     pub fn lint(&self) -> Result<Vec<Finding>, StudyError> {
-        self.lint_in(&self.ledger(&lint_strategies(), &self.assumptions))
+        self.lint_in(&self.ledger(&lint_strategies(), &[], &self.assumptions))
     }
 
     /// The same in a ledger that [`run`](Self::run) made of [`lint_strategies`] at least.
     ///
     /// # Errors
-    /// As [`lint`](Self::lint).
+    /// As [`lint`](Self::lint), and where the ledger is another one.
     pub fn lint_in(&self, ledger: &Ledger<'_>) -> Result<Vec<Finding>, StudyError> {
         self.need_prompts()?;
         self.need_bytes("looking for unstable prefixes")?;
+        if ledger.expected().is_none() {
+            return Err(StudyError::NotSimulated("looking for unstable prefixes", "`replay`"));
+        }
         Ok(lint(ledger, &self.trace, &self.assumptions.replay(), &self.selection))
     }
 
@@ -198,19 +239,17 @@ impl Study {
     /// each.
     ///
     /// # Errors
-    /// Where what was shown between requests, or the bytes of captured prompts were not kept.
-    ///
-    /// # Panics
-    /// Where the ledger does not have `billed`.
+    /// Where what was shown between requests, or the bytes of captured prompts were not kept, and where
+    /// the ledger does not have `billed`.
     pub fn context(&self, ledger: &Ledger<'_>, top: usize) -> Result<Context, StudyError> {
         self.need_bytes("taking contexts apart")?;
         self.need_trails("taking contexts apart")?;
         let context = context(ledger, &self.steps, &self.trace, &self.selection, top);
-        Ok(context.expect("the ledger has the record"))
+        context.ok_or(StudyError::NotSimulated("taking contexts apart", "`billed`"))
     }
 
-    /// Holds the strategies of a ledger of [`run`](Self::run) against each other. What is needed for their
-    /// bounds, the caller simulates with them.
+    /// Holds the strategies of a ledger against the first of them, and against the bounds where
+    /// [`run_with_bounds`](Self::run_with_bounds) made it.
     #[must_use]
     pub fn compare<'l>(&self, ledger: &'l Ledger<'_>) -> Comparison<'l> {
         Comparison::new(ledger, &self.selection)
@@ -221,22 +260,16 @@ impl Study {
     ///
     /// # Errors
     /// As [`breaks`](Self::breaks).
-    ///
-    /// # Panics
-    /// Never: the record and its replay are simulated.
     pub fn breaks_among(&self, selection: &Selection) -> Result<Breaks, StudyError> {
         let assumptions = self.assuming(false, Reading::Literal);
-        let ledger = self.ledger(&named(&["billed", "replay"]), &assumptions);
+        let ledger = self.ledger(&[Strategy::billed(), Strategy::expected()], &[], &assumptions);
         self.breaks_among_in(&ledger, selection)
     }
 
     /// The same in a ledger of the record and its replay.
     ///
     /// # Errors
-    /// As [`breaks`](Self::breaks).
-    ///
-    /// # Panics
-    /// Where the ledger has not both.
+    /// As [`breaks`](Self::breaks), and where the ledger has not both.
     pub fn breaks_among_in(
         &self,
         ledger: &Ledger<'_>,
@@ -245,13 +278,14 @@ impl Study {
         self.need_bytes("finding breaks")?;
         self.need_trails("finding breaks")?;
         let found = find(ledger, &self.trace, &self.steps, selection, Options::default());
-        Ok(found.expect("the record and its replay are simulated"))
+        found.ok_or(StudyError::NotSimulated("finding breaks", BILLED_AND_EXPECTED))
     }
 
     /// Simulates what breaks are found and priced with, by the letter of the rules.
     #[must_use]
     pub fn evidence(&self) -> Ledger<'_> {
-        self.ledger(&evidence_strategies(), &self.assuming(false, Reading::Literal))
+        let assumptions = self.assuming(false, Reading::Literal);
+        self.ledger(&evidence_strategies(), &[Reading::Literal], &assumptions)
     }
 
     /// What is assumed where the recorded breaks stay or go, under a reading.
@@ -261,12 +295,17 @@ impl Study {
 
     /// The record with its breaks as a simulation makes it, with which advice begins.
     fn as_recorded(&self, reading: Reading) -> Ledger<'_> {
-        self.ledger(&named(&["billed"]), &self.assuming(true, reading))
+        self.ledger(&[Strategy::billed()], &[], &self.assuming(true, reading))
     }
 
-    fn ledger(&self, strategies: &[Strategy], assumptions: &Assumptions) -> Ledger<'_> {
+    fn ledger(
+        &self,
+        strategies: &[Strategy],
+        readings: &[Reading],
+        assumptions: &Assumptions,
+    ) -> Ledger<'_> {
         let Self { history, steps, trace, prices, .. } = self;
-        Ledger::new(history, steps, trace, prices, strategies, assumptions)
+        Ledger::with_bounds(history, steps, trace, prices, (strategies, readings), assumptions)
     }
 
     /// Refuses to go on without captured prompts.
@@ -316,24 +355,22 @@ fn select(filter: &Filter, only_live: bool, history: &History) -> Result<Selecti
     if live.is_empty() { Err(StudyError::NothingLive) } else { Ok(live) }
 }
 
-/// What breaks are found and priced with, and the bound.
+/// What breaks cannot be found without.
+const BILLED_AND_EXPECTED: &str = "`billed` and `replay`";
+
+/// What breaks are found and priced with, besides the bound.
 #[must_use]
 pub fn evidence_strategies() -> Vec<Strategy> {
-    [named(&EVIDENCE), vec![Strategy::bound(None)]].concat()
+    let lifetimes = [Ttl::FiveMinutes, Ttl::OneHour].map(Strategy::lifetime);
+    [Strategy::billed(), Strategy::expected()].into_iter().chain(lifetimes).collect()
 }
 
 /// What unstable prefixes are found and priced with.
 #[must_use]
 pub fn lint_strategies() -> Vec<Strategy> {
-    let latched = Rule::ALL.into_iter().filter_map(Rule::latched_by);
-    let names: BTreeSet<&str> = latched.chain(["replay"]).collect();
-    named(&names.into_iter().collect::<Vec<_>>())
-}
-
-/// Built-in strategies; what is none is left out.
-#[must_use]
-pub fn named(names: &[&str]) -> Vec<Strategy> {
-    names.iter().filter_map(|name| Strategy::by_name(name)).collect()
+    let latched: BTreeSet<&str> = Rule::ALL.into_iter().filter_map(Rule::latched_by).collect();
+    let latched = latched.into_iter().filter_map(Strategy::by_name);
+    latched.chain([Strategy::expected()]).collect()
 }
 
 /// What is kept of an input over which strategies are simulated: all that is asked for, and all that one
@@ -370,6 +407,12 @@ pub struct Told {
 }
 
 impl Findings<'_> {
+    /// Every break.
+    #[must_use]
+    pub fn list(&self) -> &[Break] {
+        &self.analysis.breaks.list
+    }
+
     /// What people are told where changes are listed. It takes many simulations.
     #[must_use]
     pub fn told(&self) -> Told {

@@ -1,5 +1,33 @@
 //! Tests of the whole program. One binary, so that it is linked once; each module says what it
 //! asks.
+//!
+//! Unit tests stand beside the code. `tests/` runs the whole program: `fixtures` (hand-worked
+//! figures), `corpus` (real sessions in `../shared`, read in place), `conformance`,
+//! `placement` (exact cases; also `fixtures/place-*`, with their requests) and `captures` (real
+//! exchanges), `breaks` (causes by rule, prices, the laws of
+//! the sums), `advise` (changes applied once more by their names, on every session; defects and
+//! dollars by hand), `random_captures` (against `naive`, a second simulator that compares whole
+//! prefixes), `automatic_captures` (automatic caches against whole prompts, token by token),
+//! `context` (its sums, on random sessions too), `lint` (each rule), `fork` (the arithmetic of
+//! sharing, also by closed formulas), `designs` and `random_designs` (against bodies that were
+//! rewritten before they were read), `differences` (each kind, and where the first one stands on
+//! random requests), `generated` (trees with exact truth), `laws` (properties on random input,
+//! another naive simulator), `mutation` (hostile input), `management` (prompts and costs by hand,
+//! and its laws on the corpus), `chart` (pictures read back: bars, lines and labels against the
+//! ledger; nothing overlaps or is cut, over all fixtures, 5,000 turns and the corpus), `report`
+//! (the page's data against the ledger, hostile names), `browser` (the page in a real Chromium,
+//! driven through chromedriver: no errors, no requests, sorting, searching, strategies, keyboard,
+//! contrast, print), `samples` (`reports/` is current), `terminal` (bars, on a pseudo-terminal),
+//! `output_files`, `titles`, `check` (a prompt changes against a saved baseline: verdicts, names
+//! and dollars by hand), `configuration` (levels, places, errors), `action` (the steps of
+//! `action.yml` run in order by a small runner in a folder, with hostile values; what the action
+//! and the examples name exists), `drill` (filters, groups and stories, by hand), `schemas` (every
+//! output against its schema, to the field), `pages` (completions and manual pages), `redact`
+//! (figures before and after over the corpus, and a scan for words that survive), `outputs` and
+//! `cli` (contracts and snapshots). `fuzz/` has coverage-guided targets for the line parser and for the
+//! way to the figures; `.ci/run` checks that they compile, and runs everything else.
+//!
+//! What a test lacks is counted in one line at the end, and fails it where `CI` is set.
 
 #[cfg(unix)] // its steps are run by bash
 mod action;

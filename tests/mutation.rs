@@ -175,9 +175,9 @@ fn check_breaks(history: &History) {
     let steps = prompt::steps(history);
     let trace = prompt::build(history, &steps, assumptions.shared_prefix);
     let prices = PriceTable::built_in();
-    let strategies = [&ALL[..6], &[Strategy::bound(None)]].concat();
     let assumptions = Assumptions { keeps_breaks: false, reading: Reading::Literal, ..assumptions };
-    let ledger = Ledger::new(history, &steps, &trace, &prices, &strategies, &assumptions);
+    let columns = (&ALL[..6], &[Reading::Literal][..]);
+    let ledger = Ledger::with_bounds(history, &steps, &trace, &prices, columns, &assumptions);
     let selection = Selection::new(history, None, None);
     for rule in [DetectionRule::Complete, DetectionRule::Client] {
         let options = breaks::Options { rule, ignores_server_reason: false };

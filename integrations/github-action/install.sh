@@ -11,7 +11,7 @@ build() {
     # From its own folder, so that no toolchain or setting of the checked repository has a say.
     cd "$GITHUB_ACTION_PATH"
     CARGO_TARGET_DIR="$RUNNER_TEMP/cachesim/target" \
-        cargo install --locked --path . --root "$folder" >&2
+        cargo install --locked --profile dist --path . --root "$folder" >&2
 }
 
 # Finds the program that is there: a path, from the workspace, or a name on the PATH.

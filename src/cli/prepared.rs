@@ -6,6 +6,7 @@ use super::input::{filter, read_history};
 use super::limits::Limits;
 use super::pricing::{check_prices, price_table};
 use crate::requests::conversation::ReadOptions;
+use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Ledger;
 use crate::simulate::strategy::{Assumptions, Strategy};
 use crate::study::{Study, StudyOptions, options_for};
@@ -43,9 +44,28 @@ impl Prepared {
         })
     }
 
-    /// Simulates the strategies, and names the models whose cost is unknown.
+    /// Simulates the strategies.
     pub(super) fn ledger(&self) -> Result<Ledger<'_>, CliError> {
-        let ledger = self.study.run(&self.strategies)?;
+        self.priced(self.study.run(&self.strategies)?)
+    }
+
+    /// Simulates them, and the bound under some readings.
+    pub(super) fn ledger_with(&self, readings: &[Reading]) -> Result<Ledger<'_>, CliError> {
+        self.priced(self.study.run_with(&self.strategies, readings)?)
+    }
+
+    /// Simulates them, and the bounds of both readings.
+    pub(super) fn ledger_with_bounds(&self) -> Result<Ledger<'_>, CliError> {
+        self.priced(self.study.run_with_bounds(&self.strategies)?)
+    }
+
+    /// Simulates what breaks are found and priced with.
+    pub(super) fn evidence(&self) -> Result<Ledger<'_>, CliError> {
+        self.priced(self.study.evidence())
+    }
+
+    /// Names the models whose cost is unknown.
+    fn priced<'s>(&self, ledger: Ledger<'s>) -> Result<Ledger<'s>, CliError> {
         check_prices(&ledger, &self.study.selection, self.strict_prices, self.is_quiet)?;
         Ok(ledger)
     }

@@ -1,6 +1,28 @@
 //! Files as they are: transcripts, captured requests, prompt bundles.
 //!
 //! The modules stand in the order of the flow: each uses only those before it.
+//!
+//! A file is read in chunks of half a megabyte that end at line borders, into buffers that are
+//! used again; the next chunk is handed to whichever thread is free (`read/input/stretches.rs`),
+//! so one large file keeps all threads busy. What they make of the chunks is joined in file order,
+//! by a thread that has just parsed one (`read/input/in_order.rs`). There the lines of a response
+//! are put together, too (`requests/conversation/gathered.rs`), entries are linked (`graph.rs`)
+//! and folded into what is known at each of them (`fold.rs`); only where a later line changes what
+//! was known of an earlier one (a parent that comes later, a usage that comes late, a result that
+//! was sent as a preview) is the file folded once more when all of it is there. Smaller files are
+//! read side by side, the larger of them first, each by the thread that is free next, and in the
+//! order of the files what they hold is moved into the lists of all files
+//! (`requests/conversation/files.rs`). So memory follows what is new, and what a file was read
+//! into serves the next one.
+//!
+//! A line is parsed once, by a typed, borrowing parser (`wire.rs`) whose fields are all lenient
+//! (`read/input/lenient.rs`): a value of an unexpected type is as good as absent and costs nothing
+//! but itself. Under it is a deserialiser of our own (`read/input/skim.rs`) that skips text
+//! sixteen bytes at a time, checks what it skips, and leaves whatever is not usual to
+//! `serde_json`, which then reads the value anew; so it decides nothing, and is a third faster.
+//! Long text is measured and never decoded. A copy of edited files that does not fit into a chunk
+//! is skipped without being held. Strings are interned, ids of entries are numbers. What lies
+//! between requests is kept only for commands and strategies that look at it.
 
 pub mod input;
 

@@ -8,6 +8,12 @@
 //!
 //! A run reads its sources twice: once for the key and the words that must not come out by chance, and
 //! once to replace. One line is in memory at a time.
+//!
+//! Redaction walks through lines lexically, so damage stays the same damage. A character becomes
+//! another one of its class, chosen by a key (made of all the input) and by what stands in front
+//! of it in its string: equal strings stay equal, and common beginnings keep their exact length.
+//! What stays is `fields.rs` and `vocabulary.rs`; phrases that other modules look for are taken
+//! from there.
 
 mod characters;
 mod fields;

@@ -122,7 +122,7 @@ pub(super) fn shown_column<'l>(
     session: &Session,
 ) -> Option<&'l StrategyColumn> {
     let is_whole = |column: &&StrategyColumn| is_complete(ledger, column, session);
-    ledger.column("billed").filter(is_whole).or_else(|| ledger.columns.iter().find(is_whole))
+    ledger.billed().filter(is_whole).or_else(|| ledger.columns.iter().find(is_whole))
 }
 
 /// Whether a column has all requests of a session, in tokens that can be held against the others'.
@@ -270,7 +270,7 @@ fn rewound(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) 
     let is_complete = |column: &&StrategyColumn| {
         is_comparable(ledger, column) && ledger.totals(column, selection.requests()).unrecorded == 0
     };
-    let billed = ledger.column("billed").filter(is_complete);
+    let billed = ledger.billed().filter(is_complete);
     let shown = billed.or_else(|| ledger.columns.iter().find(is_complete));
     let Some(column) = shown.filter(|_| !rewound.is_empty()) else { return };
     let part = ledger.totals(column, rewound);
@@ -304,7 +304,7 @@ pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Se
         prices.id,
         prices.as_of,
     ));
-    if history.is_counted_in_bytes() && ledger.column("billed").is_some() {
+    if history.is_counted_in_bytes() && ledger.billed().is_some() {
         document.text(
             "Captured prompts are counted in bytes: `billed`, which counts recorded tokens, is \
              another unit and not compared.",

@@ -22,7 +22,7 @@ pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
         evidence_strategies(),
         assumptions,
     )?;
-    let findings = run.study.breaks_in(run.ledger()?, Options::default())?;
+    let findings = run.study.breaks_in(run.evidence()?, Options::default())?;
     let told = findings.told_under(args.reading.reading());
     let advice = told.advice.as_ref();
     let document = || advice_document(&run.study.history, &told.answer, advice, args.top);

@@ -24,7 +24,7 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
         evidence_strategies(),
         assumptions,
     )?;
-    let ledger = run.ledger()?;
+    let ledger = run.evidence()?;
     let rule = match args.rule {
         RuleArg::Complete => DetectionRule::Complete,
         RuleArg::Client => DetectionRule::Client,

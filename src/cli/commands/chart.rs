@@ -17,7 +17,7 @@ use crate::report::{
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::{Ledger, Session, StrategyColumn};
 use crate::simulate::strategy::Strategy;
-use crate::study::{EVIDENCE, Findings, Study, evidence_strategies, named};
+use crate::study::{Findings, Study, evidence_strategies};
 
 /// A picture of the input.
 pub(in crate::cli) fn chart(args: &ChartArgs) -> Result<(), CliError> {
@@ -30,7 +30,7 @@ pub(in crate::cli) fn chart(args: &ChartArgs) -> Result<(), CliError> {
     refuse_other_formats(&args.output.output, &["svg", "png"])?;
     let strategies = simulated(args)?;
     let output = Output::open(&args.output)?;
-    let chart = drawn(args, &strategies)?;
+    let chart = drawn(args, strategies)?;
     let bytes = match format {
         ChartFormat::Svg => svg(&chart, args.theme.theme()).into_bytes(),
         ChartFormat::Png => {
@@ -47,25 +47,25 @@ fn simulated(args: &ChartArgs) -> Result<Vec<Strategy>, CliError> {
         ChartKindArg::Cost | ChartKindArg::Strategies => {
             strategies(&args.strategy, args.output.quiet)
         }
-        ChartKindArg::Context | ChartKindArg::Daily => Ok(named(&["billed"])),
+        ChartKindArg::Context | ChartKindArg::Daily => Ok(vec![Strategy::billed()]),
         ChartKindArg::Turns => match args.strategies_of_turns() {
             Some(asked) => strategies(asked, args.output.quiet),
-            None => Ok(named(&EVIDENCE)),
+            None => Ok(evidence_strategies()),
         },
-        ChartKindArg::Gaps | ChartKindArg::Breaks => Ok(named(&EVIDENCE)),
-        ChartKindArg::Waterfall => Ok(evidence_strategies()),
+        ChartKindArg::Gaps | ChartKindArg::Breaks | ChartKindArg::Waterfall => {
+            Ok(evidence_strategies())
+        }
     }
 }
 
-fn drawn(args: &ChartArgs, strategies: &[Strategy]) -> Result<Chart, CliError> {
-    let mut columns = strategies.to_vec();
-    if args.kind == ChartKindArg::Strategies {
-        columns.push(Strategy::bound(Some(args.reading.reading())));
-    }
-    let run = prepared(args, columns)?;
-    let ledger = run.ledger()?;
-    let picture = Picture { args, study: &run.study, ledger, shown: strategies.len() };
-    picture.chart(args.kind)
+fn drawn(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Chart, CliError> {
+    let run = prepared(args, strategies)?;
+    let ledger = match args.kind {
+        ChartKindArg::Strategies => run.ledger_with(&[args.reading.reading()])?,
+        ChartKindArg::Waterfall => run.evidence()?,
+        _ => run.ledger()?,
+    };
+    Picture { args, study: &run.study, ledger }.chart(args.kind)
 }
 
 fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Prepared, CliError> {
@@ -88,15 +88,12 @@ struct Picture<'a> {
     args: &'a ChartArgs,
     study: &'a Study,
     ledger: Ledger<'a>,
-    /// How many columns were asked for; a bound may stand after them.
-    shown: usize,
 }
 
 impl<'a> Picture<'a> {
     fn chart(self, kind: ChartKindArg) -> Result<Chart, CliError> {
         let Study { history, selection, steps, .. } = self.study;
-        let (columns, bound) = self.ledger.columns.split_at(self.shown);
-        let columns: Vec<&StrategyColumn> = columns.iter().collect();
+        let columns: Vec<&StrategyColumn> = self.ledger.columns.iter().collect();
         Ok(match kind {
             ChartKindArg::Turns => {
                 let found = self.study.breaks(Options::default())?;
@@ -108,7 +105,7 @@ impl<'a> Picture<'a> {
             ChartKindArg::Cost => cost_chart(&self.ledger, &columns, selection),
             ChartKindArg::Strategies => {
                 let total = |column| self.ledger.totals(column, selection.requests()).cost();
-                let bound = bound.first().and_then(total);
+                let bound = self.ledger.bounds.first().and_then(total);
                 strategies_chart(&self.ledger, &columns, bound, selection)
             }
             ChartKindArg::Context => self.context(),

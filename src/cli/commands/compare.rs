@@ -14,7 +14,6 @@ use crate::report::{
 };
 use crate::simulate::provider::{Agreement, Provider, agreement};
 use crate::simulate::rollout::{self, Rollout};
-use crate::simulate::strategy::Strategy;
 
 /// Strategies side by side.
 pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
@@ -23,10 +22,9 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let providers = providers(&args.provider)?;
     let rollouts = agreements(args, &providers)?;
     let elsewhere = elsewhere(&strategies, &providers, args.output.quiet);
-    let mut strategies = unique(strategies.into_iter().chain(elsewhere))?;
+    let strategies = unique(strategies.into_iter().chain(elsewhere))?;
     let gates = gates(&args.fail_if, &strategies)?;
     let reading = args.reading.reading();
-    strategies.extend([reading, reading.other()].map(|reading| Strategy::bound(Some(reading))));
     let is_for_people = matches!(args.format, CompareFormat::Table | CompareFormat::Markdown);
     let options = args.tokens.read_options(is_for_people);
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
@@ -44,7 +42,7 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
         }
         run => run?,
     };
-    let ledger = run.ledger()?;
+    let ledger = run.ledger_with_bounds()?;
     let comparison = run.study.compare(&ledger);
     let history = &run.study.history;
     let document = || -> Result<Document, CliError> {

@@ -8,7 +8,8 @@ use crate::explain::breaks::Options;
 use crate::report::{context_document, write_context};
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
-use crate::study::{Findings, named};
+use crate::simulate::strategy::Strategy;
+use crate::study::Findings;
 
 /// Where the context comes from.
 pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
@@ -20,7 +21,7 @@ pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
         &args.simulation,
         &args.output,
         options,
-        named(&["billed"]),
+        vec![Strategy::billed()],
         assumptions,
     )?;
     let ledger = run.ledger()?;

@@ -18,7 +18,6 @@ use crate::report::{
 };
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::ledger::{Ledger, StrategyColumn};
-use crate::simulate::strategy::Strategy;
 use crate::study::{Findings, Study};
 
 /// How many of the most expensive items of the context are looked for; the page shows kinds only.
@@ -32,9 +31,8 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     refuse_terminal(&args.output)?;
     refuse_other_formats(&args.output.output, &["html", "htm"])?;
     let output = Output::open(&args.output)?;
-    let mut simulated = strategies(&args.strategy, args.output.quiet)?;
+    let simulated = strategies(&args.strategy, args.output.quiet)?;
     let reading = args.reading.reading();
-    simulated.extend([reading, reading.other()].map(|reading| Strategy::bound(Some(reading))));
     let assumptions = args.simulation.assumptions(args.breaks == RecordedBreaksArg::Keep, reading);
     let options = ReadOptions { keeps_titles: args.show_text, ..args.tokens.read_options(true) };
     let run = Prepared::new(
@@ -45,7 +43,7 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
         simulated,
         assumptions,
     )?;
-    let ledger = run.ledger()?;
+    let ledger = run.ledger_with_bounds()?;
     let comparison = run.study.compare(&ledger);
     let findings = run.study.breaks(Options::default())?;
     let Findings { ledger: evidence, analysis, .. } = &findings;
@@ -117,7 +115,7 @@ impl Material<'_> {
         if let Some(waterfall) = &self.waterfall {
             charts.push(("waterfall", waterfall_chart(self.evidence, selection, Some(waterfall))));
         }
-        if let Some(billed) = self.evidence.column("billed") {
+        if let Some(billed) = self.evidence.billed() {
             charts.push(("daily", daily_chart(self.evidence, billed, selection)));
         }
         if let Some(session) = dearest_session(self.evidence, selection) {

@@ -1,5 +1,6 @@
 //! `cachesim verify`.
 
+use crate::base::ttl::Ttl;
 use crate::cli::args::{DocumentFormat, VerifyArgs};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
@@ -11,25 +12,25 @@ use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
 use crate::simulate::strategy::Strategy;
 
-/// The strategies whose rows are checked for tokens that got lost.
-const CHECKED: [&str; 6] = ["billed", "replay", "none", "5m", "1h", "mixed"];
-
 /// How well the rules reproduce the recorded usage.
 ///
 /// # Panics
-/// Never: the names are those of strategies, the record and its replay among them.
+/// Never: the record and its replay are among the strategies.
 pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
+    // Their rows are checked for tokens that got lost.
+    let [five_minutes, one_hour] = [Ttl::FiveMinutes, Ttl::OneHour].map(Strategy::lifetime);
+    let (billed, expected) = (Strategy::billed(), Strategy::expected());
     let strategies =
-        CHECKED.map(|name| Strategy::by_name(name).expect("every name is a strategy's"));
+        vec![billed, expected, Strategy::uncached(), five_minutes, one_hour, Strategy::mixed()];
     let run = Prepared::new(
         &args.input,
         &args.simulation,
         &args.output,
         options,
-        strategies.to_vec(),
+        strategies,
         assumptions,
     )?;
     let ledger = run.ledger()?;

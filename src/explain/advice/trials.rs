@@ -48,7 +48,7 @@ impl<'a> Trials<'a> {
 
     /// What was billed for them; `None` where the ledger does not say.
     pub(super) fn billed(&self) -> Option<Totals> {
-        let column = self.ledger.column("billed")?;
+        let column = self.ledger.billed()?;
         Some(self.ledger.totals(column, self.selection.requests()))
     }
 

@@ -66,7 +66,7 @@ impl Answer {
             let column = ledger.column(name)?;
             Some(ledger.totals(column, selection.requests()))
         };
-        let of_agents = ledger.column("billed").map(|column| {
+        let of_agents = ledger.billed().map(|column| {
             let of_agents =
                 selection.requests().filter(|index| history.request(*index).agent.is_some());
             ledger.totals(column, of_agents)

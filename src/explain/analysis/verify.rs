@@ -148,8 +148,8 @@ pub fn verify(
     selection: &Selection,
     dollars: Reconciliation,
 ) -> Option<Verification> {
-    let replay = ledger.column("replay")?;
-    let billed = ledger.column("billed")?;
+    let replay = ledger.expected()?;
+    let billed = ledger.billed()?;
     let mut verification = Verification { dollars, ..Verification::default() };
     for index in selection.requests() {
         verification.count_conservation(ledger, index);
@@ -179,7 +179,8 @@ impl Verification {
 
     fn count_conservation(&mut self, ledger: &Ledger<'_>, index: RequestIndex) {
         let prompt = ledger.prompt_total(index);
-        let rows = ledger.columns.iter().filter_map(|column| ledger.row(column, index));
+        let columns = ledger.columns.iter().chain(&ledger.bounds);
+        let rows = columns.filter_map(|column| ledger.row(column, index));
         for row in rows.filter(|row| row.refusal.is_none()) {
             let billing = row.billing;
             let parts = billing.read + billing.write_5m + billing.write_1h + billing.input;

@@ -1,11 +1,11 @@
 //! From what was spent down to the lower bound, step by step. Every output that names one of these
 //! amounts takes it from here.
 
+use crate::base::ttl::Ttl;
 use crate::base::units::Picodollars;
 use crate::explain::breaks::Reconciliation;
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Selection};
-use crate::simulate::strategy::StrategyKind;
 
 /// The steps from what was spent to the lower bound:
 /// spent − apart − breaks − unexplained = expected, and expected − lifetime − rest = cheapest, to the
@@ -45,7 +45,7 @@ impl Waterfall {
     /// be held against a simulation, and where none has a price.
     #[must_use]
     pub fn new(ledger: &Ledger<'_>, selection: &Selection, sums: &Reconciliation) -> Option<Self> {
-        let (record, replay) = (ledger.column("billed")?, ledger.column("replay")?);
+        let (record, replay) = (ledger.billed()?, ledger.expected()?);
         let is_unrecorded = |index| ledger.row(record, index).is_none();
         if selection.requests().any(is_unrecorded) || ledger.history.is_counted_in_bytes() {
             return None;
@@ -62,15 +62,14 @@ impl Waterfall {
         }
         let total = |column| ledger.totals(column, priced.iter().copied());
         let billed = total(record);
-        let cost_of = |name: &'static str| Some((name, total(ledger.column(name)?).cost()?));
-        let lifetimes = ["5m", "1h"].into_iter().filter_map(cost_of);
-        let lifetime = lifetimes.min_by_key(|(_, cost)| *cost).and_then(|(name, cost)| {
+        let cost_of = |ttl: Ttl| Some((ttl, total(ledger.lifetime(ttl)?).cost()?));
+        let lifetimes = [Ttl::FiveMinutes, Ttl::OneHour].into_iter().filter_map(cost_of);
+        let lifetime = lifetimes.min_by_key(|(_, cost)| *cost).and_then(|(ttl, cost)| {
             let saving = sums.replay.minus(cost);
             let is_better = saving > Picodollars::ZERO;
-            is_better.then(|| BetterLifetime { strategy: name.to_owned(), saving })
+            is_better.then(|| BetterLifetime { strategy: ttl.name().to_owned(), saving })
         });
-        let is_bound = |kind: &StrategyKind| matches!(kind, StrategyKind::Optimal(_));
-        let bound = ledger.columns.iter().find(|column| is_bound(&column.strategy.kind));
+        let bound = ledger.bound(ledger.assumptions.reading);
         // The bound is worked out thread by thread; what threads share can make a lifetime cheaper still.
         let lived = lifetime.as_ref().map_or(Picodollars::ZERO, |better| better.saving);
         let least = sums.replay.minus(lived);

@@ -17,7 +17,7 @@ pub(super) struct Reads<'a> {
 impl<'a> Reads<'a> {
     /// `None` where the record or its replay was not asked for.
     pub(super) fn new(ledger: &'a Ledger<'a>) -> Option<Self> {
-        let (billed, replay) = (ledger.column("billed")?, ledger.column("replay")?);
+        let (billed, replay) = (ledger.billed()?, ledger.expected()?);
         Some(Self { ledger, billed, replay })
     }
 

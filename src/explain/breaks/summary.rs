@@ -100,8 +100,7 @@ impl Reconciliation {
 
     fn new(ledger: &Ledger<'_>, selection: &Selection, breaks: &Breaks) -> Self {
         let mut sums = Self::default();
-        let (Some(billed), Some(replay)) = (ledger.column("billed"), ledger.column("replay"))
-        else {
+        let (Some(billed), Some(replay)) = (ledger.billed(), ledger.expected()) else {
             return sums;
         };
         for index in selection.requests() {

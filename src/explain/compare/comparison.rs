@@ -62,13 +62,11 @@ pub struct Comparison<'l> {
 }
 
 impl<'l> Comparison<'l> {
-    /// Compares the first columns of a ledger, whose last two are the bounds under the own reading
-    /// and the other one.
+    /// Compares the columns of a ledger with the first one, and with its bounds.
     #[must_use]
     pub fn new(ledger: &'l Ledger<'_>, selection: &Selection) -> Self {
-        let (compared, bounds) = ledger.columns.split_at(ledger.columns.len().saturating_sub(2));
         let (mut strategies, costs): (Vec<Compared<'l>>, Vec<Vec<SessionCost>>) =
-            compared.par_iter().map(|column| sums(ledger, column, selection)).unzip();
+            ledger.columns.par_iter().map(|column| sums(ledger, column, selection)).unzip();
         let can_act = |strategy: &Compared<'_>| strategy.applicability.is_applicable();
         let is_known = |(strategy, costs): (&Compared<'_>, &Vec<SessionCost>), session: usize| {
             !can_act(strategy) || costs[session].cost.is_some()
@@ -82,14 +80,12 @@ impl<'l> Comparison<'l> {
             let is_paired = has_base && can_act(strategy);
             strategy.paired = is_paired.then(|| pair(&costs[0], own, &complete));
         });
-        let total = |column: &StrategyColumn| ledger.totals(column, selection.requests()).cost();
+        let own = ledger.assumptions.reading;
+        let bound = |reading| ledger.totals(ledger.bound(reading)?, selection.requests()).cost();
         Self {
             assumptions: ledger.assumptions,
             strategies,
-            bound: Bound {
-                own_reading: bounds.first().and_then(total),
-                other_reading: bounds.get(1).and_then(total),
-            },
+            bound: Bound { own_reading: bound(own), other_reading: bound(own.other()) },
             sessions: complete.len(),
             incomparable: selection.sessions.len() - complete.len(),
         }

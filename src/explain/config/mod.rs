@@ -14,6 +14,11 @@
 //!
 //! Which options there are stands in `option.rs` and nowhere else. What an option accepts, only the
 //! command line knows; it is asked through [`Accepts`], so that a value is refused where it stands.
+//!
+//! `explain/config/option.rs` is the one table of options, for keys, variables and `config show`.
+//! The command line is parsed once to know which files are wanted, and once more with what they
+//! say as clap's defaults; so whatever is typed holds over it, and commands do not know of it.
+//! Each value is checked by the parsers of all options of that name, where it stands.
 
 mod effective;
 mod error;

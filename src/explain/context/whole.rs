@@ -31,7 +31,7 @@ pub fn context(
     selection: &Selection,
     top: usize,
 ) -> Option<Context> {
-    let column = ledger.column("billed")?;
+    let column = ledger.billed()?;
     let ratios = Ratios::learn(ledger.history, steps);
     let sources = Sources { ledger, column, steps, trace, ratios };
     let sessions: Vec<SessionContext> =

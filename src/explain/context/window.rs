@@ -43,7 +43,7 @@ pub fn windows(
     session: &Session,
     most: usize,
 ) -> Option<Windows> {
-    let column = ledger.column("billed")?;
+    let column = ledger.billed()?;
     let ratios = Ratios::learn(ledger.history, steps);
     let sources = Sources { ledger, column, steps, trace, ratios };
     let mut tree = SegmentTree::default();

@@ -32,7 +32,7 @@ pub fn lint(
     policy: &Policy,
     selection: &Selection,
 ) -> Vec<Finding> {
-    let replay = ledger.column("replay").and_then(|column| column.outcomes());
+    let replay = ledger.expected().and_then(|column| column.outcomes());
     let Some(outcomes) = replay else { return Vec::new() };
     let trace = Trace::new(ledger, outcomes, prompts, policy);
     let selected: FxHashSet<RequestIndex> = selection.requests().collect();

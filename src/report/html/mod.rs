@@ -2,6 +2,15 @@
 //!
 //! What it shows first stands in the page as written. The turns of the sessions are data that its
 //! script reads when a session is opened, so that a page with many of them opens at once.
+//!
+//! The report is one page that loads nothing. What it says first stands in it as HTML, written by
+//! a template (askama) whose every value is escaped; the turns of each session are a block of JSON
+//! beside it, by columns, that the page's script reads when the session is opened. The script
+//! makes elements and text, never markup. The page's policy allows nothing but that script and
+//! that style sheet. Beyond 60,000 requests or 8 MB of turns those of the cheapest sessions are
+//! left out, and the page says so. Times are UTC with the offsets of the time zone beside them, so
+//! that the page and the program say the same. On narrow screens a turn is its dollars and what
+//! happened.
 
 mod answer;
 mod break_index;
@@ -53,9 +62,6 @@ use safe_text::PageText;
 const SCRIPT: &str = include_str!("report.js");
 const STYLE: &str = include_str!("report.css");
 
-/// Columns of a ledger that stand after those that are shown: the two bounds.
-const BOUNDS: usize = 2;
-
 /// The strategies whose dollars stand side by side in the turns.
 const BESIDE: [&str; 3] = ["billed", "5m", "1h"];
 
@@ -66,7 +72,7 @@ pub struct PageView<'a> {
     pub answer: &'a Answer,
     /// What to change; `None` where nothing has a price.
     pub advice: Option<&'a Advice>,
-    /// The strategies to show, the first of which is the base, and after them the two bounds.
+    /// The strategies to show, the first of which is the base, and their bounds.
     pub ledger: &'a Ledger<'a>,
     /// The same strategies side by side.
     pub comparison: &'a Comparison<'a>,
@@ -98,8 +104,7 @@ impl<'a> PageView<'a> {
     /// The strategies that the page shows; those that are not applicable have no figures.
     fn shown(&self) -> impl Iterator<Item = &'a StrategyColumn> + use<'a> {
         let columns: &'a [StrategyColumn] = &self.ledger.columns;
-        let shown = columns[..columns.len().saturating_sub(BOUNDS)].iter();
-        shown.filter(|column| column.applicability().is_applicable())
+        columns.iter().filter(|column| column.applicability().is_applicable())
     }
 }
 

@@ -1,5 +1,9 @@
 //! The JSON schemas of the machine formats, by name. Those of outputs are derived from the rows and
 //! documents that are written, those of inputs stand in `schemas/`.
+//!
+//! Schemas of outputs are derived from the very types that are written, words from the functions
+//! that write them, that of the configuration from the tables by which it is read; `schemas/` has
+//! them checked in, and a test compares.
 
 mod config;
 mod format;

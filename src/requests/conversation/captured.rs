@@ -1,4 +1,13 @@
 //! Captured requests → requests of a history, each once, in the order in which they were sent.
+//!
+//! Which request goes on from which, a capture need not say: within a session and agent it is the
+//! latest that began with the same message, of several branches the one that shares the longest
+//! prefix, else the latest of its model with the same tools and system prompt or with as many of
+//! both (`requests/conversation/captured.rs`). One whose whole prompt comes back counts before one
+//! that shares more, so a side query is a dead end. The first request of an agent that begins with
+//! another conversation's messages, or has the tag of a fork, goes on from that one; a
+//! transcript's fork does by its `fork-context-ref`. Prefixes do not depend on it; breaks,
+//! openings and `lint` do.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,5 +1,17 @@
 //! Entries → chains: which lines are one response, which request came before which, and what the
 //! client added between them.
+//!
+//! `Graph` links entries to their parents: across compact boundaries by `logicalParentUuid`,
+//! through old progress lines, around dangling parents (continued at the line before, or in the
+//! file that has them) and circles (cut). Walking that tree once from its roots gives every
+//! response its predecessor and what lies between, whatever the shape of the file. Messages that a
+//! compaction preserved stay where they were written, so following the logical parent finds them
+//! without relinking. Results of parallel calls that hang off the linear path are added back. A
+//! response inside a progress line counts where its message has no line of its own anywhere;
+//! copies in resumed and forked sessions count where they began (`origin.rs`).
+//!
+//! When a request was sent is not recorded. It is taken to be the time of the newest user-side
+//! entry before the answer, never earlier than the request before.
 
 mod agent_types;
 mod between;

@@ -1,4 +1,11 @@
 //! In what two captured prompts differ: which of their parts, and from which byte on.
+//!
+//! Two captured requests are compared part by part, by bytes: first what is part of the prefix, in
+//! its order, so that the first difference stands where their paths part; then what stands beside
+//! it: scope, TTL and places of markers, beta features, and other fields of the body, which the
+//! service may make part of the key without saying so. Header names and such fields are interned,
+//! since they rarely change; the values of the fields are kept only with the bytes. `lint`
+//! compares with the same functions, but only as far as the earlier request was cached.
 
 mod beta_features;
 mod bytes;

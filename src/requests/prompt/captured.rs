@@ -4,6 +4,14 @@
 //! them in the order in which requests were sent: a request's total is exact, what it adds to the
 //! tree shares in it by the estimates, and where it said that its cached prefix ends (read + written)
 //! is known to the requests after it. A request's own split changes nothing in its own simulation.
+//!
+//! Sizes of captures are bytes (`--tokens bytes:N`) or estimates by kind of text and tokenizer
+//! family. Recorded usage corrects these in the order of the requests: the total of a request is
+//! exact, what it adds to the tree (and what requests without usage added before) shares in it by
+//! the estimates, and where its cached prefix ends (read + written) is known to the requests after
+//! it. What an earlier expiry left of the same tools and system prompt is what other traffic keeps
+//! warm (`--shared-prefix auto`). Only nodes that the request itself added are moved by its split,
+//! so it cannot see it.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,11 @@
 //! Breaks in the record: requests that read much less than the one before had left for them.
+//!
+//! A request that, inside the TTL, on the same model, with a prompt of at least 97 % of what was
+//! cached, reads over 2,000 tokens and over 5 % less than that is a break. `replay` does not know
+//! of it. A counterfactual keeps it (and falls to just the chain's opening prefix, which early in
+//! a chain are too small to be called breaks), so that it differs from the record by its policy
+//! alone. What was warm in front of the messages at a break is readable under every policy, since
+//! the recorded read shows it; more than that is not.
 
 use super::step::{Step, StepKind};
 use crate::base::units::Tokens;

@@ -6,6 +6,10 @@
 //! what other traffic kept warm; the first of a chain reads what was warm when it began. The
 //! estimate for a request comes from what its own chain showed before it, else from what other
 //! sessions show, those of the same project and client first.
+//!
+//! With `--shared-prefix cold` nothing is readable after an expiry, a rewrite inside the TTL finds
+//! what the chain's first request read, and sessions do not keep one another's entries alive: each
+//! chain is on its own, as in the generator that the tests compare with.
 
 use std::cmp::Reverse;
 

@@ -20,6 +20,10 @@
 //! let siblings that share nothing else share tools and system prompt. No marker is so far after
 //! the parent's that the lookback would not reach it, so an answer is taken to have fewer than
 //! twenty positions.
+//!
+//! Forks have no input but sizes: each variant is a small `PromptTrace` of the parent's request
+//! and its children's, which the simulator treats like any other, so the calculator cannot
+//! disagree with the rules. Equivalents are whole millionths of a token sent in full.
 
 mod compare;
 mod equivalents;

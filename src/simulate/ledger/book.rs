@@ -8,12 +8,12 @@ use rayon::prelude::*;
 use super::row::Row;
 use super::totals::Totals;
 use crate::base::basis::Basis;
-use crate::base::ttl::TtlPlan;
+use crate::base::ttl::{Ttl, TtlPlan};
 use crate::base::units::Tokens;
 use crate::read::input::{PromptSplit, Usage};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{PromptTrace, Step};
-use crate::simulate::cache::Outcome;
+use crate::simulate::cache::{Outcome, Reading};
 use crate::simulate::management::{Effects, Management};
 use crate::simulate::pricing::{
     Billing, PriceContext, PriceTable, Rates, RequestRates, price_context,
@@ -114,6 +114,8 @@ pub struct Ledger<'a> {
     pub assumptions: Assumptions,
     /// The strategies, in output order.
     pub columns: Vec<StrategyColumn>,
+    /// The least that any markers, TTLs and pings could have cost, under each reading that was asked for.
+    pub bounds: Vec<StrategyColumn>,
     /// The whole prompt of each request.
     totals: Vec<Tokens>,
     rates: RequestRates,
@@ -128,6 +130,19 @@ impl<'a> Ledger<'a> {
         trace: &PromptTrace,
         prices: &'a PriceTable,
         strategies: &[Strategy],
+        assumptions: &Assumptions,
+    ) -> Self {
+        Self::with_bounds(history, steps, trace, prices, (strategies, &[]), assumptions)
+    }
+
+    /// Simulates every strategy, and the bound under each of some readings.
+    #[must_use]
+    pub fn with_bounds(
+        history: &'a History,
+        steps: &'a [Step],
+        trace: &PromptTrace,
+        prices: &'a PriceTable,
+        (strategies, readings): (&[Strategy], &[Reading]),
         assumptions: &Assumptions,
     ) -> Self {
         let totals: Vec<Tokens> = trace.prompts.iter().map(|prompt| prompt.total).collect();
@@ -158,14 +173,43 @@ impl<'a> Ledger<'a> {
             });
             StrategyColumn { strategy: strategy.clone(), simulated, rates }
         };
-        let columns = strategies.par_iter().map(column).collect();
-        Self { history, steps, prices, assumptions: *assumptions, columns, totals, rates }
+        let bounds = readings.iter().map(|reading| Strategy::bound(Some(*reading)));
+        let all: Vec<Strategy> = strategies.iter().cloned().chain(bounds).collect();
+        let mut columns: Vec<StrategyColumn> = all.par_iter().map(column).collect();
+        let bounds = columns.split_off(strategies.len());
+        Self { history, steps, prices, assumptions: *assumptions, columns, bounds, totals, rates }
     }
 
     /// The column of a strategy, if it was asked for.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&StrategyColumn> {
         self.columns.iter().find(|column| column.strategy.name == name)
+    }
+
+    /// What was billed, if it was asked for.
+    #[must_use]
+    pub fn billed(&self) -> Option<&StrategyColumn> {
+        self.columns.iter().find(|column| column.strategy.kind == StrategyKind::Recorded)
+    }
+
+    /// What the rules expect of the recorded requests, if it was asked for.
+    #[must_use]
+    pub fn expected(&self) -> Option<&StrategyColumn> {
+        self.columns.iter().find(|column| column.strategy.kind == StrategyKind::Replay)
+    }
+
+    /// One lifetime for every marker, if it was asked for.
+    #[must_use]
+    pub fn lifetime(&self, ttl: Ttl) -> Option<&StrategyColumn> {
+        let kind = Strategy::lifetime(ttl).kind;
+        self.columns.iter().find(|column| column.strategy.kind == kind)
+    }
+
+    /// The bound under a reading, if it was asked for.
+    #[must_use]
+    pub fn bound(&self, reading: Reading) -> Option<&StrategyColumn> {
+        let kind = StrategyKind::Optimal(Some(reading));
+        self.bounds.iter().find(|column| column.strategy.kind == kind)
     }
 
     /// The whole prompt of a request.
@@ -364,7 +408,7 @@ impl<'a> Ledger<'a> {
         }
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         // The record has the most rows of a request; where it has none, any simulation will do.
-        let columns: Vec<_> = self.column("billed").into_iter().chain(&self.columns).collect();
+        let columns: Vec<_> = self.billed().into_iter().chain(&self.columns).collect();
         for index in requests {
             for column in &columns {
                 let is_recorded = self.each_row(column, index, |row| {

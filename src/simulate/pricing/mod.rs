@@ -1,5 +1,8 @@
 //! Token counts → exact money: dated price tables, the tiers that apply to a request, and the
 //! cost of its parts.
+//!
+//! Prices are dated rows in `prices/*.toml`. A dollar for a million tokens is 10⁶ picodollars for
+//! one, so every cost is a whole number of picodollars and no sum rounds.
 
 mod cost;
 mod litellm;

@@ -26,10 +26,7 @@ const MINUTE: i64 = 60_000;
 
 /// Every strategy, in the order of the outputs.
 pub static ALL: LazyLock<Vec<Strategy>> = LazyLock::new(|| {
-    let mut all = vec![
-        named("billed", "what the transcript says was charged", StrategyKind::Recorded),
-        named("replay", "the recorded requests under the rules", StrategyKind::Replay),
-    ];
+    let mut all = vec![Strategy::billed(), Strategy::expected(), Strategy::uncached()];
     all.extend(lifetimes());
     all.extend(layouts());
     all.extend(keep_alives());
@@ -49,17 +46,10 @@ fn design(name: &'static str, summary: &'static str, design: Design) -> Strategy
 }
 
 fn lifetimes() -> Vec<Strategy> {
-    let nowhere = Design { layout: Layout::Nowhere, ..Design::default() };
-    let with = |main, agents| Design { ttl: Some(TtlPlan { main, agents }), ..Design::default() };
     vec![
-        design("none", "no caching", nowhere),
-        design("5m", "every marker for five minutes", with(FIVE_MINUTES, FIVE_MINUTES)),
-        design("1h", "every marker for an hour", with(ONE_HOUR, ONE_HOUR)),
-        design(
-            "mixed",
-            "an hour on tools and system prompt, five minutes on messages",
-            with(TierTtl::MIXED, TierTtl::MIXED),
-        ),
+        Strategy::lifetime(Ttl::FiveMinutes),
+        Strategy::lifetime(Ttl::OneHour),
+        Strategy::mixed(),
         design(
             "as-recorded",
             "the recorded requests with their recorded breaks, which other designs start from",
@@ -288,7 +278,48 @@ fn managements() -> Vec<Strategy> {
     ]
 }
 
+/// A TTL for main conversations, and one for those of sub-agents.
+fn with(main: TierTtl, agents: TierTtl) -> Design {
+    Design { ttl: Some(TtlPlan { main, agents }), ..Design::default() }
+}
+
 impl Strategy {
+    /// The figures of the record.
+    #[must_use]
+    pub fn billed() -> Self {
+        named("billed", "what the transcript says was charged", StrategyKind::Recorded)
+    }
+
+    /// The recorded requests under the rules, without any break but expiries and compactions.
+    #[must_use]
+    pub fn expected() -> Self {
+        named("replay", "the recorded requests under the rules", StrategyKind::Replay)
+    }
+
+    /// No caching.
+    #[must_use]
+    pub fn uncached() -> Self {
+        let nowhere = Design { layout: Layout::Nowhere, ..Design::default() };
+        design("none", "no caching", nowhere)
+    }
+
+    /// One lifetime for every marker.
+    #[must_use]
+    pub fn lifetime(ttl: Ttl) -> Self {
+        let (name, summary) = match ttl {
+            Ttl::FiveMinutes => ("5m", "every marker for five minutes"),
+            Ttl::OneHour => ("1h", "every marker for an hour"),
+        };
+        design(name, summary, with(TierTtl::uniform(ttl), TierTtl::uniform(ttl)))
+    }
+
+    /// Both lifetimes: the longer one for what changes least.
+    #[must_use]
+    pub fn mixed() -> Self {
+        let summary = "an hour on tools and system prompt, five minutes on messages";
+        design("mixed", summary, with(TierTtl::MIXED, TierTtl::MIXED))
+    }
+
     /// The built-in strategy of a name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {

@@ -125,7 +125,7 @@ impl<'a> Evidence<'a> {
         strategy: &str,
         is_meant: impl Fn(RequestIndex) -> bool,
     ) -> Option<Picodollars> {
-        let (replay, other) = (self.ledger.column("replay")?, self.ledger.column(strategy)?);
+        let (replay, other) = (self.ledger.expected()?, self.ledger.column(strategy)?);
         let cost = |column, index| self.ledger.row(column, index).and_then(|row| row.cost);
         let saved = |index| Some(cost(replay, index)?.minus(cost(other, index)?));
         let mut saved =

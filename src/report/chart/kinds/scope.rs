@@ -9,7 +9,7 @@ use crate::simulate::ledger::{Ledger, Selection, Session};
 /// has a price by its tokens.
 #[must_use]
 pub fn dearest_session<'s>(ledger: &Ledger<'_>, selection: &'s Selection) -> Option<&'s Session> {
-    let column = ledger.column("billed").or(ledger.columns.first())?;
+    let column = ledger.billed().or(ledger.columns.first())?;
     let size = |session: &Session| {
         let totals = ledger.totals(column, session.requests.iter().copied());
         (totals.cost(), totals.prompt())

@@ -64,16 +64,19 @@ pub fn strategies_chart(
         rows: known.iter().map(|cost| cost.bar(&first)).collect(),
         rule: bound.map(|bound| Rule {
             at: bound.to_dollars_lossy(),
-            label: format!("bound {}", dollars(Some(bound))),
+            label: format!("optimal {}", dollars(Some(bound))),
         }),
     }));
     let spendings: Vec<&Spending> = known.iter().map(|cost| &cost.spending).collect();
     explain_classes(&mut chart, &spendings);
     chart.notes.extend(simulation_note(columns));
     if bound.is_some() {
-        chart.note(
-            "The bound is the least that any markers, lifetimes and pings could have cost for the same prompts.",
-        );
+        let breaks =
+            if ledger.assumptions.keeps_breaks { "with their breaks" } else { "without breaks" };
+        chart.note(format!(
+            "“optimal” is the least that any markers, lifetimes and pings could have cost for the same \
+             prompts {breaks}."
+        ));
     }
     chart.notes.extend(known.iter().find_map(|cost| apart_note(&cost.totals)));
     if !undrawn.is_empty() {

@@ -55,7 +55,7 @@ pub fn waterfall_chart(
              without breaks.",
         );
     }
-    let billed = ledger.column("billed");
+    let billed = ledger.billed();
     let totals = billed.map(|billed| ledger.totals(billed, selection.requests()));
     chart.notes.extend(totals.and_then(|totals| unpriced_note(totals.unpriced_requests)));
     chart
