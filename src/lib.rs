@@ -22,6 +22,8 @@
 //! ```
 
 #![forbid(unsafe_code)]
+// What only the program or redaction needs stands in the room where it belongs.
+#![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 
 pub mod base;
 
@@ -35,10 +37,12 @@ pub mod explain;
 
 pub mod study;
 
+#[cfg(feature = "redact")]
 pub mod redact;
 
 pub mod report;
 
+#[cfg(feature = "cli")]
 pub mod cli;
 
 pub use base::ttl::Ttl;

@@ -59,10 +59,12 @@ pub use break_rows::{write_break_csv, write_break_rows};
 pub use breaks_json::write_breaks;
 pub use breaks_view::{BreaksViewOptions, breaks_document};
 pub use chart::{
-    Chart, PngError, Theme, UNDRAWN_STRATEGY, WINDOW_KINDS, breaks_chart, context_chart,
-    cost_chart, daily_chart, dearest_session, gaps_chart, page_style, png, strategies_chart, svg,
-    turns_chart, waterfall_chart,
+    Chart, Theme, UNDRAWN_STRATEGY, WINDOW_KINDS, breaks_chart, context_chart, cost_chart,
+    daily_chart, dearest_session, gaps_chart, page_style, strategies_chart, svg, turns_chart,
+    waterfall_chart,
 };
+#[cfg(feature = "png")]
+pub use chart::{PngError, png};
 pub use check_json::write_check;
 pub use check_view::{CheckView, check_document, comment, summary};
 pub use compare_json::{write_comparison, write_comparison_csv, write_comparison_lines};

@@ -15,7 +15,9 @@ mod ink;
 mod kinds;
 mod picture;
 
-pub use drawing::{PngError, Theme, page_style, png, svg};
+#[cfg(feature = "png")]
+pub use drawing::{PngError, png};
+pub use drawing::{Theme, page_style, svg};
 pub use kinds::{
     UNDRAWN_STRATEGY, WINDOW_KINDS, breaks_chart, context_chart, cost_chart, daily_chart,
     dearest_session, gaps_chart, strategies_chart, turns_chart, waterfall_chart,

@@ -6,10 +6,12 @@ mod canvas;
 mod frame;
 mod lanes;
 mod plot;
+#[cfg(feature = "png")]
 mod png;
 mod scale;
 mod svg;
 mod typeface;
 
+#[cfg(feature = "png")]
 pub use png::{PngError, png};
 pub use svg::{Theme, page_style, svg};
