@@ -1,6 +1,6 @@
 //! Smaller contexts.
 
-use super::candidate::{Candidate, Subject};
+use super::change::{Candidate, Subject};
 use super::change::{Change, Who};
 use super::seen::Seen;
 use crate::base::units::Tokens;

@@ -1,6 +1,6 @@
 //! Other lifetimes of cache entries.
 
-use super::candidate::{Candidate, Subject};
+use super::change::{Candidate, Subject};
 use super::change::{Change, Who};
 use super::seen::{Seen, evidence};
 use crate::base::ttl::{TierTtl, Ttl, TtlPlan};

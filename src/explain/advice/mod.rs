@@ -16,16 +16,13 @@
 //! there. Patterns lend their words, and have no figures here.
 
 mod advise;
-mod candidate;
 mod causes;
 mod change;
 mod context;
 mod lifetimes;
 mod prompts;
-mod remedy;
 mod requests;
 mod seen;
-mod trials;
 
 pub use advise::{Advice, Entry};
 pub use change::{Change, Who};

@@ -1,6 +1,6 @@
 //! Captured prompts made otherwise.
 
-use super::candidate::{Candidate, Subject};
+use super::change::{Candidate, Subject};
 use super::change::{Change, Who};
 use super::seen::{Seen, confidence, counted_breaks, evidence};
 use crate::explain::breaks::Cause;

@@ -2,7 +2,7 @@
 
 use enumset::{EnumSet, enum_set};
 
-use super::candidate::{Candidate, Subject};
+use super::change::{Candidate, Subject};
 use super::change::{Change, Who};
 use super::seen::{Seen, counted_breaks, evidence};
 use crate::explain::breaks::{Break, Cause};

@@ -4,17 +4,13 @@
 mod answer;
 mod gaps;
 mod groups;
-mod period;
 mod spending;
 mod turn;
 mod verify;
-mod waterfall;
 
-pub use answer::{Answer, BestChange};
+pub use answer::{Answer, BestChange, BetterLifetime, Waterfall};
 pub use gaps::{GapBin, Gaps};
-pub use groups::{Group, Grouping, Groups, Lost, groups};
-pub use period::{Period, PeriodLength};
+pub use groups::{Group, Grouping, Groups, Lost, Period, PeriodLength, groups};
 pub use spending::{Spending, spending_by_period};
 pub use turn::{Event, Turn};
 pub use verify::{Agreement, Coverage, Expiries, Verification, Worst, verify};
-pub use waterfall::{BetterLifetime, Waterfall};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::period::{Period, PeriodLength};
+use super::groups::{Period, PeriodLength};
 use crate::base::units::Picodollars;
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
 use crate::simulate::pricing::Charges;

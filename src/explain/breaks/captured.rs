@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::candidate::{Candidate, Confidence, Evidence};
 use super::cause::Cause;
-use super::reads::Reads;
+use super::cause::{Candidate, Confidence, Evidence};
+use super::readable::Reads;
 use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
 use crate::base::wording::duration;

@@ -1,10 +1,10 @@
 //! A shortfall with everything that a rule may look at.
 
-use super::candidate::Evidence;
+use super::cause::Evidence;
 use super::find::NOISE;
-use super::landmarks::Landmarks;
+use super::readable::Landmarks;
 use super::readable::Readable;
-use super::reads::Reads;
+use super::readable::Reads;
 use crate::base::units::Tokens;
 use crate::base::wording::grouped;
 use crate::read::input::PromptSplit;

@@ -1,17 +1,15 @@
 //! Every request that read less than it could have.
+//!
+//! The service's own verdict on a miss, joined with what was inferred.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::candidate::Candidate;
 use super::captured::{CapturedCase, FirstEntries, entry_ttls, first_entries};
 use super::case::{Case, Requests};
-use super::cause::Cause;
-use super::landmarks::Landmarks;
-use super::readable::{Class, LONGEST_WALK, Readable};
-use super::reads::Reads;
+use super::cause::{Candidate, Cause, Confidence};
+use super::readable::{Class, LONGEST_WALK, Landmarks, Readable, Reads};
 use super::rules::candidates;
 use super::siblings::siblings;
-use super::verdict::apply_verdict;
 use crate::base::basis::Basis;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
@@ -334,5 +332,36 @@ impl Finder<'_> {
         let place: FxHashMap<RequestIndex, usize> =
             selection.requests().enumerate().map(|(place, index)| (index, place)).collect();
         breaks.list.sort_by_key(|one| place.get(&one.request).copied());
+    }
+}
+
+/// Puts the causes that the service's verdict names in front.
+pub(super) fn apply_verdict(case: &Case<'_>, candidates: &mut Vec<Candidate>) {
+    let Some(verdict) = case.request.verdict else { return };
+    let reason = case.history.symbols.text(verdict.reason);
+    let meaning = format!("the service says {reason}");
+    let field = "message.diagnostics.cache_miss_reason.type";
+    let says_so = |one: &Candidate| one.cause.agrees_with(reason) == Some(true);
+    if !candidates.iter().any(says_so)
+        && let Some(cause) = named_cause(reason)
+    {
+        candidates.push(Candidate::new(cause, Confidence::High, Vec::new()));
+    }
+    for candidate in candidates.iter_mut().filter(|one| says_so(one)) {
+        candidate.confidence = Confidence::High;
+        candidate.evidence.splice(0..0, case.answer_field(field, meaning.clone()));
+    }
+    candidates.sort_by_key(|one| !says_so(one));
+}
+
+/// What a verdict names by itself. `previous_message_not_found` says that the service has nothing to
+/// compare with, which an expiry explains; where none fits, it explains nothing.
+fn named_cause(reason: &str) -> Option<Cause> {
+    match reason {
+        "tools_changed" => Some(Cause::ToolsChanged),
+        "system_changed" => Some(Cause::SystemPromptChanged),
+        "messages_changed" => Some(Cause::MessagesRewritten),
+        "model_changed" => Some(Cause::ModelChanged),
+        _ => None,
     }
 }

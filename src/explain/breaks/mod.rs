@@ -18,26 +18,18 @@
 //! not compared. A captured branch, or another conversation, whose bytes do not come back is held
 //! against the longest prefix of its own that had been marked.
 
-mod analysis;
-mod candidate;
 mod captured;
 mod case;
 mod cause;
 mod find;
-mod landmarks;
 mod patterns;
 mod readable;
-mod reads;
 mod rules;
 mod siblings;
 mod summary;
-mod verdict;
-mod week;
 
-pub use analysis::Analysis;
-pub use candidate::{Candidate, Confidence, Evidence};
-pub use cause::Cause;
+pub use cause::{Candidate, Cause, Confidence, Evidence};
 pub use find::{Break, Breaks, DetectionRule, Options, find};
 pub use patterns::{Ground, Pattern, patterns};
 pub use readable::{Class, Readable};
-pub use summary::{Agreement, Counted, Reconciliation, Sum, Summary};
+pub use summary::{Agreement, Analysis, Counted, Reconciliation, Sum, Summary};

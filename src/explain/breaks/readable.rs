@@ -5,15 +5,24 @@
 //! service's verdicts (transcript format, H.7): nothing readable inside the TTL meant changed tools
 //! (5 of 5), the shared prefix a changed system prompt (13 of 13), the end of an earlier request a
 //! rewritten message (3 of 3).
+//!
+//! What every request read and wrote: as recorded, or where that is unknown, by the rules.
+//!
+//! Lengths that other requests have shown: where the shared prefix ends, and where tools and system
+//! prompt do.
 
+use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::landmarks::Landmarks;
-use super::reads::Reads;
-use crate::base::units::Tokens;
-use crate::requests::conversation::RequestIndex;
-use crate::requests::prompt::Step;
+use crate::base::basis::Basis;
+use crate::base::id::Symbol;
+use crate::base::units::{Picodollars, Tokens};
+use crate::read::input::PromptSplit;
+use crate::requests::conversation::{ConversationKey, History, Request, RequestIndex};
+use crate::requests::prompt::{Step, StepKind};
+use crate::simulate::ledger::{Ledger, Row, StrategyColumn};
+use crate::simulate::pricing::Billing;
 
 /// How many requests of a chain are looked back at. Reads of older ones say nothing new, and hostile
 /// chains stay linear.
@@ -146,4 +155,219 @@ impl Readable {
             Self::NewLength => "a length not seen before in this chain was readable".to_owned(),
         }
     }
+}
+
+/// The reads and writes of a ledger's requests.
+pub(super) struct Reads<'a> {
+    pub(super) ledger: &'a Ledger<'a>,
+    billed: &'a StrategyColumn,
+    replay: &'a StrategyColumn,
+}
+
+impl<'a> Reads<'a> {
+    /// `None` where the record or its replay was not asked for.
+    pub(super) fn new(ledger: &'a Ledger<'a>) -> Option<Self> {
+        let (billed, replay) = (ledger.billed()?, ledger.expected()?);
+        Some(Self { ledger, billed, replay })
+    }
+
+    pub(super) fn history(&self) -> &'a History {
+        self.ledger.history
+    }
+
+    /// Whether the split of a request is that of its own usage. Recorded tokens cannot be set
+    /// against prompts that are counted in bytes.
+    pub(super) fn is_recorded(&self, index: RequestIndex) -> bool {
+        let history = self.history();
+        let is_in_bytes = history.is_captured(index) && history.is_counted_in_bytes();
+        history.request(index).usage.is_some() && !is_in_bytes
+    }
+
+    /// How a request's prompt was read, written and sent.
+    pub(super) fn split(&self, index: RequestIndex) -> PromptSplit {
+        let recorded = self.history().request(index).usage.as_ref();
+        match recorded.filter(|_| self.is_recorded(index)) {
+            Some(usage) => usage.prompt,
+            None => self.row(index).map_or_else(PromptSplit::default, |row| split_of(&row.billing)),
+        }
+    }
+
+    /// Whether the service refuses a request, as far as the rules tell; it answered one with usage.
+    pub(super) fn is_refused(&self, index: RequestIndex) -> bool {
+        self.row(index).is_some_and(|row| row.refusal.is_some())
+    }
+
+    /// Whether what a request read and wrote is the end of one prefix.
+    pub(super) fn is_one_sampling(&self, index: RequestIndex) -> bool {
+        let usage = self.history().request(index).usage.as_ref();
+        !self.is_recorded(index) || usage.is_none_or(|usage| !usage.is_sum)
+    }
+
+    /// What a request reads by the rules.
+    pub(super) fn replayed(&self, index: RequestIndex) -> Tokens {
+        self.ledger.row(self.replay, index).map_or(Tokens::ZERO, |row| row.billing.read)
+    }
+
+    /// What the split of a request rests on.
+    pub(super) fn basis(&self, index: RequestIndex) -> Basis {
+        self.row(index).map_or(Basis::Measured, |row| row.basis)
+    }
+
+    fn row(&self, index: RequestIndex) -> Option<Row<'a>> {
+        let column = if self.is_recorded(index) { self.billed } else { self.replay };
+        self.ledger.row(column, index)
+    }
+
+    /// What a request cost more than if so many of the tokens after its read had been read, too.
+    /// `None` where its model has no price.
+    pub(super) fn excess(&self, index: RequestIndex, rewritten: Tokens) -> Option<Picodollars> {
+        excess(&self.row(index)?.billing, rewritten, self.ledger, index)
+    }
+
+    /// The same of its replay, which reads what the rules say: what the rules charge for the miss.
+    pub(super) fn predicted_excess(
+        &self,
+        index: RequestIndex,
+        expected: Tokens,
+    ) -> Option<Picodollars> {
+        let billing = self.ledger.row(self.replay, index)?.billing;
+        let prompt = self.ledger.prompt_total(index);
+        let rewritten = expected.min(prompt).saturating_sub(billing.read);
+        excess(&billing, rewritten, self.ledger, index)
+    }
+}
+
+fn split_of(billing: &Billing) -> PromptSplit {
+    PromptSplit {
+        input: billing.input,
+        read: billing.read,
+        write_5m: billing.write_5m,
+        write_1h: billing.write_1h,
+    }
+}
+
+/// What the tokens after the read cost more than if they had been read. Those written for an hour
+/// stand in front of those for five minutes, and both in front of the input.
+fn excess(
+    billing: &Billing,
+    rewritten: Tokens,
+    ledger: &Ledger<'_>,
+    index: RequestIndex,
+) -> Option<Picodollars> {
+    let rates = ledger.rates_of(index)?;
+    let mut read_again = *billing;
+    let mut left = rewritten;
+    for part in [&mut read_again.write_1h, &mut read_again.write_5m, &mut read_again.input] {
+        let moved = left.min(*part);
+        *part = part.saturating_sub(moved);
+        left = left.saturating_sub(moved);
+        read_again.read += moved;
+    }
+    Some(billing.cost(rates).minus(read_again.cost(rates)))
+}
+
+/// Prefixes that differ by less than this share are the same but for a word: a date, a path, a tool
+/// that was loaded.
+const SAME_WITHIN_PERCENT: u64 = 1;
+
+/// So many lengths near a read are looked at; hostile sessions have any number.
+const MOST_NEAR: usize = 1_000;
+
+/// Sessions are comparable for one model and client, main chains and agents apart.
+type Kind = (Symbol, Option<Symbol>, bool);
+
+/// What reads have shown.
+#[derive(Debug, Default)]
+pub(super) struct Landmarks {
+    /// What first requests read, and what expiries left, rising, each with its session.
+    shared: FxHashMap<Kind, Vec<(Tokens, Symbol)>>,
+    /// What was left where the messages were rewritten inside the TTL.
+    systems: FxHashMap<ConversationKey, Vec<Tokens>>,
+    /// What the first request of a conversation read.
+    own_openings: FxHashMap<ConversationKey, Tokens>,
+}
+
+fn kind(request: &Request) -> Kind {
+    (request.model, request.client_version, request.agent.is_some())
+}
+
+impl Landmarks {
+    /// Collects what the requests of transcripts show.
+    pub(super) fn collect(history: &History, steps: &[Step]) -> Self {
+        let mut landmarks = Self::default();
+        for (request, step) in history.of_transcripts().iter().zip(steps) {
+            let read = request.recorded().prompt.read;
+            if read == Tokens::ZERO {
+                continue;
+            }
+            match step.kind {
+                StepKind::Opening => {
+                    landmarks.add_shared(request, read);
+                    landmarks.own_openings.entry(request.conversation()).or_insert(read);
+                }
+                StepKind::Expired if read.0 * 2 < step.previous_end.0 => {
+                    landmarks.add_shared(request, read);
+                }
+                StepKind::Rewritten
+                    if request.between.has_compaction
+                        && step.readable_place().is_none_or(|kept| read < kept) =>
+                {
+                    landmarks.systems.entry(request.conversation()).or_default().push(read);
+                }
+                _ => {}
+            }
+        }
+        for shared in landmarks.shared.values_mut() {
+            shared.sort_unstable();
+            shared.dedup();
+        }
+        for systems in landmarks.systems.values_mut() {
+            systems.sort_unstable();
+            systems.dedup();
+        }
+        landmarks
+    }
+
+    fn add_shared(&mut self, request: &Request, read: Tokens) {
+        self.shared.entry(kind(request)).or_default().push((read, request.session));
+    }
+
+    /// Whether the first request of the conversation read about as much, or other sessions' first
+    /// requests or expiries did.
+    pub(super) fn is_shared_prefix(&self, request: &Request, read: Tokens) -> bool {
+        if self.is_own_opening(request, read) {
+            return true;
+        }
+        let shared = self.shared.get(&kind(request)).map(Vec::as_slice).unwrap_or_default();
+        let margin = read.share(SAME_WITHIN_PERCENT, 100);
+        let from = shared.partition_point(|(one, _)| *one < read.saturating_sub(margin));
+        let near = shared[from..].iter().take_while(|(one, _)| *one <= read + margin);
+        near.take(MOST_NEAR).any(|(_, session)| *session != request.session)
+    }
+
+    /// Whether the first request of the conversation read about as much.
+    fn is_own_opening(&self, request: &Request, read: Tokens) -> bool {
+        let opening = self.own_openings.get(&request.conversation());
+        opening.is_some_and(|opening| is_about(*opening, read))
+    }
+
+    /// Whether compactions of the session left just this, and more than the shared prefix.
+    pub(super) fn is_whole_system(&self, request: &Request, read: Tokens) -> bool {
+        let systems = self.systems.get(&request.conversation());
+        !self.is_own_opening(request, read)
+            && systems.is_some_and(|systems| systems.binary_search(&read).is_ok())
+    }
+
+    /// How large tools and system prompt of a conversation are at least, as far as reads show.
+    pub(super) fn system_end(&self, request: &Request) -> Tokens {
+        let systems = self.systems.get(&request.conversation());
+        let largest = systems.and_then(|systems| systems.last());
+        let own = self.own_openings.get(&request.conversation());
+        largest.into_iter().chain(own).copied().max().unwrap_or_default()
+    }
+}
+
+/// Whether two lengths differ by no more than a word in a prompt.
+fn is_about(one: Tokens, other: Tokens) -> bool {
+    one.abs_diff(other) <= one.max(other).share(SAME_WITHIN_PERCENT, 100)
 }

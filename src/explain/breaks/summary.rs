@@ -1,15 +1,21 @@
 //! Breaks added up: by cause, class, project, client version and week; and what they explain of the
 //! difference between the record and the rules.
+//!
+//! Breaks, their sums and their patterns together.
+//!
+//! The week a moment lies in.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::cause::Cause;
-use super::find::{Break, Breaks};
+use super::find::{Break, Breaks, Options, find};
+use super::patterns::{Pattern, patterns};
 use super::readable::Class;
-use super::week::week;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::zone::Zone;
 use crate::requests::conversation::{History, project_names};
+use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection};
 
 /// The sum of some breaks.
@@ -233,5 +239,58 @@ impl Summary {
         summary.by_cause = by_cause.into_iter().collect();
         summary.by_cause.sort_by_key(|(_, sum)| (Reverse(sum.excess.0), Reverse(sum.rewritten)));
         summary
+    }
+}
+
+/// All that is known of the breaks of a selection.
+#[derive(Debug)]
+pub struct Analysis {
+    /// The breaks.
+    pub breaks: Breaks,
+    /// Their sums.
+    pub summary: Summary,
+    /// What recurs, that which saves most first.
+    pub patterns: Vec<Pattern>,
+}
+
+impl Analysis {
+    /// Finds the breaks of a ledger and adds them up. `None` unless the ledger has `billed` and
+    /// `replay`; without `5m` and `1h`, what these would have saved is unknown.
+    #[must_use]
+    pub fn new(
+        ledger: &Ledger<'_>,
+        trace: &PromptTrace,
+        steps: &[Step],
+        selection: &Selection,
+        options: Options,
+    ) -> Option<Self> {
+        let breaks = find(ledger, trace, steps, selection, options)?;
+        let summary = Summary::new(ledger, selection, &breaks);
+        let patterns = patterns(ledger, steps, selection, &breaks);
+        Some(Self { breaks, summary, patterns })
+    }
+}
+
+/// The ISO week in a time zone, as `2026-W07`; `unknown` outside of all calendars.
+pub(super) fn week(zone: &Zone, at: Millis) -> String {
+    let Some(day) = zone.day(at) else { return "unknown".to_owned() };
+    let week = day.iso_week_date();
+    format!("{:04}-W{:02}", week.year(), week.week())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weeks_are_those_of_the_calendar() {
+        // 2026-02-14 is a Saturday, 2027-01-01 a Friday of the week that began in 2026.
+        let at = |text: &str| {
+            let at: jiff::Timestamp = text.parse().expect("a moment");
+            week(&Zone::default(), Millis(at.as_millisecond()))
+        };
+        assert_eq!(at("2026-02-14T23:59:59Z"), "2026-W07");
+        assert_eq!(at("2027-01-01T00:00:00Z"), "2026-W53");
+        assert_eq!(week(&Zone::default(), Millis(i64::MAX)), "unknown");
     }
 }

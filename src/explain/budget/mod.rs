@@ -10,18 +10,12 @@
 //! ```
 
 mod amount;
-mod defaults;
 mod definition;
-mod limit;
 mod metric;
 mod read;
-mod selector;
 
 pub use amount::{Amount, Unit};
-pub use defaults::defaults;
-pub use definition::{Budget, Level};
-pub use limit::{Change, Limit};
+pub use definition::{Budget, Change, Level, Limit, Pattern, Selector, defaults};
 pub use metric::{BreakKinds, LintKinds, Metric, Quantity, Scope};
 pub use read::KEYS as BUDGET_KEYS;
 pub(crate) use read::read;
-pub use selector::{Pattern, Selector};

@@ -9,9 +9,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::amount::{Amount, Unit};
 use super::definition::{Budget, Level};
-use super::limit::{Change, Limit};
+use super::definition::{Change, Limit};
+use super::definition::{Pattern, Selector};
 use super::metric::{BreakKinds, LintKinds, Metric, Quantity};
-use super::selector::{Pattern, Selector};
 use crate::base::nearest::{nearest, suggestion};
 use crate::base::toml_text::{Fault, quoted, refuse_unknown_keys, text, texts};
 use crate::explain::breaks::Cause;

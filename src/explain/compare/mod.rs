@@ -3,12 +3,8 @@
 
 mod comparison;
 mod expression;
-mod figure;
-mod interval;
 mod paired;
-mod verdict;
 
 pub use comparison::{Bound, Compared, Comparison};
 pub use expression::{Expression, ExpressionError, ExpressionProblem, Metric, Reference};
-pub use paired::{Decisive, Paired};
-pub use verdict::{TimesLess, Verdict};
+pub use paired::{Decisive, Paired, TimesLess, Verdict};

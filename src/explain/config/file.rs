@@ -1,19 +1,22 @@
 //! Reads the text of a configuration file.
+//!
+//! Why a configuration cannot be used.
 
+use std::io;
 use std::path::Path;
 
 use memchr::memchr_iter;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::load::ConfigFile;
-use super::option::{CHECK, ConfigOption, DEFAULTS};
-use super::origin::Origin;
+use super::layers::{ConfigFile, MOST_BYTES, Origin};
+use super::value::{CHECK, ConfigOption, DEFAULTS};
 use super::value::{Places, Setting, from_file};
 use crate::base::toml_text::{
     Fault, TomlError, entries, line_and_column, quoted, refuse_unknown_keys, text,
 };
-use crate::explain::budget::{self, Budget};
+use crate::explain::budget;
+use crate::explain::budget::Budget;
 
 /// The schema of a configuration file.
 pub const SCHEMA: &str = "cachesim.config/v1";
@@ -138,6 +141,33 @@ fn check_schema(document: &DeTable<'_>) -> Result<(), Fault> {
             Err(Fault::at(offset, message))
         }
     }
+}
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A file cannot be read.
+    #[error("cannot read the configuration file {file}: {source}")]
+    Unreadable {
+        /// Its name, as the user would type it.
+        file: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file is larger than any configuration.
+    #[error("{0} is no configuration file: it has more than {MOST_BYTES} bytes")]
+    TooLarge(String),
+    /// Something in a file means nothing.
+    #[error(transparent)]
+    Content(#[from] TomlError),
+    /// An environment variable has a value that the option does not take.
+    #[error("{variable}: {message}")]
+    Environment {
+        /// The variable.
+        variable: String,
+        /// What is wrong with it.
+        message: String,
+    },
 }
 
 #[cfg(test)]

@@ -1,9 +1,23 @@
 //! The layers of a configuration, and which of them holds: the environment over the file of the
 //! project over that of the user.
+//!
+//! What holds for an option in the end.
+//!
+//! Where a value comes from.
+//!
+//! Reads a configuration file from the disk.
 
-use super::file::{Config, PlacedBudget};
-use super::option::ConfigOption;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::file::ConfigError;
+use super::file::{Accepts, Config, PlacedBudget, read};
+use super::value::ConfigOption;
 use super::value::Setting;
+use crate::base::toml_text::{TomlError, line_and_column};
 
 /// The command that has a table of its own.
 const CHECK_COMMAND: &str = "check";
@@ -81,14 +95,111 @@ impl Configuration {
     }
 }
 
+/// What holds for an option, in commands where it is the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effective {
+    /// The option.
+    pub option: &'static ConfigOption,
+    /// The commands, in the order of the help.
+    pub commands: Vec<String>,
+    /// As they would be typed; none where the option has no value.
+    pub values: Vec<OsString>,
+    /// Where they come from.
+    pub origin: Origin,
+}
+
+/// Which of the two files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// That of the project.
+    Project,
+    /// That of the user, below it.
+    User,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// An environment variable.
+    Environment(String),
+    /// A configuration file.
+    File {
+        /// Which one.
+        level: Level,
+        /// Its name, as the user would type it.
+        file: String,
+        /// From 1 on.
+        line: usize,
+    },
+    /// The program.
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Environment(variable) => write!(f, "environment {variable}"),
+            Self::File { level: Level::Project, file, line } => write!(f, "{file}:{line}"),
+            Self::File { level: Level::User, file, line } => write!(f, "user file {file}:{line}"),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// The most bytes that are read; a configuration has a few hundred.
+pub(super) const MOST_BYTES: u64 = 1_048_576;
+
+/// A configuration file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigFile {
+    /// Whose it is.
+    pub level: Level,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its name in messages, as the user would type it.
+    pub name: String,
+}
+
+/// Reads a file; `home` is what `~/` stands for in its paths.
+///
+/// # Errors
+/// The first thing in the file that cannot be used, or why it cannot be read.
+pub fn load(
+    file: &ConfigFile,
+    home: Option<&Path>,
+    accepts: Accepts<'_>,
+) -> Result<Config, ConfigError> {
+    let unreadable = |source| ConfigError::Unreadable { file: file.name.clone(), source };
+    let mut bytes = Vec::new();
+    // Not the size that the system reports: a device or a pipe has none.
+    let opened = File::open(&file.path).map_err(unreadable)?;
+    opened.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(ConfigError::TooLarge(file.name.clone()));
+    }
+    let text = text(bytes).map_err(|(line, column)| TomlError {
+        file: file.name.clone(),
+        line,
+        column,
+        message: "this is not UTF-8".to_owned(),
+    })?;
+    Ok(read(&text, file, home, accepts)?)
+}
+
+/// The text, or the line and column of the first byte that is none.
+fn text(bytes: Vec<u8>) -> Result<String, (usize, usize)> {
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let text = String::from_utf8_lossy(error.as_bytes());
+        line_and_column(&text, valid)
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
-
     use super::*;
     use crate::explain::budget::{Budget, defaults};
-    use crate::explain::config::Origin;
-    use crate::explain::config::option::{BASELINE, CHECK, DEFAULTS, PATHS};
+    use crate::explain::config::value::{BASELINE, CHECK, DEFAULTS, PATHS};
 
     fn setting(key: &str, value: &str, is_for_check: bool) -> Setting {
         let option = DEFAULTS.into_iter().chain(CHECK).find(|option| option.key == key);

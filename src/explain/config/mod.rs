@@ -20,21 +20,13 @@
 //! say as clap's defaults; so whatever is typed holds over it, and commands do not know of it.
 //! Each value is checked by the parsers of all options of that name, where it stands.
 
-mod effective;
-mod error;
 mod file;
 mod layers;
-mod load;
-mod option;
-mod origin;
 mod value;
 
-pub use effective::Effective;
-pub use error::ConfigError;
-pub use file::{Accepts, Config, PlacedBudget, SCHEMA};
-pub use layers::{Configuration, Files};
-pub use load::{ConfigFile, load};
-pub use option::{BASELINE, CHECK, ConfigOption, DEFAULTS, PATHS, Takes};
-pub use origin::{Level, Origin};
+pub use file::{Accepts, Config, ConfigError, PlacedBudget, SCHEMA};
+pub use layers::{ConfigFile, Configuration, Effective, Files, Level, Origin, load};
 pub(crate) use value::is_file;
-pub use value::{Setting, from_environment, switch};
+pub use value::{
+    BASELINE, CHECK, ConfigOption, DEFAULTS, PATHS, Setting, Takes, from_environment, switch,
+};

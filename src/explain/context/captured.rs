@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::kind::Kind;
+use super::segment::Kind;
 use super::segment::{Item, SegmentId, SegmentTree};
 use crate::base::basis::Basis;
 use crate::base::units::Tokens;

@@ -237,8 +237,8 @@ fn carrying(tokens: u64, note: &Note, parts: [Charge; CLASSES]) -> Carrying {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kind::Kind;
     use super::super::segment::Item;
+    use super::super::segment::Kind;
     use super::*;
     use crate::base::basis::Basis;
 

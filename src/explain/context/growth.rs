@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use super::changes::Changes;
-use super::kind::Kind;
+use super::segment::Kind;
 use super::segment::{Item, ItemId, SegmentId, SegmentTree};
 use crate::base::basis::Basis;
 use crate::base::units::Tokens;

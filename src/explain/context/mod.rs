@@ -24,14 +24,11 @@ mod captured;
 mod carry;
 mod changes;
 mod growth;
-mod kind;
 mod segment;
 mod session;
-mod whole;
 mod window;
 
 pub use carry::{Carrying, Charge};
-pub use kind::Kind;
-pub use session::{Bill, CarriedItem, KindTotals, SessionContext};
-pub use whole::{Context, context};
+pub use segment::Kind;
+pub use session::{Bill, CarriedItem, Context, KindTotals, SessionContext, context};
 pub use window::{Window, Windows, windows};

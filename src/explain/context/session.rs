@@ -1,13 +1,16 @@
 //! One session: the prompts of its requests, and what each kind of content and each item took.
+//!
+//! All sessions together.
 
 use std::cmp::Reverse;
 
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::captured::CapturedPaths;
 use super::carry::{Carrier, Carrying};
 use super::growth::Growth;
-use super::kind::Kind;
+use super::segment::Kind;
 use super::segment::{SegmentId, SegmentTree};
 use crate::base::basis::Basis;
 use crate::base::id::Symbol;
@@ -15,7 +18,7 @@ use crate::base::units::{Picodollars, Tokens};
 use crate::requests::content::Ratios;
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{PromptTrace, Step};
-use crate::simulate::ledger::{Ledger, Session, StrategyColumn, Totals};
+use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
 
 /// What a session's requests carried.
 #[derive(Clone, Debug)]
@@ -257,4 +260,52 @@ pub(super) fn dearest(items: &mut Vec<CarriedItem>, top: usize) {
         (Reverse(size), one.file, one.line, one.kind)
     });
     items.truncate(top);
+}
+
+/// Where the context of some sessions comes from.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// What was billed in all of them.
+    pub bill: Bill,
+    /// The kinds of content, the most expensive first.
+    pub kinds: Vec<KindTotals>,
+    /// The most expensive items of all of them, the most expensive first.
+    pub items: Vec<CarriedItem>,
+    /// The sessions, in the order of the selection.
+    pub sessions: Vec<SessionContext>,
+}
+
+/// Looks at the selected sessions; `None` if the ledger does not have the record.
+#[must_use]
+pub fn context(
+    ledger: &Ledger<'_>,
+    steps: &[Step],
+    trace: &PromptTrace,
+    selection: &Selection,
+    top: usize,
+) -> Option<Context> {
+    let column = ledger.billed()?;
+    let ratios = Ratios::learn(ledger.history, steps);
+    let sources = Sources { ledger, column, steps, trace, ratios };
+    let sessions: Vec<SessionContext> =
+        selection.sessions.par_iter().map(|session| sources.session(session, top)).collect();
+    let totals = ledger.totals(column, selection.requests());
+    let mut bill = Bill { totals, ..Bill::default() };
+    for session in &sessions {
+        bill.add_lines(&session.bill);
+    }
+    let mut items: Vec<CarriedItem> =
+        sessions.iter().flat_map(|session| session.items.iter().copied()).collect();
+    dearest(&mut items, top);
+    Some(Context { bill, kinds: all_kinds(&sessions), items, sessions })
+}
+
+fn all_kinds(sessions: &[SessionContext]) -> Vec<KindTotals> {
+    let mut by_kind: FxHashMap<Kind, KindTotals> = FxHashMap::default();
+    for totals in sessions.iter().flat_map(|session| &session.kinds) {
+        by_kind.entry(totals.kind).or_insert_with(|| KindTotals::nothing(totals.kind)).add(totals);
+    }
+    let mut kinds: Vec<KindTotals> = by_kind.into_values().collect();
+    sort_kinds(&mut kinds);
+    kinds
 }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::kind::Kind;
+use super::segment::Kind;
 use super::segment::{SegmentId, SegmentTree};
 use super::session::Sources;
 use crate::base::units::Tokens;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use super::finding::Finding;
+use super::rule::Finding;
 use super::rule::Rule;
-use super::trace::Trace;
+use super::run::Trace;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::capture::{Part, WireNodeId};
 use crate::requests::conversation::RequestIndex;

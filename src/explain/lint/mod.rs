@@ -7,18 +7,13 @@
 //! several differences the first in the prefix has it, what only the limit of the lookback lost
 //! has another, and variants of a prefix are priced where a conversation begins.
 
-mod conditionals;
-mod finding;
 mod markers;
 mod recurring;
 mod rule;
 mod run;
 mod stability;
-mod tools;
-mod trace;
 mod variants;
 mod volatile_text;
 
-pub use finding::Finding;
-pub use rule::{Rule, Severity};
+pub use rule::{Finding, Rule, Severity};
 pub use run::lint;

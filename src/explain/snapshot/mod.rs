@@ -5,13 +5,9 @@
 //! out in one way.
 
 mod baseline;
-mod block;
 mod fingerprint;
-mod recorded;
 mod session;
 
 pub use baseline::{BaselineError, parse_baseline};
-pub use block::{Block, BlockId, Blocks, Prefix};
-pub use fingerprint::{Fingerprint, Pieces};
-pub use recorded::snapshot;
-pub use session::{Figures, LintCount, Session, Snapshot, Turn, TurnBreak, TurnMarker};
+pub use fingerprint::{Block, BlockId, Blocks, Fingerprint, Pieces, Prefix};
+pub use session::{Figures, LintCount, Session, Snapshot, Turn, TurnBreak, TurnMarker, snapshot};

@@ -5,13 +5,11 @@
 //! prompt, and the level that the readable length names comes last.
 
 mod history;
-mod level;
-mod process;
 mod settings;
 mod timing;
 
-use super::candidate::{Candidate, Confidence};
 use super::case::Case;
+use super::cause::{Candidate, Confidence};
 use super::readable::Readable;
 
 type Rule = fn(&Case<'_>) -> Option<Candidate>;
@@ -24,20 +22,20 @@ const RULES: [Rule; 21] = [
     timing::below_minimum,
     settings::effort,
     settings::fast_mode,
-    process::client_version,
-    process::resumed,
+    history::client_version,
+    history::resumed,
     history::microcompaction,
     history::thinking_stripped,
     timing::server_side,
-    level::tools,
-    level::system_prompt,
+    settings::tools,
+    settings::system_prompt,
     history::image,
     settings::ttl_tier,
     history::rewound,
     timing::write_not_visible,
     timing::lookback,
-    level::messages,
-    level::nothing_readable,
+    settings::messages,
+    settings::nothing_readable,
 ];
 
 /// Every cause that fits, the surest first.

@@ -1,10 +1,14 @@
 //! Settings that are part of the cache's key.
+//!
+//! The level that changed: tools, system prompt or messages, by what was seen and by the length that
+//! was still readable.
 
+use super::history::rewrite_confidence;
 use crate::base::model::canonical_name;
 use crate::base::units::Tokens;
-use crate::explain::breaks::candidate::{Candidate, Confidence, Evidence};
 use crate::explain::breaks::case::Case;
-use crate::explain::breaks::cause::Cause;
+use crate::explain::breaks::cause::{Candidate, Cause, Confidence, Evidence};
+use crate::explain::breaks::readable::Readable;
 use crate::read::transcript::Sign;
 use crate::requests::prompt::StepKind;
 
@@ -70,4 +74,94 @@ pub(super) fn ttl_tier(case: &Case<'_>) -> Option<Candidate> {
     let field = "message.usage.cache_creation";
     let evidence: Vec<Evidence> = case.answer_field(field, meaning);
     Some(Candidate::new(Cause::TtlTierChanged, Confidence::Medium, evidence))
+}
+
+/// Tools are rendered first, so a changed list leaves nothing, or what another session with the new
+/// list has written.
+pub(super) fn tools(case: &Case<'_>) -> Option<Candidate> {
+    // A tool that is loaded in full joins the list in front of everything, and makes it longer.
+    let loaded = case.evidence_of(Sign::ToolsLoaded.into());
+    let is_at_an_end = matches!(case.readable, Readable::PreviousRead | Readable::EarlierEnd(_));
+    if !loaded.is_empty() && !is_at_an_end {
+        return Some(Candidate::new(Cause::ToolsChanged, Confidence::High, loaded));
+    }
+    if case.reaches_into_messages() {
+        return None;
+    }
+    let changed = Sign::ToolCommand | Sign::BridgeConnected | Sign::AgentsChanged;
+    let changed = case.evidence_of(changed | Sign::ToolsAdded | Sign::ToolsRemoved);
+    if !changed.is_empty() {
+        return Some(Candidate::new(Cause::ToolsChanged, Confidence::Medium, changed));
+    }
+    None
+}
+
+/// A changed system prompt leaves its static part, which other sessions share.
+pub(super) fn system_prompt(case: &Case<'_>) -> Option<Candidate> {
+    let known = changed_fields(case);
+    if !known.is_empty() {
+        return Some(Candidate::new(Cause::SystemPromptChanged, Confidence::High, known));
+    }
+    if case.reaches_into_messages() || case.readable == Readable::Nothing {
+        return None;
+    }
+    let mut evidence = case.evidence_of(Sign::SettingsCommand | Sign::McpInstructionsChanged);
+    let is_shared = case.readable == Readable::SharedPrefix;
+    if evidence.is_empty() && !is_shared {
+        return None;
+    }
+    // The client renders its system prompt anew at a turn's beginning at the earliest.
+    let is_length_alone = evidence.is_empty() && case.is_undisturbed();
+    let confidence = if is_length_alone { Confidence::Low } else { Confidence::Medium };
+    if is_shared {
+        evidence.extend(case.by_length());
+    }
+    Some(Candidate::new(Cause::SystemPromptChanged, confidence, evidence))
+}
+
+/// What the system prompt is made from and lines name: the folder, the agent.
+fn changed_fields(case: &Case<'_>) -> Vec<Evidence> {
+    let mut evidence = Vec::new();
+    if case.request.agent_setting != case.previous.agent_setting {
+        evidence.extend(case.answer_field("agentSetting", "another agent's system prompt is set"));
+    }
+    evidence
+}
+
+/// A rewritten message leaves what lies before it; so does anything that is rendered at the very
+/// beginning of the messages.
+pub(super) fn messages(case: &Case<'_>) -> Option<Candidate> {
+    if case.step.is_rewritten {
+        let told = Sign::EntriesRemoved | Sign::Collapsed | Sign::ResultsReplaced;
+        let mut evidence = case.evidence_of_rewrite(told);
+        if evidence.is_empty() {
+            let meaning = "the prompt is shorter than what had been cached";
+            evidence = case.answer_field("message.usage", meaning);
+        }
+        let confidence = rewrite_confidence(case);
+        return Some(Candidate::new(Cause::MessagesRewritten, confidence, evidence));
+    }
+    let confidence = match case.readable {
+        // In the middle of a turn the client only appends.
+        Readable::Nothing | Readable::SharedPrefix => return None,
+        _ if case.is_undisturbed() => Confidence::Low,
+        Readable::EarlierEnd(_) | Readable::WholeSystem => Confidence::Medium,
+        _ if case.reaches_into_messages() => Confidence::Medium,
+        Readable::EarlierRead | Readable::NewLength => Confidence::Low,
+        Readable::PreviousRead => return None,
+    };
+    let told = Sign::Interrupted | Sign::TaskNotification | Sign::SkillLoaded | Sign::OtherCommand;
+    let mut evidence = case.by_length();
+    evidence.extend(case.evidence_of(told | Sign::ApiError | Sign::ClientMessage));
+    Some(Candidate::new(Cause::MessagesRewritten, confidence, evidence))
+}
+
+/// Nothing readable inside the TTL: what is rendered first changed.
+pub(super) fn nothing_readable(case: &Case<'_>) -> Option<Candidate> {
+    if case.readable != Readable::Nothing {
+        return None;
+    }
+    let mut evidence = case.by_length();
+    evidence.extend(case.evidence_of(Sign::SkillLoaded | Sign::OtherCommand));
+    Some(Candidate::new(Cause::ToolsChanged, Confidence::Medium, evidence))
 }

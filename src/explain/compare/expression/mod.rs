@@ -29,14 +29,10 @@
 //! `a.cost > 0 and b.cost / a.cost > 2` is no division by zero. A value that is not known is an
 //! error where it is looked at: what nobody knows is neither true nor false.
 
-mod error;
-mod metric;
 mod parse;
 #[cfg(test)]
 mod tests;
-mod token;
 mod tree;
 
-pub use error::{ExpressionError, ExpressionProblem};
-pub use metric::Metric;
-pub use tree::{Expression, Reference};
+pub use parse::{ExpressionError, ExpressionProblem};
+pub use tree::{Expression, Metric, Reference};

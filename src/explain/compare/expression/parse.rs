@@ -1,11 +1,17 @@
 //! Reads expressions, by precedence.
+//!
+//! The words of an expression.
+//!
+//! What is wrong with an expression. What is quoted of it has its control characters escaped.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
-use super::error::{ExpressionError, ExpressionProblem as Problem};
-use super::token::{Token, tokens};
-use super::tree::{Arithmetic, Condition, Quantity};
+use rust_decimal::Decimal;
+
+use super::tree::Metric;
+use super::tree::{Arithmetic, Comparison, Condition, Quantity, Reference};
+use crate::base::nearest::{nearest, suggestion};
 
 /// The most operations in each other, chains and parentheses counted: what a stack can bear with
 /// ease, and nobody writes.
@@ -101,7 +107,7 @@ impl Parser {
                 match self.tokens.next() {
                     Some((_, Token::Close)) => Ok(Part { column, ..inner }),
                     Some((at, other)) => Err(expected("`)`", at, other.description())),
-                    None => Err(ExpressionError::at(column, Problem::Unclosed(')'))),
+                    None => Err(ExpressionError::at(column, ExpressionProblem::Unclosed(')'))),
                 }
             }
             other => Err(expected("a value", column, other.description())),
@@ -111,7 +117,7 @@ impl Parser {
     fn nested(&mut self, column: usize, above: u8) -> Result<Part, ExpressionError> {
         // A printed expression has a parenthesis and a sign or `not` for each operation.
         if self.nesting > 2 * MOST_DEPTH {
-            return Err(ExpressionError::at(column, Problem::TooDeep));
+            return Err(ExpressionError::at(column, ExpressionProblem::TooDeep));
         }
         self.nesting += 1;
         let inner = self.binary(above)?;
@@ -161,11 +167,294 @@ impl Part {
 
 fn deeper(depth: usize, column: usize) -> Result<usize, ExpressionError> {
     if depth >= MOST_DEPTH {
-        return Err(ExpressionError::at(column, Problem::TooDeep));
+        return Err(ExpressionError::at(column, ExpressionProblem::TooDeep));
     }
     Ok(depth + 1)
 }
 
 fn expected(expected: &'static str, column: usize, found: &'static str) -> ExpressionError {
-    ExpressionError::at(column, Problem::Expected { expected, found })
+    ExpressionError::at(column, ExpressionProblem::Expected { expected, found })
+}
+
+/// A word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    Number(Decimal),
+    Reference(Reference),
+    Comparison(Comparison),
+    Arithmetic(Arithmetic),
+    And,
+    Or,
+    Not,
+    Open,
+    Close,
+}
+
+impl Token {
+    /// What it is, for messages.
+    pub(super) fn description(&self) -> &'static str {
+        match self {
+            Self::Number(_) => "a number",
+            Self::Reference(_) => "a reference",
+            Self::Comparison(_) => "a comparison",
+            Self::Arithmetic(_) => "an operator",
+            Self::And => "`and`",
+            Self::Or => "`or`",
+            Self::Not => "`not`",
+            Self::Open => "`(`",
+            Self::Close => "`)`",
+        }
+    }
+}
+
+/// The words of a text, each with its column.
+pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, ExpressionError> {
+    let mut scanner = Scanner { rest: text, column: 1 };
+    let mut tokens = Vec::new();
+    while let Some((column, token)) = scanner.next()? {
+        tokens.push((column, token));
+    }
+    Ok(tokens)
+}
+
+struct Scanner<'a> {
+    rest: &'a str,
+    /// Of the rest, in characters.
+    column: usize,
+}
+
+impl<'a> Scanner<'a> {
+    fn next(&mut self) -> Result<Option<(usize, Token)>, ExpressionError> {
+        self.take_while(char::is_whitespace);
+        let column = self.column;
+        let Some(first) = self.rest.chars().next() else { return Ok(None) };
+        let token = match first {
+            '"' => self.quoted_reference()?,
+            '$' => {
+                self.take(1);
+                let column = self.column;
+                let word = self.word()?;
+                self.number(column, word)?
+            }
+            first if first.is_ascii_alphanumeric() => self.number_reference_or_keyword()?,
+            _ => self.operator(first)?,
+        };
+        Ok(Some((column, token)))
+    }
+
+    fn operator(&mut self, first: char) -> Result<Token, ExpressionError> {
+        const OPERATORS: [(&str, Token); 12] = [
+            ("<=", Token::Comparison(Comparison::AtMost)),
+            (">=", Token::Comparison(Comparison::AtLeast)),
+            ("==", Token::Comparison(Comparison::Equal)),
+            ("!=", Token::Comparison(Comparison::Unequal)),
+            ("<", Token::Comparison(Comparison::Below)),
+            (">", Token::Comparison(Comparison::Above)),
+            ("+", Token::Arithmetic(Arithmetic::Plus)),
+            ("-", Token::Arithmetic(Arithmetic::Minus)),
+            ("*", Token::Arithmetic(Arithmetic::Times)),
+            ("/", Token::Arithmetic(Arithmetic::DividedBy)),
+            ("(", Token::Open),
+            (")", Token::Close),
+        ];
+        let found = OPERATORS.into_iter().find(|(sign, _)| self.rest.starts_with(sign));
+        let (sign, token) = found.ok_or_else(|| self.error(ExpressionProblem::Character(first)))?;
+        self.take(sign.len());
+        Ok(token)
+    }
+
+    fn number_reference_or_keyword(&mut self) -> Result<Token, ExpressionError> {
+        let column = self.column;
+        match self.word()? {
+            "and" => Ok(Token::And),
+            "or" => Ok(Token::Or),
+            "not" => Ok(Token::Not),
+            word if is_number(word) => self.number(column, word),
+            word => match word.rsplit_once('.') {
+                Some((strategy, metric)) if !strategy.is_empty() => {
+                    // All of it is ASCII, so that bytes are columns.
+                    let reference =
+                        reference(strategy, metric, column, column + strategy.len() + 1)?;
+                    Ok(Token::Reference(reference))
+                }
+                _ => Err(ExpressionError::at(column, ExpressionProblem::Word(word.to_owned()))),
+            },
+        }
+    }
+
+    /// A word of a number or a reference without quotes; all of its characters are ASCII.
+    fn word(&mut self) -> Result<&'a str, ExpressionError> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+        let mut length = 0;
+        loop {
+            let rest = &self.rest[length..];
+            length += rest.find(|c| !is_plain(c)).unwrap_or(rest.len());
+            let rest = &self.rest[length..];
+            if !rest.starts_with('[') {
+                break;
+            }
+            let inside = rest[1..].find(|c| !is_plain(c) && c != '=' && c != ',');
+            let end = inside.filter(|end| rest[1 + end..].starts_with(']'));
+            let unclosed =
+                ExpressionError::at(self.column + length, ExpressionProblem::Unclosed(']'));
+            length += end.ok_or(unclosed)? + 2;
+        }
+        Ok(self.take(length))
+    }
+
+    fn number(&mut self, column: usize, word: &str) -> Result<Token, ExpressionError> {
+        if !is_number(word) {
+            return Err(ExpressionError::at(column, ExpressionProblem::Word(word.to_owned())));
+        }
+        let digits = || ExpressionError::at(column, ExpressionProblem::Digits(word.to_owned()));
+        let mut number = Decimal::from_str_exact(word).map_err(|_| digits())?;
+        if self.rest.starts_with('%') {
+            self.take(1);
+            number.set_scale(number.scale() + 2).map_err(|_| digits())?;
+        }
+        Ok(Token::Number(number))
+    }
+
+    fn quoted_reference(&mut self) -> Result<Token, ExpressionError> {
+        let column = self.column;
+        let unclosed = self.error(ExpressionProblem::Unclosed('"'));
+        self.take(1);
+        let strategy = self.take_while(|c| c != '"');
+        if self.rest.is_empty() {
+            return Err(unclosed);
+        }
+        self.take(1);
+        if !self.rest.starts_with('.') {
+            let expected = ExpressionProblem::Expected {
+                expected: "`.` and a metric",
+                found: "something else",
+            };
+            return Err(self.error(expected));
+        }
+        self.take(1);
+        let metric_column = self.column;
+        let metric = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
+        Ok(Token::Reference(reference(strategy, metric, column, metric_column)?))
+    }
+
+    fn take_while(&mut self, is_part: impl Fn(char) -> bool) -> &'a str {
+        self.take(self.rest.find(|c| !is_part(c)).unwrap_or(self.rest.len()))
+    }
+
+    /// Takes so many bytes.
+    fn take(&mut self, length: usize) -> &'a str {
+        let (taken, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        self.column += taken.chars().count();
+        taken
+    }
+
+    fn error(&self, problem: ExpressionProblem) -> ExpressionError {
+        ExpressionError::at(self.column, problem)
+    }
+}
+
+fn is_number(word: &str) -> bool {
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    word.split_once('.')
+        .map_or_else(|| is_digits(word), |(whole, part)| is_digits(whole) && is_digits(part))
+}
+
+fn reference(
+    strategy: &str,
+    metric: &str,
+    column: usize,
+    metric_column: usize,
+) -> Result<Reference, ExpressionError> {
+    let known = Metric::by_name(metric).ok_or_else(|| {
+        let nearest = nearest(metric, Metric::names());
+        let problem = ExpressionProblem::Metric { metric: metric.to_owned(), nearest };
+        ExpressionError::at(metric_column, problem)
+    })?;
+    Ok(Reference { strategy: strategy.to_owned(), metric: known, column })
+}
+
+/// Whether a strategy's name can stand without quotes.
+pub(super) fn is_plain(strategy: &str) -> bool {
+    let mut scanner = Scanner { rest: strategy, column: 1 };
+    strategy.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && scanner.word().is_ok_and(|word| word == strategy)
+}
+
+/// What is wrong with an expression, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("column {column}: {problem}")]
+pub struct ExpressionError {
+    /// In characters, from 1 on.
+    pub column: usize,
+    /// What is wrong.
+    pub problem: ExpressionProblem,
+}
+
+impl ExpressionError {
+    pub(super) fn at(column: usize, problem: ExpressionProblem) -> Self {
+        Self { column, problem }
+    }
+}
+
+/// What is wrong with an expression.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExpressionProblem {
+    /// A character that means nothing.
+    #[error("`{}` means nothing here", .0.escape_debug())]
+    Character(char),
+    /// A quotation mark or bracket without its other half.
+    #[error("there is no `{0}` to this")]
+    Unclosed(char),
+    /// A word that is neither number nor reference.
+    #[error("`{}` is no number and no STRATEGY.METRIC{}", shortened(.0), spacing(.0))]
+    Word(String),
+    /// More digits than are exact.
+    #[error("`{}` has more than 28 digits", shortened(.0))]
+    Digits(String),
+    /// A metric that there is not.
+    #[error("`{}` is no metric{}", shortened(metric), hint(metric, nearest))]
+    Metric {
+        /// What stands there.
+        metric: String,
+        /// What may have been meant.
+        nearest: Vec<&'static str>,
+    },
+    /// Something else should follow.
+    #[error("expected {expected}, found {found}")]
+    Expected {
+        /// What should.
+        expected: &'static str,
+        /// What does.
+        found: &'static str,
+    },
+    /// More parentheses, or longer chains, than are read.
+    #[error("more than {MOST_DEPTH} operations in each other")]
+    TooDeep,
+    /// A result that has too many digits.
+    #[error("the result is too large")]
+    Overflow,
+    /// A quotient that there is not.
+    #[error("division by zero")]
+    DivisionByZero,
+    /// A value that is not known: nobody can say whether the condition holds.
+    #[error("`{}` is unknown", shortened(.0))]
+    Unknown(String),
+}
+
+/// Text as a message can carry it; quotation marks stay as they are.
+fn shortened(text: &str) -> String {
+    let mut short = String::new();
+    for c in text.chars().take(80) {
+        if c == '"' { short.push(c) } else { short.extend(c.escape_debug()) }
+    }
+    short
+}
+
+fn spacing(word: &str) -> &'static str {
+    if word.contains(['+', '-']) { "; put spaces around + and -" } else { "" }
+}
+
+fn hint(metric: &str, nearest: &[&str]) -> String {
+    format!("{}{}", suggestion(nearest), spacing(metric))
 }
