@@ -5,9 +5,9 @@
 use std::fmt::Write as _;
 use std::hint::black_box;
 
-use cachesim::base::basis::Basis;
 use cachesim::base::id::Symbols;
 use cachesim::base::ttl::Ttl;
+use cachesim::base::units::Basis;
 use cachesim::base::units::{Millis, Tokens};
 use cachesim::read::capture::CaptureOptions;
 use cachesim::read::input::{Discovered, Source};

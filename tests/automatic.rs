@@ -1,7 +1,7 @@
 //! Automatic prefix caches on random trees, against a second, naive simulator, and their laws.
 
-use cachesim::base::basis::Basis;
 use cachesim::base::id::{Symbol, Symbols};
+use cachesim::base::units::Basis;
 use cachesim::base::units::{Millis, Tokens};
 use cachesim::requests::prompt::{Level, Node, NodeId, Prompt, PromptTrace};
 use cachesim::simulate::cache::{

@@ -1,9 +1,9 @@
 //! The bound is what exhaustive search finds on small conversations, and never dearer than what any
 //! strategy makes of the same prompts.
 
-use cachesim::base::basis::Basis;
 use cachesim::base::id::{Symbol, Symbols};
 use cachesim::base::ttl::Ttl;
+use cachesim::base::units::Basis;
 use cachesim::base::units::{Millis, Picodollars, Tokens};
 use cachesim::requests::conversation::History;
 use cachesim::requests::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use cachesim::base::basis::Basis;
 use cachesim::base::id::{Symbol, Symbols};
 use cachesim::base::ttl::{TierTtl, Ttl, TtlPlan};
+use cachesim::base::units::Basis;
 use cachesim::base::units::{Millis, Tokens};
 use cachesim::requests::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
 use cachesim::simulate::cache::{Markers, Policy, simulate};

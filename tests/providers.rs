@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use cachesim::base::basis::Basis;
 use cachesim::base::id::{Symbol, Symbols};
+use cachesim::base::units::Basis;
 use cachesim::base::units::{Millis, Tokens};
 use cachesim::read::input::discover;
 use cachesim::requests::conversation::{ReadOptions, read};

@@ -1,9 +1,7 @@
 //! What everything else speaks in: ids, units, lifetimes, money, words.
 
-pub mod basis;
 pub mod id;
 pub mod model;
-pub mod nearest;
 pub mod toml_text;
 pub mod ttl;
 pub mod units;

@@ -1,4 +1,6 @@
 //! Units that must not be mixed up: tokens, moments and money.
+//!
+//! How a figure is known.
 
 use std::fmt;
 use std::iter::Sum;
@@ -6,6 +8,7 @@ use std::ops::{Add, AddAssign};
 use std::str::FromStr;
 
 use rust_decimal::Decimal;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A number of prompt or output tokens.
@@ -203,6 +206,34 @@ impl<'de> Deserialize<'de> for Picodollars {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(|error: NoMoney| de::Error::custom(error))
+    }
+}
+
+/// What a figure rests on. The worst basis of its parts is that of a sum.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// The provider reported it.
+    #[default]
+    Measured,
+    /// It follows from reported figures and the rules alone.
+    Derived,
+    /// A calibrated size or a likely but unrecorded event decided it. (The few tokens of overhead
+    /// after the last marker, which repeat from request to request, do not count as one.)
+    Estimated,
+}
+
+impl Basis {
+    /// The word used in every output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Derived => "derived",
+            Self::Estimated => "estimated",
+        }
     }
 }
 

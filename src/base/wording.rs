@@ -1,4 +1,8 @@
 //! Counts and spans in words, for every sentence of the program.
+//!
+//! What somebody may have meant who wrote a name that does not exist.
+
+use std::cmp::Reverse;
 
 /// `1234567` → `1,234,567`.
 #[must_use]
@@ -37,6 +41,65 @@ pub fn duration(millis: i64) -> String {
     }
 }
 
+/// So many names are suggested.
+const SUGGESTED: usize = 3;
+
+/// No more of a name is compared, which keeps long text away from the comparison.
+const COMPARED: usize = 64;
+
+/// The three candidates that take the fewest edits to get from a name, the nearest first; of equals
+/// that with the longer common beginning, then the first. One that only begins like the name is near,
+/// too.
+#[must_use]
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let name: String = name.chars().take(COMPARED).flat_map(char::to_lowercase).collect();
+    let length = name.chars().count();
+    if length == 0 {
+        return Vec::new();
+    }
+    let mut ranked: Vec<((usize, Reverse<usize>), &str)> = candidates
+        .into_iter()
+        .map(|candidate| {
+            let own: String =
+                candidate.chars().take(COMPARED).flat_map(char::to_lowercase).collect();
+            let beginning: String = own.chars().take(length).collect();
+            let common = name.chars().zip(own.chars()).take_while(|(one, other)| one == other);
+            let edits = strsim::osa_distance(&name, &own);
+            let is_part = own.contains(&name);
+            let edits_of_part =
+                if is_part { 0 } else { strsim::osa_distance(&name, &beginning) } + 1;
+            ((edits.min(edits_of_part), Reverse(common.count())), candidate)
+        })
+        .collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let mut names: Vec<&str> = Vec::new();
+    for (_, candidate) in ranked {
+        if names.len() < SUGGESTED && !names.contains(&candidate) {
+            names.push(candidate);
+        }
+    }
+    names
+}
+
+/// `` `a`, `b` or `c` ``.
+#[must_use]
+pub fn alternatives(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+/// Words to put after a name that does not exist; none where there is nothing to name.
+#[must_use]
+pub fn suggestion(nearest: &[&str]) -> String {
+    if nearest.is_empty() {
+        return String::new();
+    }
+    format!("; did you mean {}?", alternatives(nearest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,5 +115,30 @@ mod tests {
         assert_eq!(duration(183_600_000), "2d03h");
         assert_eq!(counted(1, "entry", "entries"), "1 entry");
         assert_eq!(counted(2_000, "entry", "entries"), "2,000 entries");
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_is_understood() {
+        let known = ["5m", "1h", "mixed", "last-two", "last-message"];
+        let first = |name: &str| nearest(name, known)[0];
+        assert_eq!(first("mixd"), "mixed");
+        assert_eq!(first("imxed"), "mixed", "two letters changed places");
+        assert_eq!(first("last_two"), "last-two");
+        assert_eq!(first("2h"), "1h");
+        assert_eq!(first("LAST-MESAGE"), "last-message");
+        assert_eq!(first("message"), "last-message", "a part of it");
+        assert_eq!(nearest("last", known)[..2], ["last-two", "last-message"]);
+        assert_eq!(nearest("mixd", known).len(), 3);
+        assert_eq!(nearest("x", ["y"]), ["y"]);
+        assert_eq!(nearest("x", ["y", "y"]), ["y"]);
+        assert!(nearest("x", []).is_empty() && nearest("", known).is_empty());
+        assert_eq!(nearest(&"x".repeat(1_000_000), known).len(), 3);
+    }
+
+    #[test]
+    fn suggestions_are_a_question() {
+        assert_eq!(suggestion(&[]), "");
+        assert_eq!(suggestion(&["a"]), "; did you mean `a`?");
+        assert_eq!(suggestion(&["a", "b", "c"]), "; did you mean `a`, `b` or `c`?");
     }
 }

@@ -1,9 +1,10 @@
 //! What ends a run, with its exit code.
+//!
+//! The exit codes, which scripts rely on.
 
 use std::io;
 use std::path::PathBuf;
 
-use super::exit;
 use crate::base::wording::counted;
 use crate::explain::check::CheckError;
 use crate::explain::compare::ExpressionError;
@@ -125,8 +126,8 @@ impl CliError {
     #[must_use]
     pub(super) fn exit_code(&self) -> u8 {
         match self {
-            Self::Unanswered { error, .. } if error.is_about_input() => exit::NO_INPUT,
-            Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::DONE,
+            Self::Unanswered { error, .. } if error.is_about_input() => NO_INPUT,
+            Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => DONE,
             Self::Usage(_)
             | Self::PriceFile { .. }
             | Self::Prices(_)
@@ -140,12 +141,27 @@ impl CliError {
             | Self::Write(_)
             | Self::Unanswered { .. }
             | Self::Study(StudyError::Filter(FilterError::Ambiguous { .. }))
-            | Self::Locate(LocateError::Ambiguous { .. }) => exit::USAGE,
-            Self::GateFailed(_) | Self::BudgetsFailed(_) => exit::GATE_FAILED,
-            Self::Png(_) => exit::BUG,
-            Self::NoInput(_) | Self::Study(_) | Self::Locate(_) => exit::NO_INPUT,
-            Self::DamagedInput => exit::DAMAGED_INPUT,
-            Self::NoPrice(_) => exit::NO_PRICE,
+            | Self::Locate(LocateError::Ambiguous { .. }) => USAGE,
+            Self::GateFailed(_) | Self::BudgetsFailed(_) => GATE_FAILED,
+            Self::Png(_) => BUG,
+            Self::NoInput(_) | Self::Study(_) | Self::Locate(_) => NO_INPUT,
+            Self::DamagedInput => DAMAGED_INPUT,
+            Self::NoPrice(_) => NO_PRICE,
         }
     }
 }
+
+/// Done. Damage in the input without `--strict`, and a closed pipe, are done, too.
+pub(super) const DONE: u8 = 0;
+/// A gate failed: an expression of `compare --fail-if` holds.
+pub(super) const GATE_FAILED: u8 = 1;
+/// The command line cannot be understood, or what it names cannot be written.
+pub(super) const USAGE: u8 = 2;
+/// There was no usable input.
+pub(super) const NO_INPUT: u8 = 3;
+/// Input was damaged, under `--strict`.
+pub(super) const DAMAGED_INPUT: u8 = 4;
+/// A model had no price, under `--strict-prices`.
+pub(super) const NO_PRICE: u8 = 5;
+/// A bug in this program.
+pub(super) const BUG: u8 = 70;

@@ -1,11 +1,10 @@
 //! The input of a run: which files, read with progress, and what was wrong with them.
 
 use std::collections::BTreeMap;
-use std::env;
-use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 

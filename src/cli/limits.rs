@@ -1,4 +1,6 @@
 //! `--since`, `--until` and `--timezone`.
+//!
+//! Days on the command line and in price tables.
 
 use std::env;
 
@@ -7,8 +9,8 @@ use jiff::{Timestamp, ToSpan};
 
 use super::args::FilterArgs;
 use super::error::CliError;
-use crate::base::nearest::{nearest, suggestion};
 use crate::base::units::Millis;
+use crate::base::wording::{nearest, suggestion};
 use crate::base::zone::Zone;
 
 const FORMS: &str = "write 7d, 24h, 2w, today, yesterday, a day such as 2026-11-01, or a moment such \
@@ -132,6 +134,21 @@ fn hours(text: &str) -> Option<i64> {
     Some(i64::from(count) * hours).filter(|hours| *hours <= 4_000_000)
 }
 
+/// `YYYY-MM-DD`.
+pub(super) fn day(text: &str, option: &str) -> Result<Date, CliError> {
+    text.parse().map_err(|_| not_a_day(text, option))
+}
+
+/// The moment at which a day begins in UTC.
+pub(super) fn beginning_of_day(text: &str, option: &str) -> Result<Millis, CliError> {
+    let day = day(text, option)?;
+    Zone::default().beginning(day).ok_or_else(|| not_a_day(text, option))
+}
+
+fn not_a_day(text: &str, option: &str) -> CliError {
+    CliError::Usage(format!("{option}: `{text}` is no day; write YYYY-MM-DD"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,5 +193,13 @@ mod tests {
         }
         let error = zone("Europe/Berlim").expect_err("no zone").to_string();
         assert!(error.contains("did you mean `Europe/Berlin`"), "{error}");
+    }
+
+    #[test]
+    fn days_are_read() {
+        let midnight = beginning_of_day("2026-07-28", "as_of").expect("a day");
+        assert_eq!(midnight.to_string(), "2026-07-28T00:00:00.000Z");
+        let error = day("yesterday", "--at").expect_err("no day");
+        assert!(error.to_string().starts_with("--at: `yesterday`"));
     }
 }

@@ -4,15 +4,11 @@ mod args;
 mod commands;
 mod configuration;
 mod error;
-mod exit;
 mod gate;
 mod input;
 mod limits;
-mod moment;
 mod output;
-mod output_file;
 mod prepared;
-mod pricing;
 mod strategies;
 
 use std::panic;
@@ -32,17 +28,17 @@ use crate::report::terminal_safe;
 pub fn main() -> ExitCode {
     // A panic is a bug, and has an exit code of its own; its message is printed by the hook.
     match panic::catch_unwind(start) {
-        Ok(Ok(())) => ExitCode::from(exit::DONE),
+        Ok(Ok(())) => ExitCode::from(error::DONE),
         Ok(Err(error)) => {
             let code = error.exit_code();
-            if code != exit::DONE {
+            if code != error::DONE {
                 say(&terminal_safe(&error.to_string()));
             }
             ExitCode::from(code)
         }
         Err(_) => {
             say("this is a bug; please report it with the lines above");
-            ExitCode::from(exit::BUG)
+            ExitCode::from(error::BUG)
         }
     }
 }

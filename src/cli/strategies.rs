@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::error::CliError;
 use super::output::say;
-use crate::base::nearest::{alternatives, nearest};
+use crate::base::wording::{alternatives, nearest};
 use crate::report::terminal_safe;
 use crate::simulate::provider::{self, Provider};
 use crate::simulate::strategy::{ALL, Strategy, parse_strategies};

@@ -6,10 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::nearest::{nearest, suggestion};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
-use crate::base::wording::counted;
+use crate::base::wording::{counted, nearest, suggestion};
 use crate::explain::analysis::{Event, Turn};
 use crate::explain::breaks::Break;
 use crate::explain::context::Kind;

@@ -15,11 +15,8 @@
 //! What stays is `fields.rs` and `vocabulary.rs`; phrases that other modules look for are taken
 //! from there.
 
-mod characters;
 mod fields;
-mod identifier;
 mod key;
-mod lines;
 mod literal;
 mod mapping;
 mod media;
@@ -32,15 +29,13 @@ mod words;
 
 use std::io::{self, Write};
 
-use identifier::Named;
 use key::KeyMaker;
-use lines::{Piece, read_pieces};
 use mapping::Mapping;
 use names::Names;
 use scribe::{Replacer, Scratch, Scribe};
 use shape::{Field, Shape};
-use walk::walk;
-use words::Words;
+use walk::{Piece, read_pieces, walk};
+use words::{Named, Words};
 
 pub use scribe::ToolNames;
 pub use vocabulary::allowed_words;

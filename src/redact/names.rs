@@ -7,9 +7,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::characters::{Class, members};
 use super::key::{Key, Prefix, Purpose};
-use super::mapping::learn;
+use super::mapping::{Class, learn, members};
 use super::vocabulary::is_folder;
 use super::words::{SHORTEST_WORD, Words};
 

@@ -1,6 +1,5 @@
 //! What is done with each piece of a line: its words are learnt, or it is replaced.
 
-use super::identifier::{Named, replace_identifier};
 use super::literal::{decode, edit_literal};
 use super::mapping::{Mapping, learn};
 use super::media::replace_media;
@@ -10,7 +9,7 @@ use super::vocabulary::{
     known_source, model_start, spoken_phrases, system_phrases,
 };
 use super::walk::walk;
-use super::words::Words;
+use super::words::{Named, Words, replace_identifier};
 
 /// What stays of the names of tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,10 +1,15 @@
 //! Strategies that can do nothing to the input, or not all that they stand for: in sentences, and for
 //! programs.
+//!
+//! What context management did under each strategy that has it, and what its simulation does not
+//! know.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::simulate::ledger::{Ledger, StrategyColumn};
+use super::number::{counted, dollars, tokens};
+use crate::base::units::{Basis, Picodollars, Tokens};
+use crate::simulate::ledger::{Ledger, ManagedColumn, StrategyColumn};
 use crate::simulate::strategy::{Applicability, Obstacle};
 
 /// What stands where the cost of a strategy would.
@@ -74,4 +79,106 @@ pub(super) fn applicability_notes<'a>(
         format!("{}: {verdict}, since {}.", names.join(", "), reasons.join("; "))
     };
     about.into_iter().map(sentence).collect()
+}
+
+/// What context management did to the whole input.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct ManagedObject<'a> {
+    /// The strategy.
+    strategy: &'a str,
+    /// How often something was taken out of a prompt.
+    events: u64,
+    /// Tool results that were taken out.
+    cleared_results: u64,
+    /// Tokens that were taken out.
+    removed_tokens: Tokens,
+    /// From which size on conversations are compacted; null where they are not.
+    trigger_tokens: Option<Tokens>,
+    /// Requests that it sent itself, for summaries or for memories.
+    own_requests: u64,
+    /// What those cost, in dollars; null where nothing has a price.
+    own_cost_usd: Option<Picodollars>,
+    /// How often a request for a summary was too long and was sent again with less.
+    retries: u64,
+    /// How often a compaction was given up for that.
+    failures: u64,
+    /// What the figures rest on.
+    #[schemars(with = "Basis")]
+    basis: &'static str,
+    /// The sizes and numbers that are assumed, in words.
+    assumptions: Vec<String>,
+    /// What the simulation does not know, in words.
+    unknowns: Vec<&'static str>,
+}
+
+/// What it did under each strategy that has it.
+pub(super) fn managed<'l>(ledger: &'l Ledger<'_>) -> Vec<ManagedObject<'l>> {
+    let object = |column: &'l StrategyColumn| {
+        Some(ManagedObject::new(&column.strategy.name, &ledger.managed(column)?))
+    };
+    ledger.columns.iter().filter_map(object).collect()
+}
+
+impl<'a> ManagedObject<'a> {
+    /// What it did under a strategy.
+    pub(super) fn new(strategy: &'a str, managed: &ManagedColumn) -> Self {
+        let ManagedColumn { management, effects, own } = managed;
+        Self {
+            strategy,
+            events: effects.events,
+            cleared_results: effects.results,
+            removed_tokens: effects.tokens,
+            trigger_tokens: management.trigger().map(|trigger| trigger.threshold()),
+            own_requests: own.added,
+            own_cost_usd: own.cost(),
+            retries: effects.retries,
+            failures: effects.failures,
+            basis: Basis::Estimated.name(),
+            assumptions: management.assumptions(),
+            unknowns: management.unknowns(),
+        }
+    }
+
+    /// The same in sentences.
+    pub(super) fn note(&self) -> String {
+        let mut sentences = vec![self.effect()];
+        if !self.assumptions.is_empty() {
+            sentences.push(format!("Assumed: {}.", self.assumptions.join("; ")));
+        }
+        sentences.push(format!("Not known: {}.", self.unknowns.join("; ")));
+        sentences.join(" ")
+    }
+
+    /// What it did, in sentences.
+    pub(super) fn effect(&self) -> String {
+        let mut sentences = vec![self.removed()];
+        if self.own_requests > 0 {
+            let requests = counted(self.own_requests, "request", "requests");
+            let cost = dollars(self.own_cost_usd);
+            sentences.push(format!("It sent {requests} of its own for {cost} (estimated)."));
+        }
+        if self.retries > 0 || self.failures > 0 {
+            let retries = counted(self.retries, "retry", "retries");
+            let failures = counted(self.failures, "failure", "failures");
+            sentences.push(format!("Requests for a summary took {retries}, with {failures}."));
+        }
+        sentences.join(" ")
+    }
+
+    fn removed(&self) -> String {
+        if self.events == 0 {
+            return format!("`{}` took nothing out of prompts.", self.strategy);
+        }
+        let results = if self.cleared_results > 0 {
+            format!("{}, ", counted(self.cleared_results, "tool result", "tool results"))
+        } else {
+            String::new()
+        };
+        format!(
+            "`{}` took {results}{} tokens out of prompts in {} (estimated, all sessions together).",
+            self.strategy,
+            tokens(self.removed_tokens),
+            counted(self.events, "step", "steps"),
+        )
+    }
 }

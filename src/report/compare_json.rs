@@ -8,11 +8,10 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::applicability::{ObstacleObject, obstacles};
+use super::applicability::{ManagedObject, ObstacleObject, obstacles};
 use super::json::{write_document, write_line};
 use super::key_notes::key_notes;
 use super::ledger_rows::to_io;
-use super::managed::ManagedObject;
 use super::report_json::{Prices, ReportInputs, TotalsObject};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::compare::{Compared, Comparison, Paired};

@@ -5,10 +5,9 @@ use std::cmp::Reverse;
 use super::agreement_view::agreements;
 use super::analyze_view::session_name;
 use super::answer_view::answer_grid;
-use super::applicability::{NOT_APPLICABLE, applicability_notes};
+use super::applicability::{ManagedObject, NOT_APPLICABLE, applicability_notes};
 use super::document::{Align, Document, Grid};
 use super::key_notes::key_notes;
-use super::managed::ManagedObject;
 use super::number::{
     counted, dollar_difference, dollars, grouped, part, percent, percent_difference, relative,
     tokens,

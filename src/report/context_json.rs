@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use super::json::write_document;
 use super::report_json::{Prices, ReportInputs, is_zero};
-use crate::base::basis::Basis;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::explain::context::{
     Bill, CarriedItem, Carrying, Context, Kind, KindTotals, SessionContext,
 };

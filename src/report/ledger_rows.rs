@@ -7,9 +7,8 @@ use serde::Serialize;
 
 use super::escape::csv_cell;
 use super::json::write_line;
-use crate::base::basis::Basis;
 use crate::base::ttl::Ttl;
-use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
 

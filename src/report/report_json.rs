@@ -7,10 +7,9 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use super::applicability::{ApplicabilityObject, applicability};
+use super::applicability::{ApplicabilityObject, ManagedObject, applicability, managed};
 use super::json::write_document;
 use super::key_notes::key_notes;
-use super::managed::{ManagedObject, managed};
 use super::schemas::Keyed;
 use super::snapshot_json::{BlockObject, LintObject, TurnObject};
 use crate::base::units::{Picodollars, Tokens};

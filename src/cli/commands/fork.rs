@@ -2,9 +2,9 @@
 
 use crate::cli::args::{DocumentFormat, ForkArgs, PlatformArg};
 use crate::cli::error::CliError;
-use crate::cli::moment::beginning_of_day;
+use crate::cli::limits::beginning_of_day;
 use crate::cli::output::Output;
-use crate::cli::pricing::{price_table, unknown_model};
+use crate::cli::prepared::{price_table, unknown_model};
 use crate::report::{fork_document, write_fork};
 use crate::simulate::fork::{ForkPrices, compare};
 

@@ -4,9 +4,9 @@ use jiff::civil::Date;
 
 use crate::cli::args::{DocumentFormat, PlatformArg, PricesArgs, PricesCommand, PricesShared};
 use crate::cli::error::CliError;
-use crate::cli::moment::day;
+use crate::cli::limits::day;
 use crate::cli::output::Output;
-use crate::cli::pricing::{price_table, unknown_model};
+use crate::cli::prepared::{price_table, unknown_model};
 use crate::report::{model_document, models_document, models_json};
 
 /// The prices in use.

@@ -1,9 +1,8 @@
 //! Where the configuration files are.
 
-use std::env;
 use std::ffi::OsString;
-use std::iter;
 use std::path::{Path, PathBuf};
+use std::{env, iter};
 
 use crate::cli::args::ConfigurationArgs;
 use crate::explain::config::{ConfigFile, Level, switch};

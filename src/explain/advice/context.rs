@@ -1,7 +1,6 @@
 //! Smaller contexts.
 
-use super::change::{Candidate, Subject};
-use super::change::{Change, Who};
+use super::change::{Candidate, Change, Subject, Who};
 use super::seen::Seen;
 use crate::base::units::Tokens;
 use crate::base::wording::{counted, grouped};

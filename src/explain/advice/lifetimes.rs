@@ -1,7 +1,6 @@
 //! Other lifetimes of cache entries.
 
-use super::change::{Candidate, Subject};
-use super::change::{Change, Who};
+use super::change::{Candidate, Change, Subject, Who};
 use super::seen::{Seen, evidence};
 use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
 use crate::base::wording::{counted, grouped};

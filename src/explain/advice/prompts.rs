@@ -1,7 +1,6 @@
 //! Captured prompts made otherwise.
 
-use super::change::{Candidate, Subject};
-use super::change::{Change, Who};
+use super::change::{Candidate, Change, Subject, Who};
 use super::seen::{Seen, confidence, counted_breaks, evidence};
 use crate::explain::breaks::Cause;
 use crate::simulate::design::{

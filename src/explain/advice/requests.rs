@@ -2,8 +2,7 @@
 
 use enumset::{EnumSet, enum_set};
 
-use super::change::{Candidate, Subject};
-use super::change::{Change, Who};
+use super::change::{Candidate, Change, Subject, Who};
 use super::seen::{Seen, counted_breaks, evidence};
 use crate::explain::breaks::{Break, Cause};
 use crate::simulate::strategy::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};

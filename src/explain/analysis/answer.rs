@@ -4,9 +4,8 @@
 //! From what was spent down to the lower bound, step by step. Every output that names one of these
 //! amounts takes it from here.
 
-use crate::base::basis::Basis;
 use crate::base::ttl::Ttl;
-use crate::base::units::{Millis, Picodollars};
+use crate::base::units::{Basis, Millis, Picodollars};
 use crate::explain::advice::Entry;
 use crate::explain::breaks::{Analysis, Cause, Reconciliation, Sum};
 use crate::requests::conversation::RequestIndex;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::cause::Cause;
-use super::cause::{Candidate, Confidence, Evidence};
+use super::cause::{Candidate, Cause, Confidence, Evidence};
 use super::readable::Reads;
 use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;

@@ -2,9 +2,7 @@
 
 use super::cause::Evidence;
 use super::find::NOISE;
-use super::readable::Landmarks;
-use super::readable::Readable;
-use super::readable::Reads;
+use super::readable::{Landmarks, Readable, Reads};
 use crate::base::units::Tokens;
 use crate::base::wording::grouped;
 use crate::read::input::PromptSplit;

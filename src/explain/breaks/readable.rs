@@ -15,9 +15,8 @@ use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::base::basis::Basis;
 use crate::base::id::Symbol;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::read::input::PromptSplit;
 use crate::requests::conversation::{ConversationKey, History, Request, RequestIndex};
 use crate::requests::prompt::{Step, StepKind};

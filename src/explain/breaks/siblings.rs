@@ -3,8 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::cause::Cause;
-use super::cause::{Candidate, Confidence, Evidence};
+use super::cause::{Candidate, Cause, Confidence, Evidence};
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
 use crate::requests::conversation::{History, Request, RequestIndex};

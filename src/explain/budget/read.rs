@@ -8,12 +8,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::amount::{Amount, Unit};
-use super::definition::{Budget, Level};
-use super::definition::{Change, Limit};
-use super::definition::{Pattern, Selector};
+use super::definition::{Budget, Change, Level, Limit, Pattern, Selector};
 use super::metric::{BreakKinds, LintKinds, Metric, Quantity};
-use crate::base::nearest::{nearest, suggestion};
 use crate::base::toml_text::{Fault, quoted, refuse_unknown_keys, text, texts};
+use crate::base::wording::{nearest, suggestion};
 use crate::explain::breaks::Cause;
 use crate::explain::lint::{Rule, Severity};
 use crate::simulate::strategy::{ALL as STRATEGIES, Strategy};

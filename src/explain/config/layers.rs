@@ -13,10 +13,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::file::ConfigError;
-use super::file::{Accepts, Config, PlacedBudget, read};
-use super::value::ConfigOption;
-use super::value::Setting;
+use super::file::{Accepts, Config, ConfigError, PlacedBudget, read};
+use super::value::{ConfigOption, Setting};
 use crate::base::toml_text::{TomlError, line_and_column};
 
 /// The command that has a table of its own.

@@ -2,10 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::segment::Kind;
-use super::segment::{Item, SegmentId, SegmentTree};
-use crate::base::basis::Basis;
-use crate::base::units::Tokens;
+use super::segment::{Item, Kind, SegmentId, SegmentTree};
+use crate::base::units::{Basis, Tokens};
 use crate::read::capture::{BlockKind, Part, WireNode, WireNodeId};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{NodeId, PromptTrace};

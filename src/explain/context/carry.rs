@@ -240,7 +240,7 @@ mod tests {
     use super::super::segment::Item;
     use super::super::segment::Kind;
     use super::*;
-    use crate::base::basis::Basis;
+    use crate::base::units::Basis;
 
     const RATES: Rates = Rates {
         input: Picodollars(10),

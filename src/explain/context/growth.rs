@@ -8,10 +8,8 @@
 use rustc_hash::FxHashMap;
 
 use super::changes::Changes;
-use super::segment::Kind;
-use super::segment::{Item, ItemId, SegmentId, SegmentTree};
-use crate::base::basis::Basis;
-use crate::base::units::Tokens;
+use super::segment::{Item, ItemId, Kind, SegmentId, SegmentTree};
+use crate::base::units::{Basis, Tokens};
 use crate::read::capture::TokenizerFamily;
 use crate::requests::content::{Ratio, Ratios, is_explained, share, weight};
 use crate::requests::conversation::{History, Request, RequestIndex, TrailContent};

@@ -6,9 +6,8 @@
 //!
 //! The kinds of content that a prompt is made of.
 
-use crate::base::basis::Basis;
 use crate::base::id::{Symbol, Symbols};
-use crate::base::units::Tokens;
+use crate::base::units::{Basis, Tokens};
 use crate::read::transcript::ContentKind;
 use crate::requests::conversation::ContentSource;
 

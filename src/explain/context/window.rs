@@ -2,8 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::segment::Kind;
-use super::segment::{SegmentId, SegmentTree};
+use super::segment::{Kind, SegmentId, SegmentTree};
 use super::session::Sources;
 use crate::base::units::Tokens;
 use crate::requests::content::Ratios;

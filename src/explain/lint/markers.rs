@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use super::rule::Finding;
-use super::rule::Rule;
+use super::rule::{Finding, Rule};
 use super::run::Trace;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::capture::{Part, WireNodeId};

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::fingerprint::{Block, BlockId, Blocks};
-use super::fingerprint::{Digest, Fingerprint, Pieces};
+use super::fingerprint::{Block, BlockId, Blocks, Digest, Fingerprint, Pieces};
 use super::session::{Figures, LintCount, Session, Snapshot, Turn, TurnBreak, TurnMarker};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};

@@ -3,9 +3,8 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::image_size::{document_tokens, image_tokens};
 use super::record::CacheControl;
-use super::text_size::{TokenizerFamily, text_tokens};
+use super::size::{TokenizerFamily, document_tokens, image_tokens, text_tokens};
 use crate::read::input::{Flag, Listed, Shape, Text};
 
 /// What frames each block. The overheads were measured on real exchanges.

@@ -8,13 +8,11 @@ use serde_json::value::RawValue;
 use super::attribution::neutral;
 use super::block::{Block, BlockKind};
 use super::canonical::{TooDeep, write_canonical, write_text_block};
-use super::landmarks::landmarks;
 use super::load::{BlockParts, CaptureOptions};
 use super::parse::AttributionPart;
-use super::prefix::PrefixHash;
 use super::record::{CacheControl, Message, OutputConfig, Request};
 use super::size::Sizes;
-use super::tree::{Part, WireNode, WireNodeId, WireTree};
+use super::tree::{Part, PrefixHash, WireNode, WireNodeId, WireTree, landmarks};
 use crate::base::ttl::Ttl;
 use crate::read::input::Shape;
 

@@ -16,22 +16,15 @@
 //! `--ttl-change loses`. Bundles are placed and then read as captures; exchanges of a claude-trace
 //! log are unwrapped. A single line may be 64 MiB.
 
-mod answer;
 mod attribution;
-mod betas;
 mod block;
 mod body;
 mod canonical;
-mod image_size;
-mod landmarks;
 mod load;
 mod other_fields;
 mod parse;
-mod prefix;
 mod record;
-mod seconds;
 mod size;
-mod text_size;
 mod tree;
 
 pub(crate) use attribution::ATTRIBUTION;
@@ -39,15 +32,12 @@ pub use attribution::AttributionKey;
 pub use block::BlockKind;
 pub(crate) use block::{plain_text, text_block};
 pub use body::{Likeness, WireMarker};
-pub(crate) use image_size::{page_count, pixels};
-pub use landmarks::Landmark;
-pub(crate) use landmarks::{landmarks, shared};
 pub use load::{BlockParts, CaptureOptions, Captures};
 pub(crate) use load::{load_bundles, load_captures};
 pub use parse::{AttributionPart, WireRequest};
 pub(crate) use parse::{FORK_TAG, MESSAGES_ENDPOINTS};
-pub use prefix::PrefixHash;
 pub(crate) use record::BETA_HEADER;
 pub use size::TokenCounting;
-pub(crate) use text_size::TokenizerFamily;
-pub use tree::{Part, WireNode, WireNodeId, WireTree};
+pub(crate) use size::{TokenizerFamily, page_count, pixels};
+pub use tree::{Landmark, Part, PrefixHash, WireNode, WireNodeId, WireTree};
+pub(crate) use tree::{landmarks, shared};

@@ -5,14 +5,11 @@ use std::sync::Arc;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use super::answer::read_answer;
 use super::attribution::Host;
-use super::betas::beta_features;
 use super::body::{BodyError, Likeness, WireMarker, WirePath, add_prompt};
 use super::load::CaptureOptions;
-use super::other_fields::other_fields;
-use super::record::{Message, Record, Request};
-use super::seconds::seconds;
+use super::other_fields::{beta_features, other_fields};
+use super::record::{Message, Record, Request, read_answer, seconds};
 use super::tree::{WireNodeId, WireTree};
 use crate::base::id::{Moved, Symbol, Symbols};
 use crate::base::units::Millis;

@@ -3,11 +3,10 @@
 
 use serde_json::value::RawValue;
 
-use super::error::BundleError;
 use super::flags::{Flags, IDENTITIES};
+use super::place::BundleError;
 use super::raw::{Object, list, unexpected};
-use super::section::Part;
-use super::system::is_attribution;
+use super::system::{Part, is_attribution};
 
 /// Where a system prompt can come from; the first that has anything counts.
 const BASES: [&str; 5] = [OVERRIDE, "coordinator", AGENT, CUSTOM, DEFAULT];

@@ -7,15 +7,14 @@ use rustc_hash::FxHashSet;
 use serde_json::value::RawValue;
 
 use super::base::Base;
-use super::block::Block;
-use super::cache_edits::Deletion;
-use super::error::BundleError;
+use super::block::{Block, Deletion};
 use super::flags::Flags;
 use super::memory::{self, MemoryFile};
 use super::message::Message;
 use super::normal_form::{Repairs, normalised};
+use super::place::BundleError;
 use super::raw::{Member, Object, is_string, key, string};
-use super::section::Part;
+use super::system::Part;
 use super::tool;
 
 /// What a capture record repeats of the bundle, in its order.

@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use super::cache_edits::Deletion;
-use super::error::BundleError;
+use super::block::Deletion;
+use super::place::BundleError;
 use super::raw::Object;
 
 /// What a client says it is where the record does not replace it.

@@ -10,10 +10,9 @@ use rustc_hash::FxHashSet;
 use serde_json::value::RawValue;
 
 use super::block::{Block, BlockKind};
-use super::error::BundleError;
 use super::message::{Message, reminder};
-use super::raw::Object;
-use super::writer::quoted;
+use super::place::BundleError;
+use super::raw::{Object, quoted};
 
 /// The levels in the order in which their files are told, the most general first.
 const LEVELS: [&str; 4] = ["managed", "user", "project", "local"];

@@ -5,10 +5,9 @@ use serde_json::value::RawValue;
 
 use super::block::{Block, BlockKind, Id};
 use super::bundle::Context;
-use super::error::BundleError;
-use super::marker::Marker;
-use super::raw::{Member, Object, is_string, list, string};
-use super::writer::{quoted, write_list, write_object};
+use super::place::BundleError;
+use super::raw::{Member, Object, is_string, list, quoted, string, write_list, write_object};
+use super::ttl::Marker;
 
 /// Where a message stands, for errors.
 const PATH: &str = "prompt.messages[…]";
@@ -227,7 +226,7 @@ pub(super) fn reminder(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::base::ttl::Ttl;
-    use crate::read::harness::marker::Scope;
+    use crate::read::harness::ttl::Scope;
 
     const MARKER: Marker = Marker { ttl: Ttl::FiveMinutes, scope: Scope::Organisation };
 

@@ -1,20 +1,19 @@
 //! One record after the other: each is placed with what its session has decided before.
+//!
+//! Why a record is no bundle.
 
 use rustc_hash::FxHashMap;
 
-use super::block::Block;
+use super::block::{Block, CacheEdits};
 use super::bundle::{Bundle, Prompt};
-use super::cache_edits::CacheEdits;
-use super::error::BundleError;
 use super::flags::Flags;
-use super::marker::Scope;
 use super::message::marked;
 use super::normal_form::Repairs;
-use super::schemas::Schemas;
-use super::section::{Part, Sections};
+use super::raw::{ObjectWriter, quoted, write_list, write_object};
 use super::system;
-use super::ttl::Latches;
-use super::writer::{ObjectWriter, quoted, write_list, write_object};
+use super::system::{Part, Sections};
+use super::tool::Schemas;
+use super::ttl::{Latches, Scope};
 
 /// A harness: places the markers of a stream of bundle records, and remembers for each session
 /// what it has decided.
@@ -185,6 +184,24 @@ fn refusal(bundle: &Bundle<'_>) -> String {
 /// is escaped, so any that is left is white space.
 fn on_one_line(json: String) -> String {
     if json.contains(['\n', '\r']) { json.replace(['\n', '\r'], " ") } else { json }
+}
+
+/// Why a record is no bundle. Nothing was placed and no session changed.
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    /// The text is not JSON.
+    #[error("the record is no JSON: {0}; expected one object")]
+    Json(#[source] serde_json::Error),
+    /// A value that the rules depend on is missing or of another type.
+    #[error("`{field}` is {found}; expected {expected}")]
+    Shape {
+        /// Where it stands.
+        field: String,
+        /// What stands there.
+        found: &'static str,
+        /// What should.
+        expected: &'static str,
+    },
 }
 
 #[cfg(test)]

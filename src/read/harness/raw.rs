@@ -1,13 +1,19 @@
 //! JSON text taken apart one level at a time. What is not looked at stays as it is written, and is
 //! never decoded: neither numbers nor the order of keys change, and depth costs nothing.
+//!
+//! JSON text put together again from parts as they are written.
+//!
+//! The lines of a file of bundles, each placed.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::error::BundleError;
+use super::place::{BundleError, Harness, Placed};
+use crate::read::input::{Diagnostics, Extent, Kind, OpenSource};
 
 /// A key and its value, as they are written.
 #[derive(Clone, Copy, Debug)]
@@ -173,6 +179,119 @@ fn kind(value: &RawValue) -> &'static str {
     }
 }
 
+/// The JSON of a string.
+pub(super) fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// Appends an object, whose members are written by the closure.
+pub(super) fn write_object(text: &mut String, write_members: impl FnOnce(&mut ObjectWriter<'_>)) {
+    text.push('{');
+    write_members(&mut ObjectWriter { text, is_empty: true });
+    text.push('}');
+}
+
+/// Appends a list, whose elements are written by the closure.
+pub(super) fn write_list<T>(
+    text: &mut String,
+    elements: impl IntoIterator<Item = T>,
+    mut write_element: impl FnMut(&mut String, T),
+) {
+    text.push('[');
+    for (index, element) in elements.into_iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        write_element(text, element);
+    }
+    text.push(']');
+}
+
+/// An object that is being written.
+pub(super) struct ObjectWriter<'t> {
+    text: &'t mut String,
+    is_empty: bool,
+}
+
+impl ObjectWriter<'_> {
+    /// Begins a member; its value is to be appended to the text that is returned. The name must
+    /// need no escapes.
+    pub(super) fn member(&mut self, name: &str) -> &mut String {
+        self.separate();
+        self.text.push('"');
+        self.text.push_str(name);
+        self.text.push_str("\":");
+        self.text
+    }
+
+    /// Adds a member whose key and value are JSON.
+    pub(super) fn copy(&mut self, key: &str, value: &str) {
+        self.separate();
+        self.text.push_str(key);
+        self.text.push(':');
+        self.text.push_str(value);
+    }
+
+    fn separate(&mut self) {
+        if !self.is_empty {
+            self.text.push(',');
+        }
+        self.is_empty = false;
+    }
+}
+
+/// Places every record of an open source, in order, and says of each whether it is sent to the provider's
+/// own service; what cannot be placed is named.
+pub(crate) fn place_lines(
+    open: &mut OpenSource,
+    harness: &mut Harness,
+    diagnostics: &mut Diagnostics,
+    mut each: impl FnMut(u64, Placed, bool),
+) -> Extent {
+    let label = std::sync::Arc::clone(&open.label);
+    let mut rejected = Diagnostics::default();
+    let extent = open.read_in_order(diagnostics, |number, line| {
+        let mut reject = |kind, detail: String| rejected.add(kind, &label, number, detail);
+        let Ok(text) = str::from_utf8(line) else {
+            return reject(Kind::NotUtf8, "the line is skipped".to_owned());
+        };
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if text.is_empty() {
+            return reject(Kind::EmptyLine, String::new());
+        }
+        for (position, record) in records(text).into_iter().enumerate() {
+            match harness.place(record) {
+                Ok(placed) => {
+                    match &placed {
+                        Placed::Request(_, repairs) if repairs.is_empty() => {}
+                        Placed::Request(_, repairs) => {
+                            reject(Kind::RepairedMessages, repairs.to_string());
+                        }
+                        Placed::Refused(_) => {
+                            let detail = "give the section a `reason`, or leave `volatile` out";
+                            reject(Kind::VolatileWithoutReason, detail.to_owned());
+                        }
+                    }
+                    each(number, placed, harness.is_first_party());
+                }
+                Err(error) => reject(Kind::NotABundle, error.to_string()),
+            }
+            if position > 0 {
+                reject(Kind::JoinedLine, "each value of the line is used".to_owned());
+            }
+        }
+    });
+    diagnostics.absorb(rejected);
+    extent
+}
+
+/// The values of a line: nearly always one. Text that is not JSON is given as it is, to be named.
+fn records(text: &str) -> Vec<&str> {
+    let values: Result<Vec<&RawValue>, _> =
+        serde_json::Deserializer::from_str(text).into_iter().collect();
+    values.map_or_else(|_| vec![text], |values| values.into_iter().map(RawValue::get).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,5 +337,24 @@ mod tests {
         assert!(matches!(object.string("n"), Ok(None)));
         let missing = object.unexpected("z", "a string").to_string();
         assert_eq!(missing, "`it.z` is missing; expected a string");
+    }
+
+    #[test]
+    fn an_object_is_copied_as_it_is_written() {
+        let written = r#"{"b":1.00,"a":[ 1e400, -0 ],"\u0063":"\u00e9","b":{}}"#;
+        let object =
+            Object::read(serde_json::from_str(written).expect("JSON"), "it").expect("an object");
+        let mut copy = String::new();
+        write_object(&mut copy, |writer| {
+            for member in &object.members {
+                writer.copy(member.key.get(), member.value.get());
+            }
+        });
+        assert_eq!(copy, written);
+    }
+
+    #[test]
+    fn text_is_quoted() {
+        assert_eq!(quoted("a\n\"é"), r#""a\n\"é""#);
     }
 }

@@ -4,13 +4,29 @@
 //! wherever they stand and go to the front. Of the rest, what stands before the boundary is the
 //! same in all installations and may be cached for everyone; where that is not allowed, or there is
 //! no boundary, the rest is one block.
+//!
+//! The parts of a system prompt, and the session's memory of its sections (Claude Code 2.1.88, as
+//! documented): a section is computed once and keeps its text until the conversation is cleared;
+//! one that is volatile is computed for each request, and must say why.
+//!
+//! The status of a repository as the client tells it: cut where it is long, so that many changed
+//! files do not fill the system prompt.
+//!
+//! That the text of the status is cut at 2,000 characters is documented; what is the text of the
+//! status, and the words that stand for the rest, are assumed: each paragraph is cut by itself, its
+//! label (a first line that ends with a colon) aside, so that the branch in front and the commits
+//! after stay.
 
 use std::borrow::Cow;
 
+use rustc_hash::FxHashMap;
+use serde_json::value::RawValue;
+
 use super::bundle::Context;
 use super::flags::SystemFlags;
-use super::git_status;
-use super::marker::Scope;
+use super::place::BundleError;
+use super::raw::{Object, string, unexpected};
+use super::ttl::Scope;
 
 /// What the line begins with that names the client's version.
 const ATTRIBUTION_PREFIX: &str = "x-anthropic-billing-header";
@@ -47,7 +63,7 @@ pub(super) fn is_attribution(text: &str) -> bool {
 /// The string that stands after all others, where there is anything to tell.
 pub(super) fn context_text(context: &Context<'_>) -> Option<String> {
     let line = |(name, value): &(Cow<'_, str>, Cow<'_, str>)| match &**name {
-        GIT_STATUS => format!("{name}: {}", git_status::cut(value)),
+        GIT_STATUS => format!("{name}: {}", cut(value)),
         _ => format!("{name}: {value}"),
     };
     let lines: Vec<String> = context.iter().map(line).collect();
@@ -112,6 +128,101 @@ fn present<const N: usize>(blocks: [(Vec<&str>, Option<Scope>); N]) -> Vec<Syste
         .collect()
 }
 
+/// One element of a system prompt. A text that is null is empty, which is as good as left out.
+#[derive(Debug)]
+pub(super) enum Part<'a> {
+    /// A string.
+    Plain(Cow<'a, str>),
+    /// A section that is computed once.
+    Memoised { name: Cow<'a, str>, text: Cow<'a, str> },
+    /// A section that is computed for each request.
+    Volatile { text: Cow<'a, str>, has_reason: bool },
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn read(part: &'a RawValue) -> Result<Self, BundleError> {
+        if let Some(text) = string(part) {
+            return Ok(Self::Plain(text));
+        }
+        let path = "prompt.system[…]";
+        let expected = "a string, or a section with its name and text";
+        let section =
+            Object::read(part, path).ok_or_else(|| unexpected(path, Some(part), expected))?;
+        let name =
+            section.string("section")?.ok_or_else(|| section.unexpected("section", "a string"))?;
+        let text = section.string("text")?.unwrap_or_default();
+        if section.boolean("volatile")?.unwrap_or(false) {
+            let has_reason = section.string("reason")?.is_some_and(|reason| !reason.is_empty());
+            Ok(Self::Volatile { text, has_reason })
+        } else {
+            Ok(Self::Memoised { name, text })
+        }
+    }
+
+    pub(super) fn lacks_reason(&self) -> bool {
+        matches!(self, Self::Volatile { has_reason: false, .. })
+    }
+}
+
+/// The sections that a session has computed.
+#[derive(Debug, Default)]
+pub(super) struct Sections {
+    texts: FxHashMap<String, String>,
+}
+
+impl Sections {
+    /// The texts of the parts, as this session has them. Empty ones are left out.
+    pub(super) fn texts<'s>(&'s mut self, parts: &'s [Part<'_>]) -> Vec<&'s str> {
+        self.remember(parts);
+        parts.iter().map(|part| self.text(part)).filter(|text| !text.is_empty()).collect()
+    }
+
+    fn remember(&mut self, parts: &[Part<'_>]) {
+        for part in parts {
+            if let Part::Memoised { name, text } = part
+                && !self.texts.contains_key(&**name)
+            {
+                self.texts.insert(name.clone().into_owned(), text.clone().into_owned());
+            }
+        }
+    }
+
+    fn text<'s>(&'s self, part: &'s Part<'_>) -> &'s str {
+        match part {
+            Part::Plain(text) | Part::Volatile { text, .. } => text,
+            Part::Memoised { name, text } => self.texts.get(&**name).map_or(text, String::as_str),
+        }
+    }
+}
+
+/// The most characters of a paragraph.
+const MOST_CHARACTERS: usize = 2_000;
+
+/// What stands in place of the rest.
+const NOTICE: &str = "\n... (cut at 2,000 characters)";
+
+/// What the line in place of the rest begins with, whoever cut it.
+const CUT: &str = "\n...";
+
+/// The status with its long paragraphs cut. What was cut already stays as it is.
+pub(super) fn cut(status: &str) -> Cow<'_, str> {
+    if status.len() <= MOST_CHARACTERS {
+        return Cow::Borrowed(status);
+    }
+    let paragraphs: Vec<Cow<'_, str>> = status.split("\n\n").map(cut_paragraph).collect();
+    Cow::Owned(paragraphs.join("\n\n"))
+}
+
+fn cut_paragraph(paragraph: &str) -> Cow<'_, str> {
+    let label = paragraph.split_inclusive('\n').next().filter(|line| line.ends_with(":\n"));
+    let label = label.map_or(0, str::len);
+    let mut characters = paragraph[label..].char_indices();
+    let Some((end, _)) = characters.nth(MOST_CHARACTERS) else { return paragraph.into() };
+    let (kept, rest) = paragraph.split_at(label + end);
+    let was_cut = rest.starts_with(CUT) && !rest[1..].contains('\n');
+    if was_cut { paragraph.into() } else { format!("{kept}{NOTICE}").into() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,5 +272,73 @@ mod tests {
         assert_eq!(context_text(&vec![]), None);
         let context = vec![entry("a", "1"), entry("b", "")];
         assert_eq!(context_text(&context).as_deref(), Some("a: 1\nb: "));
+    }
+
+    fn parts(json: &str) -> Vec<Part<'_>> {
+        let parts: Vec<&RawValue> = serde_json::from_str(json).expect("a list");
+        parts.into_iter().map(|part| Part::read(part).expect("a part")).collect()
+    }
+
+    #[test]
+    fn a_section_keeps_its_first_text() {
+        let mut sections = Sections::default();
+        let first = parts(
+            r#"["a",{"section":"s","text":"1"},{"section":"n"},"",
+            {"section":"s","text":"2"}]"#,
+        );
+        assert_eq!(sections.texts(&first), ["a", "1", "1"]);
+        let second = parts(r#"[{"section":"n","text":"3"},{"section":"s","text":null}]"#);
+        assert_eq!(sections.texts(&second), ["1"]);
+    }
+
+    #[test]
+    fn a_volatile_section_is_neither_kept_nor_replaced() {
+        let mut sections = Sections::default();
+        for text in ["1", "2"] {
+            let json =
+                format!(r#"[{{"section":"s","text":"{text}","volatile":true,"reason":"r"}}]"#);
+            assert_eq!(sections.texts(&parts(&json)), [text]);
+        }
+        assert_eq!(sections.texts(&parts(r#"[{"section":"s","text":"3"}]"#)), ["3"]);
+    }
+
+    #[test]
+    fn a_volatile_section_needs_a_reason() {
+        for (reason, lacks_reason) in [
+            ("", true),
+            (r#","reason":null"#, true),
+            (r#","reason":"""#, true),
+            (r#","reason":"servers connect""#, false),
+        ] {
+            let json = format!(r#"[{{"section":"s","volatile":true{reason}}}]"#);
+            assert_eq!(parts(&json)[0].lacks_reason(), lacks_reason, "{json}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_no_part() {
+        for part in ["7", "null", "[]", "{}", r#"{"section":7}"#, r#"{"section":"s","text":[]}"#] {
+            let raw = serde_json::from_str(part).expect("JSON");
+            assert!(Part::read(raw).is_err(), "{part}");
+        }
+    }
+
+    #[test]
+    fn the_status_is_cut_and_what_stands_around_it_is_not() {
+        let status = |text: &str| format!("Branch: main\n\nStatus:\n{text}\n\nCommits:\na1 b");
+        let short = status(&"é".repeat(2_000));
+        assert_eq!(cut(&short), short);
+        let once = cut(&status(&"é".repeat(2_001))).into_owned();
+        assert_eq!(once, status(&format!("{}{NOTICE}", "é".repeat(2_000))));
+        assert_eq!(cut(&once), once);
+        let by_client = status(&format!("{}\n... (more)", "m".repeat(2_000)));
+        assert_eq!(cut(&by_client), by_client);
+    }
+
+    #[test]
+    fn a_status_alone_is_cut() {
+        assert_eq!(cut(&"m".repeat(2_500)), format!("{}{NOTICE}", "m".repeat(2_000)));
+        let lines = " M a.rs\n".repeat(300);
+        assert_eq!(cut(&lines), format!("{}{NOTICE}", &lines[..2_000]));
     }
 }

@@ -1,9 +1,12 @@
 //! How long a marker asks for, and what of the answer is kept for the session (Claude Code 2.1.88,
 //! as documented): who may have an hour is decided once, as is the list of sources that get it;
 //! whether a request's source is on it is asked each time, and so is Bedrock's switch.
+//!
+//! A cache marker, with its keys in the order in which Claude Code 2.1.88 sends them, as
+//! documented.
 
 use super::flags::{Flags, TtlFlags};
-use super::marker::{Marker, Scope};
+use super::raw::{ObjectWriter, quoted, write_object};
 use crate::base::ttl::Ttl;
 
 /// What a session has decided.
@@ -46,6 +49,39 @@ fn matches(allowed: &str, source: &str) -> bool {
     match allowed.strip_suffix('*') {
         Some(prefix) => source.starts_with(prefix),
         None => source == allowed,
+    }
+}
+
+/// The key under which a marker stands.
+pub(super) const CACHE_CONTROL: &str = "cache_control";
+
+/// Who may read what a marker caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// The organisation, which is the default and not written.
+    Organisation,
+    /// Everyone: text that is the same in all installations.
+    Global,
+}
+
+/// A marker: what stands before it, the marked block included, is to be cached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Marker {
+    pub(super) ttl: Ttl,
+    pub(super) scope: Scope,
+}
+
+impl Marker {
+    pub(super) fn write(self, block: &mut ObjectWriter<'_>) {
+        write_object(block.member(CACHE_CONTROL), |marker| {
+            marker.member("type").push_str("\"ephemeral\"");
+            if self.ttl == Ttl::OneHour {
+                marker.member("ttl").push_str(&quoted(self.ttl.name()));
+            }
+            if self.scope == Scope::Global {
+                marker.member("scope").push_str("\"global\"");
+            }
+        });
     }
 }
 

@@ -7,10 +7,9 @@
 
 use std::fmt;
 
-use serde::Deserialize;
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::forward_to_deserialize_any;
+use serde::{Deserialize, forward_to_deserialize_any};
 use wide::{CmpEq, CmpLt, i8x16};
 
 /// The name by which `serde_json` asks for the text of a value. Were it to change, every value with

@@ -1,14 +1,21 @@
 //! The lines of an open source, parsed chunk by chunk: by several threads where the file is large,
 //! and joined in file order, so that the result does not depend on the number of threads.
+//!
+//! Parts that several threads make, passed on in their order, whichever is done first.
+//!
+//! The format of a file, found from its content.
 
-use std::io::{self, Read};
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeMap;
+use std::io;
+use std::io::Read;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Deserialize;
 
 use super::diagnostics::{Diagnostics, Kind};
-use super::format::Format;
-use super::in_order::{InOrder, locked};
+use super::discover::Source;
+use super::lenient::{Shape, Text};
 use super::lines::{CHUNK, Chunk, Chunks, LONGEST_LINE};
-use super::source::Source;
 
 /// No more things than this are expected of a source; room for what it has beyond is made later.
 const MOST_EXPECTED: usize = 1_000_000;
@@ -201,5 +208,144 @@ impl Reader<'_> {
         };
         self.filled += 1;
         Some(Filled { number: self.filled - 1, error })
+    }
+}
+
+/// Passes on numbered parts, from 0 without gaps.
+pub(crate) struct InOrder<Part, Join> {
+    /// What is there and not passed on yet.
+    parts: Mutex<BTreeMap<usize, Part>>,
+    joiner: Mutex<Joiner<Join>>,
+}
+
+struct Joiner<Join> {
+    join: Join,
+    /// Which part is passed on next.
+    next: usize,
+}
+
+impl<Part, Join: FnMut(Part)> InOrder<Part, Join> {
+    /// Passes parts on to `join`, one at a time, on the thread of whichever is added.
+    pub(crate) fn new(join: Join) -> Self {
+        Self { parts: Mutex::default(), joiner: Mutex::new(Joiner { join, next: 0 }) }
+    }
+
+    /// Adds a part, and passes on what is next.
+    pub(crate) fn add(&self, number: usize, part: Part) {
+        locked(&self.parts).insert(number, part);
+        self.join_ready();
+    }
+
+    /// Passes on what is left when all threads are done.
+    pub(crate) fn finish(self) {
+        self.join_ready();
+    }
+
+    /// Passes on the parts that are next. Where another thread is at it, that one goes on, and this
+    /// one need not wait.
+    fn join_ready(&self) {
+        let Ok(mut joiner) = self.joiner.try_lock() else { return };
+        loop {
+            let part = locked(&self.parts).remove(&joiner.next);
+            let Some(part) = part else { break };
+            (joiner.join)(part);
+            joiner.next += 1;
+        }
+    }
+}
+
+/// Waits for a lock. A panic of another thread is passed on by the scope; what it held is not looked at
+/// again.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a file's lines are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Claude Code's transcript, or anything unknown.
+    Transcript,
+    /// A Codex rollout, which only a reader that is asked for it reads.
+    Rollout,
+    /// Captured requests, as capture records or as the exchanges of a claude-trace log.
+    Capture,
+    /// Prompt parts whose markers are not placed yet.
+    Bundle,
+}
+
+/// What some editors put in front of a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The types of a rollout's lines.
+const ROLLOUT_LINE_TYPES: [&str; 5] =
+    ["session_meta", "turn_context", "event_msg", "response_item", "compacted"];
+
+/// The keys that tell formats apart.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Probe<'a> {
+    request: Shape<Presence>,
+    prompt: Shape<Presence>,
+    payload: Shape<Presence>,
+    #[serde(borrow)]
+    r#type: Text<'a>,
+}
+
+/// An object of which only the presence counts.
+#[derive(Default, Deserialize)]
+struct Presence {}
+
+impl Format {
+    /// The format of the first line that shows one.
+    pub(crate) fn of(chunk: &Chunk) -> Self {
+        chunk.lines().find_map(|(_, line)| Self::of_line(line)).unwrap_or(Self::Transcript)
+    }
+
+    fn of_line(line: &[u8]) -> Option<Self> {
+        let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+        // The first of several values run together.
+        let mut values = serde_json::Deserializer::from_slice(line).into_iter::<Probe<'_>>();
+        let probe = values.next()?.ok()?;
+        if probe.request.0.is_some() {
+            Some(Self::Capture)
+        } else if probe.prompt.0.is_some() {
+            Some(Self::Bundle)
+        } else {
+            let name = probe.r#type.as_str()?;
+            let is_rollout = probe.payload.0.is_some() && ROLLOUT_LINE_TYPES.contains(&name);
+            Some(if is_rollout { Self::Rollout } else { Self::Transcript })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_passed_on_in_order_whichever_comes_first() {
+        let mut passed = Vec::new();
+        let in_order = InOrder::new(|part| passed.push(part));
+        in_order.add(1, "b");
+        in_order.add(0, "a");
+        in_order.add(3, "d");
+        in_order.add(2, "c");
+        in_order.finish();
+        assert_eq!(passed, ["a", "b", "c", "d"]);
+    }
+
+    #[test]
+    fn threads_that_add_at_once_lose_nothing() {
+        let mut passed = Vec::new();
+        let in_order = InOrder::new(|part: usize| passed.push(part));
+        std::thread::scope(|scope| {
+            for first in 0..4 {
+                let in_order = &in_order;
+                let own = (first..1_000).step_by(4);
+                scope.spawn(move || own.for_each(|part| in_order.add(part, part)));
+            }
+        });
+        in_order.finish();
+        assert!(passed.into_iter().eq(0..1_000));
     }
 }

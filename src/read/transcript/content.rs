@@ -1,4 +1,15 @@
 //! What the content of a line is, as far as its form shows: typed, a reminder, a report, a command.
+//!
+//! A line's user-side content → its kinds and sizes.
+
+use memchr::memmem;
+use serde_json::value::RawValue;
+
+use super::entry::{EntryKind, UserMessage};
+use super::sign::{Signs, attachment_signs};
+use super::wire::{Attachment, Block, InnerBlock, Line, Message};
+use crate::base::id::EntryId;
+use crate::read::input::{Content, List, Shape, only_value};
 
 /// What a piece of user-side content is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,6 +88,98 @@ pub(super) fn is_sent(name: &str, hook_event: &str) -> bool {
     }
 }
 
+/// What an image or a document inside a tool result counts in place of its base64: as many bytes
+/// as text of about as many tokens (1,500) has.
+const MEDIA_BYTES: u64 = 4_000;
+
+/// The length in bytes of a value's JSON text.
+pub(super) fn json_length(value: Option<&RawValue>) -> u64 {
+    value.map_or(0, |value| value.get().len() as u64)
+}
+
+/// A user message; `None` where its content is unusable.
+pub(super) fn user_message(message: &Message<'_>, object: &Line<'_>) -> Option<UserMessage> {
+    let mut user = UserMessage { is_meta: object.is_meta.0, ..UserMessage::default() };
+    match &message.content {
+        Content::Absent => return None,
+        Content::Text(text) => {
+            user.bytes = text.bytes;
+            user.text_kind = text.kind;
+        }
+        Content::Blocks(blocks) => {
+            let text = blocks.iter().find_map(|block| block.text?.get().strip_prefix('"'));
+            user.text_kind = text.map_or(ContentKind::UserText, kind_of_text);
+            for block in blocks {
+                add_block(&mut user, block);
+            }
+        }
+    }
+    if object.is_compact_summary.0 {
+        user.text_kind = ContentKind::Summary;
+    } else if user.is_meta && user.text_kind == ContentKind::UserText {
+        user.text_kind = ContentKind::Reminder;
+    }
+    Some(user)
+}
+
+fn add_block(user: &mut UserMessage, block: &Block<'_>) {
+    match block.r#type.as_str() {
+        Some("tool_result") => {
+            let bytes = block.content.map_or(0, result_length);
+            user.bytes += bytes;
+            let id = block.tool_use_id.as_str().map(EntryId::of);
+            user.tool_results.extend(id.map(|id| (id, bytes)));
+        }
+        Some("image" | "document") => user.media += 1,
+        _ => user.bytes += json_length(block.text) + json_length(block.content),
+    }
+}
+
+/// The size of a result, with a usual one in place of the base64 of images.
+fn result_length(content: &RawValue) -> u64 {
+    let text = content.get();
+    let bytes = text.len() as u64;
+    if !text.starts_with('[') || memmem::find(text.as_bytes(), b"\"source\"").is_none() {
+        return bytes;
+    }
+    let blocks: List<Shape<InnerBlock<'_>>> = only_value(text).unwrap_or_default();
+    let media = blocks.0.iter().filter_map(|block| {
+        let block = block.0.as_ref()?;
+        let is_media = matches!(block.r#type.as_str(), Some("image" | "document"));
+        is_media.then_some(block.source.0)
+    });
+    media.fold(bytes, |bytes, source| bytes.saturating_sub(source) + MEDIA_BYTES)
+}
+
+/// An attachment, and what it shows besides its content.
+pub(super) fn attachment(raw: Option<&RawValue>) -> (EntryKind, Signs) {
+    let text = raw.map_or("null", RawValue::get);
+    let Ok(Shape(Some(attachment))) = only_value::<Shape<Attachment<'_>>>(text) else {
+        let kind = ContentKind::Reminder;
+        return (EntryKind::Attachment { kind, bytes: json_length(raw) }, Signs::new());
+    };
+    let name = attachment.r#type.as_str().unwrap_or_default();
+    let hook_event = attachment.hook_event.as_str().unwrap_or_default();
+    let bytes = if is_sent(name, hook_event) { sent_length(name, &attachment, raw) } else { 0 };
+    let kind = kind_of_attachment(name, attachment.command_mode.as_str().unwrap_or_default());
+    (EntryKind::Attachment { kind, bytes }, attachment_signs(&attachment))
+}
+
+/// The size of what is sent of an attachment: the fields that hold its text, where they are known.
+/// Others repeat it for the client's own use.
+fn sent_length(name: &str, attachment: &Attachment<'_>, raw: Option<&RawValue>) -> u64 {
+    let texts = [
+        attachment.content,
+        attachment.snippet,
+        attachment.prompt,
+        attachment.added_lines,
+        attachment.added_blocks,
+    ];
+    // Empty ones are `""` or `[]`.
+    let bytes = texts.iter().map(|text| text.0.saturating_sub(2)).sum();
+    if bytes == 0 && name != "hook_success" { json_length(raw) } else { bytes }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,5 +204,42 @@ mod tests {
         assert!(is_sent("something_new", ""));
         assert!(is_sent("hook_success", "SessionStart"));
         assert!(!is_sent("hook_success", "PostToolUse"));
+    }
+
+    fn raw(json: &str) -> Box<RawValue> {
+        RawValue::from_string(json.to_owned()).expect("JSON")
+    }
+
+    fn size_of(json: &str) -> u64 {
+        match attachment(Some(&raw(json))).0 {
+            EntryKind::Attachment { bytes, .. } => bytes,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn of_an_attachment_its_text_counts() {
+        let delta = r#"{"type":"deferred_tools_delta","addedNames":["abc"],"addedLines":["abc"]}"#;
+        assert_eq!(size_of(delta), 5);
+        assert_eq!(size_of(r#"{"type":"skill_listing","content":"abc","names":["abc"]}"#), 3);
+        assert_eq!(size_of(r#"{"type":"date_change"}"#), 22);
+        let hook = |event: &str, content: &str| {
+            size_of(&format!(
+                r#"{{"type":"hook_success","hookEvent":"{event}","content":"{content}"}}"#
+            ))
+        };
+        assert_eq!(hook("SessionStart", "abc"), 3);
+        assert_eq!(hook("SessionStart", ""), 0);
+        assert_eq!(hook("PostToolUse", "abc"), 0);
+    }
+
+    #[test]
+    fn an_image_in_a_result_counts_as_usual() {
+        let image = |data: &str| {
+            raw(&format!(r#"[{{"type":"image","source":{{"type":"base64","data":"{data}"}}}}]"#))
+        };
+        assert_eq!(result_length(&image("aaaa")), 28 + MEDIA_BYTES);
+        assert_eq!(result_length(&image(&"a".repeat(100_000))), 28 + MEDIA_BYTES);
+        assert_eq!(result_length(&raw(r#"[{"type":"text","text":"abc"}]"#)), 30);
     }
 }

@@ -3,8 +3,9 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use super::agent_note::{AgentNote, move_agent_note};
-use super::entry::{Entry, ResponseLine, move_entry, move_response_line};
+use super::entry::{
+    AgentNote, Entry, ResponseLine, move_agent_note, move_entry, move_response_line,
+};
 use super::parse::{LineParser, ParsedLines};
 use super::title::Title;
 use crate::base::id::{Moved, Symbols};

@@ -3,24 +3,20 @@
 //!
 //! Reading never fails a run: entries and diagnostics come back together.
 
-mod agent_note;
 mod content;
-mod content_reading;
 mod entry;
 mod load;
 mod parse;
 mod rewrite_reading;
 mod sign;
-mod sign_reading;
 mod title;
 mod wire;
 
-pub use agent_note::AgentNote;
 pub use content::ContentKind;
 pub(crate) use content::{BEGINNINGS, beginning_of};
 pub use entry::{
-    Cleared, Collapse, Entry, EntryKind, NestedContent, NestedMessage, Preserved, ResponseLine,
-    ServerVerdict, StopReason, ToolUse, UserMessage,
+    AgentNote, Cleared, Collapse, Entry, EntryKind, NestedContent, NestedMessage, Preserved,
+    ResponseLine, ServerVerdict, StopReason, ToolUse, UserMessage,
 };
 pub(crate) use load::{Spare, load_open, unreadable};
 pub use load::{Transcript, load};

@@ -5,17 +5,15 @@ use std::sync::Arc;
 
 use serde_json::error::Category;
 
-use super::agent_note::{AgentNote, agent_notes};
-use super::content_reading::{attachment, json_length, user_message};
+use super::content::{attachment, json_length, user_message};
 use super::entry::{
-    Entry, EntryKind, NestedContent, NestedMessage, ResponseLine, ServerVerdict, StopReason,
-    ToolUse,
+    AgentNote, Entry, EntryKind, NestedContent, NestedMessage, ResponseLine, ServerVerdict,
+    StopReason, ToolUse, agent_notes,
 };
 use super::rewrite_reading::{
     collapse, compact_boundary, content_replacement, is_text, microcompact_boundary, snip,
 };
-use super::sign::Signs;
-use super::sign_reading::signs;
+use super::sign::{Signs, signs};
 use super::title::{Title, title};
 use super::wire::{Block, Line, Message, ProgressData, ServerDiagnostics};
 use crate::base::id::{EntryId, Symbol, Symbols};

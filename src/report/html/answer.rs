@@ -1,8 +1,7 @@
 //! What the page says first: what was spent, what of it was avoidable, why, and what to change.
 
 use super::PageView;
-use crate::base::basis::Basis;
-use crate::base::units::Picodollars;
+use crate::base::units::{Basis, Picodollars};
 use crate::explain::breaks::Sum;
 use crate::explain::compare::Compared;
 use crate::report::number::{

@@ -1,13 +1,17 @@
 //! The most expensive breaks one by one, with what speaks for their causes.
+//!
+//! Breaks by request and by session.
 
 use rustc_hash::FxHashMap;
 
 use super::PageView;
 use crate::base::id::Symbol;
-use crate::explain::breaks::Break;
+use crate::base::units::Picodollars;
+use crate::explain::breaks::{Break, Cause};
 use crate::report::analyze_view::session_name;
 use crate::report::breaks_view::{dearest_breaks, evidence};
 use crate::report::number::{dollars, tokens};
+use crate::requests::conversation::{History, RequestIndex};
 
 /// So many are listed.
 const MOST_BREAKS: usize = 100;
@@ -56,4 +60,35 @@ pub(super) fn break_lines(view: &PageView<'_>) -> Vec<BreakLine> {
         }
     };
     dearest.into_iter().map(line).collect()
+}
+
+/// Breaks by request and by session.
+#[derive(Debug, Default)]
+pub(super) struct BreakIndex {
+    causes: FxHashMap<RequestIndex, Cause>,
+    /// Session → what they lost; `None` where one of them has no price.
+    lost: FxHashMap<Symbol, Option<Picodollars>>,
+}
+
+impl BreakIndex {
+    pub(super) fn new(history: &History, breaks: &[Break]) -> Self {
+        let mut index = Self::default();
+        for found in breaks {
+            index.causes.insert(found.request, found.cause);
+            let session = history.request(found.request).session;
+            let lost = index.lost.entry(session).or_insert(Some(Picodollars::ZERO));
+            *lost = lost.zip(found.excess).map(|(lost, excess)| lost + excess);
+        }
+        index
+    }
+
+    /// Why a request is a break, if it is one.
+    pub(super) fn cause(&self, request: RequestIndex) -> Option<Cause> {
+        self.causes.get(&request).copied()
+    }
+
+    /// What the breaks of a session lost; unknown where one of them has no price.
+    pub(super) fn lost(&self, session: Symbol) -> Option<Picodollars> {
+        self.lost.get(&session).copied().unwrap_or(Some(Picodollars::ZERO))
+    }
 }

@@ -11,40 +11,34 @@
 //! left out, and the page says so. Times are UTC with the offsets of the time zone beside them, so
 //! that the page and the program say the same. On narrow screens a turn is its dollars and what
 //! happened.
+//!
+//! Charts that stand in the page.
 
 mod answer;
-mod break_index;
 mod break_lines;
-mod chart;
-mod embedded;
-mod micro_dollars;
 mod origin;
-mod policy;
-mod prices;
 mod safe_text;
 mod sessions;
 mod turns;
 
-use std::io::{self, Write};
-
-use askama::Template;
-use rustc_hash::FxHashMap;
+use std::io;
+use std::io::Write;
 
 use answer::{Figure, answer};
-use break_index::BreakIndex;
-use break_lines::{BreakLine, break_lines};
-use chart::charts_of;
-use embedded::{Embedded, embedded};
-use policy::content_policy;
-use sessions::{SessionLine, dearest_first, session_figures, session_lines, sessions_block};
+use askama::Template;
+use break_lines::{BreakIndex, BreakLine, break_lines};
+use rustc_hash::FxHashMap;
+use safe_text::{PageText, content_policy};
+use sessions::{
+    Embedded, SessionLine, dearest_first, embedded, session_figures, session_lines, sessions_block,
+};
 
-use super::advice_view::{CHANGES_NOTE, changes};
+use super::advice::{CHANGES_NOTE, changes};
 use super::breaks_view::causes;
-use super::compare_view;
 use super::context_view::kinds;
 use super::document::{Align, Grid};
 use super::number::{counted, dollars, grouped};
-use super::verify_view;
+use super::{compare_view, verify};
 use crate::base::id::Symbol;
 use crate::base::units::Picodollars;
 use crate::explain::advice::Advice;
@@ -55,9 +49,6 @@ use crate::explain::context::Context;
 use crate::requests::prompt::Step;
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn};
 use crate::simulate::strategy::Assumptions;
-
-pub use chart::PageChart;
-use safe_text::PageText;
 
 const SCRIPT: &str = include_str!("report.js");
 const STYLE: &str = include_str!("report.css");
@@ -243,17 +234,17 @@ impl<'a> Page<'a> {
             changes_note: CHANGES_NOTE,
             breaks: break_lines(view),
             all_breaks: counted(analysis.breaks.list.len() as u64, "break", "breaks"),
-            coverage: verify_view::coverage(history, verification),
+            coverage: verify::coverage(history, verification),
             verification: verification_tables(verification),
-            verification_note: verify_view::unpriced(verification),
+            verification_note: verify::unpriced(verification),
             diagnostics: Table::of(
                 "What in the input was not as expected",
                 origin::diagnostics(view),
             ),
             table_id: &view.ledger.prices.id,
             table_as_of: &view.ledger.prices.as_of,
-            prices: Table::of("Dollars for a million tokens", prices::used_prices(view)),
-            unpriced: Table::of("Models without a price", prices::unpriced_models(view)),
+            prices: Table::of("Dollars for a million tokens", origin::used_prices(view)),
+            unpriced: Table::of("Models without a price", origin::unpriced_models(view)),
             inputs: origin::inputs(view),
             assumptions: origin::assumptions(view),
         }
@@ -282,11 +273,25 @@ fn incomplete_note(sessions: u64) -> String {
 
 fn verification_tables(verification: &Verification) -> Vec<Table> {
     vec![
-        Table::of("How far the rules and the record agree", verify_view::figures(verification)),
-        Table::of("By model", verify_view::groups("model", &verification.by_model)),
-        Table::of(
-            "By client version",
-            verify_view::groups("client", &verification.by_client_version),
-        ),
+        Table::of("How far the rules and the record agree", verify::figures(verification)),
+        Table::of("By model", verify::groups("model", &verification.by_model)),
+        Table::of("By client version", verify::groups("client", &verification.by_client_version)),
     ]
+}
+
+/// A chart: an SVG without style attributes, which the page's policy would refuse.
+#[derive(Clone, Debug)]
+pub struct PageChart {
+    /// Which chart, and so in which section it stands: `strategies`, `cost`, `breaks`, `gaps`,
+    /// `daily`, `turns`, `context` or `waterfall`.
+    pub id: &'static str,
+    /// Its caption.
+    pub title: String,
+    /// The drawing, as it is inserted.
+    pub svg: String,
+}
+
+/// The charts with one of some ids, in the order of the ids.
+fn charts_of<'a>(charts: &'a [PageChart], ids: &[&str]) -> Vec<&'a PageChart> {
+    ids.iter().flat_map(|id| charts.iter().filter(move |chart| chart.id == *id)).collect()
 }

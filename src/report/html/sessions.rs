@@ -1,5 +1,9 @@
 //! The sessions: a row each for the first strategy, and the figures of all strategies for the page's
 //! script.
+//!
+//! Which sessions' turns are in the page: as many as a browser opens in a second.
+//!
+//! Money as a number that the page's script reads: micro-dollars, exactly.
 
 use std::cmp::Reverse;
 
@@ -8,10 +12,11 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::PageView;
-use super::break_index::BreakIndex;
-use super::micro_dollars::micro_dollars;
+use super::break_lines::BreakIndex;
 use super::safe_text::data_block;
+use super::turns::turns_block;
 use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::wording::counted;
 use crate::base::zone::Zone;
 use crate::report::analyze_view::session_name;
 use crate::report::number::{dollars, grouped, percent, tokens};
@@ -227,4 +232,96 @@ pub(super) fn sessions_block(view: &PageView<'_>, sessions: &[SessionFigures<'_>
         offsets: offsets(&history.zone, &times),
         sessions: sessions.collect(),
     })
+}
+
+/// The turns of so many requests are embedded …
+const MOST_REQUESTS: usize = 60_000;
+
+/// … as long as they take no more than this, in bytes: with many strategies a request takes more.
+const MOST_BYTES: usize = 8_000_000;
+
+/// The data blocks of the sessions whose turns are embedded.
+pub(super) struct Embedded {
+    /// The number of the session and its turns, in the order of the numbers.
+    pub(super) blocks: Vec<(usize, String)>,
+    /// What is missing, in a sentence.
+    pub(super) note: Option<String>,
+}
+
+/// Embeds the turns of the most expensive sessions.
+pub(super) fn embedded(
+    view: &PageView<'_>,
+    breaks: &BreakIndex,
+    dearest: &[&SessionFigures<'_>],
+) -> Embedded {
+    let mut chosen = dearest.to_vec();
+    keep_within(MOST_REQUESTS, &mut chosen, |session| session.session().requests.len());
+    let block = |session: &&SessionFigures<'_>| {
+        (session.number(), turns_block(view, breaks, session.session()))
+    };
+    let mut blocks: Vec<(usize, String)> = chosen.par_iter().map(block).collect();
+    keep_within(MOST_BYTES, &mut blocks, |(_, block)| block.len());
+    blocks.sort_by_key(|(number, _)| *number);
+    let missing = (dearest.len() - blocks.len()) as u64;
+    let note = (missing > 0).then(|| {
+        format!(
+            "The turns of {} are left out, so that this page stays small: it has those of the \
+             most expensive sessions. `cachesim analyze FILE` shows the others.",
+            counted(missing, "session", "sessions"),
+        )
+    });
+    Embedded { blocks, note }
+}
+
+/// Keeps those in front for which there is room. What alone is too large does not keep out what
+/// stands after it.
+fn keep_within<T>(mut room: usize, all: &mut Vec<T>, size: impl Fn(&T) -> usize) {
+    all.retain(|one| {
+        let rest = room.checked_sub(size(one));
+        room = rest.unwrap_or(room);
+        rest.is_some()
+    });
+}
+
+/// Picodollars in a micro-dollar.
+const PICODOLLARS: u128 = 1_000_000;
+
+/// An amount as a JSON number, without exponent or trailing zeros.
+pub(super) fn micro_dollars(amount: Picodollars) -> Box<RawValue> {
+    let sign = if amount.0 < 0 { "-" } else { "" };
+    let (whole, fraction) =
+        (amount.0.unsigned_abs() / PICODOLLARS, amount.0.unsigned_abs() % PICODOLLARS);
+    let text = if fraction == 0 {
+        format!("{sign}{whole}")
+    } else {
+        let digits = format!("{fraction:06}");
+        format!("{sign}{whole}.{}", digits.trim_end_matches('0'))
+    };
+    RawValue::from_string(text).expect("digits are a number")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_front_is_kept() {
+        // 40,000 of 60,000 leave 20,000: 30,000 are too many, 20,000 are not, and then one is.
+        let mut sessions = vec![40_000, 30_000, 20_000, 1];
+        keep_within(MOST_REQUESTS, &mut sessions, |requests| *requests);
+        assert_eq!(sessions, [40_000, 20_000]);
+        let mut sessions = vec![60_001, 60_000];
+        keep_within(MOST_REQUESTS, &mut sessions, |requests| *requests);
+        assert_eq!(sessions, [60_000]);
+    }
+
+    #[test]
+    fn amounts_are_exact() {
+        let written = |amount| micro_dollars(Picodollars(amount)).get().to_owned();
+        assert_eq!(written(0), "0");
+        assert_eq!(written(26_977_500_000), "26977.5");
+        assert_eq!(written(-1), "-0.000001");
+        assert_eq!(written(-77_760_000_000), "-77760");
+        assert_eq!(written(i128::MAX), "170141183460469231731687303715884.105727");
+    }
 }

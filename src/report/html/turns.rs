@@ -5,15 +5,15 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::PageView;
-use super::break_index::BreakIndex;
-use super::micro_dollars::micro_dollars;
+use super::break_lines::BreakIndex;
 use super::safe_text::data_block;
+use super::sessions::micro_dollars;
 use crate::base::id::Symbol;
 use crate::base::units::{Picodollars, Tokens};
 use crate::base::wording::counted;
 use crate::explain::analysis::{Event, Turn};
 use crate::explain::breaks::Cause;
-use crate::report::turn_words::what_happened_beside;
+use crate::report::turns_view::what_happened_beside;
 use crate::requests::conversation::{History, Request, RequestIndex};
 use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, Row, Session, StrategyColumn};

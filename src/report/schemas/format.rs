@@ -1,9 +1,37 @@
 //! A machine format and its JSON schema.
+//!
+//! The schemas of values: counts, moments, exact decimals, and objects by name.
+//!
+//! The schemas of words: every name that an enumeration is written with, from where it is written.
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
-use schemars::{JsonSchema, Schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
+
+use crate::base::ttl::Ttl;
+use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::explain::analysis::Grouping;
+use crate::explain::breaks::Ground;
+use crate::explain::budget::{Level, Limit, Metric};
+use crate::explain::check::{MatchedBy, PromptChangeKind, Status, Verdict};
+use crate::explain::context::Kind as ContentKind;
+use crate::explain::lint::{Rule, Severity};
+use crate::read::capture::Part;
+use crate::read::input::Kind as DiagnosticKind;
+use crate::report::compare_json::reading_name;
+use crate::report::prices::speed_name;
+use crate::report::verify::kind_name;
+use crate::requests::prompt::StepKind;
+use crate::simulate::cache::{Reading, Refusal};
+use crate::simulate::fork::{Equivalents, VARIANTS, Variant};
+use crate::simulate::pricing::Speed;
+use crate::simulate::provider;
+use crate::simulate::provider::Provider;
+use crate::simulate::strategy::Obstacle;
 
 /// A format that programs read or write, one version of it.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +132,148 @@ fn plain(schema: &mut Schema) {
     if schema.get("format").is_some_and(|format| !is_text(format)) {
         schema.remove("format");
     }
+}
+
+impl JsonSchema for Tokens {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Tokens".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        u64::json_schema(generator)
+    }
+}
+
+impl JsonSchema for Millis {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Moment".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "date-time" })
+    }
+}
+
+impl JsonSchema for Picodollars {
+    fn schema_name() -> Cow<'static, str> {
+        "Dollars".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "An exact decimal number of dollars with up to 12 places, without exponent or trailing zeros.",
+            "type": "string",
+            "pattern": r"^(0|-?(0|[1-9][0-9]*)\.[0-9]{0,11}[1-9]|-?[1-9][0-9]*)$",
+        })
+    }
+}
+
+impl JsonSchema for Equivalents {
+    fn schema_name() -> Cow<'static, str> {
+        "Equivalents".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "An exact decimal number of tokens sent in full that cost as much, with up to 6 places, without exponent or trailing zeros.",
+            "type": "string",
+            "pattern": r"^(0|[1-9][0-9]*)(\.[0-9]{0,5}[1-9])?$",
+        })
+    }
+}
+
+/// An object whose keys are some of the words `K`, and whose values are `V`.
+pub(in crate::report) struct Keyed<K, V>(PhantomData<(K, V)>);
+
+impl<K: JsonSchema, V: JsonSchema> JsonSchema for Keyed<K, V> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}By{}", V::schema_name(), K::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "propertyNames": generator.subschema_for::<K>(),
+            "additionalProperties": generator.subschema_for::<V>(),
+        })
+    }
+}
+
+/// All variants of an enumeration. One that is forgotten does not compile.
+macro_rules! every {
+    ($type:ident: $($variant:ident $(($value:expr))?),+) => {{
+        let _is_exhaustive = |one: $type| match one {
+            $($type::$variant { .. } => ()),+
+        };
+        [$($type::$variant $(($value))?),+]
+    }};
+}
+
+/// Types that are written as one of some words.
+macro_rules! words {
+    ($($type:ident as $name:literal: $words:expr;)+) => {$(
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "enum": $words })
+            }
+        }
+    )+};
+}
+
+words! {
+    DiagnosticKind as "DiagnosticKind": DiagnosticKind::ALL.map(DiagnosticKind::name).as_slice();
+    Rule as "Rule": Rule::ALL.map(Rule::name).as_slice();
+    Severity as "Severity": every!(Severity: Error, Warning, Note).map(Severity::name);
+    Refusal as "Refusal":
+        every!(Refusal: TtlConflict, TooManyBreakpoints, TtlOrder, UnmarkableBlock)
+            .map(Refusal::name);
+    Obstacle as "Obstacle":
+        every!(
+            Obstacle: NoCapturedPrompt, NoPromptBytes, PromptsAsDesigned, NoTranscript,
+            NothingToTakeOut, NoKnownParent, NoFork, NoAgentsTogether, NoSideQuery, NothingShared, NoMarker,
+            NoTtlChange, NothingToKeepAlive
+        )
+        .map(Obstacle::name);
+    Reading as "Reading": every!(Reading: Literal, Conservative).map(reading_name);
+    Ttl as "Ttl": every!(Ttl: FiveMinutes, OneHour).map(Ttl::name);
+    Speed as "Speed": every!(Speed: Standard, Fast).map(speed_name);
+    Ground as "Ground": every!(Ground: Excess, AtMostExcess, Simulated).map(Ground::name);
+    StepKind as "Step":
+        every!(StepKind: Opening, ModelChange, Continued, Rewritten, Expired).map(kind_name);
+    ContentKind as "ContentKind":
+        every!(
+            ContentKind: HiddenPrefix, Tools, SystemPrompt, UserText, Media, Files, AgentReports,
+            ToolResults(None), Reminders, Commands, Summaries, Answers, Unattributed
+        )
+        .map(ContentKind::name);
+    Grouping as "Grouping": Grouping::ALL.map(Grouping::name).as_slice();
+    Variant as "ForkVariant": VARIANTS.map(|variant| variant.name);
+    Part as "PromptPart": Part::ALL.map(Part::name).as_slice();
+    Metric as "Metric": Metric::ALL.map(|metric| metric.name).as_slice();
+    Level as "Level": every!(Level: Warn, Fail).map(Level::name);
+    Limit as "LimitKind": Limit::KEYS;
+    Status as "BudgetStatus": every!(Status: Passed, LeftOut, Warned, Failed).map(Status::name);
+    Verdict as "Verdict": every!(Verdict: Pass, Warn, Fail).map(Verdict::name);
+    MatchedBy as "MatchedBy": every!(MatchedBy: Id, File, Order).map(MatchedBy::name);
+    PromptChangeKind as "PromptChangeKind":
+        every!(PromptChangeKind: Added, Removed, Moved, Changed).map(PromptChangeKind::name);
+    Provider as "Provider": provider::ALL.each_ref().map(|provider| provider.name);
 }
 
 #[cfg(test)]

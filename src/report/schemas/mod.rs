@@ -7,14 +7,12 @@
 
 mod config;
 mod format;
-mod values;
-mod words;
 
 pub use format::MachineFormat;
 
-pub(super) use values::Keyed;
+pub(super) use format::Keyed;
 
-use super::advice_json::{self, AdviceDocument};
+use super::advice::{self, AdviceDocument};
 use super::break_rows::{self, BreakRow};
 use super::breaks_json::{self, BreaksObject};
 use super::check_json::{self, CheckObject};
@@ -22,21 +20,21 @@ use super::compare_json::{self, CompareObject, StrategyLine};
 use super::config_view::{self, ConfigObject};
 use super::context_json::{self, ContextObject};
 use super::explain_json::{self, ExplainObject};
-use super::fork_json::{self, Fork};
-use super::groups_json::{self, GroupsObject};
+use super::fork::{self, Fork};
+use super::groups::{self, GroupsObject};
 use super::ledger_rows::{self, LedgerRow};
-use super::lint_json::{self, Lint};
-use super::prices_view::{self, PricesObject};
+use super::lint::{self, Lint};
+use super::prices::{self, PricesObject};
 use super::report_json::{self, Report};
-use super::verify_json::{self, VerifyObject};
+use super::verify::{self, VerifyObject};
 
 /// Every machine format. One that is not listed here has no schema.
 #[rustfmt::skip] // a format is a line
 pub static MACHINE_FORMATS: [MachineFormat; 20] = [
     MachineFormat::output::<Report<'_>>("report", report_json::SCHEMA, "analyze --format json", "totals by strategy, by model and by session"),
-    MachineFormat::output::<GroupsObject<'_>>("groups", groups_json::SCHEMA, "analyze --by … --format json", "requests by day, project, model and the like, with what they cost and lost"),
+    MachineFormat::output::<GroupsObject<'_>>("groups", groups::SCHEMA, "analyze --by … --format json", "requests by day, project, model and the like, with what they cost and lost"),
     MachineFormat::output::<LedgerRow<'_>>("ledger", ledger_rows::SCHEMA, "analyze --format jsonl", "a line for each request and strategy"),
-    MachineFormat::output::<AdviceDocument<'_>>("advice", advice_json::SCHEMA, "advise --format json", "what to change, ranked by what it would have saved"),
+    MachineFormat::output::<AdviceDocument<'_>>("advice", advice::SCHEMA, "advise --format json", "what to change, ranked by what it would have saved"),
     MachineFormat::output::<BreaksObject<'_>>("breaks", breaks_json::SCHEMA, "breaks --format json", "the sums of the breaks and their patterns"),
     MachineFormat::output::<BreakRow<'_>>("break", break_rows::SCHEMA, "breaks --format jsonl", "a line for each break"),
     MachineFormat::output::<CheckObject<'_>>("check", check_json::SCHEMA, "check --format json", "what became of each budget, and what differs from the baseline"),
@@ -44,10 +42,10 @@ pub static MACHINE_FORMATS: [MachineFormat; 20] = [
     MachineFormat::output::<StrategyLine<'_>>("compare-line", compare_json::SCHEMA, "compare --format jsonl", "a line for each strategy"),
     MachineFormat::output::<ExplainObject<'_>>("explain", explain_json::SCHEMA, "explain --format json", "the story of one request"),
     MachineFormat::output::<ContextObject<'_>>("context", context_json::SCHEMA, "context --format json", "what each kind of content held, and what carrying it cost"),
-    MachineFormat::output::<VerifyObject<'_>>("verify", verify_json::SCHEMA, "verify --format json", "how well the rules reproduce the record"),
-    MachineFormat::output::<Lint<'_>>("lint", lint_json::SCHEMA, "lint --format json", "what makes prefixes unstable"),
-    MachineFormat::output::<Fork<'_>>("fork", fork_json::SCHEMA, "fork --format json", "what each way to fork is charged"),
-    MachineFormat::output::<PricesObject<'_>>("prices", prices_view::SCHEMA, "prices list|show --format json", "models and their prices"),
+    MachineFormat::output::<VerifyObject<'_>>("verify", verify::SCHEMA, "verify --format json", "how well the rules reproduce the record"),
+    MachineFormat::output::<Lint<'_>>("lint", lint::SCHEMA, "lint --format json", "what makes prefixes unstable"),
+    MachineFormat::output::<Fork<'_>>("fork", fork::SCHEMA, "fork --format json", "what each way to fork is charged"),
+    MachineFormat::output::<PricesObject<'_>>("prices", prices::SCHEMA, "prices list|show --format json", "models and their prices"),
     MachineFormat::output::<ConfigObject<'_>>("config-show", config_view::SCHEMA, "config show --format json", "every option with its value and where it comes from"),
     MachineFormat::made("config", "read by every command", "the configuration, cachesim.toml", config::config_schema),
     MachineFormat::input("strategy", "read by compare --strategy", "designs of an agent's requests (TOML)", include_str!("../../../schemas/strategy.schema.json")),

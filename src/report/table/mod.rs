@@ -1,7 +1,6 @@
 //! Tables: their cells, the columns that fit a width, and the lines of a terminal.
 
 mod draw;
-mod fit;
 mod grid;
 
 pub(super) use draw::wrap;

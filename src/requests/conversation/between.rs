@@ -1,9 +1,19 @@
 //! What the client added to the conversation between two requests.
+//!
+//! What lies between requests: where in the file something was shown that may explain what the
+//! next request read, and what content came in.
+//!
+//! An entry is kept once, linked to the one before it on its path; branches share what lies before
+//! they part.
 
-use super::rewrite::Rewrite;
-use super::trail::{Calls, Trail, TrailIndex};
+use std::num::NonZeroU32;
+
+use rustc_hash::FxHashMap;
+
+use super::rewrite::{Lines, Rewrite};
+use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
-use crate::read::transcript::{Entry, EntryKind, Sign};
+use crate::read::transcript::{ContentKind, Entry, EntryKind, Sign, Signs, UserMessage};
 
 /// The entries between a request and its predecessor, summed up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -177,4 +187,248 @@ impl Interruptions {
             || self.has_collapse
             || self.has_replacement
     }
+}
+
+/// How far back an entry is looked for that was recovered and may be there already.
+const LATEST: usize = 64;
+
+/// So many entries before a request are looked at for what they bring; what hostile files have beyond
+/// that stays unattributed.
+const MOST_CONTENTS: usize = 2_000;
+
+/// So many entries before a request are looked at for what they show; hostile files have any number.
+const LONGEST_STRETCH: usize = 500;
+
+/// The calls of a file.
+pub(super) type Calls = FxHashMap<EntryId, Call>;
+
+/// A call of a tool.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    /// The tool.
+    pub(super) tool: Option<Symbol>,
+    /// The response that calls it, by its place in the file; `None` inside progress lines.
+    pub(super) caller: Option<usize>,
+}
+
+/// The position of an entry in a [`Trail`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrailIndex(NonZeroU32);
+
+/// An entry that shows something or brings content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrailEntry {
+    /// The one before it, since the last request.
+    pub before: Option<TrailIndex>,
+    /// Its line in the file.
+    pub line: u64,
+    /// What it shows.
+    pub signs: Signs,
+    first_content: u32,
+    contents: u32,
+    first_lines: u32,
+    lines: u32,
+}
+
+/// A piece of content that a client added to the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrailContent {
+    /// What it is.
+    pub source: ContentSource,
+    /// Its size in bytes of JSON; of media it is not known, and zero.
+    pub bytes: u64,
+}
+
+/// Where a piece of content comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentSource {
+    /// A text or an attachment.
+    Text(ContentKind),
+    /// An image or a document.
+    Media,
+    /// A tool's result; of some the call is not in the file.
+    Tool(Option<Symbol>),
+}
+
+/// What lies between the requests of one file.
+#[derive(Clone, Debug, Default)]
+pub struct Trail {
+    entries: Vec<TrailEntry>,
+    contents: Vec<TrailContent>,
+    lines: Vec<Lines>,
+    /// Whether nothing is kept, since nobody will look at it.
+    is_left_out: bool,
+}
+
+impl Trail {
+    /// An empty trail, which stays empty unless it is kept.
+    pub(super) fn new(is_kept: bool) -> Self {
+        Self { is_left_out: !is_kept, ..Self::default() }
+    }
+
+    /// Goes on from `before` with an entry. One that shows nothing and brings nothing leaves no
+    /// trace.
+    pub(super) fn go_on(
+        &mut self,
+        before: Option<TrailIndex>,
+        entry: &Entry,
+        calls: &Calls,
+    ) -> Option<TrailIndex> {
+        if self.is_left_out {
+            return None;
+        }
+        let first = self.contents.len();
+        match &entry.kind {
+            EntryKind::User(user) => self.add_user(user, calls),
+            EntryKind::Attachment { kind, bytes } => {
+                self.add_content(ContentSource::Text(*kind), *bytes);
+            }
+            EntryKind::LocalCommand { bytes } => {
+                self.add_content(ContentSource::Text(ContentKind::Command), *bytes);
+            }
+            EntryKind::Collapse(collapse) => {
+                self.add_content(ContentSource::Text(ContentKind::Summary), collapse.bytes);
+            }
+            _ => {}
+        }
+        if entry.signs.is_empty() && self.contents.len() == first {
+            return before;
+        }
+        Some(self.add_entry(before, entry.line, entry.signs, first))
+    }
+
+    /// Goes on from `before` with a user message that has no line of its own.
+    pub(super) fn go_on_with_user(
+        &mut self,
+        before: Option<TrailIndex>,
+        line: u64,
+        user: &UserMessage,
+        calls: &Calls,
+    ) -> Option<TrailIndex> {
+        if self.is_left_out {
+            return None;
+        }
+        let first = self.contents.len();
+        self.add_user(user, calls);
+        Some(self.add_entry(before, line, Signs::new(), first))
+    }
+
+    fn add_entry(
+        &mut self,
+        before: Option<TrailIndex>,
+        line: u64,
+        signs: Signs,
+        first_content: usize,
+    ) -> TrailIndex {
+        self.entries.push(TrailEntry {
+            before,
+            line,
+            signs,
+            first_content: position(first_content),
+            contents: position(self.contents.len() - first_content),
+            first_lines: 0,
+            lines: 0,
+        });
+        // That of the last entry: positions are counted from 1.
+        TrailIndex(NonZeroU32::new(position(self.entries.len())).expect("an entry was added"))
+    }
+
+    /// Notes which lines the entry that was added last names.
+    pub(super) fn name_lines(&mut self, lines: &[Lines]) {
+        if let Some(entry) = self.entries.last_mut() {
+            entry.first_lines = position(self.lines.len());
+            entry.lines = position(lines.len());
+            self.lines.extend_from_slice(lines);
+        }
+    }
+
+    /// Whether it is kept.
+    pub(super) fn is_kept(&self) -> bool {
+        !self.is_left_out
+    }
+
+    fn add_user(&mut self, user: &UserMessage, calls: &Calls) {
+        let mut results = 0;
+        for (call, bytes) in &user.tool_results {
+            results += bytes;
+            let tool = calls.get(call).and_then(|call| call.tool);
+            self.contents.push(TrailContent { source: ContentSource::Tool(tool), bytes: *bytes });
+        }
+        let text = user.bytes.saturating_sub(results);
+        self.add_content(ContentSource::Text(user.text_kind), text);
+        let media = TrailContent { source: ContentSource::Media, bytes: 0 };
+        self.contents.extend(std::iter::repeat_n(media, user.media as usize));
+    }
+
+    fn add_content(&mut self, source: ContentSource, bytes: u64) {
+        if bytes > 0 {
+            self.contents.push(TrailContent { source, bytes });
+        }
+    }
+
+    /// Moves the names of tools into another table.
+    pub(super) fn move_symbols(&mut self, to: impl Fn(Symbol) -> Symbol) {
+        for content in &mut self.contents {
+            if let ContentSource::Tool(Some(tool)) = &mut content.source {
+                *tool = to(*tool);
+            }
+        }
+    }
+
+    fn path(&self, last: Option<TrailIndex>) -> impl Iterator<Item = &TrailEntry> {
+        let entry = |index: TrailIndex| &self.entries[index.0.get() as usize - 1];
+        std::iter::successors(last.map(entry), move |this| this.before.map(entry))
+    }
+
+    /// Whether the entry of a line is among the last ones up to `last`.
+    pub(super) fn has_line(&self, last: Option<TrailIndex>, line: u64) -> bool {
+        self.path(last).take(LATEST).any(|entry| entry.line == line)
+    }
+
+    /// The telling entries up to `last`, the newest first, as far as the next request may still feel
+    /// them.
+    pub fn back_from(&self, last: Option<TrailIndex>) -> impl Iterator<Item = &TrailEntry> {
+        self.path(last).take(LONGEST_STRETCH).filter(|entry| !entry.signs.is_empty())
+    }
+
+    /// The lines that an entry names: those that it changed, of a compaction those that it kept.
+    #[must_use]
+    pub fn lines_named_by(&self, entry: &TrailEntry) -> &[Lines] {
+        let first = entry.first_lines as usize;
+        &self.lines[first..first + entry.lines as usize]
+    }
+
+    /// What came in up to `last`, each with its line, the newest entry first. What a compaction
+    /// replaced is not among it.
+    pub fn contents_back_from(
+        &self,
+        last: Option<TrailIndex>,
+    ) -> impl Iterator<Item = (u64, &TrailContent)> {
+        let is_after = |entry: &&TrailEntry| !entry.signs.contains(Sign::Compacted);
+        let after = self.path(last).take(MOST_CONTENTS).take_while(is_after);
+        after.flat_map(|entry| self.contents_of(entry))
+    }
+
+    /// What came in before the last compaction up to `last`, which replaced it, save for what it kept;
+    /// in the same order.
+    pub fn contents_before_compaction(
+        &self,
+        last: Option<TrailIndex>,
+    ) -> impl Iterator<Item = (u64, &TrailContent)> {
+        let is_after = |entry: &&TrailEntry| !entry.signs.contains(Sign::Compacted);
+        let before = self.path(last).take(MOST_CONTENTS).skip_while(is_after);
+        before.flat_map(|entry| self.contents_of(entry))
+    }
+
+    fn contents_of(&self, entry: &TrailEntry) -> impl Iterator<Item = (u64, &TrailContent)> {
+        let (line, first) = (entry.line, entry.first_content as usize);
+        let contents = &self.contents[first..first + entry.contents as usize];
+        contents.iter().map(move |content| (line, content))
+    }
+}
+
+/// # Panics
+/// Never in practice: a file would need 2³² lines.
+fn position(index: usize) -> u32 {
+    u32::try_from(index).expect("fewer than 2^32 entries")
 }

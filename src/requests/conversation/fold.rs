@@ -3,12 +3,11 @@
 
 use std::num::NonZeroU32;
 
-use super::between::{Between, Interruptions};
+use super::between::{Between, Interruptions, Trail};
 use super::file::FileResponse;
 use super::gathered::{Beginning, Gathered};
 use super::graph::Graph;
 use super::rewrite::{Known, Rewrite};
-use super::trail::Trail;
 use crate::base::id::EntryId;
 use crate::read::transcript::{Entry, EntryKind};
 

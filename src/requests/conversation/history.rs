@@ -1,18 +1,33 @@
 //! Every request of the input, once, in the order in which they were sent.
+//!
+//! Names for projects: as much of a folder's path as tells it from the others, and never the whole
+//! way from the root where less will do.
+//!
+//! The live branch: the one that a client would resume, followed back across compactions.
+//!
+//! Rewound, edited and retried turns are off it. They were paid all the same, so the ledger keeps
+//! them; this is a second view of the same responses. A sub-agent belongs to the branch that started
+//! it.
+//!
+//! The titles in all files → the title of each session.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::between::Between;
+use super::between::{Between, Trail};
 use super::captured::CapturedPrompts;
-use super::trail::Trail;
-use crate::base::id::{Symbol, Symbols};
+use super::gathered::{Gathered, is_message};
+use super::graph::Graph;
+use super::join::Files;
+use super::origin::Copies;
+use crate::base::id::{EntryId, Symbol, Symbols};
 use crate::base::units::{Millis, Tokens};
 use crate::base::zone::Zone;
 use crate::read::capture::{TokenCounting, WireRequest};
 use crate::read::input::{Diagnostics, Usage};
-use crate::read::transcript::ServerVerdict;
+use crate::read::transcript::{Entry, ServerVerdict, TitleKind, Titled};
 
 /// The position of a request in [`History::requests`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -218,5 +233,165 @@ impl Request {
     #[must_use]
     pub fn prompt_total(&self) -> Tokens {
         self.recorded().prompt.total()
+    }
+}
+
+/// The name of every project of a history.
+pub(crate) fn project_names(history: &History) -> BTreeMap<Symbol, String> {
+    let projects: BTreeSet<Symbol> =
+        history.requests.iter().filter_map(|request| request.project).collect();
+    let projects: Vec<Symbol> = projects.into_iter().collect();
+    let paths: Vec<&str> = projects.iter().map(|project| history.symbols.text(*project)).collect();
+    projects.into_iter().zip(distinct_names(&paths)).collect()
+}
+
+/// Projects whose folders have so many last parts in common count as one.
+const MOST_PARTS: usize = 16;
+
+/// For each path its last parts, one more wherever two paths would have the same name.
+fn distinct_names(paths: &[&str]) -> Vec<String> {
+    let parts: Vec<Vec<&str>> = paths.iter().map(|path| last_parts(path)).collect();
+    let mut lengths = vec![1; paths.len()];
+    let mut names = Vec::new();
+    for _ in 0..MOST_PARTS {
+        names = parts.iter().zip(&lengths).map(|(parts, length)| name(parts, *length)).collect();
+        let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+        for name in &names {
+            *counts.entry(name).or_default() += 1;
+        }
+        for (name, length) in names.iter().zip(&mut lengths) {
+            *length += usize::from(counts[name] > 1);
+        }
+    }
+    names
+}
+
+fn last_parts(path: &str) -> Vec<&str> {
+    let parts = path.rsplit(['/', '\\']).filter(|part| !part.is_empty());
+    let mut parts: Vec<&str> = parts.take(MOST_PARTS).collect();
+    parts.reverse();
+    parts
+}
+
+fn name(parts: &[&str], length: usize) -> String {
+    if parts.is_empty() {
+        return "/".to_owned();
+    }
+    parts[parts.len().saturating_sub(length)..].join("/")
+}
+
+/// The responses on the live branch of the main conversation, from its tip back.
+pub(super) fn live_responses(entries: &[Entry], graph: &Graph, gathered: &Gathered) -> Vec<usize> {
+    let mut live = Vec::new();
+    let mut position = tip(entries, graph, gathered);
+    // Links have no circles: they were cut when the graph was made.
+    while let Some(here) = position {
+        live.extend(gathered.response_of[here]);
+        position = graph.links[here].parent;
+    }
+    live
+}
+
+/// The newest message below the place that the file's last `last-prompt` names, else the newest
+/// message of the main chain. The hint is written early, so it is nearly always an ancestor of the
+/// real end.
+fn tip(entries: &[Entry], graph: &Graph, gathered: &Gathered) -> Option<usize> {
+    let newest = gathered.newest.map(|(_, position)| position);
+    let hint = gathered.leaf.and_then(|leaf| gathered.positions.get(&leaf).copied());
+    let Some(hint) = hint.filter(|hint| !entries[*hint].is_sidechain) else { return newest };
+    let mut is_below_hint = vec![false; entries.len()];
+    for position in graph.order() {
+        let parent = graph.links[position].parent;
+        is_below_hint[position] =
+            position == hint || parent.is_some_and(|parent| is_below_hint[parent]);
+    }
+    let is_candidate = |position: &usize| {
+        is_below_hint[*position]
+            && !gathered.is_duplicate[*position]
+            && is_message(&entries[*position])
+    };
+    let candidates = (0..entries.len()).filter(is_candidate);
+    candidates.max_by_key(|position| (entries[*position].timestamp, *position)).or(newest)
+}
+
+/// Takes the sub-agents of rewound branches off the live one. `requests` are in the order in which they
+/// were sent. What started a sub-agent is taken to be the latest request of its session's main
+/// conversation; one that no such request comes before counts as live, with all that it sends later.
+pub(super) fn settle_agents(requests: &mut [Request]) {
+    let mut latest: FxHashMap<Symbol, bool> = FxHashMap::default();
+    for index in 0..requests.len() {
+        let Request { session, agent, predecessor, is_live, .. } = requests[index];
+        if agent.is_none() {
+            latest.insert(session, is_live);
+            continue;
+        }
+        let before = predecessor.map(|before| &requests[before.0]);
+        let own = before.filter(|before| before.agent == agent).map(|before| before.is_live);
+        let started_by = own.or_else(|| latest.get(&session).copied());
+        requests[index].is_live = started_by.unwrap_or(is_live);
+    }
+}
+
+/// The title of each session that has one: of several the one whose author is nearest to the user,
+/// then the last in the order of the files.
+pub(super) fn session_titles(
+    files: &Files,
+    copies: &Copies,
+    symbols: &mut Symbols,
+) -> FxHashMap<Symbol, String> {
+    let leaves = sessions_of_leaves(files, copies);
+    let mut best: FxHashMap<Symbol, (TitleKind, &str)> = FxHashMap::default();
+    for title in &files.titles {
+        let session = match &title.of {
+            Titled::Session(name) => symbols.intern(name),
+            Titled::Leaf(leaf) => match leaves.get(leaf) {
+                Some(Some(session)) => *session,
+                _ => continue,
+            },
+        };
+        let known = best.entry(session).or_insert((title.kind, &title.text));
+        if title.kind >= known.0 {
+            *known = (title.kind, &title.text);
+        }
+    }
+    best.into_iter().map(|(session, (_, text))| (session, text.to_owned())).collect()
+}
+
+/// Leaves that titles name → the session in which the answer at or before each began, else the one
+/// that its own line names.
+fn sessions_of_leaves(files: &Files, copies: &Copies) -> FxHashMap<EntryId, Option<Symbol>> {
+    let mut sessions: FxHashMap<EntryId, Option<Symbol>> = files
+        .titles
+        .iter()
+        .filter_map(|title| match title.of {
+            Titled::Leaf(leaf) => Some((leaf, None)),
+            Titled::Session(_) => None,
+        })
+        .collect();
+    if sessions.is_empty() {
+        return sessions;
+    }
+    for (entry, response, _) in &files.index {
+        if let Some(session @ None) = sessions.get_mut(entry) {
+            *session = files.responses[copies.origin_of(*response as usize)].session;
+        }
+    }
+    for (entry, named) in &files.entry_sessions {
+        if let Some(session @ None) = sessions.get_mut(entry) {
+            *session = Some(*named);
+        }
+    }
+    sessions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_as_long_as_it_has_to_be() {
+        let paths = ["/home/ann/work/api", "/home/ann/play/api", "/srv/web", "C:\\code\\tool", "/"];
+        assert_eq!(distinct_names(&paths), ["work/api", "play/api", "web", "tool", "/"]);
+        assert_eq!(distinct_names(&["/a/x", "a/x"]), ["a/x", "a/x"]);
     }
 }

@@ -10,7 +10,7 @@ use std::collections::hash_map::Entry;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::file::FileResponse;
-use super::response::ResponseKey;
+use super::gathered::ResponseKey;
 use crate::base::id::Symbol;
 use crate::base::units::Millis;
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::file::{FileBuilder, FileConversation, build};
-use super::files::Files;
 use super::history::History;
+use super::join::Files;
 use crate::read::capture::{CaptureOptions, Captures, load_bundles, load_captures};
 use crate::read::harness::Harness;
 use crate::read::input::{Chunk, Discovered, Format, InOrder, Kind, Location, OpenSource, Source};

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
+use super::between::Trail;
 use super::file::FileResponse;
 use super::gathered::Gathered;
 use super::graph::Graph;
-use super::trail::Trail;
 use crate::base::id::EntryId;
 use crate::base::units::Millis;
 use crate::read::transcript::{Entry, EntryKind};

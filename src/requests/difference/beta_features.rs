@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::compare::Difference;
-use super::kind::DifferenceKind;
+use super::compare::{Difference, DifferenceKind};
 use crate::read::capture::BETA_HEADER;
 
 /// What certain beta features stand for, by how their names begin. Claude Code sends those of auto mode

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::value::RawValue;
 
-use super::compare::Difference;
-use super::kind::DifferenceKind;
-use super::value::{SAME_IN_OTHER_BYTES, says_the_same};
+use super::compare::{Difference, DifferenceKind};
+use super::view::{SAME_IN_OTHER_BYTES, says_the_same};
 
 /// The field with which a client has old results and thinking left out by the service.
 const CONTEXT_MANAGEMENT: &str = "context_management";

@@ -5,9 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::compare::{Difference, Pair};
-use super::kind::DifferenceKind;
-use super::overlap::differing;
+use super::compare::{Difference, DifferenceKind, Pair};
+use super::messages::differing;
 use super::view::PromptView;
 use crate::base::ttl::Ttl;
 use crate::read::capture::{WireMarker, WireNodeId};

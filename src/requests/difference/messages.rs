@@ -1,13 +1,14 @@
 //! Where the messages of two requests part, and what became of the earlier ones.
+//!
+//! How much two sequences have in common at their ends.
+
+use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
-use super::compare::{Difference, Pair};
-use super::kind::DifferenceKind;
-use super::overlap::same_ends;
-use super::value::{SAME_IN_OTHER_BYTES, says_the_same};
-use super::view::PromptView;
+use super::compare::{Difference, DifferenceKind, Pair};
+use super::view::{PromptView, SAME_IN_OTHER_BYTES, says_the_same};
 use crate::read::capture::{BlockKind, Part, WireNodeId};
 
 /// What Claude Code puts in the place of an old result.
@@ -182,4 +183,52 @@ fn block_change(before: &str, after: &str) -> Option<(DifferenceKind, &'static s
 fn has_image(block: &Value) -> bool {
     let is_image = |block: &Value| block["type"] == "image";
     is_image(block) || block["content"].as_array().is_some_and(|inner| inner.iter().any(is_image))
+}
+
+/// How many elements are the same from the beginning on.
+pub(crate) fn common_start<T: PartialEq>(one: &[T], other: &[T]) -> usize {
+    one.iter().zip(other).take_while(|(one, other)| one == other).count()
+}
+
+/// How many elements are the same up to the end.
+pub(crate) fn common_end<T: PartialEq>(one: &[T], other: &[T]) -> usize {
+    one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count()
+}
+
+/// The stretches of both that lie between what is the same from the beginning on and what is the same
+/// up to the end; `None` where both are the same.
+pub(crate) fn differing<T: PartialEq>(
+    one: &[T],
+    other: &[T],
+) -> Option<(Range<usize>, Range<usize>)> {
+    let start = common_start(one, other);
+    let end = common_end(&one[start..], &other[start..]);
+    let (one, other) = (start..one.len() - end, start..other.len() - end);
+    (!one.is_empty() || !other.is_empty()).then_some((one, other))
+}
+
+/// How many bytes two different texts share at their beginning and at their end.
+pub(crate) fn same_ends(before: &str, after: &str) -> usize {
+    let (before, after) = (before.as_bytes(), after.as_bytes());
+    let same = common_start(before, after);
+    same + common_end(&before[same..], &after[same..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_share_their_ends() {
+        assert_eq!(same_ends("now 10:00, go", "now 10:05, go"), 12);
+        assert_eq!(same_ends("aa", "aaa"), 2);
+        assert_eq!(same_ends("ab", "cd"), 0);
+    }
+
+    #[test]
+    fn what_differs_lies_between_the_ends() {
+        assert_eq!(differing(&[1, 2, 3], &[1, 2, 3]), None);
+        assert_eq!(differing(&[1, 2, 3], &[1, 4, 5, 3]), Some((1..2, 1..3)));
+        assert_eq!(differing(&[1, 1], &[1]), Some((1..2, 1..1)));
+    }
 }

@@ -8,29 +8,21 @@
 //! compares with the same functions, but only as far as the earlier request was cached.
 
 mod beta_features;
-mod bytes;
 mod compare;
 mod extra_body;
-mod kind;
 mod markers;
 mod messages;
-mod overlap;
 mod settings;
-mod system;
 mod tools;
-mod value;
 mod view;
 
 pub(crate) use beta_features::{BETA_FAMILIES, beta_differences};
-pub use bytes::ByteDifference;
-pub(crate) use bytes::{context, first_difference};
-pub use compare::{Difference, Divergence, differences, divergence};
-pub use kind::{DifferenceKind, Dimension};
+pub use compare::{Difference, DifferenceKind, Dimension, Divergence, differences, divergence};
 pub(crate) use markers::ttl_difference;
-pub(crate) use messages::{CLEARED, deletion_difference};
-pub(crate) use overlap::{common_end, differing, same_ends};
+pub(crate) use messages::{CLEARED, common_end, deletion_difference, differing, same_ends};
 pub(crate) use settings::{Setting, disables_thinking, rewrite_settings, setting_changes};
-pub(crate) use system::{begins_with_attribution, is_attribution};
-pub(crate) use tools::{ToolChange, ToolChangeKind, tool_changes, tool_name};
-pub(crate) use value::{SAME_IN_OTHER_BYTES, says_the_same};
-pub(crate) use view::PromptView;
+pub(crate) use tools::{
+    ToolChange, ToolChangeKind, begins_with_attribution, is_attribution, tool_changes, tool_name,
+};
+pub use view::ByteDifference;
+pub(crate) use view::{PromptView, SAME_IN_OTHER_BYTES, context, first_difference, says_the_same};

@@ -1,5 +1,12 @@
 //! A prompt taken apart into the parts that a person would name.
+//!
+//! What two JSON values say, whatever their bytes.
+//!
+//! The first byte in which two texts differ, and what stands around it.
 
+use serde_json::Value;
+
+use super::messages::common_start;
 use crate::read::capture::{BlockKind, Part, WireNodeId, WireTree};
 
 /// The blocks of a prompt by part.
@@ -92,5 +99,104 @@ impl<'a> PromptView<'a> {
         let messages = upto.iter().filter(|id| is_start(id)).count();
         let start = upto.iter().rposition(is_start).unwrap_or(0);
         (messages.saturating_sub(1), block - start)
+    }
+}
+
+/// What is said of values that differ in nothing but the order of keys or the spelling of numbers.
+pub(crate) const SAME_IN_OTHER_BYTES: &str = "the same in other bytes";
+
+/// Whether two JSON texts say the same.
+pub(crate) fn says_the_same(before: &str, after: &str) -> bool {
+    let value = |text: &str| serde_json::from_str::<Value>(text).ok();
+    value(before).is_some_and(|before| value(after) == Some(before))
+}
+
+/// The first field in which two values differ, whatever the order of keys; `None` where they say
+/// the same.
+pub(crate) fn changed_field(before: &Value, after: &Value) -> Option<String> {
+    changed_below(before, after, String::new())
+}
+
+fn changed_below(before: &Value, after: &Value, path: String) -> Option<String> {
+    let below =
+        |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    match (before, after) {
+        // What could not be taken apart may differ anywhere.
+        (Value::Null, Value::Null) if path.is_empty() => Some("the definition".to_owned()),
+        (Value::Object(old), Value::Object(new)) => {
+            let names = old.keys().chain(new.keys().filter(|name| !old.contains_key(*name)));
+            for name in names {
+                match (old.get(name), new.get(name)) {
+                    (Some(old), Some(new)) => {
+                        if let Some(field) = changed_below(old, new, below(name)) {
+                            return Some(field);
+                        }
+                    }
+                    _ => return Some(below(name)),
+                }
+            }
+            None
+        }
+        (before, after) if before == after => None,
+        _ => Some(if path.is_empty() { "the definition".to_owned() } else { path }),
+    }
+}
+
+/// Bytes shown around the first difference.
+const CONTEXT: usize = 32;
+
+/// The first bytes in which two versions of a block differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByteDifference {
+    /// Their position in the canonical bytes of the block.
+    pub byte: usize,
+    /// What stood there before, with a little around it.
+    pub before: String,
+    /// What stands there now.
+    pub after: String,
+}
+
+impl ByteDifference {
+    /// Where two versions of a block part, given by their canonical bytes.
+    pub(crate) fn between(before: &str, after: &str) -> Self {
+        let byte = first_difference(before, after);
+        Self { byte, before: context(before, byte), after: context(after, byte) }
+    }
+}
+
+/// The first byte in which two texts differ, on a border of characters of both.
+pub(crate) fn first_difference(before: &str, after: &str) -> usize {
+    let same = common_start(before.as_bytes(), after.as_bytes());
+    (0..=same)
+        .rev()
+        .find(|at| before.is_char_boundary(*at) && after.is_char_boundary(*at))
+        .unwrap_or(0)
+}
+
+/// What stands around a position.
+pub(crate) fn context(text: &str, at: usize) -> String {
+    let from = floor(text, at.saturating_sub(CONTEXT));
+    let to = ceil(text, at.saturating_add(CONTEXT));
+    let (start, end) = (if from > 0 { "…" } else { "" }, if to < text.len() { "…" } else { "" });
+    format!("{start}{}{end}", &text[from..to])
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+fn ceil(text: &str, at: usize) -> usize {
+    (at.min(text.len())..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_stand_on_borders_of_characters() {
+        assert_eq!(first_difference("aé", "aè"), 1);
+        assert_eq!(first_difference("same", "same"), 4);
+        assert_eq!(context(&"ü".repeat(100), 101), format!("…{}…", "ü".repeat(33)));
     }
 }

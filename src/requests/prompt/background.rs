@@ -5,10 +5,9 @@
 //! Whether a client sends them is a habit of its version, its settings and the session, and of
 //! whether a recap was shown; it is learnt from the turns before and from other sessions.
 
-use super::kept::Kept;
+use super::build::Kept;
+use super::calibrate::{ClientVersion, ClientVersions, Tallies, Tally};
 use super::step::{Step, StepKind};
-use super::tally::{Tallies, Tally};
-use super::version::{ClientVersion, ClientVersions};
 use crate::base::id::Symbol;
 use crate::base::units::{Millis, Tokens};
 use crate::requests::conversation::{History, Request};

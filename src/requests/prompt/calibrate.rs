@@ -1,16 +1,29 @@
 //! What a transcript does not say of a prompt, estimated for each request from earlier requests
 //! and from other sessions; never from its own split or from what came after it in its chain.
+//!
+//! The tail of a prompt that no marker covers and that is sent in full.
+//!
+//! Most of it is a constant of the model and of what came last (a tool result or a prompt); some
+//! clients also put reminders there. Both repeat from request to request, so the estimate is what
+//! the last request of the same kind had. Over a run the errors of such an estimate cancel out:
+//! each is taken back by the next request of the kind.
+//!
+//! Counts of what sessions show, from which a session can be left out: what is learnt for a
+//! request must not come from the request itself.
+//!
+//! Client versions, compared as numbers.
+
+use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
 use super::background::{BackgroundHabits, BackgroundMemory, ExpectedBackground};
+use super::build::Kept;
 use super::shared_prefix::{PrefixMemory, SharedPrefixes};
-use super::step::Step;
-use super::tail::Tails;
-use super::version::ClientVersions;
+use super::step::{Step, StepKind};
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
-use crate::requests::conversation::History;
+use crate::requests::conversation::{History, Request};
 
 /// The estimates for one request.
 #[derive(Clone, Copy, Debug)]
@@ -57,4 +70,183 @@ pub(super) fn calibrate<'a>(
         SharedPrefixes::learn(request, step, &mut memory.prefix);
         calibrated
     })
+}
+
+/// A tail up to this is the constant overhead of a model, which repeats from request to request;
+/// only a larger one is content.
+pub const LARGEST_CONSTANT_TAIL: Tokens = Tokens(20);
+
+/// Before any request was seen: what most recent models have.
+pub(super) const COMMON_TAIL: Tokens = Tokens(2);
+
+/// What a tail depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct TailKind {
+    model: Symbol,
+    client_version: Option<Symbol>,
+    is_opening: bool,
+    has_prompt: bool,
+    is_agent: bool,
+}
+
+/// The tails seen so far, in the order in which requests were sent.
+#[derive(Default)]
+pub(super) struct Tails {
+    latest: FxHashMap<TailKind, Tokens>,
+    latest_of_model: FxHashMap<Symbol, Tokens>,
+}
+
+impl Tails {
+    /// The tail to expect of a request.
+    pub(super) fn expect(&self, request: &Request, step: &Step) -> Tokens {
+        self.latest
+            .get(&TailKind::of(request, step))
+            .or_else(|| self.latest_of_model.get(&request.model))
+            .copied()
+            .unwrap_or(COMMON_TAIL)
+            .min(request.prompt_total().saturating_sub(cached_before(request, step)))
+    }
+
+    /// Learns from a request, for those that come after it.
+    pub(super) fn learn(&mut self, request: &Request, step: &Step) {
+        let prompt = &request.recorded().prompt;
+        if prompt.cached_end() > Tokens::ZERO {
+            self.latest.insert(TailKind::of(request, step), prompt.input);
+            self.latest_of_model.insert(request.model, prompt.input);
+        }
+    }
+}
+
+/// What was surely cached of a prompt when it was sent: no tail reaches into it.
+fn cached_before(request: &Request, step: &Step) -> Tokens {
+    match step.kind {
+        StepKind::Opening | StepKind::ModelChange => request.recorded().prompt.read,
+        StepKind::Continued | StepKind::Rewritten | StepKind::Expired => match step.kept {
+            Kept::System => Tokens::ZERO,
+            Kept::All | Kept::Until { .. } => step.kept_end,
+        },
+    }
+}
+
+impl TailKind {
+    fn of(request: &Request, step: &Step) -> Self {
+        Self {
+            model: request.model,
+            client_version: request.client_version,
+            is_opening: step.kind == StepKind::Opening,
+            has_prompt: request.between.has_prompt,
+            is_agent: request.agent.is_some(),
+        }
+    }
+}
+
+/// How often something was seen, and how often not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) seen: u32,
+    pub(super) not_seen: u32,
+}
+
+impl Tally {
+    fn add(&mut self, was_seen: bool) {
+        if was_seen {
+            self.seen += 1;
+        } else {
+            self.not_seen += 1;
+        }
+    }
+}
+
+/// Tallies by a kind of circumstance.
+pub(super) struct Tallies<K> {
+    all: FxHashMap<K, Tally>,
+    by_session: FxHashMap<(K, Symbol), Tally>,
+}
+
+impl<K> Default for Tallies<K> {
+    fn default() -> Self {
+        Self { all: FxHashMap::default(), by_session: FxHashMap::default() }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Tallies<K> {
+    pub(super) fn add(&mut self, kind: K, session: Symbol, was_seen: bool) {
+        self.all.entry(kind).or_default().add(was_seen);
+        self.by_session.entry((kind, session)).or_default().add(was_seen);
+    }
+
+    /// What all sessions but this one show.
+    pub(super) fn elsewhere(&self, kind: K, session: Symbol) -> Tally {
+        let all = self.all.get(&kind).copied().unwrap_or_default();
+        let own = self.by_session.get(&(kind, session)).copied().unwrap_or_default();
+        Tally { seen: all.seen - own.seen, not_seen: all.not_seen - own.not_seen }
+    }
+}
+
+/// `major.minor.patch`; missing or other parts count as 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct ClientVersion(u32, u32, u32);
+
+impl ClientVersion {
+    pub(super) const fn new(major: u32, minor: u32, patch: u32) -> Self {
+        Self(major, minor, patch)
+    }
+
+    fn parse(text: &str) -> Self {
+        let mut parts = text.split('.').map(|part| part.parse().unwrap_or(0));
+        let mut next = || parts.next().unwrap_or(0);
+        Self(next(), next(), next())
+    }
+
+    /// How far two versions are apart, the more important parts first.
+    pub(super) fn distance(self, other: Self) -> (u32, u32, u32) {
+        (self.0.abs_diff(other.0), self.1.abs_diff(other.1), self.2.abs_diff(other.2))
+    }
+}
+
+/// The versions of the clients that sent the requests of a history.
+pub(super) struct ClientVersions(FxHashMap<Option<Symbol>, ClientVersion>);
+
+impl ClientVersions {
+    /// Those of all requests.
+    pub(super) fn of_all(history: &History) -> Self {
+        let mut versions = FxHashMap::default();
+        for request in history.of_transcripts() {
+            versions.entry(request.client_version).or_insert_with(|| {
+                ClientVersion::parse(history.text(request.client_version).unwrap_or_default())
+            });
+        }
+        Self(versions)
+    }
+
+    /// The version of the client that sent a request.
+    pub(super) fn of(&self, request: &Request) -> ClientVersion {
+        self.0.get(&request.client_version).copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::id::Symbols;
+
+    #[test]
+    fn a_session_does_not_learn_from_itself() {
+        let mut symbols = Symbols::default();
+        let (a, b) = (symbols.intern("a"), symbols.intern("b"));
+        let mut tallies = Tallies::default();
+        for (session, was_seen) in [(a, true), (a, false), (b, true)] {
+            tallies.add("kind", session, was_seen);
+        }
+        assert_eq!(tallies.elsewhere("kind", a), Tally { seen: 1, not_seen: 0 });
+        assert_eq!(tallies.elsewhere("kind", b), Tally { seen: 1, not_seen: 1 });
+        assert_eq!(tallies.elsewhere("other", a), Tally::default());
+    }
+
+    #[test]
+    fn versions_compare_as_numbers() {
+        assert!(ClientVersion::parse("2.1.9") < ClientVersion::parse("2.1.84"));
+        assert!(ClientVersion::parse("2.1.150") > ClientVersion::parse("2.1.84"));
+        assert_eq!(ClientVersion::parse("x.1"), ClientVersion::new(0, 1, 0));
+    }
 }

@@ -15,16 +15,14 @@
 
 use rustc_hash::FxHashMap;
 
-use super::minimum::minimum_prefix;
-use super::recorded_break::is_break;
+use super::build::minimum_prefix;
+use super::calibrate::COMMON_TAIL;
 use super::split::Landmarks;
-use super::step::{Step, StepKind};
-use super::tail::COMMON_TAIL;
+use super::step::{Step, StepKind, is_break};
 use super::trace::{Deletion, Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
-use crate::base::basis::Basis;
 use crate::base::id::Symbol;
 use crate::base::model::canonical_name;
-use crate::base::units::Tokens;
+use crate::base::units::{Basis, Tokens};
 use crate::read::capture::{
     BlockKind, Part, TokenCounting, WireMarker, WireNode, WireNodeId, WireRequest, WireTree,
 };

@@ -120,7 +120,7 @@ fn heavy_children(nodes: &[Node]) -> Vec<Option<NodeId>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::basis::Basis;
+    use crate::base::units::Basis;
     use crate::base::units::Tokens;
     use crate::requests::prompt::Level;
 

@@ -15,9 +15,8 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 
+use super::calibrate::{ClientVersion, ClientVersions, Tallies, Tally};
 use super::step::{Step, StepKind};
-use super::tally::{Tallies, Tally};
-use super::version::{ClientVersion, ClientVersions};
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
 use crate::requests::conversation::{History, Request};

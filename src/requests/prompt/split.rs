@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::trace::{Node, NodeId, PromptTrace};
-use crate::base::basis::Basis;
+use crate::base::units::Basis;
 use crate::read::capture::{Landmark, shared};
 
 /// What is known of the bytes of the blocks of a tree.

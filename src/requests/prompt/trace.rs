@@ -15,10 +15,9 @@ use std::sync::{Arc, OnceLock};
 
 use super::paths::Paths;
 use super::split::{Landmarks, SplitTrace};
-use crate::base::basis::Basis;
 use crate::base::id::Symbol;
 use crate::base::ttl::Ttl;
-use crate::base::units::{Millis, Tokens};
+use crate::base::units::{Basis, Millis, Tokens};
 
 /// How many positions a marker looks back for an entry, its own counted.
 pub const LOOKBACK: u32 = 20;

@@ -18,17 +18,13 @@ mod automatic;
 mod entries;
 mod outcome;
 mod policy;
-mod prefixes;
-mod refusal;
 mod simulate;
-mod token_ratio;
 
 pub use crate::requests::prompt::LOOKBACK;
 pub use automatic::{AutomaticCache, AutomaticPolicy, EntryPlaces, simulate_automatic};
-pub use outcome::Outcome;
+pub use outcome::{Outcome, Refusal};
 pub use policy::{
-    BetaKey, Lookback, Markers, Policy, Reading, Sent, SentMarkers, TtlChange, effective,
+    BetaKey, Lookback, Markers, Policy, Reading, Sent, SentMarkers, TokenRatio, TtlChange,
+    effective,
 };
-pub use refusal::Refusal;
 pub use simulate::simulate;
-pub use token_ratio::TokenRatio;

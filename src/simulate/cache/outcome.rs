@@ -1,9 +1,13 @@
 //! How one prompt is billed.
+//!
+//! Requests that the service refuses for their markers.
+//!
+//! A refused request is answered with an error: nothing is read, written or billed. Where several
+//! reasons apply, the first in the order of [`Refusal`] is given.
 
-use super::refusal::Refusal;
-use crate::base::basis::Basis;
+use super::policy::Sent;
 use crate::base::ttl::Ttl;
-use crate::base::units::Tokens;
+use crate::base::units::{Basis, Tokens};
 use crate::requests::prompt::NodeId;
 
 /// How one prompt is billed.
@@ -39,5 +43,68 @@ impl Outcome {
             Ttl::FiveMinutes => self.write_5m += tokens,
             Ttl::OneHour => self.write_1h += tokens,
         }
+    }
+}
+
+/// The most markers a request may have, the automatic one among them.
+const MOST_MARKERS: usize = 4;
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Refusal {
+    /// The automatic marker falls on a block that is marked with another TTL.
+    TtlConflict,
+    /// More than four markers.
+    TooManyBreakpoints,
+    /// A marker for five minutes in front of one for an hour.
+    TtlOrder,
+    /// A marker on a block that cannot carry one.
+    UnmarkableBlock,
+}
+
+impl Refusal {
+    /// The name in the ledger.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TtlConflict => "ttl_conflict",
+            Self::TooManyBreakpoints => "too_many_breakpoints",
+            Self::TtlOrder => "ttl_order",
+            Self::UnmarkableBlock => "unmarkable_block",
+        }
+    }
+
+    /// What people read.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::TtlConflict => "two lifetimes on one block",
+            Self::TooManyBreakpoints => "more than four markers",
+            Self::TtlOrder => "a marker of 5m in front of one of 1h",
+            Self::UnmarkableBlock => "a marker on a block that cannot have one",
+        }
+    }
+}
+
+/// Why the markers of a request, with the TTLs they are sent with, are refused, if they are.
+#[must_use]
+pub(super) fn refusal(markers: &[Sent<'_>]) -> Option<Refusal> {
+    let automatic = markers.iter().find(|(marker, _)| marker.is_automatic);
+    let doubled = automatic.and_then(|(automatic, ttl)| {
+        let is_same_block =
+            |(marker, _): &&Sent<'_>| !marker.is_automatic && marker.node == automatic.node;
+        markers.iter().find(is_same_block).map(|(_, explicit)| explicit != ttl)
+    });
+    let blocks = markers.len() - usize::from(doubled.is_some());
+    if doubled == Some(true) {
+        Some(Refusal::TtlConflict)
+    } else if blocks > MOST_MARKERS {
+        Some(Refusal::TooManyBreakpoints)
+    } else if markers.windows(2).any(|pair| pair[0].1 < pair[1].1) {
+        Some(Refusal::TtlOrder)
+    } else if markers.iter().any(|(marker, _)| !marker.is_markable) {
+        Some(Refusal::UnmarkableBlock)
+    } else {
+        None
     }
 }

@@ -9,12 +9,10 @@
 //! is ignored.
 
 use super::entries::{Entries, Partition};
-use super::outcome::Outcome;
+use super::outcome::{Outcome, refusal};
 use super::policy::{BetaKey, Lookback, Policy, Sent, SentMarkers, TtlChange, effective};
-use super::refusal::refusal;
-use crate::base::basis::Basis;
 use crate::base::ttl::Ttl;
-use crate::base::units::{Millis, Tokens};
+use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::prompt::{LOOKBACK, Level, Marker, NodeId, Prompt, PromptTrace, Repair};
 
 /// Applies the rules to every prompt, in order.

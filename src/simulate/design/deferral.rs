@@ -3,8 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::blocks::PromptBlock;
-use super::contents::Contents;
+use super::blocks::{Contents, PromptBlock};
 use super::layout::Layout;
 use super::prompt_design::{Deferral, Deferred};
 use crate::base::units::Tokens;

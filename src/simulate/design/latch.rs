@@ -1,14 +1,23 @@
 //! Settings that stay on once they are on.
+//!
+//! The attribution line with which each session began.
+//!
+//! What of system prompts several sessions share, and the marker that caches it for everyone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::value::RawValue;
 
+use super::blocks::BlockTree;
+use crate::base::id::Symbol;
+use crate::base::units::Tokens;
 use crate::read::capture::{Part, WireNodeId, WireRequest, WireTree};
 use crate::requests::conversation::{History, RequestIndex};
-use crate::requests::difference::{Setting, disables_thinking, rewrite_settings};
-use crate::requests::prompt::Step;
+use crate::requests::difference::{
+    Setting, begins_with_attribution, disables_thinking, rewrite_settings,
+};
+use crate::requests::prompt::{Marker, NodeId, Step};
 
 /// A conversation: the first request of its chain, and a hash of the message that it began with.
 type ConversationId = (RequestIndex, u64);
@@ -109,6 +118,109 @@ fn field_names(object: Option<&str>) -> impl Iterator<Item = String> {
     let fields: BTreeMap<String, &RawValue> =
         object.and_then(|object| serde_json::from_str(object).ok()).unwrap_or_default();
     fields.into_keys()
+}
+
+/// The blocks that begin with the line, and the first one of each session.
+#[derive(Default)]
+pub(super) struct Attributions {
+    blocks: FxHashSet<WireNodeId>,
+    first: FxHashMap<Symbol, WireNodeId>,
+}
+
+impl Attributions {
+    /// Those of all captured requests.
+    pub(super) fn of(history: &History) -> Self {
+        let tree = &history.captured.tree;
+        let blocks: FxHashSet<WireNodeId> = (0..)
+            .map(WireNodeId)
+            .take(tree.nodes.len())
+            .filter(|id| is_attribution(tree, *id))
+            .collect();
+        let mut first = FxHashMap::default();
+        if !blocks.is_empty() {
+            let sent = &history.requests[history.of_transcripts().len()..];
+            for (request, wire) in sent.iter().zip(&history.captured.requests) {
+                if first.contains_key(&request.session) {
+                    continue;
+                }
+                // The one in front where there are several.
+                if let Some(block) = tree.path(wire.leaf).filter(|id| blocks.contains(id)).last() {
+                    first.insert(request.session, block);
+                }
+            }
+        }
+        Self { blocks, first }
+    }
+
+    /// What stands in a session in the place of a block as sent.
+    pub(super) fn instead_of(&self, block: WireNodeId, session: Symbol) -> WireNodeId {
+        let first = self.first.get(&session).filter(|_| self.blocks.contains(&block));
+        first.copied().unwrap_or(block)
+    }
+}
+
+fn is_attribution(tree: &WireTree, id: WireNodeId) -> bool {
+    let node = tree.node(id);
+    node.part == Part::System && begins_with_attribution(node.text())
+}
+
+/// The blocks of a system prompt: the prefixes that end with them, and how large these are.
+pub(super) type System = Vec<(NodeId, Tokens)>;
+
+/// Which sessions have the prefixes that end in system prompts.
+#[derive(Default)]
+pub(super) struct Sessions {
+    /// The only session; nothing where there are several.
+    by_node: FxHashMap<NodeId, Option<Symbol>>,
+}
+
+impl Sessions {
+    /// Takes a request of a session into account.
+    pub(super) fn add(&mut self, session: Symbol, system: &System) {
+        for (node, _) in system {
+            let only = self.by_node.entry(*node).or_insert(Some(session));
+            *only = only.filter(|only| *only == session);
+        }
+    }
+
+    fn are_several(&self, node: NodeId) -> bool {
+        self.by_node.get(&node) == Some(&None)
+    }
+
+    /// The markers of a request with one for everyone after what is static of its system prompt, in the
+    /// place of all on the system prompt.
+    pub(super) fn mark_static(
+        &self,
+        tree: &BlockTree<'_>,
+        system: &System,
+        markers: &mut Vec<Marker>,
+    ) {
+        let Some((end_of_static, end)) =
+            system.iter().rfind(|(node, _)| self.are_several(*node)).copied()
+        else {
+            return;
+        };
+        let (Some((first, _)), Some((last, _))) = (system.first(), system.last()) else { return };
+        // Ids rise on a path.
+        let of_system =
+            |marker: &Marker| !marker.is_automatic && (*first..=*last).contains(&marker.node);
+        let Some(place) = markers.iter().position(of_system) else { return };
+        if markers.iter().any(|marker| marker.is_global) {
+            return;
+        }
+        let replaced = markers[place];
+        markers.retain(|marker| !of_system(marker));
+        let node = tree.nodes[end_of_static.index()];
+        let global = Marker {
+            node: end_of_static,
+            end,
+            basis: node.basis,
+            is_global: true,
+            is_markable: tree.is_markable(end_of_static),
+            ..replaced
+        };
+        markers.insert(place, global);
+    }
 }
 
 #[cfg(test)]

@@ -15,21 +15,14 @@
 //! has more of them in common. Bundles know the boundary of static text; with scopes on or off
 //! they are placed once more.
 
-mod attribution;
 mod blocks;
-mod contents;
 mod deferral;
-mod kept_break;
 mod latch;
 mod layout;
-mod markers;
-mod paragraphs;
 mod prompt_design;
 mod redesign;
 mod reminders;
-mod scopes;
 mod stable_first;
-mod static_text;
 
 pub use prompt_design::{
     Attribution, Deferral, Deferred, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools,

@@ -1,17 +1,15 @@
 //! The trace of all requests as a design sends them.
+//!
+//! Whether a break of the record would have happened under a design, too.
 
 use rustc_hash::FxHashMap;
 
-use super::blocks::BlockTree;
-use super::contents::Contents;
+use super::blocks::{BlockTree, Contents};
 use super::deferral::Expansion;
-use super::kept_break::{Pair, prevents_break};
-use super::layout::{Layout, Layouts};
-use super::markers::{Ends, markers};
+use super::latch::{Sessions, System};
+use super::layout::{Ends, Layout, Layouts, markers};
 use super::prompt_design::{PromptDesign, Scopes};
-use super::scopes::{Sessions, System};
-use crate::base::basis::Basis;
-use crate::base::units::{Millis, Tokens};
+use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Deletion, Edits, Marker, NodeId, Prompt, PromptTrace, Rare, Step};
 
@@ -262,4 +260,22 @@ impl Redesign<'_> {
         trace.set_landmarks(landmarks);
         Redesigned { trace, searches }
     }
+}
+
+/// Two requests of which the later one goes on from the earlier one.
+pub(super) struct Pair {
+    /// The last prefix that the earlier one marked.
+    pub(super) marked: NodeId,
+    /// The later prompt.
+    pub(super) prompt: NodeId,
+}
+
+/// Whether bytes that differed as sent explain a break and a design has more of them in common. A break
+/// where they did not differ is the service's, and no design prevents it; one that a design leaves
+/// as it was happens again.
+pub(super) fn prevents_break(tree: &BlockTree<'_>, sent: &Pair, designed: &Pair) -> bool {
+    let shared = |pair: &Pair| tree.shared(pair.marked, pair.prompt);
+    let as_sent = shared(sent);
+    let blocks = |node: Option<NodeId>| node.map_or(0, |node| tree.nodes[node.index()].blocks);
+    as_sent != Some(sent.marked) && blocks(shared(designed)) > blocks(as_sent)
 }

@@ -2,8 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::blocks::PromptBlock;
-use super::contents::{ContentId, Contents};
+use super::blocks::{ContentId, Contents, PromptBlock};
 use crate::read::capture::{BlockKind, Part, WireNode, WireTree, plain_text};
 use crate::read::transcript::{BEGINNINGS, ContentKind};
 use crate::requests::conversation::RequestIndex;

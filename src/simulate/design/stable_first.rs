@@ -1,12 +1,15 @@
 //! System prompts whose stable paragraphs stand first.
+//!
+//! Which parts of system prompts are static: those that every request of a conversation has.
+//!
+//! The paragraphs of texts, each known by what it says, whatever the order of its lists.
 
-use rustc_hash::FxHashSet;
+use std::hash::Hash;
 
-use super::blocks::PromptBlock;
-use super::contents::{ContentId, Contents};
-use super::paragraphs::{Paragraphs, Piece};
-use super::static_text::StaticTexts;
-use crate::read::capture::{Part, text_block};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::blocks::{ContentId, Contents, PromptBlock};
+use crate::read::capture::{Part, plain_text, text_block};
 use crate::requests::conversation::RequestIndex;
 
 /// How far a piece of a system prompt stays the same, the most stable first.
@@ -118,5 +121,184 @@ impl StableParagraphs {
             (self.stability(opening, part[0]), block)
         };
         parts.map(part).collect()
+    }
+}
+
+/// The parts of the system prompts of each conversation, which is known by its first request: blocks, or
+/// pieces of them.
+pub(super) struct StaticTexts<T> {
+    conversations: FxHashMap<RequestIndex, Conversation<T>>,
+}
+
+struct Conversation<T> {
+    /// What every request has.
+    common: FxHashSet<T>,
+    /// Whether any has something else.
+    has_changes: bool,
+}
+
+impl<T> Default for StaticTexts<T> {
+    fn default() -> Self {
+        Self { conversations: FxHashMap::default() }
+    }
+}
+
+impl<T: Copy + Eq + Hash> StaticTexts<T> {
+    /// Takes the system prompt of a request of a conversation into account.
+    pub(super) fn add(&mut self, opening: RequestIndex, system: impl Iterator<Item = T>) {
+        let parts: FxHashSet<T> = system.collect();
+        let Some(conversation) = self.conversations.get_mut(&opening) else {
+            let conversation = Conversation { common: parts, has_changes: false };
+            self.conversations.insert(opening, conversation);
+            return;
+        };
+        conversation.has_changes |= conversation.common != parts;
+        conversation.common.retain(|part| parts.contains(part));
+    }
+
+    /// The static parts of a conversation; `None` where none of its parts ever changes.
+    pub(super) fn of(&self, opening: RequestIndex) -> Option<&FxHashSet<T>> {
+        let conversation = self.conversations.get(&opening)?;
+        conversation.has_changes.then_some(&conversation.common)
+    }
+
+    /// Whether every request of a conversation has a part.
+    pub(super) fn is_static(&self, opening: RequestIndex, part: T) -> bool {
+        self.conversations
+            .get(&opening)
+            .is_some_and(|conversation| conversation.common.contains(&part))
+    }
+
+    /// The parts that are static in several conversations.
+    pub(super) fn shared(&self) -> FxHashSet<T> {
+        let mut seen = FxHashSet::default();
+        let all = self.conversations.values().flat_map(|conversation| &conversation.common);
+        all.filter(|part| !seen.insert(**part)).copied().collect()
+    }
+}
+
+/// How the lines of a list begin.
+const BULLETS: [&str; 3] = ["- ", "* ", "• "];
+
+/// A piece of a system prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Piece {
+    /// A paragraph of a text.
+    Paragraph(usize),
+    /// A block that is more than a text.
+    Block(ContentId),
+}
+
+/// The paragraphs of all texts that were looked at.
+#[derive(Default)]
+pub(super) struct Paragraphs {
+    /// By what they say with their lists sorted.
+    ids: FxHashMap<String, usize>,
+    /// As they are written: as sent or, where that was in several orders, with their lists sorted.
+    written: Vec<String>,
+    of_blocks: FxHashMap<ContentId, Vec<Piece>>,
+}
+
+impl Paragraphs {
+    /// Takes a block into account.
+    pub(super) fn add(&mut self, block: ContentId, contents: &Contents<'_>) {
+        if self.of_blocks.contains_key(&block) {
+            return;
+        }
+        let pieces = match text(block, contents) {
+            Some(text) => {
+                let paragraphs = paragraphs(&text);
+                paragraphs.into_iter().map(|one| Piece::Paragraph(self.id(one))).collect()
+            }
+            None => Vec::new(),
+        };
+        let is_whole = pieces.is_empty();
+        self.of_blocks.insert(block, if is_whole { vec![Piece::Block(block)] } else { pieces });
+    }
+
+    /// The pieces of a block that was taken into account.
+    pub(super) fn of(&self, block: ContentId) -> &[Piece] {
+        self.of_blocks.get(&block).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a block that was taken into account says what its pieces are written as.
+    pub(super) fn are_as_sent(&self, block: ContentId, contents: &Contents<'_>) -> bool {
+        let sent = text(block, contents).map(|text| paragraphs(&text)).unwrap_or_default();
+        sent.is_empty() || sent.join("\n\n") == self.text(self.of(block))
+    }
+
+    /// The text of some paragraphs, with blank lines between them.
+    pub(super) fn text(&self, pieces: &[Piece]) -> String {
+        let written = pieces.iter().filter_map(|piece| match piece {
+            Piece::Paragraph(id) => Some(self.written[*id].as_str()),
+            Piece::Block(_) => None,
+        });
+        written.collect::<Vec<_>>().join("\n\n")
+    }
+
+    fn id(&mut self, paragraph: String) -> usize {
+        let sorted = with_sorted_lists(&paragraph);
+        if let Some(known) = self.ids.get(&sorted).copied() {
+            if self.written[known] != paragraph {
+                self.written[known] = sorted;
+            }
+            return known;
+        }
+        self.ids.insert(sorted, self.written.len());
+        self.written.push(paragraph);
+        self.written.len() - 1
+    }
+}
+
+/// The text of a block that is a text and nothing else.
+fn text(block: ContentId, contents: &Contents<'_>) -> Option<String> {
+    std::str::from_utf8(contents.bytes(block)).ok().and_then(plain_text)
+}
+
+/// What stands between blank lines.
+fn paragraphs(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let paragraphs = lines.split(|line| line.trim().is_empty());
+    paragraphs.filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect()
+}
+
+/// A paragraph with the lines of each list in order. Where any line is indented it stays as it is: the line
+/// belongs to the one in front of it.
+fn with_sorted_lists(paragraph: &str) -> String {
+    let mut lines: Vec<&str> = paragraph.split('\n').collect();
+    if lines.iter().any(|line| line.starts_with([' ', '\t'])) {
+        return paragraph.to_owned();
+    }
+    let is_one_list =
+        |one: &&str, next: &&str| bullet(one).is_some() && bullet(one) == bullet(next);
+    lines.chunk_by_mut(is_one_list).for_each(<[&str]>::sort_unstable);
+    lines.join("\n")
+}
+
+/// The bullet of a line of a list.
+fn bullet(line: &str) -> Option<&'static str> {
+    BULLETS.into_iter().find(|bullet| line.starts_with(bullet))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paragraphs_stand_between_blank_lines() {
+        assert_eq!(paragraphs("a\nb\n\nc\n \t\n\nd\n"), ["a\nb", "c", "d"]);
+        assert!(paragraphs("\n \n").is_empty());
+        assert_eq!(paragraphs("one"), ["one"]);
+    }
+
+    #[test]
+    fn lists_are_sorted_and_nothing_else() {
+        let sorted = with_sorted_lists;
+        assert_eq!(sorted("Repositories:\n- web\n- api"), "Repositories:\n- api\n- web");
+        assert_eq!(sorted("b\na"), "b\na");
+        assert_eq!(sorted("2. b\n1. a"), "2. b\n1. a");
+        assert_eq!(sorted("- c\n- a\n  - of a"), "- c\n- a\n  - of a");
+        // A list of another bullet is another list.
+        assert_eq!(sorted("- b\n* c\n* a"), "- b\n* a\n* c");
     }
 }

@@ -29,9 +29,7 @@ mod compare;
 mod equivalents;
 mod plan;
 mod trace;
-mod variant;
 
 pub use compare::{Charge, Comparison, ForkError, ForkPrices, ForkTable, compare};
 pub use equivalents::{Equivalents, Multipliers};
-pub use plan::{ForkPlan, MOST_CHILDREN, MOST_TOKENS, PlanError};
-pub use variant::{VARIANTS, Variant};
+pub use plan::{ForkPlan, MOST_CHILDREN, MOST_TOKENS, PlanError, VARIANTS, Variant};

@@ -1,10 +1,8 @@
 //! A plan, forked in one way → the requests that the rules are applied to.
 
-use super::plan::ForkPlan;
-use super::variant::{Part, Shares, Start, Variant};
-use crate::base::basis::Basis;
+use super::plan::{ForkPlan, Part, Shares, Start, Variant};
 use crate::base::id::{Symbol, Symbols};
-use crate::base::units::{Millis, Tokens};
+use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
 
 /// When the first child starts, in milliseconds: late enough for whatever was before.

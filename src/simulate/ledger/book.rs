@@ -5,11 +5,9 @@ use std::sync::LazyLock;
 
 use rayon::prelude::*;
 
-use super::row::Row;
-use super::totals::Totals;
-use crate::base::basis::Basis;
+use super::totals::{Row, Totals};
 use crate::base::ttl::{Ttl, TtlPlan};
-use crate::base::units::Tokens;
+use crate::base::units::{Basis, Tokens};
 use crate::read::input::{PromptSplit, Usage};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{PromptTrace, Step};

@@ -1,11 +1,9 @@
 //! What the simulation of a rule assumes, and what it cannot know; in short sentences without their full
 //! stops.
 
-use super::clearing::Microcompaction;
-use super::compaction::{Attempt, Budget, Compaction, PutInAgain};
-use super::result_budget::ResultBudget;
+use super::clearing::{Microcompaction, ResultBudget};
+use super::compaction::{Attempt, Budget, Compaction, MemoryUpdates, PutInAgain, SessionMemory};
 use super::rule::Management;
-use super::session_memory::{MemoryUpdates, SessionMemory};
 use crate::base::units::Tokens;
 use crate::base::wording::{counted, grouped};
 

@@ -1,15 +1,13 @@
 //! A trace → the trace under context management.
 
-use super::clearing::{Moment, clearing};
-use super::compaction::{Compaction, summarised};
-use super::contents::{Content, Contents, fit, is_of_compaction, is_result, sum};
-use super::conversation::{Conversation, Conversations, Transition};
-use super::pieces::{Piece, PieceId, PieceTree};
-use super::result_budget::{Incoming, ResultBudget};
+use super::clearing::{Incoming, Moment, ResultBudget, clearing};
+use super::compaction::{Compaction, SessionMemory, remembered, summarised};
+use super::conversation::{Conversation, Conversations, Oldest, Round, Rounds, Transition};
+use super::pieces::{
+    Content, Contents, Piece, PieceId, PieceTree, fit, is_of_compaction, is_result, sum,
+};
 use super::rewrite::{Path, Rewrite, Sent};
-use super::rounds::{Oldest, Round, Rounds};
 use super::rule::Management;
-use super::session_memory::{SessionMemory, remembered};
 use crate::base::units::{Millis, Tokens};
 use crate::read::capture::TokenizerFamily;
 use crate::read::transcript::ContentKind;

@@ -22,24 +22,15 @@
 //! totals, outputs and contents are looked at, never a recorded split.
 
 mod assumed;
-mod breaker;
 mod clearing;
 mod compaction;
-mod contents;
 mod conversation;
 mod manage;
 mod pieces;
-mod result_budget;
 mod rewrite;
-mod rounds;
 mod rule;
-mod session_memory;
-mod trigger;
 
-pub use clearing::{ByService, ByTime, Microcompaction};
-pub use compaction::{Attempt, Budget, Compaction, PutInAgain};
+pub use clearing::{ByService, ByTime, Microcompaction, ResultBudget};
+pub use compaction::{Attempt, Budget, Compaction, MemoryUpdates, PutInAgain, SessionMemory};
 pub use manage::{AddedPrompt, Effects, Managed, Reason, manage};
-pub use result_budget::ResultBudget;
-pub use rule::Management;
-pub use session_memory::{MemoryUpdates, SessionMemory};
-pub use trigger::{Trigger, WindowEnd};
+pub use rule::{Management, Trigger, WindowEnd};

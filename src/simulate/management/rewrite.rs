@@ -4,8 +4,7 @@
 //! parent, and those that go on from it follow.
 
 use super::conversation::Conversation;
-use crate::base::basis::Basis;
-use crate::base::units::{Millis, Tokens};
+use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::prompt::{Marker, Node, NodeId, Prompt, PromptTrace};
 
 /// How the path of a prompt through the tree differs from the recorded one.

@@ -1,8 +1,14 @@
 //! The providers that can be asked for by name.
+//!
+//! A provider with an automatic prefix cache.
+//!
+//! Claude's token counts in terms of other providers'.
 
-use super::definition::Provider;
-use crate::base::units::Tokens;
-use crate::simulate::cache::{AutomaticCache, EntryPlaces};
+use crate::base::units::{Millis, Tokens};
+use crate::read::capture::TokenizerFamily;
+use crate::read::input::PriceTier;
+use crate::simulate::cache::{AutomaticCache, AutomaticPolicy, EntryPlaces, Outcome, TokenRatio};
+use crate::simulate::pricing::{Billing, PriceContext, PriceTable, Rates};
 
 const MINUTE: i64 = 60 * 1_000;
 const HOUR: i64 = 60 * MINUTE;
@@ -173,4 +179,118 @@ pub static ALL: [Provider; 10] = [
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Provider> {
     ALL.iter().find(|provider| provider.name == name)
+}
+
+/// What the common beginning of two captured prompts rests on, for outputs.
+pub const MATCHING_ASSUMPTION: &str = "captured prompts are compared inside of blocks, as canonical JSON with \
+    its framing; assumed: providers render them in the same order, and settings that part Claude's caches \
+    (thinking, tool choice, effort, images) part these, too; where tokens are estimated, a part of a block \
+    has its share of the block's tokens by bytes";
+
+/// A provider's cache, as documented and as assumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Provider {
+    /// The name in options and outputs.
+    pub name: &'static str,
+    /// What it stands for, in a line.
+    pub summary: &'static str,
+    /// The model whose prices apply unless another is named.
+    pub model: &'static str,
+    /// The beginnings of its models' ids.
+    pub families: &'static [&'static str],
+    /// The rules.
+    pub cache: AutomaticCache,
+    /// What the rules rest on: what is documented, and what is assumed where nothing is.
+    pub assumptions: &'static [&'static str],
+}
+
+impl Provider {
+    /// Whether the cache is one of a model's: of all providers none names more of its id.
+    #[must_use]
+    pub fn serves(&self, model: &str) -> bool {
+        let own = self.named(model);
+        own > 0 && ALL.iter().all(|other| other.named(model) <= own)
+    }
+
+    /// How much of a model's id the provider names.
+    fn named(&self, model: &str) -> usize {
+        let families = self.families.iter().filter(|family| model.starts_with(**family));
+        families.map(|family| family.len()).max().unwrap_or(0)
+    }
+
+    /// What to simulate.
+    #[must_use]
+    pub fn policy(&self, keeps_breaks: bool) -> AutomaticPolicy {
+        AutomaticPolicy { cache: self.cache, keeps_breaks }
+    }
+
+    /// The rates of a request to one of its models; `None` where the model has no price. Where two
+    /// of a provider's caches have different prices for a model, the table has `provider/model`.
+    #[must_use]
+    pub fn rates(
+        &self,
+        prices: &PriceTable,
+        model: &str,
+        at: Millis,
+        prompt: Tokens,
+    ) -> Option<Rates> {
+        let own = format!("{}/{model}", self.name);
+        let has_own = prices.models().any(|prices| prices.id == own);
+        let model = if has_own { &own } else { model };
+        prices.rates(&PriceContext { model, at, prompt, tier: PriceTier::default() })
+    }
+
+    /// What is billed of a prompt and an answer, both in the provider's tokens. These caches have
+    /// one price for writes, which stands for either TTL.
+    #[must_use]
+    pub fn billing(outcome: &Outcome, output: Tokens) -> Billing {
+        Billing {
+            input: outcome.input,
+            read: outcome.read,
+            write_5m: outcome.write_5m + outcome.written,
+            write_1h: outcome.write_1h,
+            output,
+        }
+    }
+}
+
+/// What [`token_ratio`] rests on, for outputs.
+pub const VOCABULARY_ASSUMPTION: &str = "tokens are converted from Claude's vocabularies: 1,000 of \
+    Opus 4.7 and later count as 770 elsewhere, those of earlier models as as many; of one kind of \
+    content the ratio is between 0.6 and 1";
+
+/// Claude's later vocabulary needs "approximately 30 %" more tokens than the earlier one (official,
+/// and measured at 1.08 to 1.41 by kind of content), and the earlier one as many as those of other
+/// providers (within 5 %): 1,000 / 1.30. Claims that the others count 25 to 40 % less than the
+/// later vocabulary bracket it from the other side. No difference between the other providers is
+/// known well enough to state.
+const LATER: TokenRatio = TokenRatio { per_mille: 770 };
+
+/// How many tokens other providers count for a thousand of a model's. Of models other than Claude's
+/// the counts are kept.
+#[must_use]
+pub fn token_ratio(model: &str) -> TokenRatio {
+    let is_claude = model.contains("claude");
+    match TokenizerFamily::of(model) {
+        TokenizerFamily::Later if is_claude => LATER,
+        TokenizerFamily::Later | TokenizerFamily::Third => TokenRatio::ONE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_claudes_later_vocabulary_is_converted() {
+        for (model, expected) in [
+            ("claude-opus-5", 77_000),
+            ("us.anthropic.claude-opus-4-7-v1:0", 77_000),
+            ("claude-opus-4-6", 100_000),
+            ("claude-3-5-haiku-20241022", 100_000),
+            ("gpt-5.6-sol", 100_000),
+        ] {
+            assert_eq!(token_ratio(model).of(Tokens(100_000)), Tokens(expected), "{model}");
+        }
+    }
 }

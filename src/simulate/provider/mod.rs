@@ -17,10 +17,8 @@
 
 mod agreement;
 mod catalogue;
-mod definition;
-mod vocabulary;
 
 pub use agreement::{Agreement, agreement, recorded_step};
-pub use catalogue::{ALL, by_name};
-pub use definition::{MATCHING_ASSUMPTION, Provider};
-pub use vocabulary::{VOCABULARY_ASSUMPTION, token_ratio};
+pub use catalogue::{
+    ALL, MATCHING_ASSUMPTION, Provider, VOCABULARY_ASSUMPTION, by_name, token_ratio,
+};

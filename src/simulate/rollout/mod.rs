@@ -7,12 +7,8 @@
 //! files. A prompt goes on from its predecessor's, except where the record shows that something
 //! was left out: after a compaction, and where a new turn drops the reasoning of the one before.
 
-mod load;
 mod parse;
-mod request;
 mod trace;
-mod wire;
 
-pub use load::load;
-pub use request::{Rollout, RolloutRequest};
+pub use parse::{Rollout, RolloutRequest, load};
 pub use trace::{RolloutTrace, build};

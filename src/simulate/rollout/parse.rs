@@ -2,17 +2,25 @@
 //!
 //! A `token_count` event follows each answer. Its `last_token_usage` is the request's; where its
 //! `total_token_usage` is that of the event before, nothing was added and the event repeats it.
+//!
+//! The fields of a rollout's lines that matter, as they are spelled in the file.
+//!
+//! One source → its rollout.
+//!
+//! A rollout's requests.
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::error::Category;
 
-use super::request::{Rollout, RolloutRequest};
-use super::wire::{Line, Payload, TokenUsage};
 use crate::base::id::{Symbol, Symbols};
 use crate::base::units::{Millis, Tokens};
-use crate::read::input::{Count, Diagnostics, Kind, Text, moment, replace_lone_surrogates};
+use crate::read::input::{
+    Count, Diagnostics, Format, Kind, OpenSource, Shape, Source, Text, moment,
+    replace_lone_surrogates,
+};
 
 /// No real prompt or answer comes near it; a larger number is damage and would only overflow sums.
 const LARGEST_TOKEN_COUNT: u64 = 1_000_000_000_000;
@@ -262,4 +270,128 @@ fn tokens(count: Count) -> Result<Option<Tokens>, (Kind, &'static str)> {
             Err((Kind::InvalidUsage, "a number of tokens that cannot be one"))
         }
     }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Line<'a> {
+    #[serde(borrow)]
+    pub(super) timestamp: Text<'a>,
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) payload: Shape<Payload<'a>>,
+}
+
+/// What the payloads of all types have together.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Payload<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+    /// Of a session.
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) forked_from_id: Text<'a>,
+    /// Of a turn.
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    /// Of a message.
+    #[serde(borrow)]
+    pub(super) role: Text<'a>,
+    /// Of a report of usage.
+    pub(super) info: Shape<UsageInfo>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct UsageInfo {
+    pub(super) total_token_usage: Shape<TokenUsage>,
+    pub(super) last_token_usage: Shape<TokenUsage>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(default)]
+pub(super) struct TokenUsage {
+    #[serde(rename = "input_tokens")]
+    pub(super) input: Count,
+    #[serde(rename = "cached_input_tokens")]
+    pub(super) cached: Count,
+    #[serde(rename = "cache_write_input_tokens")]
+    pub(super) written: Count,
+    #[serde(rename = "output_tokens")]
+    pub(super) output: Count,
+    #[serde(rename = "reasoning_output_tokens")]
+    pub(super) reasoning: Count,
+}
+
+/// Reads a whole source as a rollout, line by line; `None` where it is none, or cannot be opened.
+#[must_use]
+pub fn load(source: &Source) -> Option<Rollout> {
+    let mut open = OpenSource::open(source).ok()?;
+    if open.format != Format::Rollout {
+        return None;
+    }
+    let mut reader = LineReader::new(&source.label);
+    let mut diagnostics = Diagnostics::default();
+    let extent = open.read_in_order(&mut diagnostics, |number, line| reader.line(line, number));
+    let mut rollout = reader.finish();
+    rollout.diagnostics.absorb(diagnostics);
+    rollout.bytes = extent.bytes;
+    rollout.lines = extent.lines;
+    Some(rollout)
+}
+
+/// The content of one rollout.
+#[derive(Debug)]
+pub struct Rollout {
+    /// The file's name.
+    pub label: Arc<str>,
+    /// The session's id, as its first line has it.
+    pub session: Option<Symbol>,
+    /// The session it was forked from, whose lines it may repeat.
+    pub forked_from: Option<Symbol>,
+    /// Its requests, in file order.
+    pub requests: Vec<RolloutRequest>,
+    /// The strings the requests name.
+    pub symbols: Symbols,
+    /// Reports of usage that repeat the one before: of a request that failed, or of none.
+    pub repeated: u64,
+    /// Reports without usage, which only tell of rate limits.
+    pub without_usage: u64,
+    /// What was rejected or repaired.
+    pub diagnostics: Diagnostics,
+    /// Bytes read, after decompression.
+    pub bytes: u64,
+    /// Lines read.
+    pub lines: u64,
+}
+
+/// A request, as the report of its usage shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RolloutRequest {
+    /// The line of the report.
+    pub line: u64,
+    /// When it was sent: the time of the newest entry of the client's before the answer.
+    pub start: Millis,
+    /// The model of its turn.
+    pub model: Symbol,
+    /// `input_tokens`: the whole prompt.
+    pub input: Tokens,
+    /// `cached_input_tokens`: what of it was read from cache.
+    pub cached: Option<Tokens>,
+    /// `cache_write_input_tokens`, which only later clients report.
+    pub written: Option<Tokens>,
+    /// `output_tokens`, reasoning among them.
+    pub output: Tokens,
+    /// `reasoning_output_tokens`.
+    pub reasoning: Tokens,
+    /// Whether it is the first one of a turn of the user's.
+    pub begins_turn: bool,
+    /// Whether the conversation was compacted since the request before.
+    pub is_after_compaction: bool,
+    /// Whether an answer began and was not finished since the request before: a request that left
+    /// no usage, but may have left its prompt in the cache.
+    pub is_after_interruption: bool,
 }

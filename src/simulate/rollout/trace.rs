@@ -11,14 +11,13 @@
 //! A request's own cached tokens decide nothing about it, except the first one's of a session,
 //! which show what was warm.
 
-use crate::base::basis::Basis;
 use crate::base::id::{Moved, Symbol, Symbols};
-use crate::base::units::Tokens;
+use crate::base::units::{Basis, Tokens};
 use crate::requests::prompt::{
     Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare, SharedPrefix,
 };
 
-use super::request::{Rollout, RolloutRequest};
+use super::parse::{Rollout, RolloutRequest};
 
 /// The trace of rollouts.
 #[derive(Debug, Default)]

@@ -1,15 +1,21 @@
 //! A strategy: its name, and what it does.
+//!
+//! Who can make a strategy come true.
+//!
+//! What every simulation of a run assumes.
 
 use std::borrow::Cow;
 
-use super::assumptions::Assumptions;
-use super::bound;
-use super::design::Design;
+use super::design::{Design, Layout};
 use super::plan::Plan;
 use super::run::{Material, Simulated, run, simulate_design, simulate_elsewhere};
-use super::search::{self, Search};
-use crate::simulate::cache::Reading;
+use super::search::Search;
+use super::{bound, search};
+use crate::base::ttl::TtlPlan;
+use crate::requests::prompt::SharedPrefix;
+use crate::simulate::cache::{BetaKey, Lookback, Markers, Policy, Reading, TtlChange};
 use crate::simulate::design::PromptDesign;
+use crate::simulate::management::Management;
 use crate::simulate::provider::{MATCHING_ASSUMPTION, Provider, VOCABULARY_ASSUMPTION};
 
 /// A strategy, by name or from a file.
@@ -166,5 +172,118 @@ impl Strategy {
             StrategyKind::Counterfactual(design) => design.keeps_content(),
             StrategyKind::Elsewhere(..) => false,
         }
+    }
+}
+
+/// Who can make a strategy come true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Whoever uses a client: with a setting, a variable or a command.
+    User,
+    /// Whoever builds an agent: in the fields of its requests.
+    Builder,
+    /// Nobody: what was, what the rules expect, and the least possible.
+    Bound,
+}
+
+impl Reach {
+    /// All, in the order of the outputs.
+    pub const ALL: [Self; 3] = [Self::User, Self::Builder, Self::Bound];
+
+    /// What people see of it.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::User => "What a client's user can set",
+            Self::Builder => "What an agent's builder can set",
+            Self::Bound => "What was, what is expected, and the least possible",
+        }
+    }
+}
+
+impl Strategy {
+    /// Who can make it come true.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        match &self.kind {
+            StrategyKind::Recorded | StrategyKind::Replay | StrategyKind::Optimal(_) => {
+                Reach::Bound
+            }
+            StrategyKind::Counterfactual(design) if *design == Design::default() => Reach::Bound,
+            StrategyKind::Counterfactual(design) if is_set_by_users(design) => Reach::User,
+            StrategyKind::Counterfactual(_)
+            | StrategyKind::Cheapest(_)
+            | StrategyKind::Elsewhere(..) => Reach::Builder,
+        }
+    }
+}
+
+/// Clients have settings for one lifetime for each kind of conversation (`promptCacheTtl`,
+/// `subagentPromptCacheTtl`), for no caching (`DISABLE_PROMPT_CACHING`), and for the size at which a
+/// conversation is summarised (`CLAUDE_CODE_AUTO_COMPACT_WINDOW`).
+fn is_set_by_users(design: &Design) -> bool {
+    let is_uniform =
+        |plan: &TtlPlan| [plan.main, plan.agents].iter().all(|tier| tier.system == tier.messages);
+    let lifetimes = Design { ttl: design.ttl, ..Design::default() };
+    let summaries = Design { management: design.management.clone(), ..Design::default() };
+    let nothing = Design { layout: Layout::Nowhere, ..Design::default() };
+    let sets_lifetimes = design.ttl.as_ref().is_some_and(is_uniform) && *design == lifetimes;
+    let is_summarised = matches!(design.management.as_deref(), Some(Management::Compaction(_)));
+    sets_lifetimes || *design == nothing || (is_summarised && *design == summaries)
+}
+
+/// What every simulation of a run assumes.
+#[derive(Clone, Copy, Debug)]
+pub struct Assumptions {
+    /// Whether counterfactuals keep the recorded breaks inside the TTL.
+    pub keeps_breaks: bool,
+    /// What other traffic keeps warm.
+    pub shared_prefix: SharedPrefix,
+    /// How long entries are found beyond their TTL, in milliseconds.
+    pub ttl_grace: i64,
+    /// What a marker counts when it looks back.
+    pub lookback: Lookback,
+    /// How long an entry lives that was written after one of a shorter TTL.
+    pub reading: Reading,
+    /// What becomes of an entry when markers change their TTL.
+    pub ttl_change: TtlChange,
+    /// Whether the beta features of a request are part of the key.
+    pub betas: BetaKey,
+}
+
+impl Default for Assumptions {
+    fn default() -> Self {
+        Self {
+            keeps_breaks: true,
+            shared_prefix: SharedPrefix::default(),
+            ttl_grace: 0,
+            lookback: Lookback::default(),
+            reading: Reading::default(),
+            ttl_change: TtlChange::default(),
+            betas: BetaKey::default(),
+        }
+    }
+}
+
+impl Assumptions {
+    /// The policy that sends the prompts of a trace with these markers.
+    #[must_use]
+    pub fn policy(&self, markers: Markers) -> Policy {
+        Policy {
+            markers,
+            keeps_breaks: self.keeps_breaks,
+            ttl_grace: self.ttl_grace,
+            shares_sessions: self.shared_prefix != SharedPrefix::Cold,
+            lookback: self.lookback,
+            reading: self.reading,
+            ttl_change: self.ttl_change,
+            betas: self.betas,
+        }
+    }
+
+    /// The policy of the recorded requests: nothing but the rules.
+    #[must_use]
+    pub fn replay(&self) -> Policy {
+        Policy { keeps_breaks: false, ..self.policy(Markers::AsRecorded) }
     }
 }

@@ -2,10 +2,10 @@
 //! the strategy sends besides.
 
 use super::applicability::{Applicability, Obstacle, differs, has_several_sessions};
-use super::assumptions::Assumptions;
 use super::design::{Design, Layout};
+use super::kind::Assumptions;
 use super::plan::{Plan, Purpose, Role};
-use super::{forks, keep_alive, latch, layout, sharing};
+use super::{forks, layout};
 use crate::base::ttl::TtlPlan;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::requests::conversation::{History, RequestIndex};
@@ -156,7 +156,7 @@ impl<'a> Prepared<'a> {
         parts += usize::from(design.layout != Layout::AsRecorded);
         if let Some(pings) = design.keep_alive {
             let sent = plan.trace.prompts.len();
-            keep_alive::add_pings(&mut plan, pings);
+            layout::add_pings(&mut plan, pings);
             parts += 1;
             let is_idle = plan.trace.prompts.len() == sent;
             obstacles.extend(is_idle.then_some(Obstacle::NothingToKeepAlive));
@@ -280,21 +280,21 @@ impl<'a> Drawing<'a> {
             self.part(Obstacle::NoFork, |plan| forks::decide_anew(plan, history));
         }
         if let Some(starts) = sharing.starts {
-            let start = |plan: &mut Plan<'_>| sharing::start_agents(plan, history, starts);
+            let start = |plan: &mut Plan<'_>| forks::start_agents(plan, history, starts);
             self.part(Obstacle::NoAgentsTogether, start);
         }
         if sharing.skips_cache_writes {
-            self.part(Obstacle::NoSideQuery, sharing::skip_cache_writes);
+            self.part(Obstacle::NoSideQuery, forks::skip_cache_writes);
         }
         if sharing.parts_sessions {
             let before = self.plan.trace.clone();
-            sharing::part_sessions(&mut self.plan, history);
+            forks::part_sessions(&mut self.plan, history);
             let acts = has_several_sessions(history) || differs(&before, &self.plan.trace);
             self.note(acts, Obstacle::NothingShared);
         }
         if design.latches_ttl {
             let steps = self.material.steps;
-            self.part(Obstacle::NoTtlChange, |plan| latch::latch_ttl(plan, steps));
+            self.part(Obstacle::NoTtlChange, |plan| layout::latch_ttl(plan, steps));
         }
     }
 

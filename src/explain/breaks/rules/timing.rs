@@ -4,8 +4,7 @@ use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
 use crate::base::wording::duration;
 use crate::explain::breaks::case::Case;
-use crate::explain::breaks::cause::Cause;
-use crate::explain::breaks::cause::{Candidate, Confidence};
+use crate::explain::breaks::cause::{Candidate, Cause, Confidence};
 use crate::explain::breaks::readable::{Readable, SHORT_GAP_MILLIS};
 use crate::simulate::cache::LOOKBACK;
 

@@ -9,9 +9,8 @@ use std::vec::IntoIter;
 
 use rust_decimal::Decimal;
 
-use super::tree::Metric;
-use super::tree::{Arithmetic, Comparison, Condition, Quantity, Reference};
-use crate::base::nearest::{nearest, suggestion};
+use super::tree::{Arithmetic, Comparison, Condition, Metric, Quantity, Reference};
+use crate::base::wording::{nearest, suggestion};
 
 /// The most operations in each other, chains and parentheses counted: what a stack can bear with
 /// ease, and nobody writes.

@@ -1,9 +1,15 @@
 //! The frame of a chart: title, legend, panels and notes, each with a place of its own, so that
 //! nothing covers anything.
+//!
+//! From the units of an axis to pixels.
+
+use plotters::coord::ranged1d::Ranged;
+use plotters::coord::types::RangedCoordf64;
 
 use super::canvas::{Anchor, Canvas};
 use super::typeface::{fitted, lines, width};
 use super::{bars, lanes, plot};
+use crate::report::chart::axis::Axis;
 use crate::report::chart::ink::{Ink, Rgb};
 use crate::report::chart::picture::{Chart, Panel};
 
@@ -149,4 +155,24 @@ pub(super) fn text_width(label: &str) -> i32 {
 
 fn count<T>(things: &[T]) -> i32 {
     i32::try_from(things.len()).unwrap_or(i32::MAX / 1_000)
+}
+
+/// An axis on a stretch of pixels.
+pub(super) struct Scale {
+    coordinate: RangedCoordf64,
+    pixels: (i32, i32),
+}
+
+impl Scale {
+    /// Puts an axis between two pixels.
+    pub(super) fn new(axis: &Axis, pixels: (i32, i32)) -> Self {
+        Self { coordinate: (axis.from..axis.to).into(), pixels }
+    }
+
+    /// The pixel of a value; one outside of the axis is at its end.
+    pub(super) fn pixel(&self, value: f64) -> i32 {
+        let (one, other) = self.pixels;
+        let pixel = self.coordinate.map(&value, self.pixels);
+        pixel.clamp(one.min(other), one.max(other))
+    }
 }

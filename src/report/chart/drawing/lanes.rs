@@ -1,8 +1,7 @@
 //! Marks in lanes below a plot, one lane for each meaning, so that no label covers another one.
 
 use super::canvas::{Anchor, Canvas};
-use super::frame::{Columns, LABEL_SIZE, LABEL_SPACE, text_width};
-use super::scale::Scale;
+use super::frame::{Columns, LABEL_SIZE, LABEL_SPACE, Scale, text_width};
 use super::typeface::fitted;
 use crate::report::chart::ink::Ink;
 use crate::report::chart::picture::Lanes;

@@ -8,10 +8,8 @@ mod lanes;
 mod plot;
 #[cfg(feature = "png")]
 mod png;
-mod scale;
-mod svg;
 mod typeface;
 
+pub use canvas::{Theme, page_style, svg};
 #[cfg(feature = "png")]
 pub use png::{PngError, png};
-pub use svg::{Theme, page_style, svg};

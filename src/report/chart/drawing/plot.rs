@@ -1,8 +1,7 @@
 //! Plots: stacked columns and lines between two axes.
 
 use super::canvas::{Anchor, Canvas, Place};
-use super::frame::{Columns, ENTRY_HEIGHT, LABEL_SIZE, LABEL_SPACE, text_width};
-use super::scale::Scale;
+use super::frame::{Columns, ENTRY_HEIGHT, LABEL_SIZE, LABEL_SPACE, Scale, text_width};
 use super::typeface::fitted;
 use crate::report::chart::axis::Axis;
 use crate::report::chart::ink::Ink;

@@ -6,8 +6,8 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::fontdb::Database;
 use resvg::usvg::{self, Options, Tree};
 
+use super::canvas::Theme;
 use super::frame;
-use super::svg::Theme;
 use super::typeface::{FAMILY, FONT};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::picture::Chart;

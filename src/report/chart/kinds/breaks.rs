@@ -1,7 +1,6 @@
 //! What breaks cost, by cause.
 
-use super::notes::unpriced_note;
-use super::scope::selection_scope;
+use super::notes::{selection_scope, unpriced_note};
 use crate::base::units::Picodollars;
 use crate::explain::breaks::{Analysis, Cause, Sum};
 use crate::report::chart::axis::{Axis, Unit};

@@ -1,7 +1,7 @@
 //! What held the context window of a conversation, request by request.
 
-use super::columns::{mean_columns, mean_heading};
-use super::scope::session_scope;
+use super::notes::session_scope;
+use super::turns::{mean_columns, mean_heading};
 use crate::base::units::Tokens;
 use crate::explain::context::Windows;
 use crate::report::chart::axis::{Axis, Unit};

@@ -1,7 +1,8 @@
 //! Dollars added up request by request, a line for each strategy.
 
-use super::notes::{apart_note, left_out_notes, no_cost, simulation_note, undrawn_notes};
-use super::scope::selection_scope;
+use super::notes::{
+    apart_note, left_out_notes, no_cost, selection_scope, simulation_note, undrawn_notes,
+};
 use crate::base::units::Picodollars;
 use crate::report::chart::axis::{Axis, Unit};
 use crate::report::chart::ink::Ink;

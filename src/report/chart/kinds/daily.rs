@@ -1,7 +1,6 @@
 //! What was paid each day, by class of token.
 
-use super::notes::{left_out_notes, no_cost};
-use super::scope::selection_scope;
+use super::notes::{left_out_notes, no_cost, selection_scope};
 use super::strategies::{CLASSES, by_class, explain_classes};
 use crate::base::units::Picodollars;
 use crate::base::zone::Zone;

@@ -1,7 +1,6 @@
 //! How long requests waited for the next one, and what was lost after it.
 
-use super::notes::unpriced_note;
-use super::scope::selection_scope;
+use super::notes::{selection_scope, unpriced_note};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::{GapBin, Gaps};

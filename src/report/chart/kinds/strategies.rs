@@ -2,8 +2,9 @@
 
 use std::cmp::Reverse;
 
-use super::notes::{apart_note, left_out_notes, no_cost, simulation_note, undrawn_notes};
-use super::scope::selection_scope;
+use super::notes::{
+    apart_note, left_out_notes, no_cost, selection_scope, simulation_note, undrawn_notes,
+};
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Spending;
 use crate::report::chart::axis::{Axis, Unit};

@@ -1,7 +1,6 @@
 //! From what was spent to the lower bound, step by step.
 
-use super::notes::unpriced_note;
-use super::scope::selection_scope;
+use super::notes::{selection_scope, unpriced_note};
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Waterfall;
 use crate::report::answer_view::{Step, StepKind, steps};

@@ -1,18 +1,18 @@
 //! The states of a thread's cache, and the cheapest way through them.
+//!
+//! What is cached of a thread's latest prompt, and how a request sees it.
+//!
+//! Time between two uses of the cache: what lives on, and what pings can keep alive.
 
 use std::cmp::Reverse;
 
-use super::cached::{Cached, Known, depth, extended};
-use super::freedom::Freedom;
-use super::gap::{Gap, Pings};
-use super::prices::{Prices, Split};
-use super::sending::Sending;
-use super::thread::{Thread, ThreadRequest};
-use crate::base::basis::Basis;
-use crate::base::units::{Millis, Picodollars, Tokens};
+use super::thread::{Freedom, Sending, Thread, ThreadRequest};
+use super::{Prices, Split};
+use crate::base::ttl::Ttl;
+use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::requests::conversation::RequestIndex;
-use crate::requests::prompt::{Prompt, PromptTrace};
-use crate::simulate::cache::Outcome;
+use crate::requests::prompt::{NodeId, Prompt, PromptTrace};
+use crate::simulate::cache::{Outcome, Reading};
 use crate::simulate::strategy::run::Material;
 
 /// The most states that are followed; of more the cheapest. Real threads have a handful.
@@ -228,4 +228,153 @@ fn cheapest(trace: &PromptTrace, mut layer: Layer) -> Layer {
         kept.truncate(MOST_STATES);
     }
     kept
+}
+
+/// What is cached of a thread's latest prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) struct Cached {
+    /// Down to where.
+    pub(super) end: Option<NodeId>,
+    /// Down to where for an hour; never after `end`.
+    pub(super) hour: Option<NodeId>,
+    /// Whether nothing was paid for that hour, so that what is written after it need not be for an
+    /// hour, too.
+    pub(super) is_hour_free: bool,
+}
+
+impl Cached {
+    /// An entry for an hour that nobody paid for.
+    pub(super) fn free(end: Option<NodeId>) -> Self {
+        Self { end, hour: end, is_hour_free: true }
+    }
+
+    /// Whether all of it lives for an hour.
+    pub(super) fn is_all_for_an_hour(&self) -> bool {
+        self.hour == self.end
+    }
+}
+
+/// Prefixes as a request knows them.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub(super) trace: &'a PromptTrace,
+    pub(super) prompt: &'a Prompt,
+}
+
+impl Known<'_> {
+    pub(super) fn size(&self, node: Option<NodeId>) -> Tokens {
+        let Some(node) = node else { return Tokens::ZERO };
+        let own = self.trace.markers_of(self.prompt).iter().find(|marker| marker.node == node);
+        own.map_or(self.trace.end_in(self.prompt, node), |marker| marker.end).min(self.prompt.total)
+    }
+
+    pub(super) fn depth(&self, node: Option<NodeId>) -> u32 {
+        depth(self.trace, node)
+    }
+
+    /// What is cached once a request has read so much: it may mark what others had kept warm, which
+    /// stores an entry for an hour free of charge.
+    pub(super) fn with_warm(&self, cached: Cached, read: Tokens) -> Cached {
+        if read <= self.size(cached.end) {
+            return cached;
+        }
+        let is_read = |node| self.size(Some(node)) <= read;
+        let warm = self.trace.last_on_the_way(self.prompt.node, is_read);
+        if self.depth(warm) > self.depth(cached.end) { Cached::free(warm) } else { cached }
+    }
+
+    /// What a prefix has in common with one that ends at a node.
+    pub(super) fn common(&self, prefix: Option<NodeId>, node: NodeId) -> Option<NodeId> {
+        prefix.and_then(|prefix| self.trace.common(prefix, node))
+    }
+}
+
+/// How many blocks a prefix has, and one more; none has nothing.
+pub(super) fn depth(trace: &PromptTrace, node: Option<NodeId>) -> u32 {
+    node.map_or(0, |node| trace.node(node).blocks + 1)
+}
+
+/// What is cached after a background request that ends at a node.
+pub(super) fn extended(known: Known<'_>, cached: Cached, node: NodeId, reading: Reading) -> Cached {
+    let end = known.common(cached.end, node);
+    let hour = known.common(cached.hour, node);
+    let is_found = end.is_some() && known.size(end) >= known.prompt.shared_prefix;
+    let is_for_an_hour = !is_found || hour == end || reading == Reading::Literal;
+    if is_for_an_hour {
+        Cached::free(Some(node))
+    } else {
+        Cached { end: Some(node), hour, ..cached }
+    }
+}
+
+/// Pings between two requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pings {
+    pub(super) count: i64,
+    /// From one to the next, in milliseconds.
+    pub(super) every: i64,
+    /// From the request to where the first interval begins, in milliseconds.
+    pub(super) delay: i64,
+    pub(super) read: Tokens,
+}
+
+/// Time between two uses of the cache.
+pub(super) struct Gap {
+    /// In milliseconds.
+    pub(super) length: i64,
+    /// From the request before to its beginning, in milliseconds.
+    pub(super) delay: i64,
+    /// How long entries live beyond their TTL, in milliseconds.
+    pub(super) grace: i64,
+}
+
+impl Gap {
+    /// How many pings keep an entry alive: intervals have to be shorter than the TTL.
+    fn pings(&self, ttl: Ttl) -> i64 {
+        let longest = ttl.millis().saturating_add(self.grace).saturating_sub(1).max(1);
+        self.length.saturating_sub(1).max(0) / longest
+    }
+
+    /// What may be cached at its end, and for what price: what lives on by itself, and what pings of
+    /// one of several prefixes keep alive besides.
+    pub(super) fn ways(
+        &self,
+        cached: Cached,
+        prefixes: &[NodeId],
+        known: &Known<'_>,
+        prices: &Prices,
+    ) -> Vec<(Cached, Picodollars, Action)> {
+        let left = self.left(cached);
+        let mut ways = vec![(left, Picodollars::ZERO, Action::Gap(None))];
+        let own = cached.end.into_iter().chain(cached.hour);
+        let mut pinged: Vec<NodeId> = prefixes.iter().copied().chain(own).collect();
+        pinged.sort_unstable();
+        pinged.dedup();
+        pinged.retain(|prefix| {
+            let depth = known.depth(Some(*prefix));
+            depth > known.depth(left.end) && depth <= known.depth(cached.end)
+        });
+        ways.extend(pinged.into_iter().map(|prefix| {
+            let is_for_an_hour = known.depth(Some(prefix)) <= known.depth(cached.hour);
+            let ttl = if is_for_an_hour { Ttl::OneHour } else { Ttl::FiveMinutes };
+            let (count, read) = (self.pings(ttl), known.size(Some(prefix)));
+            let every = self.length / (count + 1);
+            let pings = Pings { count, every, delay: self.delay, read };
+            let hour = if is_for_an_hour { Some(prefix) } else { cached.hour };
+            let kept = Cached { end: Some(prefix), hour, ..cached };
+            (kept, prices.pings(count, read), Action::Gap(Some(pings)))
+        }));
+        ways
+    }
+
+    /// What lives on by itself.
+    fn left(&self, cached: Cached) -> Cached {
+        if self.pings(Ttl::FiveMinutes) == 0 {
+            cached
+        } else if self.pings(Ttl::OneHour) == 0 {
+            Cached { end: cached.hour, ..cached }
+        } else {
+            Cached::default()
+        }
+    }
 }

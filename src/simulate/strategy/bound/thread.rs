@@ -2,8 +2,24 @@
 //! from an earlier one that nothing else goes on from any more, or from nothing.
 //!
 //! A thread belongs to one session, so that the bound of every session holds by itself.
+//!
+//! What of the choices for a request is worth looking at.
+//!
+//! Between two long gaps, and as long as no later request parts from the thread in between, all that
+//! is written has the same future: it is best all for an hour or all for five minutes. And what the
+//! next request will find again without a ping is always worth a write. Without these two rules a
+//! long conversation would have as many states as requests.
+//!
+//! A request that is about to be sent: how far it may write, and for how long.
 
-use crate::requests::prompt::{NodeId, PromptTrace};
+use super::state::{Action, Cached, Known};
+use super::{Prices, Split};
+use crate::base::ttl::Ttl;
+use crate::base::units::{Basis, Picodollars, Tokens};
+use crate::requests::conversation::RequestIndex;
+use crate::requests::prompt::{NodeId, Prompt, PromptTrace};
+use crate::simulate::cache::Reading;
+use crate::simulate::strategy::run::Material;
 
 /// The most places, besides its own end, up to which writing a prompt may be worth while.
 const MOST_ENDS: usize = 4;
@@ -138,5 +154,182 @@ fn set_ends(trace: &PromptTrace, markable: &[Option<NodeId>], thread: &mut Threa
         request.ends = ends.filter_map(|node| markable[node.index()]).collect();
         request.ends.dedup();
         next = Some(own);
+    }
+}
+
+/// How free a request is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Freedom {
+    /// Whether it may write for another TTL than the requests before it.
+    pub(super) may_change_ttl: bool,
+    /// How far it has to write at least.
+    pub(super) least: Option<NodeId>,
+}
+
+impl Freedom {
+    pub(super) fn of(
+        material: Material<'_>,
+        before: Option<&ThreadRequest>,
+        request: &ThreadRequest,
+        next: Option<&ThreadRequest>,
+    ) -> Self {
+        let neighbours = Neighbours { material };
+        // By the letter the TTL of the last entry counts, so each request chooses anew.
+        let is_literal = material.assumptions.reading == Reading::Literal;
+        let parts = before.is_none_or(|before| neighbours.parts(before, request));
+        Self {
+            may_change_ttl: is_literal || parts,
+            least: next.and_then(|next| neighbours.found_again(request, next)),
+        }
+    }
+}
+
+struct Neighbours<'a> {
+    material: Material<'a>,
+}
+
+impl<'a> Neighbours<'a> {
+    fn prompt(&self, request: &ThreadRequest) -> &'a Prompt {
+        &self.material.trace.prompts[request.place]
+    }
+
+    fn prices(&self, request: &ThreadRequest) -> Prices {
+        Prices::of(self.material.rates.of(RequestIndex(request.place)))
+    }
+
+    /// Whether what a request writes may have another future than what was written before it.
+    fn parts(&self, before: &ThreadRequest, request: &ThreadRequest) -> bool {
+        let (trace, prompt) = (self.material.trace, self.prompt(request));
+        let blocks = |node: NodeId| trace.node(node).blocks;
+        let common = trace.common(self.prompt(before).node, prompt.node).map_or(0, blocks);
+        let (_, others) = request.ends.split_last().unwrap_or((&prompt.node, &[]));
+        self.is_long(before, request)
+            || is_told(prompt)
+            || request.shared.is_some()
+            || self.prices(before) != self.prices(request)
+            || others.iter().any(|end| blocks(*end) >= common)
+    }
+
+    /// What the next request finds again for the price of a read, where writing it now is cheaper than
+    /// sending it twice.
+    fn found_again(&self, request: &ThreadRequest, next: &ThreadRequest) -> Option<NodeId> {
+        let (trace, prompt) = (self.material.trace, self.prompt(next));
+        let is_certain = !self.is_long(request, next)
+            && !is_told(prompt)
+            && prompt.background().is_none()
+            && next.shared.is_none()
+            && self.prices(request).write_pays(&self.prices(next));
+        let common = trace.common(self.prompt(request).node, prompt.node)?;
+        let is_shared = trace.end_in(prompt, common) <= prompt.shared_prefix;
+        let last =
+            request.ends.iter().rfind(|end| trace.node(**end).blocks <= trace.node(common).blocks);
+        last.copied().filter(|_| is_certain && !is_shared)
+    }
+
+    /// Whether an entry for five minutes needs a ping in between.
+    fn is_long(&self, before: &ThreadRequest, request: &ThreadRequest) -> bool {
+        let gap = self.prompt(request).start.since(self.prompt(before).start);
+        gap >= Ttl::FiveMinutes.millis() + self.material.assumptions.ttl_grace
+    }
+}
+
+/// Whether the record tells what it reads.
+fn is_told(prompt: &Prompt) -> bool {
+    prompt.opening().is_some() || prompt.broken_read().is_some()
+}
+
+/// A request that is about to be sent, with what is cached of it.
+pub(super) struct Sending<'a> {
+    known: Known<'a>,
+    cached: Cached,
+    read: Tokens,
+    /// Whether what it writes after that may live for an hour.
+    may_write_for_an_hour: bool,
+    basis: Basis,
+}
+
+impl<'a> Sending<'a> {
+    pub(super) fn new(
+        material: Material<'a>,
+        prompt: &'a Prompt,
+        request: &ThreadRequest,
+        before: Cached,
+    ) -> Self {
+        let known = Known { trace: material.trace, prompt };
+        let common = |node| known.common(node, prompt.node);
+        // No entry is shorter than what the model caches.
+        let is_cached = |node: &NodeId| known.size(Some(*node)) >= prompt.minimum;
+        let mut cached = Cached {
+            end: common(before.end).filter(is_cached),
+            hour: common(before.hour).filter(is_cached),
+            ..before
+        };
+        if known.depth(request.shared) > known.depth(cached.end) {
+            cached = Cached::free(request.shared);
+        }
+        if material.assumptions.reading == Reading::Literal {
+            cached.hour = cached.end;
+        }
+        let found = known.size(cached.end).max(prompt.shared_prefix);
+        let kept = prompt.broken_read().filter(|_| material.assumptions.keeps_breaks);
+        let read = match (prompt.opening(), kept) {
+            (Some(opening), _) => opening,
+            (None, Some(broken)) => broken.min(found.max(prompt.system_prefix)),
+            (None, None) => found,
+        };
+        let is_own = prompt.opening().is_none() && found > prompt.shared_prefix;
+        let may_write_for_an_hour =
+            !is_own || cached.is_all_for_an_hour() || known.size(cached.hour) >= read;
+        let end_basis = cached.end.map(|end| material.trace.node(end).basis);
+        let basis = end_basis.unwrap_or(prompt.shared_prefix_basis);
+        let read = read.min(prompt.total);
+        let cached = known.with_warm(cached, read);
+        Self { known, cached, read, may_write_for_an_hour, basis }
+    }
+
+    /// How far it may write and for how long.
+    pub(super) fn ways(
+        &self,
+        ends: &[NodeId],
+        freedom: Freedom,
+        prices: &Prices,
+    ) -> Vec<(Cached, Picodollars, Action)> {
+        let sized = ends.iter().map(|node| (*node, self.known.size(Some(*node))));
+        let ends: Vec<(NodeId, Tokens)> =
+            sized.filter(|(_, end)| *end >= self.known.prompt.minimum).collect();
+        if ends.is_empty() {
+            return vec![self.way(prices, self.cached, Split::default())];
+        }
+        let read = self.read;
+        let least = self.known.size(freedom.least);
+        let least = if least < self.known.prompt.minimum { Tokens::ZERO } else { least };
+        let is_for_an_hour = self.cached.is_all_for_an_hour();
+        let is_free = self.cached.end.is_none() || (is_for_an_hour && self.cached.is_hour_free);
+        let goes_on = !freedom.may_change_ttl && !is_free;
+        let mut ways = Vec::new();
+        if read >= least || ends.iter().all(|(_, end)| *end < least) {
+            ways.push(self.way(prices, self.cached, Split { read, hour: read, written: read }));
+        }
+        let worth_writing = ends.iter().copied().filter(|(_, end)| *end > read && *end >= least);
+        for (node, written) in worth_writing {
+            if !(goes_on && is_for_an_hour) {
+                let cached = Cached { end: Some(node), ..self.cached };
+                ways.push(self.way(prices, cached, Split { read, hour: read, written }));
+            }
+            let may_be_for_an_hour = self.may_write_for_an_hour && (!goes_on || is_for_an_hour);
+            let first = if goes_on { written } else { Tokens::ZERO };
+            let hours = ends.iter().filter(|(_, end)| *end > read && *end <= written);
+            let hours = hours.filter(|(_, end)| may_be_for_an_hour && *end >= first);
+            for (hour_node, hour) in hours.copied() {
+                let cached = Cached { end: Some(node), hour: Some(hour_node), is_hour_free: false };
+                ways.push(self.way(prices, cached, Split { read, hour, written }));
+            }
+        }
+        ways
+    }
+
+    fn way(&self, prices: &Prices, cached: Cached, split: Split) -> (Cached, Picodollars, Action) {
+        let cost = prices.prompt(split, self.known.prompt.total);
+        (cached, cost, Action::Request(split, self.basis))
     }
 }

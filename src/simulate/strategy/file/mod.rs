@@ -21,15 +21,12 @@
 //! combination that contradicts itself is left out and named; where none remains, the file is
 //! refused.
 
-mod choice;
 mod context_parameter;
 mod draft;
-mod error;
-mod management;
 mod parameter;
 mod parse;
-mod sweep;
 mod value;
 
-pub use error::{Contradiction, StrategyFileError, StrategyFileProblem};
-pub use parse::{LeftOut, StrategyFile, parse_strategies};
+pub use parse::{
+    Contradiction, LeftOut, StrategyFile, StrategyFileError, StrategyFileProblem, parse_strategies,
+};

@@ -1,18 +1,25 @@
 //! Reads a strategy file.
+//!
+//! Why a strategy file cannot be used. What is quoted of the file is shortened and has its control
+//! characters escaped.
 
 use std::borrow::Cow;
 
+use jiff::SignedDuration;
 use rustc_hash::FxHashSet;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{Contradiction, StrategyFileError, StrategyFileProblem as Problem};
-use super::parameter::{self, PARAMETERS, Parameter};
-use super::sweep::{Choice, Setting};
+use super::draft::{Choice, Setting};
+use super::parameter;
+use super::parameter::{PARAMETERS, Parameter};
 use super::value::Unreadable;
-use crate::base::nearest::nearest;
-use crate::base::toml_text::{entries, found, line_and_column, written};
+use crate::base::toml_text::{entries, found, line_and_column, quoted, written};
+use crate::base::ttl::Ttl;
+use crate::base::wording::{nearest, suggestion};
+use crate::simulate::cache::Refusal;
 use crate::simulate::strategy::built_in;
+use crate::simulate::strategy::design::MOST_MARKERS;
 use crate::simulate::strategy::kind::{Strategy, StrategyKind};
 
 /// The schema of a strategy file.
@@ -59,11 +66,11 @@ pub fn parse_strategies(text: &str, file: &str) -> Result<StrategyFile, Strategy
 /// A problem and the byte where it is.
 struct Fault {
     offset: usize,
-    problem: Problem,
+    problem: StrategyFileProblem,
 }
 
 impl Fault {
-    fn at(offset: usize, problem: Problem) -> Self {
+    fn at(offset: usize, problem: StrategyFileProblem) -> Self {
         Self { offset, problem }
     }
 }
@@ -80,7 +87,7 @@ struct Sketch {
 fn read(text: &str) -> Result<StrategyFile, Fault> {
     let document = DeTable::parse(text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
-        Fault::at(offset, Problem::Toml(error.message().to_owned()))
+        Fault::at(offset, StrategyFileProblem::Toml(error.message().to_owned()))
     })?;
     let document = document.get_ref();
     check_schema(document)?;
@@ -93,7 +100,7 @@ fn read(text: &str) -> Result<StrategyFile, Fault> {
     let count = sketches.iter().map(|sketch| sketch.choice.count());
     let count = count.fold(0, u128::saturating_add);
     if count > MOST_STRATEGIES {
-        return Err(Fault::at(0, Problem::TooManyStrategies(count)));
+        return Err(Fault::at(0, StrategyFileProblem::TooManyStrategies(count)));
     }
     let mut made = StrategyFile { strategies: Vec::new(), left_out: Vec::new() };
     for sketch in &sketches {
@@ -103,15 +110,17 @@ fn read(text: &str) -> Result<StrategyFile, Fault> {
 }
 
 fn check_schema(document: &DeTable<'_>) -> Result<(), Fault> {
-    let schema = document.get("schema").ok_or(Fault::at(0, Problem::NoSchema))?;
+    let schema = document.get("schema").ok_or(Fault::at(0, StrategyFileProblem::NoSchema))?;
     match text_of("schema", schema)? {
         SCHEMA => Ok(()),
-        other => Err(Fault::at(schema.span().start, Problem::OtherSchema(other.to_owned()))),
+        other => {
+            Err(Fault::at(schema.span().start, StrategyFileProblem::OtherSchema(other.to_owned())))
+        }
     }
 }
 
 fn sketches(document: &DeTable<'_>) -> Result<Vec<Sketch>, Fault> {
-    let list = document.get("strategy").ok_or(Fault::at(0, Problem::NoStrategy))?;
+    let list = document.get("strategy").ok_or(Fault::at(0, StrategyFileProblem::NoStrategy))?;
     let expected = "a list of tables, [[strategy]]";
     let tables = list.get_ref().as_array().ok_or_else(|| mistyped("strategy", expected, list))?;
     let mut names = FxHashSet::default();
@@ -121,26 +130,26 @@ fn sketches(document: &DeTable<'_>) -> Result<Vec<Sketch>, Fault> {
         let table = table.ok_or_else(|| mistyped("strategy", expected, element))?;
         let sketch = sketch(table, element.span().start)?;
         if !names.insert(sketch.name.clone()) {
-            return Err(Fault::at(sketch.offset, Problem::DuplicateName(sketch.name)));
+            return Err(Fault::at(sketch.offset, StrategyFileProblem::DuplicateName(sketch.name)));
         }
         sketches.push(sketch);
     }
     if sketches.is_empty() {
-        return Err(Fault::at(list.span().start, Problem::NoStrategy));
+        return Err(Fault::at(list.span().start, StrategyFileProblem::NoStrategy));
     }
     Ok(sketches)
 }
 
 fn sketch(table: &DeTable<'_>, offset: usize) -> Result<Sketch, Fault> {
-    let name = table.get("name").ok_or(Fault::at(offset, Problem::NoName))?;
+    let name = table.get("name").ok_or(Fault::at(offset, StrategyFileProblem::NoName))?;
     let offset = name.span().start;
     let summary = table.get("summary").map_or(Ok(""), |summary| text_of("summary", summary))?;
     let name = text_of("name", name)?;
     if !is_name(name) {
-        return Err(Fault::at(offset, Problem::Name(name.to_owned())));
+        return Err(Fault::at(offset, StrategyFileProblem::Name(name.to_owned())));
     }
     if built_in::ALL.iter().any(|strategy| strategy.name == name) {
-        return Err(Fault::at(offset, Problem::BuiltInName(name.to_owned())));
+        return Err(Fault::at(offset, StrategyFileProblem::BuiltInName(name.to_owned())));
     }
     let choice = each("", table, false)?;
     Ok(Sketch { offset, name: name.to_owned(), summary: summary.to_owned(), choice })
@@ -196,7 +205,7 @@ fn any(
         return one(parameter, value, is_swept);
     }
     if values.is_empty() {
-        return Err(Fault::at(value.span().start, Problem::EmptySweep(parameter.key)));
+        return Err(Fault::at(value.span().start, StrategyFileProblem::EmptySweep(parameter.key)));
     }
     let choices = values.iter().map(|value| match (group, value.get_ref()) {
         (Some(group), DeValue::Table(table)) => each(group, table, true),
@@ -214,9 +223,10 @@ fn one(
     let offset = value.span().start;
     let change = (parameter.read)(value.get_ref()).map_err(|unreadable| match unreadable {
         Unreadable::Other => mistyped(key, parameter.expected, value),
-        Unreadable::Refused(contradiction) => {
-            Fault::at(offset, Problem::Contradiction { strategy: key.to_owned(), contradiction })
-        }
+        Unreadable::Refused(contradiction) => Fault::at(
+            offset,
+            StrategyFileProblem::Contradiction { strategy: key.to_owned(), contradiction },
+        ),
     })?;
     let swept = is_swept.then(|| written(value.get_ref()));
     Ok(Choice::One(Setting { key, offset, swept, change }))
@@ -230,7 +240,7 @@ fn expand(sketch: &Sketch, made: &mut StrategyFile) -> Result<(), Fault> {
     for combination in sketch.choice.combinations() {
         let name = combination.name(&sketch.name);
         if !names.insert(name.clone()) {
-            return Err(Fault::at(sketch.offset, Problem::DuplicateCombination(name)));
+            return Err(Fault::at(sketch.offset, StrategyFileProblem::DuplicateCombination(name)));
         }
         match combination.design() {
             Ok(design) => made.strategies.push(Strategy {
@@ -240,7 +250,8 @@ fn expand(sketch: &Sketch, made: &mut StrategyFile) -> Result<(), Fault> {
             }),
             Err(contradiction) => {
                 let offset = combination.offset(contradiction.key()).unwrap_or(sketch.offset);
-                let problem = Problem::Contradiction { strategy: name.clone(), contradiction };
+                let problem =
+                    StrategyFileProblem::Contradiction { strategy: name.clone(), contradiction };
                 first_fault.get_or_insert(Fault::at(offset, problem));
                 made.left_out.push(LeftOut { name, contradiction });
             }
@@ -258,7 +269,7 @@ fn text_of<'a>(key: &'static str, value: &'a Spanned<DeValue<'_>>) -> Result<&'a
 
 fn mistyped(key: &'static str, expected: &'static str, value: &Spanned<DeValue<'_>>) -> Fault {
     let found = found(value.get_ref());
-    Fault::at(value.span().start, Problem::Type { key, expected, found })
+    Fault::at(value.span().start, StrategyFileProblem::Type { key, expected, found })
 }
 
 fn unknown(
@@ -266,6 +277,179 @@ fn unknown(
     path: &str,
     known: impl IntoIterator<Item = &'static str>,
 ) -> Fault {
-    let problem = Problem::UnknownKey { key: path.to_owned(), nearest: nearest(path, known) };
+    let problem =
+        StrategyFileProblem::UnknownKey { key: path.to_owned(), nearest: nearest(path, known) };
     Fault::at(key.span().start, problem)
+}
+
+/// Why a strategy file cannot be used, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}:{column}: {problem}")]
+pub struct StrategyFileError {
+    /// The file.
+    pub file: String,
+    /// From 1 on.
+    pub line: usize,
+    /// In characters, from 1 on.
+    pub column: usize,
+    /// What is wrong.
+    pub problem: StrategyFileProblem,
+}
+
+/// What is wrong in a strategy file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StrategyFileProblem {
+    /// The text is no TOML.
+    #[error("{0}")]
+    Toml(String),
+    /// The file does not say what it is.
+    #[error("`schema` is missing; begin with schema = \"{SCHEMA}\"")]
+    NoSchema,
+    /// The file is something else, or of another version.
+    #[error("the schema is `{}`; this version reads `{SCHEMA}`", quoted(.0))]
+    OtherSchema(String),
+    /// There is nothing in it.
+    #[error("there is no [[strategy]]")]
+    NoStrategy,
+    /// A key that means nothing.
+    #[error("`{}` is no key{}", quoted(key), suggestion(nearest))]
+    UnknownKey {
+        /// With those of the tables around it.
+        key: String,
+        /// What may have been meant.
+        nearest: Vec<&'static str>,
+    },
+    /// A value of another type, or out of range.
+    #[error("`{key}` is {expected}, not {found}")]
+    Type {
+        /// The key.
+        key: &'static str,
+        /// What it takes.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// A sweep over nothing.
+    #[error("`{0}` is a sweep without values")]
+    EmptySweep(&'static str),
+    /// A strategy without a name.
+    #[error("the strategy has no `name`")]
+    NoName,
+    /// A name that cannot be used in options and outputs.
+    #[error(
+        "`{}` is no name: up to 64 letters, digits and . _ + -, the first a letter or digit",
+        quoted(.0)
+    )]
+    Name(String),
+    /// A name that another strategy of the file has.
+    #[error("two strategies are called `{0}`")]
+    DuplicateName(String),
+    /// The name of a built-in strategy.
+    #[error("`{0}` is the name of a built-in strategy")]
+    BuiltInName(String),
+    /// Two combinations of a sweep that are the same.
+    #[error("the sweep makes `{0}` twice")]
+    DuplicateCombination(String),
+    /// More strategies than anyone can want to compare.
+    #[error("the sweeps make {0} strategies; the most is {MOST_STRATEGIES}")]
+    TooManyStrategies(u128),
+    /// Keys that cannot be together, or that the service would refuse.
+    #[error("`{strategy}`: {contradiction}")]
+    Contradiction {
+        /// The strategy, with the swept values.
+        strategy: String,
+        /// What contradicts what.
+        contradiction: Contradiction,
+    },
+}
+
+/// Why a design makes no sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Contradiction {
+    /// Two keys say the same thing.
+    #[error("`{0}` says again what another key has said")]
+    SetTwice(&'static str),
+    /// Some TTLs are given, and others are not.
+    #[error("`ttl` does not say all of main and agents, or of system and messages")]
+    TtlOpen,
+    /// A marker for five minutes in front of one for an hour.
+    #[error(
+        "the service refuses an hour on messages after five minutes on the system prompt ({})",
+        Refusal::TtlOrder.name()
+    )]
+    TtlOrder,
+    /// More than four markers.
+    #[error(
+        "the service refuses {count} markers, the most is {MOST_MARKERS} ({})",
+        Refusal::TooManyBreakpoints.name()
+    )]
+    TooManyMarkers {
+        /// So many.
+        count: u64,
+    },
+    /// A key that is about what is cached, where nothing is.
+    #[error("`{0}` has nothing to act on, since `markers` is \"none\"")]
+    NothingCached(&'static str),
+    /// Two ways of managing the context.
+    #[error("a conversation is kept small in one way; `context` names several")]
+    SeveralManagements,
+    /// What a threshold follows from, where one is given.
+    #[error("`{0}` has nothing to act on, since `threshold` is given")]
+    ThresholdGiven(&'static str),
+    /// A window that is full before anything was said.
+    #[error(
+        "a window of {window} tokens has no room left beside `reserve` and `buffer`; give a larger \
+         `window`, or smaller ones of these"
+    )]
+    NothingFits {
+        /// The window.
+        window: u64,
+    },
+    /// What stands for deferred tools, where none is.
+    #[error("`{0}` needs `prompt.deferred_tools`")]
+    NothingDeferred(&'static str),
+    /// A key about pings without the one that says how often.
+    #[error("`{0}` needs `keepalive.every`")]
+    NoInterval(&'static str),
+    /// Pings without an end.
+    #[error("`keepalive.every` needs `keepalive.limit`: how long a conversation may be idle")]
+    NoLimit,
+    /// Pings that end before the first.
+    #[error("`keepalive.limit` is below `keepalive.every`: there would be no ping")]
+    LimitBelowInterval,
+    /// Pings that find nothing.
+    #[error(
+        "each ping would be a full write: `keepalive.every` is {:#}, and entries live for {}",
+        SignedDuration::from_millis(*every), ttl.name()
+    )]
+    IntervalBeyondTtl {
+        /// From ping to ping, in milliseconds.
+        every: i64,
+        /// The TTL of what is pinged; the longest there is where it is as recorded.
+        ttl: Ttl,
+    },
+    /// A flood of pings.
+    #[error("{0} pings while a conversation is idle; the most is {MOST_PINGS}")]
+    TooManyPings(i64),
+}
+
+/// The most pings of an idle conversation: about one a minute for a week.
+pub(super) const MOST_PINGS: i64 = 10_080;
+
+impl Contradiction {
+    /// The key that the error points at, where it is given.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Self::SetTwice(key)
+            | Self::NothingCached(key)
+            | Self::ThresholdGiven(key)
+            | Self::NothingDeferred(key)
+            | Self::NoInterval(key) => key,
+            Self::TtlOpen | Self::TtlOrder => "ttl",
+            Self::SeveralManagements | Self::NothingFits { .. } => "context",
+            Self::TooManyMarkers { .. } => "markers",
+            Self::NoLimit | Self::IntervalBeyondTtl { .. } => "keepalive.every",
+            Self::LimitBelowInterval | Self::TooManyPings(_) => "keepalive.limit",
+        }
+    }
 }

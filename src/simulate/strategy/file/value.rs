@@ -6,7 +6,7 @@ use enumset::EnumSet;
 use jiff::fmt::friendly::SpanParser;
 use toml::de::DeValue;
 
-use super::error::Contradiction;
+use super::parse::Contradiction;
 use crate::base::ttl::{TierTtl, Ttl};
 use crate::base::units::Tokens;
 use crate::simulate::strategy::design::{Anchor, Layout, MOST_MARKERS};

@@ -1,0 +1,164 @@
+//! What reading any of the program's TOML files has in common: where something stands, in which order
+//! keys were written, and how a value is called in a message.
+//!
+//! Something in a configuration file that cannot be used.
+//!
+//! Where in a text something stands, as editors count.
+//!
+//! Keys and values as they were written, for messages.
+
+use std::borrow::Cow;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::base::wording::{nearest, suggestion};
+
+/// What is wrong, at which byte of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// The byte.
+    pub(crate) offset: usize,
+    /// What is wrong and what to do; nothing of the file stands in it unescaped.
+    pub(crate) message: String,
+}
+
+/// The same, with the place as editors count.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}:{column}: {message}")]
+pub struct TomlError {
+    /// The file.
+    pub file: String,
+    /// From 1 on.
+    pub line: usize,
+    /// In characters, from 1 on.
+    pub column: usize,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl Fault {
+    pub(crate) fn at(offset: usize, message: impl Into<String>) -> Self {
+        Self { offset, message: message.into() }
+    }
+
+    /// A value of another type or out of range; `expected` says what the key takes.
+    pub(crate) fn mistyped(key: &str, expected: &str, value: &Spanned<DeValue<'_>>) -> Self {
+        let found = found(value.get_ref());
+        Self::at(value.span().start, format!("`{key}` is {expected}, not {found}"))
+    }
+
+    /// What is wrong in a file of some text.
+    pub(crate) fn in_file(self, file: &str, text: &str) -> TomlError {
+        let (line, column) = line_and_column(text, self.offset);
+        TomlError { file: file.to_owned(), line, column, message: self.message }
+    }
+}
+
+/// Refuses the first key that is none of those known; `of` says whose keys they are, as in
+/// `a budget`.
+pub(crate) fn refuse_unknown_keys(
+    table: &DeTable<'_>,
+    known: &[&str],
+    of: &str,
+) -> Result<(), Fault> {
+    let is_unknown =
+        |(key, _): &(&Spanned<Cow<'_, str>>, _)| !known.contains(&key.get_ref().as_ref());
+    let Some((key, _)) = entries(table).into_iter().find(is_unknown) else { return Ok(()) };
+    let name = key.get_ref();
+    let near = suggestion(&nearest(name, known.iter().copied()));
+    let message =
+        format!("`{}` is no key of {of}{near}; there are {}", quoted(name), known.join(", "));
+    Err(Fault::at(key.span().start, message))
+}
+
+/// The text that a key has, if it is there.
+pub(crate) fn text<'a>(
+    table: &'a DeTable<'_>,
+    key: &str,
+) -> Result<Option<(&'a str, usize)>, Fault> {
+    let Some(value) = table.get(key) else { return Ok(None) };
+    match value.get_ref().as_str() {
+        Some(text) => Ok(Some((text, value.span().start))),
+        None => Err(Fault::mistyped(key, "a text", value)),
+    }
+}
+
+/// The texts that a key has: one, or a list of them.
+pub(crate) fn texts(table: &DeTable<'_>, key: &str) -> Result<Vec<(String, usize)>, Fault> {
+    const EXPECTED: &str = "a text or a list of texts";
+    let Some(value) = table.get(key) else { return Ok(Vec::new()) };
+    let one = |value: &Spanned<DeValue<'_>>| match value.get_ref().as_str() {
+        Some(text) => Ok((text.to_owned(), value.span().start)),
+        None => Err(Fault::mistyped(key, EXPECTED, value)),
+    };
+    match value.get_ref().as_array() {
+        Some(values) => values.iter().map(one).collect(),
+        None => one(value).map(|text| vec![text]),
+    }
+}
+
+/// The line and the column in characters of a byte, both from 1 on.
+pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    (line, before[line_start..].chars().count() + 1)
+}
+
+/// The entries of a table in the order of the file.
+pub(crate) fn entries<'a, 'i>(
+    table: &'a DeTable<'i>,
+) -> Vec<(&'a Spanned<Cow<'i, str>>, &'a Spanned<DeValue<'i>>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}
+
+/// Text of the file as a message can carry it.
+pub(crate) fn quoted(text: &str) -> String {
+    const MOST: usize = 80;
+    let escaped: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
+    if text.chars().nth(MOST).is_some() { format!("{escaped}…") } else { escaped }
+}
+
+/// A value as it stands in names and messages.
+pub(crate) fn written(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => quoted(text),
+        DeValue::Integer(integer) => quoted(&integer.to_string()),
+        DeValue::Float(float) => quoted(&float.to_string()),
+        DeValue::Boolean(is) => is.to_string(),
+        DeValue::Array(places) => {
+            let places: Vec<&str> =
+                places.iter().filter_map(|place| place.get_ref().as_str()).collect();
+            quoted(&places.join("+"))
+        }
+        DeValue::Datetime(_) | DeValue::Table(_) => value.type_str().to_owned(),
+    }
+}
+
+/// A value of the wrong type, as a message can name it.
+pub(crate) fn found(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(_) => format!("\"{}\"", written(value)),
+        DeValue::Array(_) => "a list".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+        other => written(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns_count_from_one() {
+        let text = "ab\r\nçd\n\nx";
+        assert_eq!(line_and_column(text, 0), (1, 1));
+        assert_eq!(line_and_column(text, 6), (2, 2), "behind a character of two bytes");
+        assert_eq!(line_and_column(text, 8), (3, 1));
+        assert_eq!(line_and_column(text, text.len()), (4, 2));
+        assert_eq!(line_and_column(text, 99), (4, 2), "behind the end is the end");
+    }
+}

@@ -1,0 +1,334 @@
+//! Advice for people: the answer, the ranked list, and what to do about the first few.
+//!
+//! `cachesim.advice/v1`: what to change, ranked, for programs.
+
+use std::io;
+use std::io::Write;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::answer_view::answer_grid;
+use super::document::{Align, Document, Grid};
+use super::json::write_document;
+use super::number::{dollars, part, percent};
+use super::report_json::ReportInputs;
+use super::table::Tone;
+use crate::base::units::Picodollars;
+use crate::explain::advice::{Advice, Change, Entry, Who};
+use crate::explain::analysis::Answer;
+use crate::explain::breaks::Confidence;
+use crate::requests::conversation::{History, RequestIndex};
+
+/// How the savings are to be read.
+pub(super) const CHANGES_NOTE: &str = "Each is simulated on top of those before it, so the savings add \
+                                       up. “At most” says that only a part may be possible.";
+
+/// So many changes are explained.
+const EXPLAINED: usize = 3;
+
+/// Advice as text.
+#[must_use]
+pub fn advice_document(
+    history: &History,
+    first: &Answer,
+    advice: Option<&Advice>,
+    top: usize,
+) -> Document {
+    let mut document = Document::default();
+    document.grid(answer_grid(first));
+    let Some(advice) = advice else {
+        document.text("No model of these requests has a price, so nothing can be ranked.");
+        return document;
+    };
+    document.text(answer(advice));
+    document.text(base(advice));
+    if !advice.changes.is_empty() && top > 0 {
+        document.heading(heading(advice, top));
+        document.grid(changes(history, advice, &advice.changes, top));
+        for (number, entry) in advice.changes.iter().take(top.min(EXPLAINED)).enumerate() {
+            explain(&mut document, history, advice, number + 1, entry);
+        }
+    }
+    if !advice.out_of_reach.is_empty() {
+        document.heading("What nobody but the service could change");
+        document.grid(changes(history, advice, &advice.out_of_reach, top));
+    }
+    document
+}
+
+fn heading(advice: &Advice, top: usize) -> String {
+    let all = advice.changes.len();
+    if top < all { format!("The best {top} of {all} changes") } else { "What to change".to_owned() }
+}
+
+/// What all together would save of what was spent, in a sentence.
+pub(super) fn answer(advice: &Advice) -> String {
+    let spent = dollars(Some(advice.spent()));
+    let would = if advice.billed.is_some() { "was spent" } else { "the rules charge" };
+    let Some(first) = advice.changes.first() else {
+        return format!("Of {spent} that {would} no change would have saved as much as 0.5 %.");
+    };
+    let most = if advice.is_at_most() { "at most " } else { "" };
+    let saving = dollars(Some(advice.saving()));
+    let share = percent(part(Some(advice.saving()), Some(advice.spent())));
+    match advice.changes.len() {
+        1 => format!(
+            "Of {spent} that {would}, one change would have saved {most}{saving} ({share}): {}.",
+            lower(first.change.label)
+        ),
+        count => format!(
+            "Of {spent} that {would}, {count} changes together would have saved {most}{saving} ({share}). The \
+             first, {}: {}.",
+            lower(first.change.label),
+            saved(first),
+        ),
+    }
+}
+
+/// Where the savings begin, and what is in none of them.
+fn base(advice: &Advice) -> String {
+    let zero = Picodollars(0);
+    let begin = format!(
+        "Each change is simulated on top of those before it, so the savings add up. They begin with the \
+         record as it is simulated, breaks included: {}.",
+        dollars(Some(advice.recorded))
+    );
+    let apart = (advice.apart > zero)
+        .then(|| format!("Samplings billed apart cost {} more.", dollars(Some(advice.apart))));
+    let unexplained = advice.unexplained().filter(|amount| *amount != zero).map(|amount| {
+        if amount > zero {
+            format!("{} was billed beyond that, and is in no saving.", dollars(Some(amount)))
+        } else {
+            let amount = dollars(Some(zero.minus(amount)));
+            format!("That is {amount} more than was billed, and in no saving.")
+        }
+    });
+    let parts = [Some(begin), apart, unexplained];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The ranked list.
+pub(super) fn changes(history: &History, advice: &Advice, entries: &[Entry], top: usize) -> Grid {
+    let mut grid = Grid::new(&[
+        ("#", Align::Right),
+        ("change", Align::Wrapped),
+        ("would save", Align::Right),
+        ("of spent", Align::Right),
+        ("who", Align::Left),
+        ("how sure", Align::Left),
+        ("evidence", Align::Left),
+    ])
+    .hide_first(&["evidence", "how sure", "of spent", "who"]);
+    for (number, entry) in entries.iter().take(top).enumerate() {
+        let change = &entry.change;
+        let first = change.evidence.first().map(|index| place(history, *index));
+        let row = vec![
+            (number + 1).to_string(),
+            change.label.to_owned(),
+            saved(entry),
+            percent(part(Some(entry.saving), Some(advice.spent()))),
+            change.who.name().to_owned(),
+            how_sure(change),
+            first.unwrap_or_default(),
+        ];
+        let tone = if change.who == Who::Nobody { Tone::Quiet } else { Tone::Saving };
+        grid.add_toned(row, tone);
+    }
+    grid
+}
+
+/// What a change would have saved.
+fn saved(entry: &Entry) -> String {
+    let saving = dollars(Some(entry.saving));
+    if entry.change.is_at_most { format!("at most {saving}") } else { saving }
+}
+
+fn how_sure(change: &Change) -> String {
+    match change.confidence {
+        None => "simulated".to_owned(),
+        Some(confidence) => format!("simulated; cause: {}", confidence.name()),
+    }
+}
+
+fn explain(
+    document: &mut Document,
+    history: &History,
+    advice: &Advice,
+    number: usize,
+    entry: &Entry,
+) {
+    let change = &entry.change;
+    document.heading(format!("{number}. {}", change.label));
+    let alone = if entry.alone == entry.saving {
+        String::new()
+    } else {
+        format!("; alone {}", dollars(Some(entry.alone)))
+    };
+    let share = percent(part(Some(entry.saving), Some(advice.spent())));
+    document.text(format!("Would have saved {} ({share} of what was spent{alone}).", saved(entry)));
+    document.text(change.observation.clone());
+    let who = match change.who {
+        Who::User => "You can do it",
+        Who::Builder => "Who builds the agent can do it",
+        Who::Nobody => "Nobody but the service can do it",
+    };
+    // Where there is no more to say than the heading does.
+    let is_said = change.advice.trim_end_matches('.') == change.label;
+    let advice = (!is_said).then(|| change.advice.clone());
+    let mut how: Vec<String> = advice.into_iter().collect();
+    how.push(format!("{who}."));
+    how.extend(change.setting.map(|setting| format!("Claude Code: {setting}.")));
+    how.extend(change.field.map(|field| format!("Request: {field}.")));
+    document.text(how.join(" "));
+    let evidence: Vec<String> =
+        change.evidence.iter().map(|index| place(history, *index)).collect();
+    let evidence = (!evidence.is_empty()).then(|| format!(" Evidence: {}.", evidence.join(", ")));
+    document.text(format!("{}{}", change.assumption, evidence.unwrap_or_default()));
+}
+
+/// Where a request stands.
+pub(super) fn place(history: &History, index: RequestIndex) -> String {
+    let request = history.request(index);
+    format!("{}:{}", history.files[request.file].label, request.line)
+}
+
+/// A label inside a sentence.
+fn lower(label: &str) -> String {
+    let mut letters = label.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+pub(super) const SCHEMA: &str = "cachesim.advice/v1";
+
+#[derive(JsonSchema, Serialize)]
+pub(super) struct AdviceDocument<'a> {
+    /// The format and its version.
+    schema: &'static str,
+    /// The version of the program.
+    tool_version: &'static str,
+    /// What was read.
+    inputs: ReportInputs,
+    /// What to change; null where no model has a price.
+    advice: Option<AdviceObject<'a>>,
+}
+
+#[derive(JsonSchema, Serialize)]
+pub(super) struct AdviceObject<'a> {
+    /// What was billed, in dollars; null where no usage was recorded.
+    billed_usd: Option<Picodollars>,
+    /// What of it was billed for samplings apart, which no change concerns.
+    apart_usd: Picodollars,
+    /// The record as it is simulated, with its breaks: where all savings begin.
+    recorded_usd: Picodollars,
+    /// What was billed beyond that, which no saving has.
+    unexplained_usd: Option<Picodollars>,
+    /// What all changes together would have saved: the sum of their savings.
+    saving_usd: Picodollars,
+    /// Whether that is the most that can be, since of a change only a part may be possible.
+    at_most: bool,
+    /// The changes in the order in which they are made, each on top of those before it.
+    changes: Vec<ChangeObject<'a>>,
+    /// What nobody but the service could change, on top of all these; in no sum.
+    out_of_reach: Vec<ChangeObject<'a>>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct ChangeObject<'a> {
+    /// The change: the name of a strategy, of a cause, or one of its own.
+    code: &'static str,
+    /// The same for people.
+    label: &'static str,
+    /// What it would have saved on top of those before it, in dollars.
+    saving_usd: Picodollars,
+    /// What it would have saved alone.
+    alone_usd: Picodollars,
+    /// Whether only a part of that may be possible.
+    at_most: bool,
+    /// How sure the cause is, of a change that is about one.
+    confidence: Option<Confidence>,
+    /// What the saving takes for granted.
+    assumption: &'a str,
+    /// Who can do it.
+    who: Who,
+    /// The setting, variable or command of Claude Code.
+    setting: Option<&'static str>,
+    /// The field of the request.
+    field: Option<&'static str>,
+    /// What was seen.
+    observation: &'a str,
+    /// What to do.
+    advice: &'a str,
+    /// The requests that show it most clearly.
+    evidence: Vec<PlaceObject<'a>>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct PlaceObject<'a> {
+    /// The file.
+    file: &'a str,
+    /// The line, from 1 on.
+    line: u64,
+    /// The request, where it is known by an id.
+    request_id: Option<&'a str>,
+}
+
+/// Advice as an object of another document.
+pub(super) fn advice_object<'a>(history: &'a History, advice: &'a Advice) -> AdviceObject<'a> {
+    let all = |entries: &'a [Entry]| entries.iter().map(|entry| change(history, entry)).collect();
+    AdviceObject {
+        billed_usd: advice.billed,
+        apart_usd: advice.apart,
+        recorded_usd: advice.recorded,
+        unexplained_usd: advice.unexplained(),
+        saving_usd: advice.saving(),
+        at_most: advice.is_at_most(),
+        changes: all(&advice.changes),
+        out_of_reach: all(&advice.out_of_reach),
+    }
+}
+
+fn change<'a>(history: &'a History, entry: &'a Entry) -> ChangeObject<'a> {
+    let change = &entry.change;
+    let place = |index: &_| {
+        let request = history.request(*index);
+        PlaceObject {
+            file: &history.files[request.file].label,
+            line: request.line,
+            request_id: history.text(request.request),
+        }
+    };
+    ChangeObject {
+        code: change.code,
+        label: change.label,
+        saving_usd: entry.saving,
+        alone_usd: entry.alone,
+        at_most: change.is_at_most,
+        confidence: change.confidence,
+        assumption: &change.assumption,
+        who: change.who,
+        setting: change.setting,
+        field: change.field,
+        observation: &change.observation,
+        advice: &change.advice,
+        evidence: change.evidence.iter().map(place).collect(),
+    }
+}
+
+/// Writes advice.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_advice(
+    history: &History,
+    advice: Option<&Advice>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let document = AdviceDocument {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        inputs: ReportInputs::of(history),
+        advice: advice.map(|advice| advice_object(history, advice)),
+    };
+    write_document(&document, out)
+}

@@ -1,0 +1,285 @@
+//! What each way to fork is charged, for people.
+//!
+//! `cachesim.fork/v1`: what each way to fork is charged, for programs.
+
+use std::io;
+use std::io::Write;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::document::{Align, Document, Grid};
+use super::json::write_document;
+use super::number::{counted, dollars, equivalents, grouped, percent_difference, tokens};
+use super::report_json::Prices;
+use crate::base::ttl::Ttl;
+use crate::base::units::{Picodollars, Tokens};
+use crate::simulate::fork::{
+    Charge, Comparison, Equivalents, ForkPlan, ForkPrices, ForkTable, Variant,
+};
+
+/// Every way to fork: in all, and child by child.
+#[must_use]
+pub fn fork_document(table: &ForkTable<'_>) -> Document {
+    let plan = table.plan;
+    let mut document = Document::default();
+    let children = counted(plan.directives.len() as u64, "fork", "forks");
+    document.heading(format!("{children} of a parent of {} tokens", tokens(plan.parent)));
+    document.text(sizes(plan));
+    document.text(weights(table));
+    document.grid(totals(table));
+    document.heading("Child by child");
+    document.grid(each_child(table));
+    document.text(
+        "All figures follow from the sizes and the rules (derived). The output of the children is \
+         in none of them.",
+    );
+    document
+}
+
+fn sizes(plan: &ForkPlan) -> String {
+    let state = if plan.parent < plan.minimum {
+        format!("shorter than any cached prefix ({} tokens)", tokens(plan.minimum))
+    } else if plan.parent_is_warm {
+        "still cached".to_owned()
+    } else {
+        "no longer cached".to_owned()
+    };
+    format!(
+        "Behind the parent's prompt, which is {state}: its last answer of {} tokens, placeholders \
+         of {}, {}.",
+        tokens(plan.assistant),
+        tokens(plan.placeholders),
+        directives(&plan.directives)
+    )
+}
+
+fn directives(sizes: &[Tokens]) -> String {
+    match sizes {
+        [one] => format!("a directive of {}", tokens(*one)),
+        [first, ..] if sizes.iter().all(|size| size == first) => {
+            format!("directives of {} each", tokens(*first))
+        }
+        _ => format!("directives of {} in all", tokens(sizes.iter().copied().sum())),
+    }
+}
+
+fn weights(table: &ForkTable<'_>) -> String {
+    let prices = table.prices.as_ref().map_or_else(String::new, |prices| {
+        format!(", by the prices of {} in table {}", prices.model, prices.table.id)
+    });
+    format!(
+        "A token sent in full counts 1, one read {}, one written for {} {}{prices}.",
+        table.multipliers.read,
+        table.plan.ttl.name(),
+        table.multipliers.write
+    )
+}
+
+fn written(ttl: Ttl) -> &'static str {
+    match ttl {
+        Ttl::FiveMinutes => "written 5m",
+        Ttl::OneHour => "written 1h",
+    }
+}
+
+fn header(table: &ForkTable<'_>, first: [(&'static str, Align); 2]) -> Vec<(&'static str, Align)> {
+    let cost = table.prices.is_some().then_some("cost");
+    let figures = ["read", written(table.plan.ttl), "input", "equivalents"].into_iter();
+    first.into_iter().chain(figures.chain(cost).map(|name| (name, Align::Right))).collect()
+}
+
+fn cells(table: &ForkTable<'_>, charge: &Charge) -> Vec<String> {
+    let cost = table.prices.is_some().then(|| dollars(charge.cost));
+    let figures = [
+        tokens(charge.read),
+        tokens(charge.written),
+        tokens(charge.input),
+        equivalents(charge.equivalents),
+    ];
+    figures.into_iter().chain(cost).collect()
+}
+
+fn totals(table: &ForkTable<'_>) -> Grid {
+    let first = [("variant", Align::Left), ("what it is", Align::Wrapped)];
+    let last = [("difference", Align::Right)];
+    let mut grid = Grid::new(&[header(table, first), last.to_vec()].concat());
+    let base = table.comparisons.first().map(|comparison| comparison.total().equivalents);
+    for (index, comparison) in table.comparisons.iter().enumerate() {
+        let total = comparison.total();
+        let names = vec![comparison.variant.name.to_owned(), comparison.variant.meaning.to_owned()];
+        let difference = base.filter(|_| index > 0).map(|base| relative(total.equivalents, base));
+        let difference = difference.map_or_else(String::new, percent_difference);
+        grid.add([names, cells(table, &total), vec![difference]].concat());
+    }
+    grid
+}
+
+/// The relative difference of two sums; no prompt is empty, so none of them is zero.
+fn relative(sum: Equivalents, base: Equivalents) -> Option<f64> {
+    (base.0 > 0).then(|| sum.to_tokens_lossy() / base.to_tokens_lossy() - 1.0)
+}
+
+/// Neighbours that are charged the same share a row.
+fn each_child(table: &ForkTable<'_>) -> Grid {
+    let first = [("variant", Align::Left), ("children", Align::Right)];
+    let mut grid = Grid::new(&header(table, first));
+    for comparison in &table.comparisons {
+        let mut number = 1;
+        for run in comparison.children.chunk_by(PartialEq::eq) {
+            let name = if number == 1 { comparison.variant.name } else { "" };
+            let names = vec![name.to_owned(), numbers(number, run.len() as u64)];
+            grid.add([names, cells(table, &run[0])].concat());
+            number += run.len() as u64;
+        }
+    }
+    grid
+}
+
+fn numbers(first: u64, count: u64) -> String {
+    match count {
+        1 => grouped(first),
+        _ => format!("{}–{}", grouped(first), grouped(first + count - 1)),
+    }
+}
+
+pub(super) const SCHEMA: &str = "cachesim.fork/v1";
+
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Fork<'a> {
+    /// The format and its version.
+    schema: &'static str,
+    /// The version of the program.
+    tool_version: &'static str,
+    /// The table of list prices; null without --model.
+    prices: Option<Prices<'a>>,
+    /// The model; null where none was given.
+    model: Option<&'a str>,
+    /// The sizes that were given.
+    plan: PlanObject<'a>,
+    /// What a token that is not sent in full weighs.
+    multipliers: MultipliersObject,
+    /// The ways to fork, the one that shares nothing first.
+    variants: Vec<VariantObject>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct PlanObject<'a> {
+    /// Tokens of the parent's prompt.
+    parent_tokens: Tokens,
+    /// Tokens of its last answer.
+    assistant_tokens: Tokens,
+    /// Tokens of the placeholders for the results of its calls, all together.
+    placeholder_tokens: Tokens,
+    /// Tokens of each child's directive.
+    directive_tokens: &'a [Tokens],
+    /// Tokens of the parent's prompt that children still share where they replace other results.
+    kept_tokens: Tokens,
+    /// Whether the parent's prompt is still cached.
+    parent_is_warm: bool,
+    /// How long what is written lives.
+    #[schemars(with = "Ttl")]
+    ttl: &'static str,
+    /// Tokens that a prefix needs to be cached.
+    minimum_prefix_tokens: Tokens,
+}
+
+impl<'a> PlanObject<'a> {
+    fn of(plan: &'a ForkPlan) -> Self {
+        Self {
+            parent_tokens: plan.parent,
+            assistant_tokens: plan.assistant,
+            placeholder_tokens: plan.placeholders,
+            directive_tokens: &plan.directives,
+            kept_tokens: plan.kept,
+            parent_is_warm: plan.parent_is_warm,
+            ttl: plan.ttl.name(),
+            minimum_prefix_tokens: plan.minimum,
+        }
+    }
+}
+
+#[derive(JsonSchema, Serialize)]
+struct MultipliersObject {
+    /// Of a token that is read.
+    read: Equivalents,
+    /// Of a token that is written.
+    write: Equivalents,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct VariantObject {
+    /// The way to fork.
+    #[schemars(with = "Variant")]
+    variant: &'static str,
+    /// What it is, in words.
+    meaning: &'static str,
+    /// All children together.
+    total: ChargeObject,
+    /// Each child, in the order in which they start.
+    children: Vec<ChargeObject>,
+}
+
+impl VariantObject {
+    fn of(comparison: &Comparison, ttl: Ttl) -> Self {
+        let children = comparison.children.iter();
+        Self {
+            variant: comparison.variant.name,
+            meaning: comparison.variant.meaning,
+            total: ChargeObject::of(&comparison.total(), ttl),
+            children: children.map(|child| ChargeObject::of(child, ttl)).collect(),
+        }
+    }
+}
+
+#[derive(JsonSchema, Serialize)]
+struct ChargeObject {
+    /// Tokens neither read from cache nor written to it.
+    input_tokens: Tokens,
+    /// Tokens read from cache.
+    cache_read_input_tokens: Tokens,
+    /// Tokens written for five minutes.
+    ephemeral_5m_input_tokens: Tokens,
+    /// Tokens written for an hour.
+    ephemeral_1h_input_tokens: Tokens,
+    /// Tokens sent in full that would cost as much.
+    input_token_equivalents: Equivalents,
+    /// What it costs, in dollars; null without a model.
+    cost_usd: Option<Picodollars>,
+}
+
+impl ChargeObject {
+    fn of(charge: &Charge, ttl: Ttl) -> Self {
+        let written = |one: Ttl| if one == ttl { charge.written } else { Tokens::ZERO };
+        Self {
+            input_tokens: charge.input,
+            cache_read_input_tokens: charge.read,
+            ephemeral_5m_input_tokens: written(Ttl::FiveMinutes),
+            ephemeral_1h_input_tokens: written(Ttl::OneHour),
+            input_token_equivalents: charge.equivalents,
+            cost_usd: charge.cost,
+        }
+    }
+}
+
+/// Writes every way to fork, in all and child by child.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_fork(table: &ForkTable<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let of_model = table.prices.as_ref();
+    let variants = table.comparisons.iter();
+    let fork = Fork {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        prices: of_model.map(|ForkPrices { table, .. }| Prices::of(table)),
+        model: of_model.map(|prices| prices.model),
+        plan: PlanObject::of(table.plan),
+        multipliers: MultipliersObject {
+            read: table.multipliers.read,
+            write: table.multipliers.write,
+        },
+        variants: variants.map(|one| VariantObject::of(one, table.plan.ttl)).collect(),
+    };
+    write_document(&fork, out)
+}

@@ -1,0 +1,236 @@
+//! Groups of requests for people: a row each, and a row of all together.
+//!
+//! `cachesim.groups/v1`: requests in groups, for programs; and the same as CSV.
+
+use std::io;
+use std::io::Write;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::analyze_view::{notes, session_name};
+use super::document::{Align, Document, Grid};
+use super::escape::csv_cell;
+use super::json::write_document;
+use super::key_notes::key_notes;
+use super::ledger_rows::to_io;
+use super::number::{counted, dollars, grouped, percent, share};
+use super::report_json::{ByStrategy, Prices, ReportInputs, TotalsObject, is_zero};
+use crate::base::units::Picodollars;
+use crate::explain::analysis::{Group, Grouping, Groups};
+use crate::simulate::ledger::{Ledger, Selection, Totals};
+
+/// Strategies that are shown as long as there is room; the others are hidden before them.
+const SHOWN_LAST: [&str; 3] = ["billed", "5m", "1h"];
+
+/// How a group is called of which nothing is known.
+const UNKNOWN: &str = "unknown";
+
+/// The groups of a selection, and what they cost; of many the `top` most expensive.
+#[must_use]
+pub fn groups_document(
+    ledger: &Ledger<'_>,
+    selection: &Selection,
+    groups: &Groups,
+    top: Option<usize>,
+) -> Document {
+    let mut document = Document::default();
+    let count = groups.list.len() as u64;
+    document.heading(counted(count, title(groups.grouping), &titles(groups.grouping)));
+    let (listed, others) = most_expensive(groups, top);
+    let names: Vec<&str> =
+        ledger.columns.iter().map(|column| column.strategy.name.as_ref()).collect();
+    let first = match groups.grouping {
+        Grouping::Period(length) => format!("{} ({})", length.name(), ledger.history.zone.name()),
+        other => other.name().to_owned(),
+    };
+    let mut header = vec![(first.as_str(), Align::Left), ("requests", Align::Right)];
+    header.extend(names.iter().map(|name| (*name, Align::Right)));
+    header.extend([("hit", Align::Right), ("lost", Align::Right)]);
+    let others_first: Vec<&str> =
+        names.iter().copied().filter(|name| !SHOWN_LAST.contains(name)).collect();
+    let mut grid = Grid::new(&header).hide_first(&[&others_first[..], &["requests"]].concat());
+    for group in &listed {
+        grid.add(cells(name(groups.grouping, group), group, groups.shown));
+    }
+    if others.requests > 0 {
+        let rest = counted(count - listed.len() as u64, "other", "others");
+        grid.add(cells(rest, &others, groups.shown));
+    }
+    grid.add(cells("total".to_owned(), &groups.total, groups.shown));
+    document.grid(grid);
+    document.text(meaning(names.get(groups.shown).copied().unwrap_or_default()));
+    notes(&mut document, ledger, selection);
+    document
+}
+
+/// What the columns say.
+fn meaning(shown: &str) -> String {
+    format!(
+        "Dollars are what each strategy costs; `hit` is the share of the prompts that `{shown}` read \
+         from cache, and `lost` the extra cost of its breaks, expiries and compactions."
+    )
+}
+
+fn title(grouping: Grouping) -> &'static str {
+    match grouping {
+        Grouping::AgentType => "type of agents",
+        Grouping::Client => "client version",
+        other => other.name(),
+    }
+}
+
+fn titles(grouping: Grouping) -> String {
+    match grouping {
+        Grouping::AgentType => "types of agents".to_owned(),
+        Grouping::Branch => "branches".to_owned(),
+        other => format!("{}s", title(other)),
+    }
+}
+
+/// So many groups in their order, and the sums of the others.
+fn most_expensive(groups: &Groups, top: Option<usize>) -> (Vec<&Group>, Group) {
+    let cost = |group: &Group| group.by_strategy.get(groups.shown).and_then(Totals::cost);
+    let mut places: Vec<usize> = (0..groups.list.len()).collect();
+    places.sort_by_key(|place| (std::cmp::Reverse(cost(&groups.list[*place])), *place));
+    let rest = places.split_off(top.unwrap_or(places.len()).min(places.len()));
+    places.sort_unstable();
+    let columns = groups.total.by_strategy.len();
+    let mut others = Group { by_strategy: vec![Totals::default(); columns], ..Group::default() };
+    for place in rest {
+        others.absorb(&groups.list[place]);
+    }
+    (places.into_iter().map(|place| &groups.list[place]).collect(), others)
+}
+
+fn name(grouping: Grouping, group: &Group) -> String {
+    match (&group.name, grouping) {
+        (Some(name), Grouping::Session) => session_name(name),
+        (Some(name), _) => name.clone(),
+        (None, Grouping::AgentType) => "sub-agents of unknown type".to_owned(),
+        (None, _) => UNKNOWN.to_owned(),
+    }
+}
+
+fn cells(name: String, group: &Group, shown: usize) -> Vec<String> {
+    let mut cells = vec![name, grouped(group.requests)];
+    cells.extend(group.by_strategy.iter().map(|totals| dollars(totals.cost())));
+    cells.push(percent(group.by_strategy.get(shown).and_then(Totals::hit_rate)));
+    cells.push(dollars(group.lost.known_cost()));
+    cells
+}
+
+pub(super) const SCHEMA: &str = "cachesim.groups/v1";
+
+#[derive(JsonSchema, Serialize)]
+pub(super) struct GroupsObject<'a> {
+    /// The format and its version.
+    schema: &'static str,
+    /// The version of the program.
+    tool_version: &'static str,
+    /// The table of list prices.
+    prices: Prices<'a>,
+    /// What was read.
+    inputs: ReportInputs,
+    /// What is assumed of the cache key where the documentation leaves it open, in words; left out where
+    /// nothing in the input rests on it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    assumptions: Vec<String>,
+    /// What the requests of a group have in common.
+    #[schemars(with = "Grouping")]
+    by: &'static str,
+    /// The time zone in which days, weeks and months begin.
+    timezone: &'a str,
+    /// The groups: days, weeks and months in the order of time, others with the most expensive first.
+    groups: Vec<GroupObject<'a>>,
+    /// All of them together.
+    total: GroupObject<'a>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct GroupObject<'a> {
+    /// What they have in common; null where it is not known, and of all together.
+    name: Option<&'a str>,
+    /// How many requests there are.
+    requests: u64,
+    /// The share of the prompts that was read from cache, as billed where that is known of all requests,
+    /// else under the first strategy of which it is.
+    hit_rate: Option<f64>,
+    /// Requests that read less than they could have.
+    breaks: u64,
+    /// What that cost more than reading, in dollars; null where nothing of it has a price.
+    lost_usd: Option<Picodollars>,
+    /// Breaks whose model has no price, which the dollars leave out; left out where there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    unpriced_breaks: u64,
+    /// The sums of each strategy.
+    totals: ByStrategy<'a>,
+}
+
+impl<'a> GroupObject<'a> {
+    fn new(ledger: &'a Ledger<'_>, group: &'a Group, shown: usize) -> Self {
+        let names = ledger.columns.iter().map(|column| column.strategy.name.as_ref());
+        let totals = group.by_strategy.iter().map(|totals| TotalsObject::from(*totals));
+        Self {
+            name: group.name.as_deref(),
+            requests: group.requests,
+            hit_rate: hit_rate(group, shown),
+            breaks: group.lost.breaks,
+            lost_usd: group.lost.known_cost(),
+            unpriced_breaks: group.lost.unpriced,
+            totals: ByStrategy(names.zip(totals).collect()),
+        }
+    }
+}
+
+fn hit_rate(group: &Group, shown: usize) -> Option<f64> {
+    group.by_strategy.get(shown).and_then(|totals| share(totals.read.0, totals.prompt().0))
+}
+
+/// Writes the groups.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_groups(ledger: &Ledger<'_>, groups: &Groups, out: &mut dyn Write) -> io::Result<()> {
+    let object = |group| GroupObject::new(ledger, group, groups.shown);
+    let document = GroupsObject {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        prices: Prices::of(ledger.prices),
+        inputs: ReportInputs::of(ledger.history),
+        assumptions: key_notes(ledger.history, &ledger.assumptions),
+        by: groups.grouping.name(),
+        timezone: ledger.history.zone.name(),
+        groups: groups.list.iter().map(object).collect(),
+        total: object(&groups.total),
+    };
+    write_document(&document, out)
+}
+
+/// Writes a line for each group, and none for all together.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_groups_csv(
+    ledger: &Ledger<'_>,
+    groups: &Groups,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    let names = ledger.columns.iter().map(|column| format!("{}_usd", column.strategy.name));
+    let header = [groups.grouping.name(), "requests"].map(str::to_owned).into_iter().chain(names);
+    let header = header.chain(["hit_rate", "breaks", "lost_usd"].map(str::to_owned));
+    csv.write_record(header.map(|name| csv_cell(&name).into_owned())).map_err(to_io)?;
+    let money = |amount: Option<Picodollars>| amount.map_or_else(String::new, |a| a.to_string());
+    for group in &groups.list {
+        let name = group.name.as_deref().map(csv_cell).unwrap_or_default().into_owned();
+        let mut cells = vec![name, group.requests.to_string()];
+        cells.extend(group.by_strategy.iter().map(Totals::cost).map(money));
+        let rate = hit_rate(group, groups.shown);
+        cells.push(rate.map_or_else(String::new, |rate| rate.to_string()));
+        cells.push(group.lost.breaks.to_string());
+        cells.push(money(group.lost.known_cost()));
+        csv.write_record(cells).map_err(to_io)?;
+    }
+    csv.flush()
+}

@@ -1,0 +1,222 @@
+//! The findings of `lint` for people.
+//!
+//! `cachesim.lint/v1`: the findings of `lint` for programs.
+
+use std::io;
+use std::io::Write;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::document::Document;
+use super::json::write_document;
+use super::key_notes::key_notes;
+use super::number::{counted, dollars, grouped, tokens};
+use super::report_json::ReportInputs;
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::lint::{Finding, Rule, Severity};
+use crate::requests::conversation::History;
+use crate::requests::difference::ByteDifference;
+use crate::simulate::strategy::Assumptions;
+
+/// The findings, one after the other, the most expensive of each severity first; of many the first `top`.
+#[must_use]
+pub fn lint_document(
+    history: &History,
+    assumptions: &Assumptions,
+    findings: &[Finding],
+    shows_text: bool,
+    top: Option<usize>,
+) -> Document {
+    let mut document = Document::default();
+    let listed = top.unwrap_or(findings.len()).min(findings.len());
+    for finding in &findings[..listed] {
+        document.heading(format!(
+            "{}: {} at {}",
+            finding.rule.severity().name(),
+            finding.rule.name(),
+            finding.place
+        ));
+        let bytes = finding.difference.as_ref().map(|difference| bytes(difference, shows_text));
+        document.text(format!(
+            "{}: {}{}",
+            location(history, finding),
+            finding.shown_detail(shows_text),
+            bytes.unwrap_or_default()
+        ));
+        document.text(format!("{}. {}", price(finding), finding.rule.explanation()));
+    }
+    if listed < findings.len() {
+        let more = counted((findings.len() - listed) as u64, "more finding", "more findings");
+        document.text(format!("And {more}, which --top leaves out."));
+    }
+    document.heading(summary(findings));
+    for note in key_notes(history, assumptions) {
+        document.text(note);
+    }
+    document
+}
+
+/// Where a finding was first seen.
+fn location(history: &History, finding: &Finding) -> String {
+    let request = history.request(finding.request);
+    let id = history.text(request.request).map(|id| format!(" ({id})")).unwrap_or_default();
+    format!("{}:{}{id}", history.files[request.file].label, request.line)
+}
+
+/// The first differing byte and, where text may be shown, what stands around it.
+fn bytes(difference: &ByteDifference, shows_text: bool) -> String {
+    let byte = grouped(difference.byte as u64);
+    let (before, after) = (&difference.before, &difference.after);
+    match (shows_text, before.is_empty()) {
+        (false, _) => format!("; byte {byte}"),
+        (true, true) => format!("; byte {byte}: “{after}”"),
+        (true, false) => format!("; byte {byte}: “{before}” became “{after}”"),
+    }
+}
+
+fn price(finding: &Finding) -> String {
+    let own = own_price(finding);
+    let Some((strategy, saved)) = finding.rule.latched_by().zip(finding.latch_saves) else {
+        return own;
+    };
+    let (saved, word) = if saved < Picodollars::ZERO {
+        (Picodollars::ZERO.minus(saved), "more")
+    } else {
+        (saved, "less")
+    };
+    format!("{own}; under `{strategy}` all requests cost {} {word}", dollars(Some(saved)))
+}
+
+fn own_price(finding: &Finding) -> String {
+    let requests = counted(finding.requests, "request", "requests");
+    if finding.tokens.0 == 0 {
+        return format!("{requests}; nothing was lost here");
+    }
+    let cost = finding.cost.map_or_else(|| "price unknown".to_owned(), |cost| dollars(Some(cost)));
+    format!("{requests}; {} tokens {}, {cost}", tokens(finding.tokens), finding.lost_as())
+}
+
+fn summary(findings: &[Finding]) -> String {
+    let count = |severity: Severity| {
+        findings.iter().filter(|finding| finding.rule.severity() == severity).count() as u64
+    };
+    if findings.is_empty() {
+        return "Nothing found".to_owned();
+    }
+    format!(
+        "{}, {}, {}",
+        counted(count(Severity::Error), "error", "errors"),
+        counted(count(Severity::Warning), "warning", "warnings"),
+        counted(count(Severity::Note), "note", "notes"),
+    )
+}
+
+pub(super) const SCHEMA: &str = "cachesim.lint/v1";
+
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Lint<'a> {
+    /// The format and its version.
+    schema: &'static str,
+    /// The version of the program.
+    tool_version: &'static str,
+    /// What was read.
+    inputs: ReportInputs,
+    /// What is assumed of the cache key where the documentation leaves it open, in words; left out where
+    /// nothing in the input rests on it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    assumptions: Vec<String>,
+    /// What was found, each rule and place once.
+    findings: Vec<FindingObject<'a>>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct FindingObject<'a> {
+    /// The rule.
+    #[schemars(with = "Rule")]
+    rule: &'static str,
+    /// How much it matters.
+    #[schemars(with = "Severity")]
+    severity: &'static str,
+    /// The part of the prompt.
+    place: &'a str,
+    /// What was seen, in words.
+    detail: &'a str,
+    /// The file, relative to the given path.
+    file: &'a str,
+    /// The line of the file, from 1 on.
+    line: u64,
+    /// The session.
+    session_id: &'a str,
+    /// The first request that shows it, if it has an id.
+    request_id: Option<&'a str>,
+    /// The byte of that part at which the difference begins, from 0 on.
+    byte: Option<usize>,
+    /// What stood there before; null with --hide-text.
+    before: Option<&'a str>,
+    /// What stands there now; null with --hide-text.
+    after: Option<&'a str>,
+    /// Whether it is a difference between a fork and its parent.
+    fork: bool,
+    /// Requests that show it.
+    requests: u64,
+    /// Tokens that were written, or sent in full, and could have been read.
+    tokens: Tokens,
+    /// What that cost beyond reading them, in dollars; null where the model has no price.
+    cost_usd: Option<Picodollars>,
+    /// The strategy in which what the rule names does not change, if there is one.
+    latched_by: Option<&'static str>,
+    /// What all requests would have cost less under that strategy, in dollars; more where it is negative.
+    latch_saves_usd: Option<Picodollars>,
+    /// What the rule is about, in a sentence.
+    explanation: &'static str,
+}
+
+impl<'a> FindingObject<'a> {
+    fn new(history: &'a History, finding: &'a Finding, shows_text: bool) -> Self {
+        let request = history.request(finding.request);
+        let shown: Option<&ByteDifference> = finding.difference.as_ref().filter(|_| shows_text);
+        Self {
+            rule: finding.rule.name(),
+            severity: finding.rule.severity().name(),
+            place: &finding.place,
+            detail: finding.shown_detail(shows_text),
+            file: &history.files[request.file].label,
+            line: request.line,
+            session_id: history.symbols.text(request.session),
+            request_id: history.text(request.request),
+            byte: finding.difference.as_ref().map(|difference| difference.byte),
+            before: shown.map(|difference| difference.before.as_str()),
+            after: shown.map(|difference| difference.after.as_str()),
+            fork: finding.is_fork,
+            requests: finding.requests,
+            tokens: finding.tokens,
+            cost_usd: finding.cost,
+            latched_by: finding.rule.latched_by(),
+            latch_saves_usd: finding.latch_saves,
+            explanation: finding.rule.explanation(),
+        }
+    }
+}
+
+/// Writes the findings.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_lint(
+    history: &History,
+    assumptions: &Assumptions,
+    findings: &[Finding],
+    shows_text: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let objects = findings.iter().map(|finding| FindingObject::new(history, finding, shows_text));
+    let lint = Lint {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        inputs: ReportInputs::of(history),
+        assumptions: key_notes(history, assumptions),
+        findings: objects.collect(),
+    };
+    write_document(&lint, out)
+}

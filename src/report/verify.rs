@@ -1,0 +1,440 @@
+//! The verification for people.
+//!
+//! `cachesim.verify/v1`: how well the rules reproduce the record.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::io::Write;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::answer_view::answer_grid;
+use super::document::{Align, Document, Grid};
+use super::json::write_document;
+use super::number::{
+    bytes, counted, dollar_difference, dollars, exact_percent, grouped, percent, share, tokens,
+};
+use super::report_json::ReportInputs;
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::analysis::{Agreement, Answer, Expiries, Verification, Worst};
+use crate::requests::conversation::History;
+use crate::requests::prompt::StepKind;
+
+/// The word for a kind of step in every output.
+pub(super) fn kind_name(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::Opening => "opening",
+        StepKind::ModelChange => "model_change",
+        StepKind::Continued => "continued",
+        StepKind::Rewritten => "rewritten",
+        StepKind::Expired => "expired",
+    }
+}
+
+/// How well the rules reproduce the record.
+#[must_use]
+pub fn verify_document(
+    history: &History,
+    answer: &Answer,
+    verification: &Verification,
+) -> Document {
+    let mut document = Document::default();
+    document.grid(answer_grid(answer));
+    document.heading("How well the rules reproduce the record");
+    document.text(coverage(history, verification));
+    document.grid(figures(verification));
+    if let Some(note) = unpriced(verification) {
+        document.text(note);
+    }
+    document.heading("By client version");
+    document.grid(groups("client", &verification.by_client_version));
+    document.heading("By model");
+    document.grid(groups("model", &verification.by_model));
+    worst(&mut document, history, verification);
+    document
+}
+
+/// Which requests were compared.
+pub(super) fn coverage(history: &History, verification: &Verification) -> String {
+    let coverage = &verification.coverage;
+    format!(
+        "{} in {} ({}); {} of them simulated. {} are compared; left out are {} of a chain and {} after a \
+         change of model, whose recorded read is an input of the simulation. A \
+         large miss is a read of over 2,000 tokens and over 5 % less than was left, inside the \
+         lifetime.",
+        counted(coverage.requests, "request", "requests"),
+        counted(history.files.len() as u64, "file", "files"),
+        bytes(history.bytes),
+        percent(share(coverage.simulated, coverage.requests)),
+        grouped(coverage.compared),
+        counted(coverage.openings, "first request", "first requests"),
+        counted(coverage.model_changes, "request", "requests"),
+    )
+}
+
+/// How far the rules and the record agree.
+pub(super) fn figures(verification: &Verification) -> Grid {
+    let mut grid =
+        Grid::new(&[("figure", Align::Left), ("value", Align::Right), ("of", Align::Wrapped)]);
+    let mut add = |name: &str, value: String, of: String| {
+        grid.add(vec![name.to_owned(), value, of]);
+    };
+    let all = &verification.all;
+    let outside = &verification.without_large_misses;
+    let share_of = |part, whole| exact_percent(share(part, whole));
+    let requests = |count| format!("{} requests", grouped(count));
+    add(
+        "read within 1 % of the prompt",
+        share_of(all.within, all.requests),
+        requests(all.requests),
+    );
+    let misses = all.requests - outside.requests;
+    add(
+        "  without large misses",
+        share_of(outside.within, outside.requests),
+        format!("{}, {} left out", requests(outside.requests), counted(misses, "miss", "misses")),
+    );
+    add("read to the token", share_of(all.exact, all.requests), requests(all.requests));
+    add(
+        "read error without large misses",
+        share_of(outside.error.0, outside.prompt.0),
+        format!("{} tokens", tokens(outside.prompt)),
+    );
+    let expiries = &verification.expiries;
+    add(
+        "expiries: precision",
+        share_of(expiries.both, expiries.simulated),
+        format!("{} simulated", grouped(expiries.simulated)),
+    );
+    add(
+        "expiries: recall",
+        share_of(expiries.both, expiries.recorded),
+        format!("{} recorded", grouped(expiries.recorded)),
+    );
+    let money = &verification.dollars;
+    let known = |amount| Some(amount).filter(|_| money.is_known());
+    add(
+        "dollars explained",
+        exact_percent(money.explained()),
+        format!("{} billed", dollars(known(money.billed))),
+    );
+    if money.apart != Picodollars::ZERO {
+        let apart = dollar_difference(Some(Picodollars(-money.apart.0)));
+        add("  samplings billed apart", apart, "in no simulation".to_owned());
+    }
+    add("  expected (no breaks)", dollars(known(money.replay)), String::new());
+    add(
+        "  breaks beyond expiries and compactions",
+        dollar_difference(known(money.beyond_rules())),
+        "extra cost".to_owned(),
+    );
+    add("  unexplained", dollar_difference(known(money.unexplained())), String::new());
+    add(
+        "tokens conserved",
+        share_of(
+            verification.conserved_rows - verification.violations,
+            verification.conserved_rows,
+        ),
+        format!("{} rows", grouped(verification.conserved_rows)),
+    );
+    grid
+}
+
+/// What the dollars leave out, if anything.
+pub(super) fn unpriced(verification: &Verification) -> Option<String> {
+    let count = verification.unpriced();
+    (count > 0).then(|| {
+        format!("{} requests of models without a price are in none of the dollars.", grouped(count))
+    })
+}
+
+/// The agreement by a name.
+pub(super) fn groups(name: &'static str, agreements: &BTreeMap<String, Agreement>) -> Grid {
+    let mut grid = Grid::new(&[
+        (name, Align::Left),
+        ("requests", Align::Right),
+        ("within 1 %", Align::Right),
+        ("exact", Align::Right),
+        ("read error", Align::Right),
+    ]);
+    for (name, agreement) in agreements {
+        grid.add(vec![
+            name.clone(),
+            grouped(agreement.requests),
+            percent(share(agreement.within, agreement.requests)),
+            percent(share(agreement.exact, agreement.requests)),
+            exact_percent(share(agreement.error.0, agreement.prompt.0)),
+        ]);
+    }
+    grid
+}
+
+fn worst(document: &mut Document, history: &History, verification: &Verification) {
+    if verification.worst.is_empty() {
+        return;
+    }
+    document.heading("The worst requests");
+    let mut grid = Grid::new(&[
+        ("where", Align::Wrapped),
+        ("step", Align::Left),
+        ("prompt", Align::Right),
+        ("recorded read", Align::Right),
+        ("simulated", Align::Right),
+    ])
+    .hide_first(&["prompt", "step"]);
+    for one in &verification.worst {
+        let request = history.request(one.request);
+        let step = if one.is_break { "break" } else { kind_name(one.kind) };
+        grid.add(vec![
+            format!("{}:{}", history.files[request.file].label, request.line),
+            step.replace('_', " "),
+            tokens(request.prompt_total()),
+            tokens(one.recorded),
+            tokens(one.simulated),
+        ]);
+    }
+    document.grid(grid);
+}
+
+pub(super) const SCHEMA: &str = "cachesim.verify/v1";
+
+#[derive(JsonSchema, Serialize)]
+pub(super) struct VerifyObject<'a> {
+    /// The format and its version.
+    schema: &'static str,
+    /// The version of the program.
+    tool_version: &'static str,
+    /// What was read.
+    inputs: ReportInputs,
+    /// Which requests were simulated and compared.
+    coverage: CoverageObject,
+    /// How the compared requests agree.
+    all: AgreementObject,
+    /// The same without the large misses, which no rule can foresee.
+    without_large_misses: AgreementObject,
+    /// Misses among the compared requests of over 2,000 tokens and over 5 % of what was left, inside the
+    /// lifetime. `cachesim breaks` has the smaller ones and the expiries, too.
+    large_misses: u64,
+    /// Entries that expired, in the record and by the rules.
+    expiries: ExpiriesObject,
+    /// What the rules and the breaks explain of the bill.
+    dollars: DollarsObject,
+    /// Whether every row's tokens add up to its prompt.
+    conservation: ConservationObject,
+    /// The agreement for each version of the client.
+    by_client_version: BTreeMap<&'a str, AgreementObject>,
+    /// The agreement for each model.
+    by_model: BTreeMap<&'a str, AgreementObject>,
+    /// The requests with the largest errors.
+    worst: Vec<WorstObject<'a>>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct CoverageObject {
+    /// All requests.
+    requests: u64,
+    /// Those that were simulated: all of them.
+    simulated: u64,
+    /// Their share, from 0 to 1.
+    covered: Option<f64>,
+    /// Those whose reads were compared.
+    compared: u64,
+    /// Why the others were not.
+    left_out: LeftOut,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct LeftOut {
+    /// Requests that open a chain, whose recorded read the simulation may know.
+    first_of_chain: u64,
+    /// The first requests after a change of model, likewise.
+    first_after_model_change: u64,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct AgreementObject {
+    /// Requests that were compared.
+    requests: u64,
+    /// Those whose simulated and recorded reads differ by no more than 1 % of the prompt.
+    within_1_percent: u64,
+    /// Their share, from 0 to 1; null without any request.
+    within_1_percent_share: Option<f64>,
+    /// Those that are equal to the token.
+    exact: u64,
+    /// The sum of the absolute differences of the reads.
+    read_error_tokens: Tokens,
+    /// The sum of the prompts.
+    prompt_tokens: Tokens,
+    /// The former over the latter.
+    read_error: Option<f64>,
+}
+
+impl From<&Agreement> for AgreementObject {
+    fn from(agreement: &Agreement) -> Self {
+        Self {
+            requests: agreement.requests,
+            within_1_percent: agreement.within,
+            within_1_percent_share: share(agreement.within, agreement.requests),
+            exact: agreement.exact,
+            read_error_tokens: agreement.error,
+            prompt_tokens: agreement.prompt,
+            read_error: share(agreement.error.0, agreement.prompt.0),
+        }
+    }
+}
+
+#[derive(JsonSchema, Serialize)]
+struct ExpiriesObject {
+    /// Consecutive requests with a pause in which an entry could expire.
+    pairs: u64,
+    /// Expiries in the record.
+    recorded: u64,
+    /// Expiries by the rules.
+    simulated: u64,
+    /// Expiries in both.
+    both: u64,
+    /// The share of the simulated ones that are recorded, from 0 to 1.
+    precision: Option<f64>,
+    /// The share of the recorded ones that are simulated, from 0 to 1.
+    recall: Option<f64>,
+}
+
+impl From<&Expiries> for ExpiriesObject {
+    fn from(expiries: &Expiries) -> Self {
+        Self {
+            pairs: expiries.pairs,
+            recorded: expiries.recorded,
+            simulated: expiries.simulated,
+            both: expiries.both,
+            precision: share(expiries.both, expiries.simulated),
+            recall: share(expiries.both, expiries.recorded),
+        }
+    }
+}
+
+#[derive(JsonSchema, Serialize)]
+struct DollarsObject {
+    /// What was billed, in dollars; null, like all of these, where no request has a record and a price.
+    billed_usd: Option<Picodollars>,
+    /// What of it was billed for samplings apart, which no simulation has.
+    apart_usd: Option<Picodollars>,
+    /// What the rules predict.
+    replay_usd: Option<Picodollars>,
+    /// What all breaks of `cachesim breaks` cost beyond that.
+    breaks_usd: Option<Picodollars>,
+    /// What is left.
+    unexplained_usd: Option<Picodollars>,
+    /// The share of the bill that is explained, at most 1.
+    explained: Option<f64>,
+    /// Requests whose model has no price, which are in none of these sums.
+    unpriced_requests: u64,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct ConservationObject {
+    /// Rows that were checked.
+    rows: u64,
+    /// Rows whose tokens do not add up to the prompt.
+    violations: u64,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct WorstObject<'a> {
+    /// The session.
+    session_id: &'a str,
+    /// The sub-agent; null in a main conversation.
+    agent_id: Option<&'a str>,
+    /// The service's id of the request, if it is known.
+    request_id: Option<&'a str>,
+    /// The service's id of the answer, if it is known.
+    message_id: Option<&'a str>,
+    /// The file, relative to the given path.
+    file: &'a str,
+    /// The line of the file, from 1 on.
+    line: u64,
+    /// How the request follows the one before.
+    #[schemars(with = "StepKind")]
+    step: &'static str,
+    /// Whether it is a break.
+    is_break: bool,
+    /// Tokens of its prompt.
+    prompt_tokens: Tokens,
+    /// Tokens that it read.
+    recorded_read_tokens: Tokens,
+    /// Tokens that it reads by the rules.
+    simulated_read_tokens: Tokens,
+}
+
+impl<'a> WorstObject<'a> {
+    fn new(history: &'a History, worst: &Worst) -> Self {
+        let request = history.request(worst.request);
+        Self {
+            session_id: history.symbols.text(request.session),
+            agent_id: history.text(request.agent),
+            request_id: history.text(request.request),
+            message_id: history.text(request.message),
+            file: &history.files[request.file].label,
+            line: request.line,
+            step: kind_name(worst.kind),
+            is_break: worst.is_break,
+            prompt_tokens: request.prompt_total(),
+            recorded_read_tokens: worst.recorded,
+            simulated_read_tokens: worst.simulated,
+        }
+    }
+}
+
+fn by_name(agreements: &BTreeMap<String, Agreement>) -> BTreeMap<&str, AgreementObject> {
+    agreements.iter().map(|(name, agreement)| (name.as_str(), agreement.into())).collect()
+}
+
+/// Writes the verification.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_verification(
+    history: &History,
+    verification: &Verification,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let coverage = &verification.coverage;
+    let dollars = &verification.dollars;
+    let known = |amount| dollars.is_known().then_some(amount);
+    let object = VerifyObject {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        inputs: ReportInputs::of(history),
+        coverage: CoverageObject {
+            requests: coverage.requests,
+            simulated: coverage.simulated,
+            covered: share(coverage.simulated, coverage.requests),
+            compared: coverage.compared,
+            left_out: LeftOut {
+                first_of_chain: coverage.openings,
+                first_after_model_change: coverage.model_changes,
+            },
+        },
+        all: (&verification.all).into(),
+        without_large_misses: (&verification.without_large_misses).into(),
+        large_misses: verification.large_misses,
+        expiries: (&verification.expiries).into(),
+        dollars: DollarsObject {
+            billed_usd: known(dollars.billed),
+            apart_usd: known(dollars.apart),
+            replay_usd: known(dollars.replay),
+            breaks_usd: known(dollars.beyond_rules()),
+            unexplained_usd: known(dollars.unexplained()),
+            explained: dollars.explained().map(|share| (share * 1e6).round() / 1e6),
+            unpriced_requests: verification.unpriced(),
+        },
+        conservation: ConservationObject {
+            rows: verification.conserved_rows,
+            violations: verification.violations,
+        },
+        by_client_version: by_name(&verification.by_client_version),
+        by_model: by_name(&verification.by_model),
+        worst: verification.worst.iter().map(|one| WorstObject::new(history, one)).collect(),
+    };
+    write_document(&object, out)
+}

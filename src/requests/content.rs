@@ -1,0 +1,203 @@
+//! How many tokens the pieces of content of a transcript's prompt have.
+//!
+//! Bytes → tokens, by what the sessions show themselves.
+//!
+//! Between two requests of a chain, what the prompt grew by beyond the answer is what the client
+//! added. Where nothing disturbs that difference, it tells how many bytes of the transcript make a
+//! token, which depends on the model and on what is worked on.
+//!
+//! Whole tokens shared out by weights.
+
+use rustc_hash::FxHashMap;
+
+use crate::base::id::Symbol;
+use crate::base::units::Tokens;
+use crate::read::capture::TokenizerFamily;
+use crate::requests::conversation::{ContentSource, History, Request, TrailContent};
+use crate::requests::prompt::{Step, StepKind};
+
+/// What frames a piece of content: its block, role and wrapping, in bytes of text.
+pub(crate) const FRAME_BYTES: u64 = 40;
+
+/// An image or a document, in bytes of text of about as many tokens (1,500).
+const MEDIA_BYTES: u64 = 4_000;
+
+/// Less tells nothing.
+const LEAST_TELLING_BYTES: u64 = 200;
+
+/// From so many bytes on a session is believed for itself.
+const TRUSTED_BYTES: u64 = 20_000;
+
+/// Bytes for a thousand tokens, as measured on tool results (characters, and what JSON escapes of
+/// them): of the tokenizer up to Opus 4.6, and of the one since.
+const USUAL_BYTES_THIRD: u64 = 2_900;
+const USUAL_BYTES_LATER: u64 = 2_400;
+
+/// The weight of a piece of content in bytes of text.
+pub(crate) fn weight(content: &TrailContent) -> u64 {
+    let bytes = if content.source == ContentSource::Media { MEDIA_BYTES } else { content.bytes };
+    bytes + FRAME_BYTES
+}
+
+/// What was added may be this many times its estimate, and so many tokens more, before something
+/// must have come in that no line shows.
+const MOST_OF_ESTIMATE: u64 = 2;
+const MOST_BEYOND_ESTIMATE: u64 = 150;
+
+/// Whether content that is estimated at some tokens can account for so many.
+pub(crate) fn is_explained(tokens: u64, estimate: u64) -> bool {
+    let most = estimate.saturating_mul(MOST_OF_ESTIMATE).saturating_add(MOST_BEYOND_ESTIMATE);
+    tokens <= most
+}
+
+/// Tokens that some bytes had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ratio {
+    tokens: u64,
+    bytes: u64,
+}
+
+impl Ratio {
+    fn usual(model: &str) -> Self {
+        let bytes = match TokenizerFamily::of(model) {
+            TokenizerFamily::Third => USUAL_BYTES_THIRD,
+            TokenizerFamily::Later => USUAL_BYTES_LATER,
+        };
+        Self { tokens: 1_000, bytes }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.tokens += other.tokens;
+        self.bytes += other.bytes;
+    }
+
+    /// The tokens of content of some weight, rounded up.
+    pub(crate) fn tokens(self, weight: u64) -> u64 {
+        let tokens = u128::from(weight) * u128::from(self.tokens);
+        let tokens = tokens.div_ceil(u128::from(self.bytes.max(1)));
+        u64::try_from(tokens).unwrap_or(u64::MAX)
+    }
+}
+
+/// What all sessions show.
+#[derive(Debug, Default)]
+pub(crate) struct Ratios {
+    of_sessions: FxHashMap<(Symbol, Symbol), Ratio>,
+    of_models: FxHashMap<Symbol, Ratio>,
+    /// What models usually have of which nothing is shown.
+    usual: FxHashMap<Symbol, Ratio>,
+}
+
+impl Ratios {
+    pub(crate) fn learn(history: &History, steps: &[Step]) -> Self {
+        let mut ratios = Self::default();
+        for (request, step) in history.of_transcripts().iter().zip(steps) {
+            let usual = || Ratio::usual(history.symbols.text(request.model));
+            ratios.usual.entry(request.model).or_insert_with(usual);
+            if let Some(shown) = shown_by(history, request, step) {
+                let session = (request.session, request.model);
+                ratios.of_sessions.entry(session).or_default().add(shown);
+                ratios.of_models.entry(request.model).or_default().add(shown);
+            }
+        }
+        ratios
+    }
+
+    /// The ratio for a request: its session's, its model's, or the usual one.
+    pub(crate) fn of(&self, history: &History, request: &Request) -> Ratio {
+        let trusted = |ratio: &&Ratio| ratio.bytes >= TRUSTED_BYTES;
+        let of_session = self.of_sessions.get(&(request.session, request.model));
+        let of_model = self.of_models.get(&request.model);
+        let known = of_session.filter(trusted).or(of_model.filter(trusted));
+        known
+            .or_else(|| self.usual.get(&request.model))
+            .copied()
+            .unwrap_or_else(|| Ratio::usual(history.symbols.text(request.model)))
+    }
+}
+
+/// What an undisturbed step shows.
+fn shown_by(history: &History, request: &Request, step: &Step) -> Option<Ratio> {
+    let previous = history.predecessor(request)?;
+    let between = &request.between;
+    let is_disturbed = step.kind != StepKind::Continued
+        || step.dropped_thinking.is_some()
+        || previous.output_is_lower_bound
+        || between.rewrites_history()
+        || step.deleted > Tokens::ZERO
+        || between.has_hole;
+    if is_disturbed {
+        return None;
+    }
+    let grown_from = previous.prompt_total() + request.carried_output(previous);
+    let tokens = request.prompt_total().saturating_sub(grown_from).0;
+    let contents = history.files[request.file].trail.contents_back_from(between.trail);
+    let mut bytes = 0;
+    for (_, content) in contents {
+        if content.source == ContentSource::Media {
+            return None;
+        }
+        bytes += weight(content);
+    }
+    // No text has more tokens than bytes, nor less than an eighth of them.
+    let is_plausible = tokens <= bytes && tokens >= bytes / 8;
+    (bytes >= LEAST_TELLING_BYTES && is_plausible).then_some(Ratio { tokens, bytes })
+}
+
+/// Shares `total` out in proportion to `weights`, by largest remainders: the parts add up to it,
+/// and none is off its exact share by a whole token. Weights of zero get nothing, unless all are.
+pub(crate) fn share(total: u64, weights: &[u64]) -> Vec<u64> {
+    let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
+    if sum == 0 {
+        return share_evenly(total, weights.len());
+    }
+    let mut remainders = Vec::with_capacity(weights.len());
+    let mut parts = Vec::with_capacity(weights.len());
+    let mut left = total;
+    for (index, weight) in weights.iter().enumerate() {
+        let exact = u128::from(total) * u128::from(*weight);
+        // No more than `total`, which has 64 bits.
+        let part = u64::try_from(exact / sum).unwrap_or(total);
+        left -= part;
+        parts.push(part);
+        remainders.push((exact % sum, index));
+    }
+    remainders.sort_by_key(|(remainder, index)| (std::cmp::Reverse(*remainder), *index));
+    for (_, index) in remainders.into_iter().take(usize::try_from(left).unwrap_or(usize::MAX)) {
+        parts[index] += 1;
+    }
+    parts
+}
+
+fn share_evenly(total: u64, parts: usize) -> Vec<u64> {
+    if parts == 0 { Vec::new() } else { share(total, &vec![1; parts]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_rounded_up() {
+        let ratio = Ratio { tokens: 2, bytes: 5 };
+        assert_eq!((ratio.tokens(0), ratio.tokens(1), ratio.tokens(10)), (0, 1, 4));
+        assert_eq!(Ratio::usual("claude-opus-5").tokens(2_400), 1_000);
+        assert_eq!(Ratio::usual("claude-opus-4-5").tokens(2_900), 1_000);
+    }
+
+    #[test]
+    fn the_largest_remainders_get_what_is_left() {
+        // 10/3 and 20/3 of ten: 3.33 and 6.67.
+        assert_eq!(share(10, &[1, 2]), [3, 7]);
+        assert_eq!(share(5, &[1, 1, 1]), [2, 2, 1]);
+        assert_eq!(share(7, &[0, 3, 0]), [0, 7, 0]);
+        assert_eq!(share(3, &[0, 0]), [2, 1]);
+        assert_eq!(share(0, &[4, 5]), [0, 0]);
+        assert!(share(9, &[]).is_empty());
+        let largest = share(u64::MAX, &[u64::MAX, u64::MAX]);
+        assert_eq!(
+            largest.iter().map(|part| u128::from(*part)).sum::<u128>(),
+            u128::from(u64::MAX)
+        );
+    }
+}
