@@ -3,7 +3,6 @@
 //! them escaped.
 
 mod advice;
-mod agreement_view;
 mod analyze_view;
 mod answer_view;
 mod applicability;

@@ -1,7 +1,6 @@
 //! The configuration of a run: where its files are, what the environment sets, and how both become
 //! defaults of the options.
 
-mod accept;
 mod apply;
 mod locate;
 
@@ -21,7 +20,7 @@ use crate::explain::config::{
 pub(super) fn read(args: &ConfigurationArgs) -> Result<Configuration, CliError> {
     // Most runs have nothing to check.
     let command = LazyCell::new(Cli::command);
-    let accepts = |option: &ConfigOption, text: &str| accept::accept(&command, option, text);
+    let accepts = |option: &ConfigOption, text: &str| apply::accept(&command, option, text);
     let located = locate::locate(args);
     let home = env::home_dir();
     let load = |file| load(file, home.as_deref(), &accepts);

@@ -7,9 +7,8 @@ use std::cmp::Reverse;
 
 use rayon::prelude::*;
 
-use super::change::{Candidate, Change, Subject, Who};
 use super::seen::Seen;
-use super::{causes, context, lifetimes, prompts, requests};
+use super::{Candidate, Change, Subject, Who, causes, context, lifetimes, prompts, requests};
 use crate::base::units::Picodollars;
 use crate::explain::breaks::Analysis;
 use crate::requests::prompt::PromptTrace;

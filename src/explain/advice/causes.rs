@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::change::{Candidate, Change, Subject, Who};
 use super::seen::{Seen, confidence, counted_breaks, evidence};
+use super::{Candidate, Change, Subject, Who};
 use crate::explain::breaks::{Break, Cause};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::Repair;

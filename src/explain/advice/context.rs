@@ -1,7 +1,7 @@
 //! Smaller contexts.
 
-use super::change::{Candidate, Change, Subject, Who};
 use super::seen::Seen;
+use super::{Candidate, Change, Subject, Who};
 use crate::base::units::Tokens;
 use crate::base::wording::{counted, grouped};
 use crate::simulate::management::{Compaction, Management, Trigger};

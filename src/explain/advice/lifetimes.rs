@@ -1,7 +1,7 @@
 //! Other lifetimes of cache entries.
 
-use super::change::{Candidate, Change, Subject, Who};
 use super::seen::{Seen, evidence};
+use super::{Candidate, Change, Subject, Who};
 use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
 use crate::base::wording::{counted, grouped};
 use crate::simulate::strategy::Design;

@@ -1,7 +1,7 @@
 //! Captured prompts made otherwise.
 
-use super::change::{Candidate, Change, Subject, Who};
 use super::seen::{Seen, confidence, counted_breaks, evidence};
+use super::{Candidate, Change, Subject, Who};
 use crate::explain::breaks::Cause;
 use crate::simulate::design::{
     Attribution, Deferral, Deferred, PromptDesign, Reminders, Settings, SystemPrompt, Tools,

@@ -2,8 +2,8 @@
 
 use enumset::{EnumSet, enum_set};
 
-use super::change::{Candidate, Change, Subject, Who};
 use super::seen::{Seen, counted_breaks, evidence};
+use super::{Candidate, Change, Subject, Who};
 use crate::explain::breaks::{Break, Cause};
 use crate::simulate::strategy::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 

@@ -4,13 +4,11 @@
 mod answer;
 mod gaps;
 mod groups;
-mod spending;
 mod turn;
 mod verify;
 
-pub use answer::{Answer, BestChange, BetterLifetime, Waterfall};
+pub use answer::{Answer, BestChange, BetterLifetime, Spending, Waterfall, spending_by_period};
 pub use gaps::{GapBin, Gaps};
 pub use groups::{Group, Grouping, Groups, Lost, Period, PeriodLength, groups};
-pub use spending::{Spending, spending_by_period};
 pub use turn::{Event, Turn};
 pub use verify::{Agreement, Coverage, Expiries, Verification, Worst, verify};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::cause::{Candidate, Cause, Confidence, Evidence};
 use super::readable::Reads;
+use super::{Candidate, Cause, Confidence, Evidence};
 use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
 use crate::base::wording::duration;

@@ -5,11 +5,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::captured::{CapturedCase, FirstEntries, entry_ttls, first_entries};
-use super::case::{Case, Requests};
-use super::cause::{Candidate, Cause, Confidence};
+use super::case::{Case, Requests, siblings};
 use super::readable::{Class, LONGEST_WALK, Landmarks, Readable, Reads};
 use super::rules::candidates;
-use super::siblings::siblings;
+use super::{Candidate, Cause, Confidence};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::requests::conversation::{History, RequestIndex};

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::cause::Cause;
+use super::Cause;
 use super::find::{Break, Breaks, Options, find};
 use super::patterns::{Pattern, patterns};
 use super::readable::Class;

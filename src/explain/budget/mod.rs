@@ -8,14 +8,385 @@
 //! message = "Ask before a session costs more than this."
 //! model = "claude-opus-*"              # only these; also project, files, strategy
 //! ```
+//!
+//! A budget.
+//!
+//! Which requests a budget is about.
+//!
+//! What a figure is held to.
+//!
+//! What is checked where nobody has said what.
 
 mod amount;
-mod definition;
 mod metric;
 mod read;
 
 pub use amount::{Amount, Unit};
-pub use definition::{Budget, Change, Level, Limit, Pattern, Selector, defaults};
 pub use metric::{BreakKinds, LintKinds, Metric, Quantity, Scope};
 pub use read::KEYS as BUDGET_KEYS;
 pub(crate) use read::read;
+
+use std::fmt;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use rust_decimal::Decimal;
+
+use crate::explain::lint::Severity;
+
+/// What happens where a limit is not kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// It is said.
+    Warn,
+    /// The run fails.
+    Fail,
+}
+
+impl Level {
+    /// Every level.
+    pub const ALL: [Self; 2] = [Self::Warn, Self::Fail];
+
+    /// The word in files and outputs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+/// A figure and what it is held to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// What it is called in outputs; no other has the same name.
+    pub name: String,
+    /// The figure.
+    pub metric: Metric,
+    /// What it is held to.
+    pub limit: Limit,
+    /// What happens where it is not kept.
+    pub level: Level,
+    /// What to say then.
+    pub message: Option<String>,
+    /// Which requests it is about.
+    pub selector: Selector,
+    /// Which breaks count.
+    pub breaks: BreakKinds,
+    /// Which findings count.
+    pub lint: LintKinds,
+    /// Whether nobody asked for it: where it does not apply, it is left out.
+    pub is_default: bool,
+    /// Where it stands in its file, in bytes.
+    pub offset: usize,
+}
+
+impl Budget {
+    /// One on everything that fails the run.
+    fn new(metric: Metric, limit: Limit) -> Self {
+        Self {
+            name: String::new(),
+            metric,
+            limit,
+            level: Level::Fail,
+            message: None,
+            selector: Selector::default(),
+            breaks: BreakKinds::default(),
+            lint: LintKinds::default(),
+            is_default: false,
+            offset: 0,
+        }
+    }
+}
+
+impl fmt::Display for Budget {
+    /// The figure and the limit: `cost_per_session at most $0.8000 (model claude-opus-*)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.metric.name, self.limit)?;
+        match self.selector.to_string() {
+            selector if selector.is_empty() => Ok(()),
+            selector => write!(f, " ({selector})"),
+        }
+    }
+}
+
+/// What a name has to look like: `*` is anything but a `/`, `**` anything, `?` a character, `{a,b}` one
+/// of several.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    /// Of one glob: unlike a single matcher, a set says what cannot be compiled.
+    matcher: GlobSet,
+}
+
+/// The longest pattern, so that nested braces cannot nest deeply.
+const MOST_BYTES: usize = 256;
+
+/// A selection. What is `None` selects everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selector {
+    /// The project, by the last parts of its folder that tell it from others.
+    pub project: Option<Pattern>,
+    /// The model of a request.
+    pub model: Option<Pattern>,
+    /// The file of a request, relative to the given paths.
+    pub files: Option<Pattern>,
+    /// The strategy whose figures count; the record, or its replay where something is not recorded.
+    pub strategy: Option<String>,
+}
+
+impl Pattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.len() > MOST_BYTES {
+            return Err(format!("it is longer than {MOST_BYTES} bytes"));
+        }
+        let problem = |error: globset::Error| error.kind().to_string();
+        let glob = GlobBuilder::new(text).literal_separator(true).build().map_err(problem)?;
+        let matcher = GlobSetBuilder::new().add(glob).build().map_err(problem)?;
+        Ok(Self { text: text.to_owned(), matcher })
+    }
+
+    /// Whether a name looks like it.
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
+        self.matcher.is_match(name)
+    }
+
+    /// As it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl Eq for Pattern {}
+
+impl Selector {
+    /// Whether it selects a part of the requests only.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.project.is_some() || self.model.is_some() || self.files.is_some()
+    }
+
+    /// Whether a session is of the project.
+    #[must_use]
+    pub fn has_project(&self, project: Option<&str>) -> bool {
+        let Some(pattern) = &self.project else { return true };
+        project.is_some_and(|project| pattern.matches(project))
+    }
+
+    /// Whether a request is selected, in a session that is of the project.
+    #[must_use]
+    pub fn has_request(&self, model: &str, file: &str) -> bool {
+        self.model.as_ref().is_none_or(|pattern| pattern.matches(model))
+            && self.files.as_ref().is_none_or(|pattern| pattern.matches(file))
+    }
+}
+
+impl fmt::Display for Selector {
+    /// In words, as `model claude-opus-*, files a/**`; nothing where everything is selected.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let patterns = [("project", &self.project), ("model", &self.model), ("files", &self.files)];
+        let mut parts: Vec<String> = patterns
+            .into_iter()
+            .filter_map(|(name, pattern)| Some(format!("{name} {}", pattern.as_ref()?.text())))
+            .collect();
+        parts.extend(self.strategy.iter().map(|strategy| format!("strategy {strategy}")));
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// A limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// No more than this.
+    Max(Amount),
+    /// No less than this.
+    Min(Amount),
+    /// No more than the baseline and so much.
+    MaxIncrease(Change),
+    /// No less than the baseline without so much.
+    MaxDecrease(Change),
+}
+
+/// By how much a figure may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// In hundredths of the baseline's.
+    Relative(Decimal),
+    /// In the figure's own unit; of a share that is in hundredths of the whole (points).
+    Absolute(Amount),
+}
+
+impl Limit {
+    /// The key of each kind, for files and outputs.
+    pub const KEYS: [&'static str; 4] = ["max", "min", "max_increase", "max_decrease"];
+
+    /// Its key.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Max(_) => "max",
+            Self::Min(_) => "min",
+            Self::MaxIncrease(_) => "max_increase",
+            Self::MaxDecrease(_) => "max_decrease",
+        }
+    }
+
+    /// Whether it needs a baseline.
+    #[must_use]
+    pub fn needs_baseline(self) -> bool {
+        matches!(self, Self::MaxIncrease(_) | Self::MaxDecrease(_))
+    }
+
+    /// Whether a figure keeps to it. `baseline` is asked for only where it is needed; without one
+    /// nothing can be said.
+    #[must_use]
+    pub fn is_kept(self, figure: Decimal, baseline: Option<Decimal>) -> Option<bool> {
+        Some(match self {
+            Self::Max(most) => figure <= most.value,
+            Self::Min(least) => figure >= least.value,
+            Self::MaxIncrease(change) => {
+                let baseline = baseline?;
+                figure <= baseline.checked_add(change.of(baseline)?)?
+            }
+            Self::MaxDecrease(change) => {
+                let baseline = baseline?;
+                figure >= baseline.checked_sub(change.of(baseline)?)?
+            }
+        })
+    }
+}
+
+impl Change {
+    /// The change in the figure's unit.
+    fn of(self, baseline: Decimal) -> Option<Decimal> {
+        match self {
+            Self::Relative(percent) => {
+                baseline.checked_mul(percent)?.checked_div(Decimal::ONE_HUNDRED)
+            }
+            Self::Absolute(amount) => Some(amount.value),
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Relative(percent) => write!(f, "{} %", percent.normalize()),
+            Self::Absolute(Amount { value, unit: Unit::Percent }) => {
+                write!(f, "{} points", value.normalize())
+            }
+            Self::Absolute(amount) => f.write_str(&amount.exact()),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Max(most) => write!(f, "at most {}", most.exact()),
+            Self::Min(least) => write!(f, "at least {}", least.exact()),
+            Self::MaxIncrease(change) => write!(f, "at most {change} more than the baseline"),
+            Self::MaxDecrease(change) => write!(f, "at most {change} less than the baseline"),
+        }
+    }
+}
+
+/// The budgets of a run without any of its own: requests that the service refuses fail it; with a
+/// baseline, sessions that cost over 5 % more do. The rest warns: unstable prefixes, and breaks that
+/// nobody expects and that make up more than a tenth of the cost.
+#[must_use]
+pub fn defaults(has_baseline: bool) -> Vec<Budget> {
+    let percent = |percent: u32| Change::Relative(Decimal::from(percent));
+    let none = Amount { value: Decimal::ZERO, unit: Unit::Count };
+    let tenth = Amount { value: Decimal::TEN, unit: Unit::Percent };
+    let points = Amount { value: Decimal::TWO, unit: Unit::Percent };
+    let mut budgets = vec![
+        Budget {
+            lint: LintKinds { severity: Severity::Error, ..LintKinds::default() },
+            message: Some("The service refuses these requests.".to_owned()),
+            ..budget("refused requests", "lint_findings", Limit::Max(none), Level::Fail)
+        },
+        Budget {
+            lint: LintKinds { severity: Severity::Warning, ..LintKinds::default() },
+            ..budget("unstable prefixes", "lint_findings", Limit::Max(none), Level::Warn)
+        },
+        Budget {
+            breaks: BreakKinds::unexpected(),
+            ..budget("cost of unexpected breaks", "breaks_share", Limit::Max(tenth), Level::Warn)
+        },
+    ];
+    if has_baseline {
+        let increase = |change| Limit::MaxIncrease(change);
+        budgets.extend([
+            budget("cost", "cost", increase(percent(5)), Level::Fail),
+            budget("cost of a session", "cost_per_session", increase(percent(5)), Level::Fail),
+            budget(
+                "hit rate",
+                "hit_rate",
+                Limit::MaxDecrease(Change::Absolute(points)),
+                Level::Warn,
+            ),
+            Budget {
+                breaks: BreakKinds::unexpected(),
+                ..budget(
+                    "unexpected breaks",
+                    "breaks",
+                    increase(Change::Absolute(none)),
+                    Level::Warn,
+                )
+            },
+            budget(
+                "prefix variants",
+                "prefix_variants",
+                increase(Change::Absolute(none)),
+                Level::Warn,
+            ),
+        ]);
+    }
+    budgets
+}
+
+/// # Panics
+/// Never: the names above are those of metrics.
+fn budget(name: &str, metric: &str, limit: Limit, level: Level) -> Budget {
+    let metric = Metric::by_name(metric).expect("the name of a metric");
+    Budget { name: name.to_owned(), level, is_default: true, ..Budget::new(metric, limit) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decimal(text: &str) -> Decimal {
+        Decimal::from_str_exact(text).expect("a number")
+    }
+
+    #[test]
+    fn limits_hold_to_the_last_digit() {
+        let most = Limit::Max(Amount::parse("$0.80").expect("an amount"));
+        assert_eq!(most.is_kept(decimal("0.80"), None), Some(true));
+        assert_eq!(most.is_kept(decimal("0.800000000001"), None), Some(false));
+        let seven = Limit::MaxIncrease(Change::Relative(decimal("7")));
+        assert_eq!(seven.is_kept(decimal("1.07"), Some(Decimal::ONE)), Some(true));
+        assert_eq!(seven.is_kept(decimal("1.070000000001"), Some(Decimal::ONE)), Some(false));
+        assert_eq!(seven.is_kept(decimal("0.1"), Some(Decimal::ZERO)), Some(false), "from nothing");
+        assert_eq!(seven.is_kept(Decimal::ONE, None), None, "nobody knows");
+        let points = Amount::parse("2 points").expect("an amount");
+        let points = Limit::MaxDecrease(Change::Absolute(points));
+        assert_eq!(points.is_kept(decimal("68"), Some(decimal("70"))), Some(true));
+        assert_eq!(points.is_kept(decimal("67.9"), Some(decimal("70"))), Some(false));
+        assert_eq!(points.to_string(), "at most 2 points less than the baseline");
+    }
+}

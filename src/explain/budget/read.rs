@@ -8,8 +8,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::amount::{Amount, Unit};
-use super::definition::{Budget, Change, Level, Limit, Pattern, Selector};
 use super::metric::{BreakKinds, LintKinds, Metric, Quantity};
+use super::{Budget, Change, Level, Limit, Pattern, Selector};
 use crate::base::toml_text::{Fault, quoted, refuse_unknown_keys, text, texts};
 use crate::base::wording::{nearest, suggestion};
 use crate::explain::breaks::Cause;

@@ -1,10 +1,223 @@
 //! Strategies side by side: what each costs, by how much it differs from the first one, session by
 //! session, and how far it is from the cheapest possible.
+//!
+//! The comparison of all strategies of a ledger.
+//!
+//! The figures of a comparison that expressions ask for.
 
-mod comparison;
 mod expression;
 mod paired;
 
-pub use comparison::{Bound, Compared, Comparison};
 pub use expression::{Expression, ExpressionError, ExpressionProblem, Metric, Reference};
 pub use paired::{Decisive, Paired, TimesLess, Verdict};
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use paired::{SessionCost, pair};
+use rayon::prelude::*;
+use rust_decimal::Decimal;
+
+use crate::base::units::{Picodollars, Tokens};
+use crate::requests::conversation::RequestIndex;
+use crate::simulate::ledger::{Ledger, ManagedColumn, Row, Selection, StrategyColumn, Totals};
+use crate::simulate::strategy::{Applicability, Assumptions, Strategy};
+
+/// A strategy's figures, and how they compare.
+#[derive(Debug)]
+pub struct Compared<'l> {
+    /// The strategy.
+    pub strategy: &'l Strategy,
+    /// Whether it can do anything to the requests; where it cannot, it has no figures.
+    pub applicability: &'l Applicability,
+    /// What a search chose.
+    pub chosen: Option<String>,
+    /// Everything together.
+    pub totals: Totals,
+    /// Main conversations.
+    pub main: Totals,
+    /// Those of sub-agents.
+    pub agents: Totals,
+    /// By the model that is billed.
+    pub by_model: BTreeMap<&'l str, Totals>,
+    /// Held against the first strategy, session by session; `None` for that one, and where one of the
+    /// two is not applicable.
+    pub paired: Option<Paired>,
+    /// What context management did, where it has one.
+    pub managed: Option<ManagedColumn>,
+    /// What no simulation of it can know, and what is assumed.
+    pub unknowns: Vec<Cow<'static, str>>,
+}
+
+/// The cheapest that any markers, TTLs and pings could have made of the same prompts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bound {
+    /// Under the reading that the strategies are simulated with.
+    pub own_reading: Option<Picodollars>,
+    /// Under the other one.
+    pub other_reading: Option<Picodollars>,
+}
+
+/// Strategies side by side, the first one to be compared with.
+#[derive(Debug)]
+pub struct Comparison<'l> {
+    /// What every simulation assumes.
+    pub assumptions: Assumptions,
+    /// The strategies, in the order in which they were asked for.
+    pub strategies: Vec<Compared<'l>>,
+    /// The bound of all of them.
+    pub bound: Bound,
+    /// The sessions that are compared one by one.
+    pub sessions: usize,
+    /// Those left out of that, since some strategy's cost of them is unknown.
+    pub incomparable: usize,
+}
+
+impl<'l> Comparison<'l> {
+    /// Compares the columns of a ledger with the first one, and with its bounds.
+    #[must_use]
+    pub fn new(ledger: &'l Ledger<'_>, selection: &Selection) -> Self {
+        let (mut strategies, costs): (Vec<Compared<'l>>, Vec<Vec<SessionCost>>) =
+            ledger.columns.par_iter().map(|column| sums(ledger, column, selection)).unzip();
+        let can_act = |strategy: &Compared<'_>| strategy.applicability.is_applicable();
+        let is_known = |(strategy, costs): (&Compared<'_>, &Vec<SessionCost>), session: usize| {
+            !can_act(strategy) || costs[session].cost.is_some()
+        };
+        let is_complete =
+            |session: usize| strategies.iter().zip(&costs).all(|one| is_known(one, session));
+        let complete: Vec<usize> =
+            (0..selection.sessions.len()).filter(|at| is_complete(*at)).collect();
+        let has_base = strategies.first().is_some_and(can_act);
+        strategies.par_iter_mut().zip(&costs).skip(1).for_each(|(strategy, own)| {
+            let is_paired = has_base && can_act(strategy);
+            strategy.paired = is_paired.then(|| pair(&costs[0], own, &complete));
+        });
+        let own = ledger.assumptions.reading;
+        let bound = |reading| ledger.totals(ledger.bound(reading)?, selection.requests()).cost();
+        Self {
+            assumptions: ledger.assumptions,
+            strategies,
+            bound: Bound { own_reading: bound(own), other_reading: bound(own.other()) },
+            sessions: complete.len(),
+            incomparable: selection.sessions.len() - complete.len(),
+        }
+    }
+
+    /// The strategy that the others are compared with.
+    #[must_use]
+    pub fn base(&self) -> Option<&Compared<'l>> {
+        self.strategies.first()
+    }
+
+    /// A strategy by name.
+    #[must_use]
+    pub fn strategy(&self, name: &str) -> Option<&Compared<'l>> {
+        self.strategies.iter().find(|compared| compared.strategy.name == name)
+    }
+
+    /// What a strategy costs beyond the bound; `None` where its prompts are not those recorded, or
+    /// a cost is unknown.
+    #[must_use]
+    pub fn beyond_bound(&self, compared: &Compared<'_>) -> Option<Picodollars> {
+        let is_same = compared.strategy.keeps_content();
+        let cost = compared.totals.cost().filter(|_| is_same)?;
+        Some(cost.minus(self.bound.own_reading?))
+    }
+}
+
+/// A strategy's sums, not yet paired, and what each session costs.
+fn sums<'l>(
+    ledger: &'l Ledger<'_>,
+    column: &'l StrategyColumn,
+    selection: &Selection,
+) -> (Compared<'l>, Vec<SessionCost>) {
+    let mut compared = Compared {
+        strategy: &column.strategy,
+        applicability: column.applicability(),
+        chosen: column.chosen(),
+        totals: Totals::default(),
+        main: Totals::default(),
+        agents: Totals::default(),
+        by_model: BTreeMap::new(),
+        paired: None,
+        managed: ledger.managed(column),
+        unknowns: if column.applicability().is_applicable() {
+            column.strategy.unknowns()
+        } else {
+            Vec::new()
+        },
+    };
+    let mut costs = Vec::with_capacity(selection.sessions.len());
+    for session in &selection.sessions {
+        let mut of_session = Totals::default();
+        for index in session.requests.iter().copied() {
+            add_request(ledger, column, index, &mut compared, &mut of_session);
+        }
+        let is_known = of_session.unpriced == 0 && of_session.unrecorded == 0;
+        costs.push(SessionCost { id: session.id, cost: of_session.cost().filter(|_| is_known) });
+    }
+    (compared, costs)
+}
+
+/// Adds the rows of a request to every sum it belongs to.
+fn add_request<'l>(
+    ledger: &'l Ledger<'_>,
+    column: &'l StrategyColumn,
+    index: RequestIndex,
+    compared: &mut Compared<'l>,
+    of_session: &mut Totals,
+) {
+    let is_agent = ledger.history.request(index).agent.is_some();
+    let of_chain = if is_agent { &mut compared.agents } else { &mut compared.main };
+    let all = [of_chain, &mut compared.totals, of_session];
+    let by_model = &mut compared.by_model;
+    let rows: Vec<Row<'l>> = ledger.rows(column, index).collect();
+    for row in &rows {
+        by_model.entry(row.model).or_default().add(row);
+    }
+    let is_unrecorded = u64::from(rows.is_empty());
+    if rows.is_empty() {
+        by_model.entry(ledger.history.model(index)).or_default().unrecorded += 1;
+    }
+    for sum in all {
+        for row in &rows {
+            sum.add(row);
+        }
+        sum.unrecorded += is_unrecorded;
+    }
+}
+
+impl Comparison<'_> {
+    /// A figure of a strategy; `None` where it is not known, or the strategy not compared or not
+    /// applicable.
+    #[must_use]
+    pub fn figure(&self, strategy: &str, metric: Metric) -> Option<Decimal> {
+        let compared = self.strategy(strategy)?;
+        if !compared.applicability.is_applicable() {
+            return None;
+        }
+        let totals = &compared.totals;
+        let tokens = |tokens: Tokens| Some(Decimal::from(tokens.0));
+        match metric {
+            Metric::Cost => totals.cost()?.to_decimal(),
+            Metric::PerRequest => {
+                totals.cost()?.to_decimal()?.checked_div(Decimal::from(totals.requests))
+            }
+            Metric::Input => tokens(totals.input),
+            Metric::Read => tokens(totals.read),
+            Metric::Written => tokens(totals.write_5m + totals.write_1h),
+            Metric::WrittenFiveMinutes => tokens(totals.write_5m),
+            Metric::WrittenOneHour => tokens(totals.write_1h),
+            Metric::Output => tokens(totals.output),
+            Metric::HitRate => {
+                Decimal::from(totals.read.0).checked_div(Decimal::from(totals.prompt().0))
+            }
+            Metric::Requests => Some(Decimal::from(totals.requests)),
+            Metric::AddedRequests => Some(Decimal::from(totals.added)),
+            Metric::Gap => {
+                let beyond = self.beyond_bound(compared)?.to_decimal()?;
+                beyond.checked_div(self.bound.own_reading?.to_decimal()?)
+            }
+        }
+    }
+}

@@ -8,7 +8,7 @@
 
 use std::cmp::Reverse;
 
-use super::comparison::{Compared, Comparison};
+use super::{Compared, Comparison};
 use crate::base::id::Symbol;
 use crate::base::units::Picodollars;
 use crate::simulate::strategy::StrategyKind;

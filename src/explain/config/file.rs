@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::layers::{ConfigFile, MOST_BYTES, Origin};
-use super::value::{CHECK, ConfigOption, DEFAULTS, Places, Setting, from_file};
+use super::{CHECK, ConfigOption, DEFAULTS, Places, Setting, from_file};
 use crate::base::toml_text::{
     Fault, TomlError, entries, line_and_column, quoted, refuse_unknown_keys, text,
 };

@@ -14,7 +14,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::file::{Accepts, Config, ConfigError, PlacedBudget, read};
-use super::value::{ConfigOption, Setting};
+use super::{ConfigOption, Setting};
 use crate::base::toml_text::{TomlError, line_and_column};
 
 /// The command that has a table of its own.
@@ -197,7 +197,7 @@ fn text(bytes: Vec<u8>) -> Result<String, (usize, usize)> {
 mod tests {
     use super::*;
     use crate::explain::budget::{Budget, defaults};
-    use crate::explain::config::value::{BASELINE, CHECK, DEFAULTS, PATHS};
+    use crate::explain::config::{BASELINE, CHECK, DEFAULTS, PATHS};
 
     fn setting(key: &str, value: &str, is_for_check: bool) -> Setting {
         let option = DEFAULTS.into_iter().chain(CHECK).find(|option| option.key == key);

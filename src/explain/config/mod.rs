@@ -19,14 +19,304 @@
 //! The command line is parsed once to know which files are wanted, and once more with what they
 //! say as clap's defaults; so whatever is typed holds over it, and commands do not know of it.
 //! Each value is checked by the parsers of all options of that name, where it stands.
+//!
+//! A value that a configuration gives an option, from a file or from the environment.
+//!
+//! The options that a configuration can set: the source of the keys of its files, of the names of
+//! its environment variables, and of what `config show` lists.
 
 mod file;
 mod layers;
-mod value;
 
 pub use file::{Accepts, Config, ConfigError, PlacedBudget, SCHEMA};
 pub use layers::{ConfigFile, Configuration, Effective, Files, Level, Origin, load};
-pub(crate) use value::is_file;
-pub use value::{
-    BASELINE, CHECK, ConfigOption, DEFAULTS, PATHS, Setting, Takes, from_environment, switch,
-};
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::base::toml_text::{Fault, texts};
+
+/// What a configuration says of an option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The option.
+    pub option: &'static ConfigOption,
+    /// Whether it holds in `check` alone.
+    pub is_for_check: bool,
+    /// As they would be typed after the option; of a switch `true` or `false`.
+    pub values: Vec<OsString>,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// What the paths of a file begin at.
+#[derive(Clone, Copy, Debug)]
+struct Places<'a> {
+    /// The folder of the file.
+    folder: &'a Path,
+    /// What `~/` stands for.
+    home: Option<&'a Path>,
+}
+
+impl Places<'_> {
+    /// A path of the file, as seen from the working directory.
+    fn resolve(self, text: &str) -> OsString {
+        let in_home = text.strip_prefix("~/").zip(self.home);
+        match in_home {
+            Some((rest, home)) => home.join(rest).into_os_string(),
+            None if text == "-" => text.into(),
+            None => self.folder.join(text).into_os_string(),
+        }
+    }
+}
+
+/// Whether a name is that of a file.
+pub(crate) fn is_file(name: &OsStr) -> bool {
+    Path::new(name).extension() == Some(OsStr::new("toml"))
+}
+
+/// The values that an option has in a table of a file.
+fn from_file(
+    option: &ConfigOption,
+    table: &DeTable<'_>,
+    value: &Spanned<DeValue<'_>>,
+    places: Places<'_>,
+    accepts: Accepts<'_>,
+) -> Result<Vec<OsString>, Fault> {
+    let offset = value.span().start;
+    let mistyped = |expected| Fault::mistyped(option.key, expected, value);
+    let accepted = |text: String| {
+        accept(option, &text, offset, accepts)?;
+        Ok(vec![text.into()])
+    };
+    match option.takes {
+        Takes::Names => names_of(option, table, offset, places, accepts),
+        Takes::Paths => {
+            let paths = texts(table, option.key)?;
+            paths.iter().map(|(path, offset)| one(option, path, *offset, places)).collect()
+        }
+        Takes::Path => {
+            let path = value.get_ref().as_str().ok_or_else(|| mistyped("a text"))?;
+            Ok(vec![one(option, path, offset, places)?])
+        }
+        Takes::Word => {
+            let text = value.get_ref().as_str().ok_or_else(|| mistyped("a text"))?;
+            accepted(text.to_owned())
+        }
+        Takes::Number => {
+            let number = number(value.get_ref()).ok_or_else(|| mistyped("a whole number"))?;
+            accepted(number.to_string())
+        }
+        Takes::Switch => {
+            let is_on = value.get_ref().as_bool().ok_or_else(|| mistyped("true or false"))?;
+            Ok(vec![is_on.to_string().into()])
+        }
+    }
+}
+
+/// Names, of which those of files are paths.
+fn names_of(
+    option: &ConfigOption,
+    table: &DeTable<'_>,
+    offset: usize,
+    places: Places<'_>,
+    accepts: Accepts<'_>,
+) -> Result<Vec<OsString>, Fault> {
+    let mut values = Vec::new();
+    for (text, offset) in texts(table, option.key)? {
+        for name in names(&text) {
+            if is_file(name.as_ref()) {
+                values.push(places.resolve(name));
+            } else {
+                accept(option, name, offset, accepts)?;
+                values.push(name.into());
+            }
+        }
+    }
+    if values.is_empty() {
+        let message = format!("`{}` names nothing; leave it out to have the default", option.key);
+        return Err(Fault::at(offset, message));
+    }
+    Ok(values)
+}
+
+/// One path.
+fn one(
+    option: &ConfigOption,
+    path: &str,
+    offset: usize,
+    places: Places<'_>,
+) -> Result<OsString, Fault> {
+    if path.is_empty() {
+        return Err(Fault::at(offset, format!("`{}` has an empty path", option.key)));
+    }
+    Ok(places.resolve(path))
+}
+
+/// The names of a list as it is typed.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|name| !name.is_empty())
+}
+
+fn number(value: &DeValue<'_>) -> Option<i64> {
+    let integer = value.as_integer()?;
+    i64::from_str_radix(integer.as_str(), integer.radix()).ok()
+}
+
+fn accept(
+    option: &ConfigOption,
+    text: &str,
+    offset: usize,
+    accepts: Accepts<'_>,
+) -> Result<(), Fault> {
+    accepts(option, text)
+        .map_err(|message| Fault::at(offset, format!("`{}`: {message}", option.key)))
+}
+
+/// What an environment variable says of an option. Lists are separated by commas, and paths begin
+/// at the working directory, as typed ones do.
+///
+/// # Errors
+/// A value that the option does not take.
+pub fn from_environment(
+    option: &'static ConfigOption,
+    value: &OsStr,
+    accepts: Accepts<'_>,
+) -> Result<Setting, ConfigError> {
+    let wrong = |message| ConfigError::Environment { variable: option.variable(), message };
+    let text = value.to_str().ok_or_else(|| wrong("the value is not UTF-8".to_owned()))?;
+    let values: Vec<String> = match option.takes {
+        Takes::Switch => {
+            let expected = "expected true or false (also 1 or 0, yes or no, on or off)";
+            vec![switch(text).ok_or_else(|| wrong(expected.to_owned()))?.to_string()]
+        }
+        Takes::Names | Takes::Paths => names(text).map(str::to_owned).collect(),
+        Takes::Word | Takes::Number | Takes::Path => vec![text.trim().to_owned()],
+    };
+    if values.is_empty() {
+        return Err(wrong("the list is empty".to_owned()));
+    }
+    for value in &values {
+        if option.takes != Takes::Names || !is_file(value.as_ref()) {
+            accepts(option, value).map_err(wrong)?;
+        }
+    }
+    let values = values.into_iter().map(OsString::from).collect();
+    let origin = Origin::Environment(option.variable());
+    Ok(Setting { option, is_for_check: false, values, origin })
+}
+
+/// Whether a word means yes or no; `None` where it means neither.
+#[must_use]
+pub fn switch(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+/// An option of the program.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ConfigOption {
+    /// Its key in a file, which is the name of the option with `_` for `-`.
+    pub key: &'static str,
+    /// What it takes.
+    pub takes: Takes,
+    /// What holds where it has no value at all.
+    pub unset: &'static str,
+}
+
+/// What an option takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// One of a few words.
+    Word,
+    /// A whole number.
+    Number,
+    /// Yes or no.
+    Switch,
+    /// Names, among them files that end in `.toml`.
+    Names,
+    /// A file.
+    Path,
+    /// Files and folders.
+    Paths,
+}
+
+impl ConfigOption {
+    /// The environment variable that sets it.
+    #[must_use]
+    pub fn variable(&self) -> String {
+        format!("CACHESIM_{}", self.key.to_uppercase())
+    }
+}
+
+const fn option(key: &'static str, takes: Takes, unset: &'static str) -> ConfigOption {
+    ConfigOption { key, takes, unset }
+}
+
+/// Where the requests come from.
+pub static PATHS: ConfigOption =
+    option("paths", Takes::Paths, "projects/ in $CLAUDE_CONFIG_DIR or ~/.claude");
+
+/// The saved figures that `check` compares with.
+pub static BASELINE: ConfigOption = option("baseline", Takes::Path, "none");
+
+/// The keys of `[defaults]`.
+pub static DEFAULTS: [&ConfigOption; 17] = [
+    &PATHS,
+    &option("strategy", Takes::Names, ""),
+    &option("tokens", Takes::Word, ""),
+    &option("shared_prefix", Takes::Word, ""),
+    &option("lookback", Takes::Word, ""),
+    &option("attribution", Takes::Word, ""),
+    &option("betas", Takes::Word, ""),
+    &option("ttl_change", Takes::Word, ""),
+    &option("ttl_grace", Takes::Number, ""),
+    &option("breaks", Takes::Word, ""),
+    &option("reading", Takes::Word, ""),
+    &option("prices", Takes::Paths, "none"),
+    &option("platform", Takes::Word, ""),
+    &option("jobs", Takes::Number, "one for each core"),
+    &option("strict", Takes::Switch, "false"),
+    &option("strict_prices", Takes::Switch, "false"),
+    &option("color", Takes::Word, ""),
+];
+
+/// The keys of `[check]`.
+pub static CHECK: [&ConfigOption; 2] = [&BASELINE, &PATHS];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from(key: &str, value: &str) -> Result<Vec<OsString>, String> {
+        let option = DEFAULTS.into_iter().find(|option| option.key == key).expect("an option");
+        let setting = from_environment(option, value.as_ref(), &|_, word| match word {
+            "odd" => Err("`odd` is refused".to_owned()),
+            _ => Ok(()),
+        });
+        setting.map(|setting| setting.values).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn variables_are_read_as_they_are_typed() {
+        assert_eq!(
+            from("strategy", "billed, own.toml,"),
+            Ok(vec!["billed".into(), "own.toml".into()])
+        );
+        assert_eq!(from("prices", "a.toml,/b.json"), Ok(vec!["a.toml".into(), "/b.json".into()]));
+        assert_eq!(from("jobs", " 2 "), Ok(vec!["2".into()]));
+        for (word, is_on) in [("1", "true"), ("Yes", "true"), ("off", "false"), ("0", "false")] {
+            assert_eq!(from("strict_prices", word), Ok(vec![is_on.into()]));
+        }
+        let expected = "expected true or false (also 1 or 0, yes or no, on or off)";
+        assert_eq!(from("strict", "maybe"), Err(format!("CACHESIM_STRICT: {expected}")));
+        assert_eq!(from("color", "odd"), Err("CACHESIM_COLOR: `odd` is refused".to_owned()));
+        assert_eq!(from("paths", " , "), Err("CACHESIM_PATHS: the list is empty".to_owned()));
+    }
+}

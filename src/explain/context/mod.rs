@@ -19,16 +19,324 @@
 //! request leaves a note at the last segment of each class and takes it off at the one in front of
 //! the first, found by far pointers in O(log n), and one pass adds the notes up. So the sums are
 //! the usage exactly, and no estimate can change them.
+//!
+//! One session: the prompts of its requests, and what each kind of content and each item took.
+//!
+//! All sessions together.
 
 mod captured;
 mod carry;
 mod changes;
 mod growth;
 mod segment;
-mod session;
 mod window;
 
 pub use carry::{Carrying, Charge};
 pub use segment::Kind;
-pub use session::{Bill, CarriedItem, Context, KindTotals, SessionContext, context};
 pub use window::{Window, Windows, windows};
+
+use std::cmp::Reverse;
+
+use captured::CapturedPaths;
+use carry::Carrier;
+use growth::Growth;
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use segment::{SegmentId, SegmentTree};
+
+use crate::base::id::Symbol;
+use crate::base::units::{Basis, Picodollars, Tokens};
+use crate::requests::content::Ratios;
+use crate::requests::conversation::RequestIndex;
+use crate::requests::prompt::{PromptTrace, Step};
+use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
+
+/// What a session's requests carried.
+#[derive(Clone, Debug)]
+pub struct SessionContext {
+    /// `sessionId`.
+    pub id: Symbol,
+    /// What was billed.
+    pub bill: Bill,
+    /// The kinds of content, the most expensive first.
+    pub kinds: Vec<KindTotals>,
+    /// The most expensive items, the most expensive first.
+    pub items: Vec<CarriedItem>,
+}
+
+/// What was billed, line by line; the lines add up to its cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bill {
+    /// Everything, as the ledger has it.
+    pub totals: Totals,
+    /// The prompts: what all kinds together carried.
+    pub prompts: Carrying,
+    /// The tokens of the answers.
+    pub output: Tokens,
+    /// Their cost, as far as it is known.
+    pub output_cost: Picodollars,
+    /// The cost of web searches. Samplings billed apart are in [`Totals::apart`].
+    pub searches_cost: Picodollars,
+}
+
+impl Bill {
+    /// Adds the lines of another bill; its totals are the ledger's.
+    fn add_lines(&mut self, other: &Self) {
+        self.prompts += other.prompts;
+        self.output += other.output;
+        self.output_cost += other.output_cost;
+        self.searches_cost += other.searches_cost;
+    }
+
+    /// What a session was billed beside the prompts.
+    fn beside_prompts(
+        ledger: &Ledger<'_>,
+        column: &StrategyColumn,
+        requests: &[RequestIndex],
+    ) -> Self {
+        let totals = ledger.totals(column, requests.iter().copied());
+        let mut bill = Self { totals, ..Self::default() };
+        for index in requests {
+            let Some(usage) = &ledger.history.request(*index).usage else { continue };
+            bill.prompts.requests += 1;
+            bill.output += usage.output;
+            if let Some(rates) = ledger.rates_of(*index) {
+                bill.prompts.priced += 1;
+                bill.output_cost += rates.output.times(usage.output);
+                bill.searches_cost += ledger.prices.web_searches(usage.web_searches);
+            }
+        }
+        bill
+    }
+}
+
+/// What one kind of content took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KindTotals {
+    /// The kind.
+    pub kind: Kind,
+    /// How many items of it were carried.
+    pub items: u64,
+    /// What they have together, each counted once.
+    pub tokens: Tokens,
+    /// What carrying them took.
+    pub carried: Carrying,
+    /// What the sizes rest on.
+    pub basis: Basis,
+}
+
+impl KindTotals {
+    fn nothing(kind: Kind) -> Self {
+        let carried = Carrying::default();
+        Self { kind, items: 0, tokens: Tokens::ZERO, carried, basis: Basis::Measured }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.items += other.items;
+        self.tokens += other.tokens;
+        self.carried += other.carried;
+        self.basis = self.basis.max(other.basis);
+    }
+}
+
+/// A piece of content, and what it took over its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CarriedItem {
+    /// The session that carried it.
+    pub session: Symbol,
+    /// Its kind.
+    pub kind: Kind,
+    /// The file where it came in, as a position in the history's files.
+    pub file: usize,
+    /// The line of that file.
+    pub line: u64,
+    /// Its size; where prompts were rewritten, the largest it had.
+    pub tokens: Tokens,
+    /// What carrying it took.
+    pub carried: Carrying,
+    /// What its size rests on.
+    pub basis: Basis,
+}
+
+/// What all sessions are looked at with.
+struct Sources<'a> {
+    ledger: &'a Ledger<'a>,
+    /// The record.
+    column: &'a StrategyColumn,
+    steps: &'a [Step],
+    trace: &'a PromptTrace,
+    ratios: Ratios,
+}
+
+impl Sources<'_> {
+    /// What a session's requests carried, with its `top` most expensive items.
+    fn session(&self, session: &Session, top: usize) -> SessionContext {
+        let mut tree = SegmentTree::default();
+        let last_of = self.prompts(&mut tree, session);
+        let mut carrier = Carrier::new(&tree);
+        for index in &session.requests {
+            if let Some(usage) = &self.ledger.history.request(*index).usage {
+                let last = last_of.get(index).copied().flatten();
+                carrier.carry(last, &usage.prompt, self.ledger.rates_of(*index));
+            }
+        }
+        let mut items = items(session.id, &tree, &carrier.finish());
+        let kinds = by_kind(&items);
+        let mut bill = Bill::beside_prompts(self.ledger, self.column, &session.requests);
+        for kind in &kinds {
+            // Its requests are among those that are counted already.
+            bill.prompts += Carrying { requests: 0, priced: 0, ..kind.carried };
+        }
+        items.retain(|item| item.kind.has_places());
+        dearest(&mut items, top);
+        SessionContext { id: session.id, bill, kinds, items }
+    }
+
+    /// The last segment of each of the session's prompts. Those before them in their chains are
+    /// built, too, wherever they are.
+    fn prompts(
+        &self,
+        tree: &mut SegmentTree,
+        session: &Session,
+    ) -> FxHashMap<RequestIndex, Option<SegmentId>> {
+        let history = self.ledger.history;
+        let (of_transcripts, captured): (Vec<_>, Vec<_>) = self
+            .with_predecessors(session)
+            .into_iter()
+            .partition(|index| !history.is_captured(*index));
+        let mut last_of: FxHashMap<RequestIndex, Option<SegmentId>> = FxHashMap::default();
+        let mut growth = Growth::new(history, self.steps, self.trace, &self.ratios, tree);
+        for index in of_transcripts {
+            let predecessor = history.request(index).predecessor;
+            let before = predecessor.and_then(|before| last_of.get(&before).copied().flatten());
+            last_of.insert(index, growth.add(index, before));
+        }
+        let mut paths = CapturedPaths::new(history, self.trace);
+        for index in captured {
+            if let Some(usage) = &history.request(index).usage {
+                last_of.insert(index, paths.add(tree, index, usage.prompt.total()));
+            }
+        }
+        last_of
+    }
+
+    /// The requests of a session and all before them, in the order in which they were sent.
+    fn with_predecessors(&self, session: &Session) -> Vec<RequestIndex> {
+        let mut known: FxHashSet<RequestIndex> = FxHashSet::default();
+        for index in &session.requests {
+            let mut next = Some(*index);
+            while let Some(here) = next.filter(|here| known.insert(*here)) {
+                next = self.ledger.history.request(here).predecessor;
+            }
+        }
+        let mut requests: Vec<RequestIndex> = known.into_iter().collect();
+        requests.sort_unstable();
+        requests
+    }
+}
+
+/// What each item took, over all of its segments.
+fn items(session: Symbol, tree: &SegmentTree, carried: &[Carrying]) -> Vec<CarriedItem> {
+    let mut items: Vec<CarriedItem> = tree
+        .items
+        .iter()
+        .map(|item| CarriedItem {
+            session,
+            kind: item.kind,
+            file: item.file,
+            line: item.line,
+            tokens: Tokens::ZERO,
+            carried: Carrying::default(),
+            basis: Basis::Measured,
+        })
+        .collect();
+    for (segment, carried) in tree.segments.iter().zip(carried) {
+        if carried.requests > 0 {
+            let item = &mut items[segment.item.0];
+            item.tokens = item.tokens.max(Tokens(segment.tokens()));
+            item.carried += *carried;
+            item.basis = item.basis.max(segment.basis);
+        }
+    }
+    items.retain(|item| item.carried.requests > 0);
+    items
+}
+
+fn by_kind(items: &[CarriedItem]) -> Vec<KindTotals> {
+    let mut by_kind: FxHashMap<Kind, KindTotals> = FxHashMap::default();
+    for item in items {
+        let totals = KindTotals {
+            kind: item.kind,
+            items: 1,
+            tokens: item.tokens,
+            carried: item.carried,
+            basis: item.basis,
+        };
+        by_kind.entry(item.kind).or_insert_with(|| KindTotals::nothing(item.kind)).add(&totals);
+    }
+    let mut kinds: Vec<KindTotals> = by_kind.into_values().collect();
+    sort_kinds(&mut kinds);
+    kinds
+}
+
+/// The most expensive first; where there is no price, those that were sent most.
+fn sort_kinds(kinds: &mut [KindTotals]) {
+    kinds.sort_by_key(|one| (Reverse((one.carried.priced_cost(), one.carried.tokens())), one.kind));
+}
+
+/// Leaves the `top` most expensive items, the most expensive first.
+fn dearest(items: &mut Vec<CarriedItem>, top: usize) {
+    items.sort_by_key(|one| {
+        let size = (one.carried.priced_cost(), one.carried.tokens());
+        (Reverse(size), one.file, one.line, one.kind)
+    });
+    items.truncate(top);
+}
+
+/// Where the context of some sessions comes from.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// What was billed in all of them.
+    pub bill: Bill,
+    /// The kinds of content, the most expensive first.
+    pub kinds: Vec<KindTotals>,
+    /// The most expensive items of all of them, the most expensive first.
+    pub items: Vec<CarriedItem>,
+    /// The sessions, in the order of the selection.
+    pub sessions: Vec<SessionContext>,
+}
+
+/// Looks at the selected sessions; `None` if the ledger does not have the record.
+#[must_use]
+pub fn context(
+    ledger: &Ledger<'_>,
+    steps: &[Step],
+    trace: &PromptTrace,
+    selection: &Selection,
+    top: usize,
+) -> Option<Context> {
+    let column = ledger.billed()?;
+    let ratios = Ratios::learn(ledger.history, steps);
+    let sources = Sources { ledger, column, steps, trace, ratios };
+    let sessions: Vec<SessionContext> =
+        selection.sessions.par_iter().map(|session| sources.session(session, top)).collect();
+    let totals = ledger.totals(column, selection.requests());
+    let mut bill = Bill { totals, ..Bill::default() };
+    for session in &sessions {
+        bill.add_lines(&session.bill);
+    }
+    let mut items: Vec<CarriedItem> =
+        sessions.iter().flat_map(|session| session.items.iter().copied()).collect();
+    dearest(&mut items, top);
+    Some(Context { bill, kinds: all_kinds(&sessions), items, sessions })
+}
+
+fn all_kinds(sessions: &[SessionContext]) -> Vec<KindTotals> {
+    let mut by_kind: FxHashMap<Kind, KindTotals> = FxHashMap::default();
+    for totals in sessions.iter().flat_map(|session| &session.kinds) {
+        by_kind.entry(totals.kind).or_insert_with(|| KindTotals::nothing(totals.kind)).add(totals);
+    }
+    let mut kinds: Vec<KindTotals> = by_kind.into_values().collect();
+    sort_kinds(&mut kinds);
+    kinds
+}

@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Sources;
 use super::segment::{Kind, SegmentId, SegmentTree};
-use super::session::Sources;
 use crate::base::units::Tokens;
 use crate::requests::content::Ratios;
 use crate::requests::conversation::RequestIndex;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use super::rule::{Finding, Rule};
 use super::run::Trace;
+use super::{Finding, Rule};
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::capture::{Part, WireNodeId};
 use crate::requests::conversation::RequestIndex;

@@ -6,14 +6,449 @@
 //! (`recurring.rs`), at the TTL under which it was written again. No token has two prices: of
 //! several differences the first in the prefix has it, what only the limit of the lookback lost
 //! has another, and variants of a prefix are priced where a conversation begins.
+//!
+//! The rules of `lint`: what makes a prefix unstable, or keeps a marker from being of use.
+//!
+//! What `lint` found, where, and what it costs over the trace.
 
 mod markers;
 mod recurring;
-mod rule;
 mod run;
 mod stability;
 mod variants;
 mod volatile_text;
 
-pub use rule::{Finding, Rule, Severity};
 pub use run::lint;
+
+use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
+
+use crate::base::units::{Picodollars, Tokens};
+use crate::requests::conversation::RequestIndex;
+use crate::requests::difference::ByteDifference;
+
+// What rules about the cache key say.
+const SETTING_CHANGED: &str = "A setting that is part of the cache key changed, which loses the system prompt \
+    (speed, citations) or the messages (thinking, tool choice, effort, format, the \
+    first image). Keep it for the session.";
+const BETAS_CHANGED: &str = "The set of beta features is taken to be part of the cache key, in front of \
+    everything (--betas). Once a session has asked for a feature, keep asking for it.";
+const TTL_CHANGED: &str = "A marker has another TTL than in the request before. Whether that loses what was \
+    cached is not documented (--ttl-change); what is written costs another price \
+    and lives for another time. Decide the TTL once a session.";
+const EDIT_DROPPED: &str = "A deletion (cache_edits) that the request before had is missing, so the result is \
+    back, and what was cached after it is of no use. Send every edit again, in the \
+    message in which it was first sent.";
+const IDLE_EDIT: &str =
+    "A deletion (cache_edits) refers to no result in front of it, and deletes nothing.";
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The service refuses the request.
+    Error,
+    /// It costs tokens in this trace, or would in any longer one.
+    Warning,
+    /// It may cost tokens elsewhere.
+    Note,
+}
+
+impl Severity {
+    /// Every severity, the gravest first.
+    pub const ALL: [Self; 3] = [Self::Error, Self::Warning, Self::Note];
+
+    /// The word in every output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// A rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rule {
+    /// More than four markers.
+    TooManyMarkers,
+    /// Five minutes in front of an hour.
+    TtlOrder,
+    /// The automatic marker contradicts that of the block it falls on.
+    TtlConflict,
+    /// A marker on thinking.
+    UnmarkableBlock,
+    /// The same tools in another order.
+    ToolOrder,
+    /// A tool with another definition.
+    ToolSchema,
+    /// Tools come or go.
+    ToolSet,
+    /// The same JSON with its keys in another order, or numbers in another spelling.
+    KeyOrder,
+    /// The client's attribution line differs from request to request.
+    AttributionChanges,
+    /// A moment in front of stable text.
+    Timestamp,
+    /// A number that counts in front of stable text.
+    Counter,
+    /// A random id in front of stable text.
+    RandomId,
+    /// A hash in front of stable text.
+    Hash,
+    /// Text that changes in front of a marker which stable text could have.
+    DynamicBeforeBoundary,
+    /// The system prompt changes.
+    SystemChanged,
+    /// A message that was sent before is sent differently.
+    HistoryRewritten,
+    /// A setting that is in front of what is cached changes.
+    SettingChanged,
+    /// Beta features that are part of the cache key come or go.
+    BetasChanged,
+    /// A marker has another TTL than in the request before.
+    TtlChanged,
+    /// A result that was deleted on the server is not deleted any more.
+    EditDropped,
+    /// An edit deletes nothing.
+    IdleEdit,
+    /// Another model.
+    ModelChanged,
+    /// Conditionals multiply the prefixes.
+    PrefixVariants,
+    /// A marker over a prefix that is too short to be cached.
+    BelowMinimum,
+    /// An entry lies too far before the marker to be found.
+    BeyondLookback,
+    /// What a marker writes is never read, for it changes every time.
+    NeverRead,
+    /// A request without a marker, though there was something to read.
+    MarkerMissing,
+    /// A fork of a fork.
+    NestedFork,
+    /// Text that looks as if it would change, although it did not here.
+    LooksVolatile,
+}
+
+impl Rule {
+    /// Every rule.
+    pub const ALL: [Self; 29] = [
+        Self::TooManyMarkers,
+        Self::TtlOrder,
+        Self::TtlConflict,
+        Self::UnmarkableBlock,
+        Self::ToolOrder,
+        Self::ToolSchema,
+        Self::ToolSet,
+        Self::KeyOrder,
+        Self::AttributionChanges,
+        Self::Timestamp,
+        Self::Counter,
+        Self::RandomId,
+        Self::Hash,
+        Self::DynamicBeforeBoundary,
+        Self::SystemChanged,
+        Self::HistoryRewritten,
+        Self::SettingChanged,
+        Self::BetasChanged,
+        Self::TtlChanged,
+        Self::EditDropped,
+        Self::IdleEdit,
+        Self::ModelChanged,
+        Self::PrefixVariants,
+        Self::BelowMinimum,
+        Self::BeyondLookback,
+        Self::NeverRead,
+        Self::MarkerMissing,
+        Self::NestedFork,
+        Self::LooksVolatile,
+    ];
+
+    /// The name in every output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TooManyMarkers => "too-many-markers",
+            Self::TtlOrder => "ttl-order",
+            Self::TtlConflict => "ttl-conflict",
+            Self::UnmarkableBlock => "unmarkable-block",
+            Self::ToolOrder => "tool-order",
+            Self::ToolSchema => "tool-schema",
+            Self::ToolSet => "tool-set",
+            Self::KeyOrder => "key-order",
+            Self::AttributionChanges => "attribution-changes",
+            Self::Timestamp => "timestamp",
+            Self::Counter => "counter",
+            Self::RandomId => "random-id",
+            Self::Hash => "hash",
+            Self::DynamicBeforeBoundary => "dynamic-before-boundary",
+            Self::SystemChanged => "system-changed",
+            Self::HistoryRewritten => "history-rewritten",
+            Self::SettingChanged => "setting-changed",
+            Self::BetasChanged => "betas-changed",
+            Self::TtlChanged => "ttl-changed",
+            Self::EditDropped => "edit-dropped",
+            Self::IdleEdit => "idle-edit",
+            Self::ModelChanged => "model-changed",
+            Self::PrefixVariants => "prefix-variants",
+            Self::BelowMinimum => "below-minimum",
+            Self::BeyondLookback => "beyond-lookback",
+            Self::NeverRead => "never-read",
+            Self::MarkerMissing => "marker-missing",
+            Self::NestedFork => "nested-fork",
+            Self::LooksVolatile => "looks-volatile",
+        }
+    }
+
+    /// The rule of a name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|rule| rule.name() == name)
+    }
+
+    /// How much a finding of the rule matters.
+    #[must_use]
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::TooManyMarkers | Self::TtlOrder | Self::TtlConflict | Self::UnmarkableBlock => {
+                Severity::Error
+            }
+            Self::IdleEdit | Self::ModelChanged | Self::LooksVolatile => Severity::Note,
+            _ => Severity::Warning,
+        }
+    }
+
+    /// The strategy in which what the rule names does not change; `None` where there is none.
+    #[must_use]
+    pub fn latched_by(self) -> Option<&'static str> {
+        match self {
+            Self::SettingChanged | Self::BetasChanged => Some("latched-settings"),
+            Self::TtlChanged => Some("latched-ttl"),
+            _ => None,
+        }
+    }
+
+    /// Why it matters and what to do.
+    #[must_use]
+    pub fn explanation(self) -> &'static str {
+        match self {
+            Self::TooManyMarkers => {
+                "The service refuses a request with more than four markers, the automatic one \
+                 among them. Remove those that the last ones make superfluous."
+            }
+            Self::TtlOrder => {
+                "The service refuses a marker for five minutes in front of one for an hour. Put \
+                 the longer TTL first."
+            }
+            Self::TtlConflict => {
+                "The request's own cache_control falls on a block that is marked with another \
+                 TTL; the service refuses it. Give both the same TTL, or keep one."
+            }
+            Self::UnmarkableBlock => {
+                "The service refuses a marker on a thinking block. Mark the block before it."
+            }
+            Self::ToolOrder => {
+                "Tools stand in front of everything, so another order loses every entry. Sort \
+                 them by name."
+            }
+            Self::ToolSchema => {
+                "A tool's definition changed, which loses every entry after it. Freeze the \
+                 definitions for the session, and keep what varies out of descriptions."
+            }
+            Self::ToolSet => {
+                "Tools came or went, which loses every entry after the first of them. Keep the \
+                 list for the session; load rare tools on demand (defer_loading), after it."
+            }
+            Self::KeyOrder => {
+                "The JSON says the same in other bytes, its keys in another order or its numbers in \
+                 another spelling, which is another prefix. Serialise in a fixed way."
+            }
+            Self::AttributionChanges => {
+                "The attribution line at the head of the system prompt differs from request to \
+                 request. Where the service does not take it out, nothing is ever read. Keep it \
+                 the same for a session, or leave it out behind a gateway."
+            }
+            Self::Timestamp => {
+                "A moment changes in front of text that does not. Send it in the latest user \
+                 message, or only the day."
+            }
+            Self::Counter => {
+                "A number counts in front of text that does not change. Send it after the \
+                 stable text."
+            }
+            Self::RandomId => {
+                "An id is made anew in front of text that does not change. Keep it for the \
+                 session, or send it after the stable text."
+            }
+            Self::Hash => {
+                "A hash changes in front of text that does not. Send it after the stable text."
+            }
+            Self::DynamicBeforeBoundary => {
+                "Text that changes stands in front of a marker together with text that does not. \
+                 Move it after the boundary, so that the stable part is read."
+            }
+            Self::SystemChanged => {
+                "The system prompt changed, which loses everything from there on. Announce what \
+                 is new in the conversation instead."
+            }
+            Self::HistoryRewritten => {
+                "A message that was sent before came back with other bytes, which loses \
+                 everything from there on. Append instead of editing."
+            }
+            Self::SettingChanged => SETTING_CHANGED,
+            Self::BetasChanged => BETAS_CHANGED,
+            Self::TtlChanged => TTL_CHANGED,
+            Self::EditDropped => EDIT_DROPPED,
+            Self::IdleEdit => IDLE_EDIT,
+            Self::ModelChanged => {
+                "Every model has caches of its own: after a change everything is written anew."
+            }
+            Self::PrefixVariants => {
+                "Each conditional in front of the conversation doubles the number of prefixes, \
+                 and each of them has to be written before it can be read. Move conditionals \
+                 after the boundary, or decide them once."
+            }
+            Self::BelowMinimum => {
+                "The prefix under the marker is shorter than the model caches: it is neither \
+                 written nor read. Move the marker back, or save it."
+            }
+            Self::BeyondLookback => {
+                "A marker looks back over 20 positions. The last entry lay further back, so it \
+                 was written again. Set a second marker in between, or mark more often."
+            }
+            Self::NeverRead => {
+                "The marked block is different in every request, so what is written there is \
+                 never read. Move the marker to the last block that stays the same."
+            }
+            Self::MarkerMissing => {
+                "The request has no marker that takes effect, so it reads nothing of what the one \
+                 before it had cached. Mark its last block."
+            }
+            Self::NestedFork => "A fork forks again; answer such a call with an error.",
+            Self::LooksVolatile => {
+                "The text looks like a moment or a random id. It was the same in this trace; if \
+                 it changes between sessions, nothing after it is shared by them."
+            }
+        }
+    }
+}
+
+/// A finding: one rule at one place of the prompt, over all requests where it applies.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The rule.
+    pub rule: Rule,
+    /// The part of the prompt, such as `tools[3]` or `system[1]`.
+    pub place: String,
+    /// What was found there, in a few words; may name tools and fields.
+    pub detail: String,
+    /// The same without any word of the prompt, where that makes a difference.
+    pub plain_detail: Option<String>,
+    /// Whether it is a difference between a fork and its parent.
+    pub is_fork: bool,
+    /// The first request that shows it.
+    pub request: RequestIndex,
+    /// The first differing bytes, at that request.
+    pub difference: Option<ByteDifference>,
+    /// How many requests show it.
+    pub requests: u64,
+    /// The tokens that were written, or sent in full, and could have been read.
+    pub tokens: Tokens,
+    /// What that cost beyond reading them; `None` where a model has no price.
+    pub cost: Option<Picodollars>,
+    /// What all requests would have cost less if that had never changed ([`Rule::latched_by`]), and more
+    /// where it is negative; `None` where that is not known.
+    pub latch_saves: Option<Picodollars>,
+}
+
+impl Finding {
+    /// One at a single request, without a price yet.
+    fn new(rule: Rule, place: String, detail: String, request: RequestIndex) -> Self {
+        Self {
+            rule,
+            place,
+            detail,
+            plain_detail: None,
+            is_fork: false,
+            request,
+            difference: None,
+            requests: 1,
+            tokens: Tokens::ZERO,
+            cost: Some(Picodollars::ZERO),
+            latch_saves: None,
+        }
+    }
+
+    /// The same as a difference between a fork and its parent.
+    fn of_fork(mut self) -> Self {
+        let of_fork = |detail: &String| format!("a fork differs from its parent: {detail}");
+        self.plain_detail = self.plain_detail.as_ref().map(of_fork);
+        self.detail = of_fork(&self.detail);
+        self.is_fork = true;
+        self
+    }
+
+    /// What was found, with words of the prompt or without.
+    #[must_use]
+    pub fn shown_detail(&self, shows_text: bool) -> &str {
+        let plain = self.plain_detail.as_deref().filter(|_| !shows_text);
+        plain.unwrap_or(&self.detail)
+    }
+
+    /// What the tokens of a finding of the rule are.
+    #[must_use]
+    pub fn lost_as(&self) -> &'static str {
+        match self.rule {
+            Rule::NeverRead => "written in vain",
+            Rule::PrefixVariants => "written for further variants",
+            _ => "not read",
+        }
+    }
+
+    fn absorb(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.tokens += other.tokens;
+        self.cost = self.cost.zip(other.cost).map(|(one, other)| one + other);
+    }
+}
+
+/// Joins findings of one rule and place, those of forks apart, and puts the most expensive of each severity first.
+fn join(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut joined: Vec<Finding> = Vec::new();
+    let mut places: FxHashMap<(Rule, String, bool), usize> = FxHashMap::default();
+    for finding in findings {
+        match places.entry((finding.rule, finding.place.clone(), finding.is_fork)) {
+            Entry::Occupied(known) => joined[*known.get()].absorb(&finding),
+            Entry::Vacant(new) => {
+                new.insert(joined.len());
+                joined.push(finding);
+            }
+        }
+    }
+    joined.sort_by_key(|finding| {
+        let cost = finding.cost.unwrap_or_default();
+        (
+            finding.rule.severity(),
+            Reverse(cost),
+            Reverse(finding.tokens),
+            finding.rule,
+            finding.request,
+        )
+    });
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let names: std::collections::BTreeSet<_> =
+            Rule::ALL.iter().map(|rule| rule.name()).collect();
+        assert_eq!(names.len(), Rule::ALL.len());
+    }
+}

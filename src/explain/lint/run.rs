@@ -6,10 +6,10 @@ use rustc_hash::FxHashSet;
 
 use super::markers::{request_markers, trace_markers};
 use super::recurring::recurrences;
-use super::rule::{Finding, Rule, join};
 use super::stability::Pair;
 use super::variants::prefix_variants;
 use super::volatile_text::volatile_word;
+use super::{Finding, Rule, join};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::capture::{BETA_HEADER, Part, WireNodeId, WireRequest, WireTree};

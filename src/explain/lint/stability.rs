@@ -2,8 +2,8 @@
 //!
 //! Which rules the tools of two requests touch: their order, their definitions, the set.
 
-use super::rule::{Finding, Rule};
 use super::volatile_text::changing_word;
+use super::{Finding, Rule};
 use crate::read::capture::WireNodeId;
 use crate::requests::conversation::RequestIndex;
 use crate::requests::difference::{

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::rule::{Finding, Rule};
 use super::run::Trace;
+use super::{Finding, Rule};
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
 use crate::read::capture::{ATTRIBUTION, WireNodeId};

@@ -1,6 +1,6 @@
 //! Words that change by nature: moments, counters, random ids, hashes.
 
-use super::rule::Rule;
+use super::Rule;
 
 /// Shorter mixes of letters and digits are names, such as `v2` or `utf8`.
 const SHORTEST_RANDOM: usize = 6;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::fingerprint::{Block, BlockId, Blocks, Digest, Fingerprint, Pieces};
-use super::session::{Figures, LintCount, Session, Snapshot, Turn, TurnBreak, TurnMarker};
+use super::{Figures, LintCount, Session, Snapshot, Turn, TurnBreak, TurnMarker};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::Cause;

@@ -3,11 +3,341 @@
 //!
 //! The same form is made of a ledger and of a saved report, so that a figure of either side is worked
 //! out in one way.
+//!
+//! Sessions, their turns, and the figures of these.
+//!
+//! The snapshot of a ledger.
 
 mod baseline;
 mod fingerprint;
-mod session;
 
 pub use baseline::{BaselineError, parse_baseline};
 pub use fingerprint::{Block, BlockId, Blocks, Fingerprint, Pieces, Prefix};
-pub use session::{Figures, LintCount, Session, Snapshot, Turn, TurnBreak, TurnMarker, snapshot};
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::base::id::Symbol;
+use crate::base::ttl::Ttl;
+use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::explain::breaks::{Break, Breaks, Cause};
+use crate::explain::lint::{Finding, Rule};
+use crate::read::capture::{Part, WireNodeId, WireRequest, WireTree};
+use crate::requests::conversation::{History, RequestIndex, project_names};
+use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
+
+/// A run.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// The strategies that every [`Turn::figures`] has, in this order.
+    pub strategies: Vec<String>,
+    /// Why strategies that are not applicable are not, in words.
+    pub inapplicable: BTreeMap<String, String>,
+    /// The sessions, the one that began first in front.
+    pub sessions: Vec<Session>,
+    /// The blocks of captured prompts, each prefix once.
+    pub blocks: Blocks,
+    /// The id of the prices; `None` where a report does not say it.
+    pub prices: Option<String>,
+    /// How captured prompts were measured, as `--tokens` takes it; `None` where none was captured, or a
+    /// report does not say it.
+    pub counting: Option<String>,
+    /// What `lint` found; `None` where no prompt was captured, or nobody looked.
+    pub lint: Option<Vec<LintCount>>,
+}
+
+/// How often a rule of `lint` was broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LintCount {
+    /// The rule.
+    pub rule: Rule,
+    /// At how many places of the prompts.
+    pub findings: u64,
+}
+
+/// A session.
+#[derive(Clone, Debug, Default)]
+pub struct Session {
+    /// `sessionId`.
+    pub id: String,
+    /// The files it is in, relative to the given paths, the first one in front.
+    pub files: Vec<Arc<str>>,
+    /// The name of its project, where one is recorded.
+    pub project: Option<String>,
+    /// The sum under each strategy; `None` where nothing of it is recorded.
+    pub totals: Vec<Option<Figures>>,
+    /// Its requests; `None` in a report that was saved without them.
+    pub turns: Option<Vec<Turn>>,
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// `request_id`.
+    pub request_id: Option<String>,
+    /// The sub-agent; `None` on the main chain.
+    pub agent_id: Option<String>,
+    /// The model it was sent to.
+    pub model: String,
+    /// The file, relative to the given paths.
+    pub file: Arc<str>,
+    /// The line of the file.
+    pub line: u64,
+    /// When it was sent, as far as can be told.
+    pub start: Millis,
+    /// The sum of its rows under each strategy; `None` where it is not recorded.
+    pub figures: Vec<Option<Figures>>,
+    /// The break, where it is one.
+    pub broken: Option<TurnBreak>,
+    /// The last block of its prompt, where the prompt was captured.
+    pub block: Option<BlockId>,
+    /// The last block of what is meant to be the same in every conversation: the last marked block of
+    /// the system prompt, or the last of system prompt and tools.
+    pub front: Option<BlockId>,
+    /// Its markers, where the prompt was captured.
+    pub markers: Vec<TurnMarker>,
+}
+
+/// A marker of a captured prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnMarker {
+    /// The block it stands on.
+    pub block: BlockId,
+    /// Its TTL.
+    pub ttl: Ttl,
+}
+
+/// A break.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnBreak {
+    /// Why.
+    pub cause: Cause,
+    /// What was sent again.
+    pub rewritten: Tokens,
+    /// What that cost more than reading it; `None` where the model has no price.
+    pub excess: Option<Picodollars>,
+    /// What speaks for the cause, without a word of the prompt; not saved.
+    pub evidence: Option<String>,
+}
+
+/// The tokens and the cost of some rows of one strategy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Requests.
+    pub requests: u64,
+    /// Sent in full.
+    pub input: Tokens,
+    /// Read from cache.
+    pub read: Tokens,
+    /// Written for five minutes.
+    pub write_5m: Tokens,
+    /// Written for an hour.
+    pub write_1h: Tokens,
+    /// Output.
+    pub output: Tokens,
+    /// The cost of those that have a price.
+    pub cost: Picodollars,
+    /// Requests with a row that has no price.
+    pub unpriced: u64,
+}
+
+impl Figures {
+    /// The sum of the rows of one request; `None` where there are none.
+    fn of_rows<'a>(rows: impl Iterator<Item = Row<'a>>) -> Option<Self> {
+        let mut rows = rows.peekable();
+        rows.peek()?;
+        let mut sum = Self { requests: 1, ..Self::default() };
+        for row in rows {
+            let billing = row.billing;
+            sum.input += billing.input;
+            sum.read += billing.read;
+            sum.write_5m += billing.write_5m;
+            sum.write_1h += billing.write_1h;
+            sum.output += billing.output;
+            match row.cost {
+                Some(cost) => sum.cost += cost,
+                None => sum.unpriced = 1,
+            }
+        }
+        if sum.unpriced > 0 {
+            // The cost of a part of a request is not that of the request.
+            sum.cost = Picodollars::ZERO;
+        }
+        Some(sum)
+    }
+
+    /// The sums of some turns under each of so many strategies.
+    fn of_turns(turns: &[Turn], strategies: usize) -> Vec<Option<Self>> {
+        let sum = |at: usize| Self::sum(turns.iter().filter_map(|turn| turn.figures[at].as_ref()));
+        (0..strategies).map(sum).collect()
+    }
+
+    /// Adds others.
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.input += other.input;
+        self.read += other.read;
+        self.write_5m += other.write_5m;
+        self.write_1h += other.write_1h;
+        self.output += other.output;
+        self.cost += other.cost;
+        self.unpriced += other.unpriced;
+    }
+
+    /// The sum of several; `None` of none.
+    pub fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
+        all.into_iter().fold(None, |sum: Option<Self>, one| {
+            let mut sum = sum.unwrap_or_default();
+            sum.add(one);
+            Some(sum)
+        })
+    }
+
+    /// Written to cache, at either TTL.
+    #[must_use]
+    pub fn written(&self) -> Tokens {
+        self.write_5m + self.write_1h
+    }
+
+    /// The whole prompts.
+    #[must_use]
+    pub fn prompt(&self) -> Tokens {
+        self.input + self.read + self.written()
+    }
+
+    /// The cost; `None` where no request has a price.
+    #[must_use]
+    pub fn known_cost(&self) -> Option<Picodollars> {
+        (self.unpriced < self.requests).then_some(self.cost)
+    }
+}
+
+impl Snapshot {
+    /// The place of a strategy among [`Self::strategies`].
+    #[must_use]
+    pub fn strategy(&self, name: &str) -> Option<usize> {
+        self.strategies.iter().position(|strategy| strategy == name)
+    }
+}
+
+/// The snapshot of the selected requests. The captures have to be read with their bytes kept.
+#[must_use]
+pub fn snapshot(
+    ledger: &Ledger<'_>,
+    selection: &Selection,
+    breaks: &Breaks,
+    findings: Option<&[Finding]>,
+) -> Snapshot {
+    let history = ledger.history;
+    let recorder = Recorder {
+        ledger,
+        history,
+        projects: project_names(history),
+        breaks: breaks.list.iter().map(|found| (found.request, found)).collect(),
+    };
+    let tree = &history.captured.tree;
+    Snapshot {
+        strategies: ledger.columns.iter().map(|column| column.strategy.name.to_string()).collect(),
+        inapplicable: inapplicable(ledger),
+        sessions: selection.sessions.iter().map(|session| recorder.session(session)).collect(),
+        blocks: Blocks::new(tree.nodes.iter().map(Block::of_node).collect()),
+        prices: Some(ledger.prices.id.clone()),
+        counting: (!tree.nodes.is_empty()).then(|| history.captured.counting.to_string()),
+        lint: findings.map(lint_counts),
+    }
+}
+
+fn inapplicable(ledger: &Ledger<'_>) -> BTreeMap<String, String> {
+    let idle = ledger.columns.iter().filter(|column| !column.applicability().is_applicable());
+    let reason = |column: &StrategyColumn| {
+        let reasons: Vec<&str> =
+            column.applicability().obstacles().iter().map(|one| one.reason()).collect();
+        (column.strategy.name.to_string(), reasons.join("; "))
+    };
+    idle.map(reason).collect()
+}
+
+fn lint_counts(findings: &[Finding]) -> Vec<LintCount> {
+    let mut counts: BTreeMap<Rule, u64> = BTreeMap::new();
+    for finding in findings {
+        *counts.entry(finding.rule).or_default() += 1;
+    }
+    counts.into_iter().map(|(rule, findings)| LintCount { rule, findings }).collect()
+}
+
+struct Recorder<'a> {
+    ledger: &'a Ledger<'a>,
+    history: &'a History,
+    projects: BTreeMap<Symbol, String>,
+    breaks: FxHashMap<RequestIndex, &'a Break>,
+}
+
+impl Recorder<'_> {
+    fn session(&self, session: &crate::simulate::ledger::Session) -> Session {
+        let turns: Vec<Turn> = session.requests.iter().map(|index| self.turn(*index)).collect();
+        let files = session.files(self.history).into_iter();
+        let files = files.map(|file| Arc::clone(&self.history.files[file].label)).collect();
+        let project =
+            session.requests.iter().find_map(|index| self.history.request(*index).project);
+        Session {
+            id: self.history.symbols.text(session.id).to_owned(),
+            files,
+            project: project.and_then(|project| self.projects.get(&project)).cloned(),
+            totals: Figures::of_turns(&turns, self.ledger.columns.len()),
+            turns: Some(turns),
+        }
+    }
+
+    fn turn(&self, index: RequestIndex) -> Turn {
+        let request = self.history.request(index);
+        let wire = self.history.wire(index);
+        let tree = &self.history.captured.tree;
+        let figures = |column| Figures::of_rows(self.ledger.rows(column, index));
+        Turn {
+            request_id: self.history.text(request.request).map(str::to_owned),
+            agent_id: self.history.text(request.agent).map(str::to_owned),
+            model: self.history.model(index).to_owned(),
+            file: Arc::clone(&self.history.files[request.file].label),
+            line: request.line,
+            start: request.start,
+            figures: self.ledger.columns.iter().map(figures).collect(),
+            broken: self.breaks.get(&index).map(|found| turn_break(found)),
+            block: wire.map(|wire| block_id(wire.leaf)),
+            front: wire.and_then(|wire| front(tree, wire)).map(block_id),
+            markers: wire.map(markers).unwrap_or_default(),
+        }
+    }
+}
+
+fn turn_break(found: &Break) -> TurnBreak {
+    let surest = found.candidates.iter().find(|candidate| candidate.cause == found.cause);
+    let evidence = surest.and_then(|candidate| candidate.evidence.first());
+    TurnBreak {
+        cause: found.cause,
+        rewritten: found.rewritten,
+        excess: found.excess,
+        evidence: evidence.map(|evidence| evidence.meaning.clone()),
+    }
+}
+
+fn block_id(node: WireNodeId) -> BlockId {
+    BlockId(node.0 as usize)
+}
+
+fn markers(wire: &WireRequest) -> Vec<TurnMarker> {
+    let marker = |marker: &crate::read::capture::WireMarker| TurnMarker {
+        block: block_id(marker.node),
+        ttl: marker.ttl,
+    };
+    wire.markers.iter().map(marker).collect()
+}
+
+/// The last block that conversations are meant to share.
+fn front(tree: &WireTree, wire: &WireRequest) -> Option<WireNodeId> {
+    let is_system = |id: &WireNodeId| tree.node(*id).part == Part::System;
+    let marked = wire.markers.iter().rev().map(|marker| marker.node).find(is_system);
+    let is_front = |id: &WireNodeId| matches!(tree.node(*id).part, Part::System | Part::Tool);
+    marked.or_else(|| tree.path(wire.leaf).find(is_front))
+}

@@ -11,7 +11,7 @@ use std::{fs, io};
 
 use walkdir::WalkDir;
 
-use super::diagnostics::{Diagnostics, Kind};
+use super::{Diagnostics, Kind};
 
 /// The input files found.
 #[derive(Debug, Default)]

@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
 
-use super::diagnostics::{Diagnostics, Kind};
 use super::discover::Source;
 use super::lenient::{Shape, Text};
 use super::lines::{CHUNK, Chunk, Chunks, LONGEST_LINE};
+use super::{Diagnostics, Kind};
 
 /// No more things than this are expected of a source; room for what it has beyond is made later.
 const MOST_EXPECTED: usize = 1_000_000;

@@ -5,9 +5,9 @@
 use memchr::memmem;
 use serde_json::value::RawValue;
 
-use super::entry::{EntryKind, UserMessage};
 use super::sign::{Signs, attachment_signs};
 use super::wire::{Attachment, Block, InnerBlock, Line, Message};
+use super::{EntryKind, UserMessage};
 use crate::base::id::EntryId;
 use crate::read::input::{Content, List, Shape, only_value};
 

@@ -3,11 +3,9 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use super::entry::{
-    AgentNote, Entry, ResponseLine, move_agent_note, move_entry, move_response_line,
-};
 use super::parse::{LineParser, ParsedLines};
 use super::title::Title;
+use super::{AgentNote, Entry, ResponseLine, move_agent_note, move_entry, move_response_line};
 use crate::base::id::{Moved, Symbols};
 use crate::read::input::{
     Chunk, Diagnostics, Expected, Extent, Kind, OpenSource, Source, Stretch, locked,

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use serde_json::error::Category;
 
 use super::content::{attachment, json_length, user_message};
-use super::entry::{
+use super::sign::{
+    Signs, collapse, compact_boundary, content_replacement, is_text, microcompact_boundary, signs,
+    snip,
+};
+use super::title::{Title, title};
+use super::wire::{Block, Line, Message, ProgressData, ServerDiagnostics};
+use super::{
     AgentNote, Entry, EntryKind, NestedContent, NestedMessage, ResponseLine, ServerVerdict,
     StopReason, ToolUse, agent_notes,
 };
-use super::rewrite_reading::{
-    collapse, compact_boundary, content_replacement, is_text, microcompact_boundary, snip,
-};
-use super::sign::{Signs, signs};
-use super::title::{Title, title};
-use super::wire::{Block, Line, Message, ProgressData, ServerDiagnostics};
 use crate::base::id::{EntryId, Symbol, Symbols};
 use crate::read::input::{
     Content, Diagnostics, Kind, Text, first_value, moment, read_usage, replace_lone_surrogates,

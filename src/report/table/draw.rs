@@ -12,7 +12,7 @@ use anstyle::{AnsiColor, Style};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::grid::{Align, Grid, Tone};
+use super::{Align, Grid, Tone};
 use crate::report::document::TextStyle;
 use crate::report::escape::terminal_safe;
 

@@ -1,7 +1,183 @@
 //! Tables: their cells, the columns that fit a width, and the lines of a terminal.
+//!
+//! The cells of a table.
 
 mod draw;
-mod grid;
 
 pub(super) use draw::wrap;
-pub(super) use grid::{Align, Grid, Tone};
+
+use crate::report::escape::markdown_cell;
+
+/// A table. All cells stand in one text, so that a long table takes little more than its words.
+#[derive(Debug)]
+pub(super) struct Grid {
+    columns: Vec<(String, Align)>,
+    /// Columns that are hidden where there is no room for all, in the order in which they go.
+    hidden_first: Vec<usize>,
+    text: String,
+    rows: Vec<Row>,
+    /// Where each cell ends in the text of its row, row by row.
+    ends: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Row {
+    /// Where it begins in the text.
+    start: usize,
+    tone: Tone,
+}
+
+/// How a column is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+    /// Words that may be broken over several lines.
+    Wrapped,
+    /// Bars, which show a number of another column: only a terminal has them.
+    Bar,
+}
+
+/// What a row's colour means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Tone {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// Money was lost: a break.
+    Loss,
+    /// A cache expired.
+    Expiry,
+    /// Money is or would be saved.
+    Saving,
+    /// Nothing happened.
+    Quiet,
+}
+
+impl Grid {
+    /// The same columns without a row.
+    pub(in crate::report) fn without_rows(&self) -> Self {
+        Self {
+            columns: self.columns.clone(),
+            hidden_first: self.hidden_first.clone(),
+            text: String::new(),
+            rows: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    pub(in crate::report) fn new(columns: &[(&str, Align)]) -> Self {
+        Self {
+            columns: columns.iter().map(|(name, align)| ((*name).to_owned(), *align)).collect(),
+            hidden_first: Vec::new(),
+            text: String::new(),
+            rows: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// A table whose columns need no names.
+    pub(in crate::report) fn plain(columns: &[Align]) -> Self {
+        Self::new(&columns.iter().map(|align| ("", *align)).collect::<Vec<_>>())
+    }
+
+    /// Whether its columns have names.
+    fn has_header(&self) -> bool {
+        self.columns.iter().any(|(name, _)| !name.is_empty())
+    }
+
+    /// Names the columns that are hidden where there is no room for all, in the order in which they
+    /// go. Bars go before them.
+    pub(in crate::report) fn hide_first(mut self, names: &[&str]) -> Self {
+        let position = |name: &&str| self.columns.iter().position(|(own, _)| own == name);
+        let positions: Vec<usize> = names.iter().filter_map(position).collect();
+        debug_assert_eq!(positions.len(), names.len(), "{names:?}");
+        self.hidden_first = positions;
+        self
+    }
+
+    pub(in crate::report) fn add(&mut self, row: Vec<String>) {
+        self.add_toned(row, Tone::Plain);
+    }
+
+    /// # Panics
+    /// Never in practice: a row would need 4 GB.
+    pub(in crate::report) fn add_toned(&mut self, row: Vec<String>, tone: Tone) {
+        debug_assert_eq!(row.len(), self.columns.len());
+        let start = self.text.len();
+        for cell in row {
+            self.text.push_str(&cell);
+            self.ends.push(u32::try_from(self.text.len() - start).expect("a row is a few words"));
+        }
+        self.rows.push(Row { start, tone });
+    }
+
+    /// Adds the rows of a table of the same columns.
+    pub(in crate::report) fn append(&mut self, other: Self) {
+        debug_assert_eq!(self.columns, other.columns);
+        let start = self.text.len();
+        self.text.push_str(&other.text);
+        self.rows.extend(other.rows.iter().map(|row| Row { start: start + row.start, ..*row }));
+        self.ends.extend(other.ends);
+    }
+
+    /// The columns, with their names.
+    pub(in crate::report) fn columns(&self) -> &[(String, Align)] {
+        &self.columns
+    }
+
+    fn hidden_first(&self) -> &[usize] {
+        &self.hidden_first
+    }
+
+    /// How many rows there are.
+    pub(in crate::report) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is no row.
+    pub(in crate::report) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    fn cell(&self, row: usize, column: usize) -> &str {
+        let ends = &self.ends[row * self.columns.len()..][..=column];
+        let from = column.checked_sub(1).map_or(0, |before| ends[before]);
+        let in_text = |at: u32| self.rows[row].start + at as usize;
+        &self.text[in_text(from)..in_text(ends[column])]
+    }
+
+    fn tone(&self, row: usize) -> Tone {
+        self.rows[row].tone
+    }
+
+    /// The rows, each with a cell for every column.
+    pub(in crate::report) fn rows(&self) -> impl Iterator<Item = Vec<&str>> {
+        let columns = self.columns.len();
+        (0..self.len()).map(move |row| (0..columns).map(|column| self.cell(row, column)).collect())
+    }
+
+    pub(in crate::report) fn markdown_row(&self, row: usize) -> String {
+        markdown_row(self.columns_of_pages().map(|column| markdown_cell(self.cell(row, column))))
+    }
+
+    pub(in crate::report) fn markdown_header(&self) -> String {
+        let names = self.columns_of_pages().map(|column| markdown_cell(&self.columns[column].0));
+        let rules = self.columns_of_pages().map(|column| match self.columns[column].1 {
+            Align::Right => "--:".to_owned(),
+            Align::Left | Align::Wrapped | Align::Bar => "---".to_owned(),
+        });
+        markdown_row(names) + &markdown_row(rules)
+    }
+
+    /// All but bars.
+    fn columns_of_pages(&self) -> impl Iterator<Item = usize> {
+        (0..self.columns.len()).filter(|column| self.columns[*column].1 != Align::Bar)
+    }
+}
+
+fn markdown_row(cells: impl Iterator<Item = String>) -> String {
+    format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+}

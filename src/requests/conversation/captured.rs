@@ -15,7 +15,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::between::{Between, Trail};
-use super::history::{History, InputFile, Request, RequestIndex};
+use super::{History, InputFile, Request, RequestIndex};
 use crate::base::id::Symbol;
 use crate::base::units::Millis;
 use crate::read::capture::{Captures, TokenCounting, WireNodeId, WireRequest, WireTree};

@@ -9,7 +9,7 @@ use super::between::{Between, Interruptions, Trail};
 use super::fold::Fold;
 use super::gathered::{Beginning, Gathered, ResponseKey, ResponseLines};
 use super::graph::{Graph, nested_responses};
-use super::history::live_responses;
+use super::live_responses;
 use super::results::Results;
 use crate::base::id::{EntryId, Symbol, Symbols};
 use crate::read::input::{Diagnostics, Expected};

@@ -8,11 +8,10 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::agent_types::agent_types;
 use super::between::Interruptions;
 use super::file::{FileConversation, FileResponse};
-use super::history::{History, InputFile, Request, RequestIndex, session_titles, settle_agents};
-use super::origin::{Copies, Places, find_copies};
+use super::origin::{Copies, Places, agent_types, find_copies};
+use super::{History, InputFile, Request, RequestIndex, session_titles, settle_agents};
 use crate::base::id::{EntryId, Moved, Symbol, Symbols};
 use crate::base::units::Millis;
 use crate::read::input::{Diagnostics, Kind, UsageProblem};

@@ -12,15 +12,26 @@
 //!
 //! When a request was sent is not recorded. It is taken to be the time of the newest user-side
 //! entry before the answer, never earlier than the request before.
+//!
+//! Every request of the input, once, in the order in which they were sent.
+//!
+//! Names for projects: as much of a folder's path as tells it from the others, and never the whole
+//! way from the root where less will do.
+//!
+//! The live branch: the one that a client would resume, followed back across compactions.
+//!
+//! Rewound, edited and retried turns are off it. They were paid all the same, so the ledger keeps
+//! them; this is a second view of the same responses. A sub-agent belongs to the branch that started
+//! it.
+//!
+//! The titles in all files → the title of each session.
 
-mod agent_types;
 mod between;
 mod captured;
 mod file;
 mod fold;
 mod gathered;
 mod graph;
-mod history;
 mod join;
 mod origin;
 mod read;
@@ -31,8 +42,389 @@ pub use between::{Between, ContentSource, Trail, TrailContent, TrailEntry, Trail
 pub use captured::CapturedPrompts;
 pub use file::{FileConversation, FileResponse, build};
 pub use gathered::{ResponseKey, ResponseLines};
-pub(crate) use history::project_names;
-pub use history::{ConversationKey, History, InputFile, Request, RequestIndex};
 pub use join::join;
 pub use read::{ReadOptions, read};
 pub use rewrite::{Lines, Place, Rewrite};
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use gathered::{Gathered, is_message};
+use graph::Graph;
+use join::Files;
+use origin::Copies;
+use rustc_hash::FxHashMap;
+
+use crate::base::id::{EntryId, Symbol, Symbols};
+use crate::base::units::{Millis, Tokens};
+use crate::base::zone::Zone;
+use crate::read::capture::{TokenCounting, WireRequest};
+use crate::read::input::{Diagnostics, Usage};
+use crate::read::transcript::{Entry, ServerVerdict, TitleKind, Titled};
+
+/// The position of a request in [`History::requests`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestIndex(pub usize);
+
+/// One request to the API, as its transcript recorded it.
+#[allow(clippy::struct_excessive_bools)] // independent facts, not states of one machine
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// `message.id` of the answer; captures need not know it.
+    pub message: Option<Symbol>,
+    /// `requestId`.
+    pub request: Option<Symbol>,
+    /// `message.model`.
+    pub model: Symbol,
+    /// The session it began in.
+    pub session: Symbol,
+    /// The sub-agent; `None` on the main chain.
+    pub agent: Option<Symbol>,
+    /// The client's version.
+    pub client_version: Option<Symbol>,
+    /// The project's folder.
+    pub project: Option<Symbol>,
+    /// The branch of the project's repository.
+    pub branch: Option<Symbol>,
+    /// The file it began in, as a position in [`History::files`].
+    pub file: usize,
+    /// The line of that file where the answer begins.
+    pub line: u64,
+    /// When the request was sent: the newest user-side entry before the answer, else the answer.
+    pub start: Millis,
+    /// The time of the answer's first line.
+    pub answered: Option<Millis>,
+    /// The time of the answer's last line.
+    pub finished: Millis,
+    /// What the answer reports; captures need not know it, transcripts do.
+    pub usage: Option<Usage>,
+    /// Whether the recorded output may be less than the real one.
+    pub output_is_lower_bound: bool,
+    /// Whether the answer ends a turn.
+    pub ends_turn: bool,
+    /// Whether the answer holds thinking.
+    pub has_thinking: bool,
+    /// Whether the answer holds text; not known of a captured one.
+    pub has_text: bool,
+    /// `effort`; clients before 2.1.212 did not write it.
+    pub effort: Option<Symbol>,
+    /// The agent whose system prompt was set for the session.
+    pub agent_setting: Option<Symbol>,
+    /// The service's word on why it missed the cache.
+    pub verdict: Option<ServerVerdict>,
+    /// The request before it in its chain.
+    pub predecessor: Option<RequestIndex>,
+    /// What the client added since.
+    pub between: Between,
+    /// Of the first request of a fork, the line that replaces a result of its parent's which the
+    /// parent had sent in full.
+    pub fresh_replacement: Option<u64>,
+    /// Tool results found beside the linear path.
+    pub recovered_results: u32,
+    /// Whether it is on the branch that its file ends on, across its compactions; of a sub-agent,
+    /// whether what started it is.
+    pub is_live: bool,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug)]
+pub struct InputFile {
+    /// Its name, relative to the given path.
+    pub label: Arc<str>,
+    /// What lies between its requests.
+    pub trail: Trail,
+}
+
+/// Every request of the input, once: those of transcripts in the order in which they were sent, then
+/// the captured ones in theirs. (The bytes of a transcript's prompt are not known, so the two can
+/// share no prefix.)
+#[derive(Debug, Default)]
+pub struct History {
+    /// Requests by start, then by answer, file and line. A predecessor always comes first.
+    pub requests: Vec<Request>,
+    /// The prompts of the captured ones.
+    pub captured: CapturedPrompts,
+    /// The files read, in input order.
+    pub files: Vec<InputFile>,
+    /// The strings of the requests.
+    pub symbols: Symbols,
+    /// What was rejected or repaired.
+    pub diagnostics: Diagnostics,
+    /// `requestId` → the model that refused it first.
+    pub refusals: FxHashMap<Symbol, Symbol>,
+    /// Sub-agent → its type, as far as transcripts tell it.
+    pub agent_types: FxHashMap<Symbol, Symbol>,
+    /// Session → its title, where titles are kept. A title is text of a transcript and may hold any
+    /// character.
+    pub titles: FxHashMap<Symbol, String>,
+    /// In which time zone its days begin, and people read its times.
+    pub zone: Zone,
+    /// Bytes read, after decompression.
+    pub bytes: u64,
+    /// Lines read.
+    pub lines: u64,
+    /// Copies of requests in other files than their own, and replays in side conversations.
+    pub duplicates: u64,
+}
+
+impl History {
+    /// Those whose prompts are not known, only their usage.
+    #[must_use]
+    pub fn of_transcripts(&self) -> &[Request] {
+        let captured = self.captured.requests.len();
+        &self.requests[..self.requests.len() - captured]
+    }
+
+    /// Whether the prompt of a request is known.
+    #[must_use]
+    pub fn is_captured(&self, index: RequestIndex) -> bool {
+        index.0 >= self.of_transcripts().len()
+    }
+
+    /// Whether there are captured prompts, and their sizes are bytes and no tokens.
+    #[must_use]
+    pub fn is_counted_in_bytes(&self) -> bool {
+        !self.captured.requests.is_empty() && self.captured.counting != TokenCounting::Estimated
+    }
+
+    /// A request as it was captured; `None` of one of a transcript.
+    #[must_use]
+    pub fn wire(&self, index: RequestIndex) -> Option<&WireRequest> {
+        self.captured.requests.get(index.0.checked_sub(self.of_transcripts().len())?)
+    }
+
+    /// Whether a captured request asks for `speed: fast`.
+    #[must_use]
+    pub fn is_sent_fast(&self, index: RequestIndex) -> bool {
+        self.wire(index).is_some_and(|wire| wire.is_fast)
+    }
+
+    /// The request at `index`.
+    #[must_use]
+    pub fn request(&self, index: RequestIndex) -> &Request {
+        &self.requests[index.0]
+    }
+
+    /// The model of a request.
+    #[must_use]
+    pub fn model(&self, index: RequestIndex) -> &str {
+        self.symbols.text(self.request(index).model)
+    }
+
+    /// The request before `request` in its chain.
+    #[must_use]
+    pub fn predecessor(&self, request: &Request) -> Option<&Request> {
+        request.predecessor.map(|index| self.request(index))
+    }
+
+    /// The text after an optional symbol.
+    #[must_use]
+    pub fn text(&self, symbol: Option<Symbol>) -> Option<&str> {
+        symbol.map(|symbol| self.symbols.text(symbol))
+    }
+}
+
+/// A conversation: its session, and its agent if it is not the main one.
+pub type ConversationKey = (Symbol, Option<Symbol>);
+
+impl Request {
+    /// The conversation it belongs to.
+    #[must_use]
+    pub fn conversation(&self) -> ConversationKey {
+        (self.session, self.agent)
+    }
+
+    /// When it is reported to have happened: the time of the answer's first line.
+    #[must_use]
+    pub fn time(&self) -> Millis {
+        self.answered.unwrap_or(self.start)
+    }
+
+    /// Whether it is the first request of a fork, of which `previous` is the one it goes on from:
+    /// that is another conversation's, of the same session.
+    #[must_use]
+    pub fn is_fork_of(&self, previous: &Self) -> bool {
+        self.agent.is_some() && self.agent != previous.agent && self.session == previous.session
+    }
+
+    /// The recorded usage of a request of a transcript.
+    ///
+    /// # Panics
+    /// Never for a transcript: its requests without usage are left out when it is joined.
+    #[must_use]
+    pub fn recorded(&self) -> &Usage {
+        self.usage.as_ref().expect("a request of a transcript has usage")
+    }
+
+    /// The tokens of the answer before this request, as this one sends it again.
+    #[must_use]
+    pub fn carried_output(&self, previous: &Self) -> Tokens {
+        if self.between.drops_answer { Tokens::ZERO } else { previous.recorded().output }
+    }
+
+    /// The whole prompt of a request of a transcript.
+    #[must_use]
+    pub fn prompt_total(&self) -> Tokens {
+        self.recorded().prompt.total()
+    }
+}
+
+/// The name of every project of a history.
+pub(crate) fn project_names(history: &History) -> BTreeMap<Symbol, String> {
+    let projects: BTreeSet<Symbol> =
+        history.requests.iter().filter_map(|request| request.project).collect();
+    let projects: Vec<Symbol> = projects.into_iter().collect();
+    let paths: Vec<&str> = projects.iter().map(|project| history.symbols.text(*project)).collect();
+    projects.into_iter().zip(distinct_names(&paths)).collect()
+}
+
+/// Projects whose folders have so many last parts in common count as one.
+const MOST_PARTS: usize = 16;
+
+/// For each path its last parts, one more wherever two paths would have the same name.
+fn distinct_names(paths: &[&str]) -> Vec<String> {
+    let parts: Vec<Vec<&str>> = paths.iter().map(|path| last_parts(path)).collect();
+    let mut lengths = vec![1; paths.len()];
+    let mut names = Vec::new();
+    for _ in 0..MOST_PARTS {
+        names = parts.iter().zip(&lengths).map(|(parts, length)| name(parts, *length)).collect();
+        let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+        for name in &names {
+            *counts.entry(name).or_default() += 1;
+        }
+        for (name, length) in names.iter().zip(&mut lengths) {
+            *length += usize::from(counts[name] > 1);
+        }
+    }
+    names
+}
+
+fn last_parts(path: &str) -> Vec<&str> {
+    let parts = path.rsplit(['/', '\\']).filter(|part| !part.is_empty());
+    let mut parts: Vec<&str> = parts.take(MOST_PARTS).collect();
+    parts.reverse();
+    parts
+}
+
+fn name(parts: &[&str], length: usize) -> String {
+    if parts.is_empty() {
+        return "/".to_owned();
+    }
+    parts[parts.len().saturating_sub(length)..].join("/")
+}
+
+/// The responses on the live branch of the main conversation, from its tip back.
+fn live_responses(entries: &[Entry], graph: &Graph, gathered: &Gathered) -> Vec<usize> {
+    let mut live = Vec::new();
+    let mut position = tip(entries, graph, gathered);
+    // Links have no circles: they were cut when the graph was made.
+    while let Some(here) = position {
+        live.extend(gathered.response_of[here]);
+        position = graph.links[here].parent;
+    }
+    live
+}
+
+/// The newest message below the place that the file's last `last-prompt` names, else the newest
+/// message of the main chain. The hint is written early, so it is nearly always an ancestor of the
+/// real end.
+fn tip(entries: &[Entry], graph: &Graph, gathered: &Gathered) -> Option<usize> {
+    let newest = gathered.newest.map(|(_, position)| position);
+    let hint = gathered.leaf.and_then(|leaf| gathered.positions.get(&leaf).copied());
+    let Some(hint) = hint.filter(|hint| !entries[*hint].is_sidechain) else { return newest };
+    let mut is_below_hint = vec![false; entries.len()];
+    for position in graph.order() {
+        let parent = graph.links[position].parent;
+        is_below_hint[position] =
+            position == hint || parent.is_some_and(|parent| is_below_hint[parent]);
+    }
+    let is_candidate = |position: &usize| {
+        is_below_hint[*position]
+            && !gathered.is_duplicate[*position]
+            && is_message(&entries[*position])
+    };
+    let candidates = (0..entries.len()).filter(is_candidate);
+    candidates.max_by_key(|position| (entries[*position].timestamp, *position)).or(newest)
+}
+
+/// Takes the sub-agents of rewound branches off the live one. `requests` are in the order in which they
+/// were sent. What started a sub-agent is taken to be the latest request of its session's main
+/// conversation; one that no such request comes before counts as live, with all that it sends later.
+fn settle_agents(requests: &mut [Request]) {
+    let mut latest: FxHashMap<Symbol, bool> = FxHashMap::default();
+    for index in 0..requests.len() {
+        let Request { session, agent, predecessor, is_live, .. } = requests[index];
+        if agent.is_none() {
+            latest.insert(session, is_live);
+            continue;
+        }
+        let before = predecessor.map(|before| &requests[before.0]);
+        let own = before.filter(|before| before.agent == agent).map(|before| before.is_live);
+        let started_by = own.or_else(|| latest.get(&session).copied());
+        requests[index].is_live = started_by.unwrap_or(is_live);
+    }
+}
+
+/// The title of each session that has one: of several the one whose author is nearest to the user,
+/// then the last in the order of the files.
+fn session_titles(
+    files: &Files,
+    copies: &Copies,
+    symbols: &mut Symbols,
+) -> FxHashMap<Symbol, String> {
+    let leaves = sessions_of_leaves(files, copies);
+    let mut best: FxHashMap<Symbol, (TitleKind, &str)> = FxHashMap::default();
+    for title in &files.titles {
+        let session = match &title.of {
+            Titled::Session(name) => symbols.intern(name),
+            Titled::Leaf(leaf) => match leaves.get(leaf) {
+                Some(Some(session)) => *session,
+                _ => continue,
+            },
+        };
+        let known = best.entry(session).or_insert((title.kind, &title.text));
+        if title.kind >= known.0 {
+            *known = (title.kind, &title.text);
+        }
+    }
+    best.into_iter().map(|(session, (_, text))| (session, text.to_owned())).collect()
+}
+
+/// Leaves that titles name → the session in which the answer at or before each began, else the one
+/// that its own line names.
+fn sessions_of_leaves(files: &Files, copies: &Copies) -> FxHashMap<EntryId, Option<Symbol>> {
+    let mut sessions: FxHashMap<EntryId, Option<Symbol>> = files
+        .titles
+        .iter()
+        .filter_map(|title| match title.of {
+            Titled::Leaf(leaf) => Some((leaf, None)),
+            Titled::Session(_) => None,
+        })
+        .collect();
+    if sessions.is_empty() {
+        return sessions;
+    }
+    for (entry, response, _) in &files.index {
+        if let Some(session @ None) = sessions.get_mut(entry) {
+            *session = files.responses[copies.origin_of(*response as usize)].session;
+        }
+    }
+    for (entry, named) in &files.entry_sessions {
+        if let Some(session @ None) = sessions.get_mut(entry) {
+            *session = Some(*named);
+        }
+    }
+    sessions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_as_long_as_it_has_to_be() {
+        let paths = ["/home/ann/work/api", "/home/ann/play/api", "/srv/web", "C:\\code\\tool", "/"];
+        assert_eq!(distinct_names(&paths), ["work/api", "play/api", "web", "tool", "/"]);
+        assert_eq!(distinct_names(&["/a/x", "a/x"]), ["a/x", "a/x"]);
+    }
+}

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::History;
 use super::file::{FileBuilder, FileConversation, build};
-use super::history::History;
 use super::join::Files;
 use crate::read::capture::{CaptureOptions, Captures, load_bundles, load_captures};
 use crate::read::harness::Harness;

@@ -7,8 +7,8 @@ use std::ops::Range;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
-use super::compare::{Difference, DifferenceKind, Pair};
 use super::view::{PromptView, SAME_IN_OTHER_BYTES, says_the_same};
+use super::{Difference, DifferenceKind, Pair};
 use crate::read::capture::{BlockKind, Part, WireNodeId};
 
 /// What Claude Code puts in the place of an old result.

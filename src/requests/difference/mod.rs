@@ -6,19 +6,18 @@
 //! service may make part of the key without saying so. Header names and such fields are interned,
 //! since they rarely change; the values of the fields are kept only with the bytes. `lint`
 //! compares with the same functions, but only as far as the earlier request was cached.
+//!
+//! Two captured requests, compared part by part.
+//!
+//! What kinds of differences there are, and which dimension each belongs to.
 
-mod beta_features;
-mod compare;
-mod extra_body;
 mod markers;
 mod messages;
 mod settings;
 mod tools;
 mod view;
 
-pub(crate) use beta_features::{BETA_FAMILIES, beta_differences};
-pub use compare::{Difference, DifferenceKind, Dimension, Divergence, differences, divergence};
-pub(crate) use markers::ttl_difference;
+pub(crate) use markers::{BETA_FAMILIES, beta_differences, ttl_difference};
 pub(crate) use messages::{CLEARED, common_end, deletion_difference, differing, same_ends};
 pub(crate) use settings::{Setting, disables_thinking, rewrite_settings, setting_changes};
 pub(crate) use tools::{
@@ -26,3 +25,382 @@ pub(crate) use tools::{
 };
 pub use view::ByteDifference;
 pub(crate) use view::{PromptView, SAME_IN_OTHER_BYTES, context, first_difference, says_the_same};
+
+use markers::marker_differences;
+use messages::message_difference;
+use settings::{SettingChange, extra_body_differences};
+use tools::system_differences;
+
+use crate::read::capture::WireNodeId;
+use crate::requests::conversation::{History, RequestIndex};
+
+/// Something in which a request differs from an earlier one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What kind of difference it is.
+    pub kind: DifferenceKind,
+    /// The part of the request, such as `tools[3]`, `system[1]`, `messages[4].content[0]` or
+    /// `output_config.effort`. It is one of the later request, but where nothing is left there.
+    pub place: String,
+    /// What was found there, in a few words, none of them from the prompt.
+    pub detail: String,
+    /// The tool that differs, and its field if one does: words of the prompt.
+    pub tool: Option<String>,
+    /// The node of the earlier prompt; `None` where there was nothing, or nothing of the prefix.
+    pub before: Option<WireNodeId>,
+    /// The node of the later prompt.
+    pub after: Option<WireNodeId>,
+    /// The first differing bytes of what stands at the place in both; words of the prompt.
+    pub bytes: Option<ByteDifference>,
+}
+
+impl Difference {
+    fn new(kind: DifferenceKind, place: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self {
+            kind,
+            place: place.into(),
+            detail: detail.into(),
+            tool: None,
+            before: None,
+            after: None,
+            bytes: None,
+        }
+    }
+
+    /// The same between two nodes of the prefix.
+    fn between(self, before: Option<WireNodeId>, after: Option<WireNodeId>) -> Self {
+        Self { before, after, ..self }
+    }
+
+    /// The same with what stood and what stands at the place.
+    fn with_bytes(self, before: Option<&str>, after: Option<&str>) -> Self {
+        let bytes = before.zip(after).map(|(before, after)| ByteDifference::between(before, after));
+        Self { bytes, ..self }
+    }
+
+    /// Whether it is one of the prefix, and does not stand beside it.
+    #[must_use]
+    pub fn is_of_prefix(&self) -> bool {
+        self.before.is_some() || self.after.is_some() || self.kind == DifferenceKind::Model
+    }
+
+    /// The dimension it belongs to.
+    #[must_use]
+    pub fn dimension(&self) -> Dimension {
+        self.kind.dimension()
+    }
+}
+
+/// Where two prompts part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    /// The last node that both have; `None` where not even the model is the same.
+    pub shared: Option<WireNodeId>,
+    /// The first difference. It stands right after the shared node, unless the later prompt goes on
+    /// from the earlier one, and the two differ beside the prefix at most.
+    pub first: Option<Difference>,
+}
+
+/// All differences between two captured requests, of which `before` is the earlier one; none where one
+/// of them is of a transcript. The captures have to be read with their bytes kept.
+///
+/// First comes what is part of the prefix, in its order: model, tools, speed and citations, system
+/// prompt, the settings in front of the messages, messages; whatever the first of these is, nothing
+/// after it can be read. Of messages only the first difference is told. Then comes what stands beside
+/// the prefix: scope and other attributes of markers, beta features, other fields of the body. What the
+/// service makes of those is not documented, so one of them explains only what the first part leaves
+/// unexplained: that more was lost than stands after the shared prefix.
+#[must_use]
+pub fn differences(
+    history: &History,
+    before: RequestIndex,
+    after: RequestIndex,
+) -> Vec<Difference> {
+    let (Some(before), Some(after)) = (history.wire(before), history.wire(after)) else {
+        return Vec::new();
+    };
+    let tree = &history.captured.tree;
+    let pair = Pair {
+        before: &PromptView::new(tree, before.leaf),
+        after: &PromptView::new(tree, after.leaf),
+    };
+    let mut differences: Vec<Difference> = pair.model().into_iter().collect();
+    differences.extend(pair.tools());
+    differences.extend(pair.settings(|view| view.system_settings));
+    differences.extend(system_differences(pair));
+    differences.extend(pair.settings(|view| view.message_settings));
+    differences.extend(message_difference(pair));
+    differences.extend(marker_differences(pair, &before.markers, &after.markers));
+    differences.extend(deletion_difference(&before.deleted, &after.deleted));
+    differences.extend(beta_differences(history.text(before.betas), history.text(after.betas)));
+    differences.extend(extra_body_differences(
+        history.text(before.other_fields),
+        history.text(after.other_fields),
+    ));
+    differences
+}
+
+/// Where two captured requests part; `None` where one of them is of a transcript. The captures have to
+/// be read with their bytes kept.
+#[must_use]
+pub fn divergence(
+    history: &History,
+    before: RequestIndex,
+    after: RequestIndex,
+) -> Option<Divergence> {
+    let leaves = (history.wire(before)?.leaf, history.wire(after)?.leaf);
+    let shared = history.captured.tree.shared(leaves.0, leaves.1);
+    Some(Divergence { shared, first: differences(history, before, after).into_iter().next() })
+}
+
+/// Two prompts.
+#[derive(Clone, Copy)]
+struct Pair<'a> {
+    before: &'a PromptView<'a>,
+    after: &'a PromptView<'a>,
+}
+
+impl<'a> Pair<'a> {
+    fn model(self) -> Option<Difference> {
+        let (before, after) = (self.before.model, self.after.model);
+        let detail = "another model";
+        (before != after).then(|| {
+            Difference::new(DifferenceKind::Model, "model", detail)
+                .between(Some(before), Some(after))
+                .with_bytes(Some(self.before.text(before)), Some(self.after.text(after)))
+        })
+    }
+
+    fn tools(self) -> Vec<Difference> {
+        let before = self.before.texts(&self.before.tools);
+        let after = self.after.texts(&self.after.tools);
+        let changes = tool_changes(&before, &after).into_iter();
+        changes.map(|change| self.tool(&change, &before, &after)).collect()
+    }
+
+    fn tool(self, change: &ToolChange, before: &[&'a str], after: &[&'a str]) -> Difference {
+        let (kind, detail) = match &change.kind {
+            ToolChangeKind::Gone => (DifferenceKind::ToolRemoved, "a tool is gone"),
+            ToolChangeKind::New => (DifferenceKind::ToolAdded, "a tool is new"),
+            ToolChangeKind::Moved => {
+                (DifferenceKind::ToolMoved, "a tool stands where another one stood")
+            }
+            ToolChangeKind::Changed(_) => (DifferenceKind::ToolChanged, "a field changed"),
+            ToolChangeKind::Respelled => (DifferenceKind::ToolRespelled, SAME_IN_OTHER_BYTES),
+        };
+        let place = change.position();
+        // Where one of the two has no such tool, another one stands there.
+        let text = |texts: &[&'a str], own: Option<usize>| texts.get(own.unwrap_or(place)).copied();
+        let node = |nodes: &[WireNodeId], own: Option<usize>| own.map(|own| nodes[own]);
+        let mut difference = Difference::new(kind, format!("tools[{place}]"), detail)
+            .between(node(&self.before.tools, change.before), node(&self.after.tools, change.after))
+            .with_bytes(text(before, change.before), text(after, change.after));
+        difference.tool = Some(match &change.kind {
+            ToolChangeKind::Changed(field) => format!("{}: {field}", change.name),
+            _ => change.name.clone(),
+        });
+        difference
+    }
+
+    fn settings(self, node: impl Fn(&PromptView<'a>) -> Option<WireNodeId>) -> Vec<Difference> {
+        let (before, after) = (node(self.before), node(self.after));
+        let text =
+            |view: &PromptView<'a>, id: Option<WireNodeId>| id.map_or("", |id| view.text(id));
+        let changes = setting_changes(text(self.before, before), text(self.after, after));
+        let difference = |change: &SettingChange<'_>| {
+            Difference::new(change.setting.kind(), change.setting.place(), "another value")
+                .between(before, after)
+                .with_bytes(Some(change.before), Some(change.after))
+        };
+        changes.iter().map(difference).collect()
+    }
+}
+
+/// What a client watches to explain a break: the twelve dimensions of Claude Code's break detector, and
+/// the messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dimension {
+    /// The blocks of the system prompt, and what the service writes into it.
+    SystemPrompt,
+    /// The tools that are not deferred.
+    Tools,
+    /// The model.
+    Model,
+    /// `speed`, and the beta feature that allows it.
+    FastMode,
+    /// Where markers stand, and their TTLs.
+    CacheControl,
+    /// Whether a marker has `scope: global`.
+    Scope,
+    /// The set of beta features.
+    Betas,
+    /// Whether the client decides by itself which calls need no permission. No field of the prompt says
+    /// so; Claude Code adds the beta features `afk-mode-…` and `dangerous-tool-use-…`, and once it
+    /// has, keeps them for the session. A capture without headers cannot show it.
+    AutoMode,
+    /// Whether the subscriber pays for usage beyond the plan. No field says so; its visible effect is
+    /// that every marker falls from an hour to five minutes.
+    Overage,
+    /// Results deleted on the server: `cache_edits` in messages, `context_management`, and the beta feature `cache-editing-…`.
+    CachedMicrocompaction,
+    /// `output_config.effort`.
+    Effort,
+    /// Fields of the body that nothing else here looks at.
+    ExtraBody,
+    /// The messages, and the settings in front of them.
+    Messages,
+}
+
+/// The kind of a difference. Each belongs to one [`Dimension`]:
+///
+/// | kind | dimension |
+/// | --- | --- |
+/// | `Model` | model |
+/// | `ToolAdded`, `ToolRemoved`, `ToolChanged`, `ToolMoved`, `ToolRespelled` | tools |
+/// | `Citations`, `Attribution`, `SystemPrompt` | system prompt |
+/// | `FastMode` | fast mode |
+/// | `Thinking` | messages |
+/// | `ToolChoice` | messages |
+/// | `Effort` | effort |
+/// | `OutputFormat` | extra body |
+/// | `Image` | messages |
+/// | `MessageRewritten` | messages |
+/// | `ResultsCleared` | messages |
+/// | `ThinkingStripped` | messages |
+/// | `Rewound` | messages |
+/// | `MessagesReplaced` | messages |
+/// | `CachedMicrocompaction` | cached microcompaction |
+/// | `Scope` | scope |
+/// | `Overage` | overage |
+/// | `TtlTier` | cache control |
+/// | `MarkersMoved` | cache control |
+/// | `Betas` | betas |
+/// | `AutoMode` | auto mode |
+/// | `ExtraBody` | extra body |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DifferenceKind {
+    /// Another model, which has caches of its own.
+    Model,
+    /// A tool is new.
+    ToolAdded,
+    /// A tool is gone.
+    ToolRemoved,
+    /// A field of a tool says something else.
+    ToolChanged,
+    /// A tool stands where another one stood.
+    ToolMoved,
+    /// A tool says the same in other bytes.
+    ToolRespelled,
+    /// Citations are on or off now, which the service writes into the system prompt.
+    Citations,
+    /// `speed`, or its beta feature.
+    FastMode,
+    /// The client's attribution line in the system prompt, where it is part of the key: Anthropic's own
+    /// service leaves it out of the prefix, others do not.
+    Attribution,
+    /// Another block of the system prompt.
+    SystemPrompt,
+    /// `thinking`.
+    Thinking,
+    /// `tool_choice`.
+    ToolChoice,
+    /// `output_config.effort`.
+    Effort,
+    /// `output_config.format`.
+    OutputFormat,
+    /// There are images where there were none, or the other way round: in the whole prompt, or in a
+    /// block that was sent before.
+    Image,
+    /// A block that was sent before is another one now, or stands in another message.
+    MessageRewritten,
+    /// The content of an old result was replaced by the client's placeholder.
+    ResultsCleared,
+    /// Thinking of earlier turns is gone, and all else is the same.
+    ThinkingStripped,
+    /// The last messages are gone; others may stand in their place.
+    Rewound,
+    /// Next to nothing of what was sent from the first message on comes back: a compaction, or another
+    /// conversation.
+    MessagesReplaced,
+    /// Results are deleted on the server, or are not any more.
+    CachedMicrocompaction,
+    /// A marker is global now, or none is any more.
+    Scope,
+    /// All markers had an hour, and all have five minutes now.
+    Overage,
+    /// Another TTL on a marker.
+    TtlTier,
+    /// Markers stand elsewhere, or there are more or fewer. That loses what no marker looks back to.
+    MarkersMoved,
+    /// Beta features came or went.
+    Betas,
+    /// The beta features of auto mode came or went.
+    AutoMode,
+    /// A field of the body that nothing else here looks at.
+    ExtraBody,
+}
+
+impl DifferenceKind {
+    /// Every kind.
+    pub const ALL: [Self; 28] = [
+        Self::Model,
+        Self::ToolAdded,
+        Self::ToolRemoved,
+        Self::ToolChanged,
+        Self::ToolMoved,
+        Self::ToolRespelled,
+        Self::Citations,
+        Self::FastMode,
+        Self::Attribution,
+        Self::SystemPrompt,
+        Self::Thinking,
+        Self::ToolChoice,
+        Self::Effort,
+        Self::OutputFormat,
+        Self::Image,
+        Self::MessageRewritten,
+        Self::ResultsCleared,
+        Self::ThinkingStripped,
+        Self::Rewound,
+        Self::MessagesReplaced,
+        Self::CachedMicrocompaction,
+        Self::Scope,
+        Self::Overage,
+        Self::TtlTier,
+        Self::MarkersMoved,
+        Self::Betas,
+        Self::AutoMode,
+        Self::ExtraBody,
+    ];
+
+    /// The dimension it belongs to.
+    #[must_use]
+    pub fn dimension(self) -> Dimension {
+        match self {
+            Self::Model => Dimension::Model,
+            Self::ToolAdded
+            | Self::ToolRemoved
+            | Self::ToolChanged
+            | Self::ToolMoved
+            | Self::ToolRespelled => Dimension::Tools,
+            Self::Citations | Self::Attribution | Self::SystemPrompt => Dimension::SystemPrompt,
+            Self::FastMode => Dimension::FastMode,
+            Self::Effort => Dimension::Effort,
+            Self::Thinking
+            | Self::ToolChoice
+            | Self::Image
+            | Self::MessageRewritten
+            | Self::ResultsCleared
+            | Self::ThinkingStripped
+            | Self::Rewound
+            | Self::MessagesReplaced => Dimension::Messages,
+            Self::CachedMicrocompaction => Dimension::CachedMicrocompaction,
+            Self::Scope => Dimension::Scope,
+            Self::Overage => Dimension::Overage,
+            Self::TtlTier | Self::MarkersMoved => Dimension::CacheControl,
+            Self::Betas => Dimension::Betas,
+            Self::AutoMode => Dimension::AutoMode,
+            Self::OutputFormat | Self::ExtraBody => Dimension::ExtraBody,
+        }
+    }
+}

@@ -6,9 +6,9 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::compare::{Difference, DifferenceKind, Pair};
 use super::messages::differing;
 use super::view::{SAME_IN_OTHER_BYTES, changed_field, says_the_same};
+use super::{Difference, DifferenceKind, Pair};
 use crate::read::capture::ATTRIBUTION;
 use crate::read::input::Text;
 

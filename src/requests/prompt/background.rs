@@ -7,7 +7,7 @@
 
 use super::build::Kept;
 use super::calibrate::{ClientVersion, ClientVersions, Tallies, Tally};
-use super::step::{Step, StepKind};
+use super::{Step, StepKind};
 use crate::base::id::Symbol;
 use crate::base::units::{Millis, Tokens};
 use crate::requests::conversation::{History, Request};

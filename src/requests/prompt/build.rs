@@ -18,10 +18,10 @@ use rustc_hash::FxHashMap;
 
 use super::calibrate::{Calibrated, LARGEST_CONSTANT_TAIL, calibrate};
 use super::captured::add_captured;
-use super::step::{Step, StepKind, is_kept};
 use super::trace::{
     BackgroundWrite, LOOKBACK, Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare,
 };
+use super::{Step, StepKind, is_kept};
 use crate::base::id::Symbol;
 use crate::base::model::canonical_name;
 use crate::base::ttl::Ttl;

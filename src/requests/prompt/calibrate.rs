@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use super::background::{BackgroundHabits, BackgroundMemory, ExpectedBackground};
 use super::build::Kept;
 use super::shared_prefix::{PrefixMemory, SharedPrefixes};
-use super::step::{Step, StepKind};
+use super::{Step, StepKind};
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
 use crate::requests::conversation::{History, Request};

@@ -19,6 +19,18 @@
 //! that is the node it adds to the tree. Where the service deletes tokens of prefixes that stay
 //! valid (`cache_deleted_input_tokens`), nodes keep the size that they would have without it, and
 //! `Prompt::deleted` comes off.
+//!
+//! How a request follows the one before it: what the record allows to be said without looking at
+//! the request's own split into read, written and input.
+//!
+//! Breaks in the record: requests that read much less than the one before had left for them.
+//!
+//! A request that, inside the TTL, on the same model, with a prompt of at least 97 % of what was
+//! cached, reads over 2,000 tokens and over 5 % less than that is a break. `replay` does not know
+//! of it. A counterfactual keeps it (and falls to just the chain's opening prefix, which early in
+//! a chain are too small to be called breaks), so that it differs from the record by its policy
+//! alone. What was warm in front of the messages at a break is readable under every policy, since
+//! the recorded read shows it; more than that is not.
 
 mod background;
 mod build;
@@ -27,7 +39,6 @@ mod captured;
 mod paths;
 mod shared_prefix;
 mod split;
-mod step;
 mod trace;
 
 pub use build::{Kept, SharedPrefix, build, minimum_prefix};
@@ -35,8 +46,324 @@ pub use calibrate::LARGEST_CONSTANT_TAIL;
 pub(crate) use captured::{level, node_behind};
 pub(crate) use paths::Paths;
 pub(crate) use split::Landmarks;
-pub use step::{Step, StepKind, is_break, recorded_shortfall, steps};
 pub use trace::{
     BackgroundWrite, Deletion, Edits, LOOKBACK, Level, Marker, Node, NodeId, Prompt, PromptTrace,
     Rare, Repair,
 };
+
+use build::{drops_earlier_thinking, kept_of_rewrite};
+
+use crate::base::model::canonical_name;
+use crate::base::ttl::{TierTtl, Ttl};
+use crate::base::units::Tokens;
+use crate::read::capture::WireRequest;
+use crate::read::input::PromptSplit;
+use crate::requests::conversation::{History, Request, RequestIndex};
+
+/// The way a request follows its predecessor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepKind {
+    /// The first request of its chain.
+    Opening,
+    /// Another model than before, which has caches of its own.
+    ModelChange,
+    /// The conversation goes on and its cache is alive.
+    Continued,
+    /// The messages were rewritten: a compaction, cleared results, an edit.
+    Rewritten,
+    /// The cache had expired.
+    Expired,
+}
+
+/// A request and how it follows its predecessor.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// The kind.
+    pub kind: StepKind,
+    /// The request before it in its chain.
+    pub predecessor: Option<RequestIndex>,
+    /// From start to start, in milliseconds.
+    pub gap: Option<i64>,
+    /// The TTLs of this request's markers, its own or those it goes on with.
+    pub ttl: Option<TierTtl>,
+    /// The TTL of the predecessor's messages.
+    pub predecessor_ttl: Option<Ttl>,
+    /// What the service has deleted of the conversation's cached prefix since the predecessor.
+    pub deleted: Tokens,
+    /// The same, of all requests so far.
+    pub all_deleted: Tokens,
+    /// The end of the predecessor's cached prefix, less what was deleted of it since.
+    pub previous_end: Tokens,
+    /// Whether the messages were rewritten, alive or expired.
+    pub is_rewritten: bool,
+    /// The first answer of the turn before whose thinking this prompt drops: what was cached up to
+    /// that answer is all that is the same.
+    pub dropped_thinking: Option<RequestIndex>,
+    /// What of the predecessor's cached prefix this prompt begins with.
+    pub kept: Kept,
+    /// Its end; where nothing tells how much of rewritten messages was kept, the predecessor's.
+    pub kept_end: Tokens,
+    /// The first answer with thinking in the turn that this request belongs to.
+    turn_thinking: Option<RequestIndex>,
+    /// The first request of its chain, or the first after the last change of model.
+    pub opening: RequestIndex,
+}
+
+impl Step {
+    /// Whether its TTL is known and was not exceeded.
+    #[must_use]
+    pub fn is_inside_ttl(&self) -> bool {
+        self.gap.zip(self.predecessor_ttl).is_some_and(|(gap, ttl)| gap < ttl.millis())
+    }
+
+    /// Where lines tell how much of rewritten messages stands as it was: the end of the entry that is
+    /// still within reach of this request's last marker.
+    #[must_use]
+    pub fn readable_place(&self) -> Option<Tokens> {
+        let Kept::Until { positions, .. } = self.kept else { return None };
+        (self.is_rewritten && positions < LOOKBACK).then_some(self.kept_end)
+    }
+
+    /// Whether the conversation was summarised before it; a captured one that begins with another
+    /// message may have been.
+    #[must_use]
+    pub fn is_compacted(&self, history: &History, index: RequestIndex) -> bool {
+        let is_captured = history.is_captured(index);
+        history.request(index).between.has_compaction || (is_captured && self.is_rewritten)
+    }
+}
+
+/// A prompt below this share of what was cached cannot have kept all of it.
+const REWRITTEN_BELOW_PERCENT: u64 = 97;
+
+/// The steps of all requests, in the history's order.
+#[must_use]
+pub fn steps(history: &History) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::with_capacity(history.requests.len());
+    for (index, request) in history.of_transcripts().iter().enumerate() {
+        let step = match request.predecessor {
+            None => first_step(index, request),
+            Some(predecessor) => next_step(history, index, request, predecessor, &steps),
+        };
+        steps.push(step);
+    }
+    for captured in &history.captured.requests {
+        steps.push(captured_step(history, captured, &steps));
+    }
+    steps
+}
+
+/// A captured request: its bytes, not its step, say what it has in common with the one before.
+fn captured_step(history: &History, captured: &WireRequest, steps: &[Step]) -> Step {
+    let own = RequestIndex(steps.len());
+    let request = history.request(own);
+    let ttl = captured_ttl(captured);
+    let opening = Step {
+        kind: StepKind::Opening,
+        predecessor: request.predecessor,
+        gap: None,
+        ttl,
+        predecessor_ttl: None,
+        deleted: Tokens::ZERO,
+        all_deleted: Tokens::ZERO,
+        previous_end: Tokens::ZERO,
+        is_rewritten: false,
+        dropped_thinking: None,
+        kept: Kept::All,
+        kept_end: Tokens::ZERO,
+        turn_thinking: None,
+        opening: own,
+    };
+    let Some(predecessor) = request.predecessor else { return opening };
+    let (previous, before) = (history.request(predecessor), &steps[predecessor.0]);
+    let gap = request.start.since(previous.start);
+    let predecessor_ttl = before.ttl.map(|ttl| ttl.messages);
+    let is_expired = predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis());
+    // Another first message: a compaction, or a conversation that begins anew.
+    let first = history.of_transcripts().len();
+    let opening_before = history.captured.requests[predecessor.0 - first].likeness.opening;
+    let is_rewritten = captured.likeness.opening != opening_before;
+    let previous_end =
+        previous.usage.as_ref().map_or(Tokens::ZERO, |usage| usage.prompt.cached_end());
+    let (kind, opening_index) = if request.model != previous.model {
+        (StepKind::ModelChange, own)
+    } else if is_expired {
+        (StepKind::Expired, before.opening)
+    } else if is_rewritten {
+        (StepKind::Rewritten, before.opening)
+    } else {
+        (StepKind::Continued, before.opening)
+    };
+    Step {
+        kind,
+        is_rewritten,
+        gap: Some(gap),
+        predecessor_ttl,
+        previous_end,
+        kept_end: previous_end,
+        opening: opening_index,
+        ..opening
+    }
+}
+
+/// The TTLs of a captured request's first and last marker.
+fn captured_ttl(captured: &WireRequest) -> Option<TierTtl> {
+    let (first, last) = (captured.markers.first()?, captured.markers.last()?);
+    Some(TierTtl { system: first.ttl, messages: last.ttl })
+}
+
+fn first_step(index: usize, request: &Request) -> Step {
+    Step {
+        kind: StepKind::Opening,
+        predecessor: None,
+        gap: None,
+        ttl: opening_ttl(&request.recorded().prompt),
+        predecessor_ttl: None,
+        deleted: Tokens::ZERO,
+        all_deleted: request.recorded().deleted.unwrap_or_default(),
+        previous_end: Tokens::ZERO,
+        is_rewritten: false,
+        dropped_thinking: None,
+        kept: Kept::All,
+        kept_end: Tokens::ZERO,
+        turn_thinking: request.has_thinking.then_some(RequestIndex(index)),
+        opening: RequestIndex(index),
+    }
+}
+
+fn next_step(
+    history: &History,
+    index: usize,
+    request: &Request,
+    predecessor: RequestIndex,
+    steps: &[Step],
+) -> Step {
+    let previous = history.request(predecessor);
+    let before = &steps[predecessor.0];
+    let gap = request.start.since(previous.start);
+    let all_deleted = request.recorded().deleted.unwrap_or(before.all_deleted);
+    let deleted = all_deleted.saturating_sub(before.all_deleted);
+    let previous_end = previous.recorded().prompt.cached_end().saturating_sub(deleted);
+    let predecessor_ttl = before.ttl.map(|ttl| ttl.messages);
+    let is_expired = predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis());
+    let own_thinking = request.has_thinking.then_some(RequestIndex(index));
+    // A prompt that grew by more than the thinking it dropped cannot be told from one that kept it.
+    let shows_a_loss =
+        request.prompt_total() + deleted < previous.prompt_total() + previous.recorded().output;
+    let dropped_thinking = before.turn_thinking.filter(|_| {
+        request.between.has_prompt
+            && shows_a_loss
+            && request.model == previous.model
+            && !request.between.rewrites_history()
+            && drops_earlier_thinking(canonical_name(history.symbols.text(request.model)))
+    });
+    let is_shrunk =
+        !request.prompt_total().is_at_least_percent_of(REWRITTEN_BELOW_PERCENT, previous_end);
+    let place = kept_of_rewrite(history, request, predecessor, steps);
+    let is_unexplained = is_shrunk && dropped_thinking.is_none();
+    let is_rewritten = match place {
+        Some(Kept::All) => is_unexplained,
+        Some(_) => true,
+        None => request.between.has_compaction || is_unexplained,
+    } || request.fresh_replacement.is_some();
+    let kept = match (place.filter(|place| *place != Kept::All), dropped_thinking) {
+        (Some(place), _) => place,
+        (None, Some(thinking)) => Kept::Until { request: thinking, positions: 1 },
+        (None, None) if is_rewritten => Kept::System,
+        (None, None) => Kept::All,
+    };
+    let kept_end = match kept {
+        Kept::Until { request, .. } => history.request(request).recorded().prompt.cached_end(),
+        Kept::All | Kept::System => previous_end,
+    };
+    let kind = if request.model != previous.model {
+        StepKind::ModelChange
+    } else if is_expired {
+        StepKind::Expired
+    } else if is_rewritten {
+        StepKind::Rewritten
+    } else {
+        StepKind::Continued
+    };
+    Step {
+        kind,
+        predecessor: request.predecessor,
+        gap: Some(gap),
+        ttl: if kind == StepKind::ModelChange {
+            opening_ttl(&request.recorded().prompt).or(before.ttl)
+        } else {
+            recorded_ttl(&request.recorded().prompt).or(before.ttl)
+        },
+        predecessor_ttl,
+        deleted,
+        all_deleted,
+        previous_end,
+        is_rewritten,
+        dropped_thinking,
+        kept,
+        kept_end,
+        turn_thinking: if request.between.has_prompt {
+            own_thinking
+        } else {
+            before.turn_thinking.or(own_thinking)
+        },
+        opening: if kind == StepKind::ModelChange { RequestIndex(index) } else { before.opening },
+    }
+}
+
+/// The tier of a request whose read is known: one that reads has markers even where it wrote
+/// nothing, of the default lifetime as far as is known.
+fn opening_ttl(prompt: &PromptSplit) -> Option<TierTtl> {
+    let has_read = prompt.read > Tokens::ZERO;
+    recorded_ttl(prompt).or(has_read.then_some(TierTtl::uniform(Ttl::FiveMinutes)))
+}
+
+/// The tier a request wrote with. Which tokens got which TTL is not looked at: where both occur,
+/// the hour stands in front, as the rules demand.
+fn recorded_ttl(prompt: &PromptSplit) -> Option<TierTtl> {
+    match (prompt.write_5m > Tokens::ZERO, prompt.write_1h > Tokens::ZERO) {
+        (false, false) => None,
+        (true, false) => Some(TierTtl::uniform(Ttl::FiveMinutes)),
+        (false, true) => Some(TierTtl::uniform(Ttl::OneHour)),
+        (true, true) => Some(TierTtl::MIXED),
+    }
+}
+
+/// What a request fell short of the end of its predecessor's cached prefix.
+#[must_use]
+pub fn recorded_shortfall(request: &Request, step: &Step) -> Tokens {
+    readable_end(step).saturating_sub(request.recorded().prompt.read)
+}
+
+/// What was still readable of what the one before had cached, as far as lines tell.
+fn readable_end(step: &Step) -> Tokens {
+    step.readable_place().unwrap_or(step.previous_end)
+}
+
+/// Whether a request is a break: inside the TTL, on the same model, with a prompt of at least 97 %
+/// of what was cached, it read over 2,000 tokens and over 5 % less than that.
+#[must_use]
+pub fn is_break(request: &Request, step: &Step) -> bool {
+    let is_alive = matches!(step.kind, StepKind::Continued | StepKind::Rewritten);
+    let shortfall = recorded_shortfall(request, step);
+    is_alive
+        && step.predecessor_ttl.is_some()
+        && request.prompt_total().is_at_least_percent_of(97, readable_end(step))
+        && shortfall > Tokens(2_000)
+        && shortfall.0 * 20 > readable_end(step).0
+}
+
+/// Whether a counterfactual has to keep what happened: a break, or a fall to just what was warm
+/// when the chain began. Early in a chain that prefix is most of the prompt, so that the fall is
+/// too small to be called a break, but it is one in kind.
+#[must_use]
+fn is_kept(history: &History, request: &Request, step: &Step) -> bool {
+    let opening = history.request(step.opening).recorded().prompt.read;
+    let is_known = step.kind == StepKind::Continued
+        || (step.kind == StepKind::Rewritten && step.readable_place().is_some());
+    let fell_to_opening = is_known
+        && opening > Tokens::ZERO
+        && request.recorded().prompt.read == opening
+        && opening < readable_end(step);
+    fell_to_opening || is_break(request, step)
+}

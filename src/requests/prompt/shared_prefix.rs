@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashMap;
 
 use super::calibrate::{ClientVersion, ClientVersions, Tallies, Tally};
-use super::step::{Step, StepKind};
+use super::{Step, StepKind};
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
 use crate::requests::conversation::{History, Request};

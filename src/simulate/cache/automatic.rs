@@ -18,8 +18,8 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
+use super::TokenRatio;
 use super::outcome::Outcome;
-use super::policy::TokenRatio;
 use crate::base::id::Symbol;
 use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::prompt::{NodeId, Paths, Prompt, PromptTrace};

@@ -13,18 +13,187 @@
 //! minimum are not cached, and markers that the service would refuse make the request invalid. A
 //! transcript's prompt has two markers: after the system prompt, whose size each request
 //! estimates, and at the end of what it had cached.
+//!
+//! What a simulation changes about the recorded requests, and what it assumes of the service.
+//!
+//! Token counts of one vocabulary in terms of another.
 
 mod automatic;
 mod entries;
 mod outcome;
-mod policy;
 mod simulate;
 
 pub use crate::requests::prompt::LOOKBACK;
 pub use automatic::{AutomaticCache, AutomaticPolicy, EntryPlaces, simulate_automatic};
 pub use outcome::{Outcome, Refusal};
-pub use policy::{
-    BetaKey, Lookback, Markers, Policy, Reading, Sent, SentMarkers, TokenRatio, TtlChange,
-    effective,
-};
 pub use simulate::simulate;
+
+use smallvec::SmallVec;
+
+use crate::base::ttl::{Ttl, TtlPlan};
+use crate::base::units::Tokens;
+use crate::requests::prompt::{Level, Marker, NodeId};
+
+/// A caching policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Which markers there are.
+    pub markers: Markers,
+    /// Whether breaks that were recorded inside the TTL happen here, too.
+    pub keeps_breaks: bool,
+    /// How long entries are found beyond their TTL, in milliseconds: providers delete them promptly,
+    /// though not immediately, and the starts of requests are known to seconds only.
+    pub ttl_grace: i64,
+    /// Whether a session keeps the entries of another one alive that it shares a prefix with.
+    pub shares_sessions: bool,
+    /// What a marker counts when it looks back.
+    pub lookback: Lookback,
+    /// How long an entry lives that was written after one of a shorter TTL.
+    pub reading: Reading,
+    /// What becomes of an entry when markers change their TTL.
+    pub ttl_change: TtlChange,
+    /// Whether the beta features of a request are part of the key.
+    pub betas: BetaKey,
+}
+
+/// Whether the set of beta features is part of the key. The documentation names another set among what
+/// affects prompts, and not what of them it loses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BetaKey {
+    /// It is, in front of everything, like the model: clients keep the features of a session on so that
+    /// its cache is not lost. Where a capture does not tell the features, they are none that others have.
+    #[default]
+    Key,
+    /// It changes nothing.
+    Beside,
+}
+
+/// What a marker finds of entries that were written for another TTL: the documentation does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TtlChange {
+    /// It finds them like its own. They keep the TTL that they were written with.
+    #[default]
+    Keeps,
+    /// Nothing: the TTL is part of the key, and a change of it loses what was cached.
+    Loses,
+}
+
+/// How long an entry for an hour lives that was written after a read of one for five minutes: the
+/// documentation does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// Its own TTL, whatever lies before it. This is what the documented rules say when they are
+    /// taken by the letter.
+    #[default]
+    Literal,
+    /// No longer than what lies before it: no entry outlives the shortest-lived part of its prefix.
+    Conservative,
+}
+
+impl Reading {
+    /// The one that it is not.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Literal => Self::Conservative,
+            Self::Conservative => Self::Literal,
+        }
+    }
+
+    /// The TTL of an entry after a prefix of another one.
+    #[must_use]
+    pub fn ttl_behind(self, prefix: Ttl, own: Ttl) -> Ttl {
+        match self {
+            Self::Literal => own,
+            Self::Conservative => own.min(prefix),
+        }
+    }
+}
+
+/// The markers of a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Markers {
+    /// None: everything is sent in full.
+    None,
+    /// Those recorded.
+    AsRecorded,
+    /// Where the recorded ones are, with these TTLs.
+    Fixed(TtlPlan),
+}
+
+/// What a marker counts when it looks back for an entry. The documentation spoke of blocks until
+/// August 2026 and speaks of positions since; some platforms still say blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lookback {
+    /// A run of tool calls is one, and a run of tool results.
+    #[default]
+    Positions,
+    /// Every block is one.
+    Blocks,
+    /// Nothing: it finds whatever lies before it. No service does; it shows what the limit costs.
+    Unlimited,
+}
+
+impl Markers {
+    /// The TTL that a marker has under the policy; `None` where there is no marker.
+    fn ttl(self, marker: &Marker, level: Level, is_agent: bool) -> Option<Ttl> {
+        match (self, level) {
+            (Self::None, _) => None,
+            (Self::AsRecorded, _) => marker.ttl,
+            (Self::Fixed(plan), Level::System) => Some(plan.of(is_agent).system),
+            (Self::Fixed(plan), Level::Messages) => Some(plan.of(is_agent).messages),
+        }
+    }
+}
+
+/// A marker with the TTL it is sent with.
+pub type Sent<'a> = (&'a Marker, Ttl);
+
+/// The markers of one prompt, of which the service takes four.
+pub type SentMarkers<'a> = SmallVec<[Sent<'a>; 4]>;
+
+/// The markers that take effect: those over a prefix that is long enough, and of the automatic one
+/// and an explicit one on the same block the explicit one.
+#[must_use]
+pub fn effective(mut sent: SentMarkers<'_>, minimum: Tokens) -> SentMarkers<'_> {
+    let explicit: SmallVec<[NodeId; 4]> = sent
+        .iter()
+        .filter(|(marker, _)| !marker.is_automatic)
+        .map(|(marker, _)| marker.node)
+        .collect();
+    sent.retain(|(marker, _)| {
+        let is_doubled = marker.is_automatic && explicit.contains(&marker.node);
+        marker.end >= minimum && !is_doubled
+    });
+    sent
+}
+
+/// How many tokens of one vocabulary stand for a thousand of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenRatio {
+    /// Tokens for a thousand.
+    pub per_mille: u64,
+}
+
+impl TokenRatio {
+    /// The same vocabulary.
+    pub const ONE: Self = Self { per_mille: 1_000 };
+
+    /// The count in the other vocabulary, rounded down.
+    #[must_use]
+    pub fn of(self, tokens: Tokens) -> Tokens {
+        tokens.share(self.per_mille, Self::ONE.per_mille)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_exact_and_rounded_down() {
+        assert_eq!(TokenRatio::ONE.of(Tokens(u64::MAX)), Tokens(u64::MAX));
+        // 1,301 × 0.77 = 1,001.77.
+        assert_eq!(TokenRatio { per_mille: 770 }.of(Tokens(1_301)), Tokens(1_001));
+    }
+}

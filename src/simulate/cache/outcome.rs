@@ -5,7 +5,7 @@
 //! A refused request is answered with an error: nothing is read, written or billed. Where several
 //! reasons apply, the first in the order of [`Refusal`] is given.
 
-use super::policy::Sent;
+use super::Sent;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Tokens};
 use crate::requests::prompt::NodeId;

@@ -10,7 +10,7 @@
 
 use super::entries::{Entries, Partition};
 use super::outcome::{Outcome, refusal};
-use super::policy::{BetaKey, Lookback, Policy, Sent, SentMarkers, TtlChange, effective};
+use super::{BetaKey, Lookback, Policy, Sent, SentMarkers, TtlChange, effective};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::prompt::{LOOKBACK, Level, Marker, NodeId, Prompt, PromptTrace, Repair};

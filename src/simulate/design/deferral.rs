@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::blocks::{Contents, PromptBlock};
 use super::layout::Layout;
-use super::prompt_design::{Deferral, Deferred};
+use super::{Deferral, Deferred};
 use crate::base::units::Tokens;
 use crate::read::capture::{BlockKind, Part, WireNodeId, WireTree};
 use crate::read::harness::tool_rank;

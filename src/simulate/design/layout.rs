@@ -9,10 +9,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::blocks::{BlockTree, ContentId, Contents, PromptBlock};
 use super::deferral::{DeferredTools, Expansion};
 use super::latch::{Attributions, Latches, latches, settings_text};
-use super::prompt_design;
-use super::prompt_design::{Attribution, PromptDesign, Settings, SystemPrompt, Tools};
 use super::reminders::Reminders;
 use super::stable_first::{StableFirst, StableParagraphs, StaticTexts};
+use super::{Attribution, PromptDesign, Settings, SystemPrompt, Tools};
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
 use crate::read::capture::{BlockKind, Part, WireMarker, WireNodeId, WireTree};
@@ -100,7 +99,7 @@ impl<'a> Layouts<'a> {
             SystemPrompt::StaticFirst => layouts.find_static_texts(),
             SystemPrompt::StableFirst => layouts.find_stable_paragraphs(),
         }
-        if design.reminders == prompt_design::Reminders::Last {
+        if design.reminders == super::Reminders::Last {
             layouts.find_reminders();
         }
         layouts

@@ -8,7 +8,7 @@ use super::blocks::{BlockTree, Contents};
 use super::deferral::Expansion;
 use super::latch::{Sessions, System};
 use super::layout::{Ends, Layout, Layouts, markers};
-use super::prompt_design::{PromptDesign, Scopes};
+use super::{PromptDesign, Scopes};
 use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Deletion, Edits, Marker, NodeId, Prompt, PromptTrace, Rare, Step};

@@ -1,8 +1,8 @@
 //! What each way to fork reads, writes and sends in full, and what that is worth.
 
 use super::equivalents::{Equivalents, Multipliers};
-use super::plan::{ForkPlan, PlanError, VARIANTS, Variant};
 use super::trace::trace;
+use super::{ForkPlan, PlanError, VARIANTS, Variant};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::read::input::PriceTier;

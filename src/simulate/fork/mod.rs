@@ -24,12 +24,238 @@
 //! Forks have no input but sizes: each variant is a small `PromptTrace` of the parent's request
 //! and its children's, which the simulator treats like any other, so the calculator cannot
 //! disagree with the rules. Equivalents are whole millionths of a token sent in full.
+//!
+//! What is compared: the sizes of the parts of forks, and the state of the parent's prefix.
+//!
+//! The ways to fork that are compared.
 
 mod compare;
 mod equivalents;
-mod plan;
 mod trace;
 
 pub use compare::{Charge, Comparison, ForkError, ForkPrices, ForkTable, compare};
 pub use equivalents::{Equivalents, Multipliers};
-pub use plan::{ForkPlan, MOST_CHILDREN, MOST_TOKENS, PlanError, VARIANTS, Variant};
+
+use crate::base::ttl::Ttl;
+use crate::base::units::Tokens;
+
+/// The most children of a plan.
+pub const MOST_CHILDREN: usize = 10_000;
+
+/// The most tokens of one part; with it no sum over all children overflows.
+pub const MOST_TOKENS: u64 = 1_000_000_000_000;
+
+/// A parent and its children.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForkPlan {
+    /// The parent's prompt as far as its last marker: tools, system prompt, messages.
+    pub parent: Tokens,
+    /// The parent's last answer, which stands after that marker.
+    pub assistant: Tokens,
+    /// The placeholders for the results of its calls, all together.
+    pub placeholders: Tokens,
+    /// The directive of each child.
+    pub directives: Vec<Tokens>,
+    /// How much of the parent's prompt children still share, as far as a marker, where they decide
+    /// anew which of its results are replaced.
+    pub kept: Tokens,
+    /// Whether the parent's prefix is still cached when the children start.
+    pub parent_is_warm: bool,
+    /// The TTL of all markers.
+    pub ttl: Ttl,
+    /// What a token written weighs, in tokens sent in full; `None` for what its TTL usually costs.
+    /// Prices of a model hold over it.
+    pub write_weight: Option<Equivalents>,
+    /// The shortest prefix that the model caches.
+    pub minimum: Tokens,
+}
+
+/// Why a plan makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// Nothing to share with.
+    #[error("there are no children; give at least one directive")]
+    NoChildren,
+    /// More than anyone forks.
+    #[error("{0} children are too many; {MOST_CHILDREN} are the most")]
+    TooManyChildren(usize),
+    /// A part that cannot be empty is.
+    #[error("{0} cannot have 0 tokens")]
+    Empty(&'static str),
+    /// More of the parent is kept than it has.
+    #[error("a parent of {} tokens cannot keep {}", parent.0, kept.0)]
+    KeepsTooMuch {
+        /// The parent's size.
+        parent: Tokens,
+        /// What of it is kept.
+        kept: Tokens,
+    },
+    /// A part is larger than any prompt.
+    #[error("{part} cannot have {} tokens; {MOST_TOKENS} are the most", tokens.0)]
+    TooLarge {
+        /// The part.
+        part: &'static str,
+        /// Its size.
+        tokens: Tokens,
+    },
+}
+
+impl ForkPlan {
+    /// The size of a child's prompt.
+    #[must_use]
+    pub fn prompt(&self, directive: Tokens) -> Tokens {
+        self.parent + self.assistant + self.placeholders + directive
+    }
+
+    /// Whether there is something to compare.
+    fn check(&self) -> Result<(), PlanError> {
+        if self.directives.is_empty() {
+            return Err(PlanError::NoChildren);
+        }
+        if self.directives.len() > MOST_CHILDREN {
+            return Err(PlanError::TooManyChildren(self.directives.len()));
+        }
+        check_size("the parent", self.parent, false)?;
+        if self.kept > self.parent {
+            return Err(PlanError::KeepsTooMuch { parent: self.parent, kept: self.kept });
+        }
+        check_size("the assistant message", self.assistant, true)?;
+        check_size("the placeholders", self.placeholders, true)?;
+        self.directives
+            .iter()
+            .try_for_each(|directive| check_size("a directive", *directive, false))
+    }
+}
+
+fn check_size(part: &'static str, tokens: Tokens, may_be_empty: bool) -> Result<(), PlanError> {
+    match tokens.0 {
+        0 if !may_be_empty => Err(PlanError::Empty(part)),
+        0..=MOST_TOKENS => Ok(()),
+        _ => Err(PlanError::TooLarge { part, tokens }),
+    }
+}
+
+/// A part of a child's prompt after the parent's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// The parent's last answer.
+    Assistant,
+    /// The placeholders for the results of its calls.
+    Placeholders,
+    /// What the child is to do.
+    Directive,
+}
+
+/// When siblings start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    /// When the response to the first child has begun, so that what it wrote can be read.
+    Staggered,
+    /// With the first child.
+    AtOnce,
+}
+
+/// What of the parent's prompt children begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shares {
+    /// Nothing: each has a prefix of its own.
+    Nothing,
+    /// What stands in front of the first result that they replace otherwise than the parent. Among
+    /// themselves they decide alike.
+    Kept,
+    /// All of it.
+    Everything,
+}
+
+/// A way to fork.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// The name in every output.
+    pub name: &'static str,
+    /// What it is, in words.
+    pub meaning: &'static str,
+    /// What of the parent's bytes the prompts begin with.
+    shares: Shares,
+    /// What stands after the parent's prompt, in this order.
+    parts: [Part; 3],
+    /// The part at whose end the marker is.
+    marker: Option<Part>,
+    /// When siblings start.
+    start: Start,
+}
+
+/// Claude Code's order: in a message, results come before text.
+const DIRECTIVE_LAST: [Part; 3] = [Part::Assistant, Part::Placeholders, Part::Directive];
+const DIRECTIVE_FIRST: [Part; 3] = [Part::Assistant, Part::Directive, Part::Placeholders];
+
+const fn fork(name: &'static str, meaning: &'static str, marker: Part, start: Start) -> Variant {
+    let parts = DIRECTIVE_LAST;
+    Variant { name, meaning, shares: Shares::Everything, parts, marker: Some(marker), start }
+}
+
+/// All of them; the first is what the others are compared with.
+pub const VARIANTS: [Variant; 9] = [
+    Variant {
+        shares: Shares::Nothing,
+        marker: None,
+        ..fork(
+            "separate",
+            "prefixes of their own, nothing cached",
+            Part::Directive,
+            Start::Staggered,
+        )
+    },
+    Variant {
+        shares: Shares::Nothing,
+        ..fork(
+            "separate_cached",
+            "prefixes of their own, each written",
+            Part::Directive,
+            Start::Staggered,
+        )
+    },
+    fork(
+        "placeholder",
+        "marker on the last placeholder; siblings wait for the first child's response to begin",
+        Part::Placeholders,
+        Start::Staggered,
+    ),
+    fork(
+        "placeholder_at_once",
+        "the same, started together: none can read what another writes",
+        Part::Placeholders,
+        Start::AtOnce,
+    ),
+    fork(
+        "directive",
+        "marker on the directive: each writes all that follows the parent",
+        Part::Directive,
+        Start::Staggered,
+    ),
+    Variant {
+        parts: DIRECTIVE_FIRST,
+        ..fork(
+            "directive_first",
+            "directive in front of the placeholders, marker on the last of these",
+            Part::Placeholders,
+            Start::Staggered,
+        )
+    },
+    fork(
+        "skip_write",
+        "marker on the last message shared with the parent (skip_cache_write)",
+        Part::Assistant,
+        Start::Staggered,
+    ),
+    fork("skip_write_at_once", "the same, started together", Part::Assistant, Start::AtOnce),
+    Variant {
+        shares: Shares::Kept,
+        ..fork(
+            "fresh_decisions",
+            "as placeholder, but children replace other results than the parent did: what it keeps \
+             is read, the rest of the parent's prompt is written anew",
+            Part::Placeholders,
+            Start::Staggered,
+        )
+    },
+];

@@ -1,6 +1,6 @@
 //! A plan, forked in one way → the requests that the rules are applied to.
 
-use super::plan::{ForkPlan, Part, Shares, Start, Variant};
+use super::{ForkPlan, Part, Shares, Start, Variant};
 use crate::base::id::{Symbol, Symbols};
 use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};

@@ -1,6 +1,6 @@
 //! Where the cache of a conversation expires under a strategy.
 
-use super::book::{Ledger, StrategyColumn};
+use super::{Ledger, StrategyColumn};
 use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
 use crate::requests::conversation::RequestIndex;

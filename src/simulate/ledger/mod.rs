@@ -1,14 +1,478 @@
 //! The one table everything after the simulator reads: for each request and strategy, its tokens
 //! and their exact cost. Rollups add up its rows and nothing else.
+//!
+//! The ledger: a history under several strategies, priced.
 
-mod book;
 mod expiry;
 mod filter;
 mod selection;
 mod totals;
 
-pub use book::{Ledger, ManagedColumn, StrategyColumn};
 pub use expiry::Expiry;
 pub use filter::{Filter, FilterError, MAIN_AGENT};
 pub use selection::{Selection, Session};
 pub use totals::{Breakdown, Row, Totals};
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use rayon::prelude::*;
+
+use crate::base::ttl::{Ttl, TtlPlan};
+use crate::base::units::{Basis, Tokens};
+use crate::read::input::{PromptSplit, Usage};
+use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::prompt::{PromptTrace, Step};
+use crate::simulate::cache::{Outcome, Reading};
+use crate::simulate::management::{Effects, Management};
+use crate::simulate::pricing::{
+    Billing, PriceContext, PriceTable, Rates, RequestRates, price_context,
+};
+use crate::simulate::provider::{Provider, token_ratio};
+use crate::simulate::strategy::{
+    Added, Applicability, Assumptions, Material, Purpose, Simulated, Strategy, StrategyKind,
+};
+
+/// A strategy's figures.
+#[derive(Debug)]
+pub struct StrategyColumn {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// What became of the requests; `None` for the record itself.
+    pub simulated: Option<Simulated>,
+    /// What the tokens cost where the strategy's prompts are not those recorded.
+    rates: Option<RequestRates>,
+}
+
+impl StrategyColumn {
+    /// An outcome for each request; `None` for the record itself.
+    #[must_use]
+    pub fn outcomes(&self) -> Option<&[Outcome]> {
+        self.simulated.as_ref().map(|simulated| simulated.outcomes.as_slice())
+    }
+
+    /// The other provider that serves the requests, if any.
+    fn provider(&self) -> Option<&'static Provider> {
+        self.simulated.as_ref()?.provider
+    }
+
+    /// Whether the strategy can act on the input.
+    #[must_use]
+    pub fn applicability(&self) -> &Applicability {
+        const RECORD: &Applicability = &Applicability::Whole;
+        self.simulated.as_ref().map_or(RECORD, |simulated| &simulated.applicability)
+    }
+
+    /// The design that a search has chosen, in words.
+    #[must_use]
+    pub fn chosen(&self) -> Option<String> {
+        self.simulated.as_ref()?.chosen.as_ref().map(ToString::to_string)
+    }
+
+    /// The TTLs that it gives to all markers, if it does.
+    fn ttl_plan(&self) -> Option<TtlPlan> {
+        let chosen = self.simulated.as_ref().and_then(|simulated| simulated.chosen.as_ref());
+        match (&self.strategy.kind, chosen) {
+            (StrategyKind::Counterfactual(design), _) | (_, Some(design)) => design.ttl,
+            _ => None,
+        }
+    }
+
+    /// Whether markers have the TTLs that were recorded, where it gives them no others.
+    fn keeps_ttls(&self) -> bool {
+        !matches!(self.strategy.kind, StrategyKind::Elsewhere(..) | StrategyKind::Optimal(_))
+    }
+
+    /// The request whose model a request is sent to.
+    fn priced_as(&self, index: RequestIndex) -> RequestIndex {
+        let totals = self.simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
+        let sent = totals.and_then(|totals| totals.get(index.0));
+        sent.map_or(index, |sent| RequestIndex(sent.priced_as))
+    }
+
+    /// What the strategy sends besides, after a request.
+    fn added_after(&self, index: RequestIndex) -> &[Added] {
+        let added = self.simulated.as_ref().map_or(&[][..], |simulated| &simulated.added);
+        let added = if self.applicability().is_applicable() { added } else { &[] };
+        let first = added.partition_point(|added| added.after < index.0);
+        let count = added[first..].partition_point(|added| added.after == index.0);
+        &added[first..first + count]
+    }
+}
+
+/// What context management did under a strategy.
+#[derive(Clone, Copy, Debug)]
+pub struct ManagedColumn {
+    /// The rule.
+    pub management: Management,
+    /// What it did.
+    pub effects: Effects,
+    /// The sum of the requests that it sent itself.
+    pub own: Totals,
+}
+
+/// Rows for every request and strategy, made when they are asked for.
+#[derive(Debug)]
+pub struct Ledger<'a> {
+    /// The requests.
+    pub history: &'a History,
+    /// How each follows the one before it.
+    pub steps: &'a [Step],
+    /// The prices.
+    pub prices: &'a PriceTable,
+    /// What every simulation assumes.
+    pub assumptions: Assumptions,
+    /// The strategies, in output order.
+    pub columns: Vec<StrategyColumn>,
+    /// The least that any markers, TTLs and pings could have cost, under each reading that was asked for.
+    pub bounds: Vec<StrategyColumn>,
+    /// The whole prompt of each request.
+    totals: Vec<Tokens>,
+    rates: RequestRates,
+}
+
+impl<'a> Ledger<'a> {
+    /// Simulates every strategy over the trace of `history`.
+    #[must_use]
+    pub fn new(
+        history: &'a History,
+        steps: &'a [Step],
+        trace: &PromptTrace,
+        prices: &'a PriceTable,
+        strategies: &[Strategy],
+        assumptions: &Assumptions,
+    ) -> Self {
+        Self::with_bounds(history, steps, trace, prices, (strategies, &[]), assumptions)
+    }
+
+    /// Simulates every strategy, and the bound under each of some readings.
+    #[must_use]
+    pub fn with_bounds(
+        history: &'a History,
+        steps: &'a [Step],
+        trace: &PromptTrace,
+        prices: &'a PriceTable,
+        (strategies, readings): (&[Strategy], &[Reading]),
+        assumptions: &Assumptions,
+    ) -> Self {
+        let totals: Vec<Tokens> = trace.prompts.iter().map(|prompt| prompt.total).collect();
+        // Every simulation needs the paths, and none should wait for another one to find them.
+        let (rates, _) = rayon::join(
+            || RequestRates::new(history, prices, totals.iter().copied()),
+            || trace.paths(),
+        );
+        let material = Material { history, steps, trace, rates: &rates, assumptions };
+        // Only another provider's column needs them.
+        let of_providers = LazyLock::new(PriceTable::of_providers);
+        let column = |strategy: &Strategy| {
+            let simulated = strategy.simulate(material);
+            if let Some(provider) = simulated.as_ref().and_then(|simulated| simulated.provider) {
+                let sent = simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
+                let rates = history.requests.iter().enumerate().map(|(index, request)| {
+                    let total = sent.map_or(totals[index], |sent| sent[index].total);
+                    let total = token_ratio(history.symbols.text(request.model)).of(total);
+                    provider.rates(&of_providers, provider.model, request.start, total)
+                });
+                let rates = Some(rates.collect());
+                return StrategyColumn { strategy: strategy.clone(), simulated, rates };
+            }
+            let totals = simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
+            let rates = totals.map(|sent| {
+                let sent = sent.iter().map(|sent| (RequestIndex(sent.priced_as), sent.total));
+                RequestRates::as_sent(history, prices, sent)
+            });
+            StrategyColumn { strategy: strategy.clone(), simulated, rates }
+        };
+        let bounds = readings.iter().map(|reading| Strategy::bound(Some(*reading)));
+        let all: Vec<Strategy> = strategies.iter().cloned().chain(bounds).collect();
+        let mut columns: Vec<StrategyColumn> = all.par_iter().map(column).collect();
+        let bounds = columns.split_off(strategies.len());
+        Self { history, steps, prices, assumptions: *assumptions, columns, bounds, totals, rates }
+    }
+
+    /// The column of a strategy, if it was asked for.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<&StrategyColumn> {
+        self.columns.iter().find(|column| column.strategy.name == name)
+    }
+
+    /// What was billed, if it was asked for.
+    #[must_use]
+    pub fn billed(&self) -> Option<&StrategyColumn> {
+        self.columns.iter().find(|column| column.strategy.kind == StrategyKind::Recorded)
+    }
+
+    /// What the rules expect of the recorded requests, if it was asked for.
+    #[must_use]
+    pub fn expected(&self) -> Option<&StrategyColumn> {
+        self.columns.iter().find(|column| column.strategy.kind == StrategyKind::Replay)
+    }
+
+    /// One lifetime for every marker, if it was asked for.
+    #[must_use]
+    pub fn lifetime(&self, ttl: Ttl) -> Option<&StrategyColumn> {
+        let kind = Strategy::lifetime(ttl).kind;
+        self.columns.iter().find(|column| column.strategy.kind == kind)
+    }
+
+    /// The bound under a reading, if it was asked for.
+    #[must_use]
+    pub fn bound(&self, reading: Reading) -> Option<&StrategyColumn> {
+        let kind = StrategyKind::Optimal(Some(reading));
+        self.bounds.iter().find(|column| column.strategy.kind == kind)
+    }
+
+    /// The whole prompt of a request.
+    #[must_use]
+    pub fn prompt_total(&self, index: RequestIndex) -> Tokens {
+        self.totals[index.0]
+    }
+
+    /// The row of a request under a strategy. The record has none where its usage is unknown, and a
+    /// strategy none where it is not applicable: its figures would be those of the record.
+    #[must_use]
+    pub fn row<'s>(&'s self, column: &'s StrategyColumn, index: RequestIndex) -> Option<Row<'s>> {
+        if !column.applicability().is_applicable() {
+            return None;
+        }
+        let history = self.history;
+        let request = history.request(index);
+        let usage = request.usage.as_ref();
+        let model = history.symbols.text(request.model);
+        let provider = column.provider();
+        let (billing, basis, refusal) = match (column.outcomes(), provider) {
+            (None, _) => (billing_of(&usage?.prompt, usage?.output), Basis::Measured, None),
+            (Some(outcomes), Some(_)) => {
+                let outcome = &outcomes[index.0];
+                let output = usage.map_or(Tokens::ZERO, |usage| usage.output);
+                let output = token_ratio(model).of(output);
+                (Provider::billing(outcome, output), outcome.basis.max(Basis::Estimated), None)
+            }
+            (Some(outcomes), None) => {
+                let outcome = &outcomes[index.0];
+                (simulated_billing(usage, outcome), outcome.basis, outcome.refusal)
+            }
+        };
+        let searches = usage.filter(|_| refusal.is_none()).map_or(0, |usage| usage.web_searches);
+        let fee = self.prices.web_searches(searches);
+        let charges = self.rates_under(column, index).map(|rates| billing.charges(rates));
+        Some(Row {
+            strategy: &column.strategy.name,
+            request: index,
+            model: provider
+                .map_or_else(|| history.model(column.priced_as(index)), |provider| provider.model),
+            billing,
+            is_output_known: usage.is_some() || refusal.is_some(),
+            basis,
+            refusal,
+            iteration: None,
+            added: None,
+            charges,
+            cost: charges.map(|charges| charges.total() + fee),
+        })
+    }
+
+    /// The rows of what a strategy sends after a request that was not recorded.
+    fn added_rows<'s>(
+        &'s self,
+        column: &'s StrategyColumn,
+        index: RequestIndex,
+    ) -> impl Iterator<Item = Row<'s>> + use<'a, 's> {
+        column.added_after(index).iter().map(move |added| {
+            let billing = Billing::of(&added.outcome, added.output);
+            let charges = self.rates_under(column, index).map(|rates| billing.charges(rates));
+            Row {
+                strategy: &column.strategy.name,
+                request: index,
+                model: self.history.symbols.text(self.history.request(index).model),
+                billing,
+                is_output_known: true,
+                basis: added.outcome.basis.max(Basis::Estimated),
+                refusal: added.outcome.refusal,
+                iteration: None,
+                added: Some((added.purpose, added.at)),
+                charges,
+                cost: charges.map(|charges| charges.total()),
+            }
+        })
+    }
+
+    /// What context management did under a strategy that has it.
+    #[must_use]
+    pub fn managed(&self, column: &StrategyColumn) -> Option<ManagedColumn> {
+        let simulated = column.simulated.as_ref()?;
+        let (management, effects) =
+            simulated.managed.filter(|_| simulated.applicability.is_applicable())?;
+        let mut own = Totals::default();
+        for index in (0..self.history.requests.len()).map(RequestIndex) {
+            let is_of_management = |row: &Row<'_>| {
+                let of_management = [Purpose::Compaction, Purpose::SessionMemory];
+                row.added.is_some_and(|(purpose, _)| of_management.contains(&purpose))
+            };
+            for row in self.added_rows(column, index).filter(is_of_management) {
+                own.add(&row);
+            }
+        }
+        Some(ManagedColumn { management, effects, own })
+    }
+
+    /// The rows of earlier samplings that were billed apart; only the record has them.
+    fn earlier_rows<'s>(
+        &'s self,
+        column: &'s StrategyColumn,
+        index: RequestIndex,
+    ) -> impl Iterator<Item = Row<'s>> + use<'a, 's> {
+        let history = self.history;
+        let request = history.request(index);
+        let recorded = request.usage.as_ref().filter(|_| column.simulated.is_none());
+        let iterations = recorded.map_or(&[][..], |usage| usage.earlier_iterations.as_slice());
+        let strategy = column.strategy.name.as_ref();
+        iterations.iter().enumerate().map(move |(number, iteration)| {
+            let refused = request.request.and_then(|id| history.refusals.get(&id).copied());
+            let model = match (&iteration.model, refused) {
+                (Some(model), _) => model,
+                (None, Some(refused)) => history.symbols.text(refused),
+                (None, None) => history.symbols.text(request.model),
+            };
+            let billing = billing_of(&iteration.prompt, iteration.output);
+            let context = PriceContext {
+                model,
+                prompt: iteration.prompt.total(),
+                ..self.price_context(index)
+            };
+            let charges = self.prices.rates(&context).map(|rates| billing.charges(&rates));
+            Row {
+                strategy,
+                request: index,
+                model,
+                billing,
+                is_output_known: true,
+                basis: Basis::Measured,
+                refusal: None,
+                iteration: Some(number),
+                added: None,
+                charges,
+                cost: charges.map(|charges| charges.total()),
+            }
+        })
+    }
+
+    /// All rows of a request under a strategy: its earlier samplings, its own, and what is sent
+    /// besides until the next.
+    pub fn rows<'s>(
+        &'s self,
+        column: &'s StrategyColumn,
+        index: RequestIndex,
+    ) -> impl Iterator<Item = Row<'s>> + use<'a, 's> {
+        let own = self.row(column, index);
+        self.earlier_rows(column, index).chain(own).chain(self.added_rows(column, index))
+    }
+
+    /// Passes on the same rows; says whether there are any.
+    fn each_row<'s>(
+        &'s self,
+        column: &'s StrategyColumn,
+        index: RequestIndex,
+        mut each: impl FnMut(&Row<'s>),
+    ) -> bool {
+        let mut has_rows = false;
+        // One after the other, since a chain of them would copy each row several times.
+        for row in self.earlier_rows(column, index) {
+            each(&row);
+            has_rows = true;
+        }
+        if let Some(row) = self.row(column, index) {
+            each(&row);
+            has_rows = true;
+        }
+        for row in self.added_rows(column, index) {
+            each(&row);
+            has_rows = true;
+        }
+        has_rows
+    }
+
+    /// The sum over requests.
+    pub fn totals(
+        &self,
+        column: &StrategyColumn,
+        requests: impl IntoIterator<Item = RequestIndex>,
+    ) -> Totals {
+        let mut totals = Totals::default();
+        for index in requests {
+            let is_recorded = self.each_row(column, index, |row| totals.add(row));
+            totals.unrecorded += u64::from(!is_recorded);
+        }
+        totals
+    }
+
+    /// The models without a price, each with how many of the requests it served, in order of their
+    /// names.
+    #[must_use]
+    pub fn unpriced_models(
+        &self,
+        requests: impl IntoIterator<Item = RequestIndex>,
+    ) -> Vec<(&str, usize)> {
+        if self.is_priced() {
+            return Vec::new();
+        }
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        // The record has the most rows of a request; where it has none, any simulation will do.
+        let columns: Vec<_> = self.billed().into_iter().chain(&self.columns).collect();
+        for index in requests {
+            for column in &columns {
+                let is_recorded = self.each_row(column, index, |row| {
+                    if row.cost.is_none() {
+                        *counts.entry(row.model).or_default() += 1;
+                    }
+                });
+                if is_recorded {
+                    break;
+                }
+            }
+        }
+        counts.into_iter().collect()
+    }
+
+    /// Whether every row surely has a price.
+    fn is_priced(&self) -> bool {
+        let mut columns = self.columns.iter().filter_map(|column| column.rates.as_ref());
+        let mut requests = self.history.requests.iter().filter_map(|one| one.usage.as_ref());
+        self.rates.is_complete()
+            && columns.all(RequestRates::is_complete)
+            && requests.all(|usage| usage.earlier_iterations.is_empty())
+    }
+
+    fn price_context(&self, index: RequestIndex) -> PriceContext<'a> {
+        price_context(self.history, index, self.prompt_total(index))
+    }
+
+    /// What the tokens of a request cost; `None` where its model has no price.
+    #[must_use]
+    pub fn rates_of(&self, index: RequestIndex) -> Option<&Rates> {
+        self.rates.of(index)
+    }
+
+    fn rates_under<'s>(
+        &'s self,
+        column: &'s StrategyColumn,
+        index: RequestIndex,
+    ) -> Option<&'s Rates> {
+        column.rates.as_ref().unwrap_or(&self.rates).of(index)
+    }
+}
+
+fn billing_of(prompt: &PromptSplit, output: Tokens) -> Billing {
+    Billing {
+        input: prompt.input,
+        read: prompt.read,
+        write_5m: prompt.write_5m,
+        write_1h: prompt.write_1h,
+        output,
+    }
+}
+
+fn simulated_billing(usage: Option<&Usage>, outcome: &Outcome) -> Billing {
+    let output = usage.filter(|_| outcome.refusal.is_none()).map(|usage| usage.output);
+    Billing::of(outcome, output.unwrap_or_default())
+}

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
-use super::book::{Ledger, StrategyColumn};
 use super::selection::Selection;
+use super::{Ledger, StrategyColumn};
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::cache::Refusal;

@@ -1,9 +1,9 @@
 //! What the simulation of a rule assumes, and what it cannot know; in short sentences without their full
 //! stops.
 
+use super::Management;
 use super::clearing::{Microcompaction, ResultBudget};
 use super::compaction::{Attempt, Budget, Compaction, MemoryUpdates, PutInAgain, SessionMemory};
-use super::rule::Management;
 use crate::base::units::Tokens;
 use crate::base::wording::{counted, grouped};
 

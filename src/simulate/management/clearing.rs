@@ -2,9 +2,9 @@
 //!
 //! Large results that never come in: a preview and a pointer to a file take their place.
 
+use super::Management;
 use super::conversation::Conversation;
 use super::pieces::{Content, PieceId, PieceTree};
-use super::rule::Management;
 use crate::base::units::Tokens;
 
 /// Microcompaction, by one of its two ways or by both. In main conversations only.

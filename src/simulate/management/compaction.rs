@@ -2,9 +2,9 @@
 //!
 //! Session-memory compaction: what stays of a conversation after its memory, and what the memory costs.
 
+use super::Trigger;
 use super::conversation::{Conversation, MemoryState, Oldest, Part, Rounds};
 use super::pieces::PieceTree;
-use super::rule::Trigger;
 use crate::base::units::Tokens;
 use crate::requests::conversation::History;
 

@@ -6,8 +6,8 @@ use std::ops::AddAssign;
 
 use rustc_hash::FxHashMap;
 
+use super::Breaker;
 use super::pieces::{Content, PieceId, is_result, sum};
-use super::rule::Breaker;
 use crate::base::units::Tokens;
 use crate::read::transcript::ContentKind;
 use crate::requests::conversation::{ContentSource, History, Request, RequestIndex};

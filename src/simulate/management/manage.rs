@@ -1,5 +1,6 @@
 //! A trace → the trace under context management.
 
+use super::Management;
 use super::clearing::{Incoming, Moment, ResultBudget, clearing};
 use super::compaction::{Compaction, SessionMemory, remembered, summarised};
 use super::conversation::{Conversation, Conversations, Oldest, Round, Rounds, Transition};
@@ -7,7 +8,6 @@ use super::pieces::{
     Content, Contents, Piece, PieceId, PieceTree, fit, is_of_compaction, is_result, sum,
 };
 use super::rewrite::{Path, Rewrite, Sent};
-use super::rule::Management;
 use crate::base::units::{Millis, Tokens};
 use crate::read::capture::TokenizerFamily;
 use crate::read::transcript::ContentKind;

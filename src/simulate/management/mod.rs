@@ -20,6 +20,12 @@
 //! and what stood before it cannot be cleared any more; a recorded compaction ends what clearing
 //! saved, and is undone by a design that compacts by itself, whose own requests are added. Only
 //! totals, outputs and contents are looked at, never a recorded split.
+//!
+//! The ways in which a client or the service keeps a context small.
+//!
+//! From which size on a conversation is compacted (I.1).
+//!
+//! What stops compactions that do not help.
 
 mod assumed;
 mod clearing;
@@ -28,9 +34,237 @@ mod conversation;
 mod manage;
 mod pieces;
 mod rewrite;
-mod rule;
 
 pub use clearing::{ByService, ByTime, Microcompaction, ResultBudget};
 pub use compaction::{Attempt, Budget, Compaction, MemoryUpdates, PutInAgain, SessionMemory};
 pub use manage::{AddedPrompt, Effects, Managed, Reason, manage};
-pub use rule::{Management, Trigger, WindowEnd};
+
+use std::fmt;
+
+use crate::base::units::Tokens;
+use crate::base::wording::grouped;
+
+/// What shrinks the context, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Management {
+    /// Old results of compactable tools give way, in main conversations.
+    Microcompaction(Microcompaction),
+    /// When a prompt is larger than a trigger, the service clears the oldest results of compactable
+    /// tools (`clear_tool_uses_20250919`). It does so for every conversation.
+    ToolResultClearing {
+        /// The largest prompt that is left alone.
+        trigger: Tokens,
+        /// How many tokens of the newest results stay.
+        keep: Tokens,
+        /// Where less than this can be cleared, nothing is.
+        clear_at_least: Tokens,
+    },
+    /// Large results do not come in as a whole.
+    ResultBudget(ResultBudget),
+    /// The conversation gives way to a summary, for which the client sends a request.
+    Compaction(Compaction),
+    /// The conversation gives way to a memory that the client has kept, and its latest messages.
+    SessionMemory(SessionMemory),
+}
+
+/// What stands in place of a cleared result, as JSON.
+const PLACEHOLDER: &str = "\"[Old tool result content cleared]\"";
+
+impl Management {
+    /// Whether it concerns a conversation.
+    fn concerns(&self, is_agent: bool) -> bool {
+        match self {
+            Self::Microcompaction(_) | Self::SessionMemory(_) => !is_agent,
+            Self::ToolResultClearing { .. } | Self::ResultBudget(_) | Self::Compaction(_) => true,
+        }
+    }
+
+    /// From which size on a conversation is compacted.
+    #[must_use]
+    pub fn trigger(&self) -> Option<Trigger> {
+        match self {
+            Self::Compaction(compaction) => Some(compaction.trigger),
+            Self::SessionMemory(memory) => Some(memory.trigger),
+            Self::Microcompaction(_) | Self::ToolResultClearing { .. } | Self::ResultBudget(_) => {
+                None
+            }
+        }
+    }
+
+    /// The bytes of what stands for a piece that is taken out.
+    fn placeholder(&self) -> u64 {
+        match self {
+            Self::ResultBudget(budget) => budget.preview,
+            _ => PLACEHOLDER.len() as u64,
+        }
+    }
+}
+
+/// From which size on a conversation is compacted: the last prompt, its answer and what came in
+/// since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// From this size on.
+    At(Tokens),
+    /// So far below the end of the window.
+    Below(WindowEnd),
+}
+
+/// How much of a window is left to a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowEnd {
+    /// The window: the model's, or a smaller one that was set.
+    pub window: Tokens,
+    /// The longest answer that is asked for.
+    pub max_output: Tokens,
+    /// No more than this is reserved for an answer.
+    pub reserve: Tokens,
+    /// What stays free besides.
+    pub buffer: Tokens,
+    /// A share of what is not reserved, where it is reached earlier.
+    pub percent: Option<u32>,
+}
+
+impl Default for WindowEnd {
+    /// The client's own (2.1.88).
+    fn default() -> Self {
+        Self {
+            window: Tokens(200_000),
+            max_output: Tokens(32_000),
+            reserve: Tokens(20_000),
+            buffer: Tokens(13_000),
+            percent: None,
+        }
+    }
+}
+
+impl WindowEnd {
+    fn threshold(&self) -> Tokens {
+        let effective = self.window.saturating_sub(self.max_output.min(self.reserve));
+        let threshold = effective.saturating_sub(self.buffer);
+        let share = self.percent.map(|percent| effective.share(percent.into(), 100));
+        share.map_or(threshold, |share| share.min(threshold))
+    }
+}
+
+impl Trigger {
+    /// The size.
+    #[must_use]
+    pub fn threshold(&self) -> Tokens {
+        match self {
+            Self::At(size) => *size,
+            Self::Below(end) => end.threshold(),
+        }
+    }
+}
+
+impl fmt::Display for Trigger {
+    /// The size, and where it comes from.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tokens = |tokens: Tokens| grouped(tokens.0);
+        write!(f, "{} tokens", tokens(self.threshold()))?;
+        let Self::Below(end) = self else { return Ok(()) };
+        let reserved = end.max_output.min(end.reserve);
+        let (window, buffer) = (tokens(end.window), tokens(end.buffer));
+        write!(f, " (a window of {window} less {} for the answer", tokens(reserved))?;
+        match end.percent {
+            None => write!(f, " and {buffer})"),
+            Some(percent) => write!(f, "; of the rest {percent} %, at most all but {buffer})"),
+        }
+    }
+}
+
+/// Fewer requests than this between two compactions make the second one a quick refill. The client's
+/// own number is not known.
+const QUICK: u32 = 3;
+
+/// So many quick refills in a row stop it (I.1, since 2.1.89).
+const MOST_QUICK: u32 = 3;
+
+/// Counts compactions of a conversation that fail, or follow one another too fast.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Breaker {
+    /// Requests since the last compaction.
+    since: Option<u32>,
+    /// Quick refills in a row.
+    quick: u32,
+    /// Failures in a row.
+    failures: u32,
+}
+
+impl Breaker {
+    /// Another request of the conversation.
+    fn step(&mut self) {
+        self.since = self.since.map(|since| since.saturating_add(1));
+    }
+
+    /// Whether a compaction is tried at all, where so many failures in a row stop it (I.1, since 2.1.76).
+    fn lets_try(&self, most_failures: u32) -> bool {
+        self.quick < MOST_QUICK && self.failures < most_failures
+    }
+
+    /// One has failed.
+    fn fail(&mut self) {
+        self.failures += 1;
+    }
+
+    /// Whether a conversation that has reached its threshold is compacted; once it is not, it never
+    /// is again.
+    fn lets_pass(&mut self) -> bool {
+        self.failures = 0;
+        let is_quick = self.since.is_some_and(|since| since < QUICK);
+        self.quick = if is_quick { self.quick + 1 } else { 0 };
+        self.since = Some(0);
+        self.quick < MOST_QUICK
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threshold_follows_from_the_window() {
+        let of = |end: WindowEnd| Trigger::Below(end).threshold();
+        let usual = WindowEnd::default();
+        // 200,000 − 20,000 − 13,000; an answer of 8,000 reserves no more than that.
+        assert_eq!(of(usual), Tokens(167_000));
+        assert_eq!(of(WindowEnd { max_output: Tokens(8_000), ..usual }), Tokens(179_000));
+        assert_eq!(of(WindowEnd { reserve: Tokens(32_000), ..usual }), Tokens(155_000));
+        // A half of 180,000; 95 % of it, 171,000, would be beyond the threshold.
+        assert_eq!(of(WindowEnd { percent: Some(50), ..usual }), Tokens(90_000));
+        assert_eq!(of(WindowEnd { percent: Some(95), ..usual }), Tokens(167_000));
+        assert_eq!(of(WindowEnd { window: Tokens(20_000), ..usual }), Tokens::ZERO);
+        let words = Trigger::Below(usual).to_string();
+        assert_eq!(
+            words,
+            "167,000 tokens (a window of 200,000 less 20,000 for the answer and 13,000)"
+        );
+    }
+
+    #[test]
+    fn the_third_quick_refill_in_a_row_stops_it() {
+        let mut breaker = Breaker::default();
+        let mut wait = |requests: u32| {
+            (0..requests).for_each(|_| breaker.step());
+            breaker.lets_try(3) && breaker.lets_pass()
+        };
+        // A slow refill begins the count anew.
+        let passed = [7, 1, 2, 3, 2, 2, 2, 50].map(&mut wait);
+        assert_eq!(passed, [true, true, true, true, true, true, false, false]);
+    }
+
+    #[test]
+    fn failures_in_a_row_stop_it() {
+        let mut breaker = Breaker::default();
+        breaker.fail();
+        breaker.fail();
+        // One that passes begins the count anew.
+        assert!(breaker.lets_try(3) && breaker.lets_pass());
+        breaker.fail();
+        breaker.fail();
+        assert!(breaker.lets_try(3));
+        breaker.fail();
+        assert!(!breaker.lets_try(3));
+    }
+}

@@ -4,8 +4,8 @@ use std::ops::AddAssign;
 
 use jiff::civil::Date;
 
-use super::rate::{Multiplier, Rates, Speed};
 use super::table::{ModelPrices, PriceTable};
+use super::{Multiplier, Rates, Speed};
 use crate::base::model::{Platform, platform};
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::read::input::PriceTier;

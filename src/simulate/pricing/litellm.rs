@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::rate::{Multiplier, Rate, Rates, Speed, per_unit};
 use super::table::{ModelPrices, PriceError};
+use super::{Multiplier, Rate, Rates, Speed, per_unit};
 use crate::base::units::{Picodollars, Tokens};
 
 /// Sizes above which some models have other prices.

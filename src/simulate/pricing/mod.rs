@@ -3,14 +3,173 @@
 //!
 //! Prices are dated rows in `prices/*.toml`. A dollar for a million tokens is 10⁶ picodollars for
 //! one, so every cost is a whole number of picodollars and no sum rounds.
+//!
+//! Prices of a model: what a token of each class costs, and when.
 
 mod cost;
 mod litellm;
-mod rate;
 mod request_rates;
 mod table;
 
 pub use cost::{Billing, Charges, PriceContext};
-pub use rate::{Multiplier, Rate, Rates, Speed};
 pub use request_rates::{RequestRates, price_context};
 pub use table::{ModelPrices, PriceError, PriceTable};
+
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+
+use crate::base::units::{Picodollars, Tokens};
+
+/// Picodollars for a token in a dollar for a million tokens.
+const PER_DOLLAR_A_MILLION: i64 = 1_000_000;
+
+/// No token costs a thousand dollars; the bound keeps products of prices and multipliers exact.
+const LARGEST_PRICE: i64 = 1_000_000_000_000_000;
+const LARGEST_MULTIPLIER: i64 = 1_000;
+
+/// What one token of each class costs, in picodollars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rates {
+    /// `input_tokens`.
+    pub input: Picodollars,
+    /// `ephemeral_5m_input_tokens`.
+    pub cache_write_5m: Picodollars,
+    /// `ephemeral_1h_input_tokens`.
+    pub cache_write_1h: Picodollars,
+    /// `cache_read_input_tokens`.
+    pub cache_read: Picodollars,
+    /// `output_tokens`.
+    pub output: Picodollars,
+}
+
+impl Rates {
+    /// Applies a multiplier to every class, rounding to whole picodollars a token.
+    #[must_use]
+    pub fn times(&self, multiplier: Multiplier) -> Self {
+        Self {
+            input: multiplier.of(self.input),
+            cache_write_5m: multiplier.of(self.cache_write_5m),
+            cache_write_1h: multiplier.of(self.cache_write_1h),
+            cache_read: multiplier.of(self.cache_read),
+            output: multiplier.of(self.output),
+        }
+    }
+}
+
+/// The speed a rate is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Speed {
+    /// The ordinary one.
+    #[default]
+    Standard,
+    /// Fast mode.
+    Fast,
+}
+
+/// Rates and the requests they hold for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// The first day; `None` since launch.
+    pub from: Option<Date>,
+    /// The first day on which it no longer holds.
+    pub until: Option<Date>,
+    /// Only for prompts of more tokens than this.
+    pub above: Option<Tokens>,
+    /// Only at this speed.
+    pub speed: Speed,
+    /// The prices.
+    pub rates: Rates,
+}
+
+impl Rate {
+    /// Whether the rate holds on a day.
+    #[must_use]
+    pub fn holds_on(&self, day: Date) -> bool {
+        self.from.is_none_or(|from| day >= from) && self.until.is_none_or(|until| day < until)
+    }
+
+    /// Whether the rate is for a prompt of this size.
+    #[must_use]
+    pub fn covers(&self, prompt: Tokens) -> bool {
+        self.above.is_none_or(|above| prompt > above)
+    }
+}
+
+/// A factor on prices, kept as an exact decimal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Multiplier(Decimal);
+
+impl Multiplier {
+    /// No change.
+    pub const ONE: Self = Self(Decimal::ONE);
+
+    /// Reads a decimal number above zero.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let largest = Decimal::from(LARGEST_MULTIPLIER);
+        decimal(text).filter(|value| *value > Decimal::ZERO && *value <= largest).map(Self)
+    }
+
+    /// Both factors together.
+    #[must_use]
+    pub fn times(self, other: Self) -> Self {
+        Self(self.0 * other.0)
+    }
+
+    fn of(self, price: Picodollars) -> Picodollars {
+        let price = Decimal::from_i128_with_scale(price.0, 0);
+        let exact = (price * self.0).round();
+        Picodollars(exact.to_i128().unwrap_or(i128::MAX))
+    }
+}
+
+/// Dollars for a million tokens → picodollars for one; `None` for what is no such price.
+fn per_million(text: &str) -> Option<Picodollars> {
+    whole(decimal(text)?.checked_mul(Decimal::from(PER_DOLLAR_A_MILLION))?)
+}
+
+/// Dollars for one token or one search → picodollars, rounded to whole ones: tables of such
+/// prices are written by programs that compute with floats.
+fn per_unit(text: &str) -> Option<Picodollars> {
+    let million = Decimal::from(PER_DOLLAR_A_MILLION);
+    whole(decimal(text)?.checked_mul(million)?.checked_mul(million)?.round())
+}
+
+fn decimal(text: &str) -> Option<Decimal> {
+    Decimal::from_str_exact(text).or_else(|_| Decimal::from_scientific(text)).ok()
+}
+
+fn whole(value: Decimal) -> Option<Picodollars> {
+    let is_price =
+        value >= Decimal::ZERO && value <= Decimal::from(LARGEST_PRICE) && value.fract().is_zero();
+    is_price.then(|| value.to_i128().map(Picodollars)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_are_whole_picodollars() {
+        assert_eq!(per_million("5"), Some(Picodollars(5_000_000)));
+        assert_eq!(per_million("0.125"), Some(Picodollars(125_000)));
+        assert_eq!(per_million("0.0000001"), None);
+        assert_eq!(per_million("-5"), None);
+        assert_eq!(per_million("cheap"), None);
+        assert_eq!(per_million("79228162514264337593543950335"), None);
+        assert_eq!(Multiplier::parse("1e27"), None);
+        assert_eq!(per_unit("6.25e-06"), Some(Picodollars(6_250_000)));
+        assert_eq!(per_unit("2.9999900000000002e-06"), Some(Picodollars(2_999_990)));
+        assert_eq!(per_unit("0.01"), Some(Picodollars(10_000_000_000)));
+    }
+
+    #[test]
+    fn multipliers_are_exact() {
+        let us = Multiplier::parse("1.1").expect("a multiplier");
+        assert_eq!(us.of(Picodollars(250_000)), Picodollars(275_000));
+        let batch = Multiplier::parse("0.5").expect("a multiplier");
+        assert_eq!(us.times(batch).of(Picodollars(125_000)), Picodollars(68_750));
+        assert_eq!(Multiplier::parse("0"), None);
+    }
+}

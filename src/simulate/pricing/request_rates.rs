@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Rates;
 use super::cost::PriceContext;
-use super::rate::Rates;
 use super::table::PriceTable;
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::civil::Date;
 use serde::Deserialize;
 
-use super::litellm;
-use super::rate::{Multiplier, Rate, Rates, Speed, per_million, per_unit};
+use super::{Multiplier, Rate, Rates, Speed, litellm, per_million, per_unit};
 use crate::base::model::Platform;
 use crate::base::units::{Picodollars, Tokens};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::catalogue::Provider;
+use super::Provider;
 use crate::base::units::Tokens;
 use crate::requests::prompt::SharedPrefix;
 use crate::simulate::cache::{TokenRatio, simulate_automatic};

@@ -14,11 +14,304 @@
 //! each path remembers uses instead of a clock for each node. Token counts are converted by a
 //! stated ratio. What a provider does not document is an assumption with a text, which goes with
 //! every figure.
+//!
+//! The providers that can be asked for by name.
+//!
+//! A provider with an automatic prefix cache.
+//!
+//! Claude's token counts in terms of other providers'.
 
 mod agreement;
-mod catalogue;
 
 pub use agreement::{Agreement, agreement, recorded_step};
-pub use catalogue::{
-    ALL, MATCHING_ASSUMPTION, Provider, VOCABULARY_ASSUMPTION, by_name, token_ratio,
-};
+
+use crate::base::units::{Millis, Tokens};
+use crate::read::capture::TokenizerFamily;
+use crate::read::input::PriceTier;
+use crate::simulate::cache::{AutomaticCache, AutomaticPolicy, EntryPlaces, Outcome, TokenRatio};
+use crate::simulate::pricing::{Billing, PriceContext, PriceTable, Rates};
+
+const MINUTE: i64 = 60 * 1_000;
+const HOUR: i64 = 60 * MINUTE;
+
+/// A cache that finds every step of a prompt and charges nothing for writes.
+const fn free(minimum: u64, step: u64, lifetime: i64) -> AutomaticCache {
+    AutomaticCache {
+        minimum: Tokens(minimum),
+        step: Tokens(step),
+        lifetime,
+        places: EntryPlaces::Everywhere,
+        charges_writes: false,
+    }
+}
+
+/// A cache that finds what ended at a request's last message, and charges for writes.
+const fn charged(minimum: u64, step: u64, lifetime: i64) -> AutomaticCache {
+    AutomaticCache {
+        places: EntryPlaces::RequestEnds,
+        charges_writes: true,
+        ..free(minimum, step, lifetime)
+    }
+}
+
+const ROUTING: &str = "assumed: every request reaches the machine that has its prefix; above some \
+    15 requests a minute with one prefix it may not";
+
+const FIVE_MINUTES_ASSUMED: &str = "undocumented: how long a prefix is kept; assumed: 5 minutes \
+    without use, the shortest time that any provider documents";
+
+const SIZES_ASSUMED: &str = "undocumented: the shortest prefix and the step; assumed: 1,024 and \
+    128 tokens, as OpenAI documents";
+
+/// Every provider, in the order of the outputs.
+pub static ALL: [Provider; 10] = [
+    Provider {
+        name: "openai",
+        summary: "OpenAI up to GPT-5.5, kept in memory",
+        model: "gpt-5.5",
+        families: &["gpt-4", "gpt-5", "o3"],
+        cache: free(1_024, 128, 10 * MINUTE),
+        assumptions: &[
+            "documented: prefixes of 1,024 tokens and more in steps of 128; writes are free",
+            "documented: kept for 5 to 10 minutes without use, at most for an hour; assumed: 10 \
+             minutes",
+            "measured: public rollouts of GPT-5.5 recorded reads 512 tokens apart, and reads \
+             after 15 minutes without use; not after 77",
+            ROUTING,
+        ],
+    },
+    Provider {
+        name: "openai-24h",
+        summary: "OpenAI up to GPT-5.5 with prompt_cache_retention 24h",
+        model: "gpt-5.5",
+        families: &["gpt-4", "gpt-5", "o3"],
+        cache: free(1_024, 128, 24 * HOUR),
+        assumptions: &[
+            "documented: prefixes of 1,024 tokens and more in steps of 128; writes are free",
+            "documented: kept for at most 24 hours; assumed: for all of them",
+            ROUTING,
+        ],
+    },
+    Provider {
+        name: "openai-5.6",
+        summary: "OpenAI from GPT-5.6 on: implicit breakpoints, writes charged",
+        model: "gpt-5.6-sol",
+        families: &["gpt-5.6", "gpt-6"],
+        cache: charged(1_024, 128, 30 * MINUTE),
+        assumptions: &[
+            "documented: an implicit breakpoint at the latest eligible message, of 1,024 tokens \
+             and more, found however far back; writes cost 1.25 times the input",
+            "documented: kept for at least 30 minutes; assumed: for no longer, from the last use \
+             on",
+            "undocumented: the step; assumed: 128 tokens, as before",
+            "documented: the latest 80 breakpoints are tried; assumed: a read refreshes all in \
+             front of it, so that an earlier one is never the only one left",
+            "measured: public rollouts recorded reads 512 (Terra) and 1,024 tokens (Sol) apart, \
+             and no written tokens",
+            ROUTING,
+        ],
+    },
+    Provider {
+        name: "deepseek",
+        summary: "DeepSeek's cache on disk",
+        model: "deepseek-v4-pro",
+        families: &["deepseek"],
+        cache: free(64, 64, 3 * HOUR),
+        assumptions: &[
+            "documented: whole units are found, which end with a user's input, a model's output \
+             and at fixed intervals; assumed: intervals of 64 tokens, which older documentation \
+             names",
+            "documented: kept for hours to days, without promise; assumed: 3 hours without use",
+            "not modelled: the output of a request, which its successor may read, too",
+        ],
+    },
+    Provider {
+        name: "gemini",
+        summary: "Gemini's implicit cache",
+        model: "gemini-3.1-pro-preview",
+        families: &["gemini"],
+        cache: free(4_096, 1, 5 * MINUTE),
+        assumptions: &[
+            "documented: prefixes of 4,096 tokens and more with Gemini 3.1 Pro and 3.5 Flash \
+             (2,048 with Gemini 2.5; older copies say 1,024); writes and storage are free",
+            "undocumented: the step; assumed: single tokens",
+            FIVE_MINUTES_ASSUMED,
+        ],
+    },
+    Provider {
+        name: "kimi",
+        summary: "Moonshot's automatic cache",
+        model: "kimi-k2.5",
+        families: &["kimi", "moonshot"],
+        cache: free(512, 512, 5 * MINUTE),
+        assumptions: &[
+            "undocumented: the shortest prefix and the step; assumed: 512 tokens, the blocks of \
+             its published traces",
+            FIVE_MINUTES_ASSUMED,
+        ],
+    },
+    Provider {
+        name: "glm",
+        summary: "Zhipu's automatic cache",
+        model: "glm-5.1",
+        families: &["glm"],
+        cache: free(1_024, 128, 5 * MINUTE),
+        assumptions: &[
+            SIZES_ASSUMED,
+            FIVE_MINUTES_ASSUMED,
+            "assumed: storage stays free of charge, as it is offered now",
+        ],
+    },
+    Provider {
+        name: "xai",
+        summary: "xAI's automatic cache",
+        model: "grok-4.3",
+        families: &["grok"],
+        cache: free(1_024, 128, 5 * MINUTE),
+        assumptions: &[SIZES_ASSUMED, FIVE_MINUTES_ASSUMED],
+    },
+    Provider {
+        name: "qwen",
+        summary: "Alibaba's implicit cache",
+        model: "qwen3.7-max",
+        families: &["qwen"],
+        cache: free(1_024, 128, 5 * MINUTE),
+        assumptions: &[
+            "uncertain: prefixes of 1,024 tokens and more, kept for 5 minutes without use",
+            "undocumented: the step; assumed: 128 tokens, as OpenAI documents",
+        ],
+    },
+    Provider {
+        name: "qwen-explicit",
+        summary: "Alibaba's cache with a marker at the end of each request",
+        model: "qwen3.7-max",
+        families: &["qwen"],
+        cache: charged(1_024, 1, 5 * MINUTE),
+        assumptions: &[
+            "uncertain: prefixes of 1,024 tokens and more, kept for 5 minutes; writes cost 1.25 \
+             and reads 0.1 times the input",
+            "assumed: a read starts the 5 minutes anew, and a marker finds an entry however far \
+             back",
+        ],
+    },
+];
+
+/// The provider of a name.
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static Provider> {
+    ALL.iter().find(|provider| provider.name == name)
+}
+
+/// What the common beginning of two captured prompts rests on, for outputs.
+pub const MATCHING_ASSUMPTION: &str = "captured prompts are compared inside of blocks, as canonical JSON with \
+    its framing; assumed: providers render them in the same order, and settings that part Claude's caches \
+    (thinking, tool choice, effort, images) part these, too; where tokens are estimated, a part of a block \
+    has its share of the block's tokens by bytes";
+
+/// A provider's cache, as documented and as assumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Provider {
+    /// The name in options and outputs.
+    pub name: &'static str,
+    /// What it stands for, in a line.
+    pub summary: &'static str,
+    /// The model whose prices apply unless another is named.
+    pub model: &'static str,
+    /// The beginnings of its models' ids.
+    pub families: &'static [&'static str],
+    /// The rules.
+    pub cache: AutomaticCache,
+    /// What the rules rest on: what is documented, and what is assumed where nothing is.
+    pub assumptions: &'static [&'static str],
+}
+
+impl Provider {
+    /// Whether the cache is one of a model's: of all providers none names more of its id.
+    #[must_use]
+    pub fn serves(&self, model: &str) -> bool {
+        let own = self.named(model);
+        own > 0 && ALL.iter().all(|other| other.named(model) <= own)
+    }
+
+    /// How much of a model's id the provider names.
+    fn named(&self, model: &str) -> usize {
+        let families = self.families.iter().filter(|family| model.starts_with(**family));
+        families.map(|family| family.len()).max().unwrap_or(0)
+    }
+
+    /// What to simulate.
+    #[must_use]
+    pub fn policy(&self, keeps_breaks: bool) -> AutomaticPolicy {
+        AutomaticPolicy { cache: self.cache, keeps_breaks }
+    }
+
+    /// The rates of a request to one of its models; `None` where the model has no price. Where two
+    /// of a provider's caches have different prices for a model, the table has `provider/model`.
+    #[must_use]
+    pub fn rates(
+        &self,
+        prices: &PriceTable,
+        model: &str,
+        at: Millis,
+        prompt: Tokens,
+    ) -> Option<Rates> {
+        let own = format!("{}/{model}", self.name);
+        let has_own = prices.models().any(|prices| prices.id == own);
+        let model = if has_own { &own } else { model };
+        prices.rates(&PriceContext { model, at, prompt, tier: PriceTier::default() })
+    }
+
+    /// What is billed of a prompt and an answer, both in the provider's tokens. These caches have
+    /// one price for writes, which stands for either TTL.
+    #[must_use]
+    pub fn billing(outcome: &Outcome, output: Tokens) -> Billing {
+        Billing {
+            input: outcome.input,
+            read: outcome.read,
+            write_5m: outcome.write_5m + outcome.written,
+            write_1h: outcome.write_1h,
+            output,
+        }
+    }
+}
+
+/// What [`token_ratio`] rests on, for outputs.
+pub const VOCABULARY_ASSUMPTION: &str = "tokens are converted from Claude's vocabularies: 1,000 of \
+    Opus 4.7 and later count as 770 elsewhere, those of earlier models as as many; of one kind of \
+    content the ratio is between 0.6 and 1";
+
+/// Claude's later vocabulary needs "approximately 30 %" more tokens than the earlier one (official,
+/// and measured at 1.08 to 1.41 by kind of content), and the earlier one as many as those of other
+/// providers (within 5 %): 1,000 / 1.30. Claims that the others count 25 to 40 % less than the
+/// later vocabulary bracket it from the other side. No difference between the other providers is
+/// known well enough to state.
+const LATER: TokenRatio = TokenRatio { per_mille: 770 };
+
+/// How many tokens other providers count for a thousand of a model's. Of models other than Claude's
+/// the counts are kept.
+#[must_use]
+pub fn token_ratio(model: &str) -> TokenRatio {
+    let is_claude = model.contains("claude");
+    match TokenizerFamily::of(model) {
+        TokenizerFamily::Later if is_claude => LATER,
+        TokenizerFamily::Later | TokenizerFamily::Third => TokenRatio::ONE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_claudes_later_vocabulary_is_converted() {
+        for (model, expected) in [
+            ("claude-opus-5", 77_000),
+            ("us.anthropic.claude-opus-4-7-v1:0", 77_000),
+            ("claude-opus-4-6", 100_000),
+            ("claude-3-5-haiku-20241022", 100_000),
+            ("gpt-5.6-sol", 100_000),
+        ] {
+            assert_eq!(token_ratio(model).of(Tokens(100_000)), Tokens(expected), "{model}");
+        }
+    }
+}

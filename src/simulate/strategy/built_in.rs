@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use enumset::{EnumSet, enum_set};
 
 use super::design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
-use super::kind::{Strategy, StrategyKind};
 use super::search::Search;
+use super::{Strategy, StrategyKind};
 use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
 use crate::base::units::Tokens;
 use crate::simulate::design::{

@@ -16,6 +16,12 @@
 //! show its figures. What a strategy looks at is read because the run is prepared with it
 //! (`study.rs`), for all commands alike. Another provider is a strategy, too, with another
 //! simulator (`simulate/cache/automatic.rs`), tokens in its vocabulary and prices of its own.
+//!
+//! A strategy: its name, and what it does.
+//!
+//! Who can make a strategy come true.
+//!
+//! What every simulation of a run assumes.
 
 mod applicability;
 mod bound;
@@ -23,7 +29,6 @@ mod built_in;
 mod design;
 mod file;
 mod forks;
-mod kind;
 mod layout;
 mod plan;
 mod run;
@@ -35,6 +40,288 @@ pub use design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 pub use file::{
     Contradiction, LeftOut, StrategyFile, StrategyFileError, StrategyFileProblem, parse_strategies,
 };
-pub use kind::{Assumptions, Reach, Strategy, StrategyKind};
 pub use plan::Purpose;
 pub use run::{Added, Material, Sent, Simulated};
+
+use std::borrow::Cow;
+
+use plan::Plan;
+use run::{run, simulate_design, simulate_elsewhere};
+use search::Search;
+
+use crate::base::ttl::TtlPlan;
+use crate::requests::prompt::SharedPrefix;
+use crate::simulate::cache::{BetaKey, Lookback, Markers, Policy, Reading, TtlChange};
+use crate::simulate::design::PromptDesign;
+use crate::simulate::management::Management;
+use crate::simulate::provider::{MATCHING_ASSUMPTION, Provider, VOCABULARY_ASSUMPTION};
+
+/// A strategy, by name or from a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strategy {
+    /// The name in options and outputs.
+    pub name: Cow<'static, str>,
+    /// What it stands for, in a line.
+    pub summary: Cow<'static, str>,
+    /// What it does.
+    pub kind: StrategyKind,
+}
+
+/// What a strategy does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StrategyKind {
+    /// Not simulated: the figures of the record.
+    Recorded,
+    /// The recorded requests under the rules.
+    Replay,
+    /// Another design.
+    Counterfactual(Design),
+    /// The cheapest of several designs for the history at hand.
+    Cheapest(Search),
+    /// The prompts under another provider's automatic cache: as recorded, or as a design makes them.
+    Elsewhere(&'static Provider, PromptDesign),
+    /// The cheapest that any choice of markers, TTLs and pings could have made of the requests, under
+    /// this reading or that of the run.
+    Optimal(Option<Reading>),
+}
+
+impl Strategy {
+    /// What people see of it: its name, but for what is no strategy to choose.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        match self.kind {
+            StrategyKind::Replay => "expected (no breaks)",
+            _ => &self.name,
+        }
+    }
+
+    /// Applies the strategy; `None` for the record itself.
+    #[must_use]
+    pub fn simulate(&self, material: Material<'_>) -> Option<Simulated> {
+        match &self.kind {
+            StrategyKind::Recorded => None,
+            StrategyKind::Replay => {
+                let plan = Plan::recorded(material.trace);
+                Some(run(&plan, &material.assumptions.replay()))
+            }
+            StrategyKind::Counterfactual(design) => Some(simulate_design(design, material)),
+            StrategyKind::Cheapest(search) => Some(search::cheapest(*search, material)),
+            StrategyKind::Elsewhere(provider, design) => {
+                Some(simulate_elsewhere(provider, *design, material))
+            }
+            StrategyKind::Optimal(reading) => {
+                let reading = reading.unwrap_or(material.assumptions.reading);
+                let assumptions = Assumptions { reading, ..*material.assumptions };
+                Some(bound::bound(Material { assumptions: &assumptions, ..material }))
+            }
+        }
+    }
+
+    /// Whether it manages contexts, for which it needs to know what lies between the requests.
+    #[must_use]
+    pub fn manages_context(&self) -> bool {
+        match &self.kind {
+            StrategyKind::Counterfactual(design) => design.management.is_some(),
+            _ => false,
+        }
+    }
+
+    /// The bound under a reading, or under that of the run.
+    #[must_use]
+    pub fn bound(reading: Option<Reading>) -> Self {
+        Self {
+            name: Cow::Borrowed("optimal"),
+            summary: Cow::Borrowed(
+                "the cheapest choice of markers, TTLs and pings, with every gap known in advance",
+            ),
+            kind: StrategyKind::Optimal(reading),
+        }
+    }
+
+    /// The requests as another provider would have served them.
+    #[must_use]
+    pub fn elsewhere(provider: &'static Provider) -> Self {
+        Self {
+            name: Cow::Borrowed(provider.name),
+            summary: Cow::Borrowed(provider.summary),
+            kind: StrategyKind::Elsewhere(provider, PromptDesign::default()),
+        }
+    }
+
+    /// The prompts that this strategy makes as another provider would have served them; `None` where it does
+    /// not change prompts. Markers, TTLs and pings mean nothing there. Of a strategy that also manages
+    /// contexts, or lets requests share more or less, the prompts alone would not be what it sends, so
+    /// it is `None`, too.
+    #[must_use]
+    pub fn elsewhere_as_designed(&self, provider: &'static Provider) -> Option<Self> {
+        let StrategyKind::Counterfactual(design) = &self.kind else { return None };
+        if !design.changes_prompts_alone() {
+            return None;
+        }
+        Some(Self {
+            name: Cow::Owned(format!("{}+{}", provider.name, self.name)),
+            summary: Cow::Owned(format!("{} as {} makes the prompts", provider.summary, self.name)),
+            kind: StrategyKind::Elsewhere(provider, design.prompt),
+        })
+    }
+
+    /// Whether it needs the bytes of captured prompts.
+    #[must_use]
+    pub fn needs_bytes(&self) -> bool {
+        match &self.kind {
+            StrategyKind::Counterfactual(Design { prompt, .. })
+            | StrategyKind::Elsewhere(_, prompt) => *prompt != PromptDesign::default(),
+            _ => false,
+        }
+    }
+
+    /// Whether it needs to know how much of their beginnings the blocks of captured prompts share.
+    #[must_use]
+    pub fn needs_block_parts(&self) -> bool {
+        matches!(self.kind, StrategyKind::Elsewhere(..))
+    }
+
+    /// What no simulation of it can know, and what is assumed instead.
+    #[must_use]
+    pub fn unknowns(&self) -> Vec<Cow<'static, str>> {
+        match &self.kind {
+            StrategyKind::Elsewhere(provider, design) => {
+                let assumptions = provider.assumptions.iter().copied();
+                let of_all = [MATCHING_ASSUMPTION, VOCABULARY_ASSUMPTION];
+                let of_provider = assumptions.chain(of_all).map(Cow::Borrowed);
+                of_provider.chain(design.unknowns().into_iter().map(Cow::Borrowed)).collect()
+            }
+            StrategyKind::Counterfactual(design) => design.unknowns(),
+            StrategyKind::Recorded
+            | StrategyKind::Replay
+            | StrategyKind::Cheapest(_)
+            | StrategyKind::Optimal(_) => Vec::new(),
+        }
+    }
+
+    /// Whether it sends the prompts as recorded, so that the bound holds for it.
+    #[must_use]
+    pub fn keeps_content(&self) -> bool {
+        match &self.kind {
+            StrategyKind::Recorded
+            | StrategyKind::Replay
+            | StrategyKind::Cheapest(_)
+            | StrategyKind::Optimal(_) => true,
+            StrategyKind::Counterfactual(design) => design.keeps_content(),
+            StrategyKind::Elsewhere(..) => false,
+        }
+    }
+}
+
+/// Who can make a strategy come true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Whoever uses a client: with a setting, a variable or a command.
+    User,
+    /// Whoever builds an agent: in the fields of its requests.
+    Builder,
+    /// Nobody: what was, what the rules expect, and the least possible.
+    Bound,
+}
+
+impl Reach {
+    /// All, in the order of the outputs.
+    pub const ALL: [Self; 3] = [Self::User, Self::Builder, Self::Bound];
+
+    /// What people see of it.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::User => "What a client's user can set",
+            Self::Builder => "What an agent's builder can set",
+            Self::Bound => "What was, what is expected, and the least possible",
+        }
+    }
+}
+
+impl Strategy {
+    /// Who can make it come true.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        match &self.kind {
+            StrategyKind::Recorded | StrategyKind::Replay | StrategyKind::Optimal(_) => {
+                Reach::Bound
+            }
+            StrategyKind::Counterfactual(design) if *design == Design::default() => Reach::Bound,
+            StrategyKind::Counterfactual(design) if is_set_by_users(design) => Reach::User,
+            StrategyKind::Counterfactual(_)
+            | StrategyKind::Cheapest(_)
+            | StrategyKind::Elsewhere(..) => Reach::Builder,
+        }
+    }
+}
+
+/// Clients have settings for one lifetime for each kind of conversation (`promptCacheTtl`,
+/// `subagentPromptCacheTtl`), for no caching (`DISABLE_PROMPT_CACHING`), and for the size at which a
+/// conversation is summarised (`CLAUDE_CODE_AUTO_COMPACT_WINDOW`).
+fn is_set_by_users(design: &Design) -> bool {
+    let is_uniform =
+        |plan: &TtlPlan| [plan.main, plan.agents].iter().all(|tier| tier.system == tier.messages);
+    let lifetimes = Design { ttl: design.ttl, ..Design::default() };
+    let summaries = Design { management: design.management.clone(), ..Design::default() };
+    let nothing = Design { layout: Layout::Nowhere, ..Design::default() };
+    let sets_lifetimes = design.ttl.as_ref().is_some_and(is_uniform) && *design == lifetimes;
+    let is_summarised = matches!(design.management.as_deref(), Some(Management::Compaction(_)));
+    sets_lifetimes || *design == nothing || (is_summarised && *design == summaries)
+}
+
+/// What every simulation of a run assumes.
+#[derive(Clone, Copy, Debug)]
+pub struct Assumptions {
+    /// Whether counterfactuals keep the recorded breaks inside the TTL.
+    pub keeps_breaks: bool,
+    /// What other traffic keeps warm.
+    pub shared_prefix: SharedPrefix,
+    /// How long entries are found beyond their TTL, in milliseconds.
+    pub ttl_grace: i64,
+    /// What a marker counts when it looks back.
+    pub lookback: Lookback,
+    /// How long an entry lives that was written after one of a shorter TTL.
+    pub reading: Reading,
+    /// What becomes of an entry when markers change their TTL.
+    pub ttl_change: TtlChange,
+    /// Whether the beta features of a request are part of the key.
+    pub betas: BetaKey,
+}
+
+impl Default for Assumptions {
+    fn default() -> Self {
+        Self {
+            keeps_breaks: true,
+            shared_prefix: SharedPrefix::default(),
+            ttl_grace: 0,
+            lookback: Lookback::default(),
+            reading: Reading::default(),
+            ttl_change: TtlChange::default(),
+            betas: BetaKey::default(),
+        }
+    }
+}
+
+impl Assumptions {
+    /// The policy that sends the prompts of a trace with these markers.
+    #[must_use]
+    pub fn policy(&self, markers: Markers) -> Policy {
+        Policy {
+            markers,
+            keeps_breaks: self.keeps_breaks,
+            ttl_grace: self.ttl_grace,
+            shares_sessions: self.shared_prefix != SharedPrefix::Cold,
+            lookback: self.lookback,
+            reading: self.reading,
+            ttl_change: self.ttl_change,
+            betas: self.betas,
+        }
+    }
+
+    /// The policy of the recorded requests: nothing but the rules.
+    #[must_use]
+    pub fn replay(&self) -> Policy {
+        Policy { keeps_breaks: false, ..self.policy(Markers::AsRecorded) }
+    }
+}

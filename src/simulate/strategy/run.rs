@@ -3,9 +3,8 @@
 
 use super::applicability::{Applicability, Obstacle, differs, has_several_sessions};
 use super::design::{Design, Layout};
-use super::kind::Assumptions;
 use super::plan::{Plan, Purpose, Role};
-use super::{forks, layout};
+use super::{Assumptions, forks, layout};
 use crate::base::ttl::TtlPlan;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::requests::conversation::{History, RequestIndex};

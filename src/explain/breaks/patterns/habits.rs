@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashSet;
 
 use super::{Evidence, Ground, Pattern, counted, rests_on};
-use crate::explain::breaks::cause::Cause;
+use crate::explain::breaks::Cause;
 use crate::explain::breaks::find::Break;
 use crate::read::transcript::Sign;
 use crate::requests::conversation::RequestIndex;

@@ -7,7 +7,7 @@ use crate::base::id::Symbol;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::base::wording::grouped;
-use crate::explain::breaks::cause::Cause;
+use crate::explain::breaks::Cause;
 use crate::explain::breaks::find::Break;
 use crate::requests::conversation::{ConversationKey, RequestIndex};
 

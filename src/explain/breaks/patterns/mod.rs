@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashSet;
 
-use super::cause::Cause;
+use super::Cause;
 use super::find::{Break, Breaks};
 use crate::base::id::Symbol;
 use crate::base::units::Picodollars;

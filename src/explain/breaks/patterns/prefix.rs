@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{Evidence, Ground, Pattern, counted, rests_on};
 use crate::base::units::Tokens;
 use crate::base::wording::grouped;
-use crate::explain::breaks::cause::{Cause, Confidence};
 use crate::explain::breaks::find::Break;
+use crate::explain::breaks::{Cause, Confidence};
 use crate::read::transcript::Sign;
 use crate::requests::conversation::ConversationKey;
 

@@ -4,8 +4,8 @@
 
 use crate::base::units::Tokens;
 use crate::explain::breaks::case::Case;
-use crate::explain::breaks::cause::{Candidate, Cause, Confidence, Evidence};
 use crate::explain::breaks::readable::Readable;
+use crate::explain::breaks::{Candidate, Cause, Confidence, Evidence};
 use crate::read::transcript::Sign;
 
 /// After a compaction only tools and system prompt are the same, and the messages that it kept in front of

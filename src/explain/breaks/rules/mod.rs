@@ -9,8 +9,8 @@ mod settings;
 mod timing;
 
 use super::case::Case;
-use super::cause::{Candidate, Confidence};
 use super::readable::Readable;
+use super::{Candidate, Confidence};
 
 type Rule = fn(&Case<'_>) -> Option<Candidate>;
 

@@ -7,8 +7,8 @@ use super::history::rewrite_confidence;
 use crate::base::model::canonical_name;
 use crate::base::units::Tokens;
 use crate::explain::breaks::case::Case;
-use crate::explain::breaks::cause::{Candidate, Cause, Confidence, Evidence};
 use crate::explain::breaks::readable::Readable;
+use crate::explain::breaks::{Candidate, Cause, Confidence, Evidence};
 use crate::read::transcript::Sign;
 use crate::requests::prompt::StepKind;
 

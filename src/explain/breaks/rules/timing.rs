@@ -4,8 +4,8 @@ use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
 use crate::base::wording::duration;
 use crate::explain::breaks::case::Case;
-use crate::explain::breaks::cause::{Candidate, Cause, Confidence};
 use crate::explain::breaks::readable::{Readable, SHORT_GAP_MILLIS};
+use crate::explain::breaks::{Candidate, Cause, Confidence};
 use crate::simulate::cache::LOOKBACK;
 
 /// Gaps from this share of the TTL on may have exceeded it: starts are known to a few seconds.

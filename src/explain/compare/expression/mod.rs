@@ -28,11 +28,323 @@
 //! there. `and` and `or` look at their right side only where it matters, so that
 //! `a.cost > 0 and b.cost / a.cost > 2` is no division by zero. A value that is not known is an
 //! error where it is looked at: what nobody knows is neither true nor false.
+//!
+//! Expressions as trees: conditions, and the numbers that they compare.
+//!
+//! The figures of a strategy that an expression can ask for.
 
 mod parse;
 #[cfg(test)]
 mod tests;
-mod tree;
 
 pub use parse::{ExpressionError, ExpressionProblem};
-pub use tree::{Expression, Metric, Reference};
+
+use std::fmt;
+use std::str::FromStr;
+
+use parse::ExpressionProblem as Problem;
+use parse::is_plain;
+use rust_decimal::Decimal;
+
+/// A condition on strategies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expression(Condition);
+
+/// A figure that an expression asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// The name of the strategy.
+    pub strategy: String,
+    /// Which figure.
+    pub metric: Metric,
+    /// Where it stands, in characters from 1 on.
+    pub column: usize,
+}
+
+/// What is true or false.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Condition {
+    Or(Box<[Condition; 2]>),
+    And(Box<[Condition; 2]>),
+    Not(Box<Condition>),
+    Compare(Comparison, Box<[Quantity; 2]>),
+}
+
+/// What is a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Quantity {
+    Number(Decimal),
+    Reference(Reference),
+    Negative(Box<Quantity>),
+    /// With the column of the operator.
+    Arithmetic(Arithmetic, usize, Box<[Quantity; 2]>),
+}
+
+/// Makes a condition of two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Below,
+    AtMost,
+    Above,
+    AtLeast,
+    Equal,
+    Unequal,
+}
+
+/// Makes a number of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Arithmetic {
+    Plus,
+    Minus,
+    Times,
+    DividedBy,
+}
+
+/// The values of references; `None` where one is not known.
+type Values<'a> = &'a dyn Fn(&str, Metric) -> Option<Decimal>;
+
+impl Expression {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// The first thing in it that cannot be used.
+    pub fn parse(text: &str) -> Result<Self, ExpressionError> {
+        parse::condition(text).map(Self)
+    }
+
+    /// The figures it asks for, in the order of the text.
+    pub fn references(&self) -> impl Iterator<Item = &Reference> {
+        let mut references = Vec::new();
+        self.0.add_references(&mut references);
+        references.into_iter()
+    }
+
+    /// Whether it holds; `values` gives the figure of a strategy where it is known.
+    ///
+    /// # Errors
+    /// A value that is looked at and not known, a division by zero, or too large a result.
+    pub fn evaluate(&self, values: Values<'_>) -> Result<bool, ExpressionError> {
+        self.0.holds(values)
+    }
+}
+
+impl FromStr for Expression {
+    type Err = ExpressionError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::parse(text)
+    }
+}
+
+impl Condition {
+    fn holds(&self, values: Values<'_>) -> Result<bool, ExpressionError> {
+        match self {
+            Self::Or(sides) => Ok(sides[0].holds(values)? || sides[1].holds(values)?),
+            Self::And(sides) => Ok(sides[0].holds(values)? && sides[1].holds(values)?),
+            Self::Not(condition) => Ok(!condition.holds(values)?),
+            Self::Compare(comparison, sides) => {
+                Ok(comparison.holds(sides[0].value(values)?, sides[1].value(values)?))
+            }
+        }
+    }
+
+    fn add_references<'a>(&'a self, references: &mut Vec<&'a Reference>) {
+        match self {
+            Self::Or(sides) | Self::And(sides) => {
+                sides.iter().for_each(|side| side.add_references(references));
+            }
+            Self::Not(condition) => condition.add_references(references),
+            Self::Compare(_, sides) => {
+                sides.iter().for_each(|side| side.add_references(references));
+            }
+        }
+    }
+}
+
+impl Quantity {
+    fn value(&self, values: Values<'_>) -> Result<Decimal, ExpressionError> {
+        match self {
+            Self::Number(number) => Ok(*number),
+            Self::Reference(reference) => {
+                values(&reference.strategy, reference.metric).ok_or_else(|| {
+                    let unknown = Problem::Unknown(reference.to_string());
+                    ExpressionError::at(reference.column, unknown)
+                })
+            }
+            Self::Negative(quantity) => Ok(-quantity.value(values)?),
+            Self::Arithmetic(operator, column, sides) => operator
+                .result(sides[0].value(values)?, sides[1].value(values)?)
+                .map_err(|problem| ExpressionError::at(*column, problem)),
+        }
+    }
+
+    fn add_references<'a>(&'a self, references: &mut Vec<&'a Reference>) {
+        match self {
+            Self::Number(_) => {}
+            Self::Reference(reference) => references.push(reference),
+            Self::Negative(quantity) => quantity.add_references(references),
+            Self::Arithmetic(.., sides) => {
+                sides.iter().for_each(|side| side.add_references(references));
+            }
+        }
+    }
+}
+
+impl Comparison {
+    fn holds(self, left: Decimal, right: Decimal) -> bool {
+        match self {
+            Self::Below => left < right,
+            Self::AtMost => left <= right,
+            Self::Above => left > right,
+            Self::AtLeast => left >= right,
+            Self::Equal => left == right,
+            Self::Unequal => left != right,
+        }
+    }
+
+    fn sign(self) -> &'static str {
+        match self {
+            Self::Below => "<",
+            Self::AtMost => "<=",
+            Self::Above => ">",
+            Self::AtLeast => ">=",
+            Self::Equal => "==",
+            Self::Unequal => "!=",
+        }
+    }
+}
+
+impl Arithmetic {
+    fn result(self, left: Decimal, right: Decimal) -> Result<Decimal, Problem> {
+        let result = match self {
+            Self::Plus => left.checked_add(right),
+            Self::Minus => left.checked_sub(right),
+            Self::Times => left.checked_mul(right),
+            Self::DividedBy if right.is_zero() => return Err(Problem::DivisionByZero),
+            Self::DividedBy => left.checked_div(right),
+        };
+        result.ok_or(Problem::Overflow)
+    }
+
+    fn sign(self) -> &'static str {
+        match self {
+            Self::Plus => "+",
+            Self::Minus => "-",
+            Self::Times => "*",
+            Self::DividedBy => "/",
+        }
+    }
+}
+
+impl fmt::Display for Expression {
+    /// With parentheses around each operation, so that it reads back as the same tree.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Or(sides) => write!(f, "({} or {})", sides[0], sides[1]),
+            Self::And(sides) => write!(f, "({} and {})", sides[0], sides[1]),
+            Self::Not(condition) => write!(f, "(not {condition})"),
+            Self::Compare(comparison, sides) => {
+                write!(f, "({} {} {})", sides[0], comparison.sign(), sides[1])
+            }
+        }
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Reference(reference) => reference.fmt(f),
+            Self::Negative(quantity) => write!(f, "(-{quantity})"),
+            Self::Arithmetic(operator, _, sides) => {
+                write!(f, "({} {} {})", sides[0], operator.sign(), sides[1])
+            }
+        }
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { strategy, metric, .. } = self;
+        if is_plain(strategy) {
+            write!(f, "{strategy}.{}", metric.name())
+        } else {
+            write!(f, "\"{strategy}\".{}", metric.name())
+        }
+    }
+}
+
+/// A figure of a strategy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Metric {
+    /// Dollars.
+    Cost,
+    /// Dollars a recorded request.
+    PerRequest,
+    /// Tokens sent in full.
+    Input,
+    /// Tokens read from cache.
+    Read,
+    /// Tokens written to cache, for five minutes or an hour.
+    Written,
+    /// Tokens written for five minutes.
+    WrittenFiveMinutes,
+    /// Tokens written for an hour.
+    WrittenOneHour,
+    /// Tokens answered.
+    Output,
+    /// The share of the prompts' tokens that was read, from 0 to 1.
+    HitRate,
+    /// Recorded requests.
+    Requests,
+    /// Requests sent besides those recorded.
+    AddedRequests,
+    /// What it costs more than the cheapest possible one, as a share of that.
+    Gap,
+}
+
+/// Each metric with its name in JSON outputs, then its short one.
+const NAMES: [(Metric, &str, &str); 12] = [
+    (Metric::Cost, "cost_usd", "cost"),
+    (Metric::PerRequest, "per_request_usd", "per_request"),
+    (Metric::Input, "input_tokens", "input"),
+    (Metric::Read, "cache_read_input_tokens", "read"),
+    (Metric::Written, "cache_creation_input_tokens", "written"),
+    (Metric::WrittenFiveMinutes, "ephemeral_5m_input_tokens", "written_5m"),
+    (Metric::WrittenOneHour, "ephemeral_1h_input_tokens", "written_1h"),
+    (Metric::Output, "output_tokens", "output"),
+    (Metric::HitRate, "hit_rate", "hit_rate"),
+    (Metric::Requests, "requests", "requests"),
+    (Metric::AddedRequests, "added_requests", "added_requests"),
+    (Metric::Gap, "gap", "gap"),
+];
+
+impl Metric {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        NAMES.iter().map(|(metric, ..)| *metric)
+    }
+
+    /// The metric of a name, as in JSON outputs or short.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        NAMES.iter().find(|(_, long, short)| [long, short].contains(&&name)).map(|(own, ..)| *own)
+    }
+
+    /// The short name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        NAMES.iter().find(|(own, ..)| *own == self).map_or("", |(.., short)| short)
+    }
+
+    /// Every name.
+    fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().flat_map(|(_, long, short)| [*short, *long])
+    }
+}

@@ -9,7 +9,7 @@ use std::vec::IntoIter;
 
 use rust_decimal::Decimal;
 
-use super::tree::{Arithmetic, Comparison, Condition, Metric, Quantity, Reference};
+use super::{Arithmetic, Comparison, Condition, Metric, Quantity, Reference};
 use crate::base::wording::{nearest, suggestion};
 
 /// The most operations in each other, chains and parentheses counted: what a stack can bear with

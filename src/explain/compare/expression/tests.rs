@@ -3,8 +3,7 @@
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
-use super::tree::{Arithmetic, Comparison, Condition, Quantity};
-use super::{Expression, Metric, Reference};
+use super::{Arithmetic, Comparison, Condition, Expression, Metric, NAMES, Quantity, Reference};
 
 fn parsed(text: &str) -> Expression {
     Expression::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -280,4 +279,14 @@ proptest! {
             Err(error) => prop_assert!(!error.to_string().chars().any(char::is_control)),
         }
     }
+}
+
+#[test]
+fn every_metric_is_found_by_its_names() {
+    for (metric, long, short) in NAMES {
+        assert_eq!(Metric::by_name(long), Some(metric));
+        assert_eq!(Metric::by_name(short), Some(metric));
+        assert_eq!(metric.name(), short);
+    }
+    assert_eq!(Metric::by_name("Cost"), None);
 }

@@ -1,11 +1,11 @@
 //! Bars below each other, each with its name in front and its figures after it.
 
-use super::canvas::{Anchor, Canvas};
 use super::frame::{Columns, LABEL_SIZE, LABEL_SPACE, Scale, text_width};
 use super::plot::{HEADING_HEIGHT, level_axis, level_axis_height};
 use super::typeface::fitted;
+use super::{Anchor, Canvas};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::picture::{Bar, Bars, Rule};
+use crate::report::chart::{Bar, Bars, Rule};
 
 /// From one bar to the next.
 const ROW: i32 = 32;

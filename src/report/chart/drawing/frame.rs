@@ -6,12 +6,11 @@
 use plotters::coord::ranged1d::Ranged;
 use plotters::coord::types::RangedCoordf64;
 
-use super::canvas::{Anchor, Canvas};
 use super::typeface::{fitted, lines, width};
-use super::{bars, lanes, plot};
+use super::{Anchor, Canvas, bars, lanes, plot};
 use crate::report::chart::axis::Axis;
 use crate::report::chart::ink::{Ink, Rgb};
-use crate::report::chart::picture::{Chart, Panel};
+use crate::report::chart::{Chart, Panel};
 
 /// The width of every chart.
 pub(super) const WIDTH: i32 = 1_200;

@@ -1,10 +1,10 @@
 //! Marks in lanes below a plot, one lane for each meaning, so that no label covers another one.
 
-use super::canvas::{Anchor, Canvas};
 use super::frame::{Columns, LABEL_SIZE, LABEL_SPACE, Scale, text_width};
 use super::typeface::fitted;
+use super::{Anchor, Canvas};
+use crate::report::chart::Lanes;
 use crate::report::chart::ink::Ink;
-use crate::report::chart::picture::Lanes;
 
 /// From one lane to the next.
 const LANE: i32 = 22;

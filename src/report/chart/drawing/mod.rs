@@ -1,8 +1,11 @@
 //! A chart as data → SVG → PNG. Everything is laid out in whole pixels with the measures of the bundled
 //! font, so that a chart has the same bytes everywhere.
+//!
+//! What is drawn with: shapes and text in inks, on plotters' SVG backend.
+//!
+//! The SVG of a chart: the drawing, with what a reader's colours, fonts and screen readers need.
 
 mod bars;
-mod canvas;
 mod frame;
 mod lanes;
 mod plot;
@@ -10,6 +13,194 @@ mod plot;
 mod png;
 mod typeface;
 
-pub use canvas::{Theme, page_style, svg};
 #[cfg(feature = "png")]
 pub use png::{PngError, png};
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use plotters::coord::Shift;
+use plotters::element::{Drawable, PathElement, PointCollection, Polygon, Rectangle};
+use plotters::prelude::{DrawingArea, IntoDrawingArea, IntoFont, SVGBackend};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, FontDesc, FontFamily, FontStyle, RGBColor, ShapeStyle, TextStyle};
+use typeface::{FAMILY, LATIN_WOFF2, clean};
+
+use crate::report::chart::Chart;
+use crate::report::chart::ink::{Ink, Rgb};
+use crate::report::escape::html_attribute;
+
+/// Plotters takes a size for the height of a line, and writes this part of it.
+const LINE_HEIGHT: f64 = 1.24;
+
+/// A pixel.
+type Place = (i32, i32);
+
+/// Which way text goes from its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// An empty picture of a size, in which each ink has one colour.
+struct Canvas<'a> {
+    area: DrawingArea<SVGBackend<'a>, Shift>,
+    colour_of: fn(Ink) -> Rgb,
+}
+
+impl<'a> Canvas<'a> {
+    fn new(svg: &'a mut String, size: (u32, u32), colour_of: fn(Ink) -> Rgb) -> Self {
+        let area = SVGBackend::with_string(svg, size).into_drawing_area();
+        let canvas = Self { area, colour_of };
+        let corner = |length: u32| i32::try_from(length).unwrap_or(i32::MAX);
+        canvas.rectangle(Ink::Background, (0, 0), (corner(size.0), corner(size.1)));
+        canvas
+    }
+
+    fn colour(&self, ink: Ink) -> RGBColor {
+        let (red, green, blue) = (self.colour_of)(ink);
+        RGBColor(red, green, blue)
+    }
+
+    /// # Panics
+    /// Never: a string takes everything.
+    fn draw<E>(&self, element: &E)
+    where
+        for<'b> &'b E: PointCollection<'b, Place>,
+        E: Drawable<SVGBackend<'a>>,
+    {
+        self.area.draw(element).expect("a string takes everything");
+    }
+
+    /// A filled rectangle; one without width or height is not drawn.
+    fn rectangle(&self, ink: Ink, from: Place, to: Place) {
+        if from.0 < to.0 && from.1 < to.1 {
+            self.draw(&Rectangle::new([from, to], self.colour(ink).filled()));
+        }
+    }
+
+    fn polygon(&self, ink: Ink, corners: Vec<Place>) {
+        self.draw(&Polygon::new(corners, self.colour(ink).filled()));
+    }
+
+    fn line(&self, ink: Ink, width: u32, points: Vec<Place>) {
+        let style =
+            ShapeStyle { color: self.colour(ink).to_rgba(), filled: false, stroke_width: width };
+        self.draw(&PathElement::new(points, style));
+    }
+
+    /// A line of text; `place` is in the middle of its height.
+    ///
+    /// # Panics
+    /// Never: a string takes everything.
+    fn text(&self, ink: Ink, size: u8, anchor: Anchor, place: Place, text: &str) {
+        let horizontal = match anchor {
+            Anchor::Start => HPos::Left,
+            Anchor::Middle => HPos::Center,
+            Anchor::End => HPos::Right,
+        };
+        let size = f64::from(size) * LINE_HEIGHT;
+        let font = FontDesc::new(FontFamily::Name(FAMILY), size, FontStyle::Normal).into_font();
+        let colour = self.colour(ink);
+        let style = TextStyle::from(font).color(&colour).pos(Pos::new(horizontal, VPos::Center));
+        self.area.draw_text(text, &style, place).expect("a string takes everything");
+    }
+
+    /// # Panics
+    /// Never: a string takes everything.
+    fn finish(self) {
+        self.area.present().expect("a string takes everything");
+    }
+}
+
+/// What makes a file an SVG.
+const NAMESPACE: &str = " xmlns=\"http://www.w3.org/2000/svg\"";
+
+/// The ground on which a chart is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// That of whoever looks at it.
+    Auto,
+    /// Light.
+    Light,
+    /// Dark.
+    Dark,
+    /// That of the page it is part of, which has [`page_style`].
+    Page,
+}
+
+/// Draws a chart.
+#[must_use]
+pub fn svg(chart: &Chart, theme: Theme) -> String {
+    let drawn = frame::draw(chart, if theme == Theme::Dark { Ink::on_dark } else { Ink::on_light });
+    let label = format!("{}. {}", clean(&chart.title), clean(&chart.subtitle));
+    let mut head = String::new();
+    if theme != Theme::Page {
+        let style = if theme == Theme::Auto { chart_style() } else { font_face() };
+        head = format!("<style>{style}</style>\n");
+    }
+    let opening =
+        format!("<svg role=\"img\" aria-label=\"{}\" class=\"chart\" ", html_attribute(&label));
+    let mut drawn = drawn.replacen("<svg ", &opening, 1);
+    if theme == Theme::Page {
+        // Inside HTML it goes without saying.
+        drawn = drawn.replacen(NAMESPACE, "", 1);
+    }
+    // The drawing begins after the tag that opens it.
+    match drawn.split_once(">\n") {
+        Some((tag, rest)) => format!("{tag}>\n{head}{rest}"),
+        None => drawn,
+    }
+}
+
+/// What a page has in its style sheet that shows charts and draws others itself: the font they are
+/// measured with, their colours on dark ground, and those of the classes of tokens as variables.
+#[must_use]
+pub fn page_style() -> String {
+    let variables = |colour_of: fn(Ink) -> Rgb| {
+        let inks = [
+            ("read", Ink::Read),
+            ("write5m", Ink::Written5m),
+            ("write1h", Ink::Written1h),
+            ("input", Ink::Input),
+        ];
+        let variable = |(name, ink)| format!("--{name}:{};", hexadecimal(colour_of(ink)));
+        inks.into_iter().map(variable).collect::<String>()
+    };
+    let (light, dark) = (variables(Ink::on_light), variables(Ink::on_dark));
+    let style = chart_style();
+    format!(
+        "{style}:root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    )
+}
+
+/// The font that charts are measured with, and their colours on dark ground.
+fn chart_style() -> String {
+    let mut style = font_face();
+    style.push_str("@media screen and (prefers-color-scheme:dark){");
+    for ink in Ink::all() {
+        let (light, dark) = (hexadecimal(ink.on_light()), hexadecimal(ink.on_dark()));
+        for property in ["fill", "stroke"] {
+            // A string takes everything.
+            let _infallible = write!(style, ".chart [{property}=\"{light}\"]{{{property}:{dark}}}");
+        }
+    }
+    style.push('}');
+    style
+}
+
+fn font_face() -> String {
+    let font = STANDARD.encode(LATIN_WOFF2);
+    format!(
+        "@font-face{{font-family:{FAMILY};src:url(data:font/woff2;base64,{font})}}\
+         .chart text{{font-family:{FAMILY},system-ui,sans-serif}}"
+    )
+}
+
+/// As the drawing has it.
+fn hexadecimal((red, green, blue): Rgb) -> String {
+    format!("#{red:02X}{green:02X}{blue:02X}")
+}

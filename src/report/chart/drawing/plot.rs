@@ -1,11 +1,11 @@
 //! Plots: stacked columns and lines between two axes.
 
-use super::canvas::{Anchor, Canvas, Place};
 use super::frame::{Columns, ENTRY_HEIGHT, LABEL_SIZE, LABEL_SPACE, Scale, text_width};
 use super::typeface::fitted;
+use super::{Anchor, Canvas, Place};
 use crate::report::chart::axis::Axis;
 use crate::report::chart::ink::Ink;
-use crate::report::chart::picture::{self, Line, Plot, Rule};
+use crate::report::chart::{self, Line, Plot, Rule};
 
 /// What the upright axis measures stands above it.
 pub(super) const HEADING_HEIGHT: i32 = 28;
@@ -105,13 +105,13 @@ pub(super) fn level_axis_height(axis: &Axis) -> i32 {
     TICKS_HEIGHT + title_height(axis)
 }
 
-fn stacked(canvas: &Canvas<'_>, columns: &picture::Columns, x: &Scale, y: &Scale) {
-    let edges = |column: &picture::Column| (x.pixel(column.from), x.pixel(column.to));
+fn stacked(canvas: &Canvas<'_>, columns: &chart::Columns, x: &Scale, y: &Scale) {
+    let edges = |column: &chart::Column| (x.pixel(column.from), x.pixel(column.to));
     let widths = columns.columns.iter().map(|column| edges(column).1 - edges(column).0);
     let is_dense = widths.min().is_some_and(|narrowest| narrowest < NARROWEST_COLUMN);
     for (place, ink) in columns.inks.iter().enumerate() {
         // The part reaches from the sum of those below it to the sum with it.
-        let ends = |column: &picture::Column| {
+        let ends = |column: &chart::Column| {
             let below: f64 = column.parts[..place].iter().sum();
             (y.pixel(below), y.pixel(below + column.parts[place]))
         };
@@ -128,7 +128,7 @@ fn stacked(canvas: &Canvas<'_>, columns: &picture::Columns, x: &Scale, y: &Scale
 }
 
 /// The labels of columns that are wider than these.
-fn column_labels(canvas: &Canvas<'_>, columns: &picture::Columns, x: &Scale, y: &Scale) {
+fn column_labels(canvas: &Canvas<'_>, columns: &chart::Columns, x: &Scale, y: &Scale) {
     for column in columns.columns.iter().filter(|column| !column.label.is_empty()) {
         let (left, right) = (x.pixel(column.from), x.pixel(column.to));
         if text_width(&column.label) < right - left {
@@ -142,9 +142,9 @@ fn column_labels(canvas: &Canvas<'_>, columns: &picture::Columns, x: &Scale, y: 
 fn silhouette(
     canvas: &Canvas<'_>,
     ink: Ink,
-    columns: &picture::Columns,
-    edges: impl Fn(&picture::Column) -> (i32, i32),
-    ends: impl Fn(&picture::Column) -> (i32, i32),
+    columns: &chart::Columns,
+    edges: impl Fn(&chart::Column) -> (i32, i32),
+    ends: impl Fn(&chart::Column) -> (i32, i32),
 ) {
     let mut upper: Vec<Place> = Vec::new();
     let mut lower: Vec<Place> = Vec::new();

@@ -6,11 +6,10 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::fontdb::Database;
 use resvg::usvg::{self, Options, Tree};
 
-use super::canvas::Theme;
-use super::frame;
 use super::typeface::{FAMILY, FONT};
+use super::{Theme, frame};
+use crate::report::chart::Chart;
 use crate::report::chart::ink::Ink;
-use crate::report::chart::picture::Chart;
 
 /// Why a chart is no PNG.
 #[derive(Debug, thiserror::Error)]

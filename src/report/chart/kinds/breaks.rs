@@ -1,11 +1,11 @@
 //! What breaks cost, by cause.
 
-use super::notes::{selection_scope, unpriced_note};
+use super::{selection_scope, unpriced_note};
 use crate::base::units::Picodollars;
 use crate::explain::breaks::{Analysis, Cause, Sum};
 use crate::report::chart::axis::{Axis, Unit};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::picture::{Bar, Bars, Chart, Panel};
+use crate::report::chart::{Bar, Bars, Chart, Panel};
 use crate::report::number::{counted, dollars, part, percent, tokens};
 use crate::requests::conversation::History;
 use crate::simulate::ledger::Selection;

@@ -1,12 +1,12 @@
 //! What held the context window of a conversation, request by request.
 
-use super::notes::session_scope;
+use super::session_scope;
 use super::turns::{mean_columns, mean_heading};
 use crate::base::units::Tokens;
 use crate::explain::context::Windows;
 use crate::report::chart::axis::{Axis, Unit};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::picture::{Chart, Panel, Plot};
+use crate::report::chart::{Chart, Panel, Plot};
 use crate::report::context_view::kind_name;
 use crate::report::number::{counted, tokens};
 use crate::requests::conversation::History;

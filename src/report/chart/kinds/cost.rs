@@ -1,12 +1,10 @@
 //! Dollars added up request by request, a line for each strategy.
 
-use super::notes::{
-    apart_note, left_out_notes, no_cost, selection_scope, simulation_note, undrawn_notes,
-};
+use super::{apart_note, left_out_notes, no_cost, selection_scope, simulation_note, undrawn_notes};
 use crate::base::units::Picodollars;
 use crate::report::chart::axis::{Axis, Unit};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::picture::{Chart, Columns, Line, Panel, Plot};
+use crate::report::chart::{Chart, Columns, Line, Panel, Plot};
 use crate::report::number::dollars;
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};

@@ -1,12 +1,12 @@
 //! What was paid each day, by class of token.
 
-use super::notes::{left_out_notes, no_cost, selection_scope};
 use super::strategies::{CLASSES, by_class, explain_classes};
+use super::{left_out_notes, no_cost, selection_scope};
 use crate::base::units::Picodollars;
 use crate::base::zone::Zone;
 use crate::explain::analysis::{Period, PeriodLength, Spending, spending_by_period};
 use crate::report::chart::axis::{Axis, Tick, Unit};
-use crate::report::chart::picture::{Chart, Column, Columns, Panel, Plot};
+use crate::report::chart::{Chart, Column, Columns, Panel, Plot};
 use crate::report::number::dollars;
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn};
 

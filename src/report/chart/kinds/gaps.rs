@@ -1,12 +1,12 @@
 //! How long requests waited for the next one, and what was lost after it.
 
-use super::notes::{selection_scope, unpriced_note};
+use super::{selection_scope, unpriced_note};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::{GapBin, Gaps};
 use crate::report::chart::axis::{Axis, Unit, logarithm};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::picture::{Chart, Column, Columns, Panel, Plot, Rule};
+use crate::report::chart::{Chart, Column, Columns, Panel, Plot, Rule};
 use crate::report::number::{counted, dollars, grouped, tokens};
 use crate::requests::conversation::History;
 use crate::simulate::ledger::Selection;

@@ -2,14 +2,12 @@
 
 use std::cmp::Reverse;
 
-use super::notes::{
-    apart_note, left_out_notes, no_cost, selection_scope, simulation_note, undrawn_notes,
-};
+use super::{apart_note, left_out_notes, no_cost, selection_scope, simulation_note, undrawn_notes};
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Spending;
 use crate::report::chart::axis::{Axis, Unit};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::picture::{Bar, Bars, Chart, Panel, Rule};
+use crate::report::chart::{Bar, Bars, Chart, Panel, Rule};
 use crate::report::number::{dollars, percent_difference, relative};
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};
 

@@ -5,13 +5,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::notes::{left_out_notes, session_scope, simulation_note, undrawn_notes};
+use super::{left_out_notes, session_scope, simulation_note, undrawn_notes};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::breaks::{Break, Cause};
 use crate::report::analyze_view::{is_complete, shown_column};
 use crate::report::chart::axis::{Axis, Unit};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::picture::{Chart, Column, Columns, Lane, Lanes, Panel, Plot};
+use crate::report::chart::{Chart, Column, Columns, Lane, Lanes, Panel, Plot};
 use crate::report::number::{counted, dollars, grouped, tokens};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::Step;

@@ -1,12 +1,12 @@
 //! From what was spent to the lower bound, step by step.
 
-use super::notes::{selection_scope, unpriced_note};
+use super::{selection_scope, unpriced_note};
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Waterfall;
 use crate::report::answer_view::{Step, StepKind, steps};
 use crate::report::chart::axis::{Axis, Unit};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::picture::{Bar, Bars, Chart, Panel};
+use crate::report::chart::{Bar, Bars, Chart, Panel};
 use crate::report::number::{dollar_difference, dollars, part, percent};
 use crate::simulate::ledger::{Ledger, Selection};
 

@@ -18,9 +18,8 @@ use crate::base::toml_text::{entries, found, line_and_column, quoted, written};
 use crate::base::ttl::Ttl;
 use crate::base::wording::{nearest, suggestion};
 use crate::simulate::cache::Refusal;
-use crate::simulate::strategy::built_in;
 use crate::simulate::strategy::design::MOST_MARKERS;
-use crate::simulate::strategy::kind::{Strategy, StrategyKind};
+use crate::simulate::strategy::{Strategy, StrategyKind, built_in};
 
 /// The schema of a strategy file.
 pub(super) const SCHEMA: &str = "cachesim.strategy/v1";
