@@ -1,57 +1,50 @@
 //! The command line, as it is typed.
 
+mod about;
 mod advise;
 mod chart;
 mod check;
 mod compare;
-mod completions;
-mod config;
 mod explain;
 mod filter;
 mod fork;
-mod man;
 mod redact;
 mod report;
-mod schema;
 mod shared;
-mod strategies;
 
 use std::path::PathBuf;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use about::{
+    COMPLETIONS_EXAMPLES, CONFIG_NOTES, MAN_EXAMPLES, SCHEMA_EXAMPLES, STRATEGIES_EXAMPLES,
+};
 use advise::ADVISE_EXAMPLES;
 use chart::CHART_EXAMPLES;
 use check::CHECK_EXAMPLES;
 use compare::COMPARE_EXAMPLES;
-use completions::COMPLETIONS_EXAMPLES;
-use config::CONFIG_NOTES;
 use explain::EXPLAIN_EXAMPLES;
 use fork::FORK_EXAMPLES;
-use man::MAN_EXAMPLES;
 use redact::REDACT_EXAMPLES;
 use report::REPORT_EXAMPLES;
-use schema::SCHEMA_EXAMPLES;
-use strategies::STRATEGIES_EXAMPLES;
 
 use crate::report::TurnDetail;
 
+pub(super) use about::{
+    CompletionsArgs, ConfigArgs, ConfigCommand, ConfigurationArgs, ManArgs, SchemaArgs,
+    StrategiesArgs,
+};
 pub(super) use advise::AdviseArgs;
 pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ThemeArg};
 pub(super) use check::{CheckArgs, CheckFormat};
 pub(super) use compare::{CompareArgs, CompareFormat, ReadingArg};
-pub(super) use completions::CompletionsArgs;
-pub(super) use config::{ConfigArgs, ConfigCommand, ConfigurationArgs};
 pub(super) use explain::ExplainArgs;
 pub(super) use filter::{FilterArgs, GroupingArg, JsonArgs};
 pub(super) use fork::ForkArgs;
-pub(super) use man::ManArgs;
 pub(super) use redact::RedactArgs;
 pub(super) use report::ReportArgs;
-pub(super) use schema::SchemaArgs;
 pub(super) use shared::{ColorArg, InputArgs, OutputArgs, PlatformArg, SimulationArgs, TokensArgs};
-pub(super) use strategies::StrategiesArgs;
 
 /// Replays coding-agent sessions through the providers' prompt-cache rules.
 ///

@@ -1,0 +1,134 @@
+//! Which configuration is read, and the options of `config`.
+//!
+//! The options of `completions`.
+//!
+//! The options of `man`.
+//!
+//! The options of `schema`.
+//!
+//! `strategies`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use clap_complete::Shell;
+
+use super::{DocumentFormat, JsonArgs, OutputArgs};
+
+pub(super) const CONFIG_NOTES: &str = "\
+A value on the command line holds over the environment (CACHESIM_JOBS for --jobs), that over the
+project's file, that over the user's, and that over the program's default.";
+
+// In words of the documentation the variable would have to stand in quotes, which help shows.
+const CONFIG_HELP: &str = "\
+The project's configuration [default: $CACHESIM_CONFIG, or the nearest cachesim.toml in this folder or \
+above]";
+
+/// Which configuration is read, of all commands.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Configuration")]
+pub(in crate::cli) struct ConfigurationArgs {
+    /// The project's configuration.
+    #[arg(long, global = true, value_name = "FILE", help = CONFIG_HELP)]
+    pub(in crate::cli) config: Option<PathBuf>,
+    /// Look for no configuration file, neither the project's nor the user's
+    #[arg(long, global = true)]
+    pub(in crate::cli) no_config: bool,
+}
+
+/// `config`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ConfigArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(in crate::cli) command: ConfigCommand,
+}
+
+/// `config …`.
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum ConfigCommand {
+    /// Every option that can be configured, its value, and where that comes from
+    Show {
+        /// The output format
+        #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
+        format: DocumentFormat,
+        /// Its short form.
+        #[command(flatten)]
+        _json: JsonArgs,
+        /// The output.
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+}
+
+pub(super) const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  cachesim completions bash -o ~/.local/share/bash-completion/completions/cachesim
+  cachesim completions zsh -o ~/.zfunc/_cachesim
+  cachesim completions fish -o ~/.config/fish/completions/cachesim.fish";
+
+/// `completions`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(in crate::cli) shell: Shell,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
+pub(super) const MAN_EXAMPLES: &str = "\
+Examples:
+  cachesim man | man -l -
+  cachesim man prices list -o cachesim-prices-list.1
+  cachesim man --all ~/.local/share/man/man1";
+
+/// `man`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ManArgs {
+    /// The command [default: the page of the program]
+    #[arg(value_name = "COMMAND")]
+    pub(in crate::cli) command: Vec<String>,
+    /// Write every page into this folder, as cachesim-COMMAND.1
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["command", "output"])]
+    pub(in crate::cli) all: Option<PathBuf>,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
+pub(super) const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  cachesim schema
+  cachesim schema ledger -o ledger.schema.json
+  cachesim schema --all schemas
+
+Fields and words may be added within a version, so programs should not mind what they do not know.";
+
+/// `schema`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SchemaArgs {
+    /// The format [default: all are listed]
+    #[arg(value_name = "NAME")]
+    pub(in crate::cli) name: Option<String>,
+    /// Write every schema into this folder, as NAME.schema.json
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["name", "output"])]
+    pub(in crate::cli) all: Option<PathBuf>,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
+pub(super) const STRATEGIES_EXAMPLES: &str = "\
+Examples:
+  cachesim strategies
+  cachesim compare session.jsonl --strategy billed,5m,1h,compact-100k";
+
+/// `strategies`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct StrategiesArgs {
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}

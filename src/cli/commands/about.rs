@@ -1,0 +1,189 @@
+//! `cachesim config`.
+//!
+//! `cachesim completions`.
+//!
+//! `cachesim schema`.
+//!
+//! `cachesim strategies`.
+//!
+//! `cachesim man`.
+//!
+//! `cachesim prices`.
+
+use std::io;
+
+use clap::builder::Resettable;
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
+use jiff::civil::Date;
+
+use crate::cli::args::{
+    Cli, CompletionsArgs, ConfigArgs, ConfigCommand, DocumentFormat, ManArgs, PlatformArg,
+    PricesArgs, PricesCommand, PricesShared, SchemaArgs, StrategiesArgs,
+};
+use crate::cli::configuration::effective;
+use crate::cli::error::CliError;
+use crate::cli::limits::day;
+use crate::cli::output::{Output, write_files};
+use crate::cli::prepared::{price_table, unknown_model};
+use crate::cli::strategies::unknown;
+use crate::explain::config::Configuration;
+use crate::report::{
+    MACHINE_FORMATS, MachineFormat, config_document, formats_document, model_document,
+    models_document, models_json, strategies_document, write_config,
+};
+
+/// The configuration in use.
+pub(in crate::cli) fn config(
+    args: &ConfigArgs,
+    configuration: &Configuration,
+) -> Result<(), CliError> {
+    let ConfigCommand::Show { format, output, .. } = &args.command;
+    let output = Output::open(output)?;
+    let options = effective(configuration);
+    match format {
+        DocumentFormat::Table => output.text(&config_document(configuration, &options)),
+        DocumentFormat::Markdown => output.markdown(&config_document(configuration, &options)),
+        DocumentFormat::Json => output.write(|out| write_config(configuration, &options, out)),
+    }
+}
+
+/// The script by which a shell completes commands and options.
+pub(in crate::cli) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
+    let mut program = Cli::command();
+    let name = program.get_name().to_owned();
+    // Into memory first: the generator takes a closed pipe for a bug.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut program, name, &mut script);
+    Output::open(&args.output)?.write(|out| out.write_all(&script))
+}
+
+/// The schema of a machine format, or all of them.
+pub(in crate::cli) fn schema(args: &SchemaArgs) -> Result<(), CliError> {
+    if let Some(folder) = &args.all {
+        let file = |format: &MachineFormat| {
+            (format!("{}.schema.json", format.name), format.schema().into_bytes())
+        };
+        return write_files(folder, MACHINE_FORMATS.iter().map(file));
+    }
+    let format = args.name.as_deref().map(by_name).transpose()?;
+    let output = Output::open(&args.output)?;
+    match format {
+        None => output.text(&formats_document()),
+        Some(format) => output.write(|out| out.write_all(format.schema().as_bytes())),
+    }
+}
+
+fn by_name(name: &str) -> Result<&'static MachineFormat, CliError> {
+    MACHINE_FORMATS.iter().find(|format| format.name == name).ok_or_else(|| {
+        unknown("schema", name, &MACHINE_FORMATS.each_ref().map(|format| format.name))
+    })
+}
+
+/// Every strategy that can be asked for by name.
+pub(in crate::cli) fn strategies(args: &StrategiesArgs) -> Result<(), CliError> {
+    Output::open(&args.output)?.text(&strategies_document())
+}
+
+/// The manual page of the program or of one command, or all of them.
+pub(in crate::cli) fn man(args: &ManArgs) -> Result<(), CliError> {
+    let mut program = Cli::command().disable_help_subcommand(true);
+    program.build();
+    if let Some(folder) = &args.all {
+        let mut pages = Vec::new();
+        add_pages(&program, &mut pages)?;
+        return write_files(folder, pages);
+    }
+    let page = page(find(&program, &args.command)?)?;
+    Output::open(&args.output)?.write(|out| out.write_all(&page))
+}
+
+fn find<'c>(program: &'c Command, names: &[String]) -> Result<&'c Command, CliError> {
+    names.iter().try_fold(program, |command, name| {
+        let known = || command.get_subcommands().map(Command::get_name).collect::<Vec<_>>();
+        command.find_subcommand(name).ok_or_else(|| match known().as_slice() {
+            [] => CliError::Usage(format!("man: `{}` has no commands", command.get_name())),
+            known => unknown("man", name, known),
+        })
+    })
+}
+
+/// Adds the pages of a command and of those below it, with the names of their files.
+fn add_pages(command: &Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
+    pages.push((Man::new(command.clone()).get_filename(), page(command)?));
+    command.get_subcommands().try_for_each(|command| add_pages(command, pages))
+}
+
+fn page(command: &Command) -> io::Result<Vec<u8>> {
+    let source = concat!("cachesim ", env!("CARGO_PKG_VERSION"));
+    let body = command.clone().after_help(Resettable::Reset);
+    let mut page = Vec::new();
+    Man::new(body).source(source).render(&mut page)?;
+    if let Some(text) = command.get_after_help() {
+        page.extend_from_slice(end(&text.to_string()).to_roff().as_bytes());
+    }
+    Ok(page)
+}
+
+/// What stands after the options in `--help`: a first paragraph with its heading, whose lines stay
+/// as they are, and text.
+fn end(text: &str) -> Roff {
+    let mut roff = Roff::default();
+    for paragraph in text.split("\n\n") {
+        match paragraph.split_once(":\n") {
+            Some((heading, lines)) if !heading.contains('\n') => {
+                roff.control("SH", [heading.to_uppercase().as_str()]);
+                roff.control("nf", []);
+                roff.text([roman(lines)]);
+                roff.control("fi", []);
+            }
+            _ => {
+                roff.control("PP", []);
+                roff.text([roman(paragraph)]);
+            }
+        }
+    }
+    roff
+}
+
+/// The prices in use.
+pub(in crate::cli) fn prices(args: &PricesArgs) -> Result<(), CliError> {
+    match &args.command {
+        PricesCommand::List { at, shared } => list(at.as_deref(), shared),
+        PricesCommand::Show { model, at, shared } => show(model, at.as_deref(), shared),
+    }
+}
+
+fn list(at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
+    let table = price_table(&shared.prices, PlatformArg::Auto)?;
+    let at = given_day(at)?.map_or_else(|| day(&table.as_of, "as_of"), Ok)?;
+    let output = Output::open(&shared.output)?;
+    let document = || models_document(&table, at);
+    match shared.format {
+        DocumentFormat::Table => output.text(&document()),
+        DocumentFormat::Markdown => output.markdown(&document()),
+        DocumentFormat::Json => {
+            output.write(|out| models_json(&table, table.models(), Some(at), out))
+        }
+    }
+}
+
+fn show(name: &str, at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
+    let table = price_table(&shared.prices, PlatformArg::Auto)?;
+    let at = given_day(at)?;
+    let model = table.find(name).ok_or_else(|| unknown_model(&table, name))?;
+    let output = Output::open(&shared.output)?;
+    let document = || model_document(model, at);
+    match shared.format {
+        DocumentFormat::Table => output.text(&document()),
+        DocumentFormat::Markdown => output.markdown(&document()),
+        DocumentFormat::Json => {
+            output.write(|out| models_json(&table, std::iter::once(model), at, out))
+        }
+    }
+}
+
+fn given_day(at: Option<&str>) -> Result<Option<Date>, CliError> {
+    at.map(|at| day(at, "--at")).transpose()
+}
