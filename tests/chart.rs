@@ -313,7 +313,7 @@ fn bars_are_as_long_as_the_costs_of_their_strategies() {
     let bar = picture.shapes.iter().filter(|shape| is_of_bar(&shape.area));
     let end = bar.map(|shape| shape.area.right).fold(0.0, f32::max);
     assert!((f64::from(end - zero) * dollars_per_pixel - 0.9121).abs() < 2.0 * dollars_per_pixel);
-    for words in ["$0.9121 +58.5 %", "$0.4556 -20.8 %", "bound $"] {
+    for words in ["$0.9121 +58.5 %", "$0.4556 -20.8 %", "optimal $"] {
         assert!(
             picture.texts.iter().any(|text| text.words.replace("  ", " ").contains(words)),
             "{words}"
@@ -503,7 +503,7 @@ fn charts_of_the_corpus_name_its_figures() {
     let breaks = chart("breaks", &corpus, &[]);
     assert!(breaks.label.contains("296 breaks: $161.64") && breaks.has_text("$85.38, 49 breaks"));
     let strategies = chart("strategies", &corpus, &[]);
-    for words in ["$1,240.56", "$1,429.72", "$1,229.67", "bound $1,114.50"] {
+    for words in ["$1,240.56", "$1,429.72", "$1,229.67", "optimal $1,114.50"] {
         assert!(strategies.has_text(words), "{words}");
     }
 }

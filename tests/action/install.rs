@@ -65,7 +65,7 @@ fn a_build_is_of_the_action_and_is_kept_under_a_key() {
     let runner = runner();
     let cargo = r#"#!/bin/bash
 set -euo pipefail
-[[ "$*" == "install --locked --path . --root "* && $PWD == "${GITHUB_ACTION_PATH%/}" ]]
+[[ "$*" == "install --locked --profile dist --path . --root "* && $PWD == "${GITHUB_ACTION_PATH%/}" ]]
 mkdir -p "${*: -1}/bin"
 cp "$(dirname "$0")/stand-in" "${*: -1}/bin/cachesim"
 "#;
