@@ -109,7 +109,7 @@ impl Study {
     /// # Errors
     /// Where there is no request, or the filter leaves none.
     pub fn read(paths: &[PathBuf], options: StudyOptions) -> Result<Self, StudyError> {
-        Self::of(read(discover(paths), options.read, |_| {}), options)
+        Self::of(read(discover(paths), options.read.clone(), |_| {}), options)
     }
 
     /// Takes what was read with the same options.

@@ -5,6 +5,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::base::toml_text::TomlError;
 use crate::base::wording::counted;
 use crate::explain::check::CheckError;
 use crate::explain::compare::ExpressionError;
@@ -43,6 +44,9 @@ pub(super) enum CliError {
     /// A price file has no prices.
     #[error(transparent)]
     Prices(#[from] PriceError),
+    /// What a price file says of models cannot be used.
+    #[error(transparent)]
+    Models(#[from] TomlError),
     /// A strategy file is unreadable.
     #[error("cannot read the strategy file {}: {source}", path.display())]
     StrategyFile {
@@ -131,6 +135,7 @@ impl CliError {
             Self::Usage(_)
             | Self::PriceFile { .. }
             | Self::Prices(_)
+            | Self::Models(_)
             | Self::StrategyFile { .. }
             | Self::Strategies(_)
             | Self::Configuration(_)

@@ -1,6 +1,6 @@
 //! What every command over requests begins with: a study of the input, and the strategies to simulate.
 //!
-//! The price table of a run.
+//! The prices of a run, and what is known of models in it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use super::error::CliError;
 use super::input::{filter, read_history};
 use super::limits::Limits;
 use super::output::say;
-use crate::base::model::Platform;
+use crate::base::model::{Models, Platform};
 use crate::base::wording::{nearest, suggestion};
 use crate::report::{counted, terminal_safe};
 use crate::requests::conversation::ReadOptions;
@@ -38,10 +38,10 @@ impl Prepared {
         strategies: Vec<Strategy>,
         assumptions: Assumptions,
     ) -> Result<Self, CliError> {
-        let read = options_for(&strategies, options);
-        let prices = price_table(&simulation.prices, simulation.platform)?;
+        let (prices, models) = tables(&simulation.prices, simulation.platform)?;
+        let read = ReadOptions { models, ..options_for(&strategies, options) };
         let limits = Limits::of(&input.filter)?;
-        let history = read_history(input, output, read)?;
+        let history = read_history(input, output, read.clone())?;
         let (filter, only_live) = (filter(input, &limits), input.live);
         let zone = limits.zone;
         let options = StudyOptions { read, prices, filter, only_live, zone, assumptions };
@@ -80,11 +80,12 @@ impl Prepared {
     }
 }
 
-/// The built-in table with files laid over it, the last on top.
-pub(super) fn price_table(
+/// The built-in prices, and what is known of models, with files laid over them, the last on top.
+pub(super) fn tables(
     files: &[PathBuf],
     platform: PlatformArg,
-) -> Result<PriceTable, CliError> {
+) -> Result<(PriceTable, Models), CliError> {
+    let mut models = Models::built_in();
     let mut table = PriceTable::built_in();
     table.platform = match platform {
         PlatformArg::Auto => None,
@@ -94,9 +95,11 @@ pub(super) fn price_table(
     for path in files {
         let text = fs::read_to_string(path)
             .map_err(|source| CliError::PriceFile { path: path.clone(), source })?;
-        table.overlay(&text, &path.display().to_string())?;
+        let file = path.display().to_string();
+        table.overlay(&text, &file)?;
+        models.overlay(&text, &file)?;
     }
-    Ok(table)
+    Ok((table, models))
 }
 
 /// A model that was asked for by name has no price.

@@ -11,8 +11,8 @@
 use rustc_hash::FxHashMap;
 
 use crate::base::id::Symbol;
+use crate::base::model::Tokenizer;
 use crate::base::units::Tokens;
-use crate::read::capture::TokenizerFamily;
 use crate::requests::conversation::{ContentSource, History, Request, TrailContent};
 use crate::requests::prompt::{Step, StepKind};
 
@@ -27,11 +27,6 @@ const LEAST_TELLING_BYTES: u64 = 200;
 
 /// From so many bytes on a session is believed for itself.
 const TRUSTED_BYTES: u64 = 20_000;
-
-/// Bytes for a thousand tokens, as measured on tool results (characters, and what JSON escapes of
-/// them): of the tokenizer up to Opus 4.6, and of the one since.
-const USUAL_BYTES_THIRD: u64 = 2_900;
-const USUAL_BYTES_LATER: u64 = 2_400;
 
 /// The weight of a piece of content in bytes of text.
 pub(crate) fn weight(content: &TrailContent) -> u64 {
@@ -58,12 +53,9 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    fn usual(model: &str) -> Self {
-        let bytes = match TokenizerFamily::of(model) {
-            TokenizerFamily::Third => USUAL_BYTES_THIRD,
-            TokenizerFamily::Later => USUAL_BYTES_LATER,
-        };
-        Self { tokens: 1_000, bytes }
+    /// What texts usually have.
+    fn usual(tokenizer: &Tokenizer) -> Self {
+        Self { tokens: 1_000, bytes: tokenizer.bytes_per_1000.get() }
     }
 
     fn add(&mut self, other: Self) {
@@ -84,16 +76,12 @@ impl Ratio {
 pub(crate) struct Ratios {
     of_sessions: FxHashMap<(Symbol, Symbol), Ratio>,
     of_models: FxHashMap<Symbol, Ratio>,
-    /// What models usually have of which nothing is shown.
-    usual: FxHashMap<Symbol, Ratio>,
 }
 
 impl Ratios {
     pub(crate) fn learn(history: &History, steps: &[Step]) -> Self {
         let mut ratios = Self::default();
         for (request, step) in history.of_transcripts().iter().zip(steps) {
-            let usual = || Ratio::usual(history.symbols.text(request.model));
-            ratios.usual.entry(request.model).or_insert_with(usual);
             if let Some(shown) = shown_by(history, request, step) {
                 let session = (request.session, request.model);
                 ratios.of_sessions.entry(session).or_default().add(shown);
@@ -109,10 +97,8 @@ impl Ratios {
         let of_session = self.of_sessions.get(&(request.session, request.model));
         let of_model = self.of_models.get(&request.model);
         let known = of_session.filter(trusted).or(of_model.filter(trusted));
-        known
-            .or_else(|| self.usual.get(&request.model))
-            .copied()
-            .unwrap_or_else(|| Ratio::usual(history.symbols.text(request.model)))
+        let usual = || Ratio::usual(&history.facts(request.model).tokenizer);
+        known.copied().unwrap_or_else(usual)
     }
 }
 
@@ -176,13 +162,15 @@ fn share_evenly(total: u64, parts: usize) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::model::Models;
 
     #[test]
     fn tokens_are_rounded_up() {
         let ratio = Ratio { tokens: 2, bytes: 5 };
         assert_eq!((ratio.tokens(0), ratio.tokens(1), ratio.tokens(10)), (0, 1, 4));
-        assert_eq!(Ratio::usual("claude-opus-5").tokens(2_400), 1_000);
-        assert_eq!(Ratio::usual("claude-opus-4-5").tokens(2_900), 1_000);
+        let usual = |model| Ratio::usual(&Models::built_in().facts(model).tokenizer);
+        assert_eq!(usual("claude-opus-5").tokens(2_400), 1_000);
+        assert_eq!(usual("claude-opus-4-5").tokens(2_900), 1_000);
     }
 
     #[test]

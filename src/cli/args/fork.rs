@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{DocumentFormat, JsonArgs, OutputArgs};
+use crate::base::model::Models;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
-use crate::requests::prompt::minimum_prefix;
 use crate::simulate::fork::{Equivalents, ForkPlan, MOST_CHILDREN};
 
 /// How many children there are where no option tells.
@@ -80,7 +80,7 @@ pub(in crate::cli) struct ForkArgs {
 impl ForkArgs {
     /// What is forked at a moment; an error where the number of children is not that of the
     /// directives.
-    pub(in crate::cli) fn plan(&self, at: Millis) -> Result<ForkPlan, String> {
+    pub(in crate::cli) fn plan(&self, at: Millis, models: &Models) -> Result<ForkPlan, String> {
         let model = self.model.as_deref().unwrap_or_default();
         Ok(ForkPlan {
             parent: Tokens(self.parent),
@@ -91,7 +91,7 @@ impl ForkArgs {
             write_weight: self.write_multiplier,
             parent_is_warm: !self.cold,
             ttl: self.ttl.ttl(),
-            minimum: minimum_prefix(crate::base::model::canonical_name(model), at),
+            minimum: models.facts(model).minimum(at),
         })
     }
 

@@ -26,7 +26,7 @@ use crate::cli::configuration::effective;
 use crate::cli::error::CliError;
 use crate::cli::limits::day;
 use crate::cli::output::{Output, write_files};
-use crate::cli::prepared::{price_table, unknown_model};
+use crate::cli::prepared::{tables, unknown_model};
 use crate::cli::strategies::unknown;
 use crate::explain::config::Configuration;
 use crate::report::{
@@ -156,7 +156,7 @@ pub(in crate::cli) fn prices(args: &PricesArgs) -> Result<(), CliError> {
 }
 
 fn list(at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
-    let table = price_table(&shared.prices, PlatformArg::Auto)?;
+    let (table, _) = tables(&shared.prices, PlatformArg::Auto)?;
     let at = given_day(at)?.map_or_else(|| day(&table.as_of, "as_of"), Ok)?;
     let output = Output::open(&shared.output)?;
     let document = || models_document(&table, at);
@@ -170,7 +170,7 @@ fn list(at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
 }
 
 fn show(name: &str, at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
-    let table = price_table(&shared.prices, PlatformArg::Auto)?;
+    let (table, _) = tables(&shared.prices, PlatformArg::Auto)?;
     let at = given_day(at)?;
     let model = table.find(name).ok_or_else(|| unknown_model(&table, name))?;
     let output = Output::open(&shared.output)?;

@@ -4,15 +4,15 @@ use crate::cli::args::{DocumentFormat, ForkArgs, PlatformArg};
 use crate::cli::error::CliError;
 use crate::cli::limits::beginning_of_day;
 use crate::cli::output::Output;
-use crate::cli::prepared::{price_table, unknown_model};
+use crate::cli::prepared::{tables, unknown_model};
 use crate::report::{fork_document, write_fork};
 use crate::simulate::fork::{ForkPrices, compare};
 
 /// What sharing a prefix among forked agents saves.
 pub(in crate::cli) fn fork(args: &ForkArgs) -> Result<(), CliError> {
-    let table = price_table(&args.prices, PlatformArg::Auto)?;
+    let (table, models) = tables(&args.prices, PlatformArg::Auto)?;
     let at = beginning_of_day(&table.as_of, "as_of")?;
-    let plan = args.plan(at).map_err(CliError::Usage)?;
+    let plan = args.plan(at, &models).map_err(CliError::Usage)?;
     if let Some(model) = args.model.as_deref().filter(|model| table.find(model).is_none()) {
         return Err(unknown_model(&table, model));
     }

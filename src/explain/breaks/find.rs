@@ -199,7 +199,7 @@ impl Finder<'_> {
                 let history = self.reads.history();
                 let before = self.reads.split(previous).read;
                 !self.steps[index.0].is_compacted(history, index)
-                    && !history.model(index).contains("haiku")
+                    && history.facts(history.request(index).model).client_reports_breaks
                     && before.saturating_sub(read) >= Tokens(2_000)
                     && !read.is_at_least_percent_of(95, before)
             }

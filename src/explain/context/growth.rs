@@ -10,7 +10,6 @@ use rustc_hash::FxHashMap;
 use super::changes::Changes;
 use super::segment::{Item, ItemId, Kind, SegmentId, SegmentTree};
 use crate::base::units::{Basis, Tokens};
-use crate::read::capture::TokenizerFamily;
 use crate::requests::content::{Ratio, Ratios, is_explained, share, weight};
 use crate::requests::conversation::{History, Request, RequestIndex, TrailContent};
 use crate::requests::prompt::{PromptTrace, Step};
@@ -90,10 +89,11 @@ impl<'a> Growth<'a> {
             };
         };
         let total = request.prompt_total();
+        let tokenizer = |request: &Request| &history.facts(request.model).tokenizer;
         let changes = Changes::before(history, request);
         if request.between.has_compaction {
             self.compact(request, previous, before, &added, &changes)
-        } else if self.tokenizer(request) != self.tokenizer(previous) {
+        } else if request.model != previous.model && tokenizer(request) != tokenizer(previous) {
             self.rewrite(index, before, None, &added, changes)
         } else if !changes.is_empty() {
             let kept = self.in_front_of(before, &changes);
@@ -110,10 +110,6 @@ impl<'a> Growth<'a> {
             let kept = self.kept(request, before);
             self.rewrite(index, before, kept, &added, changes)
         }
-    }
-
-    fn tokenizer(&self, request: &Request) -> TokenizerFamily {
-        TokenizerFamily::of(self.history.symbols.text(request.model))
     }
 
     /// What the client added before a request, in the order of the file, with estimated sizes.

@@ -4,7 +4,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::record::CacheControl;
-use super::size::{TokenizerFamily, document_tokens, image_tokens, text_tokens};
+use super::size::{document_tokens, image_tokens, text_tokens};
+use crate::base::model::Tokenizer;
 use crate::read::input::{Flag, Listed, Shape, Text};
 
 /// What frames each block. The overheads were measured on real exchanges.
@@ -210,24 +211,24 @@ impl<'a> Block<'a> {
     }
 
     /// Its tokens, estimated; `canonical` are its canonical bytes.
-    pub(super) fn estimated_tokens(&self, canonical: &str, family: TokenizerFamily) -> u64 {
-        BLOCK_OVERHEAD + self.content_tokens(canonical, family)
+    pub(super) fn estimated_tokens(&self, canonical: &str, tokenizer: &Tokenizer) -> u64 {
+        BLOCK_OVERHEAD + self.content_tokens(canonical, tokenizer)
     }
 
-    fn content_tokens(&self, canonical: &str, family: TokenizerFamily) -> u64 {
-        let text = |raw: Option<&RawValue>| raw.map_or(0, |raw| text_tokens(raw.get(), family));
+    fn content_tokens(&self, canonical: &str, tokenizer: &Tokenizer) -> u64 {
+        let text = |raw: Option<&RawValue>| raw.map_or(0, |raw| text_tokens(raw.get(), tokenizer));
         match self.r#type.as_str() {
             Some("text") => text(self.text),
             Some("thinking") => text(self.thinking).max(self.hidden_thinking()),
             Some("tool_use" | "server_tool_use" | "mcp_tool_use") => {
                 let name = self.name.as_str().unwrap_or_default();
-                CALL_OVERHEAD + text_tokens(name, family) + text(self.input)
+                CALL_OVERHEAD + text_tokens(name, tokenizer) + text(self.input)
             }
-            Some("tool_result") => RESULT_OVERHEAD + self.result_tokens(family),
+            Some("tool_result") => RESULT_OVERHEAD + self.result_tokens(tokenizer),
             Some("tool_reference") => REFERENCED_TOOL,
-            Some("image") => image_tokens(self.source_data(), family),
-            Some("document") => self.document_tokens(family),
-            _ => text_tokens(canonical, family),
+            Some("image") => image_tokens(self.source_data(), tokenizer),
+            Some("document") => self.document_tokens(tokenizer),
+            _ => text_tokens(canonical, tokenizer),
         }
     }
 
@@ -236,12 +237,12 @@ impl<'a> Block<'a> {
     }
 
     /// Of a PDF its pages; of a text, or of blocks, what is written there.
-    fn document_tokens(&self, family: TokenizerFamily) -> u64 {
+    fn document_tokens(&self, tokenizer: &Tokenizer) -> u64 {
         let Some(source) = &self.source.0 else { return 0 };
         let data = source.data.as_str().unwrap_or_default();
         match (source.r#type.as_str(), source.content) {
-            (Some("text"), _) => text_tokens(data, family),
-            (_, Some(content)) => text_tokens(content.get(), family),
+            (Some("text"), _) => text_tokens(data, tokenizer),
+            (_, Some(content)) => text_tokens(content.get(), tokenizer),
             _ => document_tokens(data),
         }
     }
@@ -251,11 +252,11 @@ impl<'a> Block<'a> {
         bytes / SIGNATURE_BYTES_PER_TOKEN
     }
 
-    fn result_tokens(&self, family: TokenizerFamily) -> u64 {
+    fn result_tokens(&self, tokenizer: &Tokenizer) -> u64 {
         let inner = self.inner();
         if inner.is_empty() {
-            return self.content.map_or(0, |content| text_tokens(content.get(), family));
+            return self.content.map_or(0, |content| text_tokens(content.get(), tokenizer));
         }
-        inner.iter().map(|(json, block)| block.content_tokens(json, family)).sum()
+        inner.iter().map(|(json, block)| block.content_tokens(json, tokenizer)).sum()
     }
 }

@@ -13,6 +13,7 @@ use super::parse::AttributionPart;
 use super::record::{CacheControl, Message, OutputConfig, Request};
 use super::size::Sizes;
 use super::tree::{Part, PrefixHash, WireNode, WireNodeId, WireTree, landmarks};
+use crate::base::model::Facts;
 use crate::base::ttl::Ttl;
 use crate::read::input::Shape;
 
@@ -116,19 +117,20 @@ impl From<TooDeep> for BodyError {
     }
 }
 
-/// Adds the prompt of a body to the tree.
+/// Adds the prompt of a body to the tree, sized by what is known of its model.
 ///
 /// # Errors
 /// [`BodyError`]; nodes that were added by then stay, and do no harm.
 pub(super) fn add_prompt(
     body: &Request<'_>,
     tree: &mut WireTree,
-    options: CaptureOptions,
+    options: &CaptureOptions,
+    facts: &Facts,
     is_attribution_neutral: bool,
 ) -> Result<WirePath, BodyError> {
     let model = body.model.as_str().ok_or(BodyError::NotMessages("it names no model"))?;
     let messages = body.messages.0.as_ref().ok_or(BodyError::NotMessages("it has no messages"))?;
-    let sizes = Sizes::new(options.counting, model);
+    let sizes = Sizes::new(options.counting, facts);
     let mut walk = Walk::begin(tree, options, sizes, model);
     walk.is_attribution_neutral = is_attribution_neutral;
     for tool in body.tools.0.iter().flatten() {
@@ -214,7 +216,7 @@ fn block(raw: &RawValue) -> Result<Block<'_>, BodyError> {
 /// The way through the tree.
 struct Walk<'t, 'a> {
     tree: &'t mut WireTree,
-    options: CaptureOptions,
+    options: &'a CaptureOptions,
     sizes: Sizes<'a>,
     here: WireNodeId,
     hash: PrefixHash,
@@ -237,7 +239,7 @@ struct Walk<'t, 'a> {
 impl<'t, 'a> Walk<'t, 'a> {
     fn begin(
         tree: &'t mut WireTree,
-        options: CaptureOptions,
+        options: &'a CaptureOptions,
         sizes: Sizes<'a>,
         model: &str,
     ) -> Self {
@@ -278,7 +280,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             known
         } else {
             let tokens = tokens(&self.sizes, &self.canonical);
-            let CaptureOptions { keeps_bytes, parts, counting, .. } = self.options;
+            let &CaptureOptions { keeps_bytes, parts, counting, .. } = self.options;
             let bytes = keeps_bytes.then(|| self.tree.keep(&self.canonical));
             let own_role = (part == Part::MessageStart).then_some(&self.role);
             let role = own_role.filter(|_| keeps_bytes).map(|role| self.tree.keep(role));
@@ -478,8 +480,9 @@ mod tests {
                 {"type":"text","text":"there","cache_control":{"type":"ephemeral"}}]}]}"#;
         let body: Request<'_> = serde_json::from_str(body).expect("a body");
         let mut tree = WireTree::default();
-        let path =
-            add_prompt(&body, &mut tree, CaptureOptions::default(), false).expect("a prompt");
+        let options = CaptureOptions::default();
+        let facts = options.models.facts("claude-opus-5");
+        let path = add_prompt(&body, &mut tree, &options, &facts, false).expect("a prompt");
         let hashes: Vec<String> =
             tree.path(path.leaf).map(|id| tree.node(id).hash.to_string()).collect();
         assert_eq!(hashes.len(), 7);

@@ -7,6 +7,7 @@ use super::parse::{ParsedRequests, RequestParser, WireRequest};
 use super::size::TokenCounting;
 use super::tree::WireTree;
 use crate::base::id::Symbols;
+use crate::base::model::Models;
 use crate::read::harness::{Harness, Placed, place_lines};
 use crate::read::input::{Chunk, Diagnostics, Extent, OpenSource};
 
@@ -22,8 +23,10 @@ pub enum BlockParts {
 }
 
 /// How captures are read.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CaptureOptions {
+    /// What is known of models.
+    pub models: Models,
     /// How tokens are counted.
     pub counting: TokenCounting,
     /// Whether the canonical bytes of every block are kept, each once.
@@ -66,7 +69,7 @@ pub struct Captures {
 pub(crate) fn load_captures(
     open: &mut OpenSource,
     threads: usize,
-    options: CaptureOptions,
+    options: &CaptureOptions,
 ) -> Captures {
     let label = Arc::clone(&open.label);
     let mut joined = ParsedRequests::default();
@@ -87,7 +90,7 @@ pub(crate) fn load_captures(
 pub(crate) fn load_bundles(
     open: &mut OpenSource,
     harness: &mut Harness,
-    options: CaptureOptions,
+    options: &CaptureOptions,
 ) -> Captures {
     let label = Arc::clone(&open.label);
     let mut parser = RequestParser::new(&label, options);

@@ -38,6 +38,6 @@ pub use parse::{AttributionPart, WireRequest};
 pub(crate) use parse::{FORK_TAG, MESSAGES_ENDPOINTS};
 pub(crate) use record::BETA_HEADER;
 pub use size::TokenCounting;
-pub(crate) use size::{TokenizerFamily, page_count, pixels};
+pub(crate) use size::{page_count, pixels};
 pub use tree::{Landmark, Part, PrefixHash, WireNode, WireNodeId, WireTree};
 pub(crate) use tree::{landmarks, shared};

@@ -12,6 +12,7 @@ use super::other_fields::{beta_features, other_fields};
 use super::record::{Message, Record, Request, read_answer, seconds};
 use super::tree::{WireNodeId, WireTree};
 use crate::base::id::{Moved, Symbol, Symbols};
+use crate::base::model::Facts;
 use crate::base::units::Millis;
 use crate::read::input::{
     Diagnostics, Kind, Stretch, Text, Usage, UsageProblem, moment, read_usage,
@@ -162,15 +163,18 @@ struct Envelope<'a> {
 /// Parses lines into [`ParsedRequests`].
 pub(super) struct RequestParser<'a> {
     file: &'a Arc<str>,
-    options: CaptureOptions,
+    options: &'a CaptureOptions,
+    /// The model of the last request, and what is known of it: most of a file's are of one.
+    model: (String, Facts),
     /// Where the requests were sent whose records do not say.
     host: Host,
     parsed: ParsedRequests,
 }
 
 impl<'a> RequestParser<'a> {
-    pub(super) fn new(file: &'a Arc<str>, options: CaptureOptions) -> Self {
-        Self { file, options, host: Host::Unknown, parsed: ParsedRequests::default() }
+    pub(super) fn new(file: &'a Arc<str>, options: &'a CaptureOptions) -> Self {
+        let model = (String::new(), options.models.facts(""));
+        Self { file, options, model, host: Host::Unknown, parsed: ParsedRequests::default() }
     }
 
     /// Says where the next requests were sent.
@@ -300,7 +304,11 @@ impl<'a> RequestParser<'a> {
             return self.reject(Kind::MissingTimestamp, line, detail);
         };
         let is_neutral = self.options.attribution.is_neutral(envelope.host, body);
-        let path = match add_prompt(body, &mut self.parsed.tree, self.options, is_neutral) {
+        if let Some(name) = body.model.as_str().filter(|name| *name != self.model.0) {
+            self.model = (name.to_owned(), self.options.models.facts(name));
+        }
+        let (tree, facts) = (&mut self.parsed.tree, &self.model.1);
+        let path = match add_prompt(body, tree, self.options, facts, is_neutral) {
             Ok(path) => path,
             Err(error) => return self.reject_body(error, line),
         };

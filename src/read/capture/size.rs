@@ -1,14 +1,11 @@
 //! How large the parts of a prompt are, in tokens.
 //!
-//! How many tokens a text has, estimated from its kind and the model's family.
-//!
-//! The ratios are characters for a token as measured with a reconstruction of the tokenizers that
-//! reproduces the API's own counts (samples of 12,000 characters of each kind). For one block the
+//! How many tokens a text has, estimated from its kind and the model's tokenizer. For one block the
 //! estimate is good to 10 to 15 %.
 //!
 //! How many tokens an image has: one for each 28 × 28 pixels, after the service has scaled it down
-//! to its limits (1,568 pixels on the long edge and 1,568 tokens for models before Opus 4.7, 2,576
-//! and 4,784 since). Documents are taken to have a page for each page object, of 2,250 tokens.
+//! to the limits of the tokenizer. Documents are taken to have a page for each page object, of 2,250
+//! tokens.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -18,7 +15,8 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 use super::block::Block;
 use super::tree::Part;
-use crate::base::model::canonical_name;
+use crate::base::model::{Facts, Tokenizer};
+use crate::base::units::Tokens;
 use crate::read::input::Shape;
 
 /// How tokens are counted (`--tokens`).
@@ -41,38 +39,16 @@ impl fmt::Display for TokenCounting {
     }
 }
 
-/// What the service adds for tools, by model: with tool choice `auto` or `none`, as documented.
-const TOOL_OVERHEAD: [(&str, u64); 14] = [
-    ("claude-opus-5", 286),
-    ("claude-opus-4-8", 290),
-    ("claude-opus-4-7", 675),
-    ("claude-opus-4-6", 497),
-    ("claude-opus-4-5", 496),
-    ("claude-opus-4", 313),
-    ("claude-sonnet-5", 354),
-    ("claude-sonnet-4-6", 497),
-    ("claude-sonnet-4-5", 496),
-    ("claude-sonnet-4", 313),
-    ("claude-haiku-4-5", 496),
-    ("claude-3-5-haiku", 264),
-    ("claude-3-haiku", 264),
-    ("claude-3", 346),
-];
-
-/// Where the documentation names no figure.
-const USUAL_TOOL_OVERHEAD: u64 = 354;
-
 /// Sizes for the prompts of one model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes<'a> {
     counting: TokenCounting,
-    model: &'a str,
-    family: TokenizerFamily,
+    facts: &'a Facts,
 }
 
 impl<'a> Sizes<'a> {
-    pub(super) fn new(counting: TokenCounting, model: &'a str) -> Self {
-        Self { counting, model: canonical_name(model), family: TokenizerFamily::of(model) }
+    pub(super) fn new(counting: TokenCounting, facts: &'a Facts) -> Self {
+        Self { counting, facts }
     }
 
     /// The tokens of a block, given by its canonical bytes: how it was escaped on its way does not
@@ -85,77 +61,39 @@ impl<'a> Sizes<'a> {
                 let block: Shape<Block<'_>> = serde_json::from_str(text).unwrap_or_default();
                 let block = block.0.unwrap_or_default();
                 let service = if part == Part::Tool { block.service_tool() } else { None };
-                service.unwrap_or_else(|| block.estimated_tokens(text, self.family))
+                service.unwrap_or_else(|| block.estimated_tokens(text, &self.facts.tokenizer))
             }
         }
     }
 
-    /// What frames every prompt of the model; measured for prompts of a single message.
+    /// What frames every prompt of the model.
     pub(super) fn frame(&self) -> u64 {
-        match (self.counting, self.family) {
-            (TokenCounting::Bytes(_), _) => 0,
-            (TokenCounting::Estimated, TokenizerFamily::Third) => 7,
-            (TokenCounting::Estimated, TokenizerFamily::Later) => {
-                if self.model.starts_with("claude-opus-4") { 11 } else { 6 }
-            }
-        }
+        self.if_estimated(self.facts.frame)
     }
 
     /// What the service adds to the system prompt where there are tools.
     pub(super) fn tool_overhead(&self) -> u64 {
+        self.if_estimated(self.facts.tools_prompt)
+    }
+
+    /// What the service adds has no bytes.
+    fn if_estimated(&self, tokens: Tokens) -> u64 {
         match self.counting {
             TokenCounting::Bytes(_) => 0,
-            TokenCounting::Estimated => TOOL_OVERHEAD
-                .iter()
-                .find(|(family, _)| self.model.starts_with(family))
-                .map_or(USUAL_TOOL_OVERHEAD, |(_, tokens)| *tokens),
+            TokenCounting::Estimated => tokens.0,
         }
     }
 }
 
-/// Models that share a tokenizer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TokenizerFamily {
-    /// Claude 3 to Opus 4.6, Sonnet 4.6 and Haiku 4.5.
-    Third,
-    /// Opus 4.7 and later, the 5 series among them.
-    Later,
-}
-
-/// The beginnings of the ids of the third family's models.
-const THIRD_FAMILY: [&str; 9] = [
-    "claude-2",
-    "claude-3",
-    "claude-instant",
-    "claude-opus-4-1",
-    "claude-opus-4-2",
-    "claude-opus-4-5",
-    "claude-opus-4-6",
-    "claude-sonnet-4",
-    "claude-haiku-4",
-];
-
-impl TokenizerFamily {
-    /// The family of a model; an unknown one is taken for a recent one.
-    pub(crate) fn of(model: &str) -> Self {
-        let name = canonical_name(model);
-        let is_third = THIRD_FAMILY.iter().any(|family| name.starts_with(family))
-            || matches!(name, "claude-opus-4" | "claude-opus-4-0");
-        if is_third { Self::Third } else { Self::Later }
-    }
-}
-
-/// What a text is like, as far as its characters show.
+/// What a text is like, as far as its characters show; in the order of [`Tokenizer::KINDS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TextKind {
     Prose,
     Code,
     Json,
-    /// Listings with numbers and hashes.
     Listing,
-    /// UUIDs and the like.
     Identifiers,
-    /// Chinese, Japanese or Korean, with what else there is.
+    /// Chinese, Japanese or Korean.
     Ideographs,
     Base64,
 }
@@ -169,21 +107,9 @@ impl TextKind {
         matches!(self, Self::Prose | Self::Code | Self::Json)
     }
 
-    /// Characters for a token, in hundredths.
-    fn hundredths(self, family: TokenizerFamily) -> u64 {
-        let (third, later) = match self {
-            Self::Prose => (453, 322),
-            Self::Code => (325, 255),
-            Self::Json => (282, 214),
-            Self::Listing => (204, 173),
-            Self::Identifiers => (148, 137),
-            Self::Ideographs => (201, 168),
-            Self::Base64 => (116, 106),
-        };
-        match family {
-            TokenizerFamily::Third => third,
-            TokenizerFamily::Later => later,
-        }
+    /// Characters for a hundred tokens.
+    fn hundredths(self, tokenizer: &Tokenizer) -> u64 {
+        tokenizer.characters_per_100[self as usize].get()
     }
 }
 
@@ -253,7 +179,7 @@ impl Characters {
 }
 
 /// The tokens of a text, which may be the inside of a JSON string; at least 1 where there is any.
-pub(super) fn text_tokens(text: &str, family: TokenizerFamily) -> u64 {
+pub(super) fn text_tokens(text: &str, tokenizer: &Tokenizer) -> u64 {
     let characters = Characters::count(text);
     let kind = characters.kind();
     let single = if kind.has_usual_digits() {
@@ -261,7 +187,7 @@ pub(super) fn text_tokens(text: &str, family: TokenizerFamily) -> u64 {
     } else {
         0
     };
-    ((characters.all - single) * 100).div_ceil(kind.hundredths(family)) + single
+    ((characters.all - single) * 100).div_ceil(kind.hundredths(tokenizer)) + single
 }
 
 /// Pixels along the edge of a token's square.
@@ -276,21 +202,9 @@ const TOKENS_A_PAGE: u64 = 2_250;
 /// The sizes of images stand near their beginning.
 const READ_BYTES: usize = 256 * 1024;
 
-struct Limits {
-    edge: u64,
-    tokens: u64,
-}
-
-fn limits(family: TokenizerFamily) -> Limits {
-    match family {
-        TokenizerFamily::Third => Limits { edge: 1_568, tokens: 1_568 },
-        TokenizerFamily::Later => Limits { edge: 2_576, tokens: 4_784 },
-    }
-}
-
 /// The tokens of an image given as base64.
-pub(super) fn image_tokens(data: &str, family: TokenizerFamily) -> u64 {
-    pixels(data).map_or(USUAL_IMAGE, |(width, height)| pixel_tokens(width, height, family))
+pub(super) fn image_tokens(data: &str, tokenizer: &Tokenizer) -> u64 {
+    pixels(data).map_or(USUAL_IMAGE, |(width, height)| pixel_tokens(width, height, tokenizer))
 }
 
 /// The width and height of an image given as base64; `None` where they cannot be read.
@@ -301,16 +215,15 @@ pub(crate) fn pixels(data: &str) -> Option<(u64, u64)> {
 }
 
 /// The tokens of an image of so many pixels.
-fn pixel_tokens(width: u64, height: u64, family: TokenizerFamily) -> u64 {
-    let limits = limits(family);
+fn pixel_tokens(width: u64, height: u64, tokenizer: &Tokenizer) -> u64 {
     let (width, height) = (width.clamp(1, 1 << 20), height.clamp(1, 1 << 20));
     let long = width.max(height);
     // The edge shrinks square by square until the image fits.
-    let mut edge = long.min(limits.edge);
+    let mut edge = long.min(tokenizer.image_edge.get());
     loop {
         let squares = |side: u64| (side * edge / long).max(1).div_ceil(TOKEN_EDGE);
         let tokens = squares(width) * squares(height);
-        if tokens <= limits.tokens {
+        if tokens <= tokenizer.image_tokens.get() {
             return tokens;
         }
         edge = edge.saturating_sub(TOKEN_EDGE);
@@ -341,16 +254,31 @@ fn decode(text: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::base::model::Models;
+
+    fn tokenizer(model: &str) -> Arc<Tokenizer> {
+        Models::built_in().facts(model).tokenizer
+    }
 
     #[test]
-    fn families_follow_the_models() {
-        for model in ["claude-3-5-sonnet-20240620", "claude-sonnet-4-5", "claude-opus-4-20250514"] {
-            assert_eq!(TokenizerFamily::of(model), TokenizerFamily::Third, "{model}");
+    fn kinds_of_text_have_the_names_of_the_table() {
+        let kinds = [
+            TextKind::Prose,
+            TextKind::Code,
+            TextKind::Json,
+            TextKind::Listing,
+            TextKind::Identifiers,
+            TextKind::Ideographs,
+            TextKind::Base64,
+        ];
+        for (kind, name) in kinds.into_iter().zip(Tokenizer::KINDS) {
+            assert_eq!(format!("{kind:?}").to_lowercase(), name);
         }
-        for model in ["claude-opus-4-7", "claude-opus-4-8", "claude-sonnet-5", "something-new"] {
-            assert_eq!(TokenizerFamily::of(model), TokenizerFamily::Later, "{model}");
-        }
+        assert_eq!(TextKind::Listing.hundredths(&tokenizer("claude-opus-4-5")), 204);
+        assert_eq!(TextKind::Base64.hundredths(&tokenizer("claude-opus-5")), 106);
     }
 
     #[test]
@@ -366,23 +294,22 @@ mod tests {
 
     #[test]
     fn tokens_are_characters_by_the_measured_ratio() {
+        let earlier = tokenizer("claude-opus-4-5");
         let numbered = "a line of words with a number such as 4711 in it\n".repeat(100);
         // 4,900 characters, 147 of 400 digits usual: 4,647 / 4.53 and 253 more.
-        assert_eq!(text_tokens(&numbered, TokenizerFamily::Third), 1_026 + 253);
+        assert_eq!(text_tokens(&numbered, &earlier), 1_026 + 253);
         let prose = "word ".repeat(906);
-        assert_eq!(text_tokens(&prose, TokenizerFamily::Third), 1_000);
-        assert_eq!(text_tokens("", TokenizerFamily::Third), 0);
-        assert_eq!(text_tokens("a", TokenizerFamily::Third), 1);
+        assert_eq!(text_tokens(&prose, &earlier), 1_000);
+        assert_eq!(text_tokens("", &earlier), 0);
+        assert_eq!(text_tokens("a", &earlier), 1);
     }
 
     #[test]
     fn the_documented_examples() {
         // 1000 × 1000, 1920 × 1080 and 3840 × 2160 in the service's documentation.
+        let (earlier, later) = (tokenizer("claude-opus-4-5"), tokenizer("claude-opus-5"));
         let tokens = |width, height| {
-            (
-                pixel_tokens(width, height, TokenizerFamily::Third),
-                pixel_tokens(width, height, TokenizerFamily::Later),
-            )
+            (pixel_tokens(width, height, &earlier), pixel_tokens(width, height, &later))
         };
         assert_eq!(tokens(1_000, 1_000), (1_296, 1_296));
         assert_eq!(tokens(1_920, 1_080), (1_560, 2_691));
@@ -397,9 +324,10 @@ mod tests {
             0x89, b'P', b'N', b'G', 13, 10, 26, 10, 0, 0, 0, 13, b'I', b'H', b'D', b'R', 0, 0, 0,
             56, 0, 0, 0, 29, 8, 6,
         ];
+        let later = tokenizer("claude-opus-5");
         let data = base64::engine::general_purpose::STANDARD.encode(header);
-        assert_eq!(image_tokens(&data, TokenizerFamily::Later), 4);
-        assert_eq!(image_tokens("no image", TokenizerFamily::Later), USUAL_IMAGE);
+        assert_eq!(image_tokens(&data, &later), 4);
+        assert_eq!(image_tokens("no image", &later), USUAL_IMAGE);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::file::{FileConversation, FileResponse};
 use super::origin::{Copies, Places, agent_types, find_copies};
 use super::{History, InputFile, Request, RequestIndex, session_titles, settle_agents};
 use crate::base::id::{EntryId, Moved, Symbol, Symbols};
+use crate::base::model::Models;
 use crate::base::units::Millis;
 use crate::read::input::{Diagnostics, Kind, UsageProblem};
 use crate::read::transcript::{AgentNote, Title};
@@ -24,7 +25,9 @@ pub fn join(conversations: Vec<FileConversation>) -> History {
     for conversation in conversations {
         files.add(conversation);
     }
-    files.join()
+    let mut history = files.join();
+    history.set_models(Models::built_in());
+    history
 }
 
 impl Files {

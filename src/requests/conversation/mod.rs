@@ -56,6 +56,7 @@ use origin::Copies;
 use rustc_hash::FxHashMap;
 
 use crate::base::id::{EntryId, Symbol, Symbols};
+use crate::base::model::{Facts, Models};
 use crate::base::units::{Millis, Tokens};
 use crate::base::zone::Zone;
 use crate::read::capture::{TokenCounting, WireRequest};
@@ -157,6 +158,10 @@ pub struct History {
     /// Session → its title, where titles are kept. A title is text of a transcript and may hold any
     /// character.
     pub titles: FxHashMap<Symbol, String>,
+    /// What is known of the models of its requests.
+    facts: FxHashMap<Symbol, Facts>,
+    /// What is known of others.
+    models: Models,
     /// In which time zone its days begin, and people read its times.
     pub zone: Zone,
     /// Bytes read, after decompression.
@@ -209,6 +214,23 @@ impl History {
     #[must_use]
     pub fn model(&self, index: RequestIndex) -> &str {
         self.symbols.text(self.request(index).model)
+    }
+
+    /// What is known of a model.
+    #[must_use]
+    pub fn facts(&self, model: Symbol) -> &Facts {
+        self.facts.get(&model).unwrap_or_else(|| self.models.usual())
+    }
+
+    /// Says what is known of models, and looks those of all requests up.
+    pub fn set_models(&mut self, models: Models) {
+        let Self { requests, facts, symbols, .. } = self;
+        facts.clear();
+        for request in requests {
+            let look_up = || models.facts(symbols.text(request.model));
+            facts.entry(request.model).or_insert_with(look_up);
+        }
+        self.models = models;
     }
 
     /// The request before `request` in its chain.

@@ -44,18 +44,18 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
         files: Files::default(),
         captures: Vec::new(),
         harness: Harness::with_global_scope(options.global_scope),
-        options,
+        options: options.clone(),
     };
     let in_order = InOrder::new(|(source, content)| together.add(source, content));
     let read_one = |number: usize, threads: usize, workspace: &mut Workspace| {
         let source = &sources[number];
-        let content = read_source(source, threads, workspace, options);
+        let content = read_source(source, threads, workspace, &options);
         on_file(source.size);
         (source, content)
     };
     let Turns { divided, undivided } = Turns::of(&sources, all_threads);
     for number in divided {
-        let mut workspace = Workspace::new(options);
+        let mut workspace = Workspace::new(&options);
         let part = read_one(number, all_threads, &mut workspace);
         // Giving back its memory takes about as long as joining it.
         rayon::join(|| drop(workspace), || in_order.add(number, part));
@@ -64,10 +64,10 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
     rayon::scope(|scope| {
         for _ in 0..all_threads {
             scope.spawn(|_| {
-                let mut workspace = Workspace::new(options);
+                let mut workspace = Workspace::new(&options);
                 while let Some(&number) = undivided.get(next.fetch_add(1, Ordering::Relaxed)) {
                     in_order.add(number, read_one(number, 1, &mut workspace));
-                    workspace.limit(options);
+                    workspace.limit(&options);
                 }
             });
         }
@@ -77,6 +77,7 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
     let mut history = files.join();
     history.captured.counting = options.counting;
     history.add_captures(captures);
+    history.set_models(options.models);
     diagnostics.absorb(std::mem::take(&mut history.diagnostics));
     history.diagnostics = diagnostics;
     history
@@ -127,7 +128,7 @@ impl Together {
 
     fn add_bundles(&mut self, source: &Source, open: Option<OpenSource>) {
         if let Some(mut open) = open.or_else(|| OpenSource::open(source).ok()) {
-            self.captures.push(load_bundles(&mut open, &mut self.harness, self.options));
+            self.captures.push(load_bundles(&mut open, &mut self.harness, &self.options));
         }
     }
 }
@@ -140,7 +141,7 @@ struct Workspace {
 }
 
 impl Workspace {
-    fn new(options: ReadOptions) -> Self {
+    fn new(options: &ReadOptions) -> Self {
         let builder = FileBuilder::new(!options.leaves_out_trails);
         Self { buffer: Chunk::default(), spare: Spare::default(), builder }
     }
@@ -149,7 +150,7 @@ impl Workspace {
         &mut self,
         open: &mut OpenSource,
         threads: usize,
-        options: ReadOptions,
+        options: &ReadOptions,
     ) -> FileConversation {
         let Self { spare, builder, .. } = self;
         let expected = open.expected();
@@ -165,7 +166,7 @@ impl Workspace {
     }
 
     /// Gives memory back where it is a lot.
-    fn limit(&mut self, options: ReadOptions) {
+    fn limit(&mut self, options: &ReadOptions) {
         if self.spare.entries() > MOST_SPARE_ENTRIES {
             *self = Self::new(options);
         }
@@ -176,7 +177,7 @@ fn read_source(
     source: &Source,
     threads: usize,
     workspace: &mut Workspace,
-    options: ReadOptions,
+    options: &ReadOptions,
 ) -> Content {
     let buffer = std::mem::take(&mut workspace.buffer);
     let mut open = match OpenSource::open_into(source, buffer) {

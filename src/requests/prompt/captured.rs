@@ -15,13 +15,11 @@
 
 use rustc_hash::FxHashMap;
 
-use super::build::minimum_prefix;
 use super::calibrate::COMMON_TAIL;
 use super::split::Landmarks;
 use super::trace::{Deletion, Edits, Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
 use super::{Step, StepKind, is_break};
 use crate::base::id::Symbol;
-use crate::base::model::canonical_name;
 use crate::base::units::{Basis, Tokens};
 use crate::read::capture::{
     BlockKind, Part, TokenCounting, WireMarker, WireNode, WireNodeId, WireRequest, WireTree,
@@ -89,10 +87,7 @@ pub(super) fn add_captured(
             total: total.tokens,
             deleted,
             basis: total.basis,
-            minimum: minimum_prefix(
-                canonical_name(history.symbols.text(request.model)),
-                request.start,
-            ),
+            minimum: history.facts(request.model).minimum(request.start),
             node: NodeId::at(first_node + wire.leaf.0 as usize),
             markers: first_marker..trace.markers.len(),
             system_prefix: Tokens::ZERO,

@@ -41,7 +41,7 @@ mod shared_prefix;
 mod split;
 mod trace;
 
-pub use build::{Kept, SharedPrefix, build, minimum_prefix};
+pub use build::{Kept, SharedPrefix, build};
 pub use calibrate::LARGEST_CONSTANT_TAIL;
 pub(crate) use captured::{level, node_behind};
 pub(crate) use paths::Paths;
@@ -51,9 +51,8 @@ pub use trace::{
     Rare, Repair,
 };
 
-use build::{drops_earlier_thinking, kept_of_rewrite};
+use build::kept_of_rewrite;
 
-use crate::base::model::canonical_name;
 use crate::base::ttl::{TierTtl, Ttl};
 use crate::base::units::Tokens;
 use crate::read::capture::WireRequest;
@@ -255,7 +254,7 @@ fn next_step(
             && shows_a_loss
             && request.model == previous.model
             && !request.between.rewrites_history()
-            && drops_earlier_thinking(canonical_name(history.symbols.text(request.model)))
+            && history.facts(request.model).drops_thinking
     });
     let is_shrunk =
         !request.prompt_total().is_at_least_percent_of(REWRITTEN_BELOW_PERCENT, previous_end);

@@ -170,7 +170,7 @@ impl<'a> Ledger<'a> {
                 let sent = simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
                 let rates = history.requests.iter().enumerate().map(|(index, request)| {
                     let total = sent.map_or(totals[index], |sent| sent[index].total);
-                    let total = token_ratio(history.symbols.text(request.model)).of(total);
+                    let total = token_ratio(history.facts(request.model)).of(total);
                     provider.rates(&of_providers, provider.model, request.start, total)
                 });
                 let rates = Some(rates.collect());
@@ -245,7 +245,7 @@ impl<'a> Ledger<'a> {
             (Some(outcomes), Some(_)) => {
                 let outcome = &outcomes[index.0];
                 let output = usage.map_or(Tokens::ZERO, |usage| usage.output);
-                let output = token_ratio(model).of(output);
+                let output = token_ratio(history.facts(request.model)).of(output);
                 (Provider::billing(outcome, output), outcome.basis.max(Basis::Estimated), None)
             }
             (Some(outcomes), None) => {

@@ -9,7 +9,6 @@ use super::pieces::{
 };
 use super::rewrite::{Path, Rewrite, Sent};
 use crate::base::units::{Millis, Tokens};
-use crate::read::capture::TokenizerFamily;
 use crate::read::transcript::ContentKind;
 use crate::requests::conversation::{ContentSource, History, Request, RequestIndex};
 use crate::requests::prompt::{Level, Prompt, PromptTrace, Step};
@@ -197,13 +196,12 @@ impl<'a> Manager<'a> {
     }
 
     fn transition(&self, index: usize, request: &Request, previous: &Request) -> Transition {
-        let family =
-            |request: &Request| TokenizerFamily::of(self.history.symbols.text(request.model));
+        let tokenizer = |request: &Request| &self.history.facts(request.model).tokenizer;
         if request.between.has_compaction {
             Transition::Compacted
         } else if self.is_cut(index)
             || request.between.rewrite.is_told()
-            || (request.model != previous.model && family(request) != family(previous))
+            || (request.model != previous.model && tokenizer(request) != tokenizer(previous))
         {
             Transition::Rewritten
         } else {

@@ -1,7 +1,7 @@
 //! Token counts → exact money: dated price tables, the tiers that apply to a request, and the
 //! cost of its parts.
 //!
-//! Prices are dated rows in `prices/*.toml`. A dollar for a million tokens is 10⁶ picodollars for
+//! Prices are dated rows in `models/*.toml`. A dollar for a million tokens is 10⁶ picodollars for
 //! one, so every cost is a whole number of picodollars and no sum rounds.
 //!
 //! Prices of a model: what a token of each class costs, and when.

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::{Multiplier, Rate, Rates, Speed, litellm, per_million, per_unit};
 use crate::base::model::Platform;
 use crate::base::units::{Picodollars, Tokens};
 
 /// The table compiled in.
-const BUILT_IN: &str = include_str!("../../../prices/anthropic.toml");
+const BUILT_IN: &str = include_str!("../../../models/anthropic.toml");
 
 /// The prices of providers with automatic caches, compiled in, too.
-const OF_PROVIDERS: &str = include_str!("../../../prices/providers.toml");
+const OF_PROVIDERS: &str = include_str!("../../../models/providers.toml");
 
 /// The schema of a price file.
 const SCHEMA: &str = "cachesim.prices/v1";
@@ -193,6 +194,7 @@ fn is_compact_date(text: &str) -> bool {
     text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// A price file. The facts in it are read by [`Models`](crate::base::model::Models).
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TableFile {
@@ -205,6 +207,12 @@ struct TableFile {
     batch: String,
     #[serde(default)]
     model: Vec<ModelFile>,
+    #[serde(default, rename = "usual")]
+    _usual: IgnoredAny,
+    #[serde(default, rename = "tokenizer")]
+    _tokenizers: IgnoredAny,
+    #[serde(default, rename = "family")]
+    _families: IgnoredAny,
 }
 
 fn default_web_search() -> String {
@@ -223,6 +231,8 @@ struct ModelFile {
     aliases: Vec<String>,
     us_only: Option<String>,
     regional: Option<String>,
+    #[serde(default, rename = "facts")]
+    _facts: IgnoredAny,
     rate: Vec<RateFile>,
 }
 

@@ -25,8 +25,8 @@ mod agreement;
 
 pub use agreement::{Agreement, agreement, recorded_step};
 
+use crate::base::model::Facts;
 use crate::base::units::{Millis, Tokens};
-use crate::read::capture::TokenizerFamily;
 use crate::read::input::PriceTier;
 use crate::simulate::cache::{AutomaticCache, AutomaticPolicy, EntryPlaces, Outcome, TokenRatio};
 use crate::simulate::pricing::{Billing, PriceContext, PriceTable, Rates};
@@ -280,27 +280,17 @@ pub const VOCABULARY_ASSUMPTION: &str = "tokens are converted from Claude's voca
     Opus 4.7 and later count as 770 elsewhere, those of earlier models as as many; of one kind of \
     content the ratio is between 0.6 and 1";
 
-/// Claude's later vocabulary needs "approximately 30 %" more tokens than the earlier one (official,
-/// and measured at 1.08 to 1.41 by kind of content), and the earlier one as many as those of other
-/// providers (within 5 %): 1,000 / 1.30. Claims that the others count 25 to 40 % less than the
-/// later vocabulary bracket it from the other side. No difference between the other providers is
-/// known well enough to state.
-const LATER: TokenRatio = TokenRatio { per_mille: 770 };
-
 /// How many tokens other providers count for a thousand of a model's. Of models other than Claude's
 /// the counts are kept.
 #[must_use]
-pub fn token_ratio(model: &str) -> TokenRatio {
-    let is_claude = model.contains("claude");
-    match TokenizerFamily::of(model) {
-        TokenizerFamily::Later if is_claude => LATER,
-        TokenizerFamily::Later | TokenizerFamily::Third => TokenRatio::ONE,
-    }
+pub fn token_ratio(facts: &Facts) -> TokenRatio {
+    TokenRatio { per_mille: facts.elsewhere_per_1000 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::model::Models;
 
     #[test]
     fn only_claudes_later_vocabulary_is_converted() {
@@ -311,7 +301,8 @@ mod tests {
             ("claude-3-5-haiku-20241022", 100_000),
             ("gpt-5.6-sol", 100_000),
         ] {
-            assert_eq!(token_ratio(model).of(Tokens(100_000)), Tokens(expected), "{model}");
+            let ratio = token_ratio(&Models::built_in().facts(model));
+            assert_eq!(ratio.of(Tokens(100_000)), Tokens(expected), "{model}");
         }
     }
 }

@@ -105,9 +105,9 @@ pub(super) fn simulate_elsewhere(
     design: PromptDesign,
     material: Material<'_>,
 ) -> Simulated {
-    let symbols = &material.history.symbols;
+    let history = material.history;
     let policy = provider.policy(material.assumptions.keeps_breaks);
-    let ratio = |prompt: &Prompt| token_ratio(symbols.text(prompt.model));
+    let ratio = |prompt: &Prompt| token_ratio(history.facts(prompt.model));
     let mut drawing = Drawing::new(material);
     drawing.design_prompts(design);
     let Drawing { plan, searches, parts, obstacles, .. } = drawing;

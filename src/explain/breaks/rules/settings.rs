@@ -4,18 +4,12 @@
 //! was still readable.
 
 use super::history::rewrite_confidence;
-use crate::base::model::canonical_name;
 use crate::base::units::Tokens;
 use crate::explain::breaks::case::Case;
 use crate::explain::breaks::readable::Readable;
 use crate::explain::breaks::{Candidate, Cause, Confidence, Evidence};
 use crate::read::transcript::Sign;
 use crate::requests::prompt::StepKind;
-
-/// Models whose cache outlives another effort, by the beginning of their names (documentation of
-/// 2026-10-08).
-const EFFORT_KEPT: [&str; 4] =
-    ["claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-1"];
 
 /// Each model has caches of its own.
 pub(super) fn model(case: &Case<'_>) -> Option<Candidate> {
@@ -37,8 +31,7 @@ pub(super) fn effort(case: &Case<'_>) -> Option<Candidate> {
         return None;
     }
     let text = |effort| case.history.symbols.text(effort);
-    let model = canonical_name(case.history.symbols.text(case.request.model));
-    let is_kept = EFFORT_KEPT.iter().any(|family| model.starts_with(family));
+    let is_kept = case.history.facts(case.request.model).effort_keeps_cache;
     let confidence =
         if is_kept || case.reaches_into_messages() { Confidence::Low } else { Confidence::High };
     let meaning = format!("{} before, {} now", text(before), text(after));
