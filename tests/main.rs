@@ -22,7 +22,8 @@
 //! and dollars by hand), `configuration` (levels, places, errors), `action` (the steps of
 //! `action.yml` run in order by a small runner in a folder, with hostile values; what the action
 //! and the examples name exists), `drill` (filters, groups and stories, by hand), `schemas` (every
-//! output against its schema, to the field), `pages` (completions and manual pages), `redact`
+//! output against its schema, to the field), `models` (their facts, by hand, and those of price
+//! files), `pages` (completions and manual pages), `redact`
 //! (figures before and after over the corpus, and a scan for words that survive), `outputs` and
 //! `cli` (contracts and snapshots). `fuzz/` has coverage-guided targets for the line parser and for the
 //! way to the figures; `.ci/run` checks that they compile, and runs everything else.
@@ -61,6 +62,7 @@ mod laws;
 mod lint;
 mod management;
 mod mechanisms;
+mod models;
 mod mutation;
 mod naive;
 mod orderings;

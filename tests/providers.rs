@@ -273,7 +273,7 @@ fn real_sessions_keep_their_tokens() {
     let Some(corpus) = shared("corpus") else { return };
     let history = read(discover(&[corpus]), ReadOptions::default(), |_| {});
     let trace = prompt::build(&history, &prompt::steps(&history), SharedPrefix::Auto);
-    let ratio = |prompt: &Prompt| token_ratio(history.symbols.text(prompt.model));
+    let ratio = |prompt: &Prompt| token_ratio(history.facts(prompt.model));
     let reads = |name: &str| -> Vec<Tokens> {
         let outcomes = simulate_automatic(&trace, &provider(name).policy(true), ratio);
         for (prompt, outcome) in trace.prompts.iter().zip(&outcomes) {

@@ -238,7 +238,6 @@ impl<'a> Ledger<'a> {
         let history = self.history;
         let request = history.request(index);
         let usage = request.usage.as_ref();
-        let model = history.symbols.text(request.model);
         let provider = column.provider();
         let (billing, basis, refusal) = match (column.outcomes(), provider) {
             (None, _) => (billing_of(&usage?.prompt, usage?.output), Basis::Measured, None),
