@@ -426,8 +426,9 @@ fn tokenizer(table: &DeTable<'_>, at: usize, id: &str) -> Result<Tokenizer, Faul
 }
 
 /// Says of which entry a fault is.
-fn of(kind: &str, name: &str, fault: Fault) -> Fault {
-    Fault { message: format!("{kind} `{}`: {}", quoted(name), fault.message), ..fault }
+fn of(kind: &str, name: &str, mut fault: Fault) -> Fault {
+    fault.message = format!("{kind} `{}`: {}", quoted(name), fault.message);
+    fault
 }
 
 /// The tables of a list, which need not be there, and where they stand.
