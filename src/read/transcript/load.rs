@@ -8,7 +8,7 @@ use super::title::Title;
 use super::{AgentNote, Entry, ResponseLine, move_agent_note, move_entry, move_response_line};
 use crate::base::id::{Moved, Symbols};
 use crate::read::input::{
-    Chunk, Diagnostics, Expected, Extent, Kind, OpenSource, Source, Stretch, locked,
+    Chunk, Diagnostics, Expected, Extent, Kind, ObjectReader, OpenSource, Source, Stretch, locked,
 };
 
 /// The content of one file.

@@ -12,14 +12,11 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::error::Category;
 
 use crate::base::id::{Symbol, Symbols};
 use crate::base::units::{Millis, Tokens};
 use crate::read::input::{
-    Count, Diagnostics, Format, Kind, OpenSource, Shape, Source, Text, moment,
-    replace_lone_surrogates,
+    Count, Diagnostics, Format, Kind, ObjectReader, OpenSource, Shape, Source, Text, moment,
 };
 
 /// No real prompt or answer comes near it; a larger number is damage and would only overflow sums.
@@ -80,66 +77,7 @@ impl LineReader {
         self.rollout
     }
 
-    /// Takes in the line that is number `line` of its file, without its newline.
-    pub(super) fn line(&mut self, bytes: &[u8], line: u64) {
-        let Ok(text) = simdutf8::basic::from_utf8(bytes) else {
-            return self.reject(Kind::NotUtf8, line, "the line is skipped");
-        };
-        let text = text.trim_start_matches('\u{feff}').trim();
-        if text.is_empty() {
-            self.reject(Kind::EmptyLine, line, "");
-        } else if text.starts_with('{') {
-            self.objects(text, line);
-        } else if serde_json::from_str::<IgnoredAny>(text).is_ok() {
-            self.reject(Kind::NotAnObject, line, "a rollout has one object a line");
-        } else {
-            self.reject(Kind::NotJson, line, "bad JSON at column 1");
-        }
-    }
-
-    /// Takes in the values of a line: nearly always one object, sometimes several run together.
-    fn objects(&mut self, text: &str, line: u64) {
-        let mut values = serde_json::Deserializer::from_str(text).into_iter::<Line<'_>>();
-        let mut read = 0;
-        loop {
-            let begin = values.byte_offset();
-            match values.next() {
-                None => return,
-                Some(Ok(object)) => {
-                    if read > 0 {
-                        self.reject(Kind::JoinedLine, line, "each value of the line is used");
-                    }
-                    read += 1;
-                    self.object(&object, line);
-                }
-                Some(Err(error)) => return self.bad_json(&text[begin..], line, &error),
-            }
-        }
-    }
-
-    fn bad_json(&mut self, text: &str, line: u64, error: &serde_json::Error) {
-        let column = error.column();
-        match error.classify() {
-            Category::Eof => {
-                self.reject(Kind::TornLine, line, format!("the JSON ends at column {column}"));
-            }
-            Category::Data => self.reject(Kind::DuplicateKey, line, format!("at column {column}")),
-            Category::Syntax | Category::Io => match replace_lone_surrogates(text) {
-                Some(repaired) => {
-                    self.reject(Kind::LoneSurrogate, line, "replaced, and the line is used");
-                    self.objects(&repaired, line);
-                }
-                None => self.reject(Kind::NotJson, line, format!("bad JSON at column {column}")),
-            },
-        }
-    }
-
-    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
-        let label = Arc::clone(&self.rollout.label);
-        self.rollout.diagnostics.add(kind, &label, line, detail);
-    }
-
-    fn object(&mut self, object: &Line<'_>, line: u64) {
+    fn add(&mut self, object: &Line<'_>, line: u64) {
         let Some(payload) = object.payload.0.as_ref() else { return };
         let at = moment(&object.timestamp);
         match (object.r#type.as_str(), payload.r#type.as_str()) {
@@ -248,6 +186,20 @@ impl LineReader {
             is_after_compaction: since.happened.is_after_compaction,
             is_after_interruption: since.happened.is_after_interruption,
         })
+    }
+}
+
+impl ObjectReader for LineReader {
+    type Object<'a> = Line<'a>;
+    const FILE: &'static str = "a rollout";
+
+    fn object(&mut self, object: &Line<'_>, _: &str, line: u64) {
+        self.add(object, line);
+    }
+
+    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
+        let label = Arc::clone(&self.rollout.label);
+        self.rollout.diagnostics.add(kind, &label, line, detail);
     }
 }
 
