@@ -27,10 +27,8 @@ mod prompts;
 mod requests;
 mod seen;
 
+pub use crate::explain::breaks::Who;
 pub use advise::{Advice, Entry};
-
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::explain::breaks::Confidence;
 use crate::requests::conversation::RequestIndex;
@@ -61,30 +59,6 @@ pub struct Change {
     pub is_at_most: bool,
     /// The requests that show it most clearly.
     pub evidence: Vec<RequestIndex>,
-}
-
-/// Who can make a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Who {
-    /// The user of a client, by a setting or by how it is used.
-    User,
-    /// Who builds the agent that sends the requests.
-    Builder,
-    /// Nobody but the service.
-    Nobody,
-}
-
-impl Who {
-    /// The word for people.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::User => "you",
-            Self::Builder => "the agent's builder",
-            Self::Nobody => "nobody",
-        }
-    }
 }
 
 /// A change that may be worth it, and how it is simulated.
