@@ -122,6 +122,8 @@ impl Study {
             return Err(StudyError::NoRequest);
         }
         history.zone = zone;
+        let has_others = !history.of_agents.is_empty();
+        let prices = if has_others { prices.naming_providers() } else { prices };
         let (selection, (steps, trace)) = rayon::join(
             || select(&filter, only_live, &history),
             || {

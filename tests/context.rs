@@ -15,7 +15,7 @@ use cachesim::simulate::strategy::{Assumptions, Strategy as Policy};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::common::{count, json, project, run, shared, stdout, text};
+use crate::common::{count, json, project, run, shared, stdout, text, transcripts};
 
 const CLASSES: [&str; 4] = [
     "input_tokens",
@@ -157,7 +157,7 @@ fn a_part_of_a_session_adds_up() {
 
 #[test]
 fn the_corpus_adds_up() {
-    let Some(corpus) = shared("corpus") else { return };
+    let Some(corpus) = transcripts("corpus") else { return };
     all_adds_up(&corpus, &[]).expect("the same sums");
     let context = context_of(&corpus, &[]);
     let path = corpus.to_str().expect("plain");

@@ -1,4 +1,4 @@
-//! Files as they are: transcripts, captured requests, prompt bundles.
+//! Files as they are: transcripts, captured requests, prompt bundles, sessions of other agents.
 //!
 //! The modules stand in the order of the flow: each uses only those before it.
 //!
@@ -31,3 +31,40 @@ pub mod transcript;
 pub mod harness;
 
 pub mod capture;
+
+pub mod agent;
+
+use agent::{AgentFormat, FORMATS, FirstObject};
+use input::Chunk;
+
+/// What a file's lines are.
+#[derive(Clone, Copy)]
+pub(crate) enum Format {
+    /// Claude Code's transcript, or anything unknown.
+    Transcript,
+    /// Captured requests, as capture records or as the exchanges of a claude-trace log.
+    Capture,
+    /// Prompt parts whose markers are not placed yet.
+    Bundle,
+    /// Sessions of another agent.
+    Agent(&'static dyn AgentFormat),
+}
+
+impl Format {
+    /// The format of the first line that shows one.
+    pub(crate) fn of(chunk: &Chunk) -> Self {
+        let mut firsts = chunk.lines().filter_map(|(_, line)| FirstObject::of_line(line));
+        firsts.find_map(|first| Self::shown_by(&first)).unwrap_or(Self::Transcript)
+    }
+
+    fn shown_by(first: &FirstObject<'_>) -> Option<Self> {
+        if first.has_object("request") {
+            return Some(Self::Capture);
+        }
+        if first.has_object("prompt") {
+            return Some(Self::Bundle);
+        }
+        let of_agent = FORMATS.into_iter().find(|format| format.recognises(first));
+        of_agent.map(Self::Agent).or_else(|| first.text("type").map(|_| Self::Transcript))
+    }
+}

@@ -517,11 +517,12 @@ const METADATA: [(Field, &[&str]); 2] = [
     (Field::Identifier, &["session_id", "device_id", "account_uuid"]),
 ];
 
-const PAYLOAD: [(Field, &[&str]); 10] = [
+const PAYLOAD: [(Field, &[&str]); 11] = [
     (Field::Word, &["type", "role", "status", "phase"]),
     (Field::Identifier, &["id", "forked_from_id", "call_id", "turn_id"]),
     (Field::Model, &["model"]),
     (Field::Tool, &["name"]),
+    (Field::Version, &["cli_version"]),
     (Field::Path, &["cwd"]),
     (Field::Moment, &["timestamp"]),
     (Field::Shaped(Shape::Payload), &["info"]),

@@ -206,6 +206,7 @@ pub fn allowed_words() -> BTreeSet<String> {
         .chain(of_user_ids)
         .chain(of_models)
         .chain(MESSAGES_ENDPOINTS)
+        .chain(VERSION_PARTS)
         .flat_map(|text| text.split(|one: char| !one.is_alphabetic()))
         .filter(|word| word.chars().count() >= SHORTEST_WORD as usize)
         .map(str::to_lowercase)
@@ -237,8 +238,8 @@ pub(super) fn model_start(text: &str) -> usize {
 fn model_words() -> &'static BTreeSet<String> {
     static WORDS: OnceLock<BTreeSet<String>> = OnceLock::new();
     WORDS.get_or_init(|| {
-        let tables = [PriceTable::built_in(), PriceTable::of_providers()];
-        let names = tables.iter().flat_map(PriceTable::models).flat_map(|model| {
+        let tables = [&PriceTable::built_in(), PriceTable::of_providers()];
+        let names = tables.into_iter().flat_map(PriceTable::models).flat_map(|model| {
             std::iter::once(&model.id).chain(&model.aliases).map(|name| canonical_name(name))
         });
         let words = names.flat_map(|name| name.split(|one: char| !one.is_alphabetic()));
@@ -247,11 +248,13 @@ fn model_words() -> &'static BTreeSet<String> {
     })
 }
 
+/// The words that versions have.
+const VERSION_PARTS: [&str; 7] = ["alpha", "beta", "dev", "rc", "v", "bedrock", "vertex"];
+
 /// Whether a text is a version: numbers with dots, and at most a word that versions have.
 pub(super) fn is_version(text: &str) -> bool {
     let is_part = |part: &str| {
-        part.bytes().all(|byte| byte.is_ascii_digit())
-            || matches!(part, "alpha" | "beta" | "dev" | "rc" | "v" | "bedrock" | "vertex")
+        part.bytes().all(|byte| byte.is_ascii_digit()) || VERSION_PARTS.contains(&part)
     };
     text.split(['.', '-', '+']).all(is_part)
 }

@@ -38,7 +38,12 @@ pub fn advice_document(
     let mut document = Document::default();
     document.grid(answer_grid(first));
     let Some(advice) = advice else {
-        document.text("No model of these requests has a price, so nothing can be ranked.");
+        document.text(if history.sent_with_markers().is_empty() {
+            "Every request went to a service whose caches need no markers; no change is known that would \
+             save there."
+        } else {
+            "No model of these requests has a price, so nothing can be ranked."
+        });
         return document;
     };
     document.text(answer(advice));

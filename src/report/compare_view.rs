@@ -30,14 +30,6 @@ const MOST_NAMES: usize = 3;
 /// Of what costs so many times less no difference would be shown.
 const LEAST_TOLD: f64 = 1.005;
 
-/// How well the rules agree with Codex's record, where there is nothing else to compare.
-#[must_use]
-pub fn agreement_document(rollouts: &[(&Provider, Agreement)]) -> Document {
-    let mut document = Document::default();
-    agreements(&mut document, rollouts);
-    document
-}
-
 /// Strategies side by side.
 #[must_use]
 pub fn compare_document(

@@ -10,8 +10,6 @@ pub mod design;
 
 pub mod pricing;
 
-pub mod rollout;
-
 pub mod provider;
 
 pub mod strategy;

@@ -42,7 +42,10 @@ impl<'a> Seen<'a> {
     /// The breaks of a kind, the most expensive first.
     pub(super) fn breaks_that(&self, is_such: impl Fn(&Break) -> bool) -> Vec<&'a Break> {
         let list = &self.analysis.breaks.list;
-        let mut breaks: Vec<&Break> = list.iter().filter(|found| is_such(found)).collect();
+        // No design changes what is sent to a cache without markers.
+        let marked = self.ledger.history.sent_with_markers().len();
+        let is_meant = |found: &&Break| found.request.0 < marked && is_such(found);
+        let mut breaks: Vec<&Break> = list.iter().filter(is_meant).collect();
         breaks.sort_by_key(|found| (Reverse((found.excess, found.rewritten)), found.request));
         breaks
     }

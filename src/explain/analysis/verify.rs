@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::base::units::Tokens;
 use crate::explain::breaks::Reconciliation;
+use crate::read::agent::Vendor;
 use crate::requests::conversation::{Request, RequestIndex};
 use crate::requests::prompt::{Step, StepKind, is_break};
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
@@ -33,6 +34,8 @@ pub struct Coverage {
     pub model_changes: u64,
     /// Captured requests whose usage is unknown, so that there is nothing to compare with.
     pub without_usage: u64,
+    /// Requests to services whose caches need no markers; they have rules and figures of their own.
+    pub unmarked: u64,
 }
 
 /// How far simulated and recorded reads agree over some requests.
@@ -112,6 +115,9 @@ pub struct Verification {
     pub by_client_version: BTreeMap<String, Agreement>,
     /// By model.
     pub by_model: BTreeMap<String, Agreement>,
+    /// Requests that were sent without markers, by the service that answered and its model. They are in no
+    /// other figure but the dollars.
+    pub unmarked: BTreeMap<(&'static str, String), Agreement>,
     /// The worst requests, the worst first.
     pub worst: Vec<Worst>,
 }
@@ -197,10 +203,15 @@ impl Verification {
             StepKind::ModelChange => return self.coverage.model_changes += 1,
             StepKind::Continued | StepKind::Rewritten | StepKind::Expired => {}
         }
-        self.coverage.compared += 1;
         let history = ledger.history;
         let request = history.request(replay.request);
         let comparison = Comparison::of(request, replay);
+        if request.vendor != Vendor::Anthropic {
+            self.coverage.unmarked += 1;
+            let key = (request.vendor.label(), replay.model.to_owned());
+            return self.unmarked.entry(key).or_default().add(&comparison);
+        }
+        self.coverage.compared += 1;
         let is_break = is_break(request, step);
         self.all.add(&comparison);
         if is_break {

@@ -240,7 +240,7 @@ pub(super) type FirstEntries = FxHashMap<NodeId, RequestIndex>;
 pub(super) fn first_entries(reads: &Reads<'_>, trace: &PromptTrace) -> FirstEntries {
     let history = reads.history();
     let mut entries = FirstEntries::default();
-    let captured = history.of_transcripts().len()..history.requests.len();
+    let captured = history.of_transcripts().len()..history.sent_with_markers().len();
     for index in captured.map(RequestIndex).filter(|index| !reads.is_refused(*index)) {
         let prompt = &trace.prompts[index.0];
         for marker in trace.markers_of(prompt).iter().filter(|one| one.end >= prompt.minimum) {

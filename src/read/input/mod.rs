@@ -19,7 +19,7 @@ pub(crate) use lenient::{
 pub(crate) use lines::{CHUNK, Chunk, LONGEST_LINE};
 pub(crate) use objects::ObjectReader;
 pub(crate) use skim::only_value;
-pub(crate) use stretches::{Expected, Format, InOrder, OpenSource, Stretch, locked};
+pub(crate) use stretches::{Expected, InOrder, OpenSource, Stretch, locked};
 pub use stretches::{Extent, read_lines};
 pub use usage::{Iteration, PriceTier, PromptSplit, Usage, UsageProblem};
 pub(crate) use usage::{UsageObject, read_usage};

@@ -7,7 +7,7 @@ use serde_json::error::Category;
 
 use super::Kind;
 use super::lenient::replace_lone_surrogates;
-use super::skim::first_value;
+use super::skim::skim;
 
 /// Takes in the objects of a file, one after another.
 pub(crate) trait ObjectReader {
@@ -88,6 +88,20 @@ pub(crate) trait ObjectReader {
             self.reject(Kind::NotJson, line, "bad JSON at column 1");
         }
     }
+}
+
+/// The first value of a text, an object or a list, and where it ends.
+///
+/// # Errors
+/// What `serde_json` says.
+fn first_value<'de, T: Deserialize<'de>>(text: &'de str) -> serde_json::Result<(T, usize)> {
+    if let Some(skimmed) = skim(text) {
+        return Ok(skimmed);
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter();
+    // Of no text at all it says what is wrong with that.
+    let value = values.next().unwrap_or_else(|| serde_json::from_str(text))?;
+    Ok((value, values.byte_offset()))
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@
 //! alone. What was warm in front of the messages at a break is readable under every policy, since
 //! the recorded read shows it; more than that is not.
 
+mod agents;
 mod background;
 mod build;
 mod calibrate;
@@ -51,6 +52,7 @@ pub use trace::{
     Rare, Repair,
 };
 
+use agents::agent_step;
 use build::{drops_earlier_thinking, kept_of_rewrite};
 
 use crate::base::model::canonical_name;
@@ -149,6 +151,9 @@ pub fn steps(history: &History) -> Vec<Step> {
     }
     for captured in &history.captured.requests {
         steps.push(captured_step(history, captured, &steps));
+    }
+    for recorded in &history.of_agents {
+        steps.push(agent_step(history, recorded, &steps));
     }
     steps
 }

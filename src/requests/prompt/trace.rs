@@ -317,6 +317,13 @@ impl PromptTrace {
         Self { nodes, markers, prompts, ..Self::default() }
     }
 
+    /// Its first prompts alone.
+    #[must_use]
+    pub fn first(&self, count: usize) -> Self {
+        let prompts = self.prompts[..count].to_vec();
+        Self { prompts, split: OnceLock::new(), ..self.clone() }
+    }
+
     /// Notes what is known of the bytes of its blocks.
     pub(crate) fn set_landmarks(&mut self, landmarks: Landmarks) {
         self.split.take();

@@ -138,7 +138,7 @@ impl Attributions {
             .collect();
         let mut first = FxHashMap::default();
         if !blocks.is_empty() {
-            let sent = &history.requests[history.of_transcripts().len()..];
+            let sent = &history.sent_with_markers()[history.of_transcripts().len()..];
             for (request, wire) in sent.iter().zip(&history.captured.requests) {
                 if first.contains_key(&request.session) {
                     continue;

@@ -14,7 +14,6 @@ pub use selection::{Selection, Session};
 pub use totals::{Breakdown, Row, Totals};
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use rayon::prelude::*;
 
@@ -28,7 +27,7 @@ use crate::simulate::management::{Effects, Management};
 use crate::simulate::pricing::{
     Billing, PriceContext, PriceTable, Rates, RequestRates, price_context,
 };
-use crate::simulate::provider::{Provider, token_ratio};
+use crate::simulate::provider::{Provider, Unmarked, token_ratio};
 use crate::simulate::strategy::{
     Added, Applicability, Assumptions, Material, Purpose, Simulated, Strategy, StrategyKind,
 };
@@ -161,17 +160,21 @@ impl<'a> Ledger<'a> {
             || RequestRates::new(history, prices, totals.iter().copied()),
             || trace.paths(),
         );
-        let material = Material { history, steps, trace, rates: &rates, assumptions };
-        // Only another provider's column needs them.
-        let of_providers = LazyLock::new(PriceTable::of_providers);
+        let unmarked = Unmarked::of(history, trace);
+        let marked = unmarked.as_ref().map(|_| trace.first(history.sent_with_markers().len()));
+        let designed = marked.as_ref().unwrap_or(trace);
+        let material = Material { history, steps, trace: designed, rates: &rates, assumptions };
         let column = |strategy: &Strategy| {
-            let simulated = strategy.simulate(material);
+            let mut simulated = strategy.simulate(material);
+            if let (Some(simulated), Some(unmarked)) = (&mut simulated, &unmarked) {
+                simulated.add_unmarked(strategy, unmarked, assumptions);
+            }
             if let Some(provider) = simulated.as_ref().and_then(|simulated| simulated.provider) {
                 let sent = simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
                 let rates = history.requests.iter().enumerate().map(|(index, request)| {
                     let total = sent.map_or(totals[index], |sent| sent[index].total);
                     let total = token_ratio(history.symbols.text(request.model)).of(total);
-                    provider.rates(&of_providers, provider.model, request.start, total)
+                    provider.rates(PriceTable::of_providers(), provider.model, request.start, total)
                 });
                 let rates = Some(rates.collect());
                 return StrategyColumn { strategy: strategy.clone(), simulated, rates };

@@ -7,6 +7,7 @@ use super::cost::PriceContext;
 use super::table::PriceTable;
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
+use crate::read::agent::Vendor;
 use crate::read::input::PriceTier;
 use crate::requests::conversation::{History, RequestIndex};
 
@@ -59,7 +60,11 @@ impl RequestRates {
         prices: &PriceTable,
         sent: impl IntoIterator<Item = (RequestIndex, Tokens)>,
     ) -> Self {
-        let sizes = prices.sizes();
+        let mut sizes = prices.sizes();
+        if !history.of_agents.is_empty() {
+            sizes.append(&mut PriceTable::of_providers().sizes());
+        }
+        let sizes: Vec<Tokens> = sizes.into_iter().collect();
         let mut known: FxHashMap<RateKey, Option<u32>> = FxHashMap::default();
         let mut found = Self::default();
         // Requests mostly have the rates of the one before.
@@ -74,9 +79,9 @@ impl RequestRates {
             };
             let place = match latest {
                 Some((same, place)) if same == key => place,
-                _ => *known
-                    .entry(key)
-                    .or_insert_with(|| prices.rates(&context).map(|rates| found.keep(rates))),
+                _ => *known.entry(key).or_insert_with(|| {
+                    rates_in(prices, history, model, &context).map(|rates| found.keep(rates))
+                }),
             };
             latest = Some((key, place));
             found.rate_of.push(place);
@@ -100,6 +105,18 @@ impl RequestRates {
     pub fn of(&self, index: RequestIndex) -> Option<&Rates> {
         self.rate_of[index.0].map(|rate| &self.rates[rate as usize])
     }
+}
+
+/// The rates of a request; of one to another vendor the compiled-in ones, unless the table has its model.
+fn rates_in(
+    prices: &PriceTable,
+    history: &History,
+    index: RequestIndex,
+    context: &PriceContext<'_>,
+) -> Option<Rates> {
+    let is_elsewhere = history.request(index).vendor != Vendor::Anthropic;
+    let elsewhere = || PriceTable::of_providers().rates(context);
+    prices.rates(context).or_else(|| is_elsewhere.then(elsewhere)?)
 }
 
 /// What the price of a request depends on, if its prompt has this size.

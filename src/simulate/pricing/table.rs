@@ -1,6 +1,7 @@
 //! Price tables: the one compiled in, and files that replace its rows.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use jiff::civil::Date;
 use serde::Deserialize;
@@ -107,9 +108,18 @@ impl PriceTable {
     /// # Panics
     /// Never: a test reads the same text.
     #[must_use]
-    pub fn of_providers() -> Self {
-        Self::parse(OF_PROVIDERS, "providers' prices")
-            .expect("the compiled-in prices are well-formed")
+    pub fn of_providers() -> &'static Self {
+        static TABLE: LazyLock<PriceTable> = LazyLock::new(|| {
+            PriceTable::parse(OF_PROVIDERS, "providers' prices")
+                .expect("the compiled-in prices are well-formed")
+        });
+        &TABLE
+    }
+
+    /// Names the providers' prices in its id, too, for a history with requests to other vendors.
+    #[must_use]
+    pub fn naming_providers(self) -> Self {
+        Self { id: format!("{}+{}", self.id, Self::of_providers().id), ..self }
     }
 
     /// Lays the models of a file over this table: our TOML, or LiteLLM's JSON.
@@ -131,11 +141,10 @@ impl PriceTable {
         Ok(())
     }
 
-    /// The sizes of prompts above which some model's prices change, rising.
-    pub(super) fn sizes(&self) -> Vec<Tokens> {
+    /// The sizes of prompts above which some model's prices change.
+    pub(super) fn sizes(&self) -> BTreeSet<Tokens> {
         let rates = self.models.values().flat_map(|model| &model.rates);
-        let sizes: BTreeSet<Tokens> = rates.filter_map(|rate| rate.above).collect();
-        sizes.into_iter().collect()
+        rates.filter_map(|rate| rate.above).collect()
     }
 
     /// The models in order of their ids.

@@ -22,8 +22,11 @@
 //! Claude's token counts in terms of other providers'.
 
 mod agreement;
+mod unmarked;
 
 pub use agreement::{Agreement, agreement, recorded_step};
+pub(crate) use unmarked::Unmarked;
+pub use unmarked::rules_of;
 
 use crate::base::units::{Millis, Tokens};
 use crate::read::capture::TokenizerFamily;

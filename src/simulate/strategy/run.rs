@@ -4,7 +4,7 @@
 use super::applicability::{Applicability, Obstacle, differs, has_several_sessions};
 use super::design::{Design, Layout};
 use super::plan::{Plan, Purpose, Role};
-use super::{Assumptions, forks, layout};
+use super::{Assumptions, Strategy, StrategyKind, forks, layout};
 use crate::base::ttl::TtlPlan;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::requests::conversation::{History, RequestIndex};
@@ -13,7 +13,7 @@ use crate::simulate::cache::{Markers, Outcome, Policy, simulate, simulate_automa
 use crate::simulate::design::{PromptDesign, ToolSearch, redesign};
 use crate::simulate::management::{AddedPrompt, Effects, Management, manage};
 use crate::simulate::pricing::{Billing, RequestRates};
-use crate::simulate::provider::{Provider, token_ratio};
+use crate::simulate::provider::{Provider, Unmarked, token_ratio};
 
 /// What strategies are applied to.
 #[derive(Clone, Copy)]
@@ -72,6 +72,38 @@ pub struct Simulated {
     pub chosen: Option<Design>,
     /// The other provider that serves the requests, in whose tokens the outcomes are.
     pub provider: Option<&'static Provider>,
+}
+
+impl Simulated {
+    /// Adds the requests that were sent without markers. Only what other rules or no cache at all would
+    /// make of them is another figure than the recorded one.
+    pub(crate) fn add_unmarked(
+        &mut self,
+        strategy: &Strategy,
+        unmarked: &Unmarked<'_>,
+        assumptions: &Assumptions,
+    ) {
+        let keeps_breaks = assumptions.keeps_breaks;
+        let is_alone = self.outcomes.is_empty();
+        let outcomes = match &strategy.kind {
+            StrategyKind::Replay => unmarked.expected(false),
+            StrategyKind::Elsewhere(provider, _) => unmarked.elsewhere(provider, keeps_breaks),
+            StrategyKind::Counterfactual(design) if design.layout == Layout::Nowhere => {
+                unmarked.uncached()
+            }
+            _ => {
+                if is_alone {
+                    self.applicability = Applicability::None(vec![Obstacle::NoMarker]);
+                }
+                unmarked.recorded()
+            }
+        };
+        self.outcomes.extend(outcomes);
+        if let Some(totals) = &mut self.totals {
+            let sent = |(index, total): (RequestIndex, _)| Sent { total, priced_as: index.0 };
+            totals.extend(unmarked.sizes().map(sent));
+        }
+    }
 }
 
 /// A recorded request as a design sends it.

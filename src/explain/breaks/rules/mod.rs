@@ -11,6 +11,7 @@ mod timing;
 use super::case::Case;
 use super::readable::Readable;
 use super::{Candidate, Confidence};
+use crate::read::agent::Vendor;
 
 type Rule = fn(&Case<'_>) -> Option<Candidate>;
 
@@ -38,9 +39,14 @@ const RULES: [Rule; 21] = [
     settings::nothing_readable,
 ];
 
+/// What ends every cache, be it one with markers or without. The other rules are those of markers.
+const RULES_OF_ALL: [Rule; 2] = [settings::model, history::compaction];
+
 /// Every cause that fits, the surest first.
 pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
-    let mut candidates: Vec<Candidate> = RULES.iter().filter_map(|rule| rule(case)).collect();
+    let has_markers = case.request.vendor == Vendor::Anthropic;
+    let rules: &[Rule] = if has_markers { &RULES } else { &RULES_OF_ALL };
+    let mut candidates: Vec<Candidate> = rules.iter().filter_map(|rule| rule(case)).collect();
     for candidate in &mut candidates {
         // What changes in the messages leaves tools and system prompt readable.
         if case.readable == Readable::Nothing && candidate.cause.is_of_messages() {

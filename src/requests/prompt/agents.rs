@@ -1,13 +1,4 @@
-//! Codex rollouts: what a session's lines say of its requests, and the trace they make.
-//!
-//! The ordinary reading takes rollouts for another program's files; only [`load()`] reads them.
-//! Reading never fails a run: requests and diagnostics come back together, and no text is kept.
-//!
-//! Rollouts are read only when asked for; the ordinary reading takes them for another program's
-//! files. A prompt goes on from its predecessor's, except where the record shows that something
-//! was left out: after a compaction, and where a new turn drops the reasoning of the one before.
-//!
-//! Rollouts → the trace that cache rules are applied to.
+//! Sessions of other agents → prompts, for caches that need no markers.
 //!
 //! A prompt goes on from its predecessor's whole prompt; the answer is new to the cache when it is
 //! sent back. Where the record shows that something was left out, it goes on from an earlier
@@ -18,60 +9,71 @@
 //!   before was dropped: from the prompt whose answer had the first of it.
 //!
 //! A request's own cached tokens decide nothing about it, except the first one's of a session,
-//! which show what was warm.
+//! which show what was warm. Of what sessions share nothing is known but what a first request found
+//! warm.
 
-mod parse;
+use rustc_hash::FxHashMap;
 
-pub use parse::{Rollout, RolloutRequest, load};
-
-use crate::base::id::{Moved, Symbol, Symbols};
+use super::trace::{Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
+use super::{Kept, SharedPrefix, Step, StepKind, first_step};
+use crate::base::id::Symbol;
 use crate::base::units::{Basis, Tokens};
-use crate::requests::prompt::{
-    Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare, SharedPrefix,
-};
+use crate::read::agent::AgentRequest;
+use crate::requests::conversation::{History, RequestIndex};
 
-/// The trace of rollouts.
-#[derive(Debug, Default)]
-pub struct RolloutTrace {
-    /// The requests of all rollouts against one cache, in the order in which they were sent.
-    pub trace: PromptTrace,
-    /// For each prompt the rollout and the request in it.
-    pub requests: Vec<(usize, usize)>,
-    /// For each prompt that of the request before in its session.
-    pub predecessors: Vec<Option<usize>>,
-    /// The names of the models.
-    pub symbols: Symbols,
+/// The prompts of other agents' requests, whose nodes and markers are added to the trace; `shared` says
+/// whether later sessions find what the first request of one found warm.
+pub(super) fn agent_prompts(
+    trace: &mut PromptTrace,
+    history: &History,
+    shared: SharedPrefix,
+) -> Vec<Prompt> {
+    let mut prompts = Vec::with_capacity(history.of_agents.len());
+    let mut states: FxHashMap<usize, State> = FxHashMap::default();
+    for (place, recorded) in history.of_agents.iter().enumerate() {
+        let request = &history.requests[history.sent_with_markers().len() + place];
+        let state = states.remove(&request.file);
+        let mut chain = Chain { trace, shared, state };
+        let prompt = chain.prompt(recorded);
+        states.extend(chain.state.map(|state| (request.file, state)));
+        prompts.push(prompt);
+    }
+    prompts
 }
 
-/// Builds the trace. Of what sessions share nothing is known but what a first request found warm;
-/// `shared` says whether later ones find it, too.
-#[must_use]
-pub fn build(rollouts: &[Rollout], shared: SharedPrefix) -> RolloutTrace {
-    let mut built = RolloutTrace::default();
-    let mut prompts = Vec::new();
-    for (number, rollout) in rollouts.iter().enumerate() {
-        let models = built.symbols.absorb(rollout.symbols.clone());
-        let mut chain = Chain { trace: &mut built.trace, shared, models, state: None };
-        for (index, request) in rollout.requests.iter().enumerate() {
-            prompts.push(((number, index), chain.prompt(request)));
-        }
+/// How a request of another agent follows the one before it. When its prefix expires is not on record.
+pub(super) fn agent_step(history: &History, recorded: &AgentRequest, steps: &[Step]) -> Step {
+    let own = RequestIndex(steps.len());
+    let request = history.request(own);
+    let opening = Step { ttl: None, ..first_step(own.0, request) };
+    let Some(predecessor) = request.predecessor else { return opening };
+    let (previous, before) = (history.request(predecessor), &steps[predecessor.0]);
+    let previous_end = previous.prompt_total();
+    let is_rewritten = recorded.is_after_compaction || request.prompt_total() < previous_end;
+    let (kind, opening_index) = if request.model != previous.model {
+        (StepKind::ModelChange, own)
+    } else if is_rewritten {
+        (StepKind::Rewritten, before.opening)
+    } else {
+        (StepKind::Continued, before.opening)
+    };
+    Step {
+        kind,
+        predecessor: Some(predecessor),
+        gap: Some(request.start.since(previous.start)),
+        previous_end,
+        is_rewritten,
+        kept: if is_rewritten { Kept::System } else { Kept::All },
+        kept_end: previous_end,
+        opening: opening_index,
+        ..opening
     }
-    prompts.sort_by_key(|((rollout, index), prompt)| (prompt.start, *rollout, *index));
-    let mut last = vec![None; rollouts.len()];
-    for ((rollout, index), prompt) in prompts {
-        built.predecessors.push(last[rollout].replace(built.requests.len()));
-        built.requests.push((rollout, index));
-        built.trace.prompts.push(prompt);
-    }
-    built
 }
 
 /// The requests of one session, one after another.
 struct Chain<'a> {
     trace: &'a mut PromptTrace,
     shared: SharedPrefix,
-    /// The symbols of models in the trace's table.
-    models: Moved,
     state: Option<State>,
 }
 
@@ -89,32 +91,33 @@ struct State {
 }
 
 impl Chain<'_> {
-    fn prompt(&mut self, request: &RolloutRequest) -> Prompt {
-        let model = self.models.symbol(request.model);
+    fn prompt(&mut self, request: &AgentRequest) -> Prompt {
+        let (model, total) = (request.model, request.usage.prompt.total());
         let (parent, is_rewritten) = self.parent(request);
-        let node = self.add_node(parent, request.input);
+        let node = self.add_node(parent, total);
         let markers = self.trace.markers.len();
         if let Some(kept) = parent.filter(|_| is_rewritten) {
             // That all of it is kept is likely, not known.
             self.trace.markers.push(estimated_marker(kept, self.trace.node(kept).end));
         }
         let shared_prefix = self.shared_prefix(model);
-        let opening = request.cached.filter(|_| self.state.is_none());
-        self.learn(request, model, node, opening);
+        let opening = self.state.is_none().then_some(request.usage.prompt.read);
+        self.learn(request, node, opening);
         Prompt {
             markers: markers..self.trace.markers.len(),
-            shared_prefix: shared_prefix.min(request.input),
+            shared_prefix: shared_prefix.min(total),
             shared_prefix_basis: Basis::Estimated,
             rare: Rare { opening, ..Rare::default() }.kept(),
-            ..Prompt::new(model, request.start, node, request.input)
+            ..Prompt::new(model, request.start, node, total)
         }
     }
 
     /// The prompt that a request goes on from, and whether its predecessor was rewritten. A prompt
     /// that is shorter cannot hold it: then nothing is known to be kept.
-    fn parent(&self, request: &RolloutRequest) -> (Option<NodeId>, bool) {
+    fn parent(&self, request: &AgentRequest) -> (Option<NodeId>, bool) {
         let Some(state) = self.state else { return (None, false) };
-        let is_rewritten = request.is_after_compaction || request.input < state.last_end;
+        let total = request.usage.prompt.total();
+        let is_rewritten = request.is_after_compaction || total < state.last_end;
         let kept = if request.is_after_compaction {
             state.first
         } else if is_rewritten {
@@ -122,7 +125,7 @@ impl Chain<'_> {
         } else {
             state.last
         };
-        let fits = self.trace.node(kept).end <= request.input;
+        let fits = self.trace.node(kept).end <= total;
         (fits.then_some(kept), is_rewritten)
     }
 
@@ -146,23 +149,17 @@ impl Chain<'_> {
         warm.filter(|_| self.shared != SharedPrefix::Cold).unwrap_or_default()
     }
 
-    fn learn(
-        &mut self,
-        request: &RolloutRequest,
-        model: Symbol,
-        node: NodeId,
-        opening: Option<Tokens>,
-    ) {
+    fn learn(&mut self, request: &AgentRequest, node: NodeId, opening: Option<Tokens>) {
         let state = self.state.get_or_insert(State {
             first: node,
-            first_model: model,
+            first_model: request.model,
             warm: opening.unwrap_or_default(),
             last: node,
             last_end: Tokens::ZERO,
             before_reasoning: None,
         });
         state.last = node;
-        state.last_end = request.input + request.output;
+        state.last_end = request.usage.prompt.total() + request.usage.output;
         if request.begins_turn || request.is_after_compaction {
             state.before_reasoning = None;
         }
