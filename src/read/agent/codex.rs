@@ -5,40 +5,18 @@
 
 use serde::Deserialize;
 
-use super::{AgentFile, AgentFormat, AgentRequest, FirstObject, Vendor, split, tokens};
+use super::{AgentFile, AgentRequest, FirstObject, LineFormat, Rejected, Vendor, split, tokens};
 use crate::base::id::Symbol;
 use crate::base::units::Millis;
-use crate::read::input::{Count, Kind, ObjectReader, OpenSource, Shape, Text, Usage, moment};
+use crate::read::input::{Count, Kind, Shape, Text, Usage, moment};
 
 /// The types of a rollout's lines.
 const LINE_TYPES: [&str; 5] =
     ["session_meta", "turn_context", "event_msg", "response_item", "compacted"];
 
-/// The format.
-pub(super) struct Codex;
-
-impl AgentFormat for Codex {
-    fn recognises(&self, first: &FirstObject<'_>) -> bool {
-        first.has_object("payload") && first.is_one_of("type", &LINE_TYPES)
-    }
-
-    fn read(&self, open: &mut OpenSource) -> AgentFile {
-        let reader = LineReader {
-            file: AgentFile::of(open),
-            session: None,
-            project: None,
-            client_version: None,
-            model: None,
-            total: None,
-            since: SinceUsage::default(),
-        };
-        AgentFile::read_lines(open, reader, |reader| reader.file)
-    }
-}
-
-/// Reads the lines of one file, in order.
-struct LineReader {
-    file: AgentFile,
+/// What is known of a rollout between two of its lines.
+#[derive(Default)]
+pub(super) struct Codex {
     session: Option<Symbol>,
     project: Option<Symbol>,
     client_version: Option<Symbol>,
@@ -73,33 +51,43 @@ enum Side {
     Model,
 }
 
-impl LineReader {
-    fn add(&mut self, object: &Line<'_>, line: u64) {
-        let Some(payload) = object.payload.0.as_ref() else { return };
-        let at = moment(&object.timestamp);
-        match (object.r#type.as_str(), payload.r#type.as_str()) {
-            (Some("session_meta"), _) => self.session(payload),
-            (Some("turn_context"), _) => {
-                self.model = self.file.symbol(&payload.model).or(self.model);
-            }
+impl LineFormat for Codex {
+    type Line<'a> = Line<'a>;
+    const FILE: &'static str = "a rollout";
+
+    fn recognises(first: &FirstObject<'_>) -> bool {
+        first.has_object("payload") && first.is_one_of("type", &LINE_TYPES)
+    }
+
+    fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+        let Some(payload) = line.payload.0.as_ref() else { return Ok(()) };
+        let at = moment(&line.timestamp);
+        match (line.r#type.as_str(), payload.r#type.as_str()) {
+            (Some("session_meta"), _) => self.session(payload, file),
+            (Some("turn_context"), _) => self.model = file.symbol(&payload.model).or(self.model),
             (Some("compacted"), _) => self.compacted(at),
             (Some("event_msg"), Some("task_started")) => self.since.happened.begins_turn = true,
-            (Some("event_msg"), Some("token_count")) => self.usage(payload, at, line),
+            (Some("event_msg"), Some("token_count")) => {
+                return self.usage(payload, at, number, file);
+            }
             (Some("event_msg"), Some("user_message")) => self.entry(Side::Client, at),
             (Some("response_item"), Some(kind)) => self.entry(side(kind, &payload.role), at),
             _ => {}
         }
+        Ok(())
     }
+}
 
+impl Codex {
     /// The first line of a file is its session's; later ones repeat it where the session was
     /// resumed, or are those of the session it was forked from.
-    fn session(&mut self, payload: &Payload<'_>) {
+    fn session(&mut self, payload: &Payload<'_>, file: &mut AgentFile) {
         if self.session.is_some() {
             return;
         }
-        self.session = self.file.symbol(&payload.id);
-        self.project = self.file.symbol(&payload.cwd);
-        self.client_version = self.file.symbol(&payload.cli_version);
+        self.session = file.symbol(&payload.id);
+        self.project = file.symbol(&payload.cwd);
+        self.client_version = file.symbol(&payload.cli_version);
     }
 
     /// What comes next is sent after it.
@@ -119,24 +107,31 @@ impl LineReader {
         }
     }
 
-    fn usage(&mut self, payload: &Payload<'_>, at: Option<Millis>, line: u64) {
+    /// Adds the request of a report, unless the report repeats the one before or only tells of rate
+    /// limits.
+    fn usage(
+        &mut self,
+        payload: &Payload<'_>,
+        at: Option<Millis>,
+        line: u64,
+        file: &mut AgentFile,
+    ) -> Result<(), Rejected> {
         let info = payload.info.0.as_ref();
         let Some(last) = info.and_then(|info| info.last_token_usage.0.as_ref()) else {
-            // It only tells of rate limits.
-            return;
+            return Ok(());
         };
         let total = info.and_then(|info| info.total_token_usage.0.as_ref());
         if total.is_some() && total == self.total.as_ref() {
-            return self.repeated_usage();
+            self.repeated_usage();
+            return Ok(());
         }
         self.total = total.copied();
         let since = std::mem::take(&mut self.since);
         // What the client adds to an answer goes out with the next request.
         self.since.sent = since.sent_next.or(at);
-        match self.request(last, since, at, line) {
-            Ok(request) => self.file.requests.push(request),
-            Err((kind, detail)) => self.reject(kind, line, detail),
-        }
+        let request = self.request(last, since, (line, at), file)?;
+        file.requests.push(request);
+        Ok(())
     }
 
     /// Nothing was billed since the report before; an answer that began was interrupted.
@@ -148,46 +143,30 @@ impl LineReader {
     }
 
     fn request(
-        &mut self,
+        &self,
         usage: &TokenUsage,
         since: SinceUsage,
-        at: Option<Millis>,
-        line: u64,
-    ) -> Result<AgentRequest, (Kind, &'static str)> {
+        (line, at): (u64, Option<Millis>),
+        file: &mut AgentFile,
+    ) -> Result<AgentRequest, Rejected> {
         let prompt = split(usage.input, usage.cached, usage.written)?;
-        let start = since.sent.or(at).ok_or((Kind::MissingTimestamp, "the request is left out"))?;
-        let previous = self.file.requests.last().map(|request| request.start);
-        let start = previous.map_or(start, |previous| start.max(previous));
-        let unknown = || self.file.symbols.intern("unknown");
         let output = tokens(usage.output)?.unwrap_or_default();
+        let usage_of_request = Usage { prompt, output, ..Usage::default() };
+        let start = since.sent.or(at).ok_or((Kind::MissingTimestamp, "the request is left out"))?;
+        let previous = file.requests.last().map(|request| request.start);
+        let start = previous.map_or(start, |previous| start.max(previous));
+        let model = self.model.unwrap_or_else(|| file.symbols.intern("unknown"));
+        let times = (start, at.unwrap_or(start));
         Ok(AgentRequest {
-            line,
             session: self.session,
             project: self.project,
             client_version: self.client_version,
-            model: self.model.unwrap_or_else(unknown),
-            vendor: Vendor::OpenAi,
-            start,
-            finished: at.unwrap_or(start).max(start),
-            usage: Usage { prompt, output, ..Usage::default() },
             reasoning: tokens(usage.reasoning)?.unwrap_or_default(),
             begins_turn: since.happened.begins_turn,
             is_after_compaction: since.happened.is_after_compaction,
             is_after_interruption: since.happened.is_after_interruption,
+            ..AgentRequest::new(line, model, Vendor::OpenAi, times, usage_of_request)
         })
-    }
-}
-
-impl ObjectReader for LineReader {
-    type Object<'a> = Line<'a>;
-    const FILE: &'static str = "a rollout";
-
-    fn object(&mut self, object: &Line<'_>, _: &str, line: u64) {
-        self.add(object, line);
-    }
-
-    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
-        self.file.reject(kind, line, detail);
     }
 }
 
@@ -204,7 +183,7 @@ fn side(kind: &str, role: &Text<'_>) -> Side {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Line<'a> {
+pub(super) struct Line<'a> {
     #[serde(borrow)]
     timestamp: Text<'a>,
     #[serde(borrow)]

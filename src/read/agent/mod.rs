@@ -1,13 +1,16 @@
 //! Sessions of other agents than Claude Code: one file for each format.
 //!
 //! A format is recognised by the first object of a file, and gives the requests of that file in the
-//! terms of this module. To add one: a file with an [`AgentFormat`], and a line in [`FORMATS`].
+//! terms of this module. To add one: a file with a `LineFormat`, or with an `AgentFormat` where it is not
+//! of JSON lines, and a line in `FORMATS`.
 
 mod codex;
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::base::id::{Moved, Symbol, Symbols};
@@ -17,7 +20,7 @@ use crate::read::input::{
 };
 
 /// Every format, in the order in which they are tried.
-pub(crate) static FORMATS: [&dyn AgentFormat; 1] = [&codex::Codex];
+pub(crate) static FORMATS: [&dyn AgentFormat; 1] = [&JsonLines::<codex::Codex>::NEW];
 
 /// A format in which an agent keeps its sessions.
 pub(crate) trait AgentFormat: Sync {
@@ -26,6 +29,74 @@ pub(crate) trait AgentFormat: Sync {
 
     /// Reads a file to its end. No text of it is kept.
     fn read(&self, open: &mut OpenSource) -> AgentFile;
+}
+
+/// What is wrong with a line, and what became of it.
+type Rejected = (Kind, &'static str);
+
+/// A format of JSON lines, as what is known between two lines of a file.
+trait LineFormat: Default {
+    /// The fields of a line that are looked at.
+    type Line<'a>: Deserialize<'a>;
+
+    /// What the file is, for people: "a rollout".
+    const FILE: &'static str;
+
+    /// Whether a file that begins with this object is one of its.
+    fn recognises(first: &FirstObject<'_>) -> bool;
+
+    /// Takes in a line.
+    ///
+    /// # Errors
+    /// Where the line has a request that cannot be used.
+    fn line(
+        &mut self,
+        line: &Self::Line<'_>,
+        number: u64,
+        file: &mut AgentFile,
+    ) -> Result<(), Rejected>;
+}
+
+/// A [`LineFormat`] as one of all formats.
+struct JsonLines<F>(PhantomData<fn() -> F>);
+
+impl<F> JsonLines<F> {
+    const NEW: Self = Self(PhantomData);
+}
+
+impl<F: LineFormat> AgentFormat for JsonLines<F> {
+    fn recognises(&self, first: &FirstObject<'_>) -> bool {
+        F::recognises(first)
+    }
+
+    fn read(&self, open: &mut OpenSource) -> AgentFile {
+        let mut diagnostics = Diagnostics::default();
+        let mut reader = LineReader { format: F::default(), file: AgentFile::of(open) };
+        let extent = open.read_in_order(&mut diagnostics, |number, line| reader.line(line, number));
+        reader.file.diagnostics.absorb(diagnostics);
+        AgentFile { extent, ..reader.file }
+    }
+}
+
+/// Reads the lines of one file, in order.
+struct LineReader<F> {
+    format: F,
+    file: AgentFile,
+}
+
+impl<F: LineFormat> ObjectReader for LineReader<F> {
+    type Object<'a> = F::Line<'a>;
+    const FILE: &'static str = F::FILE;
+
+    fn object(&mut self, line: &F::Line<'_>, _: &str, number: u64) {
+        if let Err((kind, detail)) = self.format.line(line, number, &mut self.file) {
+            self.reject(kind, number, detail);
+        }
+    }
+
+    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
+        self.file.diagnostics.add(kind, &self.file.label, line, detail);
+    }
 }
 
 /// Whose service answered a request, and so under which cache rules it was sent.
@@ -79,26 +150,9 @@ impl AgentFile {
         }
     }
 
-    /// Reads JSON lines to their end; `file` says where the reader has put what they hold.
-    fn read_lines<R: ObjectReader>(
-        open: &mut OpenSource,
-        mut reader: R,
-        file: impl FnOnce(R) -> Self,
-    ) -> Self {
-        let mut diagnostics = Diagnostics::default();
-        let extent = open.read_in_order(&mut diagnostics, |number, line| reader.line(line, number));
-        let mut file = file(reader);
-        file.diagnostics.absorb(diagnostics);
-        Self { extent, ..file }
-    }
-
     fn symbol(&mut self, text: &Text<'_>) -> Option<Symbol> {
         let text = text.as_str().filter(|text| !text.is_empty())?;
         Some(self.symbols.intern(text))
-    }
-
-    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
-        self.diagnostics.add(kind, &self.label, line, detail);
     }
 }
 
@@ -109,7 +163,7 @@ const LARGEST_TOKEN_COUNT: u64 = 1_000_000_000_000;
 ///
 /// # Errors
 /// Where it is no number of tokens.
-fn tokens(count: Count) -> Result<Option<Tokens>, (Kind, &'static str)> {
+fn tokens(count: Count) -> Result<Option<Tokens>, Rejected> {
     match count {
         Count::Missing | Count::Null => Ok(None),
         Count::Value(value) if value <= LARGEST_TOKEN_COUNT => Ok(Some(Tokens(value))),
@@ -124,7 +178,7 @@ fn tokens(count: Count) -> Result<Option<Tokens>, (Kind, &'static str)> {
 ///
 /// # Errors
 /// Where the size or the reads are unknown, or more was cached than was sent.
-fn split(input: Count, read: Count, written: Count) -> Result<PromptSplit, (Kind, &'static str)> {
+fn split(input: Count, read: Count, written: Count) -> Result<PromptSplit, Rejected> {
     let input = tokens(input)?.ok_or((Kind::MissingUsage, "the report has no input tokens"))?;
     let read = tokens(read)?;
     let read = read.ok_or((Kind::UsageWithoutCacheCounters, "the request is left out"))?;
@@ -169,6 +223,32 @@ pub struct AgentRequest {
 }
 
 impl AgentRequest {
+    /// A request of which nothing else is known. It was sent at the first of the times, and its usage
+    /// recorded at the second.
+    fn new(
+        line: u64,
+        model: Symbol,
+        vendor: Vendor,
+        times: (Millis, Millis),
+        usage: Usage,
+    ) -> Self {
+        Self {
+            line,
+            session: None,
+            project: None,
+            client_version: None,
+            model,
+            vendor,
+            start: times.0,
+            finished: times.1.max(times.0),
+            usage,
+            reasoning: Tokens::ZERO,
+            begins_turn: false,
+            is_after_compaction: false,
+            is_after_interruption: false,
+        }
+    }
+
     /// Replaces its symbols by those that another table has for them.
     pub(crate) fn move_symbols(&mut self, moved: &Moved) {
         self.model = moved.symbol(self.model);
