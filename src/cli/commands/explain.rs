@@ -1,27 +1,14 @@
-//! The commands that explain: `explain`, `advise`, `breaks`, `context`, `lint` and `verify`.
+//! `cachesim explain`.
 
-use crate::base::ttl::Ttl;
-use crate::cli::args::{
-    AdviseArgs, BreaksArgs, BreaksFormat, ContextArgs, DocumentFormat, ExplainArgs, LintArgs,
-    LintFormat, RecordedBreaksArg, RuleArg, VerifyArgs,
-};
+use crate::cli::args::{DocumentFormat, ExplainArgs, RecordedBreaksArg};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
 use crate::cli::strategies::strategies;
-use crate::explain::analysis;
-use crate::explain::breaks::{DetectionRule, Options};
 use crate::explain::story::{locate, story};
-use crate::report::{
-    BreaksViewOptions, advice_document, breaks_document, context_document, explain_document,
-    lint_document, verify_document, write_advice, write_break_csv, write_break_rows, write_breaks,
-    write_context, write_explanation, write_lint, write_sarif, write_verification,
-};
-use crate::requests::conversation::ReadOptions;
+use crate::report::{explain_document, write_explanation};
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Selection;
-use crate::simulate::strategy::Strategy;
-use crate::study::{Findings, Told, evidence_strategies, lint_strategies};
 
 /// The story of one request.
 pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
@@ -51,159 +38,5 @@ pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
         DocumentFormat::Json => {
             output.write(|out| write_explanation(&ledger, &story, args.show_text, out))
         }
-    }
-}
-
-/// What to change, and what that would have saved.
-pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
-    let output = Output::open(&args.output)?;
-    let options = args.tokens.read_options(true);
-    let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let run = Prepared::new(
-        &args.input,
-        &args.simulation,
-        &args.output,
-        options,
-        evidence_strategies(),
-        assumptions,
-    )?;
-    let findings = run.study.breaks_in(run.evidence()?, Options::default())?;
-    let told = findings.told_under(args.reading.reading());
-    let advice = told.advice.as_ref();
-    let document = || advice_document(&run.study.history, &told.answer, advice, args.top);
-    match args.format {
-        DocumentFormat::Table => output.text(&document()),
-        DocumentFormat::Markdown => output.markdown(&document()),
-        DocumentFormat::Json => output.write(|out| write_advice(&run.study.history, advice, out)),
-    }
-}
-
-/// Every request that read less than it could have.
-pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
-    let output = Output::open(&args.output)?;
-    let options = args.tokens.read_options(true);
-    let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let run = Prepared::new(
-        &args.input,
-        &args.simulation,
-        &args.output,
-        options,
-        evidence_strategies(),
-        assumptions,
-    )?;
-    let ledger = run.evidence()?;
-    let rule = match args.rule {
-        RuleArg::Complete => DetectionRule::Complete,
-        RuleArg::Client => DetectionRule::Client,
-    };
-    let options = Options { rule, ignores_server_reason: args.ignore_server_reason };
-    let findings = run.study.breaks_in(ledger, options)?;
-    let (history, analysis) = (&run.study.history, &findings.analysis);
-    let view = BreaksViewOptions { top: args.top, shows_text: args.show_text };
-    let document = || {
-        let Told { advice, answer } = findings.told();
-        breaks_document(history, &answer, analysis, advice.as_ref(), &run.study.assumptions(), view)
-    };
-    match args.format {
-        BreaksFormat::Table => output.text(&document()),
-        BreaksFormat::Markdown => output.markdown(&document()),
-        BreaksFormat::Json => output.write(|out| write_breaks(history, analysis, out)),
-        BreaksFormat::Jsonl => {
-            output.write(|out| write_break_rows(history, &analysis.breaks, args.show_text, out))
-        }
-        BreaksFormat::Csv => output.write(|out| write_break_csv(history, &analysis.breaks, out)),
-    }
-}
-
-/// Where the context comes from.
-pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
-    let output = Output::open(&args.output)?;
-    let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
-    let assumptions = args.simulation.assumptions(true, Reading::Literal);
-    let run = Prepared::new(
-        &args.input,
-        &args.simulation,
-        &args.output,
-        options,
-        vec![Strategy::billed()],
-        assumptions,
-    )?;
-    let ledger = run.ledger()?;
-    let top = usize::from(args.top);
-    let context = run.study.context(&ledger, top)?;
-    let answer = || run.study.breaks(Options::default()).map(Findings::answer);
-    match args.format {
-        DocumentFormat::Table => output.text(&context_document(&answer()?, &ledger, &context)),
-        DocumentFormat::Markdown => {
-            output.markdown(&context_document(&answer()?, &ledger, &context))
-        }
-        DocumentFormat::Json => output.write(|out| write_context(&ledger, &context, out)),
-    }
-}
-
-/// What makes the prefixes of captured prompts unstable.
-pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
-    let output = Output::open(&args.output)?;
-    let options = args.tokens.read_options(true);
-    let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let run = Prepared::new(
-        &args.input,
-        &args.simulation,
-        &args.output,
-        options,
-        lint_strategies(),
-        assumptions,
-    )?;
-    run.study.need_prompts()?;
-    let findings = run.study.lint_in(&run.ledger()?)?;
-    let (history, assumptions) = (&run.study.history, &run.study.assumptions());
-    let shows_text = !args.hide_text;
-    let top = args.top;
-    let document = || lint_document(history, assumptions, &findings, shows_text, top);
-    match args.format {
-        LintFormat::Text => output.text(&document()),
-        LintFormat::Markdown => output.markdown(&document()),
-        LintFormat::Json => {
-            output.write(|out| write_lint(history, assumptions, &findings, shows_text, out))
-        }
-        LintFormat::Sarif => output.write(|out| write_sarif(history, &findings, shows_text, out)),
-    }
-}
-
-/// How well the rules reproduce the recorded usage.
-///
-/// # Panics
-/// Never: the record and its replay are among the strategies.
-pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
-    let output = Output::open(&args.output)?;
-    let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
-    let assumptions = args.simulation.assumptions(true, Reading::Literal);
-    // Their rows are checked for tokens that got lost.
-    let [five_minutes, one_hour] = [Ttl::FiveMinutes, Ttl::OneHour].map(Strategy::lifetime);
-    let (billed, expected) = (Strategy::billed(), Strategy::expected());
-    let strategies =
-        vec![billed, expected, Strategy::uncached(), five_minutes, one_hour, Strategy::mixed()];
-    let run = Prepared::new(
-        &args.input,
-        &args.simulation,
-        &args.output,
-        options,
-        strategies,
-        assumptions,
-    )?;
-    let ledger = run.ledger()?;
-    let findings = run.study.breaks(Options::default())?;
-    let sums = findings.analysis.summary.reconciliation;
-    let verification = analysis::verify(&ledger, &run.study.steps, &run.study.selection, sums)
-        .expect("the record and its replay are among them");
-    let history = &run.study.history;
-    match args.format {
-        DocumentFormat::Table => {
-            output.text(&verify_document(history, &findings.answer(), &verification))
-        }
-        DocumentFormat::Markdown => {
-            output.markdown(&verify_document(history, &findings.answer(), &verification))
-        }
-        DocumentFormat::Json => output.write(|out| write_verification(history, &verification, out)),
     }
 }
