@@ -10,7 +10,7 @@ use std::{env, fs, io};
 
 use tempfile::NamedTempFile;
 
-use super::args::{ColorArg, OutputArgs};
+use super::args::{ColorArg, OutputArgs, OutputFormat};
 use super::error::CliError;
 use crate::report::{Document, TextStyle, terminal_safe};
 
@@ -72,19 +72,48 @@ impl Output {
         }
     }
 
+    /// Writes a result in a format. The document is made only where it is shown.
+    pub(super) fn show<O, E>(
+        self,
+        format: OutputFormat<O>,
+        document: impl FnOnce() -> Result<Document, CliError>,
+        own: impl FnOnce(O, &mut dyn Write) -> Result<(), E>,
+    ) -> Result<(), CliError>
+    where
+        CliError: From<E>,
+    {
+        match format {
+            OutputFormat::Text => self.text(&document()?),
+            OutputFormat::Markdown => {
+                let document = document()?;
+                self.write(|out| out.write_all(document.to_markdown().as_bytes()))
+            }
+            OutputFormat::Own(format) => self.write_or(|out| own(format, out)),
+        }
+    }
+
+    /// Writes a document for a terminal.
     pub(super) fn text(self, document: &Document) -> Result<(), CliError> {
         let style = self.style;
         self.write(|out| document.write_text(style, out))
     }
 
-    pub(super) fn markdown(self, document: &Document) -> Result<(), CliError> {
-        self.write(|out| out.write_all(document.to_markdown().as_bytes()))
-    }
-
+    /// Writes, and puts a file in its place.
     pub(super) fn write(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), CliError> {
+        self.write_or(write)
+    }
+
+    /// The same where more can fail than writing.
+    fn write_or<E>(
+        self,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+    ) -> Result<(), CliError>
+    where
+        CliError: From<E>,
+    {
         match self.writer {
             Writer::Standard(mut out) => {
                 write(&mut out)?;

@@ -1,6 +1,6 @@
 //! `cachesim advise`.
 
-use crate::cli::args::{AdviseArgs, DocumentFormat};
+use crate::cli::args::{AdviseArgs, Json};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
@@ -25,10 +25,8 @@ pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
     let findings = run.study.breaks_in(run.evidence()?, Options::default())?;
     let told = findings.told_under(args.reading.reading());
     let advice = told.advice.as_ref();
-    let document = || advice_document(&run.study.history, &told.answer, advice, args.top);
-    match args.format {
-        DocumentFormat::Table => output.text(&document()),
-        DocumentFormat::Markdown => output.markdown(&document()),
-        DocumentFormat::Json => output.write(|out| write_advice(&run.study.history, advice, out)),
-    }
+    let document = || Ok(advice_document(&run.study.history, &told.answer, advice, args.top));
+    output.show(args.format.chosen, document, |Json, out| {
+        write_advice(&run.study.history, advice, out)
+    })
 }

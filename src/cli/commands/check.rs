@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{CheckArgs, CheckFormat};
+use crate::cli::args::{CheckArgs, CheckFormat, OutputFormat};
 use crate::cli::error::CliError;
 use crate::cli::input::refuse_inputs;
 use crate::cli::output::Output;
@@ -78,12 +78,12 @@ fn budgets(configuration: &Configuration, has_baseline: bool) -> Vec<Budget> {
 }
 
 /// Every output, opened before the long work, with its format. None may be an input.
-fn outputs(args: &CheckArgs) -> Result<Vec<(CheckFormat, Output)>, CliError> {
+fn outputs(args: &CheckArgs) -> Result<Vec<(OutputFormat<CheckFormat>, Output)>, CliError> {
     let paths: Vec<&Path> = args.export.iter().map(|export| export.path.as_path()).collect();
     refuse_inputs(&args.input, &args.output, &paths)?;
     let output = Output::open(&args.output)?;
     let mut known: HashSet<PathBuf> = output.place().map(Path::to_owned).into_iter().collect();
-    let mut outputs = vec![(args.format, output)];
+    let mut outputs = vec![(args.format.chosen, output)];
     for export in &args.export {
         let output = Output::to_file(&export.path, args.output.color)?;
         if output.place().is_some_and(|place| !known.insert(place.to_owned())) {
@@ -148,24 +148,19 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn write(&self, format: CheckFormat, output: Output) -> Result<(), CliError> {
-        let (view, history) = (self.view, &self.run.study.history);
-        let shows_text = self.args.show_text;
-        match format {
-            CheckFormat::Text => output.text(&check_document(view)),
-            CheckFormat::Markdown => {
-                output.write(|out| out.write_all(comment(view, &self.args.tag).as_bytes()))
-            }
-            CheckFormat::Summary => output.write(|out| out.write_all(summary(view).as_bytes())),
-            CheckFormat::Json => output.write(|out| write_check(view, out)),
-            CheckFormat::Junit => output.write(|out| write_junit(view, out)),
+    fn write(&self, format: OutputFormat<CheckFormat>, output: Output) -> Result<(), CliError> {
+        let (view, study) = (self.view, &self.run.study);
+        let document = || Ok(check_document(view));
+        output.show(format, document, |format, out| match format {
+            CheckFormat::Comment => out.write_all(comment(view, &self.args.tag).as_bytes()),
+            CheckFormat::Summary => out.write_all(summary(view).as_bytes()),
+            CheckFormat::Json => write_check(view, out),
+            CheckFormat::Junit => write_junit(view, out),
             CheckFormat::Sarif => {
-                output.write(|out| write_sarif(history, view.findings, shows_text, out))
+                write_sarif(&study.history, view.findings, self.args.show_text, out)
             }
-            CheckFormat::Report => output.write(|out| {
-                write_report(self.ledger, &self.run.study.selection, Some(view.now), out)
-            }),
-        }
+            CheckFormat::Report => write_report(self.ledger, &study.selection, Some(view.now), out),
+        })
     }
 }
 

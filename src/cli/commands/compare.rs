@@ -1,6 +1,6 @@
 //! `cachesim compare`.
 
-use crate::cli::args::{CompareArgs, CompareFormat, RecordedBreaksArg};
+use crate::cli::args::{CompareArgs, RecordedBreaksArg, RowFormat};
 use crate::cli::error::CliError;
 use crate::cli::gate::{check, gates};
 use crate::cli::input::discovered;
@@ -9,7 +9,7 @@ use crate::cli::prepared::Prepared;
 use crate::cli::strategies::{elsewhere, providers, strategies, unique};
 use crate::explain::breaks::Options;
 use crate::report::{
-    Document, agreement_document, compare_document, write_comparison, write_comparison_csv,
+    agreement_document, compare_document, write_comparison, write_comparison_csv,
     write_comparison_lines,
 };
 use crate::simulate::provider::{Agreement, Provider, agreement};
@@ -25,8 +25,7 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let strategies = unique(strategies.into_iter().chain(elsewhere))?;
     let gates = gates(&args.fail_if, &strategies)?;
     let reading = args.reading.reading();
-    let is_for_people = matches!(args.format, CompareFormat::Table | CompareFormat::Markdown);
-    let options = args.tokens.read_options(is_for_people);
+    let options = args.tokens.read_options(args.format.chosen.is_document());
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
     let run = match Prepared::new(
@@ -45,21 +44,17 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let ledger = run.ledger_with_bounds()?;
     let comparison = run.study.compare(&ledger);
     let history = &run.study.history;
-    let document = || -> Result<Document, CliError> {
+    let document = || {
         let answer = run.study.breaks(Options::default())?.answer();
         Ok(compare_document(history, &answer, &comparison, reading, &rollouts))
     };
-    match args.format {
-        CompareFormat::Table => output.text(&document()?),
-        CompareFormat::Markdown => output.markdown(&document()?),
-        CompareFormat::Json => output.write(|out| {
+    output.show(args.format.chosen, document, |format, out| match format {
+        RowFormat::Json => {
             write_comparison(history, &run.study.prices, &comparison, reading, &rollouts, out)
-        }),
-        CompareFormat::Jsonl => {
-            output.write(|out| write_comparison_lines(history, &comparison, reading, out))
         }
-        CompareFormat::Csv => output.write(|out| write_comparison_csv(&comparison, out)),
-    }?;
+        RowFormat::Jsonl => write_comparison_lines(history, &comparison, reading, out),
+        RowFormat::Csv => write_comparison_csv(&comparison, out),
+    })?;
     check(&gates, &comparison)
 }
 

@@ -1,6 +1,6 @@
 //! `cachesim explain`.
 
-use crate::cli::args::{DocumentFormat, ExplainArgs, RecordedBreaksArg};
+use crate::cli::args::{ExplainArgs, Json, RecordedBreaksArg};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
@@ -31,12 +31,8 @@ pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
     let alone = Selection::of(&run.study.history, |request| std::ptr::eq(request, asked));
     let breaks = run.study.breaks_among(&alone)?;
     let story = story(&ledger, located, &breaks.list);
-    let document = || explain_document(&ledger, &story, args.show_text);
-    match args.format {
-        DocumentFormat::Table => output.text(&document()),
-        DocumentFormat::Markdown => output.markdown(&document()),
-        DocumentFormat::Json => {
-            output.write(|out| write_explanation(&ledger, &story, args.show_text, out))
-        }
-    }
+    let document = || Ok(explain_document(&ledger, &story, args.show_text));
+    output.show(args.format.chosen, document, |Json, out| {
+        write_explanation(&ledger, &story, args.show_text, out)
+    })
 }

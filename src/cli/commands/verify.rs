@@ -1,7 +1,7 @@
 //! `cachesim verify`.
 
 use crate::base::ttl::Ttl;
-use crate::cli::args::{DocumentFormat, VerifyArgs};
+use crate::cli::args::{Json, VerifyArgs};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::Prepared;
@@ -39,13 +39,8 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let verification = analysis::verify(&ledger, &run.study.steps, &run.study.selection, sums)
         .expect("the record and its replay are among them");
     let history = &run.study.history;
-    match args.format {
-        DocumentFormat::Table => {
-            output.text(&verify_document(history, &findings.answer(), &verification))
-        }
-        DocumentFormat::Markdown => {
-            output.markdown(&verify_document(history, &findings.answer(), &verification))
-        }
-        DocumentFormat::Json => output.write(|out| write_verification(history, &verification, out)),
-    }
+    let document = || Ok(verify_document(history, &findings.answer(), &verification));
+    output.show(args.format.chosen, document, |Json, out| {
+        write_verification(history, &verification, out)
+    })
 }
