@@ -6,7 +6,7 @@ use std::path::Path;
 use cachesim::base::units::{Millis, Tokens};
 use cachesim::read::input::{Kind, Location, Source, discover};
 use cachesim::requests::prompt::SharedPrefix;
-use cachesim::simulate::provider::{ALL, Agreement, agreement, by_name, recorded_step};
+use cachesim::simulate::provider::{ALL, RolloutAgreement, agreement, by_name, recorded_step};
 use cachesim::simulate::rollout::{Rollout, build, load};
 use serde_json::{Value, json};
 
@@ -228,7 +228,7 @@ fn the_rules_are_held_against_the_record() {
     assert_eq!(step, Some(Tokens(128)));
     // Of the requests after the first, under the rules: 20,000 → 19,968; 20,400 → 20,352; 19,968
     // twice; and after 705 seconds only the 9,088 that were warm at first.
-    let expected = Agreement {
+    let expected = RolloutAgreement {
         requests: 5,
         within_1_percent: 2,
         within_step: 2,
@@ -243,7 +243,7 @@ fn the_rules_are_held_against_the_record() {
     };
     assert_eq!(agreement(&rollouts, openai), expected);
     let other = by_name("openai-5.6").expect("a provider");
-    assert_eq!(agreement(&rollouts, other), Agreement::default());
+    assert_eq!(agreement(&rollouts, other), RolloutAgreement::default());
 }
 
 /// A request does not see its own cached tokens; only a session's first one tells what was warm.

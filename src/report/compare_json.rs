@@ -18,7 +18,7 @@ use crate::explain::compare::{Compared, Comparison, Paired};
 use crate::requests::conversation::History;
 use crate::simulate::cache::Reading;
 use crate::simulate::pricing::PriceTable;
-use crate::simulate::provider::{Agreement, Provider};
+use crate::simulate::provider::{Provider, RolloutAgreement};
 
 pub(super) const SCHEMA: &str = "cachesim.compare/v1";
 
@@ -51,12 +51,13 @@ pub(super) struct CompareObject<'a> {
     strategies: Vec<StrategyObject<'a>>,
     /// Codex rollouts held against the rules; left out where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    rollouts: Vec<AgreementObject>,
+    rollouts: Vec<RolloutAgreementObject>,
 }
 
 /// What Codex recorded as cached against what the rules give.
 #[derive(JsonSchema, Serialize)]
-struct AgreementObject {
+#[schemars(rename = "AgreementObject")]
+struct RolloutAgreementObject {
     /// The provider, under whose rules they were simulated.
     #[schemars(with = "Provider")]
     provider: &'static str,
@@ -82,8 +83,8 @@ struct AgreementObject {
     lost_under_rules_only: u64,
 }
 
-impl AgreementObject {
-    fn new(provider: &Provider, agreement: &Agreement) -> Self {
+impl RolloutAgreementObject {
+    fn new(provider: &Provider, agreement: &RolloutAgreement) -> Self {
         Self {
             provider: provider.name,
             requests: agreement.requests,
@@ -242,7 +243,7 @@ pub fn write_comparison(
     prices: &PriceTable,
     comparison: &Comparison<'_>,
     reading: Reading,
-    rollouts: &[(&Provider, Agreement)],
+    rollouts: &[(&Provider, RolloutAgreement)],
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let strategies = comparison.strategies.iter();
@@ -266,7 +267,7 @@ pub fn write_comparison(
         rollouts: rollouts
             .iter()
             .filter(|(_, agreement)| agreement.requests > 0)
-            .map(|(provider, agreement)| AgreementObject::new(provider, agreement))
+            .map(|(provider, agreement)| RolloutAgreementObject::new(provider, agreement))
             .collect(),
     };
     write_document(&object, out)

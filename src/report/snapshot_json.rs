@@ -11,7 +11,9 @@ use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::Cause;
 use crate::explain::lint::{Rule, Severity};
-use crate::explain::snapshot::{Block, LintCount, Snapshot, Turn, TurnBreak, TurnMarker};
+use crate::explain::snapshot::{
+    LintCount, Snapshot, SnapshotBlock, SnapshotTurn, TurnBreak, TurnMarker,
+};
 use crate::read::capture::Part;
 
 /// A request, with its sums under each strategy that it is recorded under.
@@ -86,7 +88,7 @@ impl From<&TurnMarker> for MarkerObject {
 
 impl<'a> TurnObject<'a> {
     /// A turn of a snapshot.
-    pub(super) fn new(snapshot: &'a Snapshot, turn: &'a Turn) -> Self {
+    pub(super) fn new(snapshot: &'a Snapshot, turn: &'a SnapshotTurn) -> Self {
         let figures = snapshot.strategies.iter().zip(&turn.figures);
         let figures = figures
             .filter_map(|(name, figures)| Some((name.as_str(), figures.as_ref()?.into())))
@@ -130,8 +132,8 @@ pub(super) struct BlockObject<'a> {
     pieces: String,
 }
 
-impl<'a> From<&'a Block> for BlockObject<'a> {
-    fn from(block: &'a Block) -> Self {
+impl<'a> From<&'a SnapshotBlock> for BlockObject<'a> {
+    fn from(block: &'a SnapshotBlock) -> Self {
         let fields = block.fields.iter();
         Self {
             parent: block.parent.map(|parent| parent.0),

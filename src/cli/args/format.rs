@@ -26,13 +26,13 @@ impl<O> OutputFormat<O> {
 }
 
 /// A format, and how it is asked for.
-pub(in crate::cli) struct Choice<O> {
+pub(in crate::cli) struct FormatChoice<O> {
     name: &'static str,
     help: &'static str,
     format: OutputFormat<O>,
 }
 
-impl<O> Choice<O> {
+impl<O> FormatChoice<O> {
     const TABLE: Self = Self::new("table", "Tables for a terminal", OutputFormat::Text);
     const MARKDOWN: Self =
         Self::new("markdown", "Tables for a comment or a page", OutputFormat::Markdown);
@@ -51,7 +51,7 @@ pub(in crate::cli) trait Formats: 'static {
     /// Those that are not made of its document.
     type Own: Copy + Debug + Send + Sync + 'static;
     /// All, in the order of its help. The first is the default, and one is called `json`.
-    const ALL: &'static [Choice<Self::Own>];
+    const ALL: &'static [FormatChoice<Self::Own>];
 }
 
 /// The format of that name.
@@ -83,7 +83,7 @@ pub(in crate::cli) struct FormatArgs<F: Formats> {
 }
 
 /// Takes the names of formats.
-struct FormatParser<O: 'static>(&'static [Choice<O>]);
+struct FormatParser<O: 'static>(&'static [FormatChoice<O>]);
 
 impl<O> Clone for FormatParser<O> {
     fn clone(&self) -> Self {
@@ -165,8 +165,11 @@ pub(in crate::cli) struct DocumentFormats;
 
 impl Formats for DocumentFormats {
     type Own = Json;
-    const ALL: &'static [Choice<Json>] =
-        &[Choice::TABLE, Choice::own("json", "For programs", Json), Choice::MARKDOWN];
+    const ALL: &'static [FormatChoice<Json>] = &[
+        FormatChoice::TABLE,
+        FormatChoice::own("json", "For programs", Json),
+        FormatChoice::MARKDOWN,
+    ];
 }
 
 /// The formats of `analyze`.
@@ -175,16 +178,16 @@ pub(in crate::cli) struct AnalyzeFormats;
 
 impl Formats for AnalyzeFormats {
     type Own = RowFormat;
-    const ALL: &'static [Choice<RowFormat>] = &[
-        Choice::TABLE,
-        Choice::own("json", "Totals, as cachesim.report/v1", RowFormat::Json),
-        Choice::own(
+    const ALL: &'static [FormatChoice<RowFormat>] = &[
+        FormatChoice::TABLE,
+        FormatChoice::own("json", "Totals, as cachesim.report/v1", RowFormat::Json),
+        FormatChoice::own(
             "jsonl",
             "A line for each request and strategy, as cachesim.ledger/v1",
             RowFormat::Jsonl,
         ),
-        Choice::own("csv", "The same lines as CSV", RowFormat::Csv),
-        Choice::MARKDOWN,
+        FormatChoice::own("csv", "The same lines as CSV", RowFormat::Csv),
+        FormatChoice::MARKDOWN,
     ];
 }
 
@@ -194,12 +197,12 @@ pub(in crate::cli) struct BreaksFormats;
 
 impl Formats for BreaksFormats {
     type Own = RowFormat;
-    const ALL: &'static [Choice<RowFormat>] = &[
-        Choice::TABLE,
-        Choice::own("json", "Sums and patterns, as cachesim.breaks/v1", RowFormat::Json),
-        Choice::own("jsonl", "A line for each break, as cachesim.break/v1", RowFormat::Jsonl),
-        Choice::own("csv", "The same lines as CSV", RowFormat::Csv),
-        Choice::MARKDOWN,
+    const ALL: &'static [FormatChoice<RowFormat>] = &[
+        FormatChoice::TABLE,
+        FormatChoice::own("json", "Sums and patterns, as cachesim.breaks/v1", RowFormat::Json),
+        FormatChoice::own("jsonl", "A line for each break, as cachesim.break/v1", RowFormat::Jsonl),
+        FormatChoice::own("csv", "The same lines as CSV", RowFormat::Csv),
+        FormatChoice::MARKDOWN,
     ];
 }
 
@@ -209,12 +212,12 @@ pub(in crate::cli) struct CompareFormats;
 
 impl Formats for CompareFormats {
     type Own = RowFormat;
-    const ALL: &'static [Choice<RowFormat>] = &[
-        Choice::TABLE,
-        Choice::own("json", "For programs, as cachesim.compare/v1", RowFormat::Json),
-        Choice::own("jsonl", "The same strategy by strategy, one a line", RowFormat::Jsonl),
-        Choice::own("csv", "A line of figures for each strategy", RowFormat::Csv),
-        Choice::MARKDOWN,
+    const ALL: &'static [FormatChoice<RowFormat>] = &[
+        FormatChoice::TABLE,
+        FormatChoice::own("json", "For programs, as cachesim.compare/v1", RowFormat::Json),
+        FormatChoice::own("jsonl", "The same strategy by strategy, one a line", RowFormat::Jsonl),
+        FormatChoice::own("csv", "A line of figures for each strategy", RowFormat::Csv),
+        FormatChoice::MARKDOWN,
     ];
 }
 
@@ -224,11 +227,11 @@ pub(in crate::cli) struct LintFormats;
 
 impl Formats for LintFormats {
     type Own = FindingFormat;
-    const ALL: &'static [Choice<FindingFormat>] = &[
-        Choice::new("text", "For people", OutputFormat::Text),
-        Choice::own("json", "For programs, as cachesim.lint/v1", FindingFormat::Json),
-        Choice::own("sarif", "SARIF 2.1.0, for code hosts", FindingFormat::Sarif),
-        Choice::new("markdown", "For a comment or a page", OutputFormat::Markdown),
+    const ALL: &'static [FormatChoice<FindingFormat>] = &[
+        FormatChoice::new("text", "For people", OutputFormat::Text),
+        FormatChoice::own("json", "For programs, as cachesim.lint/v1", FindingFormat::Json),
+        FormatChoice::own("sarif", "SARIF 2.1.0, for code hosts", FindingFormat::Sarif),
+        FormatChoice::new("markdown", "For a comment or a page", OutputFormat::Markdown),
     ];
 }
 
@@ -238,18 +241,22 @@ pub(in crate::cli) struct CheckFormats;
 
 impl Formats for CheckFormats {
     type Own = CheckFormat;
-    const ALL: &'static [Choice<CheckFormat>] = &[
-        Choice::new("text", "For a terminal", OutputFormat::Text),
-        Choice::own(
+    const ALL: &'static [FormatChoice<CheckFormat>] = &[
+        FormatChoice::new("text", "For a terminal", OutputFormat::Text),
+        FormatChoice::own(
             "markdown",
             "For a comment: under 65,536 characters, with a hidden marker in front",
             CheckFormat::Comment,
         ),
-        Choice::own("summary", "For a job summary: Markdown under 1 MiB", CheckFormat::Summary),
-        Choice::own("json", "For programs, as cachesim.check/v1", CheckFormat::Json),
-        Choice::own("junit", "JUnit XML, a case for each budget", CheckFormat::Junit),
-        Choice::own("sarif", "SARIF 2.1.0 of the findings of lint", CheckFormat::Sarif),
-        Choice::own(
+        FormatChoice::own(
+            "summary",
+            "For a job summary: Markdown under 1 MiB",
+            CheckFormat::Summary,
+        ),
+        FormatChoice::own("json", "For programs, as cachesim.check/v1", CheckFormat::Json),
+        FormatChoice::own("junit", "JUnit XML, a case for each budget", CheckFormat::Junit),
+        FormatChoice::own("sarif", "SARIF 2.1.0 of the findings of lint", CheckFormat::Sarif),
+        FormatChoice::own(
             "report",
             "Totals, turns and fingerprints, as cachesim.report/v1: a baseline",
             CheckFormat::Report,

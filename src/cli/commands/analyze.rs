@@ -5,7 +5,7 @@ use crate::cli::args::{
 };
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Grouping, groups};
 use crate::explain::breaks::Options;
@@ -34,7 +34,7 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     };
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, Reading::Literal);
-    let run = Prepared::new(
+    let run = PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,
@@ -48,7 +48,7 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     }
 }
 
-fn by_session(args: &AnalyzeArgs, run: &Prepared, output: Output) -> Result<(), CliError> {
+fn by_session(args: &AnalyzeArgs, run: &PreparedRun, output: Output) -> Result<(), CliError> {
     let selection = &run.study.selection;
     let view = AnalyzeViewOptions {
         top: args.top,
@@ -74,7 +74,7 @@ fn by_session(args: &AnalyzeArgs, run: &Prepared, output: Output) -> Result<(), 
 
 fn by_group(
     args: &AnalyzeArgs,
-    run: &Prepared,
+    run: &PreparedRun,
     grouping: Grouping,
     output: Output,
 ) -> Result<(), CliError> {

@@ -3,7 +3,7 @@
 use crate::cli::args::{BreaksArgs, RowFormat, RuleArg};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::explain::breaks::{DetectionRule, Options};
 use crate::report::{
     BreaksViewOptions, breaks_document, write_break_csv, write_break_rows, write_breaks,
@@ -16,7 +16,7 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let run = Prepared::new(
+    let run = PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,

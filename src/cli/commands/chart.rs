@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use crate::cli::args::{ChartArgs, ChartFormat, ChartKindArg, RecordedBreaksArg, ThemeArg};
 use crate::cli::error::CliError;
 use crate::cli::output::{Output, refuse_other_formats};
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Gaps, Waterfall};
 use crate::explain::breaks::Options;
@@ -68,7 +68,7 @@ fn drawn(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Chart, CliError>
     Picture { args, study: &run.study, ledger }.chart(args.kind)
 }
 
-fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Prepared, CliError> {
+fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<PreparedRun, CliError> {
     let own = (args.breaks == RecordedBreaksArg::Keep, args.reading.reading());
     let ((keeps_breaks, reading), keeps_bytes) = match args.kind {
         // Breaks are told from a replay by the letter that knows none of them.
@@ -80,7 +80,7 @@ fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Prepared, Cli
     };
     let options = args.tokens.read_options(keeps_bytes);
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
-    Prepared::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
+    PreparedRun::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
 }
 
 /// What a chart is made of.

@@ -8,7 +8,7 @@ use crate::cli::args::{CheckArgs, CheckFormat, OutputFormat};
 use crate::cli::error::CliError;
 use crate::cli::input::refuse_inputs;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::explain::breaks::Breaks;
 use crate::explain::budget::{Budget, defaults};
 use crate::explain::check::{Check, CheckError, Checked, Status, Verdict, check as hold_against};
@@ -44,7 +44,7 @@ pub(in crate::cli) fn check(
         tree: &run.study.history.captured.tree,
     };
     let check = hold_against(checked).map_err(|error| unanswered(error, configuration))?;
-    let page = Page {
+    let page = CheckPage {
         args,
         ledger: &ledger,
         run: &run,
@@ -96,10 +96,10 @@ fn outputs(args: &CheckArgs) -> Result<Vec<(OutputFormat<CheckFormat>, Output)>,
     Ok(outputs)
 }
 
-fn prepared(args: &CheckArgs, strategies: Vec<Strategy>) -> Result<Prepared, CliError> {
+fn prepared(args: &CheckArgs, strategies: Vec<Strategy>) -> Result<PreparedRun, CliError> {
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
-    Prepared::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
+    PreparedRun::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
 }
 
 /// The record, its replay, and what budgets ask for.
@@ -140,14 +140,14 @@ fn unanswered(error: CheckError, configuration: &Configuration) -> CliError {
 }
 
 /// Everything that an output may show.
-struct Page<'a> {
+struct CheckPage<'a> {
     args: &'a CheckArgs,
-    run: &'a Prepared,
+    run: &'a PreparedRun,
     ledger: &'a Ledger<'a>,
     view: CheckView<'a>,
 }
 
-impl Page<'_> {
+impl CheckPage<'_> {
     fn write(&self, format: OutputFormat<CheckFormat>, output: Output) -> Result<(), CliError> {
         let (view, study) = (self.view, &self.run.study);
         let document = || Ok(check_document(view));

@@ -5,14 +5,14 @@ use crate::cli::error::CliError;
 use crate::cli::gate::{check, gates};
 use crate::cli::input::discovered;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::cli::strategies::{elsewhere, providers, strategies, unique};
 use crate::explain::breaks::Options;
 use crate::report::{
     agreement_document, compare_document, write_comparison, write_comparison_csv,
     write_comparison_lines,
 };
-use crate::simulate::provider::{Agreement, Provider, agreement};
+use crate::simulate::provider::{Provider, RolloutAgreement, agreement};
 use crate::simulate::rollout::{self, Rollout};
 
 /// Strategies side by side.
@@ -28,7 +28,7 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let options = args.tokens.read_options(args.format.chosen.is_document());
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
-    let run = match Prepared::new(
+    let run = match PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,
@@ -62,7 +62,7 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
 fn agreements(
     args: &CompareArgs,
     providers: &[&'static Provider],
-) -> Result<Vec<(&'static Provider, Agreement)>, CliError> {
+) -> Result<Vec<(&'static Provider, RolloutAgreement)>, CliError> {
     if providers.is_empty() {
         return Ok(Vec::new());
     }

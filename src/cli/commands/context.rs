@@ -3,7 +3,7 @@
 use crate::cli::args::{ContextArgs, Json};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::explain::breaks::Options;
 use crate::report::{context_document, write_context};
 use crate::requests::conversation::ReadOptions;
@@ -15,7 +15,7 @@ pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
-    let run = Prepared::new(
+    let run = PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,

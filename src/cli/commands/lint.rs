@@ -3,7 +3,7 @@
 use crate::cli::args::{FindingFormat, LintArgs};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::report::{lint_document, write_lint, write_sarif};
 use crate::simulate::cache::Reading;
 use crate::study::lint_strategies;
@@ -13,7 +13,7 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let run = Prepared::new(
+    let run = PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use crate::cli::args::{OutputArgs, RecordedBreaksArg, ReportArgs};
 use crate::cli::error::CliError;
 use crate::cli::output::{Output, refuse_other_formats};
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{self, Gaps, Waterfall};
 use crate::explain::breaks::{Analysis, Options};
@@ -35,7 +35,7 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     let reading = args.reading.reading();
     let assumptions = args.simulation.assumptions(args.breaks == RecordedBreaksArg::Keep, reading);
     let options = ReadOptions { keeps_titles: args.show_text, ..args.tokens.read_options(true) };
-    let run = Prepared::new(
+    let run = PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,
@@ -54,7 +54,7 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
         .expect("the record and its replay are simulated");
     let context = run.study.context(evidence, NO_ITEMS)?;
     let waterfall = told.answer.waterfall.as_ref();
-    let material = Material {
+    let material = ChartMaterial {
         study: &run.study,
         ledger: &ledger,
         comparison: &comparison,
@@ -84,7 +84,7 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
 }
 
 /// What the charts of the page are made of.
-struct Material<'a> {
+struct ChartMaterial<'a> {
     study: &'a Study,
     ledger: &'a Ledger<'a>,
     comparison: &'a Comparison<'a>,
@@ -93,7 +93,7 @@ struct Material<'a> {
     waterfall: Option<&'a Waterfall>,
 }
 
-impl Material<'_> {
+impl ChartMaterial<'_> {
     fn charts(&self) -> Vec<PageChart> {
         let Study { history, selection, steps, trace, .. } = self.study;
         let (shown, note) = self.shown();

@@ -4,7 +4,7 @@ use crate::base::ttl::Ttl;
 use crate::cli::args::{Json, VerifyArgs};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::explain::analysis;
 use crate::explain::breaks::Options;
 use crate::report::{verify_document, write_verification};
@@ -25,7 +25,7 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let (billed, expected) = (Strategy::billed(), Strategy::expected());
     let strategies =
         vec![billed, expected, Strategy::uncached(), five_minutes, one_hour, Strategy::mixed()];
-    let run = Prepared::new(
+    let run = PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,

@@ -27,7 +27,7 @@ mod prompts;
 mod requests;
 mod seen;
 
-pub use advise::{Advice, Entry};
+pub use advise::{Advice, AdviceEntry};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -89,7 +89,7 @@ impl Who {
 
 /// A change that may be worth it, and how it is simulated.
 #[derive(Clone, Debug)]
-struct Candidate {
+struct ChangeCandidate {
     change: Change,
     /// What it is about; of rivals for one subject only one is made.
     subject: Subject,

@@ -51,7 +51,7 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    fn add(&mut self, comparison: &Comparison) {
+    fn add(&mut self, comparison: &ComparedRead) {
         self.requests += 1;
         self.within += u64::from(comparison.is_within());
         self.exact += u64::from(comparison.simulated == comparison.recorded);
@@ -116,13 +116,13 @@ pub struct Verification {
     pub worst: Vec<Worst>,
 }
 
-struct Comparison {
+struct ComparedRead {
     recorded: Tokens,
     simulated: Tokens,
     prompt: Tokens,
 }
 
-impl Comparison {
+impl ComparedRead {
     fn of(request: &Request, replay: &Row<'_>) -> Self {
         Self {
             recorded: request.recorded().prompt.read,
@@ -200,7 +200,7 @@ impl Verification {
         self.coverage.compared += 1;
         let history = ledger.history;
         let request = history.request(replay.request);
-        let comparison = Comparison::of(request, replay);
+        let comparison = ComparedRead::of(request, replay);
         let is_break = is_break(request, step);
         self.all.add(&comparison);
         if is_break {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::fingerprint::{Block, BlockId, Blocks, Digest, Fingerprint, Pieces};
-use super::{Figures, LintCount, Session, Snapshot, Turn, TurnBreak, TurnMarker};
+use super::fingerprint::{BlockId, Blocks, Digest, Fingerprint, Pieces, SnapshotBlock};
+use super::{Figures, LintCount, Snapshot, SnapshotSession, SnapshotTurn, TurnBreak, TurnMarker};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::Cause;
@@ -166,7 +166,7 @@ pub fn parse_baseline(json: &[u8]) -> Result<Snapshot, BaselineError> {
         serde_json::from_slice(json).map_err(|error| malformed(&error))?;
     let strategies: Vec<String> = document.totals.into_keys().collect();
     let blocks = blocks(document.blocks)?;
-    let reader = Reader { strategies: &strategies, blocks: &blocks };
+    let reader = BaselineReader { strategies: &strategies, blocks: &blocks };
     let sessions = document.sessions.into_iter().map(|session| reader.session(session));
     let sessions = sessions.collect::<Result<_, _>>()?;
     let lint = document.lint.map(|lint| lint.iter().map(lint_count).collect());
@@ -238,13 +238,13 @@ fn blocks(documents: Vec<BlockDocument>) -> Result<Blocks, BaselineError> {
     Ok(Blocks::new(list))
 }
 
-fn block(number: usize, document: BlockDocument) -> Option<Block> {
+fn block(number: usize, document: BlockDocument) -> Option<SnapshotBlock> {
     let parent = document.parent.map(BlockId);
     if parent.is_some_and(|parent| parent.0 >= number) {
         return None;
     }
     let field = |(name, text): (String, String)| Some((name, Digest::parse(&text)?));
-    Some(Block {
+    Some(SnapshotBlock {
         parent,
         part: Part::ALL.into_iter().find(|part| part.name() == document.part)?,
         name: document.name,
@@ -257,27 +257,27 @@ fn block(number: usize, document: BlockDocument) -> Option<Block> {
     })
 }
 
-struct Reader<'a> {
+struct BaselineReader<'a> {
     strategies: &'a [String],
     blocks: &'a Blocks,
 }
 
-impl Reader<'_> {
-    fn session(&self, document: SessionDocument) -> Result<Session, BaselineError> {
+impl BaselineReader<'_> {
+    fn session(&self, document: SessionDocument) -> Result<SnapshotSession, BaselineError> {
         let turns = document.turns.map(|turns| {
             turns.into_iter().map(|turn| self.turn(turn)).collect::<Result<Vec<_>, _>>()
         });
-        let turns: Option<Vec<Turn>> = turns.transpose()?;
+        let turns: Option<Vec<SnapshotTurn>> = turns.transpose()?;
         // As of the run: so both sides count alike.
         let totals = match &turns {
             Some(turns) => Figures::of_turns(turns, self.strategies.len()),
             None => self.figures(&document.totals)?,
         };
         let (id, files, project) = (document.session_id, document.files, document.project);
-        Ok(Session { id, files, project, totals, turns })
+        Ok(SnapshotSession { id, files, project, totals, turns })
     }
 
-    fn turn(&self, document: TurnDocument) -> Result<Turn, BaselineError> {
+    fn turn(&self, document: TurnDocument) -> Result<SnapshotTurn, BaselineError> {
         let start: Result<jiff::Timestamp, _> = document.start.parse();
         let start = start.map_err(|_| damaged(format!("`{}` is no moment", document.start)))?;
         let marker = |marker: MarkerDocument| {
@@ -286,7 +286,7 @@ impl Reader<'_> {
             let ttl = ttl.ok_or_else(|| damaged(format!("`{}` is no TTL", marker.ttl)))?;
             Ok(TurnMarker { block: self.block(marker.block)?, ttl })
         };
-        Ok(Turn {
+        Ok(SnapshotTurn {
             figures: self.figures_of_request(&document.totals)?,
             broken: document.r#break.as_ref().map(turn_break).transpose()?,
             block: document.block.map(|block| self.block(block)).transpose()?,

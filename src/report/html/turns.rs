@@ -21,14 +21,14 @@ use crate::simulate::ledger::{Ledger, Row, Session, StrategyColumn};
 /// A value for each turn. Most columns of a session hold one value only.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-enum Column<T> {
+enum TurnColumn<T> {
     /// The same for every turn.
     Same(T),
     /// One for each.
     Each(Vec<T>),
 }
 
-impl<T: PartialEq> FromIterator<T> for Column<T> {
+impl<T: PartialEq> FromIterator<T> for TurnColumn<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let mut values: Vec<T> = values.into_iter().collect();
         if values.windows(2).all(|pair| pair[0] == pair[1])
@@ -55,13 +55,13 @@ struct SessionTurns {
     /// The sub-agents.
     agents: Vec<String>,
     /// Which sub-agent; null in the main conversation.
-    agent: Column<Option<usize>>,
+    agent: TurnColumn<Option<usize>>,
     /// From the request before in the conversation, in tenths of a second.
-    gap: Column<Option<i64>>,
+    gap: TurnColumn<Option<i64>>,
     /// The whole prompt.
-    prompt: Column<Tokens>,
+    prompt: TurnColumn<Tokens>,
     /// Tokens of the answer; null where they are not known.
-    output: Column<Option<Tokens>>,
+    output: TurnColumn<Option<Tokens>>,
     /// The turns whose recorded output may be less than the real one.
     bounds: Vec<usize>,
     /// What happened, where anything did.
@@ -79,19 +79,19 @@ struct SessionTurns {
 struct StrategyTurns {
     /// The whole prompt, where it is not the session's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    prompt: Option<Column<Tokens>>,
+    prompt: Option<TurnColumn<Tokens>>,
     /// Sent in full.
-    input: Column<Option<Tokens>>,
+    input: TurnColumn<Option<Tokens>>,
     /// Written for five minutes.
-    write_5m: Column<Tokens>,
+    write_5m: TurnColumn<Tokens>,
     /// Written for an hour.
-    write_1h: Column<Tokens>,
+    write_1h: TurnColumn<Tokens>,
     /// Tokens of the answer, where they are not the session's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<Column<Option<Tokens>>>,
+    output: Option<TurnColumn<Option<Tokens>>>,
     /// What the turn costs with all that belongs to it, in micro-dollars, exactly; null without a
     /// price.
-    cost: Column<Option<Exact>>,
+    cost: TurnColumn<Option<Exact>>,
     /// Turns that the service refuses, and why: nothing is read, written or sent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     refused: Vec<(usize, &'static str)>,
@@ -119,8 +119,8 @@ fn session_turns(view: &PageView<'_>, breaks: &BreakIndex, session: &Session) ->
     let history = view.ledger.history;
     let requests: Vec<&Request> =
         session.requests.iter().map(|index| history.request(*index)).collect();
-    let recorded: Vec<Recorded> =
-        session.requests.iter().map(|index| Recorded::of(view.ledger, *index)).collect();
+    let recorded: Vec<RecordedTokens> =
+        session.requests.iter().map(|index| RecordedTokens::of(view.ledger, *index)).collect();
     let (agents, agent) = agents(history, &requests);
     let (start, step) = times(&requests);
     let turn = |index: &RequestIndex| Turn::recorded(history, view.steps, *index);
@@ -148,12 +148,12 @@ fn session_turns(view: &PageView<'_>, breaks: &BreakIndex, session: &Session) ->
 
 /// What is the same under every strategy that sends the requests as recorded.
 #[derive(Clone, Copy)]
-struct Recorded {
+struct RecordedTokens {
     prompt: Tokens,
     output: Option<Tokens>,
 }
 
-impl Recorded {
+impl RecordedTokens {
     fn of(ledger: &Ledger<'_>, index: RequestIndex) -> Self {
         let usage = ledger.history.request(index).usage.as_ref();
         Self { prompt: ledger.prompt_total(index), output: usage.map(|usage| usage.output) }
@@ -161,7 +161,7 @@ impl Recorded {
 }
 
 /// The sub-agents by name, and which of them each turn is of.
-fn agents(history: &History, requests: &[&Request]) -> (Vec<String>, Column<Option<usize>>) {
+fn agents(history: &History, requests: &[&Request]) -> (Vec<String>, TurnColumn<Option<usize>>) {
     let mut places: FxHashMap<Symbol, usize> = FxHashMap::default();
     let mut names = Vec::new();
     let agent = requests.iter().map(|request| {
@@ -216,7 +216,7 @@ fn causes(breaks: &BreakIndex, session: &Session) -> Vec<(usize, &'static str)> 
 }
 
 /// A turn under a strategy.
-struct Figures {
+struct TurnFigures {
     prompt: Tokens,
     /// None where the strategy has no row of it.
     input: Option<Tokens>,
@@ -228,12 +228,12 @@ struct Figures {
     besides: Option<String>,
 }
 
-impl Figures {
+impl TurnFigures {
     fn of(
         ledger: &Ledger<'_>,
         column: &StrategyColumn,
         index: RequestIndex,
-        recorded: Recorded,
+        recorded: RecordedTokens,
     ) -> Self {
         let rows: Vec<Row<'_>> = ledger.rows(column, index).collect();
         let own = rows.iter().find(|row| row.iteration.is_none() && row.added.is_none());
@@ -259,15 +259,15 @@ fn strategy_turns(
     ledger: &Ledger<'_>,
     column: &StrategyColumn,
     session: &Session,
-    recorded: &[Recorded],
+    recorded: &[RecordedTokens],
 ) -> StrategyTurns {
-    let turns: Vec<Figures> = session
+    let turns: Vec<TurnFigures> = session
         .requests
         .iter()
         .zip(recorded)
-        .map(|(index, recorded)| Figures::of(ledger, column, *index, *recorded))
+        .map(|(index, recorded)| TurnFigures::of(ledger, column, *index, *recorded))
         .collect();
-    let differs = |is_same: fn(&Figures, &Recorded) -> bool| {
+    let differs = |is_same: fn(&TurnFigures, &RecordedTokens) -> bool| {
         turns.iter().zip(recorded).any(|(turn, recorded)| !is_same(turn, recorded))
     };
     let has_other_prompts = differs(|turn, recorded| turn.prompt == recorded.prompt);
@@ -307,9 +307,9 @@ mod tests {
 
     #[test]
     fn a_column_of_one_value_is_that_value() {
-        let column = |values: &[Option<u8>]| values.iter().copied().collect::<Column<_>>();
-        assert_eq!(column(&[Some(0), Some(0)]), Column::Same(Some(0)));
-        assert_eq!(column(&[]), Column::Each(vec![]));
+        let column = |values: &[Option<u8>]| values.iter().copied().collect::<TurnColumn<_>>();
+        assert_eq!(column(&[Some(0), Some(0)]), TurnColumn::Same(Some(0)));
+        assert_eq!(column(&[]), TurnColumn::Each(vec![]));
         let written = data_block(&[column(&[Some(1), None]), column(&[None, None])]);
         assert_eq!(written, "[[1,null],null]");
     }

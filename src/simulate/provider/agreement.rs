@@ -11,7 +11,7 @@ use crate::simulate::rollout::{Rollout, RolloutTrace, build};
 /// How reads under the rules compare with those recorded, over all requests but the first of each
 /// session, whose read the simulation is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Agreement {
+pub struct RolloutAgreement {
     /// Requests compared.
     pub requests: u64,
     /// Those whose reads differ by no more than 1 % of the prompt.
@@ -39,18 +39,18 @@ pub struct Agreement {
 
 /// Compares the requests of the provider's models.
 #[must_use]
-pub fn agreement(rollouts: &[Rollout], provider: &Provider) -> Agreement {
+pub fn agreement(rollouts: &[Rollout], provider: &Provider) -> RolloutAgreement {
     let RolloutTrace { trace, requests, predecessors, symbols } =
         build(rollouts, SharedPrefix::Auto);
     let outcomes = simulate_automatic(&trace, &provider.policy(false), |_| TokenRatio::ONE);
     let steps: Vec<Tokens> = rollouts.iter().map(recorded_step_of_session).collect();
-    let mut agreement = Agreement::default();
+    let mut agreement = RolloutAgreement::default();
     for (index, prompt) in trace.prompts.iter().enumerate() {
         let (rollout, number) = requests[index];
         let recorded = rollouts[rollout].requests[number].cached;
         let (Some(recorded), Some(predecessor)) = (recorded, predecessors[index]) else { continue };
         if provider.serves(symbols.text(prompt.model)) {
-            agreement.add(&Comparison {
+            agreement.add(&ComparedRequest {
                 recorded,
                 simulated: outcomes[index].read,
                 prompt: prompt.total,
@@ -64,7 +64,7 @@ pub fn agreement(rollouts: &[Rollout], provider: &Provider) -> Agreement {
 }
 
 /// One request under the rules and in the record.
-struct Comparison {
+struct ComparedRequest {
     recorded: Tokens,
     simulated: Tokens,
     prompt: Tokens,
@@ -73,8 +73,8 @@ struct Comparison {
     recorded_step: Tokens,
 }
 
-impl Agreement {
-    fn add(&mut self, one: &Comparison) {
+impl RolloutAgreement {
+    fn add(&mut self, one: &ComparedRequest) {
         let error = one.recorded.abs_diff(one.simulated);
         self.requests += 1;
         self.within_1_percent += u64::from(Tokens(error.0 * 100) <= one.prompt);

@@ -23,7 +23,7 @@
 
 mod agreement;
 
-pub use agreement::{Agreement, agreement, recorded_step};
+pub use agreement::{RolloutAgreement, agreement, recorded_step};
 
 use crate::base::units::{Millis, Tokens};
 use crate::read::capture::TokenizerFamily;

@@ -12,9 +12,9 @@ use super::case::Case;
 use super::readable::Readable;
 use super::{Candidate, Confidence};
 
-type Rule = fn(&Case<'_>) -> Option<Candidate>;
+type BreakRule = fn(&Case<'_>) -> Option<Candidate>;
 
-const RULES: [Rule; 21] = [
+const RULES: [BreakRule; 21] = [
     settings::model,
     history::compaction,
     history::fresh_replacement,
