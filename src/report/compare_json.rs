@@ -119,7 +119,7 @@ struct StrategyObject<'a> {
     applicable: bool,
     /// Why parts of it, or all, do nothing; left out where none does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    obstacles: Vec<ObstacleObject>,
+    obstacles: Vec<ObstacleObject<'static>>,
     /// What a search chose; left out of strategies that search nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     chosen: Option<&'a str>,

@@ -2,8 +2,8 @@
 //!
 //! `cachesim.groups/v1`: requests in groups, for programs; and the same as CSV.
 
-use std::io;
-use std::io::Write;
+use std::borrow::Cow;
+use std::io::{self, Write};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -178,7 +178,7 @@ impl<'a> GroupObject<'a> {
             breaks: group.lost.breaks,
             lost_usd: group.lost.known_cost(),
             unpriced_breaks: group.lost.unpriced,
-            totals: ByStrategy(names.zip(totals).collect()),
+            totals: ByStrategy(names.map(Cow::from).zip(totals).collect()),
         }
     }
 }

@@ -14,10 +14,10 @@ use crate::explain::budget::{Budget, defaults};
 use crate::explain::check::{Check, CheckError, Checked, Status, Verdict, check as hold_against};
 use crate::explain::config::{Configuration, PlacedBudget};
 use crate::explain::lint::Finding;
-use crate::explain::snapshot::{Snapshot, parse_baseline, snapshot};
+use crate::explain::snapshot::{Snapshot, snapshot};
 use crate::report::{
-    CheckView, check_document, comment, summary, write_check, write_junit, write_report,
-    write_sarif,
+    CheckView, check_document, comment, parse_baseline, summary, write_check, write_junit,
+    write_report, write_sarif,
 };
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Ledger;

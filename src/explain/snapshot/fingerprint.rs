@@ -33,7 +33,7 @@ impl fmt::Display for Digest {
 
 impl Digest {
     /// Reads what [`fmt::Display`] writes.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         is_hexadecimal(text, 16).then(|| u64::from_str_radix(text, 16).ok().map(Self)).flatten()
     }
 }
@@ -120,7 +120,7 @@ impl fmt::Display for Pieces {
 
 impl Pieces {
     /// Reads what [`fmt::Display`] writes, for a block of `length` bytes. No pieces may be known.
-    pub(super) fn parse(text: &str, length: u64) -> Option<Self> {
+    pub(crate) fn parse(text: &str, length: u64) -> Option<Self> {
         if text.is_empty() {
             return Some(Self::default());
         }

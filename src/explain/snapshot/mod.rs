@@ -8,11 +8,9 @@
 //!
 //! The snapshot of a ledger.
 
-mod baseline;
 mod fingerprint;
 
-pub use baseline::{BaselineError, parse_baseline};
-pub use fingerprint::{BlockId, BlockPrefix, Blocks, Fingerprint, Pieces, SnapshotBlock};
+pub use fingerprint::{BlockId, BlockPrefix, Blocks, Digest, Fingerprint, Pieces, SnapshotBlock};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -169,7 +167,7 @@ impl Figures {
     }
 
     /// The sums of some turns under each of so many strategies.
-    fn of_turns(turns: &[SnapshotTurn], strategies: usize) -> Vec<Option<Self>> {
+    pub(crate) fn of_turns(turns: &[SnapshotTurn], strategies: usize) -> Vec<Option<Self>> {
         let sum = |at: usize| Self::sum(turns.iter().filter_map(|turn| turn.figures[at].as_ref()));
         (0..strategies).map(sum).collect()
     }
