@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::applicability::{ManagedObject, ObstacleObject, obstacles};
+use super::csv_rows::{Cell as _, CsvFile, CsvRow as _, csv_row};
 use super::json::{write_document, write_line};
 use super::key_notes::key_notes;
-use super::ledger_rows::to_io;
 use super::report_json::{Prices, ReportInputs, TotalsObject};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::compare::{Compared, Comparison, Paired};
@@ -307,45 +307,31 @@ pub fn write_comparison_lines(
 ///
 /// # Errors
 /// What `out` says.
-pub fn write_comparison_csv(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
-    csv.write_record([
-        "strategy",
-        "cost_usd",
-        "difference_usd",
-        "above_bound_usd",
-        "hit_rate",
-        "cache_read_input_tokens",
-        "ephemeral_5m_input_tokens",
-        "ephemeral_1h_input_tokens",
-        "input_tokens",
-        "output_tokens",
-        "requests",
-        "added_requests",
-        "applicable",
-    ])
-    .map_err(to_io)?;
-    let base = comparison.base().and_then(|base| base.totals.cost());
-    let money = |amount: Option<Picodollars>| amount.map_or_else(String::new, |a| a.to_string());
+pub fn write_comparison_csv(
+    history: &History,
+    comparison: &Comparison<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut csv = CsvFile::of::<StrategyObject<'_>>(out)?;
     for compared in &comparison.strategies {
-        let sums = &compared.totals;
-        let cost = sums.cost();
-        csv.write_record([
-            compared.strategy.name.to_string(),
-            money(cost),
-            money(cost.zip(base).map(|(cost, base)| cost.minus(base))),
-            money(comparison.beyond_bound(compared)),
-            sums.hit_rate().map_or_else(String::new, |rate| rate.to_string()),
-            sums.read.0.to_string(),
-            sums.write_5m.0.to_string(),
-            sums.write_1h.0.to_string(),
-            sums.input.0.to_string(),
-            sums.output.0.to_string(),
-            sums.requests.to_string(),
-            sums.added.to_string(),
-            compared.applicability.is_applicable().to_string(),
-        ])
-        .map_err(to_io)?;
+        let strategy = StrategyObject::new(history, comparison, compared);
+        csv.write(strategy.cells())?;
     }
-    csv.flush()
+    csv.finish()
 }
+
+csv_row!(StrategyObject {
+    strategy,
+    cost_usd: |row| row.totals.cost_usd.cell(),
+    difference_usd,
+    above_bound_usd,
+    hit_rate,
+    cache_read_input_tokens: |row| row.totals.cache_read_input_tokens.cell(),
+    ephemeral_5m_input_tokens: |row| row.totals.ephemeral_5m_input_tokens.cell(),
+    ephemeral_1h_input_tokens: |row| row.totals.ephemeral_1h_input_tokens.cell(),
+    input_tokens: |row| row.totals.input_tokens.cell(),
+    output_tokens: |row| row.totals.output_tokens.cell(),
+    requests: |row| row.totals.requests.cell(),
+    added_requests,
+    applicable,
+});

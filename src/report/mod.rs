@@ -19,6 +19,7 @@ mod compare_view;
 mod config_view;
 mod context_json;
 mod context_view;
+mod csv_rows;
 mod document;
 mod escape;
 mod explain_json;

@@ -53,7 +53,7 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
             write_comparison(history, &run.study.prices, &comparison, reading, &rollouts, out)
         }
         RowFormat::Jsonl => write_comparison_lines(history, &comparison, reading, out),
-        RowFormat::Csv => write_comparison_csv(&comparison, out),
+        RowFormat::Csv => write_comparison_csv(history, &comparison, out),
     })?;
     check(&gates, &comparison)
 }
