@@ -102,19 +102,16 @@ fn prepared(args: &CheckArgs, strategies: Vec<Strategy>) -> Result<PreparedRun, 
     PreparedRun::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
 }
 
-/// The record, its replay, and what budgets ask for.
-///
-/// # Panics
-/// Never: the names in budgets were those of strategies when they were read.
+/// The record, its replay, and what budgets ask for, whose names were looked up when they were read.
 fn strategies(budgets: &[Budget]) -> Vec<Strategy> {
+    let mut strategies = vec![Strategy::billed(), Strategy::expected()];
     let asked = budgets.iter().filter_map(|budget| budget.selector.strategy.as_deref());
-    let mut names: Vec<&str> = vec!["billed", "replay"];
-    for name in asked {
-        if !names.contains(&name) {
-            names.push(name);
+    for strategy in asked.filter_map(Strategy::by_name) {
+        if strategies.iter().all(|known| known.name != strategy.name) {
+            strategies.push(strategy);
         }
     }
-    names.iter().map(|name| Strategy::by_name(name).expect("a strategy's name")).collect()
+    strategies
 }
 
 /// Breaks, and of captured prompts what makes them unstable.

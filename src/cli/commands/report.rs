@@ -7,7 +7,7 @@ use crate::cli::error::CliError;
 use crate::cli::output::{Output, refuse_other_formats};
 use crate::cli::prepared::PreparedRun;
 use crate::cli::strategies::strategies;
-use crate::explain::analysis::{self, Gaps, Waterfall};
+use crate::explain::analysis::{Gaps, Waterfall};
 use crate::explain::breaks::{Analysis, Options};
 use crate::explain::compare::{Compared, Comparison};
 use crate::explain::context::windows;
@@ -24,9 +24,6 @@ use crate::study::{Findings, Study};
 const NO_ITEMS: usize = 0;
 
 /// Everything as one page.
-///
-/// # Panics
-/// Never: the record and its replay are simulated.
 pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     refuse_terminal(&args.output)?;
     refuse_other_formats(&args.output.output, &["html", "htm"])?;
@@ -50,8 +47,7 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     let told = findings.told();
     let (steps, selection) = (&run.study.steps, &run.study.selection);
     let sums = analysis.summary.reconciliation;
-    let verification = analysis::verify(evidence, steps, selection, sums)
-        .expect("the record and its replay are simulated");
+    let verification = run.study.verify(evidence, sums)?;
     let context = run.study.context(evidence, NO_ITEMS)?;
     let waterfall = told.answer.waterfall.as_ref();
     let material = ChartMaterial {

@@ -316,17 +316,22 @@ pub fn defaults(has_baseline: bool) -> Vec<Budget> {
         Budget {
             lint: LintKinds { severity: Severity::Error, ..LintKinds::default() },
             message: Some("The service refuses these requests.".to_owned()),
-            ..budget("refused requests", "lint_findings", Limit::Max(none), BudgetLevel::Fail)
+            ..budget("refused requests", Metric::LINT_FINDINGS, Limit::Max(none), BudgetLevel::Fail)
         },
         Budget {
             lint: LintKinds { severity: Severity::Warning, ..LintKinds::default() },
-            ..budget("unstable prefixes", "lint_findings", Limit::Max(none), BudgetLevel::Warn)
+            ..budget(
+                "unstable prefixes",
+                Metric::LINT_FINDINGS,
+                Limit::Max(none),
+                BudgetLevel::Warn,
+            )
         },
         Budget {
             breaks: BreakKinds::unexpected(),
             ..budget(
                 "cost of unexpected breaks",
-                "breaks_share",
+                Metric::BREAKS_SHARE,
                 Limit::Max(tenth),
                 BudgetLevel::Warn,
             )
@@ -335,16 +340,16 @@ pub fn defaults(has_baseline: bool) -> Vec<Budget> {
     if has_baseline {
         let increase = |change| Limit::MaxIncrease(change);
         budgets.extend([
-            budget("cost", "cost", increase(percent(5)), BudgetLevel::Fail),
+            budget("cost", Metric::COST, increase(percent(5)), BudgetLevel::Fail),
             budget(
                 "cost of a session",
-                "cost_per_session",
+                Metric::COST_PER_SESSION,
                 increase(percent(5)),
                 BudgetLevel::Fail,
             ),
             budget(
                 "hit rate",
-                "hit_rate",
+                Metric::HIT_RATE,
                 Limit::MaxDecrease(LimitChange::Absolute(points)),
                 BudgetLevel::Warn,
             ),
@@ -352,14 +357,14 @@ pub fn defaults(has_baseline: bool) -> Vec<Budget> {
                 breaks: BreakKinds::unexpected(),
                 ..budget(
                     "unexpected breaks",
-                    "breaks",
+                    Metric::BREAKS,
                     increase(LimitChange::Absolute(none)),
                     BudgetLevel::Warn,
                 )
             },
             budget(
                 "prefix variants",
-                "prefix_variants",
+                Metric::PREFIX_VARIANTS,
                 increase(LimitChange::Absolute(none)),
                 BudgetLevel::Warn,
             ),
@@ -368,10 +373,7 @@ pub fn defaults(has_baseline: bool) -> Vec<Budget> {
     budgets
 }
 
-/// # Panics
-/// Never: the names above are those of metrics.
-fn budget(name: &str, metric: &str, limit: Limit, level: BudgetLevel) -> Budget {
-    let metric = Metric::by_name(metric).expect("the name of a metric");
+fn budget(name: &str, metric: Metric, limit: Limit, level: BudgetLevel) -> Budget {
     Budget { name: name.to_owned(), level, is_default: true, ..Budget::new(metric, limit) }
 }
 

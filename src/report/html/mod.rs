@@ -114,7 +114,7 @@ impl<'a> PageView<'a> {
 /// # Errors
 /// What `out` says.
 pub fn write_page(view: &PageView<'_>, out: &mut dyn Write) -> io::Result<()> {
-    Page::of(view).write_into(out)
+    Page::of(view)?.write_into(out)
 }
 
 /// The ranked list of changes.
@@ -192,7 +192,9 @@ struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    fn of(view: &'a PageView<'a>) -> Self {
+    /// # Errors
+    /// Where the data of the page cannot be JSON.
+    fn of(view: &'a PageView<'a>) -> io::Result<Self> {
         let history = view.ledger.history;
         let breaks = BreakIndex::new(history, &view.analysis.breaks.list);
         let sessions = session_figures(view, &breaks);
@@ -201,7 +203,7 @@ impl<'a> Page<'a> {
         let incomplete = sessions.iter().filter(|session| session.is_incomplete()).count() as u64;
         let (analysis, verification) = (view.analysis, view.verification);
         let all = counted(sessions.len() as u64, "session", "sessions");
-        Self {
+        Ok(Self {
             policy: content_policy(SCRIPT, &style),
             script: SCRIPT,
             style,
@@ -227,8 +229,8 @@ impl<'a> Page<'a> {
             sessions: session_lines(&history.zone, &dearest),
             sessions_note: (incomplete > 0).then(|| incomplete_note(incomplete)),
             count: format!("{} of {all}", grouped(sessions.len() as u64)),
-            sessions_block: sessions_block(view, &sessions),
-            embedded: embedded(view, &breaks, &dearest),
+            sessions_block: sessions_block(view, &sessions)?,
+            embedded: embedded(view, &breaks, &dearest)?,
             causes: CaptionedTable::of("Breaks by cause", causes(&analysis.summary)),
             changes: CaptionedTable::of("What to change", advised(view)),
             changes_note: CHANGES_NOTE,
@@ -247,7 +249,7 @@ impl<'a> Page<'a> {
             unpriced: CaptionedTable::of("Models without a price", origin::unpriced_models(view)),
             inputs: origin::inputs(view),
             assumptions: origin::assumptions(view),
-        }
+        })
     }
 
     /// The charts of a section.

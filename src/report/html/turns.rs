@@ -1,13 +1,14 @@
 //! The turns of a session, column by column, for the page's script.
 
+use std::io;
+
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use super::PageView;
 use super::break_lines::BreakIndex;
 use super::safe_text::data_block;
-use super::sessions::micro_dollars;
+use super::sessions::MicroDollars;
 use crate::base::id::Symbol;
 use crate::base::units::{Picodollars, Tokens};
 use crate::base::wording::counted;
@@ -91,7 +92,7 @@ struct StrategyTurns {
     output: Option<TurnColumn<Option<Tokens>>>,
     /// What the turn costs with all that belongs to it, in micro-dollars, exactly; null without a
     /// price.
-    cost: TurnColumn<Option<Exact>>,
+    cost: TurnColumn<Option<MicroDollars>>,
     /// Turns that the service refuses, and why: nothing is read, written or sent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     refused: Vec<(usize, &'static str)>,
@@ -100,18 +101,15 @@ struct StrategyTurns {
     besides: Vec<Note>,
 }
 
-/// An amount as it is written.
-#[derive(Clone, Debug, Serialize)]
-struct Exact(Box<RawValue>);
-
-impl PartialEq for Exact {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.get() == other.0.get()
-    }
-}
-
 /// The turns of a session, as the text of its data block.
-pub(super) fn turns_block(view: &PageView<'_>, breaks: &BreakIndex, session: &Session) -> String {
+///
+/// # Errors
+/// Where they cannot be JSON.
+pub(super) fn turns_block(
+    view: &PageView<'_>,
+    breaks: &BreakIndex,
+    session: &Session,
+) -> io::Result<String> {
     data_block(&session_turns(view, breaks, session))
 }
 
@@ -223,7 +221,7 @@ struct TurnFigures {
     write_5m: Tokens,
     write_1h: Tokens,
     output: Option<Tokens>,
-    cost: Option<Exact>,
+    cost: Option<MicroDollars>,
     refusal: Option<Refusal>,
     besides: Option<String>,
 }
@@ -279,16 +277,16 @@ fn strategy_turns(
         write_5m: turns.iter().map(|turn| turn.write_5m).collect(),
         write_1h: turns.iter().map(|turn| turn.write_1h).collect(),
         output: has_other_outputs.then(|| turns.iter().map(|turn| turn.output).collect()),
-        cost: turns.iter().map(|turn| turn.cost.clone()).collect(),
+        cost: turns.iter().map(|turn| turn.cost).collect(),
         refused: noted().filter_map(|(at, turn)| Some((at, turn.refusal?.name()))).collect(),
         besides: noted().filter_map(|(at, turn)| Some((at, turn.besides.clone()?))).collect(),
     }
 }
 
 /// The cost of the rows that have one.
-fn cost(rows: &[Row<'_>]) -> Option<Exact> {
+fn cost(rows: &[Row<'_>]) -> Option<MicroDollars> {
     let known = rows.iter().filter_map(|row| row.cost);
-    known.reduce(|sum, cost| sum + cost).map(|cost: Picodollars| Exact(micro_dollars(cost)))
+    known.reduce(|sum, cost| sum + cost).map(|cost: Picodollars| MicroDollars(cost))
 }
 
 /// What else the cost of a turn holds, if anything.
@@ -310,7 +308,7 @@ mod tests {
         let column = |values: &[Option<u8>]| values.iter().copied().collect::<TurnColumn<_>>();
         assert_eq!(column(&[Some(0), Some(0)]), TurnColumn::Same(Some(0)));
         assert_eq!(column(&[]), TurnColumn::Each(vec![]));
-        let written = data_block(&[column(&[Some(1), None]), column(&[None, None])]);
+        let written = data_block(&[column(&[Some(1), None]), column(&[None, None])]).expect("JSON");
         assert_eq!(written, "[[1,null],null]");
     }
 }
