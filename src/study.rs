@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use crate::base::ttl::Ttl;
 use crate::base::zone::Zone;
 use crate::explain::advice::Advice;
-use crate::explain::analysis::Answer;
-use crate::explain::breaks::{Analysis, Break, Breaks, Options, find};
+use crate::explain::analysis::{Answer, Verification, verify};
+use crate::explain::breaks::{Analysis, Break, Breaks, Options, Reconciliation, find};
 use crate::explain::compare::Comparison;
 use crate::explain::context::{Context, context};
 use crate::explain::lint::{Finding, Rule, lint};
@@ -248,6 +248,20 @@ impl Study {
         self.need_trails("taking contexts apart")?;
         let context = context(ledger, &self.steps, &self.trace, &self.selection, top);
         context.ok_or(StudyError::NotSimulated("taking contexts apart", "`billed`"))
+    }
+
+    /// Holds the replay of a ledger against its record; `dollars` is what breaks explain of the
+    /// difference.
+    ///
+    /// # Errors
+    /// Where the ledger does not have both.
+    pub fn verify(
+        &self,
+        ledger: &Ledger<'_>,
+        dollars: Reconciliation,
+    ) -> Result<Verification, StudyError> {
+        let verification = verify(ledger, &self.steps, &self.selection, dollars);
+        verification.ok_or(StudyError::NotSimulated("verifying the rules", BILLED_AND_EXPECTED))
     }
 
     /// Holds the strategies of a ledger against the first of them, and against the bounds where

@@ -9,7 +9,7 @@ use cachesim::read::input::{Diagnostics, Discovered, Kind, Source, discover};
 use cachesim::requests::conversation::{History, ReadOptions, read};
 use cachesim::requests::prompt::{PromptTrace, SharedPrefix, build, steps};
 use cachesim::simulate::ledger::Totals;
-use cachesim::simulate::provider::{ALL, Agreement, agreement, by_name, recorded_step};
+use cachesim::simulate::provider::{ALL, RolloutAgreement, agreement, by_name, recorded_step};
 use cachesim::{Strategy, Study, StudyOptions, Ttl};
 use serde_json::{Value, json};
 
@@ -274,7 +274,7 @@ fn the_rules_are_held_against_the_record() {
     assert_eq!(step, Some(Tokens(128)));
     // Of the requests after the first, under the rules: 20,000 → 19,968; 20,400 → 20,352; 19,968
     // twice; and after 705 seconds only the 9,088 that were warm at first.
-    let expected = Agreement {
+    let expected = RolloutAgreement {
         requests: 5,
         within_1_percent: 2,
         within_step: 2,
@@ -289,7 +289,7 @@ fn the_rules_are_held_against_the_record() {
     };
     assert_eq!(agreement(&history, &trace, openai), expected);
     let other = by_name("openai-5.6").expect("a provider");
-    assert_eq!(agreement(&history, &trace, other), Agreement::default());
+    assert_eq!(agreement(&history, &trace, other), RolloutAgreement::default());
 }
 
 /// A request does not see its own cached tokens; only a session's first one tells what was warm.

@@ -10,7 +10,7 @@ use std::{env, fs, io};
 
 use tempfile::NamedTempFile;
 
-use super::args::{ColorArg, OutputArgs};
+use super::args::{ColorArg, OutputArgs, OutputFormat};
 use super::error::CliError;
 use crate::report::{Document, TextStyle, terminal_safe};
 
@@ -27,11 +27,11 @@ pub(super) fn say(text: &str) {
 
 /// An open output.
 pub(super) struct Output {
-    writer: Writer,
+    writer: Target,
     style: TextStyle,
 }
 
-enum Writer {
+enum Target {
     Standard(BufWriter<StdoutLock<'static>>),
     /// A file, and the path that it was asked for by.
     File(BufWriter<OutputFile>, PathBuf),
@@ -49,48 +49,77 @@ impl Output {
             bold: bold(args.color, is_terminal),
             bars: is_terminal && !is_dumb(),
         };
-        Ok(Self { writer: Writer::Standard(BufWriter::new(io::stdout().lock())), style })
+        Ok(Self { writer: Target::Standard(BufWriter::new(io::stdout().lock())), style })
     }
 
     /// Opens a file, which is replaced when everything is written.
     pub(super) fn to_file(path: &Path, color: ColorArg) -> Result<Self, CliError> {
         let file = OutputFile::open(path).map_err(|source| failed(path, source))?;
         let style = TextStyle { width: width(false), bold: bold(color, false), bars: false };
-        Ok(Self { writer: Writer::File(BufWriter::new(file), path.to_owned()), style })
+        Ok(Self { writer: Target::File(BufWriter::new(file), path.to_owned()), style })
     }
 
     /// Whether people look at it in a terminal.
     pub(super) fn is_terminal(&self) -> bool {
-        matches!(self.writer, Writer::Standard(_)) && io::stdout().is_terminal()
+        matches!(self.writer, Target::Standard(_)) && io::stdout().is_terminal()
     }
 
     /// The file that is replaced, without links; `None` of streams and devices.
     pub(super) fn place(&self) -> Option<&Path> {
         match &self.writer {
-            Writer::Standard(_) => None,
-            Writer::File(file, _) => file.get_ref().place(),
+            Target::Standard(_) => None,
+            Target::File(file, _) => file.get_ref().place(),
         }
     }
 
+    /// Writes a result in a format. The document is made only where it is shown.
+    pub(super) fn show<O, E>(
+        self,
+        format: OutputFormat<O>,
+        document: impl FnOnce() -> Result<Document, CliError>,
+        own: impl FnOnce(O, &mut dyn Write) -> Result<(), E>,
+    ) -> Result<(), CliError>
+    where
+        CliError: From<E>,
+    {
+        match format {
+            OutputFormat::Text => self.text(&document()?),
+            OutputFormat::Markdown => {
+                let document = document()?;
+                self.write(|out| out.write_all(document.to_markdown().as_bytes()))
+            }
+            OutputFormat::Own(format) => self.write_or(|out| own(format, out)),
+        }
+    }
+
+    /// Writes a document for a terminal.
     pub(super) fn text(self, document: &Document) -> Result<(), CliError> {
         let style = self.style;
         self.write(|out| document.write_text(style, out))
     }
 
-    pub(super) fn markdown(self, document: &Document) -> Result<(), CliError> {
-        self.write(|out| out.write_all(document.to_markdown().as_bytes()))
-    }
-
+    /// Writes, and puts a file in its place.
     pub(super) fn write(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), CliError> {
+        self.write_or(write)
+    }
+
+    /// The same where more can fail than writing.
+    fn write_or<E>(
+        self,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+    ) -> Result<(), CliError>
+    where
+        CliError: From<E>,
+    {
         match self.writer {
-            Writer::Standard(mut out) => {
+            Target::Standard(mut out) => {
                 write(&mut out)?;
                 Ok(out.flush()?)
             }
-            Writer::File(mut file, path) => {
+            Target::File(mut file, path) => {
                 write(&mut file)?;
                 finish(file).map_err(|source| failed(&path, source))
             }

@@ -21,14 +21,14 @@ use crate::simulate::strategy::{Assumptions, Strategy};
 use crate::study::{Study, StudyOptions, options_for};
 
 /// A run that is ready to be simulated.
-pub(super) struct Prepared {
+pub(super) struct PreparedRun {
     pub(super) study: Study,
     strategies: Vec<Strategy>,
     strict_prices: bool,
     is_quiet: bool,
 }
 
-impl Prepared {
+impl PreparedRun {
     /// Reads the input with all that these strategies look at.
     pub(super) fn new(
         input: &InputArgs,

@@ -15,7 +15,7 @@ use super::number::{dollars, part, percent};
 use super::report_json::ReportInputs;
 use super::table::Tone;
 use crate::base::units::Picodollars;
-use crate::explain::advice::{Advice, Change, Entry, Who};
+use crate::explain::advice::{Advice, AdviceEntry, Change, Who};
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::Confidence;
 use crate::requests::conversation::{History, RequestIndex};
@@ -114,7 +114,12 @@ fn base(advice: &Advice) -> String {
 }
 
 /// The ranked list.
-pub(super) fn changes(history: &History, advice: &Advice, entries: &[Entry], top: usize) -> Grid {
+pub(super) fn changes(
+    history: &History,
+    advice: &Advice,
+    entries: &[AdviceEntry],
+    top: usize,
+) -> Grid {
     let mut grid = Grid::new(&[
         ("#", Align::Right),
         ("change", Align::Wrapped),
@@ -144,7 +149,7 @@ pub(super) fn changes(history: &History, advice: &Advice, entries: &[Entry], top
 }
 
 /// What a change would have saved.
-fn saved(entry: &Entry) -> String {
+fn saved(entry: &AdviceEntry) -> String {
     let saving = dollars(Some(entry.saving));
     if entry.change.is_at_most { format!("at most {saving}") } else { saving }
 }
@@ -161,7 +166,7 @@ fn explain(
     history: &History,
     advice: &Advice,
     number: usize,
-    entry: &Entry,
+    entry: &AdviceEntry,
 ) {
     let change = &entry.change;
     document.heading(format!("{number}. {}", change.label));
@@ -280,7 +285,8 @@ struct PlaceObject<'a> {
 
 /// Advice as an object of another document.
 pub(super) fn advice_object<'a>(history: &'a History, advice: &'a Advice) -> AdviceObject<'a> {
-    let all = |entries: &'a [Entry]| entries.iter().map(|entry| change(history, entry)).collect();
+    let all =
+        |entries: &'a [AdviceEntry]| entries.iter().map(|entry| change(history, entry)).collect();
     AdviceObject {
         billed_usd: advice.billed,
         apart_usd: advice.apart,
@@ -293,7 +299,7 @@ pub(super) fn advice_object<'a>(history: &'a History, advice: &'a Advice) -> Adv
     }
 }
 
-fn change<'a>(history: &'a History, entry: &'a Entry) -> ChangeObject<'a> {
+fn change<'a>(history: &'a History, entry: &'a AdviceEntry) -> ChangeObject<'a> {
     let change = &entry.change;
     let place = |index: &_| {
         let request = history.request(*index);

@@ -373,7 +373,7 @@ pub(super) fn many_sessions(
     } else {
         document.heading(all);
     }
-    let columns = Columns::of(history, sessions);
+    let columns = OptionalColumns::of(history, sessions);
     let began = format!("began ({})", history.zone.name());
     let mut header = vec![("session", Align::Left)];
     header.extend(columns.has_projects.then_some(("project", Align::Left)));
@@ -413,13 +413,13 @@ pub(super) fn many_sessions(
 }
 
 /// The columns that only some inputs have.
-struct Columns {
+struct OptionalColumns {
     projects: BTreeMap<Symbol, String>,
     has_projects: bool,
     has_titles: bool,
 }
 
-impl Columns {
+impl OptionalColumns {
     fn of(history: &History, sessions: &[Session]) -> Self {
         let projects = project_names(history);
         let has_projects = sessions.iter().any(|session| project(history, session).is_some());

@@ -4,8 +4,10 @@
 //! What context management did under each strategy that has it, and what its simulation does not
 //! know.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::number::{counted, dollars, tokens};
 use crate::base::units::{Basis, Picodollars, Tokens};
@@ -16,30 +18,33 @@ use crate::simulate::strategy::{Applicability, Obstacle};
 pub(super) const NOT_APPLICABLE: &str = "not applicable";
 
 /// Why a part of a strategy does nothing.
-#[derive(JsonSchema, Serialize)]
-pub(super) struct ObstacleObject {
+#[derive(JsonSchema, Serialize, Deserialize)]
+pub(super) struct ObstacleObject<'a> {
     /// The reason.
-    #[schemars(with = "Obstacle")]
+    #[serde(skip_deserializing)]
+    #[schemars(with = "Obstacle", !skip_deserializing)]
     code: &'static str,
     /// The same in words.
-    reason: &'static str,
+    #[serde(borrow)]
+    pub(super) reason: Cow<'a, str>,
 }
 
 /// The obstacles of a strategy.
-pub(super) fn obstacles(applicability: &Applicability) -> Vec<ObstacleObject> {
+pub(super) fn obstacles(applicability: &Applicability) -> Vec<ObstacleObject<'static>> {
     let obstacles = applicability.obstacles().iter();
-    obstacles.map(|one| ObstacleObject { code: one.name(), reason: one.reason() }).collect()
+    obstacles.map(|one| ObstacleObject { code: one.name(), reason: one.reason().into() }).collect()
 }
 
 /// A strategy that does nothing, or not all that it stands for.
-#[derive(JsonSchema, Serialize)]
+#[derive(JsonSchema, Serialize, Deserialize)]
 pub(super) struct ApplicabilityObject<'a> {
     /// The strategy.
-    strategy: &'a str,
+    #[serde(borrow)]
+    pub(super) strategy: Cow<'a, str>,
     /// Whether any part of it does something; where none does, it has no figures.
-    applicable: bool,
+    pub(super) applicable: bool,
     /// Why the others do nothing.
-    obstacles: Vec<ObstacleObject>,
+    pub(super) obstacles: Vec<ObstacleObject<'a>>,
 }
 
 /// Those of a ledger.
@@ -49,7 +54,7 @@ pub(super) fn applicability<'l>(ledger: &'l Ledger<'_>) -> Vec<ApplicabilityObje
         !obstacles.is_empty()
     });
     let object = |column: &'l StrategyColumn| ApplicabilityObject {
-        strategy: &column.strategy.name,
+        strategy: Cow::from(&*column.strategy.name),
         applicable: column.applicability().is_applicable(),
         obstacles: obstacles(column.applicability()),
     };

@@ -12,7 +12,7 @@ use super::report_json::ReportInputs;
 use super::schemas::Keyed;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::breaks::{
-    Agreement, Analysis, Cause, Class, Counted, Ground, Pattern, Reconciliation, Sum,
+    Analysis, Cause, Class, Counted, Ground, Pattern, Reconciliation, Sum, VerdictAgreement,
 };
 use crate::requests::conversation::History;
 
@@ -163,8 +163,8 @@ struct VerdictRow<'a> {
     count: CountObject,
 }
 
-impl<'a> From<&'a Agreement> for VerdictsObject<'a> {
-    fn from(agreement: &'a Agreement) -> Self {
+impl<'a> From<&'a VerdictAgreement> for VerdictsObject<'a> {
+    fn from(agreement: &'a VerdictAgreement) -> Self {
         let (named, agreeing) = (agreement.named, agreement.agreeing);
         let row = |((reason, cause), count): (&'a (String, Cause), &Counted)| VerdictRow {
             server_reason: reason,

@@ -8,9 +8,9 @@ use super::document::{Align, Document, Grid};
 use super::number::{counted, dollar_difference, dollars, grouped, percent_difference, relative};
 use crate::base::units::Picodollars;
 use crate::explain::budget::{Amount, Limit};
-use crate::explain::check::{Check, Difference, Outcome, SessionChange, Status, Verdict};
+use crate::explain::check::{BudgetOutcome, Check, RunDifference, SessionChange, Status, Verdict};
 use crate::explain::lint::Finding;
-use crate::explain::snapshot::{Session, Snapshot};
+use crate::explain::snapshot::{Snapshot, SnapshotSession};
 use crate::requests::conversation::History;
 use crate::simulate::pricing::PriceTable;
 
@@ -84,7 +84,7 @@ fn title(check: &Check) -> String {
 fn answer(view: CheckView<'_>) -> String {
     let check = view.check;
     let verdict = verdict_sentence(check);
-    let costs = check.difference.as_ref().and_then(Difference::costs);
+    let costs = check.difference.as_ref().and_then(RunDifference::costs);
     let cost = if let Some((before, now)) = costs {
         format!(
             "The sessions of the baseline cost {}, {}.",
@@ -147,7 +147,7 @@ fn budgets(document: &mut Document, view: CheckView<'_>) {
     }
 }
 
-fn limit(outcome: &Outcome) -> String {
+fn limit(outcome: &BudgetOutcome) -> String {
     let limit = match outcome.budget.limit {
         Limit::MaxIncrease(change) => format!("at most +{change}"),
         Limit::MaxDecrease(change) => format!("at most -{change}"),
@@ -160,7 +160,7 @@ fn limit(outcome: &Outcome) -> String {
 }
 
 /// What there is to say of a budget that is not kept, besides its row.
-fn beyond(view: CheckView<'_>, outcome: &Outcome) -> Option<String> {
+fn beyond(view: CheckView<'_>, outcome: &BudgetOutcome) -> Option<String> {
     let mut sentences: Vec<String> = outcome.budget.message.iter().cloned().collect();
     let lines = beyond_lines(CheckView { top: view.top.min(MOST_BEYOND), ..view }, outcome);
     if !lines.is_empty() {
@@ -180,7 +180,7 @@ fn beyond(view: CheckView<'_>, outcome: &Outcome) -> Option<String> {
 fn changes(
     document: &mut Document,
     view: CheckView<'_>,
-    difference: &Difference,
+    difference: &RunDifference,
     before: &Snapshot,
 ) {
     document.heading("What changed");
@@ -225,7 +225,7 @@ fn changes(
     );
 }
 
-fn prompts(view: CheckView<'_>, difference: &Difference) -> Grid {
+fn prompts(view: CheckView<'_>, difference: &RunDifference) -> Grid {
     let mut grid = Grid::new(&[
         ("part of the prompt", Align::Left),
         ("what happened", Align::Wrapped),
@@ -319,7 +319,7 @@ fn turns(view: CheckView<'_>, changed: &[&SessionChange], before: &Snapshot) -> 
 }
 
 /// A request by its place in its session, and the line it stands on.
-fn request_name(session: &Session, at: usize) -> (String, String) {
+fn request_name(session: &SnapshotSession, at: usize) -> (String, String) {
     let turn = session.turns.as_ref().and_then(|turns| turns.get(at));
     let line = turn.map(|turn| format!("{}:{}", turn.file, turn.line)).unwrap_or_default();
     (format!("{} of {}", grouped(at as u64 + 1), session.id), line)
@@ -332,7 +332,7 @@ fn alone(
     view: CheckView<'_>,
     places: &[usize],
     side: &Snapshot,
-    difference: &Difference,
+    difference: &RunDifference,
 ) {
     if places.is_empty() {
         return;

@@ -7,11 +7,11 @@ use super::number::{counted, dollar_difference, dollars, duration, grouped, toke
 use crate::base::units::Picodollars;
 use crate::explain::budget::{Amount, Budget, Limit, Quantity};
 use crate::explain::check::{
-    Check, Exceeded, MatchedBy, Outcome, Pairing, PromptChange, PromptChangeKind, PromptDifference,
-    Status, TurnChange, TurnReason, TurnTokens, Verdict,
+    BudgetOutcome, Check, Exceeded, MatchedBy, Pairing, PromptChange, PromptChangeKind,
+    PromptDifference, Status, TurnChange, TurnReason, TurnTokens, Verdict,
 };
 use crate::explain::lint::Finding;
-use crate::explain::snapshot::{Session, Snapshot, TurnBreak};
+use crate::explain::snapshot::{Snapshot, SnapshotSession, TurnBreak};
 
 /// Of more names the rest is counted.
 const MOST_NAMES: usize = 3;
@@ -43,7 +43,7 @@ pub(super) fn verdict_sentence(check: &Check) -> String {
 }
 
 /// A figure as it is shown, with as many decimals as it takes to tell it from its limit.
-pub(super) fn figure_words(outcome: &Outcome) -> String {
+pub(super) fn figure_words(outcome: &BudgetOutcome) -> String {
     let Some(figure) = outcome.figure else { return "unknown".to_owned() };
     let others = match outcome.budget.limit {
         Limit::Max(amount) | Limit::Min(amount) => Some(amount),
@@ -54,14 +54,14 @@ pub(super) fn figure_words(outcome: &Outcome) -> String {
 }
 
 /// A figure, its limit, and what it was: `$0.6153, at most 5 % more than the baseline ($0.5753)`.
-pub(super) fn outcome_sentence(outcome: &Outcome) -> String {
+pub(super) fn outcome_sentence(outcome: &BudgetOutcome) -> String {
     let figure = figure_words(outcome);
     let baseline = outcome.baseline.map(|baseline| format!(" ({baseline})")).unwrap_or_default();
     format!("{figure}, {}{baseline}", outcome.budget.limit)
 }
 
 /// What a figure lacks; empty where that is nothing.
-pub(super) fn lacking_sentence(outcome: &Outcome) -> String {
+pub(super) fn lacking_sentence(outcome: &BudgetOutcome) -> String {
     let mut parts = Vec::new();
     if outcome.unpriced > 0 {
         let requests = counted(outcome.unpriced, "request", "requests");
@@ -75,7 +75,7 @@ pub(super) fn lacking_sentence(outcome: &Outcome) -> String {
 }
 
 /// A session by its file and id.
-pub(super) fn session_name(session: &Session) -> String {
+pub(super) fn session_name(session: &SnapshotSession) -> String {
     match session.files.first() {
         Some(file) => format!("{} ({})", session.id, file),
         None => session.id.clone(),
@@ -98,7 +98,7 @@ fn exceeded_sentence(now: &Snapshot, exceeded: &Exceeded) -> String {
 
 /// What is beyond a limit, in a line each: sessions or requests, findings of `lint`, breaks; of many
 /// those that matter most.
-pub(super) fn beyond_lines(view: CheckView<'_>, outcome: &Outcome) -> Vec<String> {
+pub(super) fn beyond_lines(view: CheckView<'_>, outcome: &BudgetOutcome) -> Vec<String> {
     let budget = &outcome.budget;
     if budget.metric.quantity == Quantity::LintFindings {
         let counts = |finding: &&Finding| budget.lint.has(finding.rule);
@@ -147,7 +147,7 @@ fn break_sentences(view: CheckView<'_>, budget: &Budget) -> Vec<String> {
         }
     }
     breaks.sort_by_key(|(_, _, broken)| Reverse(broken.excess));
-    let sentence = |(session, at, broken): &(&Session, usize, &TurnBreak)| {
+    let sentence = |(session, at, broken): &(&SnapshotSession, usize, &TurnBreak)| {
         format!(
             "{}, request {}: {}, {}",
             session_name(session),

@@ -15,11 +15,11 @@ use super::number::{
 };
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Answer;
-use crate::explain::compare::{Compared, Comparison, Verdict};
+use crate::explain::compare::{Compared, Comparison, PairedVerdict};
 use crate::requests::conversation::History;
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Totals;
-use crate::simulate::provider::{Agreement, Provider};
+use crate::simulate::provider::{Provider, RolloutAgreement};
 
 /// Of more models the rest stands together.
 const MOST_MODELS: usize = 5;
@@ -37,7 +37,7 @@ pub fn compare_document(
     answer: &Answer,
     comparison: &Comparison<'_>,
     reading: Reading,
-    rollouts: &[(&Provider, Agreement)],
+    rollouts: &[(&Provider, RolloutAgreement)],
 ) -> Document {
     let mut document = Document::default();
     document.grid(answer_grid(answer));
@@ -63,7 +63,7 @@ pub fn compare_document(
 }
 
 /// Which strategy costs least, how many times less, and in how many sessions.
-fn verdict_sentence(verdict: &Verdict<'_, '_>, sessions: usize) -> String {
+fn verdict_sentence(verdict: &PairedVerdict<'_, '_>, sessions: usize) -> String {
     let (cheapest, other) = (name(verdict.cheapest), name(verdict.other));
     if verdict.cheapest.totals.cost() == verdict.other.totals.cost() {
         return format!("{cheapest} and {other} cost the same.");
@@ -338,7 +338,7 @@ fn sessions(document: &mut Document, history: &History, comparison: &Comparison<
 }
 
 /// Adds a line for each provider that has requests to compare.
-pub(super) fn agreements(document: &mut Document, agreements: &[(&Provider, Agreement)]) {
+pub(super) fn agreements(document: &mut Document, agreements: &[(&Provider, RolloutAgreement)]) {
     let compared = agreements.iter().filter(|(_, agreement)| agreement.requests > 0);
     if compared.clone().next().is_none() {
         return;

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::document::{Align, Document, Grid};
 use super::json::write_document;
 use crate::explain::config::{
-    BASELINE, ConfigOption, Configuration, Effective, Level, Origin, PATHS, PlacedBudget, Setting,
-    Takes,
+    BASELINE, ConfigLevel, ConfigOption, ConfigSetting, Configuration, Effective, Origin, PATHS,
+    PlacedBudget, Takes,
 };
 
 pub(super) const SCHEMA: &str = "cachesim.config-show/v1";
@@ -75,7 +75,7 @@ fn check(configuration: &Configuration, document: &mut Document) {
     document.grid(grid);
 }
 
-fn check_settings(configuration: &Configuration) -> Vec<&Setting> {
+fn check_settings(configuration: &Configuration) -> Vec<&ConfigSetting> {
     [&BASELINE, &PATHS].into_iter().filter_map(|option| configuration.of_check(option)).collect()
 }
 
@@ -172,8 +172,8 @@ impl<'a> OriginObject<'a> {
             }
             Origin::File { level, file, line } => {
                 let level = match level {
-                    Level::Project => "project",
-                    Level::User => "user",
+                    ConfigLevel::Project => "project",
+                    ConfigLevel::User => "user",
                 };
                 Self { level, file: Some(file), line: Some(*line), ..nowhere }
             }
@@ -200,7 +200,7 @@ impl<'a> PlacedBudgetObject<'a> {
 }
 
 impl<'a> CheckSettingObject<'a> {
-    fn of(setting: &'a Setting) -> Self {
+    fn of(setting: &'a ConfigSetting) -> Self {
         let value = value(setting.option, &setting.values);
         Self { value, origin: OriginObject::of(&setting.origin) }
     }

@@ -7,7 +7,7 @@ use super::number::{bytes, counted, dollars, grouped, percent, tokens};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::Answer;
 use crate::explain::context::{
-    Bill, CarriedItem, Carrying, Context, Kind, KindTotals, SessionContext,
+    Bill, CarriedItem, Carrying, Context, ContextKind, KindTotals, SessionContext,
 };
 use crate::requests::conversation::History;
 use crate::simulate::ledger::Ledger;
@@ -46,24 +46,24 @@ pub fn context_document(answer: &Answer, ledger: &Ledger<'_>, context: &Context)
 }
 
 /// What a kind is called, results with their tool.
-pub(super) fn kind_name(history: &History, kind: Kind) -> String {
+pub(super) fn kind_name(history: &History, kind: ContextKind) -> String {
     let name = match kind {
-        Kind::HiddenPrefix => "hidden prefix",
-        Kind::Tools => "tools",
-        Kind::SystemPrompt => "system prompt",
-        Kind::UserText => "user text",
-        Kind::Media => "images and documents",
-        Kind::Files => "files read",
-        Kind::AgentReports => "sub-agent reports",
-        Kind::ToolResults(None) => "results of tools",
-        Kind::ToolResults(Some(tool)) => {
+        ContextKind::HiddenPrefix => "hidden prefix",
+        ContextKind::Tools => "tools",
+        ContextKind::SystemPrompt => "system prompt",
+        ContextKind::UserText => "user text",
+        ContextKind::Media => "images and documents",
+        ContextKind::Files => "files read",
+        ContextKind::AgentReports => "sub-agent reports",
+        ContextKind::ToolResults(None) => "results of tools",
+        ContextKind::ToolResults(Some(tool)) => {
             return format!("results of {}", history.symbols.text(tool));
         }
-        Kind::Reminders => "reminders",
-        Kind::Commands => "commands",
-        Kind::Summaries => "summaries",
-        Kind::Answers => "answers",
-        Kind::Unattributed => "unattributed",
+        ContextKind::Reminders => "reminders",
+        ContextKind::Commands => "commands",
+        ContextKind::Summaries => "summaries",
+        ContextKind::Answers => "answers",
+        ContextKind::Unattributed => "unattributed",
     };
     name.to_owned()
 }

@@ -10,11 +10,11 @@ pub(super) use super::table::{Align, Grid};
 /// A report for people.
 #[derive(Debug, Default)]
 pub struct Document {
-    blocks: Vec<Block>,
+    blocks: Vec<DocumentPart>,
 }
 
 #[derive(Debug)]
-enum Block {
+enum DocumentPart {
     Heading(String),
     Text(String),
     Grid(Grid),
@@ -34,20 +34,20 @@ pub struct TextStyle {
 
 impl Document {
     pub(super) fn heading(&mut self, text: impl Into<String>) {
-        self.blocks.push(Block::Heading(text.into()));
+        self.blocks.push(DocumentPart::Heading(text.into()));
     }
 
     pub(super) fn text(&mut self, text: impl Into<String>) {
-        self.blocks.push(Block::Text(text.into()));
+        self.blocks.push(DocumentPart::Text(text.into()));
     }
 
     pub(super) fn grid(&mut self, grid: Grid) {
-        self.blocks.push(Block::Grid(grid));
+        self.blocks.push(DocumentPart::Grid(grid));
     }
 
     /// Details that a page shows when they are asked for, under a summary.
     pub(super) fn folded(&mut self, summary: impl Into<String>, details: Self) {
-        self.blocks.push(Block::Folded(summary.into(), details));
+        self.blocks.push(DocumentPart::Folded(summary.into(), details));
     }
 
     /// Writes it for a terminal, line by line.
@@ -58,15 +58,15 @@ impl Document {
         let bold = if style.bold { anstyle::Style::new().bold() } else { anstyle::Style::new() };
         for block in &self.blocks {
             match block {
-                Block::Heading(text) => {
+                DocumentPart::Heading(text) => {
                     writeln!(out, "{bold}{}{bold:#}\n", wrapped(text, style))?;
                 }
-                Block::Text(text) => writeln!(out, "{}\n", wrapped(text, style))?,
-                Block::Grid(grid) => {
+                DocumentPart::Text(text) => writeln!(out, "{}\n", wrapped(text, style))?,
+                DocumentPart::Grid(grid) => {
                     grid.write_text(style, out)?;
                     writeln!(out)?;
                 }
-                Block::Folded(summary, details) => {
+                DocumentPart::Folded(summary, details) => {
                     writeln!(out, "{bold}{}{bold:#}\n", wrapped(summary, style))?;
                     details.write_text(style, out)?;
                 }
@@ -123,10 +123,12 @@ impl MarkdownPage {
     fn document(&mut self, document: &Document) {
         for block in &document.blocks {
             match block {
-                Block::Heading(text) => self.whole(&format!("## {}\n\n", markdown_cell(text))),
-                Block::Text(text) => self.whole(&format!("{}\n\n", markdown_cell(text))),
-                Block::Grid(grid) => self.grid(grid),
-                Block::Folded(summary, details) => self.folded(summary, details),
+                DocumentPart::Heading(text) => {
+                    self.whole(&format!("## {}\n\n", markdown_cell(text)));
+                }
+                DocumentPart::Text(text) => self.whole(&format!("{}\n\n", markdown_cell(text))),
+                DocumentPart::Grid(grid) => self.grid(grid),
+                DocumentPart::Folded(summary, details) => self.folded(summary, details),
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
 use crate::explain::analysis::Event;
 use crate::explain::breaks::Break;
-use crate::explain::context::Kind;
+use crate::explain::context::ContextKind;
 use crate::explain::story::{NewContent, Story, Under};
 use crate::requests::conversation::{History, Request};
 use crate::simulate::ledger::Ledger;
@@ -121,14 +121,16 @@ fn new_piece(history: &History, one: &NewContent) -> String {
     )
 }
 
-fn kind_label(history: &History, kind: Kind) -> String {
+fn kind_label(history: &History, kind: ContextKind) -> String {
     match kind {
-        Kind::UserText => "what the user wrote".to_owned(),
-        Kind::Media => "images and documents".to_owned(),
-        Kind::AgentReports => "reports of sub-agents".to_owned(),
-        Kind::ToolResults(Some(tool)) => format!("results of {}", history.symbols.text(tool)),
-        Kind::ToolResults(None) => "results of tools".to_owned(),
-        Kind::Summaries => "a summary".to_owned(),
+        ContextKind::UserText => "what the user wrote".to_owned(),
+        ContextKind::Media => "images and documents".to_owned(),
+        ContextKind::AgentReports => "reports of sub-agents".to_owned(),
+        ContextKind::ToolResults(Some(tool)) => {
+            format!("results of {}", history.symbols.text(tool))
+        }
+        ContextKind::ToolResults(None) => "results of tools".to_owned(),
+        ContextKind::Summaries => "a summary".to_owned(),
         other => other.name().replace('_', " "),
     }
 }

@@ -15,7 +15,7 @@ use super::report_json::Prices;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::simulate::fork::{
-    Charge, Comparison, Equivalents, ForkPlan, ForkPrices, ForkTable, Variant,
+    Equivalents, ForkCharge, ForkComparison, ForkPlan, ForkPrices, ForkTable, Variant,
 };
 
 /// Every way to fork: in all, and child by child.
@@ -89,7 +89,7 @@ fn header(table: &ForkTable<'_>, first: [(&'static str, Align); 2]) -> Vec<(&'st
     first.into_iter().chain(figures.chain(cost).map(|name| (name, Align::Right))).collect()
 }
 
-fn cells(table: &ForkTable<'_>, charge: &Charge) -> Vec<String> {
+fn cells(table: &ForkTable<'_>, charge: &ForkCharge) -> Vec<String> {
     let cost = table.prices.is_some().then(|| dollars(charge.cost));
     let figures = [
         tokens(charge.read),
@@ -146,7 +146,7 @@ fn numbers(first: u64, count: u64) -> String {
 pub(super) const SCHEMA: &str = "cachesim.fork/v1";
 
 #[derive(JsonSchema, Serialize)]
-pub(super) struct Fork<'a> {
+pub(super) struct ForkObject<'a> {
     /// The format and its version.
     schema: &'static str,
     /// The version of the program.
@@ -221,7 +221,7 @@ struct VariantObject {
 }
 
 impl VariantObject {
-    fn of(comparison: &Comparison, ttl: Ttl) -> Self {
+    fn of(comparison: &ForkComparison, ttl: Ttl) -> Self {
         let children = comparison.children.iter();
         Self {
             variant: comparison.variant.name,
@@ -249,7 +249,7 @@ struct ChargeObject {
 }
 
 impl ChargeObject {
-    fn of(charge: &Charge, ttl: Ttl) -> Self {
+    fn of(charge: &ForkCharge, ttl: Ttl) -> Self {
         let written = |one: Ttl| if one == ttl { charge.written } else { Tokens::ZERO };
         Self {
             input_tokens: charge.input,
@@ -269,7 +269,7 @@ impl ChargeObject {
 pub fn write_fork(table: &ForkTable<'_>, out: &mut dyn Write) -> io::Result<()> {
     let of_model = table.prices.as_ref();
     let variants = table.comparisons.iter();
-    let fork = Fork {
+    let fork = ForkObject {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
         prices: of_model.map(|ForkPrices { table, .. }| Prices::of(table)),

@@ -7,7 +7,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use super::check_view::CheckView;
 use super::check_words::{beyond_lines, lacking_sentence, outcome_sentence, prompt_sentence};
 use super::escape::terminal_safe;
-use crate::explain::check::{Outcome, Status};
+use crate::explain::check::{BudgetOutcome, Status};
 
 /// The name of the suite, and of the class of its cases.
 const SUITE: &str = "cachesim check";
@@ -26,7 +26,7 @@ pub fn write_junit(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(xml.as_bytes())
 }
 
-fn test_case(view: CheckView<'_>, outcome: &Outcome) -> TestCase {
+fn test_case(view: CheckView<'_>, outcome: &BudgetOutcome) -> TestCase {
     let sentence = terminal_safe(&outcome_sentence(outcome)).into_owned();
     let status = match outcome.status {
         Status::Passed | Status::Warned => TestCaseStatus::success(),
@@ -56,7 +56,7 @@ fn test_case(view: CheckView<'_>, outcome: &Outcome) -> TestCase {
 }
 
 /// What a reader needs besides the figure: whose it is, what changed, and what to do.
-fn details(view: CheckView<'_>, outcome: &Outcome) -> Vec<String> {
+fn details(view: CheckView<'_>, outcome: &BudgetOutcome) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     lines.extend(outcome.budget.message.clone());
     lines.extend(Some(lacking_sentence(outcome)).filter(|sentence| !sentence.is_empty()));

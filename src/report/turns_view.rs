@@ -48,7 +48,7 @@ pub enum TurnDetail {
 }
 
 /// A turn under all shown strategies.
-struct Line {
+struct TurnLine {
     /// Counted from 1.
     number: u64,
     turn: Turn,
@@ -61,11 +61,11 @@ struct Line {
 }
 
 /// What becomes of some turns.
-enum Part {
+enum TurnPart {
     /// They have rows of their own.
     Shown(Grid),
     /// It may become one row with its neighbours.
-    Foldable(Line),
+    Foldable(TurnLine),
 }
 
 /// The turns of a session, a row each, or a row for a run of them. `None` where none are asked for, and
@@ -81,10 +81,10 @@ pub(super) fn turns_grid(
     }
     let agents = agent_names(ledger.history, session);
     let mut grid = empty_grid(ledger, !agents.is_empty(), &columns);
-    let table = Table { ledger, agents, columns, empty: grid.without_rows() };
+    let table = TurnTable { ledger, agents, columns, empty: grid.without_rows() };
     let costs = MostExpensive::of(ledger, table.columns[0], session);
     // Turns that may become one line, until one comes that may not.
-    let mut run: Vec<Line> = Vec::new();
+    let mut run: Vec<TurnLine> = Vec::new();
     for (number, batch) in session.requests.chunks(BATCH).enumerate() {
         let first = 1 + number * BATCH;
         let chunks = batch.par_chunks(BATCH / CHUNKS).enumerate();
@@ -94,8 +94,8 @@ pub(super) fn turns_grid(
         });
         for part in parts.collect::<Vec<_>>().into_iter().flatten() {
             match part {
-                Part::Foldable(line) => run.push(line),
-                Part::Shown(rows) => {
+                TurnPart::Foldable(line) => run.push(line),
+                TurnPart::Shown(rows) => {
                     table.add_run(&mut grid, &mut run, &costs);
                     grid.append(rows);
                 }
@@ -121,7 +121,7 @@ fn shown_columns<'l>(ledger: &'l Ledger<'_>, session: &Session) -> Vec<&'l Strat
     ledger.columns.iter().filter(is_meant).filter(has_figures).collect()
 }
 
-impl Line {
+impl TurnLine {
     /// Whether it has figures and nothing happened.
     fn is_quiet(&self) -> bool {
         self.is_known && self.words.is_empty()
@@ -163,12 +163,12 @@ impl MostExpensive {
     }
 
     /// Whether a turn is one of them; of a session with fewer turns none is.
-    fn has(&self, line: &Line) -> bool {
+    fn has(&self, line: &TurnLine) -> bool {
         self.costs.get(MOST_EXPENSIVE - 1).is_some_and(|least| line.cost >= Some(*least))
     }
 }
 
-struct Table<'l> {
+struct TurnTable<'l> {
     ledger: &'l Ledger<'l>,
     agents: BTreeMap<Symbol, String>,
     columns: Vec<&'l StrategyColumn>,
@@ -207,7 +207,7 @@ fn empty_grid(ledger: &Ledger<'_>, has_agents: bool, columns: &[&StrategyColumn]
     Grid::new(&header).hide_first(&hidden)
 }
 
-impl Table<'_> {
+impl TurnTable<'_> {
     /// Some turns in order, of which the first has a number.
     fn parts(
         &self,
@@ -215,7 +215,7 @@ impl Table<'_> {
         first: u64,
         costs: &MostExpensive,
         detail: TurnDetail,
-    ) -> Vec<Part> {
+    ) -> Vec<TurnPart> {
         let mut parts = Vec::new();
         let mut shown = self.empty.without_rows();
         for (index, number) in requests.iter().zip(first..) {
@@ -223,21 +223,21 @@ impl Table<'_> {
             if detail == TurnDetail::Events && line.is_quiet() && !costs.has(&line) {
                 if !shown.is_empty() {
                     let rows = std::mem::replace(&mut shown, self.empty.without_rows());
-                    parts.push(Part::Shown(rows));
+                    parts.push(TurnPart::Shown(rows));
                 }
-                parts.push(Part::Foldable(line));
+                parts.push(TurnPart::Foldable(line));
             } else {
                 let (cells, tone) = self.row(&line, costs);
                 shown.add_toned(cells, tone);
             }
         }
         if !shown.is_empty() {
-            parts.push(Part::Shown(shown));
+            parts.push(TurnPart::Shown(shown));
         }
         parts
     }
 
-    fn line(&self, index: RequestIndex, number: u64) -> Line {
+    fn line(&self, index: RequestIndex, number: u64) -> TurnLine {
         let Ledger { history, steps, .. } = self.ledger;
         let recorded = Turn::recorded(history, steps, index);
         let under = self.columns.iter().map(|column| recorded.under(self.ledger, column));
@@ -247,7 +247,7 @@ impl Table<'_> {
         let rows: Vec<Option<Row<'_>>> = rows.collect();
         let refusals = rows.iter().map(|row| row.as_ref().and_then(|row| row.refusal));
         let refused = refused_beside(&names.zip(refusals).collect::<Vec<_>>());
-        Line {
+        TurnLine {
             number,
             cost: self.ledger.totals(self.columns[0], [index]).cost(),
             is_known: rows.iter().all(Option::is_some),
@@ -258,7 +258,7 @@ impl Table<'_> {
     }
 
     /// The row of a turn.
-    fn row(&self, line: &Line, costs: &MostExpensive) -> (Vec<String>, Tone) {
+    fn row(&self, line: &TurnLine, costs: &MostExpensive) -> (Vec<String>, Tone) {
         let history = self.ledger.history;
         let request = history.request(line.turn.request);
         let mut cells = vec![grouped(line.number), history.zone.short_moment(request.start)];
@@ -274,7 +274,7 @@ impl Table<'_> {
     }
 
     /// Adds a run of turns in which nothing happened, in one line where it is long enough, and empties it.
-    fn add_run(&self, grid: &mut Grid, run: &mut Vec<Line>, costs: &MostExpensive) {
+    fn add_run(&self, grid: &mut Grid, run: &mut Vec<TurnLine>, costs: &MostExpensive) {
         if run.len() >= LEAST_FOLDED {
             self.add_folded(grid, run);
         } else {
@@ -286,7 +286,7 @@ impl Table<'_> {
         run.clear();
     }
 
-    fn add_folded(&self, grid: &mut Grid, run: &[Line]) {
+    fn add_folded(&self, grid: &mut Grid, run: &[TurnLine]) {
         let ([first, .., last], history) = (run, self.ledger.history) else { return };
         let start = history.request(first.turn.request).start;
         let numbers = format!("{}–{}", grouped(first.number), grouped(last.number));
@@ -301,7 +301,7 @@ impl Table<'_> {
     }
 
     /// What some turns read and wrote, and what that cost, in each column.
-    fn figures(&self, lines: &[Line]) -> impl Iterator<Item = String> {
+    fn figures(&self, lines: &[TurnLine]) -> impl Iterator<Item = String> {
         self.columns.iter().flat_map(|column| {
             let requests = lines.iter().map(|line| line.turn.request);
             let totals = self.ledger.totals(column, requests);
@@ -314,7 +314,7 @@ impl Table<'_> {
     }
 
     /// By how much a prompt is longer than the one that it goes on from.
-    fn growth(&self, line: &Line) -> Option<Tokens> {
+    fn growth(&self, line: &TurnLine) -> Option<Tokens> {
         let request = self.ledger.history.request(line.turn.request);
         let before = self.ledger.prompt_total(request.predecessor?);
         Some(self.ledger.prompt_total(line.turn.request).saturating_sub(before))

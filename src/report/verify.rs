@@ -268,11 +268,12 @@ struct CoverageObject {
     /// Those whose reads were compared.
     compared: u64,
     /// Why the others were not.
-    left_out: LeftOut,
+    left_out: LeftOutObject,
 }
 
 #[derive(JsonSchema, Serialize)]
-struct LeftOut {
+#[schemars(rename = "LeftOut")]
+struct LeftOutObject {
     /// Requests that open a chain, whose recorded read the simulation may know.
     first_of_chain: u64,
     /// The first requests after a change of model, likewise.
@@ -439,7 +440,7 @@ pub fn write_verification(
             simulated: coverage.simulated,
             covered: share(coverage.simulated, coverage.requests),
             compared: coverage.compared,
-            left_out: LeftOut {
+            left_out: LeftOutObject {
                 first_of_chain: coverage.openings,
                 first_after_model_change: coverage.model_changes,
                 sent_without_markers: coverage.unmarked,

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use clap_complete::Shell;
 
-use super::{DocumentFormat, JsonArgs, OutputArgs};
+use super::{DocumentFormats, FormatArgs, OutputArgs};
 
 pub(super) const CONFIG_NOTES: &str = "\
 A value on the command line holds over the environment (CACHESIM_JOBS for --jobs), that over the
@@ -49,12 +49,9 @@ pub(in crate::cli) struct ConfigArgs {
 pub(in crate::cli) enum ConfigCommand {
     /// Every option that can be configured, its value, and where that comes from
     Show {
-        /// The output format
-        #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
-        format: DocumentFormat,
-        /// Its short form.
+        /// The format.
         #[command(flatten)]
-        _json: JsonArgs,
+        format: FormatArgs<DocumentFormats>,
         /// The output.
         #[command(flatten)]
         output: OutputArgs,

@@ -1,4 +1,4 @@
-//! Options by which a report is narrowed down, and the short form of `--format json`.
+//! Options by which a report is narrowed down.
 //!
 //! What `analyze --by` takes.
 
@@ -34,14 +34,6 @@ pub(in crate::cli) struct FilterArgs {
     /// The time zone in which days begin and times are shown, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) timezone: Option<String>,
-}
-
-/// The short form of `--format json`, which the format itself takes as its value.
-#[derive(Debug, Args)]
-pub(in crate::cli) struct JsonArgs {
-    /// Short for --format json
-    #[arg(id = "json", long = "json", conflicts_with = "format")]
-    _is_wanted: bool,
 }
 
 /// `--by`.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{DocumentFormat, JsonArgs, OutputArgs};
+use super::{DocumentFormats, FormatArgs, OutputArgs};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
 use crate::requests::prompt::minimum_prefix;
@@ -66,12 +66,9 @@ pub(in crate::cli) struct ForkArgs {
     /// Price files to lay over the built-in table: cachesim's TOML or LiteLLM's JSON
     #[arg(long, value_name = "FILE", requires = "model")]
     pub(in crate::cli) prices: Vec<PathBuf>,
-    /// The output format
-    #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
-    pub(in crate::cli) format: DocumentFormat,
-    /// Its short form.
+    /// The format.
     #[command(flatten)]
-    _json: JsonArgs,
+    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,

@@ -19,8 +19,8 @@ use clap_mangen::roff::{Roff, roman};
 use jiff::civil::Date;
 
 use crate::cli::args::{
-    Cli, CompletionsArgs, ConfigArgs, ConfigCommand, DocumentFormat, ManArgs, PlatformArg,
-    PricesArgs, PricesCommand, PricesShared, SchemaArgs, StrategiesArgs,
+    Cli, CompletionsArgs, ConfigArgs, ConfigCommand, Json, ManArgs, PlatformArg, PricesArgs,
+    PricesCommand, PricesShared, SchemaArgs, StrategiesArgs,
 };
 use crate::cli::configuration::effective;
 use crate::cli::error::CliError;
@@ -42,11 +42,8 @@ pub(in crate::cli) fn config(
     let ConfigCommand::Show { format, output, .. } = &args.command;
     let output = Output::open(output)?;
     let options = effective(configuration);
-    match format {
-        DocumentFormat::Table => output.text(&config_document(configuration, &options)),
-        DocumentFormat::Markdown => output.markdown(&config_document(configuration, &options)),
-        DocumentFormat::Json => output.write(|out| write_config(configuration, &options, out)),
-    }
+    let document = || Ok(config_document(configuration, &options));
+    output.show(format.chosen, document, |Json, out| write_config(configuration, &options, out))
 }
 
 /// The script by which a shell completes commands and options.
@@ -159,14 +156,10 @@ fn list(at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
     let table = price_table(&shared.prices, PlatformArg::Auto)?;
     let at = given_day(at)?.map_or_else(|| day(&table.as_of, "as_of"), Ok)?;
     let output = Output::open(&shared.output)?;
-    let document = || models_document(&table, at);
-    match shared.format {
-        DocumentFormat::Table => output.text(&document()),
-        DocumentFormat::Markdown => output.markdown(&document()),
-        DocumentFormat::Json => {
-            output.write(|out| models_json(&table, table.models(), Some(at), out))
-        }
-    }
+    let document = || Ok(models_document(&table, at));
+    output.show(shared.format.chosen, document, |Json, out| {
+        models_json(&table, table.models(), Some(at), out)
+    })
 }
 
 fn show(name: &str, at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
@@ -174,14 +167,10 @@ fn show(name: &str, at: Option<&str>, shared: &PricesShared) -> Result<(), CliEr
     let at = given_day(at)?;
     let model = table.find(name).ok_or_else(|| unknown_model(&table, name))?;
     let output = Output::open(&shared.output)?;
-    let document = || model_document(model, at);
-    match shared.format {
-        DocumentFormat::Table => output.text(&document()),
-        DocumentFormat::Markdown => output.markdown(&document()),
-        DocumentFormat::Json => {
-            output.write(|out| models_json(&table, std::iter::once(model), at, out))
-        }
-    }
+    let document = || Ok(model_document(model, at));
+    output.show(shared.format.chosen, document, |Json, out| {
+        models_json(&table, std::iter::once(model), at, out)
+    })
 }
 
 fn given_day(at: Option<&str>) -> Result<Option<Date>, CliError> {

@@ -1,9 +1,9 @@
 //! `cachesim advise`.
 
-use crate::cli::args::{AdviseArgs, DocumentFormat};
+use crate::cli::args::{AdviseArgs, Json};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::explain::breaks::Options;
 use crate::report::{advice_document, write_advice};
 use crate::simulate::cache::Reading;
@@ -14,7 +14,7 @@ pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let run = Prepared::new(
+    let run = PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,
@@ -25,10 +25,8 @@ pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
     let findings = run.study.breaks_in(run.evidence()?, Options::default())?;
     let told = findings.told_under(args.reading.reading());
     let advice = told.advice.as_ref();
-    let document = || advice_document(&run.study.history, &told.answer, advice, args.top);
-    match args.format {
-        DocumentFormat::Table => output.text(&document()),
-        DocumentFormat::Markdown => output.markdown(&document()),
-        DocumentFormat::Json => output.write(|out| write_advice(&run.study.history, advice, out)),
-    }
+    let document = || Ok(advice_document(&run.study.history, &told.answer, advice, args.top));
+    output.show(args.format.chosen, document, |Json, out| {
+        write_advice(&run.study.history, advice, out)
+    })
 }

@@ -1,9 +1,9 @@
 //! `cachesim breaks`.
 
-use crate::cli::args::{BreaksArgs, BreaksFormat, RuleArg};
+use crate::cli::args::{BreaksArgs, RowFormat, RuleArg};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::explain::breaks::{DetectionRule, Options};
 use crate::report::{
     BreaksViewOptions, breaks_document, write_break_csv, write_break_rows, write_breaks,
@@ -16,7 +16,7 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let run = Prepared::new(
+    let run = PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,
@@ -35,15 +35,12 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let view = BreaksViewOptions { top: args.top, shows_text: args.show_text };
     let document = || {
         let Told { advice, answer } = findings.told();
-        breaks_document(history, &answer, analysis, advice.as_ref(), &run.study.assumptions(), view)
+        let assumptions = run.study.assumptions();
+        Ok(breaks_document(history, &answer, analysis, advice.as_ref(), &assumptions, view))
     };
-    match args.format {
-        BreaksFormat::Table => output.text(&document()),
-        BreaksFormat::Markdown => output.markdown(&document()),
-        BreaksFormat::Json => output.write(|out| write_breaks(history, analysis, out)),
-        BreaksFormat::Jsonl => {
-            output.write(|out| write_break_rows(history, &analysis.breaks, args.show_text, out))
-        }
-        BreaksFormat::Csv => output.write(|out| write_break_csv(history, &analysis.breaks, out)),
-    }
+    output.show(args.format.chosen, document, |format, out| match format {
+        RowFormat::Json => write_breaks(history, analysis, out),
+        RowFormat::Jsonl => write_break_rows(history, &analysis.breaks, args.show_text, out),
+        RowFormat::Csv => write_break_csv(history, &analysis.breaks, out),
+    })
 }

@@ -1,16 +1,16 @@
 //! `cachesim compare`.
 
-use crate::cli::args::{CompareArgs, CompareFormat, RecordedBreaksArg};
+use crate::cli::args::{CompareArgs, RecordedBreaksArg, RowFormat};
 use crate::cli::error::CliError;
 use crate::cli::gate::{check, gates};
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::cli::strategies::{elsewhere, providers, strategies, unique};
 use crate::explain::breaks::Options;
 use crate::report::{
-    Document, compare_document, write_comparison, write_comparison_csv, write_comparison_lines,
+    compare_document, write_comparison, write_comparison_csv, write_comparison_lines,
 };
-use crate::simulate::provider::{Agreement, Provider, agreement};
+use crate::simulate::provider::{Provider, RolloutAgreement, agreement};
 use crate::study::Study;
 
 /// Strategies side by side.
@@ -22,11 +22,10 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let strategies = unique(strategies.into_iter().chain(elsewhere))?;
     let gates = gates(&args.fail_if, &strategies)?;
     let reading = args.reading.reading();
-    let is_for_people = matches!(args.format, CompareFormat::Table | CompareFormat::Markdown);
-    let options = args.tokens.read_options(is_for_people);
+    let options = args.tokens.read_options(args.format.chosen.is_document());
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
-    let run = Prepared::new(
+    let run = PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,
@@ -38,21 +37,17 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let ledger = run.ledger_with_bounds()?;
     let comparison = run.study.compare(&ledger);
     let history = &run.study.history;
-    let document = || -> Result<Document, CliError> {
+    let document = || {
         let answer = run.study.breaks(Options::default())?.answer();
         Ok(compare_document(history, &answer, &comparison, reading, &agents))
     };
-    match args.format {
-        CompareFormat::Table => output.text(&document()?),
-        CompareFormat::Markdown => output.markdown(&document()?),
-        CompareFormat::Json => output.write(|out| {
+    output.show(args.format.chosen, document, |format, out| match format {
+        RowFormat::Json => {
             write_comparison(history, &run.study.prices, &comparison, reading, &agents, out)
-        }),
-        CompareFormat::Jsonl => {
-            output.write(|out| write_comparison_lines(history, &comparison, reading, out))
         }
-        CompareFormat::Csv => output.write(|out| write_comparison_csv(&comparison, out)),
-    }?;
+        RowFormat::Jsonl => write_comparison_lines(history, &comparison, reading, out),
+        RowFormat::Csv => write_comparison_csv(history, &comparison, out),
+    })?;
     check(&gates, &comparison)
 }
 
@@ -60,7 +55,7 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
 fn agreements(
     study: &Study,
     providers: &[&'static Provider],
-) -> Vec<(&'static Provider, Agreement)> {
+) -> Vec<(&'static Provider, RolloutAgreement)> {
     if study.history.of_agents.is_empty() {
         return Vec::new();
     }

@@ -1,22 +1,21 @@
 //! `cachesim context`.
 
-use crate::cli::args::{ContextArgs, DocumentFormat};
+use crate::cli::args::{ContextArgs, Json};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::explain::breaks::Options;
 use crate::report::{context_document, write_context};
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
 use crate::simulate::strategy::Strategy;
-use crate::study::Findings;
 
 /// Where the context comes from.
 pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
-    let run = Prepared::new(
+    let run = PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,
@@ -27,12 +26,9 @@ pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
     let ledger = run.ledger()?;
     let top = usize::from(args.top);
     let context = run.study.context(&ledger, top)?;
-    let answer = || run.study.breaks(Options::default()).map(Findings::answer);
-    match args.format {
-        DocumentFormat::Table => output.text(&context_document(&answer()?, &ledger, &context)),
-        DocumentFormat::Markdown => {
-            output.markdown(&context_document(&answer()?, &ledger, &context))
-        }
-        DocumentFormat::Json => output.write(|out| write_context(&ledger, &context, out)),
-    }
+    let document = || {
+        let answer = run.study.breaks(Options::default())?.answer();
+        Ok(context_document(&answer, &ledger, &context))
+    };
+    output.show(args.format.chosen, document, |Json, out| write_context(&ledger, &context, out))
 }

@@ -1,9 +1,9 @@
 //! `cachesim explain`.
 
-use crate::cli::args::{DocumentFormat, ExplainArgs, RecordedBreaksArg};
+use crate::cli::args::{ExplainArgs, Json, RecordedBreaksArg};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::cli::strategies::strategies;
 use crate::explain::story::{locate, story};
 use crate::report::{explain_document, write_explanation};
@@ -17,7 +17,7 @@ pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
     let options = args.tokens.read_options(true);
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, Reading::Literal);
-    let run = Prepared::new(
+    let run = PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,
@@ -31,12 +31,8 @@ pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
     let alone = Selection::of(&run.study.history, |request| std::ptr::eq(request, asked));
     let breaks = run.study.breaks_among(&alone)?;
     let story = story(&ledger, located, &breaks.list);
-    let document = || explain_document(&ledger, &story, args.show_text);
-    match args.format {
-        DocumentFormat::Table => output.text(&document()),
-        DocumentFormat::Markdown => output.markdown(&document()),
-        DocumentFormat::Json => {
-            output.write(|out| write_explanation(&ledger, &story, args.show_text, out))
-        }
-    }
+    let document = || Ok(explain_document(&ledger, &story, args.show_text));
+    output.show(args.format.chosen, document, |Json, out| {
+        write_explanation(&ledger, &story, args.show_text, out)
+    })
 }

@@ -1,9 +1,9 @@
 //! `cachesim lint`.
 
-use crate::cli::args::{LintArgs, LintFormat};
+use crate::cli::args::{FindingFormat, LintArgs};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::report::{lint_document, write_lint, write_sarif};
 use crate::simulate::cache::Reading;
 use crate::study::lint_strategies;
@@ -13,7 +13,7 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let run = Prepared::new(
+    let run = PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,
@@ -26,13 +26,9 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     let (history, assumptions) = (&run.study.history, &run.study.assumptions());
     let shows_text = !args.hide_text;
     let top = args.top;
-    let document = || lint_document(history, assumptions, &findings, shows_text, top);
-    match args.format {
-        LintFormat::Text => output.text(&document()),
-        LintFormat::Markdown => output.markdown(&document()),
-        LintFormat::Json => {
-            output.write(|out| write_lint(history, assumptions, &findings, shows_text, out))
-        }
-        LintFormat::Sarif => output.write(|out| write_sarif(history, &findings, shows_text, out)),
-    }
+    let document = || Ok(lint_document(history, assumptions, &findings, shows_text, top));
+    output.show(args.format.chosen, document, |format, out| match format {
+        FindingFormat::Json => write_lint(history, assumptions, &findings, shows_text, out),
+        FindingFormat::Sarif => write_sarif(history, &findings, shows_text, out),
+    })
 }

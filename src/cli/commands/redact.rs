@@ -43,7 +43,7 @@ impl Target {
 
 /// What was done.
 #[derive(Default)]
-struct Sums {
+struct RedactedSums {
     files: u64,
     lines: u64,
     bytes: u64,
@@ -213,12 +213,12 @@ fn write_all(
     target: &Target,
     mut opened: Option<OutputFile>,
     arguments: usize,
-) -> Result<Sums, CliError> {
+) -> Result<RedactedSums, CliError> {
     if inputs.is_empty() {
         let message = "no file could be read; see above";
         return Err(CliError::NoInput(message.to_owned()));
     }
-    let mut sums = Sums::default();
+    let mut sums = RedactedSums::default();
     for input in inputs {
         let extent = match target {
             Target::StandardOutput => {

@@ -5,9 +5,9 @@ use std::io::{self, IsTerminal};
 use crate::cli::args::{OutputArgs, RecordedBreaksArg, ReportArgs};
 use crate::cli::error::CliError;
 use crate::cli::output::{Output, refuse_other_formats};
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::cli::strategies::strategies;
-use crate::explain::analysis::{self, Gaps, Waterfall};
+use crate::explain::analysis::{Gaps, Waterfall};
 use crate::explain::breaks::{Analysis, Options};
 use crate::explain::compare::{Compared, Comparison};
 use crate::explain::context::windows;
@@ -24,9 +24,6 @@ use crate::study::{Findings, Study};
 const NO_ITEMS: usize = 0;
 
 /// Everything as one page.
-///
-/// # Panics
-/// Never: the record and its replay are simulated.
 pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     refuse_terminal(&args.output)?;
     refuse_other_formats(&args.output.output, &["html", "htm"])?;
@@ -35,7 +32,7 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     let reading = args.reading.reading();
     let assumptions = args.simulation.assumptions(args.breaks == RecordedBreaksArg::Keep, reading);
     let options = ReadOptions { keeps_titles: args.show_text, ..args.tokens.read_options(true) };
-    let run = Prepared::new(
+    let run = PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,
@@ -50,11 +47,10 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     let told = findings.told();
     let (steps, selection) = (&run.study.steps, &run.study.selection);
     let sums = analysis.summary.reconciliation;
-    let verification = analysis::verify(evidence, steps, selection, sums)
-        .expect("the record and its replay are simulated");
+    let verification = run.study.verify(evidence, sums)?;
     let context = run.study.context(evidence, NO_ITEMS)?;
     let waterfall = told.answer.waterfall.as_ref();
-    let material = Material {
+    let material = ChartMaterial {
         study: &run.study,
         ledger: &ledger,
         comparison: &comparison,
@@ -84,7 +80,7 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
 }
 
 /// What the charts of the page are made of.
-struct Material<'a> {
+struct ChartMaterial<'a> {
     study: &'a Study,
     ledger: &'a Ledger<'a>,
     comparison: &'a Comparison<'a>,
@@ -93,7 +89,7 @@ struct Material<'a> {
     waterfall: Option<&'a Waterfall>,
 }
 
-impl Material<'_> {
+impl ChartMaterial<'_> {
     fn charts(&self) -> Vec<PageChart> {
         let Study { history, selection, steps, trace, .. } = self.study;
         let (shown, note) = self.shown();

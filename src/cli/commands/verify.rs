@@ -1,11 +1,10 @@
 //! `cachesim verify`.
 
 use crate::base::ttl::Ttl;
-use crate::cli::args::{DocumentFormat, VerifyArgs};
+use crate::cli::args::{Json, VerifyArgs};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
-use crate::explain::analysis;
+use crate::cli::prepared::PreparedRun;
 use crate::explain::breaks::Options;
 use crate::report::{verify_document, write_verification};
 use crate::requests::conversation::ReadOptions;
@@ -13,9 +12,6 @@ use crate::simulate::cache::Reading;
 use crate::simulate::strategy::Strategy;
 
 /// How well the rules reproduce the recorded usage.
-///
-/// # Panics
-/// Never: the record and its replay are among the strategies.
 pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
@@ -25,7 +21,7 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let (billed, expected) = (Strategy::billed(), Strategy::expected());
     let strategies =
         vec![billed, expected, Strategy::uncached(), five_minutes, one_hour, Strategy::mixed()];
-    let run = Prepared::new(
+    let run = PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,
@@ -36,16 +32,10 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let ledger = run.ledger()?;
     let findings = run.study.breaks(Options::default())?;
     let sums = findings.analysis.summary.reconciliation;
-    let verification = analysis::verify(&ledger, &run.study.steps, &run.study.selection, sums)
-        .expect("the record and its replay are among them");
+    let verification = run.study.verify(&ledger, sums)?;
     let history = &run.study.history;
-    match args.format {
-        DocumentFormat::Table => {
-            output.text(&verify_document(history, &findings.answer(), &verification))
-        }
-        DocumentFormat::Markdown => {
-            output.markdown(&verify_document(history, &findings.answer(), &verification))
-        }
-        DocumentFormat::Json => output.write(|out| write_verification(history, &verification, out)),
-    }
+    let document = || Ok(verify_document(history, &findings.answer(), &verification));
+    output.show(args.format.chosen, document, |Json, out| {
+        write_verification(history, &verification, out)
+    })
 }

@@ -10,7 +10,8 @@ use clap::{Arg, Command};
 use crate::base::toml_text::quoted;
 use crate::cli::strategies::unknown_name;
 use crate::explain::config::{
-    BASELINE, ConfigOption, Configuration, DEFAULTS, Effective, Origin, Setting, Takes, is_file,
+    BASELINE, ConfigOption, ConfigSetting, Configuration, DEFAULTS, Effective, Origin, Takes,
+    is_file,
 };
 use crate::simulate::strategy::{ALL, Strategy};
 
@@ -43,7 +44,7 @@ fn applied<'a>(
     arg: &Arg,
     command: &str,
     configuration: &'a Configuration,
-) -> Option<(&'a Setting, Vec<OsString>)> {
+) -> Option<(&'a ConfigSetting, Vec<OsString>)> {
     let setting = configuration.setting(command, arg.get_id().as_str())?;
     let is_taken = |value: &&OsString| {
         setting.option.takes != Takes::Names
@@ -167,7 +168,7 @@ mod tests {
     }
 
     fn configuration() -> Configuration {
-        let setting = |option, value: &str, is_for_check| Setting {
+        let setting = |option, value: &str, is_for_check| ConfigSetting {
             option,
             is_for_check,
             values: vec![value.into()],

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{env, iter};
 
 use crate::cli::args::ConfigurationArgs;
-use crate::explain::config::{ConfigFile, Level, switch};
+use crate::explain::config::{ConfigFile, ConfigLevel, switch};
 
 /// The name of a project's file.
 const PROJECT_FILE: &str = "cachesim.toml";
@@ -43,7 +43,7 @@ pub(super) fn locate(args: &ConfigurationArgs) -> Located {
 }
 
 fn named_file(path: PathBuf) -> ConfigFile {
-    ConfigFile { level: Level::Project, name: path.display().to_string(), path }
+    ConfigFile { level: ConfigLevel::Project, name: path.display().to_string(), path }
 }
 
 /// The nearest project file, as a path from the working directory.
@@ -64,7 +64,7 @@ fn user_file() -> Option<ConfigFile> {
     let folder = configured.or_else(|| home.as_ref().map(|home| home.join(".config")))?;
     let path = folder.join(USER_FILE);
     let name = as_typed(&path, home.as_deref());
-    Some(ConfigFile { level: Level::User, path, name })
+    Some(ConfigFile { level: ConfigLevel::User, path, name })
 }
 
 /// A path with `~` for the home.

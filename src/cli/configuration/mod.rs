@@ -12,8 +12,8 @@ use clap::{CommandFactory, FromArgMatches};
 use super::args::{Cli, ConfigurationArgs};
 use super::error::CliError;
 use crate::explain::config::{
-    Accepts, BASELINE, ConfigError, ConfigOption, Configuration, DEFAULTS, Effective, Setting,
-    from_environment, load,
+    Accepts, BASELINE, ConfigError, ConfigOption, ConfigSetting, Configuration, DEFAULTS,
+    Effective, from_environment, load,
 };
 
 /// Reads the configuration that the command line and the environment ask for.
@@ -30,7 +30,7 @@ pub(super) fn read(args: &ConfigurationArgs) -> Result<Configuration, CliError> 
 }
 
 /// What the environment sets. A variable without a value sets nothing.
-fn environment(accepts: Accepts<'_>) -> Result<Vec<Setting>, ConfigError> {
+fn environment(accepts: Accepts<'_>) -> Result<Vec<ConfigSetting>, ConfigError> {
     let mut settings = Vec::new();
     for option in DEFAULTS.into_iter().chain([&BASELINE]) {
         let value = env::var_os(option.variable()).filter(|value| !value.is_empty());

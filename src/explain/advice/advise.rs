@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use rayon::prelude::*;
 
 use super::seen::Seen;
-use super::{Candidate, Change, Subject, Who, causes, context, lifetimes, prompts, requests};
+use super::{Change, ChangeCandidate, Subject, Who, causes, context, lifetimes, prompts, requests};
 use crate::base::units::Picodollars;
 use crate::explain::breaks::Analysis;
 use crate::requests::prompt::PromptTrace;
@@ -32,14 +32,14 @@ pub struct Advice {
     /// begin. What was billed differs from it by what the rules do not explain, and no saving has that.
     pub recorded: Picodollars,
     /// The changes that somebody can make, each on top of those before it.
-    pub changes: Vec<Entry>,
+    pub changes: Vec<AdviceEntry>,
     /// What nobody but the service could change, on top of all these.
-    pub out_of_reach: Vec<Entry>,
+    pub out_of_reach: Vec<AdviceEntry>,
 }
 
 /// A change that stands.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct AdviceEntry {
     /// The change.
     pub change: Change,
     /// What it alone would have saved.
@@ -60,9 +60,9 @@ impl Advice {
         analysis: &Analysis,
     ) -> Option<Self> {
         let seen = Seen::new(ledger, trace, selection, analysis);
-        let Start { billed, apart, recorded, mut state } =
-            Start::new(Trials::new(ledger, trace, selection))?;
-        let (beyond, within): (Vec<Tried>, Vec<Tried>) = state
+        let SearchStart { billed, apart, recorded, mut state } =
+            SearchStart::new(Trials::new(ledger, trace, selection))?;
+        let (beyond, within): (Vec<TriedChange>, Vec<TriedChange>) = state
             .worthwhile(candidates(&seen))
             .into_iter()
             .partition(|tried| tried.candidate.change.who == Who::Nobody);
@@ -79,9 +79,10 @@ impl Advice {
         trace: &PromptTrace,
         selection: &Selection,
         analysis: &Analysis,
-    ) -> Option<Entry> {
+    ) -> Option<AdviceEntry> {
         let seen = Seen::new(ledger, trace, selection, analysis);
-        let Start { recorded, state, .. } = Start::new(Trials::new(ledger, trace, selection))?;
+        let SearchStart { recorded, state, .. } =
+            SearchStart::new(Trials::new(ledger, trace, selection))?;
         let mut others = candidates(&seen);
         others.retain(|candidate| candidate.change.who != Who::Nobody);
         let same_prompts =
@@ -92,9 +93,9 @@ impl Advice {
             tried.extend(state.worthwhile(same_prompts));
             tried.sort_by_key(|tried| Reverse(tried.alone));
         }
-        let Tried { candidate: Candidate { change, design, .. }, alone } =
+        let TriedChange { candidate: ChangeCandidate { change, design, .. }, alone } =
             tried.into_iter().next()?;
-        Some(Entry { change, alone, saving: alone, design })
+        Some(AdviceEntry { change, alone, saving: alone, design })
     }
 
     /// What was spent: billed, or where nothing was recorded, what the rules charge.
@@ -125,7 +126,7 @@ impl Advice {
 
 /// Everything that may be worth it, other prompts before other ways of sending the same. Of what saves
 /// the same, the first stands first.
-fn candidates(seen: &Seen<'_>) -> Vec<Candidate> {
+fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     let mut candidates = lifetimes::candidates(seen);
     candidates.extend(context::candidates(seen));
     candidates.extend(prompts::candidates(seen));
@@ -140,19 +141,19 @@ fn least_saving(spent: Picodollars) -> Picodollars {
 }
 
 /// Where all changes begin.
-struct Start<'a> {
+struct SearchStart<'a> {
     billed: Option<Picodollars>,
     apart: Picodollars,
-    recorded: Recorded,
-    state: State<'a>,
+    recorded: RecordedCost,
+    state: SearchState<'a>,
 }
 
-impl<'a> Start<'a> {
+impl<'a> SearchStart<'a> {
     fn new(trials: Trials<'a>) -> Option<Self> {
         let recorded = trials.recorded()?;
         let record = trials.billed();
         let billed = record.as_ref().and_then(Totals::cost);
-        let state = State {
+        let state = SearchState {
             least: least_saving(billed.unwrap_or(recorded.cost)),
             trials,
             design: Design::default(),
@@ -164,29 +165,29 @@ impl<'a> Start<'a> {
 }
 
 /// A candidate, and what it alone would have saved.
-struct Tried {
-    candidate: Candidate,
+struct TriedChange {
+    candidate: ChangeCandidate,
     alone: Picodollars,
 }
 
 /// What has been changed so far.
-struct State<'a> {
+struct SearchState<'a> {
     trials: Trials<'a>,
     least: Picodollars,
     design: Design,
     cost: Picodollars,
 }
 
-impl State<'_> {
+impl SearchState<'_> {
     /// The candidates that save enough alone, the one that saves most first.
-    fn worthwhile(&self, candidates: Vec<Candidate>) -> Vec<Tried> {
+    fn worthwhile(&self, candidates: Vec<ChangeCandidate>) -> Vec<TriedChange> {
         let costs = self.trials.costs(candidates.iter().map(|one| one.design.clone()));
-        let mut tried: Vec<Tried> = candidates
+        let mut tried: Vec<TriedChange> = candidates
             .into_iter()
             .zip(costs)
             .filter_map(|(candidate, cost)| {
                 let alone = self.cost.minus(cost?);
-                (alone >= self.least).then_some(Tried { candidate, alone })
+                (alone >= self.least).then_some(TriedChange { candidate, alone })
             })
             .collect();
         tried.sort_by_key(|tried| Reverse(tried.alone));
@@ -195,11 +196,11 @@ impl State<'_> {
 
     /// Makes the changes one after the other. When it is the turn of a subject, that of its rivals is made
     /// which then saves most; one that no longer saves enough is left out.
-    fn apply(&mut self, mut tried: Vec<Tried>) -> Vec<Entry> {
+    fn apply(&mut self, mut tried: Vec<TriedChange>) -> Vec<AdviceEntry> {
         let mut entries = Vec::new();
         while let Some(first) = tried.first() {
             let subject = first.candidate.subject;
-            let (rivals, others): (Vec<Tried>, Vec<Tried>) =
+            let (rivals, others): (Vec<TriedChange>, Vec<TriedChange>) =
                 tried.into_iter().partition(|one| one.candidate.subject == subject);
             entries.extend(self.make_best(rivals, subject));
             tried = others;
@@ -207,7 +208,7 @@ impl State<'_> {
         entries
     }
 
-    fn make_best(&mut self, rivals: Vec<Tried>, subject: Subject) -> Option<Entry> {
+    fn make_best(&mut self, rivals: Vec<TriedChange>, subject: Subject) -> Option<AdviceEntry> {
         debug_assert!(rivals.iter().all(|one| one.candidate.subject == subject));
         let designs: Vec<Design> =
             rivals.iter().map(|one| self.design.clone().with(&one.candidate.design)).collect();
@@ -220,7 +221,7 @@ impl State<'_> {
         let saving = self.cost.minus(cost);
         self.design = design.clone();
         self.cost = cost;
-        Some(Entry { change: best.candidate.change, alone: best.alone, saving, design })
+        Some(AdviceEntry { change: best.candidate.change, alone: best.alone, saving, design })
     }
 }
 
@@ -273,13 +274,13 @@ impl<'a> Trials<'a> {
     }
 
     /// What they cost as recorded; `None` where nothing has a price.
-    pub(super) fn recorded(&self) -> Option<Recorded> {
+    pub(super) fn recorded(&self) -> Option<RecordedCost> {
         let ledger = self.simulate(Design::default());
         let column = ledger.columns.first()?;
         let cost = ledger.totals(column, self.selection.requests()).cost()?;
         let rows = self.selection.requests().filter_map(|index| ledger.row(column, index));
         let avoidable = rows.filter_map(|row| beyond_reading(&ledger, &row)).sum();
-        Some(Recorded { cost, avoidable })
+        Some(RecordedCost { cost, avoidable })
     }
 
     fn simulate(&self, design: Design) -> Ledger<'a> {
@@ -290,7 +291,7 @@ impl<'a> Trials<'a> {
 }
 
 /// What the record costs as it is simulated.
-pub(super) struct Recorded {
+pub(super) struct RecordedCost {
     /// All of it.
     pub(super) cost: Picodollars,
     /// The most that could be saved of it while the same prompts are sent: what they cost beyond being

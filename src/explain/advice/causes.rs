@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use super::seen::{Seen, confidence, counted_breaks, evidence};
-use super::{Candidate, Change, Subject};
+use super::{Change, ChangeCandidate, Subject};
 use crate::explain::breaks::{Break, Cause, Remedy, Who};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::Repair;
 use crate::simulate::strategy::Design;
 
 /// A change for each cause that somebody, or nobody, can do away with, and one for long pauses.
-pub(super) fn candidates(seen: &Seen<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     let of_causes = Cause::ALL.into_iter().filter_map(|cause| of_cause(cause, seen));
     of_causes.chain(long_pauses(seen)).collect()
 }
 
-fn of_cause(cause: Cause, seen: &Seen<'_>) -> Option<Candidate> {
+fn of_cause(cause: Cause, seen: &Seen<'_>) -> Option<ChangeCandidate> {
     let remedy = cause.remedy()?;
     let history = seen.ledger.history;
     let breaks = seen.breaks_that(|found| {
@@ -33,7 +33,7 @@ fn of_cause(cause: Cause, seen: &Seen<'_>) -> Option<Candidate> {
 }
 
 /// Pauses that no lifetime outlives: what was cached would have to be there still, or nobody to need it.
-fn long_pauses(seen: &Seen<'_>) -> Option<Candidate> {
+fn long_pauses(seen: &Seen<'_>) -> Option<ChangeCandidate> {
     const NAME: &str = "long_pauses";
     let remedy = Remedy {
         label: "Finish or compact before a pause over an hour",
@@ -83,10 +83,10 @@ fn change(
     }
 }
 
-fn candidate(change: Change, breaks: &[&Break], repair: Repair) -> Option<Candidate> {
+fn candidate(change: Change, breaks: &[&Break], repair: Repair) -> Option<ChangeCandidate> {
     let repairs: BTreeMap<RequestIndex, Repair> =
         breaks.iter().map(|found| (found.request, repair)).collect();
     let subject = Subject::Own(change.code);
     let design = Design { repairs, ..Design::default() };
-    (!breaks.is_empty()).then_some(Candidate { change, subject, design })
+    (!breaks.is_empty()).then_some(ChangeCandidate { change, subject, design })
 }

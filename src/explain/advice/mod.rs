@@ -28,7 +28,7 @@ mod requests;
 mod seen;
 
 pub use crate::explain::breaks::Who;
-pub use advise::{Advice, Entry};
+pub use advise::{Advice, AdviceEntry};
 
 use crate::explain::breaks::Confidence;
 use crate::requests::conversation::RequestIndex;
@@ -63,7 +63,7 @@ pub struct Change {
 
 /// A change that may be worth it, and how it is simulated.
 #[derive(Clone, Debug)]
-struct Candidate {
+struct ChangeCandidate {
     change: Change,
     /// What it is about; of rivals for one subject only one is made.
     subject: Subject,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::groups::{Period, PeriodLength};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Millis, Picodollars};
-use crate::explain::advice::Entry;
+use crate::explain::advice::AdviceEntry;
 use crate::explain::breaks::{Analysis, Cause, Reconciliation, Sum};
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn, Totals};
@@ -59,7 +59,7 @@ pub struct BestChange {
 }
 
 impl BestChange {
-    fn of(entry: &Entry) -> Self {
+    fn of(entry: &AdviceEntry) -> Self {
         let change = &entry.change;
         Self { label: change.label, saving: entry.saving, is_at_most: change.is_at_most }
     }
@@ -103,7 +103,7 @@ impl Answer {
 
     /// Notes the first of the changes.
     #[must_use]
-    pub fn with_change(self, first: Option<&Entry>) -> Self {
+    pub fn with_change(self, first: Option<&AdviceEntry>) -> Self {
         Self { change: first.map(BestChange::of), ..self }
     }
 }

@@ -138,13 +138,13 @@ pub struct Groups {
 
 /// What a group is known by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Key<'a> {
+enum GroupKey<'a> {
     Period(Period),
     Name(&'a str),
     Unknown,
 }
 
-impl Key<'_> {
+impl GroupKey<'_> {
     fn name(self) -> Option<String> {
         match self {
             Self::Period(period) => Some(period.name()),
@@ -165,7 +165,7 @@ pub fn groups(
     let projects = project_names(ledger.history);
     let keys = Keys { history: ledger.history, projects: &projects, grouping };
     let mut sums =
-        Sums { columns: ledger.columns.len(), places: FxHashMap::default(), list: vec![] };
+        GroupSums { columns: ledger.columns.len(), places: FxHashMap::default(), list: vec![] };
     let mut total = Group::empty(ledger.columns.len());
     for index in selection.requests() {
         let key = keys.of(index);
@@ -208,21 +208,20 @@ struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    fn of(&self, index: RequestIndex) -> Key<'a> {
+    fn of(&self, index: RequestIndex) -> GroupKey<'a> {
         let history = self.history;
         let request = history.request(index);
-        let named = |symbol| history.text(symbol).map_or(Key::Unknown, Key::Name);
+        let named = |symbol| history.text(symbol).map_or(GroupKey::Unknown, GroupKey::Name);
         match self.grouping {
-            Grouping::Period(length) => {
-                Period::of(&history.zone, request.time(), length).map_or(Key::Unknown, Key::Period)
-            }
+            Grouping::Period(length) => Period::of(&history.zone, request.time(), length)
+                .map_or(GroupKey::Unknown, GroupKey::Period),
             Grouping::Project => {
                 let name = request.project.and_then(|project| self.projects.get(&project));
-                name.map_or(Key::Unknown, |name| Key::Name(name))
+                name.map_or(GroupKey::Unknown, |name| GroupKey::Name(name))
             }
             Grouping::Model => named(Some(request.model)),
             Grouping::AgentType => match request.agent {
-                None => Key::Name(MAIN_AGENT),
+                None => GroupKey::Name(MAIN_AGENT),
                 Some(agent) => named(history.agent_types.get(&agent).copied()),
             },
             Grouping::Branch => named(request.branch),
@@ -232,20 +231,20 @@ impl<'a> Keys<'a> {
     }
 
     /// That of a row, whose model may be another one than the request's.
-    fn of_row(&self, request: Key<'a>, model: &'a str) -> Key<'a> {
-        if self.grouping == Grouping::Model { Key::Name(model) } else { request }
+    fn of_row(&self, request: GroupKey<'a>, model: &'a str) -> GroupKey<'a> {
+        if self.grouping == Grouping::Model { GroupKey::Name(model) } else { request }
     }
 }
 
 /// The groups so far.
-struct Sums<'a> {
+struct GroupSums<'a> {
     columns: usize,
-    places: FxHashMap<Key<'a>, usize>,
-    list: Vec<(Key<'a>, Group)>,
+    places: FxHashMap<GroupKey<'a>, usize>,
+    list: Vec<(GroupKey<'a>, Group)>,
 }
 
-impl<'a> Sums<'a> {
-    fn of(&mut self, key: Key<'a>) -> &mut Group {
+impl<'a> GroupSums<'a> {
+    fn of(&mut self, key: GroupKey<'a>) -> &mut Group {
         let place = *self.places.entry(key).or_insert_with(|| {
             self.list.push((key, Group::empty(self.columns)));
             self.list.len() - 1
@@ -255,10 +254,10 @@ impl<'a> Sums<'a> {
 
     fn ordered(mut self, shown: usize) -> Vec<Group> {
         self.list.sort_by_key(|(key, group)| match key {
-            Key::Period(_) => (Reverse(None), *key),
+            GroupKey::Period(_) => (Reverse(None), *key),
             _ => (Reverse(group.by_strategy.get(shown).and_then(Totals::cost)), *key),
         });
-        let named = |(key, group): (Key<'_>, Group)| Group { name: key.name(), ..group };
+        let named = |(key, group): (GroupKey<'_>, Group)| Group { name: key.name(), ..group };
         self.list.into_iter().map(named).collect()
     }
 }

@@ -54,7 +54,7 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    fn add(&mut self, comparison: &Comparison) {
+    fn add(&mut self, comparison: &ComparedRead) {
         self.requests += 1;
         self.within += u64::from(comparison.is_within());
         self.exact += u64::from(comparison.simulated == comparison.recorded);
@@ -122,13 +122,13 @@ pub struct Verification {
     pub worst: Vec<Worst>,
 }
 
-struct Comparison {
+struct ComparedRead {
     recorded: Tokens,
     simulated: Tokens,
     prompt: Tokens,
 }
 
-impl Comparison {
+impl ComparedRead {
     fn of(request: &Request, replay: &Row<'_>) -> Self {
         Self {
             recorded: request.recorded().prompt.read,
@@ -205,7 +205,7 @@ impl Verification {
         }
         let history = ledger.history;
         let request = history.request(replay.request);
-        let comparison = Comparison::of(request, replay);
+        let comparison = ComparedRead::of(request, replay);
         if request.vendor != Vendor::Anthropic {
             self.coverage.unmarked += 1;
             let key = (request.vendor.label(), replay.model.to_owned());

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::find::NOISE;
-use super::readable::{Landmarks, Readable, Reads};
+use super::readable::{ReadLandmarks, Readable, Reads};
 use super::{Candidate, Cause, Confidence, Evidence};
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
@@ -74,7 +74,7 @@ impl<'a> Case<'a> {
         reads: &Reads<'a>,
         trace: &'a PromptTrace,
         steps: &'a [Step],
-        landmarks: &Landmarks,
+        landmarks: &ReadLandmarks,
         requests: Requests,
         readable: Readable,
     ) -> Self {

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::captured::{CapturedCase, FirstEntries, entry_ttls, first_entries};
 use super::case::{Case, Requests, siblings};
-use super::readable::{Class, LONGEST_WALK, Landmarks, Readable, Reads};
+use super::readable::{Class, LONGEST_WALK, ReadLandmarks, Readable, Reads};
 use super::rules::candidates;
 use super::{Candidate, Cause, Confidence};
 use crate::base::ttl::Ttl;
@@ -105,7 +105,7 @@ pub fn find(
     let reads = Reads::new(ledger)?;
     let history = ledger.history;
     let finder = Finder {
-        landmarks: Landmarks::collect(history, steps),
+        landmarks: ReadLandmarks::collect(history, steps),
         branches: earlier_branches(history),
         entry_ttls: entry_ttls(&reads, steps),
         entries: first_entries(&reads, trace),
@@ -126,7 +126,7 @@ pub fn find(
 
 struct Finder<'a> {
     reads: Reads<'a>,
-    landmarks: Landmarks,
+    landmarks: ReadLandmarks,
     branches: FxHashMap<RequestIndex, RequestIndex>,
     /// The TTL of what each request left.
     entry_ttls: Vec<Option<Ttl>>,

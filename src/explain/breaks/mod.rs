@@ -33,7 +33,7 @@ pub use cause::{Cause, Remedy, Who};
 pub use find::{Break, Breaks, DetectionRule, Options, find};
 pub use patterns::{Ground, Pattern, patterns};
 pub use readable::{Class, Readable};
-pub use summary::{Agreement, Analysis, Counted, Reconciliation, Sum, Summary};
+pub use summary::{Analysis, Counted, Reconciliation, Sum, Summary, VerdictAgreement};
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -82,7 +82,7 @@ impl Readable {
     pub(super) fn of(
         reads: &Reads<'_>,
         steps: &[Step],
-        landmarks: &Landmarks,
+        landmarks: &ReadLandmarks,
         index: RequestIndex,
     ) -> Self {
         let history = reads.history();
@@ -273,24 +273,24 @@ const SAME_WITHIN_PERCENT: u64 = 1;
 const MOST_NEAR: usize = 1_000;
 
 /// Sessions are comparable for one model and client, main chains and agents apart.
-type Kind = (Symbol, Option<Symbol>, bool);
+type SessionKind = (Symbol, Option<Symbol>, bool);
 
 /// What reads have shown.
 #[derive(Debug, Default)]
-pub(super) struct Landmarks {
+pub(super) struct ReadLandmarks {
     /// What first requests read, and what expiries left, rising, each with its session.
-    shared: FxHashMap<Kind, Vec<(Tokens, Symbol)>>,
+    shared: FxHashMap<SessionKind, Vec<(Tokens, Symbol)>>,
     /// What was left where the messages were rewritten inside the TTL.
     systems: FxHashMap<ConversationKey, Vec<Tokens>>,
     /// What the first request of a conversation read.
     own_openings: FxHashMap<ConversationKey, Tokens>,
 }
 
-fn kind(request: &Request) -> Kind {
+fn kind(request: &Request) -> SessionKind {
     (request.model, request.client_version, request.agent.is_some())
 }
 
-impl Landmarks {
+impl ReadLandmarks {
     /// Collects what the requests of transcripts show.
     pub(super) fn collect(history: &History, steps: &[Step]) -> Self {
         let mut landmarks = Self::default();

@@ -137,7 +137,7 @@ impl Reconciliation {
 
 /// How the inferred causes and the service's verdicts agree, over misses of more than 2,000 tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Agreement {
+pub struct VerdictAgreement {
     /// Verdict and inferred cause → how often, inside the TTL and beyond it.
     pub table: BTreeMap<(String, Cause), Counted>,
     /// Verdicts that name a cause.
@@ -165,7 +165,7 @@ impl Counted {
 /// A miss has to lose this much for a verdict to be held against it.
 const REAL_MISS: Tokens = Tokens(2_000);
 
-impl Agreement {
+impl VerdictAgreement {
     fn new(history: &History, breaks: &Breaks) -> Self {
         let mut agreement = Self::default();
         for found in breaks.list.iter().filter(|found| found.shortfall() > REAL_MISS) {
@@ -205,7 +205,7 @@ pub struct Summary {
     /// What they explain.
     pub reconciliation: Reconciliation,
     /// Causes and verdicts.
-    pub agreement: Agreement,
+    pub agreement: VerdictAgreement,
 }
 
 impl Summary {
@@ -216,7 +216,7 @@ impl Summary {
         let projects = project_names(history);
         let mut summary = Self {
             reconciliation: Reconciliation::new(ledger, selection, breaks),
-            agreement: Agreement::new(history, breaks),
+            agreement: VerdictAgreement::new(history, breaks),
             ..Self::default()
         };
         let mut by_cause: BTreeMap<Cause, Sum> = BTreeMap::new();

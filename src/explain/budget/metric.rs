@@ -57,77 +57,108 @@ pub struct Metric {
 }
 
 impl Metric {
+    /// The cost of all sessions.
+    pub const COST: Self = metric("cost", Quantity::Cost, Scope::Total, "the cost of all sessions");
+    /// The cost of each session.
+    pub const COST_PER_SESSION: Self =
+        metric("cost_per_session", Quantity::Cost, Scope::EachSession, "the cost of each session");
+    /// The cost of each request.
+    pub const COST_PER_REQUEST: Self =
+        metric("cost_per_request", Quantity::Cost, Scope::EachRequest, "the cost of each request");
+    /// The cost of all sessions, divided by their number.
+    pub const MEAN_COST_PER_SESSION: Self = metric(
+        "mean_cost_per_session",
+        Quantity::MeanCostOfSessions,
+        Scope::Total,
+        "the cost of all sessions, divided by their number",
+    );
+    /// The cost of all requests, divided by their number.
+    pub const MEAN_COST_PER_REQUEST: Self = metric(
+        "mean_cost_per_request",
+        Quantity::MeanCostOfRequests,
+        Scope::Total,
+        "the cost of all requests, divided by their number",
+    );
+    /// The share of all prompt tokens that was read from cache.
+    pub const HIT_RATE: Self = metric(
+        "hit_rate",
+        Quantity::HitRate,
+        Scope::Total,
+        "the share of all prompt tokens that was read from cache",
+    );
+    /// The same share of each session.
+    pub const HIT_RATE_PER_SESSION: Self = metric(
+        "hit_rate_per_session",
+        Quantity::HitRate,
+        Scope::EachSession,
+        "the same share of each session",
+    );
+    /// Tokens written to cache in all sessions.
+    pub const WRITTEN_TOKENS: Self = metric(
+        "written_tokens",
+        Quantity::WrittenTokens,
+        Scope::Total,
+        "tokens written to cache in all sessions",
+    );
+    /// Tokens written to cache in each session.
+    pub const WRITTEN_TOKENS_PER_SESSION: Self = metric(
+        "written_tokens_per_session",
+        Quantity::WrittenTokens,
+        Scope::EachSession,
+        "tokens written to cache in each session",
+    );
+    /// Requests that read less than they could have, of the causes named.
+    pub const BREAKS: Self = metric(
+        "breaks",
+        Quantity::Breaks,
+        Scope::Total,
+        "requests that read less than they could have, of the causes named",
+    );
+    /// What these breaks cost beyond what reading would have.
+    pub const BREAKS_COST: Self = metric(
+        "breaks_cost",
+        Quantity::BreaksCost,
+        Scope::Total,
+        "what these breaks cost beyond what reading would have",
+    );
+    /// That cost in hundredths of what was paid.
+    pub const BREAKS_SHARE: Self = metric(
+        "breaks_share",
+        Quantity::BreaksShare,
+        Scope::Total,
+        "that cost in hundredths of what was paid",
+    );
+    /// Different prefixes in front of captured conversations.
+    pub const PREFIX_VARIANTS: Self = metric(
+        "prefix_variants",
+        Quantity::PrefixVariants,
+        Scope::Total,
+        "different prefixes in front of captured conversations",
+    );
+    /// Places of captured prompts that break a rule of lint.
+    pub const LINT_FINDINGS: Self = metric(
+        "lint_findings",
+        Quantity::LintFindings,
+        Scope::Total,
+        "places of captured prompts that break a rule of lint",
+    );
+
     /// Every metric.
     pub const ALL: [Self; 14] = [
-        metric("cost", Quantity::Cost, Scope::Total, "the cost of all sessions"),
-        metric("cost_per_session", Quantity::Cost, Scope::EachSession, "the cost of each session"),
-        metric("cost_per_request", Quantity::Cost, Scope::EachRequest, "the cost of each request"),
-        metric(
-            "mean_cost_per_session",
-            Quantity::MeanCostOfSessions,
-            Scope::Total,
-            "the cost of all sessions, divided by their number",
-        ),
-        metric(
-            "mean_cost_per_request",
-            Quantity::MeanCostOfRequests,
-            Scope::Total,
-            "the cost of all requests, divided by their number",
-        ),
-        metric(
-            "hit_rate",
-            Quantity::HitRate,
-            Scope::Total,
-            "the share of all prompt tokens that was read from cache",
-        ),
-        metric(
-            "hit_rate_per_session",
-            Quantity::HitRate,
-            Scope::EachSession,
-            "the same share of each session",
-        ),
-        metric(
-            "written_tokens",
-            Quantity::WrittenTokens,
-            Scope::Total,
-            "tokens written to cache in all sessions",
-        ),
-        metric(
-            "written_tokens_per_session",
-            Quantity::WrittenTokens,
-            Scope::EachSession,
-            "tokens written to cache in each session",
-        ),
-        metric(
-            "breaks",
-            Quantity::Breaks,
-            Scope::Total,
-            "requests that read less than they could have, of the causes named",
-        ),
-        metric(
-            "breaks_cost",
-            Quantity::BreaksCost,
-            Scope::Total,
-            "what these breaks cost beyond what reading would have",
-        ),
-        metric(
-            "breaks_share",
-            Quantity::BreaksShare,
-            Scope::Total,
-            "that cost in hundredths of what was paid",
-        ),
-        metric(
-            "prefix_variants",
-            Quantity::PrefixVariants,
-            Scope::Total,
-            "different prefixes in front of captured conversations",
-        ),
-        metric(
-            "lint_findings",
-            Quantity::LintFindings,
-            Scope::Total,
-            "places of captured prompts that break a rule of lint",
-        ),
+        Self::COST,
+        Self::COST_PER_SESSION,
+        Self::COST_PER_REQUEST,
+        Self::MEAN_COST_PER_SESSION,
+        Self::MEAN_COST_PER_REQUEST,
+        Self::HIT_RATE,
+        Self::HIT_RATE_PER_SESSION,
+        Self::WRITTEN_TOKENS,
+        Self::WRITTEN_TOKENS_PER_SESSION,
+        Self::BREAKS,
+        Self::BREAKS_COST,
+        Self::BREAKS_SHARE,
+        Self::PREFIX_VARIANTS,
+        Self::LINT_FINDINGS,
     ];
 
     /// The metric of a name.

@@ -35,14 +35,14 @@ use crate::explain::lint::Severity;
 
 /// What happens where a limit is not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum BudgetLevel {
     /// It is said.
     Warn,
     /// The run fails.
     Fail,
 }
 
-impl Level {
+impl BudgetLevel {
     /// Every level.
     pub const ALL: [Self; 2] = [Self::Warn, Self::Fail];
 
@@ -66,7 +66,7 @@ pub struct Budget {
     /// What it is held to.
     pub limit: Limit,
     /// What happens where it is not kept.
-    pub level: Level,
+    pub level: BudgetLevel,
     /// What to say then.
     pub message: Option<String>,
     /// Which requests it is about.
@@ -88,7 +88,7 @@ impl Budget {
             name: String::new(),
             metric,
             limit,
-            level: Level::Fail,
+            level: BudgetLevel::Fail,
             message: None,
             selector: Selector::default(),
             breaks: BreakKinds::default(),
@@ -113,7 +113,7 @@ impl fmt::Display for Budget {
 /// What a name has to look like: `*` is anything but a `/`, `**` anything, `?` a character, `{a,b}` one
 /// of several.
 #[derive(Clone, Debug)]
-pub struct Pattern {
+pub struct NamePattern {
     text: String,
     /// Of one glob: unlike a single matcher, a set says what cannot be compiled.
     matcher: GlobSet,
@@ -126,16 +126,16 @@ const MOST_BYTES: usize = 256;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
     /// The project, by the last parts of its folder that tell it from others.
-    pub project: Option<Pattern>,
+    pub project: Option<NamePattern>,
     /// The model of a request.
-    pub model: Option<Pattern>,
+    pub model: Option<NamePattern>,
     /// The file of a request, relative to the given paths.
-    pub files: Option<Pattern>,
+    pub files: Option<NamePattern>,
     /// The strategy whose figures count; the record, or its replay where something is not recorded.
     pub strategy: Option<String>,
 }
 
-impl Pattern {
+impl NamePattern {
     /// Reads a pattern.
     ///
     /// # Errors
@@ -163,13 +163,13 @@ impl Pattern {
     }
 }
 
-impl PartialEq for Pattern {
+impl PartialEq for NamePattern {
     fn eq(&self, other: &Self) -> bool {
         self.text() == other.text()
     }
 }
 
-impl Eq for Pattern {}
+impl Eq for NamePattern {}
 
 impl Selector {
     /// Whether it selects a part of the requests only.
@@ -214,14 +214,14 @@ pub enum Limit {
     /// No less than this.
     Min(Amount),
     /// No more than the baseline and so much.
-    MaxIncrease(Change),
+    MaxIncrease(LimitChange),
     /// No less than the baseline without so much.
-    MaxDecrease(Change),
+    MaxDecrease(LimitChange),
 }
 
 /// By how much a figure may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum LimitChange {
     /// In hundredths of the baseline's.
     Relative(Decimal),
     /// In the figure's own unit; of a share that is in hundredths of the whole (points).
@@ -268,7 +268,7 @@ impl Limit {
     }
 }
 
-impl Change {
+impl LimitChange {
     /// The change in the figure's unit.
     fn of(self, baseline: Decimal) -> Option<Decimal> {
         match self {
@@ -280,7 +280,7 @@ impl Change {
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for LimitChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Relative(percent) => write!(f, "{} %", percent.normalize()),
@@ -308,7 +308,7 @@ impl fmt::Display for Limit {
 /// nobody expects and that make up more than a tenth of the cost.
 #[must_use]
 pub fn defaults(has_baseline: bool) -> Vec<Budget> {
-    let percent = |percent: u32| Change::Relative(Decimal::from(percent));
+    let percent = |percent: u32| LimitChange::Relative(Decimal::from(percent));
     let none = Amount { value: Decimal::ZERO, unit: Unit::Count };
     let tenth = Amount { value: Decimal::TEN, unit: Unit::Percent };
     let points = Amount { value: Decimal::TWO, unit: Unit::Percent };
@@ -316,52 +316,64 @@ pub fn defaults(has_baseline: bool) -> Vec<Budget> {
         Budget {
             lint: LintKinds { severity: Severity::Error, ..LintKinds::default() },
             message: Some("The service refuses these requests.".to_owned()),
-            ..budget("refused requests", "lint_findings", Limit::Max(none), Level::Fail)
+            ..budget("refused requests", Metric::LINT_FINDINGS, Limit::Max(none), BudgetLevel::Fail)
         },
         Budget {
             lint: LintKinds { severity: Severity::Warning, ..LintKinds::default() },
-            ..budget("unstable prefixes", "lint_findings", Limit::Max(none), Level::Warn)
+            ..budget(
+                "unstable prefixes",
+                Metric::LINT_FINDINGS,
+                Limit::Max(none),
+                BudgetLevel::Warn,
+            )
         },
         Budget {
             breaks: BreakKinds::unexpected(),
-            ..budget("cost of unexpected breaks", "breaks_share", Limit::Max(tenth), Level::Warn)
+            ..budget(
+                "cost of unexpected breaks",
+                Metric::BREAKS_SHARE,
+                Limit::Max(tenth),
+                BudgetLevel::Warn,
+            )
         },
     ];
     if has_baseline {
         let increase = |change| Limit::MaxIncrease(change);
         budgets.extend([
-            budget("cost", "cost", increase(percent(5)), Level::Fail),
-            budget("cost of a session", "cost_per_session", increase(percent(5)), Level::Fail),
+            budget("cost", Metric::COST, increase(percent(5)), BudgetLevel::Fail),
+            budget(
+                "cost of a session",
+                Metric::COST_PER_SESSION,
+                increase(percent(5)),
+                BudgetLevel::Fail,
+            ),
             budget(
                 "hit rate",
-                "hit_rate",
-                Limit::MaxDecrease(Change::Absolute(points)),
-                Level::Warn,
+                Metric::HIT_RATE,
+                Limit::MaxDecrease(LimitChange::Absolute(points)),
+                BudgetLevel::Warn,
             ),
             Budget {
                 breaks: BreakKinds::unexpected(),
                 ..budget(
                     "unexpected breaks",
-                    "breaks",
-                    increase(Change::Absolute(none)),
-                    Level::Warn,
+                    Metric::BREAKS,
+                    increase(LimitChange::Absolute(none)),
+                    BudgetLevel::Warn,
                 )
             },
             budget(
                 "prefix variants",
-                "prefix_variants",
-                increase(Change::Absolute(none)),
-                Level::Warn,
+                Metric::PREFIX_VARIANTS,
+                increase(LimitChange::Absolute(none)),
+                BudgetLevel::Warn,
             ),
         ]);
     }
     budgets
 }
 
-/// # Panics
-/// Never: the names above are those of metrics.
-fn budget(name: &str, metric: &str, limit: Limit, level: Level) -> Budget {
-    let metric = Metric::by_name(metric).expect("the name of a metric");
+fn budget(name: &str, metric: Metric, limit: Limit, level: BudgetLevel) -> Budget {
     Budget { name: name.to_owned(), level, is_default: true, ..Budget::new(metric, limit) }
 }
 
@@ -378,13 +390,13 @@ mod tests {
         let most = Limit::Max(Amount::parse("$0.80").expect("an amount"));
         assert_eq!(most.is_kept(decimal("0.80"), None), Some(true));
         assert_eq!(most.is_kept(decimal("0.800000000001"), None), Some(false));
-        let seven = Limit::MaxIncrease(Change::Relative(decimal("7")));
+        let seven = Limit::MaxIncrease(LimitChange::Relative(decimal("7")));
         assert_eq!(seven.is_kept(decimal("1.07"), Some(Decimal::ONE)), Some(true));
         assert_eq!(seven.is_kept(decimal("1.070000000001"), Some(Decimal::ONE)), Some(false));
         assert_eq!(seven.is_kept(decimal("0.1"), Some(Decimal::ZERO)), Some(false), "from nothing");
         assert_eq!(seven.is_kept(Decimal::ONE, None), None, "nobody knows");
         let points = Amount::parse("2 points").expect("an amount");
-        let points = Limit::MaxDecrease(Change::Absolute(points));
+        let points = Limit::MaxDecrease(LimitChange::Absolute(points));
         assert_eq!(points.is_kept(decimal("68"), Some(decimal("70"))), Some(true));
         assert_eq!(points.is_kept(decimal("67.9"), Some(decimal("70"))), Some(false));
         assert_eq!(points.to_string(), "at most 2 points less than the baseline");

@@ -6,18 +6,18 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::pairing::{Pair, Pairing, pair_turns};
+use super::pairing::{Pairing, SessionPair, pair_turns};
 use super::prompt_change::{PromptChange, PromptComparison};
-use super::turn_change::{Placed, TurnChange, turn_change};
+use super::turn_change::{PlacedTurn, TurnChange, turn_change};
 use crate::base::units::Picodollars;
-use crate::explain::snapshot::{Blocks, Figures, Session, Snapshot, Turn};
+use crate::explain::snapshot::{Blocks, Figures, Snapshot, SnapshotSession, SnapshotTurn};
 use crate::read::capture::WireTree;
 
 /// A session on both sides.
 #[derive(Clone, Debug)]
 pub struct SessionChange {
     /// Which it is on both.
-    pub pair: Pair,
+    pub pair: SessionPair,
     /// Its figures in the baseline; `None` where it is not recorded under the strategy.
     pub before: Option<Figures>,
     /// Its figures now.
@@ -71,7 +71,7 @@ pub struct PromptDifference {
 
 /// Everything that differs.
 #[derive(Clone, Debug)]
-pub struct Difference {
+pub struct RunDifference {
     /// Which session is which.
     pub pairing: Pairing,
     /// The strategy whose figures are held against each other.
@@ -84,7 +84,7 @@ pub struct Difference {
     pub has_turns: bool,
 }
 
-impl Difference {
+impl RunDifference {
     /// Holds a run against its baseline; `None` where the baseline lacks the strategy. `tree` has the
     /// bytes of the run's prompts.
     #[must_use]
@@ -142,7 +142,7 @@ impl Difference {
 }
 
 /// A session and the place of a request in it.
-type Place = (usize, usize);
+type TurnPlace = (usize, usize);
 
 struct Differences<'a> {
     before: &'a Snapshot,
@@ -150,11 +150,11 @@ struct Differences<'a> {
     columns: (usize, usize),
     prompts: PromptComparison<'a>,
     /// Where each change was seen, in the order of the run.
-    found: BTreeMap<PromptChange, Vec<Place>>,
+    found: BTreeMap<PromptChange, Vec<TurnPlace>>,
 }
 
 impl Differences<'_> {
-    fn session(&mut self, pair: Pair) -> SessionChange {
+    fn session(&mut self, pair: SessionPair) -> SessionChange {
         let (before, now) = (&self.before.sessions[pair.before], &self.now.sessions[pair.now]);
         SessionChange {
             pair,
@@ -164,7 +164,12 @@ impl Differences<'_> {
         }
     }
 
-    fn turns(&mut self, pair: Pair, before: &Session, now: &Session) -> Vec<TurnChange> {
+    fn turns(
+        &mut self,
+        pair: SessionPair,
+        before: &SnapshotSession,
+        now: &SnapshotSession,
+    ) -> Vec<TurnChange> {
         let (Some(old), Some(new)) = (&before.turns, &now.turns) else { return Vec::new() };
         let pairs = pair_turns(old, new);
         let (blocks_before, blocks_now) = (&self.before.blocks, &self.now.blocks);
@@ -199,26 +204,26 @@ impl Differences<'_> {
 }
 
 /// For each turn the one before it in its chain.
-fn previous_turns(turns: &[Turn]) -> Vec<Option<usize>> {
+fn previous_turns(turns: &[SnapshotTurn]) -> Vec<Option<usize>> {
     let mut last: FxHashMap<Option<&str>, usize> = FxHashMap::default();
     let turns = turns.iter().enumerate();
     turns.map(|(at, turn)| last.insert(turn.agent_id.as_deref(), at)).collect()
 }
 
 fn placed<'a>(
-    turns: &'a [Turn],
+    turns: &'a [SnapshotTurn],
     at: usize,
     previous: Option<usize>,
     blocks: &'a Blocks,
     column: usize,
-) -> Placed<'a> {
+) -> PlacedTurn<'a> {
     let previous = previous.map(|previous| &turns[previous]);
-    Placed { at, turn: &turns[at], previous, blocks, column }
+    PlacedTurn { at, turn: &turns[at], previous, blocks, column }
 }
 
 fn prompt_difference(
     change: PromptChange,
-    places: &[Place],
+    places: &[TurnPlace],
     costs: &BTreeMap<usize, Option<Picodollars>>,
 ) -> PromptDifference {
     let mut sessions: Vec<usize> = places.iter().map(|(session, _)| *session).collect();

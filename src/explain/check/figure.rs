@@ -5,7 +5,9 @@ use rustc_hash::FxHashSet;
 
 use crate::base::units::Picodollars;
 use crate::explain::budget::{Budget, Quantity, Selector};
-use crate::explain::snapshot::{BlockId, Figures, Session, Snapshot, Turn, TurnBreak};
+use crate::explain::snapshot::{
+    BlockId, Figures, Snapshot, SnapshotSession, SnapshotTurn, TurnBreak,
+};
 
 /// Why a figure is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,7 +61,7 @@ pub(super) struct Selected<'a> {
     /// The place of the session.
     pub(super) session: usize,
     /// Its selected turns with their places; `None` where the report has none.
-    pub(super) turns: Option<Vec<(usize, &'a Turn)>>,
+    pub(super) turns: Option<Vec<(usize, &'a SnapshotTurn)>>,
     figures: Option<Figures>,
     /// Requests that are not recorded under the strategy.
     pub(super) unrecorded: u64,
@@ -110,7 +112,11 @@ impl<'a> View<'a> {
         if selected.is_empty() { Err(Unknown::NothingSelected) } else { Ok(selected) }
     }
 
-    fn of_session(&self, at: usize, session: &'a Session) -> Result<Option<Selected<'a>>, Unknown> {
+    fn of_session(
+        &self,
+        at: usize,
+        session: &'a SnapshotSession,
+    ) -> Result<Option<Selected<'a>>, Unknown> {
         let selector = &self.budget.selector;
         if !selector.has_project(session.project.as_deref()) {
             return Ok(None);
@@ -118,7 +124,7 @@ impl<'a> View<'a> {
         let Some(turns) = &session.turns else {
             return self.of_whole_session(at, session, selector).map(Some);
         };
-        let turns: Vec<(usize, &Turn)> = turns
+        let turns: Vec<(usize, &SnapshotTurn)> = turns
             .iter()
             .enumerate()
             .filter(|(_, turn)| selector.has_request(&turn.model, &turn.file))
@@ -136,7 +142,7 @@ impl<'a> View<'a> {
     fn of_whole_session(
         &self,
         at: usize,
-        session: &Session,
+        session: &SnapshotSession,
         selector: &Selector,
     ) -> Result<Selected<'a>, Unknown> {
         if selector.model.is_some() || selector.files.is_some() {
@@ -175,7 +181,7 @@ impl<'a> View<'a> {
     }
 
     /// What a request costs.
-    pub(super) fn cost_of_turn(&self, turn: &Turn) -> Result<Decimal, Unknown> {
+    pub(super) fn cost_of_turn(&self, turn: &SnapshotTurn) -> Result<Decimal, Unknown> {
         let figures = turn.figures[self.column].as_ref();
         known_cost(figures)
     }

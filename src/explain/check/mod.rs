@@ -22,10 +22,10 @@ mod prompt_change;
 mod question;
 mod turn_change;
 
-pub use difference::{Difference, PromptDifference, SessionChange};
+pub use difference::{PromptDifference, RunDifference, SessionChange};
 pub use figure::Unknown;
-pub use outcome::{Exceeded, Outcome, Status};
-pub use pairing::{MatchedBy, Pair, Pairing};
+pub use outcome::{BudgetOutcome, Exceeded, Status};
+pub use pairing::{MatchedBy, Pairing, SessionPair};
 pub use prompt_change::{PromptChange, PromptChangeKind};
 pub use turn_change::{TurnChange, TurnReason, TurnTokens};
 
@@ -77,14 +77,14 @@ pub struct Check {
     /// What it comes to.
     pub verdict: Verdict,
     /// What became of each budget.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<BudgetOutcome>,
     /// The strategy of budgets that name none: the record, or its replay where some request is not
     /// recorded.
     pub strategy: &'static str,
     /// Everything of the run under that strategy.
     pub total: Figures,
     /// What differs from the baseline.
-    pub difference: Option<Difference>,
+    pub difference: Option<RunDifference>,
 }
 
 /// Why nothing can be said.
@@ -182,7 +182,7 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
     }
     let difference = before.zip(pairing);
     let difference = difference
-        .and_then(|(before, pairing)| Difference::new(before, now, pairing, strategy, tree));
+        .and_then(|(before, pairing)| RunDifference::new(before, now, pairing, strategy, tree));
     Ok(Check { verdict: verdict(&outcomes), outcomes, strategy, total, difference })
 }
 
@@ -208,7 +208,7 @@ fn total(now: &Snapshot, strategy: &str) -> Option<Figures> {
     Figures::sum(now.sessions.iter().filter_map(|session| session.totals[column].as_ref()))
 }
 
-fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<Outcome, CheckError> {
+fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome, CheckError> {
     let name = budget.name.clone();
     if budget.limit.needs_baseline() && sides.before.is_none() {
         return Err(CheckError::NoBaseline { name });
@@ -216,13 +216,13 @@ fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<Outcome, CheckError> {
     match outcome::outcome(sides, budget) {
         Ok(outcome) => Ok(outcome),
         Err(problem) if budget.is_default && problem.is_inapplicable() => {
-            Ok(Outcome::left_out(budget, problem))
+            Ok(BudgetOutcome::left_out(budget, problem))
         }
         Err(problem) => Err(CheckError::Unknown { name, problem }),
     }
 }
 
-fn verdict(outcomes: &[Outcome]) -> Verdict {
+fn verdict(outcomes: &[BudgetOutcome]) -> Verdict {
     let is = |status| outcomes.iter().any(|outcome| outcome.status == status);
     if is(Status::Failed) {
         Verdict::Fail

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use super::figure::Unknown;
-use super::question::{Candidate, Question, Sides};
-use crate::explain::budget::{Amount, Budget, Level, Quantity, Scope, Unit};
+use super::question::{FigurePair, Question, Sides};
+use crate::explain::budget::{Amount, Budget, BudgetLevel, Quantity, Scope, Unit};
 
 /// Whether a limit is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +47,7 @@ pub struct Exceeded {
 
 /// What became of a budget.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct BudgetOutcome {
     /// The budget.
     pub budget: Budget,
     /// Whether its limit is kept.
@@ -68,7 +68,7 @@ pub struct Outcome {
     pub left_out: Option<Unknown>,
 }
 
-impl Outcome {
+impl BudgetOutcome {
     /// That of a budget that does not apply.
     pub(super) fn left_out(budget: &Budget, why: Unknown) -> Self {
         Self {
@@ -86,11 +86,11 @@ impl Outcome {
 }
 
 /// Holds a budget against both sides.
-pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<Outcome, Unknown> {
+pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome, Unknown> {
     let question = Question::new(sides, budget)?;
     let mut candidates = question.candidates()?;
     let limit = budget.limit;
-    let rank = |one: &Candidate| (one.is_exceeding(limit), one.margin(limit));
+    let rank = |one: &FigurePair| (one.is_exceeding(limit), one.margin(limit));
     candidates.sort_by_key(|one| Reverse(rank(one)));
     let unit = budget.metric.unit();
     let (unpriced, unrecorded) = question.lacking()?;
@@ -99,13 +99,13 @@ pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<Outcome, Unkn
     let nothing = if unpriced > 0 { Unknown::NoPrice } else { Unknown::NothingSelected };
     let worst = candidates.first().ok_or(nothing)?;
     let amount = |value| Amount { value, unit };
-    let exceeded: Vec<&Candidate> =
+    let exceeded: Vec<&FigurePair> =
         candidates.iter().filter(|one| one.is_exceeding(limit)).collect();
     let status = match (exceeded.is_empty(), budget.level) {
         (true, _) if is_lacking => Status::Warned,
         (true, _) => Status::Passed,
-        (false, Level::Warn) => Status::Warned,
-        (false, Level::Fail) => Status::Failed,
+        (false, BudgetLevel::Warn) => Status::Warned,
+        (false, BudgetLevel::Fail) => Status::Failed,
     };
     let exceeded = exceeded.into_iter().filter(|_| budget.metric.scope != Scope::Total);
     let exceeded = exceeded.map(|one| Exceeded {
@@ -114,7 +114,7 @@ pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<Outcome, Unkn
         figure: amount(one.now),
         baseline: one.before.map(amount),
     });
-    Ok(Outcome {
+    Ok(BudgetOutcome {
         budget: budget.clone(),
         status,
         figure: Some(amount(worst.now)),

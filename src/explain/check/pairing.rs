@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::explain::snapshot::{Session, Turn};
+use crate::explain::snapshot::{SnapshotSession, SnapshotTurn};
 
 /// By what a session was found in the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +31,7 @@ impl MatchedBy {
 
 /// A session on both sides, by its places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
+pub struct SessionPair {
     /// In the baseline.
     pub before: usize,
     /// In the run.
@@ -44,7 +44,7 @@ pub struct Pair {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pairing {
     /// Those on both, in the order of the run.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<SessionPair>,
     /// Those of the run alone.
     pub new: Vec<usize>,
     /// Those of the baseline alone.
@@ -55,16 +55,16 @@ impl Pairing {
     /// Finds each session of the run in the baseline: by its id, else by the file it is in, else by its
     /// place among those that are left, if as many are left on both sides.
     #[must_use]
-    pub fn new(before: &[Session], now: &[Session]) -> Self {
+    pub fn new(before: &[SnapshotSession], now: &[SnapshotSession]) -> Self {
         let mut pairing = Self {
             pairs: Vec::new(),
             new: (0..now.len()).collect(),
             gone: (0..before.len()).collect(),
         };
         pairing.match_groups(MatchedBy::Id, |at| before[at].id.clone(), |at| now[at].id.clone());
-        let file = |session: &Session| session.files.first().map(ToString::to_string);
+        let file = |session: &SnapshotSession| session.files.first().map(ToString::to_string);
         pairing.match_groups(MatchedBy::File, |at| file(&before[at]), |at| file(&now[at]));
-        let name = |session: &Session| {
+        let name = |session: &SnapshotSession| {
             session.files.first().and_then(|file| file.rsplit('/').next().map(str::to_owned))
         };
         pairing.match_groups(MatchedBy::File, |at| name(&before[at]), |at| name(&now[at]));
@@ -89,7 +89,7 @@ impl Pairing {
         }
         for (key, (before, now)) in groups {
             if !key.is_missing() && before.len() == now.len() {
-                let pair = |(before, now)| Pair { before, now, by };
+                let pair = |(before, now)| SessionPair { before, now, by };
                 self.pairs.extend(before.into_iter().zip(now).map(pair));
             }
         }
@@ -135,7 +135,7 @@ impl Missing for Option<String> {
 /// their order within the main chain and within each sub-agent. Sub-agents are known by their ids, and
 /// those whose ids are new by their order.
 #[must_use]
-pub(super) fn pair_turns(before: &[Turn], now: &[Turn]) -> Vec<(usize, usize)> {
+pub(super) fn pair_turns(before: &[SnapshotTurn], now: &[SnapshotTurn]) -> Vec<(usize, usize)> {
     let (old, new) = (by_request_id(before), by_request_id(now));
     let mut pairs: Vec<(usize, usize)> =
         new.iter().filter_map(|(id, now)| Some((*old.get(id)?, *now))).collect();
@@ -149,7 +149,7 @@ pub(super) fn pair_turns(before: &[Turn], now: &[Turn]) -> Vec<(usize, usize)> {
         let turns = old.turns.remove(&agent).into_iter().flatten();
         pairs.extend(turns.zip(new.turns.remove(&agent).into_iter().flatten()));
     }
-    let left = |chains: &mut Chains<'_>| -> Vec<Vec<usize>> {
+    let left = |chains: &mut UnpairedChains<'_>| -> Vec<Vec<usize>> {
         let agents = std::mem::take(&mut chains.agents).into_iter();
         agents.filter_map(|agent| chains.turns.remove(&agent)).collect()
     };
@@ -161,15 +161,15 @@ pub(super) fn pair_turns(before: &[Turn], now: &[Turn]) -> Vec<(usize, usize)> {
 }
 
 /// The turns of the main chain and of each sub-agent.
-struct Chains<'a> {
+struct UnpairedChains<'a> {
     /// In the order in which they spoke first.
     agents: Vec<Option<&'a str>>,
     turns: FxHashMap<Option<&'a str>, Vec<usize>>,
 }
 
 /// The turns that are not paired yet, by chain.
-fn chains<'a>(turns: &'a [Turn], paired: &FxHashSet<usize>) -> Chains<'a> {
-    let mut chains = Chains { agents: Vec::new(), turns: FxHashMap::default() };
+fn chains<'a>(turns: &'a [SnapshotTurn], paired: &FxHashSet<usize>) -> UnpairedChains<'a> {
+    let mut chains = UnpairedChains { agents: Vec::new(), turns: FxHashMap::default() };
     for (at, turn) in turns.iter().enumerate() {
         let agent = turn.agent_id.as_deref();
         let of_agent = chains.turns.entry(agent).or_insert_with(|| {
@@ -184,7 +184,7 @@ fn chains<'a>(turns: &'a [Turn], paired: &FxHashSet<usize>) -> Chains<'a> {
 }
 
 /// The turns whose request id no other has.
-fn by_request_id(turns: &[Turn]) -> FxHashMap<&str, usize> {
+fn by_request_id(turns: &[SnapshotTurn]) -> FxHashMap<&str, usize> {
     let mut places: FxHashMap<&str, Option<usize>> = FxHashMap::default();
     for (at, turn) in turns.iter().enumerate() {
         if let Some(id) = turn.request_id.as_deref() {
@@ -199,11 +199,18 @@ mod tests {
     use super::*;
     use crate::base::units::Millis;
 
-    fn session(id: &str, file: &str) -> Session {
-        Session { id: id.to_owned(), files: vec![file.into()], ..Session::default() }
+    fn session(id: &str, file: &str) -> SnapshotSession {
+        SnapshotSession {
+            id: id.to_owned(),
+            files: vec![file.into()],
+            ..SnapshotSession::default()
+        }
     }
 
-    fn found(before: &[Session], now: &[Session]) -> Vec<(usize, usize, &'static str)> {
+    fn found(
+        before: &[SnapshotSession],
+        now: &[SnapshotSession],
+    ) -> Vec<(usize, usize, &'static str)> {
         let pairing = Pairing::new(before, now);
         pairing.pairs.iter().map(|pair| (pair.before, pair.now, pair.by.name())).collect()
     }
@@ -226,7 +233,7 @@ mod tests {
 
     #[test]
     fn sub_agents_are_known_by_their_ids_and_else_by_their_order() {
-        let turns = |agents: &[Option<&str>]| -> Vec<Turn> {
+        let turns = |agents: &[Option<&str>]| -> Vec<SnapshotTurn> {
             agents.iter().map(|agent| turn(None, *agent)).collect()
         };
         let before = turns(&[None, Some("a"), None]);
@@ -240,8 +247,8 @@ mod tests {
         assert_eq!(pair_turns(&before, &now), [(1, 0), (0, 1)]);
     }
 
-    fn turn(request: Option<&str>, agent: Option<&str>) -> Turn {
-        Turn {
+    fn turn(request: Option<&str>, agent: Option<&str>) -> SnapshotTurn {
+        SnapshotTurn {
             request_id: request.map(str::to_owned),
             agent_id: agent.map(str::to_owned),
             model: String::new(),

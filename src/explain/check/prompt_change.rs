@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use crate::explain::snapshot::{Block, BlockId, Blocks};
+use crate::explain::snapshot::{BlockId, Blocks, SnapshotBlock};
 use crate::read::capture::{Part, WireNodeId, WireTree};
 
 /// What happened to a part of a prompt.
@@ -53,7 +53,7 @@ pub struct PromptChange {
 }
 
 /// The blocks of a prompt by part.
-struct Prompt<'a> {
+struct PromptParts<'a> {
     blocks: &'a Blocks,
     /// The last block in front of the messages.
     front: Option<BlockId>,
@@ -63,7 +63,7 @@ struct Prompt<'a> {
     messages: Vec<BlockId>,
 }
 
-impl<'a> Prompt<'a> {
+impl<'a> PromptParts<'a> {
     fn new(blocks: &'a Blocks, last: BlockId) -> Self {
         let mut prompt = Self {
             blocks,
@@ -94,7 +94,7 @@ impl<'a> Prompt<'a> {
         prompt
     }
 
-    fn block(&self, id: BlockId) -> &'a Block {
+    fn block(&self, id: BlockId) -> &'a SnapshotBlock {
         self.blocks.block(id)
     }
 
@@ -126,7 +126,7 @@ impl<'a> PromptComparison<'a> {
         if self.before.prefix(before) == self.now.prefix(now) {
             return Vec::new();
         }
-        let (old, new) = (Prompt::new(self.before, before), Prompt::new(self.now, now));
+        let (old, new) = (PromptParts::new(self.before, before), PromptParts::new(self.now, now));
         let fronts = (old.front, new.front);
         if !self.fronts.contains_key(&fronts) {
             self.fronts.insert(fronts, self.front(&old, &new));
@@ -136,7 +136,7 @@ impl<'a> PromptComparison<'a> {
         changes
     }
 
-    fn front(&self, old: &Prompt<'_>, new: &Prompt<'_>) -> Vec<PromptChange> {
+    fn front(&self, old: &PromptParts<'_>, new: &PromptParts<'_>) -> Vec<PromptChange> {
         let mut changes = self.tools(old, new);
         changes.extend(self.system(old, new));
         for (place, id) in &new.settings {
@@ -147,7 +147,7 @@ impl<'a> PromptComparison<'a> {
         changes
     }
 
-    fn tools(&self, old: &Prompt<'_>, new: &Prompt<'_>) -> Vec<PromptChange> {
+    fn tools(&self, old: &PromptParts<'_>, new: &PromptParts<'_>) -> Vec<PromptChange> {
         let (before, after) = (by_name(old), by_name(new));
         let place = |at: usize| format!("tools[{at}]");
         let mut changes = Vec::new();
@@ -180,8 +180,8 @@ impl<'a> PromptComparison<'a> {
     }
 
     /// The system prompt, block by block between what both begin and end with.
-    fn system(&self, old: &Prompt<'_>, new: &Prompt<'_>) -> Vec<PromptChange> {
-        let known = |prompt: &Prompt<'_>| -> Vec<_> {
+    fn system(&self, old: &PromptParts<'_>, new: &PromptParts<'_>) -> Vec<PromptChange> {
+        let known = |prompt: &PromptParts<'_>| -> Vec<_> {
             prompt.system.iter().map(|id| prompt.block(*id).fingerprint).collect()
         };
         let (before, after) = (known(old), known(new));
@@ -210,7 +210,7 @@ impl<'a> PromptComparison<'a> {
     }
 
     /// The first block of the messages that differs: what follows, follows from it.
-    fn messages(&self, old: &Prompt<'_>, new: &Prompt<'_>) -> Option<PromptChange> {
+    fn messages(&self, old: &PromptParts<'_>, new: &PromptParts<'_>) -> Option<PromptChange> {
         let pairs = old.messages.iter().zip(&new.messages);
         let is_same = |(one, other): &(&BlockId, &BlockId)| {
             old.block(**one).fingerprint == new.block(**other).fingerprint
@@ -233,7 +233,7 @@ impl<'a> PromptComparison<'a> {
     }
 
     /// The difference between two versions of a block, if there is one.
-    fn changed(&self, place: String, before: &Block, now: BlockId) -> Option<PromptChange> {
+    fn changed(&self, place: String, before: &SnapshotBlock, now: BlockId) -> Option<PromptChange> {
         let after = self.now.block(now);
         if before.fingerprint == after.fingerprint {
             return None;
@@ -262,7 +262,7 @@ impl<'a> PromptComparison<'a> {
 }
 
 /// Something that only one side has.
-fn one_sided(place: String, kind: PromptChangeKind, block: &Block) -> PromptChange {
+fn one_sided(place: String, kind: PromptChangeKind, block: &SnapshotBlock) -> PromptChange {
     let bytes = Some(block.fingerprint.bytes);
     let is_new = kind == PromptChangeKind::Added;
     PromptChange {
@@ -277,7 +277,7 @@ fn one_sided(place: String, kind: PromptChangeKind, block: &Block) -> PromptChan
 }
 
 /// The places of tools by their names; of several of one name, by how many stand in front.
-fn by_name<'a>(prompt: &Prompt<'a>) -> BTreeMap<(Option<&'a str>, usize), usize> {
+fn by_name<'a>(prompt: &PromptParts<'a>) -> BTreeMap<(Option<&'a str>, usize), usize> {
     let mut places = BTreeMap::new();
     let mut seen: BTreeMap<Option<&str>, usize> = BTreeMap::new();
     for (at, id) in prompt.tools.iter().enumerate() {
@@ -293,7 +293,7 @@ fn by_name<'a>(prompt: &Prompt<'a>) -> BTreeMap<(Option<&'a str>, usize), usize>
 fn moved(
     before: &BTreeMap<(Option<&str>, usize), usize>,
     after: &BTreeMap<(Option<&str>, usize), usize>,
-    new: &Prompt<'_>,
+    new: &PromptParts<'_>,
 ) -> Option<PromptChange> {
     let mut kept: Vec<(usize, usize)> =
         before.iter().filter_map(|(key, old)| Some((*old, *after.get(key)?))).collect();

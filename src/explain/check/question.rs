@@ -6,8 +6,8 @@ use rust_decimal::Decimal;
 
 use super::figure::{Selected, Unknown, View};
 use super::pairing::{Pairing, pair_turns};
-use crate::explain::budget::{Budget, Change, Limit, Quantity, Scope};
-use crate::explain::snapshot::{Snapshot, Turn};
+use crate::explain::budget::{Budget, Limit, LimitChange, Quantity, Scope};
+use crate::explain::snapshot::{Snapshot, SnapshotTurn};
 
 /// Both sides of a run.
 #[derive(Clone, Copy)]
@@ -19,14 +19,14 @@ pub(super) struct Sides<'a> {
 }
 
 /// A figure, whose it is, and that of the baseline.
-pub(super) struct Candidate {
+pub(super) struct FigurePair {
     pub(super) session: usize,
     pub(super) turn: Option<usize>,
     pub(super) now: Decimal,
     pub(super) before: Option<Decimal>,
 }
 
-impl Candidate {
+impl FigurePair {
     /// How far it is towards the limit and beyond, for a limit of its kind: the largest is the worst.
     pub(super) fn margin(&self, limit: Limit) -> Decimal {
         let before = self.before.unwrap_or_default();
@@ -38,7 +38,8 @@ impl Candidate {
         };
         let growth = growth.unwrap_or(Decimal::MAX);
         match limit {
-            Limit::MaxIncrease(Change::Relative(_)) | Limit::MaxDecrease(Change::Relative(_))
+            Limit::MaxIncrease(LimitChange::Relative(_))
+            | Limit::MaxDecrease(LimitChange::Relative(_))
                 if !growth.is_zero() =>
             {
                 growth.checked_div(before).unwrap_or(Decimal::MAX)
@@ -89,7 +90,7 @@ impl<'a> Question<'a> {
     }
 
     /// Every figure that has to keep to the limit.
-    pub(super) fn candidates(&self) -> Result<Vec<Candidate>, Unknown> {
+    pub(super) fn candidates(&self) -> Result<Vec<FigurePair>, Unknown> {
         match self.budget.metric.scope {
             Scope::Total => Ok(vec![self.total()?]),
             Scope::EachSession => self.each_session(),
@@ -108,13 +109,13 @@ impl<'a> Question<'a> {
         Ok(lacking)
     }
 
-    fn total(&self) -> Result<Candidate, Unknown> {
+    fn total(&self) -> Result<FigurePair, Unknown> {
         let now = self.view.total(&self.selected)?;
         let before = self.earlier.as_ref().map(|earlier| earlier.view.total(&earlier.selected));
-        Ok(Candidate { session: 0, turn: None, now, before: before.transpose()? })
+        Ok(FigurePair { session: 0, turn: None, now, before: before.transpose()? })
     }
 
-    fn each_session(&self) -> Result<Vec<Candidate>, Unknown> {
+    fn each_session(&self) -> Result<Vec<FigurePair>, Unknown> {
         let mut candidates = Vec::new();
         for selected in &self.selected {
             let session = selected.session;
@@ -129,12 +130,12 @@ impl<'a> Question<'a> {
             let Some(now) = known(self.view.total(std::slice::from_ref(selected)))? else {
                 continue;
             };
-            candidates.push(Candidate { session, turn: None, now, before });
+            candidates.push(FigurePair { session, turn: None, now, before });
         }
         Ok(candidates)
     }
 
-    fn each_request(&self) -> Result<Vec<Candidate>, Unknown> {
+    fn each_request(&self) -> Result<Vec<FigurePair>, Unknown> {
         let mut candidates = Vec::new();
         for selected in &self.selected {
             let session = selected.session;
@@ -153,7 +154,7 @@ impl<'a> Question<'a> {
                         Some(before)
                     }
                 };
-                candidates.push(Candidate { session, turn: Some(*at), now, before });
+                candidates.push(FigurePair { session, turn: Some(*at), now, before });
             }
         }
         Ok(candidates)
@@ -168,7 +169,11 @@ impl<'a> Earlier<'a> {
     }
 
     /// The turns of a session by the places of those that they are in the run.
-    fn turns(&self, run: &Snapshot, session: usize) -> Result<BTreeMap<usize, &'a Turn>, Unknown> {
+    fn turns(
+        &self,
+        run: &Snapshot,
+        session: usize,
+    ) -> Result<BTreeMap<usize, &'a SnapshotTurn>, Unknown> {
         let before = self.pairing.before(session);
         let before = before.and_then(|before| self.snapshot.sessions[before].turns.as_ref());
         let before = before.ok_or(Unknown::NoTurns)?;

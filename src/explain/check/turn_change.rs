@@ -3,7 +3,7 @@
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::breaks::Cause;
-use crate::explain::snapshot::{Blocks, Figures, Turn, TurnMarker};
+use crate::explain::snapshot::{Blocks, Figures, SnapshotTurn, TurnMarker};
 
 /// A turn whose figures differ. One of the sides is `None` where the other has more turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,15 +87,15 @@ impl TurnChange {
 /// A turn with its place, the one before it in its session, its session's blocks, and the strategy whose
 /// figures count.
 #[derive(Clone, Copy)]
-pub(super) struct Placed<'a> {
+pub(super) struct PlacedTurn<'a> {
     pub(super) at: usize,
-    pub(super) turn: &'a Turn,
-    pub(super) previous: Option<&'a Turn>,
+    pub(super) turn: &'a SnapshotTurn,
+    pub(super) previous: Option<&'a SnapshotTurn>,
     pub(super) blocks: &'a Blocks,
     pub(super) column: usize,
 }
 
-impl Placed<'_> {
+impl PlacedTurn<'_> {
     fn figures(&self) -> Option<&Figures> {
         self.turn.figures[self.column].as_ref()
     }
@@ -113,11 +113,11 @@ impl Placed<'_> {
 
 /// The difference between a turn and that of the baseline; `None` where nothing of it differs.
 pub(super) fn turn_change(
-    before: Option<Placed<'_>>,
-    now: Option<Placed<'_>>,
+    before: Option<PlacedTurn<'_>>,
+    now: Option<PlacedTurn<'_>>,
     has_other_prompt: bool,
 ) -> Option<TurnChange> {
-    let figures = |side: &Option<Placed<'_>>| side.and_then(|side| side.figures().copied());
+    let figures = |side: &Option<PlacedTurn<'_>>| side.and_then(|side| side.figures().copied());
     let (old, new) = (figures(&before), figures(&now));
     let reasons = match (&before, &now) {
         (Some(before), Some(now)) => reasons(before, now, has_other_prompt),
@@ -140,9 +140,13 @@ pub(super) fn turn_change(
     })
 }
 
-fn reasons(before: &Placed<'_>, now: &Placed<'_>, has_other_prompt: bool) -> Vec<TurnReason> {
+fn reasons(
+    before: &PlacedTurn<'_>,
+    now: &PlacedTurn<'_>,
+    has_other_prompt: bool,
+) -> Vec<TurnReason> {
     let mut reasons = Vec::new();
-    let cause = |side: &Placed<'_>| side.turn.broken.as_ref().map(|broken| broken.cause);
+    let cause = |side: &PlacedTurn<'_>| side.turn.broken.as_ref().map(|broken| broken.cause);
     match (cause(before), cause(now)) {
         (old, Some(new)) if old != Some(new) => {
             let evidence = now.turn.broken.as_ref().and_then(|broken| broken.evidence.clone());

@@ -8,8 +8,8 @@
 mod expression;
 mod paired;
 
-pub use expression::{Expression, ExpressionError, ExpressionProblem, Metric, Reference};
-pub use paired::{Decisive, Paired, TimesLess, Verdict};
+pub use expression::{Expression, ExpressionError, ExpressionProblem, Reference, StrategyMetric};
+pub use paired::{Decisive, Paired, PairedVerdict, TimesLess};
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -191,7 +191,7 @@ impl Comparison<'_> {
     /// A figure of a strategy; `None` where it is not known, or the strategy not compared or not
     /// applicable.
     #[must_use]
-    pub fn figure(&self, strategy: &str, metric: Metric) -> Option<Decimal> {
+    pub fn figure(&self, strategy: &str, metric: StrategyMetric) -> Option<Decimal> {
         let compared = self.strategy(strategy)?;
         if !compared.applicability.is_applicable() {
             return None;
@@ -199,22 +199,22 @@ impl Comparison<'_> {
         let totals = &compared.totals;
         let tokens = |tokens: Tokens| Some(Decimal::from(tokens.0));
         match metric {
-            Metric::Cost => totals.cost()?.to_decimal(),
-            Metric::PerRequest => {
+            StrategyMetric::Cost => totals.cost()?.to_decimal(),
+            StrategyMetric::PerRequest => {
                 totals.cost()?.to_decimal()?.checked_div(Decimal::from(totals.requests))
             }
-            Metric::Input => tokens(totals.input),
-            Metric::Read => tokens(totals.read),
-            Metric::Written => tokens(totals.write_5m + totals.write_1h),
-            Metric::WrittenFiveMinutes => tokens(totals.write_5m),
-            Metric::WrittenOneHour => tokens(totals.write_1h),
-            Metric::Output => tokens(totals.output),
-            Metric::HitRate => {
+            StrategyMetric::Input => tokens(totals.input),
+            StrategyMetric::Read => tokens(totals.read),
+            StrategyMetric::Written => tokens(totals.write_5m + totals.write_1h),
+            StrategyMetric::WrittenFiveMinutes => tokens(totals.write_5m),
+            StrategyMetric::WrittenOneHour => tokens(totals.write_1h),
+            StrategyMetric::Output => tokens(totals.output),
+            StrategyMetric::HitRate => {
                 Decimal::from(totals.read.0).checked_div(Decimal::from(totals.prompt().0))
             }
-            Metric::Requests => Some(Decimal::from(totals.requests)),
-            Metric::AddedRequests => Some(Decimal::from(totals.added)),
-            Metric::Gap => {
+            StrategyMetric::Requests => Some(Decimal::from(totals.requests)),
+            StrategyMetric::AddedRequests => Some(Decimal::from(totals.added)),
+            StrategyMetric::Gap => {
                 let beyond = self.beyond_bound(compared)?.to_decimal()?;
                 beyond.checked_div(self.bound.own_reading?.to_decimal()?)
             }

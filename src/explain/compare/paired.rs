@@ -143,7 +143,7 @@ pub(super) fn interval(amounts: &[Picodollars]) -> Option<(Picodollars, Picodoll
 /// The cheapest strategy that somebody could follow, against the base; or where the base itself is the
 /// cheapest, against the one after it.
 #[derive(Clone, Copy, Debug)]
-pub struct Verdict<'c, 'l> {
+pub struct PairedVerdict<'c, 'l> {
     /// The cheapest.
     pub cheapest: &'c Compared<'l>,
     /// What it is held against.
@@ -168,14 +168,14 @@ impl<'l> Comparison<'l> {
     /// Which strategy costs least; `None` where there are no two to choose from. What the rules expect
     /// without breaks, and the bound, are nothing that can be followed.
     #[must_use]
-    pub fn verdict(&self) -> Option<Verdict<'_, 'l>> {
+    pub fn verdict(&self) -> Option<PairedVerdict<'_, 'l>> {
         let base = self.base().filter(|base| base.totals.cost().is_some())?;
         let others = self.strategies.iter().skip(1).filter(|one| can_be_followed(one));
         let priced = others.filter_map(|one| Some((one.totals.cost()?, one)));
         let (cost, best) = priced.min_by_key(|(cost, _)| *cost)?;
         let paired = best.paired.as_ref()?;
         let is_cheaper = Some(cost) < base.totals.cost();
-        Some(Verdict {
+        Some(PairedVerdict {
             cheapest: if is_cheaper { best } else { base },
             other: if is_cheaper { base } else { best },
             paired,
@@ -184,7 +184,7 @@ impl<'l> Comparison<'l> {
     }
 }
 
-impl Verdict<'_, '_> {
+impl PairedVerdict<'_, '_> {
     /// How many times less the cheapest costs; `None` where it costs nothing.
     #[must_use]
     pub fn times_less(&self) -> Option<TimesLess> {

@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::layers::{ConfigFile, MOST_BYTES, Origin};
-use super::{CHECK, ConfigOption, DEFAULTS, Places, Setting, from_file};
+use super::{CHECK, ConfigOption, ConfigSetting, DEFAULTS, PathPlaces, from_file};
 use crate::base::toml_text::{
     Fault, TomlError, entries, line_and_column, quoted, refuse_unknown_keys, text,
 };
@@ -32,9 +32,9 @@ pub struct Config {
     /// Its name, as the user would type it.
     pub file: String,
     /// `[defaults]`, in the order of the file.
-    pub defaults: Vec<Setting>,
+    pub defaults: Vec<ConfigSetting>,
     /// `[check]`, in the order of the file; `None` where there is no such table.
-    pub check: Option<Vec<Setting>>,
+    pub check: Option<Vec<ConfigSetting>>,
     /// Each `[[budget]]`.
     pub budgets: Vec<PlacedBudget>,
 }
@@ -58,18 +58,18 @@ pub(super) fn read(
     accepts: Accepts<'_>,
 ) -> Result<Config, TomlError> {
     let folder = file.path.parent().unwrap_or(Path::new(""));
-    let reader = Reader { text, file, places: Places { folder, home }, accepts };
+    let reader = ConfigReader { text, file, places: PathPlaces { folder, home }, accepts };
     reader.config().map_err(|fault| fault.in_file(&file.name, text))
 }
 
-struct Reader<'a> {
+struct ConfigReader<'a> {
     text: &'a str,
     file: &'a ConfigFile,
-    places: Places<'a>,
+    places: PathPlaces<'a>,
     accepts: Accepts<'a>,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     fn config(&self) -> Result<Config, Fault> {
         let document = DeTable::parse(self.text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
@@ -98,7 +98,7 @@ impl Reader<'_> {
         value: &Spanned<DeValue<'_>>,
         options: &[&'static ConfigOption],
         is_for_check: bool,
-    ) -> Result<Vec<Setting>, Fault> {
+    ) -> Result<Vec<ConfigSetting>, Fault> {
         let expected = || Fault::mistyped(table, &format!("a table, [{table}]"), value);
         let content = value.get_ref().as_table().ok_or_else(expected)?;
         let keys: Vec<&str> = options.iter().map(|option| option.key).collect();
@@ -109,7 +109,7 @@ impl Reader<'_> {
             let Some(&option) = known else { continue };
             let values = from_file(option, content, value, self.places, self.accepts)?;
             let origin = self.origin(key.span().start);
-            settings.push(Setting { option, is_for_check, values, origin });
+            settings.push(ConfigSetting { option, is_for_check, values, origin });
         }
         Ok(settings)
     }
@@ -172,10 +172,11 @@ pub enum ConfigError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::config::Level;
+    use crate::explain::config::ConfigLevel;
 
     fn config_at(path: &str, text: &str) -> Result<Config, String> {
-        let file = ConfigFile { level: Level::Project, path: path.into(), name: path.to_owned() };
+        let file =
+            ConfigFile { level: ConfigLevel::Project, path: path.into(), name: path.to_owned() };
         let refuses_odd_words = |_: &ConfigOption, word: &str| match word {
             "odd" => Err("`odd` is refused".to_owned()),
             _ => Ok(()),
@@ -192,7 +193,7 @@ mod tests {
         config_at("c", text).expect_err("a fault")
     }
 
-    fn values(settings: &[Setting]) -> Vec<(&str, Vec<&str>)> {
+    fn values(settings: &[ConfigSetting]) -> Vec<(&str, Vec<&str>)> {
         let mut all = Vec::new();
         for setting in settings {
             let values = setting.values.iter().map(|value| value.to_str().expect("UTF-8"));

@@ -14,7 +14,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::file::{Accepts, Config, ConfigError, PlacedBudget, read};
-use super::{ConfigOption, Setting};
+use super::{ConfigOption, ConfigSetting};
 use crate::base::toml_text::{TomlError, line_and_column};
 
 /// The command that has a table of its own.
@@ -24,16 +24,16 @@ const CHECK_COMMAND: &str = "check";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
     /// The files it was read from.
-    pub files: Files,
+    pub files: ConfigFiles,
     /// What `check` holds figures against: those of one file.
     pub budgets: Vec<PlacedBudget>,
     /// Of several for one option, the first holds.
-    settings: Vec<Setting>,
+    settings: Vec<ConfigSetting>,
 }
 
 /// The files of a configuration, as the user would type them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Files {
+pub struct ConfigFiles {
     /// That of the project.
     pub project: Option<String>,
     /// That of the user.
@@ -48,12 +48,12 @@ impl Configuration {
     #[must_use]
     pub fn new(
         looked_for: Vec<String>,
-        environment: Vec<Setting>,
+        environment: Vec<ConfigSetting>,
         project: Option<Config>,
         user: Option<Config>,
     ) -> Self {
         let name = |config: &Option<Config>| config.as_ref().map(|config| config.file.clone());
-        let files = Files { project: name(&project), user: name(&user), looked_for };
+        let files = ConfigFiles { project: name(&project), user: name(&user), looked_for };
         let is_checked = |config: &Config| config.check.is_some() || !config.budgets.is_empty();
         let project_is_checked = project.as_ref().is_some_and(is_checked);
         let user = match user {
@@ -79,8 +79,8 @@ impl Configuration {
 
     /// What holds for an option of a command.
     #[must_use]
-    pub fn setting(&self, command: &str, key: &str) -> Option<&Setting> {
-        let holds = |setting: &&Setting| {
+    pub fn setting(&self, command: &str, key: &str) -> Option<&ConfigSetting> {
+        let holds = |setting: &&ConfigSetting| {
             setting.option.key == key && (!setting.is_for_check || command == CHECK_COMMAND)
         };
         self.settings.iter().find(holds)
@@ -88,7 +88,7 @@ impl Configuration {
 
     /// What holds for an option of `check`.
     #[must_use]
-    pub fn of_check(&self, option: &ConfigOption) -> Option<&Setting> {
+    pub fn of_check(&self, option: &ConfigOption) -> Option<&ConfigSetting> {
         self.setting(CHECK_COMMAND, option.key)
     }
 }
@@ -108,7 +108,7 @@ pub struct Effective {
 
 /// Which of the two files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum ConfigLevel {
     /// That of the project.
     Project,
     /// That of the user, below it.
@@ -123,7 +123,7 @@ pub enum Origin {
     /// A configuration file.
     File {
         /// Which one.
-        level: Level,
+        level: ConfigLevel,
         /// Its name, as the user would type it.
         file: String,
         /// From 1 on.
@@ -137,8 +137,10 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Environment(variable) => write!(f, "environment {variable}"),
-            Self::File { level: Level::Project, file, line } => write!(f, "{file}:{line}"),
-            Self::File { level: Level::User, file, line } => write!(f, "user file {file}:{line}"),
+            Self::File { level: ConfigLevel::Project, file, line } => write!(f, "{file}:{line}"),
+            Self::File { level: ConfigLevel::User, file, line } => {
+                write!(f, "user file {file}:{line}")
+            }
             Self::Default => f.write_str("default"),
         }
     }
@@ -151,7 +153,7 @@ pub(super) const MOST_BYTES: u64 = 1_048_576;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFile {
     /// Whose it is.
-    pub level: Level,
+    pub level: ConfigLevel,
     /// Where it is.
     pub path: PathBuf,
     /// Its name in messages, as the user would type it.
@@ -199,13 +201,13 @@ mod tests {
     use crate::explain::budget::{Budget, defaults};
     use crate::explain::config::{BASELINE, CHECK, DEFAULTS, PATHS};
 
-    fn setting(key: &str, value: &str, is_for_check: bool) -> Setting {
+    fn setting(key: &str, value: &str, is_for_check: bool) -> ConfigSetting {
         let option = DEFAULTS.into_iter().chain(CHECK).find(|option| option.key == key);
         let option = option.expect("an option");
-        Setting { option, is_for_check, values: vec![value.into()], origin: Origin::Default }
+        ConfigSetting { option, is_for_check, values: vec![value.into()], origin: Origin::Default }
     }
 
-    fn file(name: &str, check: Option<Vec<Setting>>, budgets: usize) -> Config {
+    fn file(name: &str, check: Option<Vec<ConfigSetting>>, budgets: usize) -> Config {
         let placed =
             |(line, budget): (usize, Budget)| PlacedBudget { file: name.to_owned(), line, budget };
         let all = defaults(false).into_iter().take(budgets).enumerate();
@@ -225,7 +227,7 @@ mod tests {
     #[test]
     fn the_first_layer_that_says_something_holds() {
         let environment = vec![setting("paths", "typed/", false)];
-        let layers = |environment: &[Setting], project, user| {
+        let layers = |environment: &[ConfigSetting], project, user| {
             Configuration::new(vec![], environment.to_vec(), project, user)
         };
         let (project, user) = (file("project", None, 0), file("user", None, 0));

@@ -29,7 +29,7 @@ mod file;
 mod layers;
 
 pub use file::{Accepts, Config, ConfigError, PlacedBudget, SCHEMA};
-pub use layers::{ConfigFile, Configuration, Effective, Files, Level, Origin, load};
+pub use layers::{ConfigFile, ConfigFiles, ConfigLevel, Configuration, Effective, Origin, load};
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -41,7 +41,7 @@ use crate::base::toml_text::{Fault, texts};
 
 /// What a configuration says of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct ConfigSetting {
     /// The option.
     pub option: &'static ConfigOption,
     /// Whether it holds in `check` alone.
@@ -54,14 +54,14 @@ pub struct Setting {
 
 /// What the paths of a file begin at.
 #[derive(Clone, Copy, Debug)]
-struct Places<'a> {
+struct PathPlaces<'a> {
     /// The folder of the file.
     folder: &'a Path,
     /// What `~/` stands for.
     home: Option<&'a Path>,
 }
 
-impl Places<'_> {
+impl PathPlaces<'_> {
     /// A path of the file, as seen from the working directory.
     fn resolve(self, text: &str) -> OsString {
         let in_home = text.strip_prefix("~/").zip(self.home);
@@ -83,7 +83,7 @@ fn from_file(
     option: &ConfigOption,
     table: &DeTable<'_>,
     value: &Spanned<DeValue<'_>>,
-    places: Places<'_>,
+    places: PathPlaces<'_>,
     accepts: Accepts<'_>,
 ) -> Result<Vec<OsString>, Fault> {
     let offset = value.span().start;
@@ -122,7 +122,7 @@ fn names_of(
     option: &ConfigOption,
     table: &DeTable<'_>,
     offset: usize,
-    places: Places<'_>,
+    places: PathPlaces<'_>,
     accepts: Accepts<'_>,
 ) -> Result<Vec<OsString>, Fault> {
     let mut values = Vec::new();
@@ -148,7 +148,7 @@ fn one(
     option: &ConfigOption,
     path: &str,
     offset: usize,
-    places: Places<'_>,
+    places: PathPlaces<'_>,
 ) -> Result<OsString, Fault> {
     if path.is_empty() {
         return Err(Fault::at(offset, format!("`{}` has an empty path", option.key)));
@@ -185,7 +185,7 @@ pub fn from_environment(
     option: &'static ConfigOption,
     value: &OsStr,
     accepts: Accepts<'_>,
-) -> Result<Setting, ConfigError> {
+) -> Result<ConfigSetting, ConfigError> {
     let wrong = |message| ConfigError::Environment { variable: option.variable(), message };
     let text = value.to_str().ok_or_else(|| wrong("the value is not UTF-8".to_owned()))?;
     let values: Vec<String> = match option.takes {
@@ -206,7 +206,7 @@ pub fn from_environment(
     }
     let values = values.into_iter().map(OsString::from).collect();
     let origin = Origin::Environment(option.variable());
-    Ok(Setting { option, is_for_check: false, values, origin })
+    Ok(ConfigSetting { option, is_for_check: false, values, origin })
 }
 
 /// Whether a word means yes or no; `None` where it means neither.

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::segment::{Item, Kind, SegmentId, SegmentTree};
+use super::segment::{ContextKind, Item, SegmentId, SegmentTree};
 use crate::base::units::{Basis, Tokens};
 use crate::read::capture::{BlockKind, Part, WireNode, WireNodeId};
 use crate::requests::conversation::{History, RequestIndex};
@@ -42,7 +42,7 @@ impl<'a> CapturedPaths<'a> {
         }
         let request = self.history.request(index);
         let (file, line) = (request.file, request.line);
-        let item = tree.add_item(Item { kind: Kind::Unattributed, file, line });
+        let item = tree.add_item(Item { kind: ContextKind::Unattributed, file, line });
         tree.add(last, item, Tokens(rest), Basis::Estimated)
     }
 
@@ -75,17 +75,17 @@ impl<'a> CapturedPaths<'a> {
     }
 }
 
-fn kind(node: &WireNode) -> Kind {
+fn kind(node: &WireNode) -> ContextKind {
     match node.part {
-        Part::Tool => Kind::Tools,
+        Part::Tool => ContextKind::Tools,
         Part::Model | Part::SystemSettings | Part::System | Part::MessageSettings => {
-            Kind::SystemPrompt
+            ContextKind::SystemPrompt
         }
         Part::MessageStart | Part::Block => match node.kind {
-            BlockKind::ToolUse | BlockKind::Thinking | BlockKind::Answer => Kind::Answers,
-            BlockKind::ToolResult => Kind::ToolResults(None),
-            BlockKind::Media => Kind::Media,
-            BlockKind::Tool | BlockKind::Other => Kind::UserText,
+            BlockKind::ToolUse | BlockKind::Thinking | BlockKind::Answer => ContextKind::Answers,
+            BlockKind::ToolResult => ContextKind::ToolResults(None),
+            BlockKind::Media => ContextKind::Media,
+            BlockKind::Tool | BlockKind::Other => ContextKind::UserText,
         },
     }
 }

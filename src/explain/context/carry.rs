@@ -237,8 +237,8 @@ fn carrying(tokens: u64, note: &Note, parts: [Charge; CLASSES]) -> Carrying {
 
 #[cfg(test)]
 mod tests {
+    use super::super::segment::ContextKind;
     use super::super::segment::Item;
-    use super::super::segment::Kind;
     use super::*;
     use crate::base::units::Basis;
 
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn a_split_is_cut_by_position() {
         let mut tree = SegmentTree::default();
-        let item = tree.add_item(Item { kind: Kind::Answers, file: 0, line: 1 });
+        let item = tree.add_item(Item { kind: ContextKind::Answers, file: 0, line: 1 });
         let mut add = |before, tokens| tree.add(before, item, Tokens(tokens), Basis::Derived);
         let first = add(None, 100);
         let second = add(first, 50);

@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use super::changes::Changes;
-use super::segment::{Item, ItemId, Kind, SegmentId, SegmentTree};
+use super::segment::{ContextKind, Item, ItemId, SegmentId, SegmentTree};
 use crate::base::units::{Basis, Tokens};
 use crate::read::capture::TokenizerFamily;
 use crate::requests::content::{Ratio, Ratios, is_explained, share, weight};
@@ -25,7 +25,7 @@ const MOST_PIECES: usize = 32;
 
 /// Content that is to become a segment.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct NewSegment {
     item: ItemId,
     tokens: u64,
     basis: Basis,
@@ -117,7 +117,7 @@ impl<'a> Growth<'a> {
     }
 
     /// What the client added before a request, in the order of the file, with estimated sizes.
-    fn added(&mut self, request: &Request) -> Vec<Piece> {
+    fn added(&mut self, request: &Request) -> Vec<NewSegment> {
         let trail = &self.history.files[request.file].trail;
         self.pieces_of(request, trail.contents_back_from(request.between.trail))
     }
@@ -127,18 +127,18 @@ impl<'a> Growth<'a> {
         &mut self,
         request: &Request,
         contents: impl Iterator<Item = (u64, &'c TrailContent)>,
-    ) -> Vec<Piece> {
+    ) -> Vec<NewSegment> {
         let ratio: Ratio = self.ratios.of(self.history, request);
-        let mut pieces: Vec<Piece> = Vec::new();
-        let mut grouped: FxHashMap<Kind, usize> = FxHashMap::default();
+        let mut pieces: Vec<NewSegment> = Vec::new();
+        let mut grouped: FxHashMap<ContextKind, usize> = FxHashMap::default();
         for (number, (line, content)) in contents.enumerate() {
-            let kind = Kind::of(content.source, &self.history.symbols);
+            let kind = ContextKind::of(content.source, &self.history.symbols);
             let next = pieces.len();
             let is_single = number < MOST_PIECES;
             let place = if is_single { next } else { *grouped.entry(kind).or_insert(next) };
             if place == next {
                 let item = self.tree.add_item(Item { kind, file: request.file, line });
-                pieces.push(Piece { item, tokens: 0, basis: Basis::Estimated });
+                pieces.push(NewSegment { item, tokens: 0, basis: Basis::Estimated });
             }
             pieces[place].tokens += ratio.tokens(weight(content));
         }
@@ -151,7 +151,7 @@ impl<'a> Growth<'a> {
         &mut self,
         index: RequestIndex,
         request: &Request,
-        added: &[Piece],
+        added: &[NewSegment],
     ) -> Option<SegmentId> {
         let total = request.prompt_total().0;
         // What was warm when the chain began is no part of it.
@@ -163,8 +163,8 @@ impl<'a> Growth<'a> {
         } else {
             front
         };
-        let last = self.push_new(None, request, Kind::HiddenPrefix, hidden);
-        let last = self.push_new(last, request, Kind::Unattributed, front - hidden);
+        let last = self.push_new(None, request, ContextKind::HiddenPrefix, hidden);
+        let last = self.push_new(last, request, ContextKind::Unattributed, front - hidden);
         self.push(last, &fitted(added, total - front))
     }
 
@@ -177,12 +177,17 @@ impl<'a> Growth<'a> {
     }
 
     /// The first prompt of a fork: what it read of its parent's, and what was added.
-    fn fork(&mut self, request: &Request, parent: SegmentId, added: &[Piece]) -> Option<SegmentId> {
+    fn fork(
+        &mut self,
+        request: &Request,
+        parent: SegmentId,
+        added: &[NewSegment],
+    ) -> Option<SegmentId> {
         let read = request.recorded().prompt.read.0;
         let last = self.tree.cut(Some(parent), read);
         let free = request.prompt_total().0 - self.tree.end(last);
         let new = sum(added).min(free);
-        let last = self.push_new(last, request, Kind::Unattributed, free - new);
+        let last = self.push_new(last, request, ContextKind::Unattributed, free - new);
         self.push(last, &fitted(added, new))
     }
 
@@ -192,12 +197,13 @@ impl<'a> Growth<'a> {
         request: &Request,
         previous: &Request,
         before: Option<SegmentId>,
-        added: &[Piece],
+        added: &[NewSegment],
     ) -> Option<SegmentId> {
         let growth = request.prompt_total().0 - previous.prompt_total().0;
         let mut answer = self.answer(request, previous);
         if growth < answer.tokens {
-            let pieces: Vec<Piece> = std::iter::once(answer).chain(added.iter().copied()).collect();
+            let pieces: Vec<NewSegment> =
+                std::iter::once(answer).chain(added.iter().copied()).collect();
             return self.push(before, &scaled(&pieces, growth));
         }
         if previous.output_is_lower_bound && !request.between.drops_answer {
@@ -209,10 +215,10 @@ impl<'a> Growth<'a> {
     }
 
     /// The answer of the request before, as it stands in the prompt of this one.
-    fn answer(&mut self, request: &Request, previous: &Request) -> Piece {
-        let item = Item { kind: Kind::Answers, file: previous.file, line: previous.line };
+    fn answer(&mut self, request: &Request, previous: &Request) -> NewSegment {
+        let item = Item { kind: ContextKind::Answers, file: previous.file, line: previous.line };
         let item = self.tree.add_item(item);
-        Piece { item, tokens: request.carried_output(previous).0, basis: Basis::Derived }
+        NewSegment { item, tokens: request.carried_output(previous).0, basis: Basis::Derived }
     }
 
     /// What the client added has so many tokens together, which rests on `basis`.
@@ -220,13 +226,13 @@ impl<'a> Growth<'a> {
         &mut self,
         before: Option<SegmentId>,
         request: &Request,
-        added: &[Piece],
+        added: &[NewSegment],
         (tokens, basis): (u64, Basis),
     ) -> Option<SegmentId> {
         let estimate = sum(added);
         if added.is_empty() || !is_explained(tokens, estimate) {
             let last = self.push(before, added);
-            return self.push_new(last, request, Kind::Unattributed, tokens - estimate);
+            return self.push_new(last, request, ContextKind::Unattributed, tokens - estimate);
         }
         let mut pieces = scaled(added, tokens);
         if let ([only], Basis::Derived) = (pieces.as_mut_slice(), basis) {
@@ -242,22 +248,28 @@ impl<'a> Growth<'a> {
         request: &Request,
         previous: &Request,
         before: Option<SegmentId>,
-        added: &[Piece],
+        added: &[NewSegment],
         changes: &Changes,
     ) -> Option<SegmentId> {
         let total = request.prompt_total().0;
         let (front, kept) = self.kept_by_compaction(request, previous, before, changes);
         // The end of a conversation is kept after the summary.
-        let is_summary = |piece: &Piece| self.tree.items[piece.item.0].kind == Kind::Summaries;
+        let is_summary =
+            |piece: &NewSegment| self.tree.items[piece.item.0].kind == ContextKind::Summaries;
         let place = added.iter().rposition(is_summary).map_or(0, |summary| summary + 1);
         let pieces = [&added[..place], &kept, &added[place..]].concat();
         let (hidden, estimate) = (self.tree.end(front), sum(&pieces));
         if hidden + estimate <= total {
             let last = self.push(front, &pieces);
-            return self.push_new(last, request, Kind::Unattributed, total - hidden - estimate);
+            return self.push_new(
+                last,
+                request,
+                ContextKind::Unattributed,
+                total - hidden - estimate,
+            );
         }
         let front = self.pieces_between(front, None);
-        let pieces: Vec<Piece> = front.into_iter().chain(pieces).collect();
+        let pieces: Vec<NewSegment> = front.into_iter().chain(pieces).collect();
         self.push(None, &scaled(&pieces, total))
     }
 
@@ -269,7 +281,7 @@ impl<'a> Growth<'a> {
         previous: &Request,
         before: Option<SegmentId>,
         changes: &Changes,
-    ) -> (Option<SegmentId>, Vec<Piece>) {
+    ) -> (Option<SegmentId>, Vec<NewSegment>) {
         let front = self.front(before);
         if changes.kept.is_none() {
             return (front, Vec::new());
@@ -303,7 +315,7 @@ impl<'a> Growth<'a> {
     /// The last segment in front of a prompt's messages.
     fn front(&self, last: Option<SegmentId>) -> Option<SegmentId> {
         let root = self.tree.beginning_before(last, 1)?;
-        (self.tree.item(root).kind == Kind::HiddenPrefix).then_some(root)
+        (self.tree.item(root).kind == ContextKind::HiddenPrefix).then_some(root)
     }
 
     /// What a prompt that shrank has in common with the one before: what it read, and what stands
@@ -322,7 +334,7 @@ impl<'a> Growth<'a> {
         index: RequestIndex,
         before: Option<SegmentId>,
         kept: Option<SegmentId>,
-        added: &[Piece],
+        added: &[NewSegment],
         changes: Changes,
     ) -> Option<SegmentId> {
         let request = self.history.request(index);
@@ -334,7 +346,7 @@ impl<'a> Growth<'a> {
         }
         let previous = self.history.predecessor(request);
         let answer = previous.map(|previous| self.answer(request, previous));
-        let is_left = |answer: &Piece| !changes.has_removed(&self.tree.items[answer.item.0]);
+        let is_left = |answer: &NewSegment| !changes.has_removed(&self.tree.items[answer.item.0]);
         old.extend(answer.filter(is_left));
         let free = request.prompt_total().0 - self.tree.end(kept);
         let is_recounted = kept.is_none();
@@ -365,48 +377,49 @@ impl<'a> Growth<'a> {
     }
 
     /// Pieces that lost all but `left` tokens: those that the loss concerns first.
-    fn reduced(&self, pieces: &[Piece], left: u64, loss: &Loss) -> Vec<Piece> {
-        let is_lost = |piece: &Piece| {
+    fn reduced(&self, pieces: &[NewSegment], left: u64, loss: &Loss) -> Vec<NewSegment> {
+        let is_lost = |piece: &NewSegment| {
             let item = &self.tree.items[piece.item.0];
             let kind = item.kind;
             match loss {
                 Loss::Named(changes) => changes.has_cleared(item),
-                Loss::Results => matches!(kind, Kind::ToolResults(_) | Kind::Files),
-                Loss::Answers => kind == Kind::Answers,
+                Loss::Results => matches!(kind, ContextKind::ToolResults(_) | ContextKind::Files),
+                Loss::Answers => kind == ContextKind::Answers,
                 Loss::Anything => true,
             }
         };
-        let (lost, others): (Vec<Piece>, Vec<Piece>) = pieces.iter().partition(|one| is_lost(one));
+        let (lost, others): (Vec<NewSegment>, Vec<NewSegment>) =
+            pieces.iter().partition(|one| is_lost(one));
         let left_of_lost = left.saturating_sub(sum(&others));
         let lost = scaled(&lost, left_of_lost);
         let others = fitted(&others, left - left_of_lost);
         let (mut lost, mut others) = (lost.into_iter(), others.into_iter());
-        let next = |one: &Piece| if is_lost(one) { lost.next() } else { others.next() };
+        let next = |one: &NewSegment| if is_lost(one) { lost.next() } else { others.next() };
         pieces.iter().filter_map(next).collect()
     }
 
     /// The segments from after `kept` to `last` as pieces, in their order.
-    fn pieces_between(&self, last: Option<SegmentId>, kept: Option<SegmentId>) -> Vec<Piece> {
+    fn pieces_between(&self, last: Option<SegmentId>, kept: Option<SegmentId>) -> Vec<NewSegment> {
         let behind = self.tree.path(last).take_while(|id| Some(*id) != kept);
         let piece = |id: SegmentId| {
             let segment = self.tree.segment(id);
-            Piece { item: segment.item, tokens: segment.tokens(), basis: Basis::Estimated }
+            NewSegment { item: segment.item, tokens: segment.tokens(), basis: Basis::Estimated }
         };
-        let mut pieces: Vec<Piece> = behind.map(piece).collect();
+        let mut pieces: Vec<NewSegment> = behind.map(piece).collect();
         pieces.reverse();
         pieces
     }
 
     /// One piece for each kind.
-    fn merged(&mut self, request: &Request, pieces: &[Piece]) -> Vec<Piece> {
-        let mut place_of: FxHashMap<Kind, usize> = FxHashMap::default();
-        let mut merged: Vec<Piece> = Vec::new();
+    fn merged(&mut self, request: &Request, pieces: &[NewSegment]) -> Vec<NewSegment> {
+        let mut place_of: FxHashMap<ContextKind, usize> = FxHashMap::default();
+        let mut merged: Vec<NewSegment> = Vec::new();
         for piece in pieces {
             let kind = self.tree.items[piece.item.0].kind;
             let place = *place_of.entry(kind).or_insert_with(|| {
                 let item = Item { kind, file: request.file, line: request.line };
                 let item = self.tree.add_item(item);
-                merged.push(Piece { item, tokens: 0, basis: Basis::Estimated });
+                merged.push(NewSegment { item, tokens: 0, basis: Basis::Estimated });
                 merged.len() - 1
             });
             merged[place].tokens += piece.tokens;
@@ -414,7 +427,7 @@ impl<'a> Growth<'a> {
         merged
     }
 
-    fn push(&mut self, before: Option<SegmentId>, pieces: &[Piece]) -> Option<SegmentId> {
+    fn push(&mut self, before: Option<SegmentId>, pieces: &[NewSegment]) -> Option<SegmentId> {
         pieces.iter().fold(before, |last, piece| {
             self.tree.add(last, piece.item, Tokens(piece.tokens), piece.basis)
         })
@@ -425,7 +438,7 @@ impl<'a> Growth<'a> {
         &mut self,
         before: Option<SegmentId>,
         request: &Request,
-        kind: Kind,
+        kind: ContextKind,
         tokens: u64,
     ) -> Option<SegmentId> {
         if tokens == 0 {
@@ -436,18 +449,22 @@ impl<'a> Growth<'a> {
     }
 }
 
-fn sum(pieces: &[Piece]) -> u64 {
+fn sum(pieces: &[NewSegment]) -> u64 {
     pieces.iter().map(|piece| piece.tokens).sum()
 }
 
 /// Pieces that have `total` tokens together, in their old proportions.
-fn scaled(pieces: &[Piece], total: u64) -> Vec<Piece> {
+fn scaled(pieces: &[NewSegment], total: u64) -> Vec<NewSegment> {
     let weights: Vec<u64> = pieces.iter().map(|piece| piece.tokens).collect();
-    let with = |(piece, tokens): (&Piece, u64)| Piece { tokens, basis: Basis::Estimated, ..*piece };
+    let with = |(piece, tokens): (&NewSegment, u64)| NewSegment {
+        tokens,
+        basis: Basis::Estimated,
+        ..*piece
+    };
     pieces.iter().zip(share(total, &weights)).map(with).collect()
 }
 
 /// Pieces as they are, scaled only where they have more than `total` tokens together.
-fn fitted(pieces: &[Piece], total: u64) -> Vec<Piece> {
+fn fitted(pieces: &[NewSegment], total: u64) -> Vec<NewSegment> {
     if sum(pieces) <= total { pieces.to_vec() } else { scaled(pieces, total) }
 }

@@ -32,7 +32,7 @@ mod segment;
 mod window;
 
 pub use carry::{Carrying, Charge};
-pub use segment::Kind;
+pub use segment::ContextKind;
 pub use window::{Window, Windows, windows};
 
 use std::cmp::Reverse;
@@ -114,7 +114,7 @@ impl Bill {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KindTotals {
     /// The kind.
-    pub kind: Kind,
+    pub kind: ContextKind,
     /// How many items of it were carried.
     pub items: u64,
     /// What they have together, each counted once.
@@ -126,7 +126,7 @@ pub struct KindTotals {
 }
 
 impl KindTotals {
-    fn nothing(kind: Kind) -> Self {
+    fn nothing(kind: ContextKind) -> Self {
         let carried = Carrying::default();
         Self { kind, items: 0, tokens: Tokens::ZERO, carried, basis: Basis::Measured }
     }
@@ -145,7 +145,7 @@ pub struct CarriedItem {
     /// The session that carried it.
     pub session: Symbol,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: ContextKind,
     /// The file where it came in, as a position in the history's files.
     pub file: usize,
     /// The line of that file.
@@ -263,7 +263,7 @@ fn items(session: Symbol, tree: &SegmentTree, carried: &[Carrying]) -> Vec<Carri
 }
 
 fn by_kind(items: &[CarriedItem]) -> Vec<KindTotals> {
-    let mut by_kind: FxHashMap<Kind, KindTotals> = FxHashMap::default();
+    let mut by_kind: FxHashMap<ContextKind, KindTotals> = FxHashMap::default();
     for item in items {
         let totals = KindTotals {
             kind: item.kind,
@@ -332,7 +332,7 @@ pub fn context(
 }
 
 fn all_kinds(sessions: &[SessionContext]) -> Vec<KindTotals> {
-    let mut by_kind: FxHashMap<Kind, KindTotals> = FxHashMap::default();
+    let mut by_kind: FxHashMap<ContextKind, KindTotals> = FxHashMap::default();
     for totals in sessions.iter().flat_map(|session| &session.kinds) {
         by_kind.entry(totals.kind).or_insert_with(|| KindTotals::nothing(totals.kind)).add(totals);
     }

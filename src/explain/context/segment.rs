@@ -22,7 +22,7 @@ pub(super) struct ItemId(pub(super) usize);
 /// A piece of content that came in once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    pub(super) kind: Kind,
+    pub(super) kind: ContextKind,
     /// The file where it came in, as a position in the history's files.
     pub(super) file: usize,
     /// The line of that file.
@@ -160,7 +160,7 @@ impl SegmentTree {
 
 /// A kind of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum ContextKind {
     /// Tools, system prompt and project context, which a transcript does not hold.
     HiddenPrefix,
     /// The definitions of tools, in a captured prompt.
@@ -195,7 +195,7 @@ const READING_TOOLS: [&str; 4] = ["Read", "NotebookRead", "read_file", "ReadFile
 /// Tools whose results are the reports of sub-agents.
 const AGENT_TOOLS: [&str; 4] = ["Task", "Agent", "TaskOutput", "AgentOutputTool"];
 
-impl Kind {
+impl ContextKind {
     /// The kind of what a client added to a conversation.
     pub(crate) fn of(source: ContentSource, symbols: &Symbols) -> Self {
         match source {
@@ -260,7 +260,7 @@ impl Kind {
 mod tests {
     use super::*;
 
-    const ITEM: Item = Item { kind: Kind::Answers, file: 0, line: 1 };
+    const ITEM: Item = Item { kind: ContextKind::Answers, file: 0, line: 1 };
 
     #[test]
     fn positions_are_found_on_long_paths_and_branches() {

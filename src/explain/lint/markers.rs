@@ -75,7 +75,7 @@ fn has_expired_nearby(trace: &Trace<'_>, index: RequestIndex, marker: WireNodeId
 }
 
 /// What one place's marker did over the trace.
-struct Slot {
+struct MarkerSlot {
     first: Option<RequestIndex>,
     requests: u64,
     below_minimum: u64,
@@ -135,7 +135,7 @@ fn rank(place: &str) -> (u8, usize) {
     (part, if part == 1 { number.unwrap_or(0) } else { 0 })
 }
 
-fn never_read(place: String, slot: &Slot, first: RequestIndex) -> Finding {
+fn never_read(place: String, slot: &MarkerSlot, first: RequestIndex) -> Finding {
     let detail = format!("{} requests marked {} prefixes", slot.requests, slot.prefixes.len());
     let mut finding = Finding::new(Rule::NeverRead, place, detail, first);
     finding.requests = slot.requests;
@@ -144,7 +144,7 @@ fn never_read(place: String, slot: &Slot, first: RequestIndex) -> Finding {
     finding
 }
 
-impl Slot {
+impl MarkerSlot {
     fn new() -> Self {
         Self {
             first: None,
@@ -178,14 +178,14 @@ impl Slot {
 }
 
 /// Markers by the place a person would name: a tool, a block of the system prompt, the messages.
-fn slots(trace: &Trace<'_>) -> BTreeMap<String, Slot> {
-    let mut slots: BTreeMap<String, Slot> = BTreeMap::new();
+fn slots(trace: &Trace<'_>) -> BTreeMap<String, MarkerSlot> {
+    let mut slots: BTreeMap<String, MarkerSlot> = BTreeMap::new();
     for index in trace.indices().filter(|index| !trace.is_refused(*index)) {
         let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
         let mut before = trace.outcome(index).read;
         for marker in trace.markers(index) {
             let name = slot_name(trace, &view, trace.wire_node(marker.node));
-            slots.entry(name).or_insert_with(Slot::new).add(trace, index, marker, before);
+            slots.entry(name).or_insert_with(MarkerSlot::new).add(trace, index, marker, before);
             before = before.max(marker.end);
         }
     }

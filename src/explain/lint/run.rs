@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::markers::{request_markers, trace_markers};
 use super::recurring::recurrences;
-use super::stability::Pair;
+use super::stability::PromptPair;
 use super::variants::prefix_variants;
 use super::volatile_text::volatile_word;
 use super::{Finding, Rule, join};
@@ -72,7 +72,7 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
     let (before, after) = (trace.wire(predecessor), trace.wire(index));
     let views = [before, after].map(|wire| PromptView::new(trace.tree(), wire.leaf));
     let last = trace.last_marker(predecessor);
-    let pair = Pair {
+    let pair = PromptPair {
         before: &views[0],
         after: &views[1],
         cached_until: last.map(|marker| trace.wire_node(marker.node)),

@@ -16,7 +16,7 @@ use crate::requests::difference::{
 const LONGEST_WORD: usize = 64;
 
 /// Two requests, the earlier of which left something in the cache.
-pub(super) struct Pair<'a> {
+pub(super) struct PromptPair<'a> {
     pub(super) before: &'a PromptView<'a>,
     pub(super) after: &'a PromptView<'a>,
     /// Where the cached part of the earlier one ended, if any of it was cached.
@@ -27,7 +27,7 @@ pub(super) struct Pair<'a> {
     pub(super) request: RequestIndex,
 }
 
-impl Pair<'_> {
+impl PromptPair<'_> {
     /// All differences, in the order of the prefix: only the first one can have cost anything.
     pub(super) fn differences(&self) -> Vec<Finding> {
         if self.before.model != self.after.model {

@@ -29,7 +29,7 @@ const MOST_VARIANTS: usize = 64;
 
 /// A prefix in front of conversations.
 #[derive(Debug)]
-struct Variant<'a> {
+struct PrefixVariant<'a> {
     first: RequestIndex,
     /// Whether a request had it again that did not go on from one that had it.
     has_returned: bool,
@@ -46,7 +46,7 @@ type Family = (Symbol, Option<Symbol>);
 pub(super) fn prefix_variants(trace: &Trace<'_>) -> Vec<Finding> {
     let mut fronts: FxHashMap<RequestIndex, WireNodeId> = FxHashMap::default();
     let mut known: FxHashMap<(Family, WireNodeId), usize> = FxHashMap::default();
-    let mut families: BTreeMap<Family, Vec<Variant<'_>>> = BTreeMap::new();
+    let mut families: BTreeMap<Family, Vec<PrefixVariant<'_>>> = BTreeMap::new();
     for index in trace.indices() {
         let wire = trace.wire(index);
         let family = (wire.model, wire.agent);
@@ -85,10 +85,10 @@ fn variant<'a>(
     view: &PromptView<'a>,
     index: RequestIndex,
     front: usize,
-) -> Variant<'a> {
+) -> PrefixVariant<'a> {
     let blocks = view.texts(&view.system[..front]).into_iter().enumerate();
     let last = view.system[..front].last().or(view.tools.last());
-    Variant {
+    PrefixVariant {
         first: index,
         has_returned: false,
         tools: view.texts(&view.tools),
@@ -109,7 +109,7 @@ fn paragraphs(block: usize, bytes: &str) -> impl Iterator<Item = (&str, String)>
     })
 }
 
-impl Variant<'_> {
+impl PrefixVariant<'_> {
     /// What it can have in common with others: names of tools, and paragraphs but for those that only
     /// say what the client is.
     fn parts(&self) -> FxHashSet<String> {
@@ -128,8 +128,8 @@ fn is_identity(paragraph: &str) -> bool {
 /// The largest variant and those that have, with it or with another of these, most of the smaller
 /// one's parts in common: a variant without any of the conditional parts is one, another prompt of
 /// the same model, such as that of a side question, is none.
-fn related(variants: Vec<Variant<'_>>) -> Vec<Variant<'_>> {
-    let parts: Vec<FxHashSet<String>> = variants.iter().map(Variant::parts).collect();
+fn related(variants: Vec<PrefixVariant<'_>>) -> Vec<PrefixVariant<'_>> {
+    let parts: Vec<FxHashSet<String>> = variants.iter().map(PrefixVariant::parts).collect();
     let Some(largest) = (0..parts.len()).rev().max_by_key(|number| parts[*number].len()) else {
         return variants;
     };
@@ -152,7 +152,7 @@ fn related(variants: Vec<Variant<'_>>) -> Vec<Variant<'_>> {
     variants.into_iter().filter(|_| is_related.next() == Some(true)).collect()
 }
 
-fn finding(trace: &Trace<'_>, model: &str, variants: &[Variant<'_>]) -> Option<Finding> {
+fn finding(trace: &Trace<'_>, model: &str, variants: &[PrefixVariant<'_>]) -> Option<Finding> {
     let second = variants.get(1)?;
     let tools = optional_tools(variants);
     let paragraphs = conditional_paragraphs(variants);
@@ -189,7 +189,11 @@ fn finding(trace: &Trace<'_>, model: &str, variants: &[Variant<'_>]) -> Option<F
 /// The stretch that a conversation's first request had to write for a variant of its own, although
 /// another variant was there to be read. What happens within a conversation is a change, with a
 /// price of its own.
-fn lost(trace: &Trace<'_>, earlier: &[Variant<'_>], variant: &Variant<'_>) -> (Tokens, Tokens) {
+fn lost(
+    trace: &Trace<'_>,
+    earlier: &[PrefixVariant<'_>],
+    variant: &PrefixVariant<'_>,
+) -> (Tokens, Tokens) {
     let index = variant.first;
     let is_opening = trace.history.request(index).predecessor.is_none();
     let is_marked = !trace.effective(index).is_empty();
@@ -199,15 +203,16 @@ fn lost(trace: &Trace<'_>, earlier: &[Variant<'_>], variant: &Variant<'_>) -> (T
 }
 
 /// The tools that some variants have and others lack.
-fn optional_tools(variants: &[Variant<'_>]) -> BTreeSet<String> {
-    let names = |variant: &Variant<'_>| variant.tools.iter().map(|tool| tool_name(tool)).collect();
+fn optional_tools(variants: &[PrefixVariant<'_>]) -> BTreeSet<String> {
+    let names =
+        |variant: &PrefixVariant<'_>| variant.tools.iter().map(|tool| tool_name(tool)).collect();
     let sets: Vec<BTreeSet<String>> = variants.iter().map(names).collect();
     let is_optional = |tool: &&String| sets.iter().any(|set| !set.contains(*tool));
     sets.iter().flatten().filter(is_optional).map(|tool| format!("tool `{tool}`")).collect()
 }
 
 /// The conditions on which paragraphs depend.
-fn conditional_paragraphs(variants: &[Variant<'_>]) -> Vec<Conditional> {
+fn conditional_paragraphs(variants: &[PrefixVariant<'_>]) -> Vec<Conditional> {
     let mut having: FxHashMap<&str, Having> = FxHashMap::default();
     for (number, variant) in variants.iter().enumerate() {
         for (text, _) in &variant.paragraphs {
@@ -224,7 +229,11 @@ fn conditional_paragraphs(variants: &[Variant<'_>]) -> Vec<Conditional> {
             if is_everywhere(text) {
                 interval += 1;
             } else if known.insert(*text) {
-                parts.push(Part { having: having[text], interval, place: places[text].to_owned() });
+                parts.push(PrefixPart {
+                    having: having[text],
+                    interval,
+                    place: places[text].to_owned(),
+                });
             }
         }
     }
@@ -235,8 +244,8 @@ fn conditional_paragraphs(variants: &[Variant<'_>]) -> Vec<Conditional> {
 
 /// Where each paragraph stands in the variant that has most of them and has it, so that neighbours in
 /// one are told apart.
-fn fullest_places<'v>(variants: &'v [Variant<'_>]) -> FxHashMap<&'v str, &'v str> {
-    let mut fullest: Vec<&Variant<'_>> = variants.iter().collect();
+fn fullest_places<'v>(variants: &'v [PrefixVariant<'_>]) -> FxHashMap<&'v str, &'v str> {
+    let mut fullest: Vec<&PrefixVariant<'_>> = variants.iter().collect();
     fullest.sort_by_key(|variant| Reverse(variant.paragraphs.len()));
     let mut places = FxHashMap::default();
     for (text, place) in fullest.iter().flat_map(|variant| &variant.paragraphs) {
@@ -275,7 +284,7 @@ pub(super) type Having = u64;
 
 /// A part of a prefix, such as a paragraph.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct PrefixPart {
     /// The variants that have it.
     pub(super) having: Having,
     /// The place between parts that all variants have.
@@ -295,9 +304,13 @@ pub(super) struct Conditional {
 
 /// The conditionals of so many variants, in the order of their places. `returned` are the variants
 /// that came back, which text that is another one each time does not.
-pub(super) fn conditionals(variants: usize, returned: Having, parts: &[Part]) -> Vec<Conditional> {
+pub(super) fn conditionals(
+    variants: usize,
+    returned: Having,
+    parts: &[PrefixPart],
+) -> Vec<Conditional> {
     let all = Having::MAX >> (Having::BITS as usize - variants.clamp(1, Having::BITS as usize));
-    let mut intervals: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
+    let mut intervals: BTreeMap<usize, Vec<PrefixPart>> = BTreeMap::new();
     for part in parts.iter().filter(|part| part.having != all) {
         let parts = intervals.entry(part.interval).or_default();
         // What comes and goes together depends on one condition.
@@ -308,7 +321,7 @@ pub(super) fn conditionals(variants: usize, returned: Having, parts: &[Part]) ->
     intervals.into_values().flat_map(|parts| of_interval(all, returned, parts)).collect()
 }
 
-fn of_interval(all: Having, returned: Having, mut parts: Vec<Part>) -> Vec<Conditional> {
+fn of_interval(all: Having, returned: Having, mut parts: Vec<PrefixPart>) -> Vec<Conditional> {
     let mut conditionals = Vec::new();
     while let Some(alternatives) = alternatives(all, &parts) {
         let (chosen, rest) = split(parts, &alternatives);
@@ -320,7 +333,7 @@ fn of_interval(all: Having, returned: Having, mut parts: Vec<Part>) -> Vec<Condi
         }
     }
     // A text that is another one each time, and that some variants lack, is there or not.
-    let singles = |part: &Part| part.having.is_power_of_two() && part.having & returned == 0;
+    let singles = |part: &PrefixPart| part.having.is_power_of_two() && part.having & returned == 0;
     if parts.iter().filter(|part| singles(part)).count() > 2 {
         let mut is_first = true;
         parts.retain(|part| !singles(part) || std::mem::take(&mut is_first));
@@ -331,7 +344,7 @@ fn of_interval(all: Having, returned: Having, mut parts: Vec<Part>) -> Vec<Condi
 }
 
 /// Parts of which each variant has exactly one: two of them, or else as many as it takes.
-fn alternatives(all: Having, parts: &[Part]) -> Option<Vec<Having>> {
+fn alternatives(all: Having, parts: &[PrefixPart]) -> Option<Vec<Having>> {
     let is_there = |having: Having| parts.iter().any(|part| part.having == having);
     let pair = parts.iter().find(|part| is_there(all & !part.having));
     if let Some(part) = pair {
@@ -353,11 +366,11 @@ fn alternatives(all: Having, parts: &[Part]) -> Option<Vec<Having>> {
 }
 
 /// Whether no text occurs twice, so that it is another one each time.
-fn differs_each_time(all: Having, returned: Having, alternatives: &[Part]) -> bool {
+fn differs_each_time(all: Having, returned: Having, alternatives: &[PrefixPart]) -> bool {
     alternatives.len() == all.count_ones() as usize && returned == 0
 }
 
-fn split(parts: Vec<Part>, chosen: &[Having]) -> (Vec<Part>, Vec<Part>) {
+fn split(parts: Vec<PrefixPart>, chosen: &[Having]) -> (Vec<PrefixPart>, Vec<PrefixPart>) {
     parts.into_iter().partition(|part| chosen.contains(&part.having))
 }
 
@@ -367,7 +380,7 @@ mod tests {
 
     /// The conditionals of variants given as their parts; what all have parts the intervals.
     fn found(returned: Having, variants: &[&[&str]]) -> Vec<(String, u64)> {
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<PrefixPart> = Vec::new();
         for (number, texts) in variants.iter().enumerate() {
             let mut interval = 0;
             for text in *texts {
@@ -377,7 +390,7 @@ mod tests {
                 }
                 match parts.iter_mut().find(|part| part.place == *text) {
                     Some(part) => part.having |= 1 << number,
-                    None => parts.push(Part {
+                    None => parts.push(PrefixPart {
                         having: 1 << number,
                         interval,
                         place: (*text).to_owned(),

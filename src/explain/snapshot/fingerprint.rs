@@ -33,7 +33,7 @@ impl fmt::Display for Digest {
 
 impl Digest {
     /// Reads what [`fmt::Display`] writes.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         is_hexadecimal(text, 16).then(|| u64::from_str_radix(text, 16).ok().map(Self)).flatten()
     }
 }
@@ -120,7 +120,7 @@ impl fmt::Display for Pieces {
 
 impl Pieces {
     /// Reads what [`fmt::Display`] writes, for a block of `length` bytes. No pieces may be known.
-    pub(super) fn parse(text: &str, length: u64) -> Option<Self> {
+    pub(crate) fn parse(text: &str, length: u64) -> Option<Self> {
         if text.is_empty() {
             return Some(Self::default());
         }
@@ -144,7 +144,7 @@ pub struct BlockId(pub usize);
 
 /// A block, or a setting that stands in front of some.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct SnapshotBlock {
     /// The one in front; always an earlier one.
     pub parent: Option<BlockId>,
     /// The part of the prompt.
@@ -163,13 +163,13 @@ pub struct Block {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blocks {
     /// The blocks, parents before their children.
-    pub list: Vec<Block>,
-    prefixes: Vec<Prefix>,
+    pub list: Vec<SnapshotBlock>,
+    prefixes: Vec<BlockPrefix>,
 }
 
 /// What stands up to a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Prefix {
+pub struct BlockPrefix {
     /// How many blocks, its own counted.
     pub blocks: usize,
     /// Of all their fingerprints; the same on both sides exactly where all of these are, but for chance.
@@ -179,7 +179,7 @@ pub struct Prefix {
 /// The fields of a tool are told apart down to this depth.
 const FIELD_DEPTH: usize = 2;
 
-impl Block {
+impl SnapshotBlock {
     /// The fingerprint of a block whose bytes are kept.
     pub(super) fn of_node(node: &WireNode) -> Self {
         let bytes = node.bytes.as_deref().unwrap_or_default();
@@ -223,26 +223,27 @@ fn add_fields(
 impl Blocks {
     /// Blocks whose parents come before them.
     #[must_use]
-    pub fn new(list: Vec<Block>) -> Self {
-        let mut prefixes: Vec<Prefix> = Vec::with_capacity(list.len());
+    pub fn new(list: Vec<SnapshotBlock>) -> Self {
+        let mut prefixes: Vec<BlockPrefix> = Vec::with_capacity(list.len());
         for block in &list {
-            let parent = block.parent.map_or_else(Prefix::default, |parent| prefixes[parent.0]);
+            let parent =
+                block.parent.map_or_else(BlockPrefix::default, |parent| prefixes[parent.0]);
             let own = (parent.digest, block.part, block.fingerprint);
             let digest = FxBuildHasher.hash_one(own);
-            prefixes.push(Prefix { blocks: parent.blocks + 1, digest });
+            prefixes.push(BlockPrefix { blocks: parent.blocks + 1, digest });
         }
         Self { list, prefixes }
     }
 
     /// What stands up to a block.
     #[must_use]
-    pub fn prefix(&self, id: BlockId) -> Prefix {
+    pub fn prefix(&self, id: BlockId) -> BlockPrefix {
         self.prefixes[id.0]
     }
 
     /// The block of an id.
     #[must_use]
-    pub fn block(&self, id: BlockId) -> &Block {
+    pub fn block(&self, id: BlockId) -> &SnapshotBlock {
         &self.list[id.0]
     }
 

@@ -8,11 +8,9 @@
 //!
 //! The snapshot of a ledger.
 
-mod baseline;
 mod fingerprint;
 
-pub use baseline::{BaselineError, parse_baseline};
-pub use fingerprint::{Block, BlockId, Blocks, Fingerprint, Pieces, Prefix};
+pub use fingerprint::{BlockId, BlockPrefix, Blocks, Digest, Fingerprint, Pieces, SnapshotBlock};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,17 +24,17 @@ use crate::explain::breaks::{Break, Breaks, Cause};
 use crate::explain::lint::{Finding, Rule};
 use crate::read::capture::{Part, WireNodeId, WireRequest, WireTree};
 use crate::requests::conversation::{History, RequestIndex, project_names};
-use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
+use crate::simulate::ledger::{Ledger, Row, Selection, Session, StrategyColumn};
 
 /// A run.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    /// The strategies that every [`Turn::figures`] has, in this order.
+    /// The strategies that every [`SnapshotTurn::figures`] has, in this order.
     pub strategies: Vec<String>,
     /// Why strategies that are not applicable are not, in words.
     pub inapplicable: BTreeMap<String, String>,
     /// The sessions, the one that began first in front.
-    pub sessions: Vec<Session>,
+    pub sessions: Vec<SnapshotSession>,
     /// The blocks of captured prompts, each prefix once.
     pub blocks: Blocks,
     /// The id of the prices; `None` where a report does not say it.
@@ -59,7 +57,7 @@ pub struct LintCount {
 
 /// A session.
 #[derive(Clone, Debug, Default)]
-pub struct Session {
+pub struct SnapshotSession {
     /// `sessionId`.
     pub id: String,
     /// The files it is in, relative to the given paths, the first one in front.
@@ -69,12 +67,12 @@ pub struct Session {
     /// The sum under each strategy; `None` where nothing of it is recorded.
     pub totals: Vec<Option<Figures>>,
     /// Its requests; `None` in a report that was saved without them.
-    pub turns: Option<Vec<Turn>>,
+    pub turns: Option<Vec<SnapshotTurn>>,
 }
 
 /// A request.
 #[derive(Clone, Debug)]
-pub struct Turn {
+pub struct SnapshotTurn {
     /// `request_id`.
     pub request_id: Option<String>,
     /// The sub-agent; `None` on the main chain.
@@ -169,7 +167,7 @@ impl Figures {
     }
 
     /// The sums of some turns under each of so many strategies.
-    fn of_turns(turns: &[Turn], strategies: usize) -> Vec<Option<Self>> {
+    pub(crate) fn of_turns(turns: &[SnapshotTurn], strategies: usize) -> Vec<Option<Self>> {
         let sum = |at: usize| Self::sum(turns.iter().filter_map(|turn| turn.figures[at].as_ref()));
         (0..strategies).map(sum).collect()
     }
@@ -242,7 +240,7 @@ pub fn snapshot(
         strategies: ledger.columns.iter().map(|column| column.strategy.name.to_string()).collect(),
         inapplicable: inapplicable(ledger),
         sessions: selection.sessions.iter().map(|session| recorder.session(session)).collect(),
-        blocks: Blocks::new(tree.nodes.iter().map(Block::of_node).collect()),
+        blocks: Blocks::new(tree.nodes.iter().map(SnapshotBlock::of_node).collect()),
         prices: Some(ledger.prices.id.clone()),
         counting: (!tree.nodes.is_empty()).then(|| history.captured.counting.to_string()),
         lint: findings.map(lint_counts),
@@ -275,13 +273,14 @@ struct Recorder<'a> {
 }
 
 impl Recorder<'_> {
-    fn session(&self, session: &crate::simulate::ledger::Session) -> Session {
-        let turns: Vec<Turn> = session.requests.iter().map(|index| self.turn(*index)).collect();
+    fn session(&self, session: &Session) -> SnapshotSession {
+        let turns: Vec<SnapshotTurn> =
+            session.requests.iter().map(|index| self.turn(*index)).collect();
         let files = session.files(self.history).into_iter();
         let files = files.map(|file| Arc::clone(&self.history.files[file].label)).collect();
         let project =
             session.requests.iter().find_map(|index| self.history.request(*index).project);
-        Session {
+        SnapshotSession {
             id: self.history.symbols.text(session.id).to_owned(),
             files,
             project: project.and_then(|project| self.projects.get(&project)).cloned(),
@@ -290,12 +289,12 @@ impl Recorder<'_> {
         }
     }
 
-    fn turn(&self, index: RequestIndex) -> Turn {
+    fn turn(&self, index: RequestIndex) -> SnapshotTurn {
         let request = self.history.request(index);
         let wire = self.history.wire(index);
         let tree = &self.history.captured.tree;
         let figures = |column| Figures::of_rows(self.ledger.rows(column, index));
-        Turn {
+        SnapshotTurn {
             request_id: self.history.text(request.request).map(str::to_owned),
             agent_id: self.history.text(request.agent).map(str::to_owned),
             model: self.history.model(index).to_owned(),

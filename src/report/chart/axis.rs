@@ -22,7 +22,7 @@ pub(super) struct Tick {
 
 /// What the numbers of an axis count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum AxisUnit {
     Tokens,
     Dollars,
     /// Whole things.
@@ -34,7 +34,7 @@ const STEPS: [f64; 3] = [1.0, 2.0, 5.0];
 
 impl Axis {
     /// From nothing to at least `highest`, in about `steps` steps.
-    pub(super) fn amounts(highest: f64, unit: Unit, steps: u8) -> Self {
+    pub(super) fn amounts(highest: f64, unit: AxisUnit, steps: u8) -> Self {
         let step = step_for(highest, unit, steps);
         let count = (highest / step).ceil().max(1.0);
         let numbers = std::iter::successors(Some(0.0), |number| Some(number + 1.0));
@@ -49,7 +49,7 @@ impl Axis {
     pub(super) fn numbers(count: usize, title: &str) -> Self {
         #[allow(clippy::cast_precision_loss)] // places in a picture
         let to = count.max(1) as f64;
-        let step = step_for(to, Unit::Count, 10);
+        let step = step_for(to, AxisUnit::Count, 10);
         let numbers = std::iter::successors(Some(step), |at| Some(at + step));
         let first = if step > 1.0 { Some(1.0) } else { None };
         let places = first.into_iter().chain(numbers.take_while(|at| *at <= to));
@@ -96,10 +96,10 @@ pub(super) fn logarithm(millis: f64) -> f64 {
 }
 
 /// The least round step with which `steps` reach `highest`.
-fn step_for(highest: f64, unit: Unit, steps: u8) -> f64 {
+fn step_for(highest: f64, unit: AxisUnit, steps: u8) -> f64 {
     let least = match unit {
-        Unit::Tokens | Unit::Count => 1.0,
-        Unit::Dollars => 0.000_001,
+        AxisUnit::Tokens | AxisUnit::Count => 1.0,
+        AxisUnit::Dollars => 0.000_001,
     };
     let wanted = (highest / f64::from(steps.max(1))).max(least);
     let power = 10_f64.powf(wanted.log10().floor());
@@ -109,11 +109,11 @@ fn step_for(highest: f64, unit: Unit, steps: u8) -> f64 {
     step.unwrap_or(10.0 * power).max(least)
 }
 
-fn amount(value: f64, step: f64, unit: Unit) -> String {
+fn amount(value: f64, step: f64, unit: AxisUnit) -> String {
     match unit {
-        Unit::Count => whole(value),
-        Unit::Tokens => thousands(value, step),
-        Unit::Dollars => format!("${}", decimal(value, step)),
+        AxisUnit::Count => whole(value),
+        AxisUnit::Tokens => thousands(value, step),
+        AxisUnit::Dollars => format!("${}", decimal(value, step)),
     }
 }
 
@@ -160,23 +160,23 @@ mod tests {
 
     #[test]
     fn amounts_have_round_steps() {
-        let axis = Axis::amounts(187_000.0, Unit::Tokens, 5);
+        let axis = Axis::amounts(187_000.0, AxisUnit::Tokens, 5);
         assert_eq!(labels(&axis), ["0", "50k", "100k", "150k", "200k"]);
         assert!((axis.to - 200_000.0).abs() < 1e-6);
-        let axis = Axis::amounts(1_240.56, Unit::Dollars, 5);
+        let axis = Axis::amounts(1_240.56, AxisUnit::Dollars, 5);
         assert_eq!(labels(&axis), ["$0", "$500", "$1,000", "$1,500"]);
-        let axis = Axis::amounts(0.041, Unit::Dollars, 5);
+        let axis = Axis::amounts(0.041, AxisUnit::Dollars, 5);
         assert_eq!(labels(&axis), ["$0.00", "$0.01", "$0.02", "$0.03", "$0.04", "$0.05"]);
         assert_eq!(
-            labels(&Axis::amounts(1_500_000.0, Unit::Tokens, 3)),
+            labels(&Axis::amounts(1_500_000.0, AxisUnit::Tokens, 3)),
             ["0", "0.5M", "1.0M", "1.5M"]
         );
-        assert_eq!(labels(&Axis::amounts(3.0, Unit::Count, 5)), ["0", "1", "2", "3"]);
+        assert_eq!(labels(&Axis::amounts(3.0, AxisUnit::Count, 5)), ["0", "1", "2", "3"]);
     }
 
     #[test]
     fn nothing_has_an_axis_too() {
-        for unit in [Unit::Tokens, Unit::Dollars, Unit::Count] {
+        for unit in [AxisUnit::Tokens, AxisUnit::Dollars, AxisUnit::Count] {
             let axis = Axis::amounts(0.0, unit, 5);
             assert!(axis.to > axis.from && axis.ticks.len() == 2, "{axis:?}");
         }

@@ -40,13 +40,13 @@ pub(super) type Rgb = (u8, u8, u8);
 
 /// An ink's colours on light and on dark ground. No two inks have the same on light ground, since a
 /// style sheet knows them by that.
-struct Pair {
+struct ColourPair {
     light: Rgb,
     dark: Rgb,
 }
 
-const fn pair(light: u32, dark: u32) -> Pair {
-    Pair { light: rgb(light), dark: rgb(dark) }
+const fn pair(light: u32, dark: u32) -> ColourPair {
+    ColourPair { light: rgb(light), dark: rgb(dark) }
 }
 
 const fn rgb(hexadecimal: u32) -> Rgb {
@@ -57,7 +57,7 @@ const fn rgb(hexadecimal: u32) -> Rgb {
 /// How many series have colours of their own.
 const SERIES_COLOURS: usize = 8;
 
-const SERIES: [Pair; SERIES_COLOURS] = [
+const SERIES: [ColourPair; SERIES_COLOURS] = [
     pair(0x00_72_B2, 0x4F_A8_E0),
     pair(0xD5_5E_00, 0xF0_84_3C),
     pair(0x00_9E_73, 0x2F_C6_9A),
@@ -92,7 +92,7 @@ impl Ink {
         others.into_iter().chain((0..SERIES_COLOURS).map(Self::Series))
     }
 
-    fn pair(self) -> &'static Pair {
+    fn pair(self) -> &'static ColourPair {
         match self {
             Self::Background => &const { pair(0xFF_FF_FF, 0x0D_11_17) },
             Self::Text => &const { pair(0x1F_23_28, 0xE6_ED_F3) },

@@ -68,9 +68,9 @@ struct Plot {
     x: Axis,
     y: Axis,
     columns: Columns,
-    lines: Vec<Line>,
+    lines: Vec<ValueLine>,
     /// Upright lines.
-    rules: Vec<Rule>,
+    rules: Vec<AxisRule>,
 }
 
 /// Stacked columns.
@@ -95,7 +95,7 @@ struct Column {
 
 /// A line, named where it ends.
 #[derive(Clone, Debug, PartialEq)]
-struct Line {
+struct ValueLine {
     ink: Ink,
     label: String,
     /// Its last value, in words.
@@ -105,7 +105,7 @@ struct Line {
 
 /// A place on an axis that has a meaning.
 #[derive(Clone, Debug, PartialEq)]
-struct Rule {
+struct AxisRule {
     at: f64,
     label: String,
 }
@@ -117,7 +117,7 @@ struct Bars {
     x: Axis,
     /// From top to bottom.
     rows: Vec<Bar>,
-    rule: Option<Rule>,
+    rule: Option<AxisRule>,
 }
 
 /// A bar.

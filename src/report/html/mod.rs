@@ -114,7 +114,7 @@ impl<'a> PageView<'a> {
 /// # Errors
 /// What `out` says.
 pub fn write_page(view: &PageView<'_>, out: &mut dyn Write) -> io::Result<()> {
-    Page::of(view).write_into(out)
+    Page::of(view)?.write_into(out)
 }
 
 /// The ranked list of changes.
@@ -126,12 +126,12 @@ fn advised(view: &PageView<'_>) -> Grid {
 }
 
 /// A table with its caption.
-struct Table {
+struct CaptionedTable {
     caption: String,
     grid: Grid,
 }
 
-impl Table {
+impl CaptionedTable {
     fn of(caption: impl Into<String>, grid: Grid) -> Self {
         Self { caption: caption.into(), grid }
     }
@@ -165,34 +165,36 @@ struct Page<'a> {
     beside: Vec<&'a str>,
     zone: &'a str,
     span: Option<String>,
-    strategies: Table,
+    strategies: CaptionedTable,
     strategy_notes: Vec<String>,
     apart: Option<String>,
-    context: Table,
+    context: CaptionedTable,
     sessions: Vec<SessionLine>,
     sessions_note: Option<String>,
     count: String,
     sessions_block: String,
     embedded: Embedded,
-    causes: Table,
-    changes: Table,
+    causes: CaptionedTable,
+    changes: CaptionedTable,
     changes_note: &'static str,
     breaks: Vec<BreakLine>,
     all_breaks: String,
     coverage: String,
-    verification: Vec<Table>,
+    verification: Vec<CaptionedTable>,
     verification_note: Option<String>,
-    diagnostics: Table,
+    diagnostics: CaptionedTable,
     table_id: &'a str,
     table_as_of: &'a str,
-    prices: Table,
-    unpriced: Table,
+    prices: CaptionedTable,
+    unpriced: CaptionedTable,
     inputs: String,
     assumptions: Vec<String>,
 }
 
 impl<'a> Page<'a> {
-    fn of(view: &'a PageView<'a>) -> Self {
+    /// # Errors
+    /// Where the data of the page cannot be JSON.
+    fn of(view: &'a PageView<'a>) -> io::Result<Self> {
         let history = view.ledger.history;
         let breaks = BreakIndex::new(history, &view.analysis.breaks.list);
         let sessions = session_figures(view, &breaks);
@@ -201,7 +203,7 @@ impl<'a> Page<'a> {
         let incomplete = sessions.iter().filter(|session| session.is_incomplete()).count() as u64;
         let (analysis, verification) = (view.analysis, view.verification);
         let all = counted(sessions.len() as u64, "session", "sessions");
-        Self {
+        Ok(Self {
             policy: content_policy(SCRIPT, &style),
             script: SCRIPT,
             style,
@@ -212,7 +214,7 @@ impl<'a> Page<'a> {
             beside: view.beside().iter().map(|column| column.strategy.name.as_ref()).collect(),
             zone: history.zone.name(),
             span: span(view),
-            strategies: Table::of(
+            strategies: CaptionedTable::of(
                 "Costs and tokens of all requests",
                 compare_view::totals(view.comparison),
             ),
@@ -220,34 +222,34 @@ impl<'a> Page<'a> {
             apart: Some(view.answer.billed.apart)
                 .filter(|apart| *apart > Picodollars::ZERO)
                 .map(|apart| dollars(Some(apart))),
-            context: Table::of(
+            context: CaptionedTable::of(
                 "What the prompts held, and what carrying it cost",
                 kinds(history, &view.context.kinds, &view.context.bill),
             ),
             sessions: session_lines(&history.zone, &dearest),
             sessions_note: (incomplete > 0).then(|| incomplete_note(incomplete)),
             count: format!("{} of {all}", grouped(sessions.len() as u64)),
-            sessions_block: sessions_block(view, &sessions),
-            embedded: embedded(view, &breaks, &dearest),
-            causes: Table::of("Breaks by cause", causes(&analysis.summary)),
-            changes: Table::of("What to change", advised(view)),
+            sessions_block: sessions_block(view, &sessions)?,
+            embedded: embedded(view, &breaks, &dearest)?,
+            causes: CaptionedTable::of("Breaks by cause", causes(&analysis.summary)),
+            changes: CaptionedTable::of("What to change", advised(view)),
             changes_note: CHANGES_NOTE,
             breaks: break_lines(view),
             all_breaks: counted(analysis.breaks.list.len() as u64, "break", "breaks"),
             coverage: verify::coverage(history, verification),
             verification: verification_tables(verification),
             verification_note: verify::unpriced(verification),
-            diagnostics: Table::of(
+            diagnostics: CaptionedTable::of(
                 "What in the input was not as expected",
                 origin::diagnostics(view),
             ),
             table_id: &view.ledger.prices.id,
             table_as_of: &view.ledger.prices.as_of,
-            prices: Table::of("Dollars for a million tokens", origin::used_prices(view)),
-            unpriced: Table::of("Models without a price", origin::unpriced_models(view)),
+            prices: CaptionedTable::of("Dollars for a million tokens", origin::used_prices(view)),
+            unpriced: CaptionedTable::of("Models without a price", origin::unpriced_models(view)),
             inputs: origin::inputs(view),
             assumptions: origin::assumptions(view),
-        }
+        })
     }
 
     /// The charts of a section.
@@ -271,11 +273,14 @@ fn incomplete_note(sessions: u64) -> String {
     )
 }
 
-fn verification_tables(verification: &Verification) -> Vec<Table> {
+fn verification_tables(verification: &Verification) -> Vec<CaptionedTable> {
     vec![
-        Table::of("How far the rules and the record agree", verify::figures(verification)),
-        Table::of("By model", verify::groups("model", &verification.by_model)),
-        Table::of("By client version", verify::groups("client", &verification.by_client_version)),
+        CaptionedTable::of("How far the rules and the record agree", verify::figures(verification)),
+        CaptionedTable::of("By model", verify::groups("model", &verification.by_model)),
+        CaptionedTable::of(
+            "By client version",
+            verify::groups("client", &verification.by_client_version),
+        ),
     ]
 }
 

@@ -49,11 +49,14 @@ fn escape(c: char) -> Option<&'static str> {
 }
 
 /// Data as the text of a `<script type="application/json">`.
-pub(super) fn data_block(data: &impl Serialize) -> String {
+///
+/// # Errors
+/// Where data cannot be JSON.
+pub(super) fn data_block(data: &impl Serialize) -> io::Result<String> {
     let mut bytes = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, BlockFormat);
-    data.serialize(&mut serializer).expect("the data of the page have no maps with other keys");
-    String::from_utf8(bytes).expect("JSON is UTF-8")
+    data.serialize(&mut serializer)?;
+    String::from_utf8(bytes).map_err(io::Error::other)
 }
 
 /// Compact JSON without a character that HTML could take for the end of the block.
@@ -123,7 +126,7 @@ mod tests {
 
     #[test]
     fn data_cannot_end_their_block() {
-        let block = data_block(&[HOSTILE, "</script><!--"]);
+        let block = data_block(&[HOSTILE, "</script><!--"]).expect("JSON");
         assert!(!block.contains(['<', '>', '&', '\u{2028}', '\u{202e}']), "{block}");
         let read: Vec<String> = serde_json::from_str(&block).expect("JSON");
         let replaced = "\"><script>'&\u{fffd}\u{fffd}[2J\u{fffd}\u{fffd}é\\";

@@ -6,9 +6,11 @@
 //! Money as a number that the page's script reads: micro-dollars, exactly.
 
 use std::cmp::Reverse;
+use std::{fmt, io};
 
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::PageView;
@@ -168,9 +170,6 @@ struct SessionsData<'a> {
     sessions: Vec<SessionData<'a>>,
 }
 
-/// An amount as it is written; null where it is unknown.
-type MicroDollars = Option<Box<RawValue>>;
-
 #[derive(Serialize)]
 struct SessionData<'a> {
     /// Its id.
@@ -182,10 +181,10 @@ struct SessionData<'a> {
     began: i64,
     requests: usize,
     /// What its breaks cost, in micro-dollars; null without a price.
-    lost: MicroDollars,
+    lost: Option<MicroDollars>,
     /// For each strategy: the prompts, what of them was read, the cost and its difference to the
     /// first strategy's, in micro-dollars.
-    figures: Vec<(Tokens, Tokens, MicroDollars, MicroDollars)>,
+    figures: Vec<(Tokens, Tokens, Option<MicroDollars>, Option<MicroDollars>)>,
 }
 
 /// From which of some moments on, in order, clocks are how many seconds ahead of UTC.
@@ -201,11 +200,17 @@ fn offsets(zone: &Zone, times: &[Millis]) -> Vec<(i64, i64)> {
 }
 
 /// The text of the data block of all sessions.
-pub(super) fn sessions_block(view: &PageView<'_>, sessions: &[SessionFigures<'_>]) -> String {
+///
+/// # Errors
+/// Where they cannot be JSON.
+pub(super) fn sessions_block(
+    view: &PageView<'_>,
+    sessions: &[SessionFigures<'_>],
+) -> io::Result<String> {
     let data = |session: &SessionFigures<'_>| -> Vec<_> {
         let figures = |totals: &Totals| {
-            let difference = session.difference(totals).map(micro_dollars);
-            (totals.prompt(), totals.read, totals.cost().map(micro_dollars), difference)
+            let difference = session.difference(totals).map(MicroDollars);
+            (totals.prompt(), totals.read, totals.cost().map(MicroDollars), difference)
         };
         session.by_strategy.iter().map(figures).collect()
     };
@@ -215,7 +220,7 @@ pub(super) fn sessions_block(view: &PageView<'_>, sessions: &[SessionFigures<'_>
         files: &session.files,
         began: session.began.0,
         requests: session.session.requests.len(),
-        lost: session.lost.map(micro_dollars),
+        lost: session.lost.map(MicroDollars),
         figures: data(session),
     });
     let names: Vec<&str> = view.shown().map(|column| column.strategy.name.as_ref()).collect();
@@ -249,17 +254,21 @@ pub(super) struct Embedded {
 }
 
 /// Embeds the turns of the most expensive sessions.
+///
+/// # Errors
+/// Where they cannot be JSON.
 pub(super) fn embedded(
     view: &PageView<'_>,
     breaks: &BreakIndex,
     dearest: &[&SessionFigures<'_>],
-) -> Embedded {
+) -> io::Result<Embedded> {
     let mut chosen = dearest.to_vec();
     keep_within(MOST_REQUESTS, &mut chosen, |session| session.session().requests.len());
     let block = |session: &&SessionFigures<'_>| {
-        (session.number(), turns_block(view, breaks, session.session()))
+        Ok((session.number(), turns_block(view, breaks, session.session())?))
     };
-    let mut blocks: Vec<(usize, String)> = chosen.par_iter().map(block).collect();
+    let blocks: io::Result<Vec<(usize, String)>> = chosen.par_iter().map(block).collect();
+    let mut blocks = blocks?;
     keep_within(MOST_BYTES, &mut blocks, |(_, block)| block.len());
     blocks.sort_by_key(|(number, _)| *number);
     let missing = (dearest.len() - blocks.len()) as u64;
@@ -270,7 +279,7 @@ pub(super) fn embedded(
             counted(missing, "session", "sessions"),
         )
     });
-    Embedded { blocks, note }
+    Ok(Embedded { blocks, note })
 }
 
 /// Keeps those in front for which there is room. What alone is too large does not keep out what
@@ -286,18 +295,29 @@ fn keep_within<T>(mut room: usize, all: &mut Vec<T>, size: impl Fn(&T) -> usize)
 /// Picodollars in a micro-dollar.
 const PICODOLLARS: u128 = 1_000_000;
 
-/// An amount as a JSON number, without exponent or trailing zeros.
-pub(super) fn micro_dollars(amount: Picodollars) -> Box<RawValue> {
-    let sign = if amount.0 < 0 { "-" } else { "" };
-    let (whole, fraction) =
-        (amount.0.unsigned_abs() / PICODOLLARS, amount.0.unsigned_abs() % PICODOLLARS);
-    let text = if fraction == 0 {
-        format!("{sign}{whole}")
-    } else {
-        let digits = format!("{fraction:06}");
-        format!("{sign}{whole}.{}", digits.trim_end_matches('0'))
-    };
-    RawValue::from_string(text).expect("digits are a number")
+/// An amount that is written as a JSON number of micro-dollars, without exponent or trailing zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MicroDollars(pub(super) Picodollars);
+
+impl fmt::Display for MicroDollars {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Picodollars(amount) = self.0;
+        let sign = if amount < 0 { "-" } else { "" };
+        let (whole, fraction) =
+            (amount.unsigned_abs() / PICODOLLARS, amount.unsigned_abs() % PICODOLLARS);
+        write!(f, "{sign}{whole}")?;
+        if fraction > 0 {
+            let digits = format!("{fraction:06}");
+            write!(f, ".{}", digits.trim_end_matches('0'))?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for MicroDollars {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawValue::from_string(self.to_string()).map_err(S::Error::custom)?.serialize(serializer)
+    }
 }
 
 #[cfg(test)]
@@ -317,7 +337,7 @@ mod tests {
 
     #[test]
     fn amounts_are_exact() {
-        let written = |amount| micro_dollars(Picodollars(amount)).get().to_owned();
+        let written = |amount| MicroDollars(Picodollars(amount)).to_string();
         assert_eq!(written(0), "0");
         assert_eq!(written(26_977_500_000), "26977.5");
         assert_eq!(written(-1), "-0.000001");

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::explain::breaks::Cause;
-use crate::explain::budget::{BUDGET_KEYS, BreakKinds, Level, Limit, Metric};
+use crate::explain::budget::{BUDGET_KEYS, BreakKinds, BudgetLevel, Limit, Metric};
 use crate::explain::config::{CHECK, ConfigOption, DEFAULTS, SCHEMA, Takes};
 use crate::explain::lint::{Rule, Severity};
 use crate::simulate::strategy::ALL as STRATEGIES;
@@ -98,7 +98,7 @@ fn property(key: &str) -> Value {
         "max_decrease" => described("No less than the baseline without so much.", amount()),
         "level" => described(
             "What happens where it is not kept; without it the run fails.",
-            json!({ "enum": Level::ALL.map(Level::name) }),
+            json!({ "enum": BudgetLevel::ALL.map(BudgetLevel::name) }),
         ),
         "message" => described("What to say then.", text()),
         "project" => described("Only projects with such names (a pattern with *).", text()),

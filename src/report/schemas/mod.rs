@@ -20,7 +20,7 @@ use super::compare_json::{self, CompareObject, StrategyLine};
 use super::config_view::{self, ConfigObject};
 use super::context_json::{self, ContextObject};
 use super::explain_json::{self, ExplainObject};
-use super::fork::{self, Fork};
+use super::fork::{self, ForkObject};
 use super::groups::{self, GroupsObject};
 use super::ledger_rows::{self, LedgerRow};
 use super::lint::{self, Lint};
@@ -44,7 +44,7 @@ pub static MACHINE_FORMATS: [MachineFormat; 20] = [
     MachineFormat::output::<ContextObject<'_>>("context", context_json::SCHEMA, "context --format json", "what each kind of content held, and what carrying it cost"),
     MachineFormat::output::<VerifyObject<'_>>("verify", verify::SCHEMA, "verify --format json", "how well the rules reproduce the record"),
     MachineFormat::output::<Lint<'_>>("lint", lint::SCHEMA, "lint --format json", "what makes prefixes unstable"),
-    MachineFormat::output::<Fork<'_>>("fork", fork::SCHEMA, "fork --format json", "what each way to fork is charged"),
+    MachineFormat::output::<ForkObject<'_>>("fork", fork::SCHEMA, "fork --format json", "what each way to fork is charged"),
     MachineFormat::output::<PricesObject<'_>>("prices", prices::SCHEMA, "prices list|show --format json", "models and their prices"),
     MachineFormat::output::<ConfigObject<'_>>("config-show", config_view::SCHEMA, "config show --format json", "every option with its value and where it comes from"),
     MachineFormat::made("config", "read by every command", "the configuration, cachesim.toml", config::config_schema),

@@ -15,13 +15,13 @@ pub(super) struct Grid {
     /// Columns that are hidden where there is no room for all, in the order in which they go.
     hidden_first: Vec<usize>,
     text: String,
-    rows: Vec<Row>,
+    rows: Vec<GridRow>,
     /// Where each cell ends in the text of its row, row by row.
     ends: Vec<u32>,
 }
 
 #[derive(Debug)]
-struct Row {
+struct GridRow {
     /// Where it begins in the text.
     start: usize,
     tone: Tone,
@@ -111,7 +111,7 @@ impl Grid {
             self.text.push_str(&cell);
             self.ends.push(u32::try_from(self.text.len() - start).expect("a row is a few words"));
         }
-        self.rows.push(Row { start, tone });
+        self.rows.push(GridRow { start, tone });
     }
 
     /// Adds the rows of a table of the same columns.
@@ -119,7 +119,7 @@ impl Grid {
         debug_assert_eq!(self.columns, other.columns);
         let start = self.text.len();
         self.text.push_str(&other.text);
-        self.rows.extend(other.rows.iter().map(|row| Row { start: start + row.start, ..*row }));
+        self.rows.extend(other.rows.iter().map(|row| GridRow { start: start + row.start, ..*row }));
         self.ends.extend(other.ends);
     }
 

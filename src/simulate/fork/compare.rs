@@ -42,7 +42,7 @@ pub enum ForkError {
 
 /// What one prompt or several are charged. Their output is not part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Charge {
+pub struct ForkCharge {
     /// Read from cache.
     pub read: Tokens,
     /// Written for the TTL of the plan.
@@ -57,11 +57,11 @@ pub struct Charge {
 
 /// One way to fork.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Comparison {
+pub struct ForkComparison {
     /// The way.
     pub variant: Variant,
     /// What each child is charged, in the order of the plan.
-    pub children: Vec<Charge>,
+    pub children: Vec<ForkCharge>,
 }
 
 /// All ways to fork.
@@ -74,15 +74,15 @@ pub struct ForkTable<'a> {
     /// Whose prices hold; `None` without a model.
     pub prices: Option<ForkPrices<'a>>,
     /// Each way, the one without sharing first.
-    pub comparisons: Vec<Comparison>,
+    pub comparisons: Vec<ForkComparison>,
 }
 
-impl Comparison {
+impl ForkComparison {
     /// What all children are charged.
     #[must_use]
-    pub fn total(&self) -> Charge {
+    pub fn total(&self) -> ForkCharge {
         let children = || self.children.iter();
-        Charge {
+        ForkCharge {
             read: children().map(|child| child.read).sum(),
             written: children().map(|child| child.written).sum(),
             input: children().map(|child| child.input).sum(),
@@ -109,7 +109,7 @@ pub fn compare<'a>(
     let charge = |outcome: Outcome| charge(&outcome, plan.ttl, multipliers, prices.as_ref());
     let comparisons = VARIANTS
         .into_iter()
-        .map(|variant| Comparison {
+        .map(|variant| ForkComparison {
             variant,
             children: children(plan, &variant).into_iter().map(charge).collect(),
         })
@@ -132,14 +132,14 @@ fn charge(
     ttl: Ttl,
     multipliers: Multipliers,
     prices: Option<&ForkPrices<'_>>,
-) -> Charge {
+) -> ForkCharge {
     let Outcome { read, write_5m, write_1h, input, .. } = *outcome;
     let written = match ttl {
         Ttl::FiveMinutes => write_5m,
         Ttl::OneHour => write_1h,
     };
     let billing = Billing { input, read, write_5m, write_1h, output: Tokens::ZERO };
-    Charge {
+    ForkCharge {
         read,
         written,
         input,
@@ -173,9 +173,9 @@ mod tests {
     /// Read, written and input of each child of a variant, and the equivalents of all of them.
     fn figures(plan: &ForkPlan, variant: &str) -> (Vec<(u64, u64, u64)>, String) {
         let table = compare(plan, None).expect("a plan");
-        let named = |comparison: &&Comparison| comparison.variant.name == variant;
+        let named = |comparison: &&ForkComparison| comparison.variant.name == variant;
         let comparison = table.comparisons.iter().find(named).expect("a variant");
-        let split = |child: &Charge| (child.read.0, child.written.0, child.input.0);
+        let split = |child: &ForkCharge| (child.read.0, child.written.0, child.input.0);
         let children = comparison.children.iter().map(split).collect();
         (children, comparison.total().equivalents.to_string())
     }

@@ -33,7 +33,7 @@ mod compare;
 mod equivalents;
 mod trace;
 
-pub use compare::{Charge, Comparison, ForkError, ForkPrices, ForkTable, compare};
+pub use compare::{ForkCharge, ForkComparison, ForkError, ForkPrices, ForkTable, compare};
 pub use equivalents::{Equivalents, Multipliers};
 
 use crate::base::ttl::Ttl;

@@ -12,7 +12,7 @@ use crate::simulate::cache::{TokenRatio, simulate_automatic};
 /// How reads under the rules compare with those recorded, over all requests but the first of each
 /// session, whose read the simulation is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Agreement {
+pub struct RolloutAgreement {
     /// Requests compared.
     pub requests: u64,
     /// Those whose reads differ by no more than 1 % of the prompt.
@@ -40,8 +40,8 @@ pub struct Agreement {
 
 /// Compares the requests of the provider's models that were sent without markers.
 #[must_use]
-pub fn agreement(history: &History, trace: &PromptTrace, provider: &Provider) -> Agreement {
-    let mut agreement = Agreement::default();
+pub fn agreement(history: &History, trace: &PromptTrace, provider: &Provider) -> RolloutAgreement {
+    let mut agreement = RolloutAgreement::default();
     let Some(unmarked) = Unmarked::of(history, trace) else { return agreement };
     let outcomes =
         simulate_automatic(&unmarked.prompts(), &provider.policy(false), |_| TokenRatio::ONE);
@@ -76,7 +76,7 @@ struct Compared {
     recorded_step: Tokens,
 }
 
-impl Agreement {
+impl RolloutAgreement {
     fn add(&mut self, one: &Compared) {
         let error = one.recorded.abs_diff(one.simulated);
         self.requests += 1;

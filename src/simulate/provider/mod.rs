@@ -24,7 +24,7 @@
 mod agreement;
 mod unmarked;
 
-pub use agreement::{Agreement, agreement, recorded_step};
+pub use agreement::{RolloutAgreement, agreement, recorded_step};
 pub(crate) use unmarked::Unmarked;
 pub use unmarked::rules_of;
 

@@ -63,7 +63,7 @@ impl Ground {
 }
 
 /// What patterns are looked for in.
-struct Evidence<'a> {
+struct PatternEvidence<'a> {
     ledger: &'a Ledger<'a>,
     history: &'a History,
     steps: &'a [Step],
@@ -79,7 +79,7 @@ pub fn patterns(
     selection: &Selection,
     breaks: &Breaks,
 ) -> Vec<Pattern> {
-    let evidence = Evidence { ledger, history: ledger.history, steps, selection, breaks };
+    let evidence = PatternEvidence { ledger, history: ledger.history, steps, selection, breaks };
     let mut patterns: Vec<Pattern> = Vec::new();
     patterns.extend(lifetime::short_lived(&evidence));
     patterns.extend(lifetime::long_pauses(&evidence));
@@ -97,7 +97,7 @@ pub fn patterns(
     patterns
 }
 
-impl<'a> Evidence<'a> {
+impl<'a> PatternEvidence<'a> {
     fn conversation(&self, index: RequestIndex) -> ConversationKey {
         self.history.request(index).conversation()
     }

@@ -13,9 +13,9 @@ use super::readable::Readable;
 use super::{Candidate, Confidence};
 use crate::read::agent::Vendor;
 
-type Rule = fn(&Case<'_>) -> Option<Candidate>;
+type BreakRule = fn(&Case<'_>) -> Option<Candidate>;
 
-const RULES: [Rule; 21] = [
+const RULES: [BreakRule; 21] = [
     settings::model,
     history::compaction,
     history::fresh_replacement,
@@ -40,12 +40,12 @@ const RULES: [Rule; 21] = [
 ];
 
 /// What ends every cache, be it one with markers or without. The other rules are those of markers.
-const RULES_OF_ALL: [Rule; 2] = [settings::model, history::compaction];
+const RULES_OF_ALL: [BreakRule; 2] = [settings::model, history::compaction];
 
 /// Every cause that fits, the surest first.
 pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     let has_markers = case.request.vendor == Vendor::Anthropic;
-    let rules: &[Rule] = if has_markers { &RULES } else { &RULES_OF_ALL };
+    let rules: &[BreakRule] = if has_markers { &RULES } else { &RULES_OF_ALL };
     let mut candidates: Vec<Candidate> = rules.iter().filter_map(|rule| rule(case)).collect();
     for candidate in &mut candidates {
         // What changes in the messages leaves tools and system prompt readable.

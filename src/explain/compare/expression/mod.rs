@@ -56,7 +56,7 @@ pub struct Reference {
     /// The name of the strategy.
     pub strategy: String,
     /// Which figure.
-    pub metric: Metric,
+    pub metric: StrategyMetric,
     /// Where it stands, in characters from 1 on.
     pub column: usize,
 }
@@ -67,22 +67,22 @@ enum Condition {
     Or(Box<[Condition; 2]>),
     And(Box<[Condition; 2]>),
     Not(Box<Condition>),
-    Compare(Comparison, Box<[Quantity; 2]>),
+    Compare(Comparator, Box<[Operand; 2]>),
 }
 
 /// What is a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Quantity {
+enum Operand {
     Number(Decimal),
     Reference(Reference),
-    Negative(Box<Quantity>),
+    Negative(Box<Operand>),
     /// With the column of the operator.
-    Arithmetic(Arithmetic, usize, Box<[Quantity; 2]>),
+    Arithmetic(Arithmetic, usize, Box<[Operand; 2]>),
 }
 
 /// Makes a condition of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Comparison {
+enum Comparator {
     Below,
     AtMost,
     Above,
@@ -101,7 +101,7 @@ enum Arithmetic {
 }
 
 /// The values of references; `None` where one is not known.
-type Values<'a> = &'a dyn Fn(&str, Metric) -> Option<Decimal>;
+type Values<'a> = &'a dyn Fn(&str, StrategyMetric) -> Option<Decimal>;
 
 impl Expression {
     /// Reads an expression.
@@ -161,7 +161,7 @@ impl Condition {
     }
 }
 
-impl Quantity {
+impl Operand {
     fn value(&self, values: Values<'_>) -> Result<Decimal, ExpressionError> {
         match self {
             Self::Number(number) => Ok(*number),
@@ -190,7 +190,7 @@ impl Quantity {
     }
 }
 
-impl Comparison {
+impl Comparator {
     fn holds(self, left: Decimal, right: Decimal) -> bool {
         match self {
             Self::Below => left < right,
@@ -256,7 +256,7 @@ impl fmt::Display for Condition {
     }
 }
 
-impl fmt::Display for Quantity {
+impl fmt::Display for Operand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => write!(f, "{number}"),
@@ -282,7 +282,7 @@ impl fmt::Display for Reference {
 
 /// A figure of a strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Metric {
+pub enum StrategyMetric {
     /// Dollars.
     Cost,
     /// Dollars a recorded request.
@@ -310,22 +310,22 @@ pub enum Metric {
 }
 
 /// Each metric with its name in JSON outputs, then its short one.
-const NAMES: [(Metric, &str, &str); 12] = [
-    (Metric::Cost, "cost_usd", "cost"),
-    (Metric::PerRequest, "per_request_usd", "per_request"),
-    (Metric::Input, "input_tokens", "input"),
-    (Metric::Read, "cache_read_input_tokens", "read"),
-    (Metric::Written, "cache_creation_input_tokens", "written"),
-    (Metric::WrittenFiveMinutes, "ephemeral_5m_input_tokens", "written_5m"),
-    (Metric::WrittenOneHour, "ephemeral_1h_input_tokens", "written_1h"),
-    (Metric::Output, "output_tokens", "output"),
-    (Metric::HitRate, "hit_rate", "hit_rate"),
-    (Metric::Requests, "requests", "requests"),
-    (Metric::AddedRequests, "added_requests", "added_requests"),
-    (Metric::Gap, "gap", "gap"),
+const NAMES: [(StrategyMetric, &str, &str); 12] = [
+    (StrategyMetric::Cost, "cost_usd", "cost"),
+    (StrategyMetric::PerRequest, "per_request_usd", "per_request"),
+    (StrategyMetric::Input, "input_tokens", "input"),
+    (StrategyMetric::Read, "cache_read_input_tokens", "read"),
+    (StrategyMetric::Written, "cache_creation_input_tokens", "written"),
+    (StrategyMetric::WrittenFiveMinutes, "ephemeral_5m_input_tokens", "written_5m"),
+    (StrategyMetric::WrittenOneHour, "ephemeral_1h_input_tokens", "written_1h"),
+    (StrategyMetric::Output, "output_tokens", "output"),
+    (StrategyMetric::HitRate, "hit_rate", "hit_rate"),
+    (StrategyMetric::Requests, "requests", "requests"),
+    (StrategyMetric::AddedRequests, "added_requests", "added_requests"),
+    (StrategyMetric::Gap, "gap", "gap"),
 ];
 
-impl Metric {
+impl StrategyMetric {
     /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
         NAMES.iter().map(|(metric, ..)| *metric)

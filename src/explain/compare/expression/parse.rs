@@ -9,7 +9,7 @@ use std::vec::IntoIter;
 
 use rust_decimal::Decimal;
 
-use super::{Arithmetic, Comparison, Condition, Metric, Quantity, Reference};
+use super::{Arithmetic, Comparator, Condition, Operand, Reference, StrategyMetric};
 use crate::base::wording::{nearest, suggestion};
 
 /// The most operations in each other, chains and parentheses counted: what a stack can bear with
@@ -19,11 +19,11 @@ pub(super) const MOST_DEPTH: usize = 256;
 /// A value of either type.
 enum Value {
     Condition(Condition),
-    Quantity(Quantity),
+    Quantity(Operand),
 }
 
 /// A value, where it begins, and how many operations there are in each other.
-struct Part {
+struct ParsedPart {
     value: Value,
     column: usize,
     depth: usize,
@@ -68,7 +68,7 @@ const SIGN: u8 = 7;
 
 impl Parser {
     /// A value with all operators that bind tighter than `above`.
-    fn binary(&mut self, above: u8) -> Result<Part, ExpressionError> {
+    fn binary(&mut self, above: u8) -> Result<ParsedPart, ExpressionError> {
         let mut left = self.prefix()?;
         while let Some((column, operator)) = self.tokens.peek() {
             let Some(own) = precedence(operator).filter(|own| *own > above) else { break };
@@ -81,30 +81,30 @@ impl Parser {
     }
 
     /// A value, or one after `not`, a sign or a parenthesis.
-    fn prefix(&mut self) -> Result<Part, ExpressionError> {
+    fn prefix(&mut self) -> Result<ParsedPart, ExpressionError> {
         let Some((column, token)) = self.tokens.next() else {
             return Err(expected("a value", self.end, "the end"));
         };
-        let part = |value| Ok(Part { value, column, depth: 1 });
+        let part = |value| Ok(ParsedPart { value, column, depth: 1 });
         match token {
-            Token::Number(number) => part(Value::Quantity(Quantity::Number(number))),
-            Token::Reference(reference) => part(Value::Quantity(Quantity::Reference(reference))),
+            Token::Number(number) => part(Value::Quantity(Operand::Number(number))),
+            Token::Reference(reference) => part(Value::Quantity(Operand::Reference(reference))),
             Token::Not => {
                 let inner = self.nested(column, NOT)?;
                 let depth = deeper(inner.depth, column)?;
                 let value = Value::Condition(Condition::Not(Box::new(inner.condition()?)));
-                Ok(Part { value, column, depth })
+                Ok(ParsedPart { value, column, depth })
             }
             Token::Arithmetic(Arithmetic::Minus) => {
                 let inner = self.nested(column, SIGN)?;
                 let depth = deeper(inner.depth, column)?;
-                let value = Value::Quantity(Quantity::Negative(Box::new(inner.quantity()?)));
-                Ok(Part { value, column, depth })
+                let value = Value::Quantity(Operand::Negative(Box::new(inner.quantity()?)));
+                Ok(ParsedPart { value, column, depth })
             }
             Token::Open => {
                 let inner = self.nested(column, 0)?;
                 match self.tokens.next() {
-                    Some((_, Token::Close)) => Ok(Part { column, ..inner }),
+                    Some((_, Token::Close)) => Ok(ParsedPart { column, ..inner }),
                     Some((at, other)) => Err(expected("`)`", at, other.description())),
                     None => Err(ExpressionError::at(column, ExpressionProblem::Unclosed(')'))),
                 }
@@ -113,7 +113,7 @@ impl Parser {
         }
     }
 
-    fn nested(&mut self, column: usize, above: u8) -> Result<Part, ExpressionError> {
+    fn nested(&mut self, column: usize, above: u8) -> Result<ParsedPart, ExpressionError> {
         // A printed expression has a parenthesis and a sign or `not` for each operation.
         if self.nesting > 2 * MOST_DEPTH {
             return Err(ExpressionError::at(column, ExpressionProblem::TooDeep));
@@ -125,7 +125,7 @@ impl Parser {
     }
 }
 
-impl Part {
+impl ParsedPart {
     fn joined(self, operator: &Token, at: usize, right: Self) -> Result<Self, ExpressionError> {
         let column = self.column;
         let depth = deeper(self.depth.max(right.depth), at)?;
@@ -142,7 +142,7 @@ impl Part {
             }
             Token::Arithmetic(operator) => {
                 let sides = Box::new([self.quantity()?, right.quantity()?]);
-                Value::Quantity(Quantity::Arithmetic(*operator, at, sides))
+                Value::Quantity(Operand::Arithmetic(*operator, at, sides))
             }
             other => return Err(expected("an operator", at, other.description())),
         };
@@ -156,7 +156,7 @@ impl Part {
         }
     }
 
-    fn quantity(self) -> Result<Quantity, ExpressionError> {
+    fn quantity(self) -> Result<Operand, ExpressionError> {
         match self.value {
             Value::Quantity(quantity) => Ok(quantity),
             Value::Condition(_) => Err(expected("a number", self.column, "a condition")),
@@ -180,7 +180,7 @@ fn expected(expected: &'static str, column: usize, found: &'static str) -> Expre
 pub(super) enum Token {
     Number(Decimal),
     Reference(Reference),
-    Comparison(Comparison),
+    Comparison(Comparator),
     Arithmetic(Arithmetic),
     And,
     Or,
@@ -243,12 +243,12 @@ impl<'a> Scanner<'a> {
 
     fn operator(&mut self, first: char) -> Result<Token, ExpressionError> {
         const OPERATORS: [(&str, Token); 12] = [
-            ("<=", Token::Comparison(Comparison::AtMost)),
-            (">=", Token::Comparison(Comparison::AtLeast)),
-            ("==", Token::Comparison(Comparison::Equal)),
-            ("!=", Token::Comparison(Comparison::Unequal)),
-            ("<", Token::Comparison(Comparison::Below)),
-            (">", Token::Comparison(Comparison::Above)),
+            ("<=", Token::Comparison(Comparator::AtMost)),
+            (">=", Token::Comparison(Comparator::AtLeast)),
+            ("==", Token::Comparison(Comparator::Equal)),
+            ("!=", Token::Comparison(Comparator::Unequal)),
+            ("<", Token::Comparison(Comparator::Below)),
+            (">", Token::Comparison(Comparator::Above)),
             ("+", Token::Arithmetic(Arithmetic::Plus)),
             ("-", Token::Arithmetic(Arithmetic::Minus)),
             ("*", Token::Arithmetic(Arithmetic::Times)),
@@ -365,8 +365,8 @@ fn reference(
     column: usize,
     metric_column: usize,
 ) -> Result<Reference, ExpressionError> {
-    let known = Metric::by_name(metric).ok_or_else(|| {
-        let nearest = nearest(metric, Metric::names());
+    let known = StrategyMetric::by_name(metric).ok_or_else(|| {
+        let nearest = nearest(metric, StrategyMetric::names());
         let problem = ExpressionProblem::Metric { metric: metric.to_owned(), nearest };
         ExpressionError::at(metric_column, problem)
     })?;

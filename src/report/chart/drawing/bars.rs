@@ -1,11 +1,11 @@
 //! Bars below each other, each with its name in front and its figures after it.
 
-use super::frame::{Columns, LABEL_SIZE, LABEL_SPACE, Scale, text_width};
+use super::frame::{LABEL_SIZE, LABEL_SPACE, PixelColumns, Scale, text_width};
 use super::plot::{HEADING_HEIGHT, level_axis, level_axis_height};
 use super::typeface::fitted;
 use super::{Anchor, Canvas};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::{Bar, Bars, Rule};
+use crate::report::chart::{AxisRule, Bar, Bars};
 
 /// From one bar to the next.
 const ROW: i32 = 32;
@@ -37,14 +37,14 @@ pub(super) fn labels_width(bars: &Bars) -> i32 {
     bars.rows.iter().map(|bar| text_width(&bar.label)).max().unwrap_or(0)
 }
 
-pub(super) fn draw(canvas: &Canvas<'_>, bars: &Bars, columns: Columns, top: i32) {
+pub(super) fn draw(canvas: &Canvas<'_>, bars: &Bars, columns: PixelColumns, top: i32) {
     let heading = fitted(&bars.heading, LABEL_SIZE, columns.right - columns.left);
     canvas.text(Ink::Muted, LABEL_SIZE, Anchor::Start, (columns.left, top + 10), &heading);
     // The longest figures have room after the longest bar.
     let figures = bars.rows.iter().map(|bar| text_width(&bar.value)).max().unwrap_or(0);
     let room = (columns.right - columns.left) / 2;
     let right = columns.right - (figures + 2 * LABEL_SPACE).min(room);
-    let columns = Columns { right, ..columns };
+    let columns = PixelColumns { right, ..columns };
     let x = Scale::new(&bars.x, (columns.left, right));
     let upper = top + above(bars);
     let lower = upper + height(bars) - above(bars) - level_axis_height(&bars.x);
@@ -68,7 +68,7 @@ fn draw_bar(
     canvas: &Canvas<'_>,
     bar: &Bar,
     x: &Scale,
-    columns: Columns,
+    columns: PixelColumns,
     (upper, lower): (i32, i32),
 ) {
     let middle = i32::midpoint(upper, lower);
@@ -89,9 +89,9 @@ fn draw_bar(
 /// A line through all bars; its name stands above them, on the side where there is more room.
 fn draw_rule(
     canvas: &Canvas<'_>,
-    rule: &Rule,
+    rule: &AxisRule,
     x: &Scale,
-    columns: Columns,
+    columns: PixelColumns,
     (upper, lower): (i32, i32),
 ) {
     let at = x.pixel(rule.at);

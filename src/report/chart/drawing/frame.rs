@@ -45,7 +45,7 @@ const WIDEST_NAME: i32 = 300;
 /// The columns of pixels that every panel keeps to: its labels stand left of `left` and right of
 /// `right`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Columns {
+pub(super) struct PixelColumns {
     pub(super) left: i32,
     pub(super) right: i32,
     pub(super) edge: i32,
@@ -103,7 +103,7 @@ fn height(panel: &Panel) -> i32 {
     }
 }
 
-fn columns(chart: &Chart) -> Columns {
+fn columns(chart: &Chart) -> PixelColumns {
     let widest = |widths: &mut dyn Iterator<Item = i32>| {
         let widest = widths.max().unwrap_or(0).min(WIDEST_NAME);
         if widest > 0 { widest + LABEL_SPACE } else { 0 }
@@ -123,10 +123,10 @@ fn columns(chart: &Chart) -> Columns {
     let right = widest(&mut of_legend.chain(of_panels));
     // The label of an axis' last tick reaches beyond it.
     let right = if right > 0 { right + LABEL_SPACE } else { SPACE };
-    Columns { left: MARGIN + left, right: WIDTH - MARGIN - right, edge: WIDTH - MARGIN }
+    PixelColumns { left: MARGIN + left, right: WIDTH - MARGIN - right, edge: WIDTH - MARGIN }
 }
 
-fn legend(canvas: &Canvas<'_>, chart: &Chart, columns: Columns, top: i32) {
+fn legend(canvas: &Canvas<'_>, chart: &Chart, columns: PixelColumns, top: i32) {
     let x = columns.right + 2 * LABEL_SPACE;
     let mut middle = top + plot::HEADING_HEIGHT + ENTRY_HEIGHT / 2;
     for entry in &chart.legend {

@@ -1,6 +1,6 @@
 //! Marks in lanes below a plot, one lane for each meaning, so that no label covers another one.
 
-use super::frame::{Columns, LABEL_SIZE, LABEL_SPACE, Scale, text_width};
+use super::frame::{LABEL_SIZE, LABEL_SPACE, PixelColumns, Scale, text_width};
 use super::typeface::fitted;
 use super::{Anchor, Canvas};
 use crate::report::chart::Lanes;
@@ -24,7 +24,7 @@ pub(super) fn names_width(lanes: &Lanes) -> i32 {
     lanes.lanes.iter().map(|lane| text_width(&lane.label)).max().unwrap_or(0)
 }
 
-pub(super) fn draw(canvas: &Canvas<'_>, lanes: &Lanes, columns: Columns, top: i32) {
+pub(super) fn draw(canvas: &Canvas<'_>, lanes: &Lanes, columns: PixelColumns, top: i32) {
     let x = Scale::new(&lanes.x, (columns.left, columns.right));
     let mut middle = top + LANE / 2;
     for lane in &lanes.lanes {

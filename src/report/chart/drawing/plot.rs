@@ -1,11 +1,11 @@
 //! Plots: stacked columns and lines between two axes.
 
-use super::frame::{Columns, ENTRY_HEIGHT, LABEL_SIZE, LABEL_SPACE, Scale, text_width};
+use super::frame::{ENTRY_HEIGHT, LABEL_SIZE, LABEL_SPACE, PixelColumns, Scale, text_width};
 use super::typeface::fitted;
 use super::{Anchor, Canvas, Place};
 use crate::report::chart::axis::Axis;
 use crate::report::chart::ink::Ink;
-use crate::report::chart::{self, Line, Plot, Rule};
+use crate::report::chart::{self, AxisRule, Plot, ValueLine};
 
 /// What the upright axis measures stands above it.
 pub(super) const HEADING_HEIGHT: i32 = 28;
@@ -47,12 +47,12 @@ pub(super) fn labels_width(plot: &Plot) -> i32 {
 
 /// How wide the names of the lines are.
 pub(super) fn names_width(plot: &Plot) -> i32 {
-    let name = |line: &Line| text_width(&format!("{} {}", line.label, line.value));
+    let name = |line: &ValueLine| text_width(&format!("{} {}", line.label, line.value));
     let names = plot.lines.iter().map(|line| DASH + LABEL_SPACE + name(line));
     names.max().unwrap_or(0)
 }
 
-pub(super) fn draw(canvas: &Canvas<'_>, plot: &Plot, columns: Columns, top: i32) {
+pub(super) fn draw(canvas: &Canvas<'_>, plot: &Plot, columns: PixelColumns, top: i32) {
     let upper = top + above(plot);
     let lower = upper + i32::from(plot.height);
     let x = Scale::new(&plot.x, (columns.left, columns.right));
@@ -80,7 +80,7 @@ pub(super) fn draw(canvas: &Canvas<'_>, plot: &Plot, columns: Columns, top: i32)
 
 /// Draws the labels and the title below a level axis. Labels that would touch the one before them are
 /// left out.
-pub(super) fn level_axis(canvas: &Canvas<'_>, axis: &Axis, columns: Columns, top: i32) {
+pub(super) fn level_axis(canvas: &Canvas<'_>, axis: &Axis, columns: PixelColumns, top: i32) {
     let scale = Scale::new(axis, (columns.left, columns.right));
     let middle = top + TICKS_HEIGHT / 2 + 2;
     let mut free_from = i32::MIN;
@@ -165,13 +165,13 @@ fn silhouette(
 /// The names of lines beside their ends, moved so that they do not cover each other.
 fn line_names(
     canvas: &Canvas<'_>,
-    lines: &[Line],
+    lines: &[ValueLine],
     y: &Scale,
-    columns: Columns,
+    columns: PixelColumns,
     (upper, lower): (i32, i32),
 ) {
-    let ending = |line: &Line| line.points.last().map_or(lower, |(_, end)| y.pixel(*end));
-    let mut named: Vec<(i32, &Line)> = lines.iter().map(|line| (ending(line), line)).collect();
+    let ending = |line: &ValueLine| line.points.last().map_or(lower, |(_, end)| y.pixel(*end));
+    let mut named: Vec<(i32, &ValueLine)> = lines.iter().map(|line| (ending(line), line)).collect();
     named.sort_by_key(|(at, _)| *at);
     let mut free_from = upper;
     for (at, _) in &mut named {
@@ -198,9 +198,9 @@ fn line_names(
 /// Upright lines. Their names stand above the plot, on the side that is turned away from the others.
 fn rules(
     canvas: &Canvas<'_>,
-    rules: &[Rule],
+    rules: &[AxisRule],
     x: &Scale,
-    columns: Columns,
+    columns: PixelColumns,
     (upper, lower): (i32, i32),
 ) {
     let last = rules.len().saturating_sub(1);

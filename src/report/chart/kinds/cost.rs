@@ -2,9 +2,9 @@
 
 use super::{apart_note, left_out_notes, no_cost, selection_scope, simulation_note, undrawn_notes};
 use crate::base::units::Picodollars;
-use crate::report::chart::axis::{Axis, Unit};
+use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::{Chart, Columns, Line, Panel, Plot};
+use crate::report::chart::{Chart, Columns, Panel, Plot, ValueLine};
 use crate::report::number::dollars;
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};
@@ -43,7 +43,7 @@ pub fn cost_chart(
         heading: "dollars".to_owned(),
         height: 440,
         x: Axis::numbers(requests.len(), "request, in the order of the answers"),
-        y: Axis::amounts(highest.to_dollars_lossy(), Unit::Dollars, 6),
+        y: Axis::amounts(highest.to_dollars_lossy(), AxisUnit::Dollars, 6),
         columns: Columns::default(),
         lines: drawn(&lines),
         rules: Vec::new(),
@@ -122,9 +122,9 @@ fn keep_cheapest(lines: &mut Vec<Cumulative<'_>>) -> Vec<String> {
     undrawn
 }
 
-fn drawn(lines: &[Cumulative<'_>]) -> Vec<Line> {
+fn drawn(lines: &[Cumulative<'_>]) -> Vec<ValueLine> {
     let mut series = 0..;
-    let line = |line: &Cumulative<'_>| Line {
+    let line = |line: &Cumulative<'_>| ValueLine {
         ink: if line.is_record() {
             Ink::Record
         } else {

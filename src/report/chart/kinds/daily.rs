@@ -5,7 +5,7 @@ use super::{left_out_notes, no_cost, selection_scope};
 use crate::base::units::Picodollars;
 use crate::base::zone::Zone;
 use crate::explain::analysis::{Period, PeriodLength, Spending, spending_by_period};
-use crate::report::chart::axis::{Axis, Tick, Unit};
+use crate::report::chart::axis::{Axis, AxisUnit, Tick};
 use crate::report::chart::{Chart, Column, Columns, Panel, Plot};
 use crate::report::number::dollars;
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn};
@@ -48,7 +48,7 @@ pub fn daily_chart(ledger: &Ledger<'_>, column: &StrategyColumn, selection: &Sel
         heading: "dollars".to_owned(),
         height: 400,
         x: calendar(&periods, length, &ledger.history.zone),
-        y: Axis::amounts(columns.highest(), Unit::Dollars, 5),
+        y: Axis::amounts(columns.highest(), AxisUnit::Dollars, 5),
         columns,
         lines: Vec::new(),
         rules: Vec::new(),

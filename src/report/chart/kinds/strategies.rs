@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use super::{apart_note, left_out_notes, no_cost, selection_scope, simulation_note, undrawn_notes};
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Spending;
-use crate::report::chart::axis::{Axis, Unit};
+use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::{Bar, Bars, Chart, Panel, Rule};
+use crate::report::chart::{AxisRule, Bar, Bars, Chart, Panel};
 use crate::report::number::{dollars, percent_difference, relative};
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};
 
@@ -59,9 +59,9 @@ pub fn strategies_chart(
     let highest = known.first().map_or(Picodollars::ZERO, |cost| cost.spending.total());
     chart.panels.push(Panel::Bars(Bars {
         heading: format!("dollars, and the difference to {}", first.name),
-        x: Axis::amounts(highest.to_dollars_lossy(), Unit::Dollars, 6),
+        x: Axis::amounts(highest.to_dollars_lossy(), AxisUnit::Dollars, 6),
         rows: known.iter().map(|cost| cost.bar(&first)).collect(),
-        rule: bound.map(|bound| Rule {
+        rule: bound.map(|bound| AxisRule {
             at: bound.to_dollars_lossy(),
             label: format!("optimal {}", dollars(Some(bound))),
         }),

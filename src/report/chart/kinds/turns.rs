@@ -9,7 +9,7 @@ use super::{left_out_notes, session_scope, simulation_note, undrawn_notes};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::breaks::{Break, Cause};
 use crate::report::analyze_view::{is_complete, shown_column};
-use crate::report::chart::axis::{Axis, Unit};
+use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{Chart, Column, Columns, Lane, Lanes, Panel, Plot};
 use crate::report::number::{counted, dollars, grouped, tokens};
@@ -44,8 +44,8 @@ pub fn turns_chart(
 ) -> Chart {
     let scope = session_scope(ledger.history, session, selection);
     let (shown, undrawn) = shown_and_undrawn(ledger, columns, session);
-    let turns: Vec<Turns<'_>> =
-        shown.into_iter().map(|column| Turns::of(ledger, column, session)).collect();
+    let turns: Vec<DrawnTurns<'_>> =
+        shown.into_iter().map(|column| DrawnTurns::of(ledger, column, session)).collect();
     let Some(first) = turns.first() else {
         return Chart::without_data(TITLE, &scope, "The usage of these requests was not recorded.");
     };
@@ -109,13 +109,13 @@ fn shown_and_undrawn<'l>(
 }
 
 /// The requests of a session under a column.
-struct Turns<'l> {
+struct DrawnTurns<'l> {
     column: &'l StrategyColumn,
     totals: Totals,
     parts: Vec<[u64; 4]>,
 }
 
-impl<'l> Turns<'l> {
+impl<'l> DrawnTurns<'l> {
     fn of(ledger: &'l Ledger<'_>, column: &'l StrategyColumn, session: &Session) -> Self {
         let rows = session.requests.iter().filter_map(|index| ledger.row(column, *index));
         Self {
@@ -138,12 +138,12 @@ impl<'l> Turns<'l> {
 }
 
 /// A plot for each column, below each other: on one scale, so that they can be compared.
-fn panels(all: &[Turns<'_>], x: &Axis) -> Vec<Plot> {
+fn panels(all: &[DrawnTurns<'_>], x: &Axis) -> Vec<Plot> {
     let columns: Vec<Columns> =
         all.iter().map(|turns| worst_columns(CLASSES.map(|(ink, _)| ink), &turns.parts)).collect();
     let highest = columns.iter().map(Columns::highest).fold(0.0, f64::max);
     let (height, steps) = if all.len() == 1 { (360, 5) } else { (170, 3) };
-    let y = Axis::amounts(highest, Unit::Tokens, steps);
+    let y = Axis::amounts(highest, AxisUnit::Tokens, steps);
     let panel = |(place, columns): (usize, Columns)| {
         let turns = &all[place];
         let what = worst_heading(turns.parts.len());
@@ -169,7 +169,7 @@ fn by_class(billing: &Billing) -> [u64; 4] {
 
 /// Of one column the tokens that are drawn, and the cost with what was billed apart; of several what each
 /// costs.
-fn figures(all: &[Turns<'_>]) -> String {
+fn figures(all: &[DrawnTurns<'_>]) -> String {
     if let [turns] = all {
         return format!(
             "{} tokens read, {} written, {} sent in full; {}.",
@@ -179,7 +179,7 @@ fn figures(all: &[Turns<'_>]) -> String {
             turns.cost(),
         );
     }
-    let cost = |turns: &Turns<'_>| {
+    let cost = |turns: &DrawnTurns<'_>| {
         format!("{} {}", turns.column.strategy.label(), dollars(turns.totals.cost()))
     };
     format!("{}.", all.iter().map(cost).collect::<Vec<_>>().join(", "))

@@ -3,8 +3,8 @@
 use super::{selection_scope, unpriced_note};
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Waterfall;
-use crate::report::answer_view::{Step, StepKind, steps};
-use crate::report::chart::axis::{Axis, Unit};
+use crate::report::answer_view::{WaterfallKind, WaterfallStep, steps};
+use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{Bar, Bars, Chart, Panel};
 use crate::report::number::{dollar_difference, dollars, part, percent};
@@ -36,12 +36,12 @@ pub fn waterfall_chart(
     }
     chart.panels.push(Panel::Bars(Bars {
         heading: "dollars".to_owned(),
-        x: Axis::amounts(highest.to_dollars_lossy(), Unit::Dollars, 6),
+        x: Axis::amounts(highest.to_dollars_lossy(), AxisUnit::Dollars, 6),
         rows,
         rule: None,
     }));
     chart.explain(Ink::Record, "what is left");
-    for kind in [StepKind::Breaks, StepKind::Apart, StepKind::Saving] {
+    for kind in [WaterfallKind::Breaks, WaterfallKind::Apart, WaterfallKind::Saving] {
         if steps.iter().any(|step| step.kind == kind && step.amount != Picodollars::ZERO) {
             let (ink, name) = look(kind);
             chart.explain(ink, name);
@@ -61,11 +61,11 @@ pub fn waterfall_chart(
 }
 
 /// The ink of a step, and what it stands for.
-fn look(kind: StepKind) -> (Ink, &'static str) {
+fn look(kind: WaterfallKind) -> (Ink, &'static str) {
     match kind {
-        StepKind::Breaks => (Ink::Unexpected, "lost by breaks"),
-        StepKind::Apart => (Ink::Others, "in no simulation"),
-        StepKind::Saving => (Ink::Saving, "could be saved"),
+        WaterfallKind::Breaks => (Ink::Unexpected, "lost by breaks"),
+        WaterfallKind::Apart => (Ink::Others, "in no simulation"),
+        WaterfallKind::Saving => (Ink::Saving, "could be saved"),
     }
 }
 
@@ -90,7 +90,7 @@ fn total(name: &str, amount: Picodollars) -> Bar {
 }
 
 /// A step from what was there to what is left.
-fn hanging(step: &Step) -> Bar {
+fn hanging(step: &WaterfallStep) -> Bar {
     let (left, amount) = (step.left.to_dollars_lossy(), step.amount.to_dollars_lossy());
     Bar {
         label: step.name.clone(),
