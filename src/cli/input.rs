@@ -56,7 +56,8 @@ fn nothing_known(history: &History) -> String {
     format!(
         "no request in {looked_at}; expected is JSON Lines with lines such as \
          {{\"type\":\"assistant\",\"message\":{{\"usage\":{{…}}}}}} (a Claude Code transcript), \
-         {{\"request\":{{\"model\":…}}}} (a capture or claude-trace log) or {{\"prompt\":{{…}}}} (a bundle)"
+         {{\"request\":{{\"model\":…}}}} (a capture or claude-trace log), \
+         {{\"prompt\":{{…}}}} (a bundle) or {{\"type\":\"session_meta\",\"payload\":{{…}}}} (a Codex rollout)"
     )
 }
 

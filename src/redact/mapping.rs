@@ -296,7 +296,7 @@ fn class_number(character: char) -> Option<u8> {
     Some(group * 4 + kind as u8)
 }
 
-/// What sizes of texts are estimated by (`capture/text_size.rs`).
+/// What sizes of texts are estimated by (`read/capture/size.rs`).
 fn is_ideograph(character: char) -> bool {
     matches!(character,
         '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}')

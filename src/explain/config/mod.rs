@@ -12,18 +12,12 @@
 //! baseline = "baseline.json"
 //! ```
 //!
-//! Which options there are stands in `option.rs` and nowhere else. What an option accepts, only the
-//! command line knows; it is asked through [`Accepts`], so that a value is refused where it stands.
+//! The one table of options is here, for keys, variables and `config show`. What an option accepts, only
+//! the command line knows; it is asked through [`Accepts`], so that a value is refused where it stands.
 //!
-//! `explain/config/option.rs` is the one table of options, for keys, variables and `config show`.
 //! The command line is parsed once to know which files are wanted, and once more with what they
 //! say as clap's defaults; so whatever is typed holds over it, and commands do not know of it.
 //! Each value is checked by the parsers of all options of that name, where it stands.
-//!
-//! A value that a configuration gives an option, from a file or from the environment.
-//!
-//! The options that a configuration can set: the source of the keys of its files, of the names of
-//! its environment variables, and of what `config show` lists.
 
 mod file;
 mod layers;

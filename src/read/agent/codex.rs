@@ -56,7 +56,7 @@ impl LineFormat for Codex {
     const FILE: &'static str = "a rollout";
 
     fn recognises(first: &FirstObject<'_>) -> bool {
-        first.has_object("payload") && first.is_one_of("type", &LINE_TYPES)
+        first.has("payload") && first.is_one_of("type", &LINE_TYPES)
     }
 
     fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {

@@ -274,9 +274,14 @@ impl<'a> FirstObject<'a> {
         Some(Self(values.next()?.ok()?))
     }
 
-    /// Whether it has an object of that name.
-    pub(crate) fn has_object(&self, name: &str) -> bool {
-        self.0.get(name).is_some_and(|value| value.get().starts_with('{'))
+    /// Whether it has an object or a list of that name, or in an object of it: `message.parts`.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        let (name, rest) = path.split_once('.').unwrap_or((path, ""));
+        let Some(value) = self.0.get(name) else { return false };
+        if rest.is_empty() {
+            return value.get().starts_with(['{', '[']);
+        }
+        serde_json::from_str(value.get()).is_ok_and(|inner| Self(inner).has(rest))
     }
 
     /// Whether it has a text of that name that is one of these.

@@ -7,7 +7,7 @@
 //! show goes in through calibration (`calibrate.rs`), which looks at earlier requests of the chain
 //! and at other sessions only:
 //!
-//! - `tail.rs`: what stands after the last marker is what the last request of the same kind had;
+//! - the tail (`calibrate.rs`): what stands after the last marker is what the last request of the same kind had;
 //! - `background.rs`: whether the client sent an unrecorded request between two turns, which wrote
 //!   the answer and started the clock anew: a habit of version, session and recap, learnt turn by
 //!   turn;

@@ -7,7 +7,7 @@
 //!
 //! A trace is rewritten as if its captured requests had been sent by another design: tools sorted,
 //! static text in front, scopes on or off, settings latched, the attribution line stable. Nothing
-//! is parsed again: the blocks of a prompt as sent, known by their bytes (`contents.rs`), are laid
+//! is parsed again: the blocks of a prompt as sent, known by their bytes (`blocks.rs`), are laid
 //! out anew (`layout.rs`) and form a path through the same tree (`blocks.rs`), which grows by
 //! prefixes that were never sent. Every block keeps its size, so a total changes only by what was
 //! replaced. Where tools are deferred (`deferral.rs`), definitions move into the conversation, and

@@ -9,7 +9,7 @@
 //! of its model and scope sent, in whole steps, while it lives; some providers have entries only
 //! where a request ended, and charge for them. Two prompts share what lies before the deepest node
 //! that both pass, and tokens match inside of blocks: captures keep digests along each distinct
-//! block (`read/capture/landmarks.rs`), and where blocks after one prefix share some, the tree is
+//! block, and where blocks after one prefix share some, the tree is
 //! split there (`requests/prompt/split.rs`). A use of a prefix is one of all its beginnings, so
 //! each path remembers uses instead of a clock for each node. Token counts are converted by a
 //! stated ratio. What a provider does not document is an assumption with a text, which goes with

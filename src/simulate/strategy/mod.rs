@@ -6,8 +6,8 @@
 //!
 //! A strategy is a function on the trace. A `Design` says what is done differently; in this order
 //! captured prompts are made otherwise (`simulate/design/`), contexts kept small
-//! (`simulate/management/`), requests share more or less (`simulate/strategy/{forks,sharing}.rs`),
-//! markers placed (`layout.rs`) and pings added (`keep_alive.rs`); the result is a `Plan`, whose
+//! (`simulate/management/`), requests share more or less (`forks.rs`),
+//! markers placed and pings added (`layout.rs`); the result is a `Plan`, whose
 //! prompts are recorded requests or added ones, and the same simulator runs over it. Where a
 //! design does none of that the trace is borrowed; a copy shares the paths of the tree. Added
 //! requests are rows of the ledger without ids. Searches simulate each candidate, for main
