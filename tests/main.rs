@@ -63,6 +63,7 @@ mod management;
 mod mechanisms;
 mod mutation;
 mod naive;
+mod oldest_compiler;
 mod orderings;
 mod output_files;
 mod outputs;
