@@ -26,6 +26,12 @@ use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals
 /// Ids are shown this short where they need only be told apart.
 const SHORT_ID: usize = 8;
 
+/// The milliseconds with which a UUID of version 7 begins.
+const SHORT_ID_WITH_TIME: usize = 13;
+
+/// Where a UUID has its version.
+const UUID_VERSION_AT: usize = 14;
+
 /// `6fe4e511-70ab-4c00-8000-00000000000a` and the like.
 const UUID_LENGTH: usize = 36;
 
@@ -81,16 +87,15 @@ pub fn analyze_document(
     document
 }
 
-fn short(id: &str) -> String {
-    id.chars().take(SHORT_ID).collect()
-}
-
 /// A session's name, short where it is a UUID. Other names tell more at their end.
 pub(super) fn session_name(id: &str) -> String {
     let length = id.chars().count();
     let is_uuid = length == UUID_LENGTH && id.matches('-').count() == 4;
     if is_uuid {
-        short(id)
+        // Where a UUID begins with its time, sessions of one minute share the first eight digits.
+        let begins_with_time = id.as_bytes().get(UUID_VERSION_AT) == Some(&b'7');
+        let length = if begins_with_time { SHORT_ID_WITH_TIME } else { SHORT_ID };
+        id.chars().take(length).collect()
     } else if length <= LONGEST_NAME {
         id.to_owned()
     } else {

@@ -2,7 +2,8 @@
 
 use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
-use crate::requests::conversation::{History, RequestIndex};
+use crate::read::agent::Vendor;
+use crate::requests::conversation::{History, Request, RequestIndex};
 use crate::requests::prompt::{
     LARGEST_CONSTANT_TAIL, Step, StepKind, is_break, recorded_shortfall,
 };
@@ -141,13 +142,18 @@ fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
         events.extend(difference(history, index, step));
     }
     let input = request.usage.as_ref().map_or(Tokens::ZERO, |usage| usage.prompt.input);
-    if input > LARGEST_CONSTANT_TAIL {
+    if input > LARGEST_CONSTANT_TAIL && has_markers(request) {
         events.push(Event::UncachedTail(input));
     }
     if !request.is_live {
         events.push(Event::Rewound);
     }
     events
+}
+
+/// Whether it was sent to a cache with markers.
+fn has_markers(request: &Request) -> bool {
+    request.vendor == Vendor::Anthropic
 }
 
 /// How a read differs from what the request before had left.
@@ -157,6 +163,9 @@ fn difference(history: &History, index: RequestIndex, step: &Step) -> Option<Eve
     let read = request.usage.as_ref()?.prompt.read;
     let previous_read = previous.usage.as_ref()?.prompt.read;
     let shortfall = recorded_shortfall(request, step);
+    if !has_markers(request) {
+        return (shortfall > Tokens(2_000)).then_some(Event::Break(shortfall));
+    }
     if step.dropped_thinking.is_some() && read >= step.kept_end {
         return None;
     }

@@ -48,8 +48,10 @@ pub(super) fn agent_step(history: &History, recorded: &AgentRequest, steps: &[St
     let opening = Step { ttl: None, ..first_step(own.0, request) };
     let Some(predecessor) = request.predecessor else { return opening };
     let (previous, before) = (history.request(predecessor), &steps[predecessor.0]);
-    let previous_end = previous.prompt_total();
-    let is_rewritten = recorded.is_after_compaction || request.prompt_total() < previous_end;
+    // What it left at least: such caches also keep what was sent in full, up to the last whole step.
+    let previous_end = previous.recorded().prompt.cached_end();
+    let is_shorter = request.prompt_total() < previous.prompt_total();
+    let is_rewritten = recorded.is_after_compaction || is_shorter;
     let (kind, opening_index) = if request.model != previous.model {
         (StepKind::ModelChange, own)
     } else if is_rewritten {
