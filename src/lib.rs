@@ -23,7 +23,8 @@
 //! ```
 
 #![forbid(unsafe_code)]
-// What only the program or redaction needs stands in the room where it belongs.
+// Items that only the program or redaction needs stay in the room of their noun, and are unused
+// without `cli`.
 #![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 
 pub mod base;

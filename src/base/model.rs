@@ -1,6 +1,6 @@
-//! Names of models, as platforms and clients write them.
+//! Model names as platforms and clients write them.
 
-/// The parts that Bedrock puts in front of a model's id.
+/// The region prefixes of Bedrock model ids.
 const BEDROCK_REGIONS: [&str; 6] = ["us", "eu", "apac", "jp", "au", "us-gov"];
 
 /// Where a model was called, as far as its name tells.
@@ -13,7 +13,7 @@ pub enum Platform {
     Regional,
 }
 
-/// The id of a model without what clients and platforms add: `[1m]`, Bedrock's region, vendor and
+/// Strips what clients and platforms add to a model id: `[1m]`, Bedrock's region, vendor and
 /// version, and Google Cloud's `@date`.
 #[must_use]
 pub fn canonical_name(name: &str) -> &str {
@@ -24,7 +24,7 @@ pub fn canonical_name(name: &str) -> &str {
     strip_bedrock_version(name)
 }
 
-/// The platform that a model's name shows.
+/// The platform that a model's name reveals.
 #[must_use]
 pub fn platform(name: &str) -> Platform {
     let name = name.rsplit('/').next().unwrap_or(name);
@@ -34,7 +34,7 @@ pub fn platform(name: &str) -> Platform {
     }
 }
 
-/// `…-v1:0` or `…-v1`.
+/// Strips `-v1:0` or `-v1`.
 fn strip_bedrock_version(name: &str) -> &str {
     let base = name.split(':').next().unwrap_or(name);
     match base.rsplit_once("-v") {

@@ -1,8 +1,5 @@
-//! The story of one request: what it sent, what was cached before it, and what every policy made of it.
-//!
-//! One request: what it sent, what was cached before it, and what every policy made of it.
-//!
-//! Finds the request that somebody means.
+//! The story of one request: what it sent, what was cached before it, and what every strategy made
+//! of it. Also finds the request that a name refers to.
 
 use std::collections::BTreeMap;
 
@@ -15,35 +12,35 @@ use crate::explain::context::ContextKind;
 use crate::requests::conversation::{History, Request, RequestIndex};
 use crate::simulate::ledger::{Expiry, Ledger, Row, Selection, Session, StrategyColumn, Totals};
 
-/// All that is known of a request.
+/// Everything known of a request.
 #[derive(Clone, Debug)]
 pub struct Story<'a> {
     /// The request, in its session.
     pub located: LocatedRequest<'a>,
-    /// From the start of the request before to its own, in milliseconds.
+    /// From the start of the previous request to its own, in milliseconds.
     pub gap: Option<i64>,
-    /// What the client added since, by kind, in the order of the lines; empty where no line tells.
+    /// What the client added since, by kind, in the order of the lines. Empty where no line tells.
     pub new_content: Vec<NewContent>,
-    /// How many tokens that has; `None` where it cannot be told.
+    /// The tokens of that, or `None` where unknown.
     pub added: Option<Tokens>,
-    /// What the request before had left in the cache.
+    /// What the previous request had left in the cache.
     pub cached: Option<CachedPrompt>,
     /// What each strategy made of it, in the order of the columns.
     pub under: Vec<Under<'a>>,
-    /// What it could have read and did not, with the causes.
+    /// What it could have read but did not, with the causes.
     pub lost: Option<&'a Break>,
 }
 
-/// Content of a kind that came in since the request before.
+/// New content of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewContent {
     /// The kind.
     pub kind: ContextKind,
     /// How many pieces there are.
     pub pieces: u64,
-    /// Their size in bytes of JSON; of media it is not known, and zero.
+    /// Their size in bytes of JSON. Zero for media, where it is unknown.
     pub bytes: u64,
-    /// The lines on which they stand.
+    /// Their lines.
     pub lines: Vec<u64>,
 }
 
@@ -54,7 +51,7 @@ pub struct CachedPrompt {
     pub by: RequestIndex,
     /// What it had read and written, less what was deleted since.
     pub tokens: Tokens,
-    /// How long its messages live, and until when, where that is known.
+    /// The TTL of its messages, and when it ends, if known.
     pub lifetime: Option<(Ttl, Millis)>,
 }
 
@@ -63,15 +60,15 @@ pub struct CachedPrompt {
 pub struct Under<'a> {
     /// The strategy's name.
     pub strategy: &'a str,
-    /// Its own row; `None` where it has none.
+    /// Its own row, if any.
     pub row: Option<Row<'a>>,
-    /// The sum of all rows: with earlier samplings, and with what the strategy sends besides.
+    /// The sum of all rows, including earlier samplings and what the strategy adds.
     pub totals: Totals,
-    /// What happened, the most important first.
+    /// What happened, most important first.
     pub events: Vec<Event>,
     /// Whether its conversation's cache had expired.
     pub expiry: Option<Expiry>,
-    /// How much less it reads than the request before had read and written under the strategy.
+    /// How much less it reads than the previous request had read and written under the strategy.
     pub shortfall: Option<Tokens>,
 }
 
@@ -137,7 +134,7 @@ fn under<'a>(ledger: &'a Ledger<'_>, column: &'a StrategyColumn, index: RequestI
     }
 }
 
-/// So many candidates are listed.
+/// How many candidates are listed.
 const MOST_LISTED: usize = 5;
 
 /// A request among those of its session.
@@ -147,14 +144,14 @@ pub struct LocatedRequest<'a> {
     pub index: RequestIndex,
     /// Its session.
     pub session: &'a Session,
-    /// Its number in the session, from 1 on, as the table of turns counts.
+    /// Its number in the session, counted from 1 as in the table of turns.
     pub turn: usize,
 }
 
-/// Why no request is meant, or more than one.
+/// Why a name refers to no request, or to several.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LocateError {
-    /// Nothing is called like this.
+    /// Nothing has this name.
     #[error("no request is called `{name}`: write a request id, FILE:LINE or SESSION:TURN{}", suggested(.nearest))]
     Unknown {
         /// What was asked for.
@@ -162,17 +159,17 @@ pub enum LocateError {
         /// The ids nearest to it.
         nearest: Vec<String>,
     },
-    /// Several are.
+    /// Several requests match.
     #[error("`{name}` is the beginning of {}: {}; give more of it", counted(*.count as u64, "request", "requests"), .candidates.join(", "))]
     Ambiguous {
         /// What was asked for.
         name: String,
-        /// How many requests are called like this.
+        /// How many requests match.
         count: usize,
         /// The first of them.
         candidates: Vec<String>,
     },
-    /// The file has no request so far down.
+    /// The file has no request at or after the line.
     #[error("`{name}`: the last request of this file begins on line {last}")]
     NoLine {
         /// What was asked for.
@@ -196,11 +193,11 @@ fn suggested(nearest: &[String]) -> String {
     suggestion(&nearest.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// The selected request of a name: the id of a request or of its answer, or the beginning of one;
-/// `FILE:LINE`, of which the first request at that line or after it is meant; or `SESSION:TURN`.
+/// Finds the selected request with a name: the id of a request or of its answer, or a prefix of
+/// one; `FILE:LINE`, which means the first request at or after that line; or `SESSION:TURN`.
 ///
 /// # Errors
-/// No request, or several, of this name.
+/// No request, or several, have this name.
 pub fn locate<'a>(
     history: &History,
     selection: &'a Selection,
@@ -229,7 +226,7 @@ pub fn locate<'a>(
     Err(LocateError::Unknown { name: name.to_owned(), nearest })
 }
 
-/// Every selected request with its session and turn.
+/// Every selected request, with its session and turn.
 fn all(selection: &Selection) -> impl Iterator<Item = LocatedRequest<'_>> {
     selection.sessions.iter().flat_map(|session| {
         let turns = session.requests.iter().enumerate();

@@ -1,6 +1,5 @@
-//! Advice for people: the answer, the ranked list, and what to do about the first few.
-//!
-//! `cachesim.advice/v1`: what to change, ranked, for programs.
+//! Advice for people (the answer, the ranked list, and what to do about the first few) and for
+//! programs (`cachesim.advice/v1`).
 
 use std::io;
 use std::io::Write;
@@ -24,7 +23,7 @@ use crate::requests::conversation::{History, RequestIndex};
 pub(super) const CHANGES_NOTE: &str = "Each is simulated on top of those before it, so the savings add \
                                        up. “At most” says that only a part may be possible.";
 
-/// So many changes are explained.
+/// How many changes are explained.
 const EXPLAINED: usize = 3;
 
 /// Advice as text.
@@ -67,7 +66,7 @@ fn heading(advice: &Advice, top: usize) -> String {
     if top < all { format!("The best {top} of {all} changes") } else { "What to change".to_owned() }
 }
 
-/// What all together would save of what was spent, in a sentence.
+/// How much all changes together would save, in a sentence.
 pub(super) fn answer(advice: &Advice) -> String {
     let spent = dollars(Some(advice.spent()));
     let would = if advice.billed.is_some() { "was spent" } else { "the rules charge" };
@@ -91,7 +90,7 @@ pub(super) fn answer(advice: &Advice) -> String {
     }
 }
 
-/// Where the savings begin, and what is in none of them.
+/// What the savings start from, and what none of them includes.
 fn base(advice: &Advice) -> String {
     let zero = Picodollars(0);
     let begin = format!(
@@ -183,7 +182,7 @@ fn explain(
         Who::Builder => "Who builds the agent can do it",
         Who::Nobody => "Nobody but the service can do it",
     };
-    // Where there is no more to say than the heading does.
+    // The advice says no more than the heading.
     let is_said = change.advice.trim_end_matches('.') == change.label;
     let advice = (!is_said).then(|| change.advice.clone());
     let mut how: Vec<String> = advice.into_iter().collect();
@@ -197,13 +196,13 @@ fn explain(
     document.text(format!("{}{}", change.assumption, evidence.unwrap_or_default()));
 }
 
-/// Where a request stands.
+/// The file and line of a request.
 pub(super) fn place(history: &History, index: RequestIndex) -> String {
     let request = history.request(index);
     format!("{}:{}", history.files[request.file].label, request.line)
 }
 
-/// A label inside a sentence.
+/// A label within a sentence.
 fn lower(label: &str) -> String {
     let mut letters = label.chars();
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
@@ -283,7 +282,7 @@ struct PlaceObject<'a> {
     request_id: Option<&'a str>,
 }
 
-/// Advice as an object of another document.
+/// Advice as an object within another document.
 pub(super) fn advice_object<'a>(history: &'a History, advice: &'a Advice) -> AdviceObject<'a> {
     let all =
         |entries: &'a [AdviceEntry]| entries.iter().map(|entry| change(history, entry)).collect();
@@ -329,7 +328,7 @@ fn change<'a>(history: &'a History, entry: &'a AdviceEntry) -> ChangeObject<'a> 
 /// Writes advice.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_advice(
     history: &History,
     advice: Option<&Advice>,

@@ -1,4 +1,4 @@
-//! What every command over sessions says first, in six lines at most.
+//! What every command over sessions says first, in at most six lines.
 
 use super::number::{counted, dollar_difference, dollars, grouped, part, percent, tokens};
 use super::table::{Align, Grid, Tone};
@@ -6,7 +6,7 @@ use crate::base::units::Picodollars;
 use crate::explain::analysis::{Answer, BestChange, Waterfall};
 use crate::simulate::ledger::Totals;
 
-/// The figures that count, a line each.
+/// The most important figures, one on each line.
 pub(super) fn answer_grid(answer: &Answer) -> Grid {
     let mut grid = Grid::plain(&[Align::Left, Align::Right, Align::Left]);
     let mut add = |line: AnswerLine| {
@@ -27,7 +27,7 @@ pub(super) fn answer_grid(answer: &Answer) -> Grid {
     grid
 }
 
-/// A figure: what it is of, its value, and what to know of it.
+/// A figure: its name, its value, and a remark.
 struct AnswerLine {
     name: &'static str,
     value: String,
@@ -123,7 +123,7 @@ fn cheapest(waterfall: &Waterfall) -> Option<AnswerLine> {
     Some(AnswerLine::plain("Lower bound", dollars(Some(cheapest)), note))
 }
 
-/// From what was spent to the lower bound: each step, and what is left after it.
+/// The steps from what was spent to the lower bound, and what is left after each.
 pub(super) fn waterfall_grid(waterfall: &Waterfall) -> Grid {
     let columns =
         [("from spent to the bound", Align::Left), ("step", Align::Right), ("left", Align::Right)];
@@ -141,25 +141,25 @@ pub(super) fn waterfall_grid(waterfall: &Waterfall) -> Grid {
 pub(super) struct WaterfallStep {
     pub(super) name: String,
     pub(super) kind: WaterfallKind,
-    /// What it takes away.
+    /// How much it takes off.
     pub(super) amount: Picodollars,
     /// What is left after it.
     pub(super) left: Picodollars,
-    /// What that is called.
+    /// The name of what is left.
     pub(super) result: Option<&'static str>,
 }
 
-/// What a step is made of.
+/// What a step takes off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WaterfallKind {
-    /// What no simulation has.
+    /// Something that no simulation has.
     Apart,
     Breaks,
     /// What another way of caching would save.
     Saving,
 }
 
-/// The steps, those of nothing left out but for breaks.
+/// The steps. Steps of zero are left out, except for breaks.
 pub(super) fn steps(waterfall: &Waterfall) -> Vec<WaterfallStep> {
     let mut steps: Vec<WaterfallStep> = Vec::new();
     let mut add = |kind, name: &str, amount, result| {

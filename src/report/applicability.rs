@@ -1,8 +1,5 @@
-//! Strategies that can do nothing to the input, or not all that they stand for: in sentences, and for
-//! programs.
-//!
-//! What context management did under each strategy that has it, and what its simulation does not
-//! know.
+//! Strategies that cannot act on the input, or only in part, and what context management did under
+//! each strategy: in sentences, and for programs.
 
 use std::borrow::Cow;
 
@@ -14,7 +11,7 @@ use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::simulate::ledger::{Ledger, ManagedColumn, StrategyColumn};
 use crate::simulate::strategy::{Applicability, Obstacle};
 
-/// What stands where the cost of a strategy would.
+/// Shown in place of a strategy's cost.
 pub(super) const NOT_APPLICABLE: &str = "not applicable";
 
 /// Why a part of a strategy does nothing.
@@ -47,7 +44,7 @@ pub(super) struct ApplicabilityObject<'a> {
     pub(super) obstacles: Vec<ObstacleObject<'a>>,
 }
 
-/// Those of a ledger.
+/// The strategies of a ledger that are not fully applicable.
 pub(super) fn applicability<'l>(ledger: &'l Ledger<'_>) -> Vec<ApplicabilityObject<'l>> {
     let hindered = ledger.columns.iter().filter(|column| {
         let obstacles = column.applicability().obstacles();
@@ -61,7 +58,7 @@ pub(super) fn applicability<'l>(ledger: &'l Ledger<'_>) -> Vec<ApplicabilityObje
     hindered.map(object).collect()
 }
 
-/// The same in sentences, strategies with the same obstacles together.
+/// The same in sentences, joining strategies with the same obstacles.
 pub(super) fn applicability_notes<'a>(
     strategies: impl IntoIterator<Item = (&'a str, &'a Applicability)>,
 ) -> Vec<String> {
@@ -116,7 +113,7 @@ pub(super) struct ManagedObject<'a> {
     unknowns: Vec<&'static str>,
 }
 
-/// What it did under each strategy that has it.
+/// What context management did under each strategy that has it.
 pub(super) fn managed<'l>(ledger: &'l Ledger<'_>) -> Vec<ManagedObject<'l>> {
     let object = |column: &'l StrategyColumn| {
         Some(ManagedObject::new(&column.strategy.name, &ledger.managed(column)?))
@@ -125,7 +122,7 @@ pub(super) fn managed<'l>(ledger: &'l Ledger<'_>) -> Vec<ManagedObject<'l>> {
 }
 
 impl<'a> ManagedObject<'a> {
-    /// What it did under a strategy.
+    /// What it did under one strategy.
     pub(super) fn new(strategy: &'a str, managed: &ManagedColumn) -> Self {
         let ManagedColumn { management, effects, own } = managed;
         Self {

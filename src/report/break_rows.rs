@@ -1,4 +1,4 @@
-//! `cachesim.break/v1`: a line for each break, as JSON or CSV.
+//! `cachesim.break/v1`: one row for each break, as JSON or CSV.
 
 use std::io::{self, Write};
 
@@ -134,7 +134,7 @@ fn seconds(millis: i64) -> f64 {
 /// Writes the breaks as JSON Lines.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_break_rows(
     history: &History,
     breaks: &Breaks,
@@ -148,10 +148,10 @@ pub fn write_break_rows(
     Ok(())
 }
 
-/// Writes the breaks as CSV with the same columns; the evidence for the row's cause is one cell.
+/// Writes the breaks as CSV with the same columns. The evidence for a row's cause is one cell.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_break_csv(history: &History, breaks: &Breaks, out: &mut dyn Write) -> io::Result<()> {
     let mut csv = CsvFile::of::<BreakRow<'_>>(out)?;
     for found in &breaks.list {

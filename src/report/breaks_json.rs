@@ -1,4 +1,4 @@
-//! `cachesim.breaks/v1`: the sums of the breaks and their patterns for programs.
+//! `cachesim.breaks/v1`: the sums of breaks and their patterns, for programs.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -226,7 +226,7 @@ fn by_name(sums: &BTreeMap<String, Sum>) -> BTreeMap<&str, SumObject> {
 /// Writes the sums and patterns.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_breaks(history: &History, analysis: &Analysis, out: &mut dyn Write) -> io::Result<()> {
     let (breaks, summary) = (&analysis.breaks, &analysis.summary);
     let cause = |(cause, sum): &(Cause, Sum)| CauseObject {

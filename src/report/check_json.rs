@@ -1,4 +1,4 @@
-//! `cachesim.check/v1`: what became of each budget, and what differs from the baseline.
+//! `cachesim.check/v1`: the outcome of each budget, and what differs from the baseline.
 
 use std::io::{self, Write};
 
@@ -313,7 +313,7 @@ struct TurnChangeObject<'a> {
 /// Writes the result of a check.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_check(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let check = view.check;
     let difference = check.difference.as_ref().zip(view.before);

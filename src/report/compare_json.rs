@@ -1,5 +1,5 @@
-//! `cachesim.compare/v1`: a comparison of strategies for programs, and its strategies line by line as
-//! JSON and as CSV.
+//! `cachesim.compare/v1`: a comparison of strategies for programs, and its strategies row by row as
+//! JSON and CSV.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -237,7 +237,7 @@ impl<'a> PairedObject<'a> {
 /// Writes the comparison.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_comparison(
     history: &History,
     prices: &PriceTable,
@@ -285,10 +285,10 @@ pub(super) struct StrategyLine<'a> {
     strategy: StrategyObject<'a>,
 }
 
-/// Writes an object for each strategy, one a line.
+/// Writes an object for each strategy, one per line.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_comparison_lines(
     history: &History,
     comparison: &Comparison<'_>,
@@ -303,7 +303,7 @@ pub fn write_comparison_lines(
     Ok(())
 }
 
-/// Writes a line for each strategy.
+/// Writes a row for each strategy.
 ///
 /// # Errors
 /// What `out` says.

@@ -1,4 +1,4 @@
-//! `cachesim.context/v1`: what each kind of content held of the prompts, and what it cost.
+//! `cachesim.context/v1`: what each kind of content took of the prompts, and what it cost.
 
 use std::io::{self, Write};
 
@@ -206,7 +206,7 @@ impl<'a> ItemObject<'a> {
 /// Writes where the context comes from.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_context(
     ledger: &Ledger<'_>,
     context: &Context,

@@ -12,10 +12,10 @@ use crate::explain::context::{
 use crate::requests::conversation::History;
 use crate::simulate::ledger::Ledger;
 
-/// How many sessions are shown; the JSON has all.
+/// How many sessions are shown. The JSON has all.
 const MOST_SESSIONS: usize = 10;
 
-/// What each kind of content held of the prompts, and what it cost to carry it.
+/// What each kind of content took of the prompts, and what carrying it cost.
 #[must_use]
 pub fn context_document(answer: &Answer, ledger: &Ledger<'_>, context: &Context) -> Document {
     let mut document = Document::default();
@@ -45,7 +45,7 @@ pub fn context_document(answer: &Answer, ledger: &Ledger<'_>, context: &Context)
     document
 }
 
-/// What a kind is called, results with their tool.
+/// The name of a kind, with the tool for results.
 pub(super) fn kind_name(history: &History, kind: ContextKind) -> String {
     let name = match kind {
         ContextKind::HiddenPrefix => "hidden prefix",
@@ -68,7 +68,7 @@ pub(super) fn kind_name(history: &History, kind: ContextKind) -> String {
     name.to_owned()
 }
 
-/// A line for each kind of content, the most expensive first.
+/// A row for each kind of content, most expensive first.
 pub(super) fn kinds(history: &History, kinds: &[KindTotals], bill: &Bill) -> Grid {
     let mut grid = Grid::new(&[
         ("kind", Align::Left),
@@ -152,7 +152,7 @@ fn sessions(history: &History, sessions: &[SessionContext]) -> Grid {
     grid
 }
 
-/// The three kinds that cost most, with their shares of the tokens sent.
+/// The three most expensive kinds, with their shares of the tokens sent.
 fn mostly(history: &History, session: &SessionContext) -> String {
     let all = session.bill.prompts.tokens();
     let named = session.kinds.iter().take(3).map(|one| {

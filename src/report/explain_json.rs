@@ -171,7 +171,7 @@ impl<'a> ExplainedStrategyObject<'a> {
 /// Writes the story of a request.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_explanation(
     ledger: &Ledger<'_>,
     story: &Story<'_>,

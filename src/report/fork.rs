@@ -1,6 +1,4 @@
-//! What each way to fork is charged, for people.
-//!
-//! `cachesim.fork/v1`: what each way to fork is charged, for programs.
+//! What each way to fork is charged, for people and for programs (`cachesim.fork/v1`).
 
 use std::io;
 use std::io::Write;
@@ -18,7 +16,7 @@ use crate::simulate::fork::{
     Equivalents, ForkCharge, ForkComparison, ForkPlan, ForkPrices, ForkTable, Variant,
 };
 
-/// Every way to fork: in all, and child by child.
+/// Every way to fork: in total, and by child.
 #[must_use]
 pub fn fork_document(table: &ForkTable<'_>) -> Document {
     let plan = table.plan;
@@ -115,12 +113,12 @@ fn totals(table: &ForkTable<'_>) -> Grid {
     grid
 }
 
-/// The relative difference of two sums; no prompt is empty, so none of them is zero.
+/// The relative difference of two sums. No prompt is empty, so neither sum is zero.
 fn relative(sum: Equivalents, base: Equivalents) -> Option<f64> {
     (base.0 > 0).then(|| sum.to_tokens_lossy() / base.to_tokens_lossy() - 1.0)
 }
 
-/// Neighbours that are charged the same share a row.
+/// A row for each child. Neighbours with the same charges share one.
 fn each_child(table: &ForkTable<'_>) -> Grid {
     let first = [("variant", Align::Left), ("children", Align::Right)];
     let mut grid = Grid::new(&header(table, first));
@@ -262,10 +260,10 @@ impl ChargeObject {
     }
 }
 
-/// Writes every way to fork, in all and child by child.
+/// Writes every way to fork, in total and by child.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_fork(table: &ForkTable<'_>, out: &mut dyn Write) -> io::Result<()> {
     let of_model = table.prices.as_ref();
     let variants = table.comparisons.iter();

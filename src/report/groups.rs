@@ -1,6 +1,5 @@
-//! Groups of requests for people: a row each, and a row of all together.
-//!
-//! `cachesim.groups/v1`: requests in groups, for programs; and the same as CSV.
+//! Groups of requests: for people, with a row for each and one for all, for programs
+//! (`cachesim.groups/v1`), and as CSV.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -19,13 +18,13 @@ use crate::base::units::Picodollars;
 use crate::explain::analysis::{Group, Grouping, Groups};
 use crate::simulate::ledger::{Ledger, Selection, Totals};
 
-/// Strategies that are shown as long as there is room; the others are hidden before them.
+/// The strategies that are hidden last where there is not enough room.
 const SHOWN_LAST: [&str; 3] = ["billed", "5m", "1h"];
 
-/// How a group is called of which nothing is known.
+/// The name of the group of which nothing is known.
 const UNKNOWN: &str = "unknown";
 
-/// The groups of a selection, and what they cost; of many the `top` most expensive.
+/// The groups of a selection and what they cost, or the `top` most expensive of them.
 #[must_use]
 pub fn groups_document(
     ledger: &Ledger<'_>,
@@ -63,7 +62,7 @@ pub fn groups_document(
     document
 }
 
-/// What the columns say.
+/// What the columns mean.
 fn meaning(shown: &str) -> String {
     format!(
         "Dollars are what each strategy costs; `hit` is the share of the prompts that `{shown}` read \
@@ -87,7 +86,7 @@ fn titles(grouping: Grouping) -> String {
     }
 }
 
-/// So many groups in their order, and the sums of the others.
+/// The listed groups in order, and the sum of the others.
 fn most_expensive(groups: &Groups, top: Option<usize>) -> (Vec<&Group>, Group) {
     let cost = |group: &Group| group.by_strategy.get(groups.shown).and_then(Totals::cost);
     let mut places: Vec<usize> = (0..groups.list.len()).collect();
@@ -189,7 +188,7 @@ fn hit_rate(group: &Group, shown: usize) -> Option<f64> {
 /// Writes the groups.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_groups(ledger: &Ledger<'_>, groups: &Groups, out: &mut dyn Write) -> io::Result<()> {
     let object = |group| GroupObject::new(ledger, group, groups.shown);
     let document = GroupsObject {
@@ -206,10 +205,10 @@ pub fn write_groups(ledger: &Ledger<'_>, groups: &Groups, out: &mut dyn Write) -
     write_document(&document, out)
 }
 
-/// Writes a line for each group, and none for all together.
+/// Writes a row for each group, and none for the total.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_groups_csv(
     ledger: &Ledger<'_>,
     groups: &Groups,

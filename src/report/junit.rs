@@ -1,4 +1,4 @@
-//! The budgets of `check` as JUnit XML, which every CI service reads: one case for each.
+//! The budgets of `check` as JUnit XML, which every CI service reads. Each budget is a test case.
 
 use std::io::{self, Write};
 
@@ -12,11 +12,11 @@ use crate::explain::check::{BudgetOutcome, Status};
 /// The name of the suite, and of the class of its cases.
 const SUITE: &str = "cachesim check";
 
-/// Writes the budgets: those that do not hold as failures, those that only warn as passed with a note,
-/// those that do not apply as skipped.
+/// Writes the budgets: exceeded ones as failures, warnings as passed with a note, and those that do
+/// not apply as skipped.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_junit(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut suite = TestSuite::new(SUITE);
     suite.add_test_cases(view.check.outcomes.iter().map(|outcome| test_case(view, outcome)));
@@ -55,7 +55,7 @@ fn test_case(view: CheckView<'_>, outcome: &BudgetOutcome) -> TestCase {
     case
 }
 
-/// What a reader needs besides the figure: whose it is, what changed, and what to do.
+/// What a reader needs besides the figure: what it belongs to, what changed, and what to do.
 fn details(view: CheckView<'_>, outcome: &BudgetOutcome) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     lines.extend(outcome.budget.message.clone());

@@ -1,4 +1,4 @@
-//! `cachesim.ledger/v1`: a line for each request and strategy, as JSON or CSV.
+//! `cachesim.ledger/v1`: one row for each request and strategy, as JSON or CSV.
 
 use std::io::{self, Write};
 
@@ -69,7 +69,7 @@ pub(super) struct LedgerRow<'a> {
 }
 
 impl<'a> LedgerRow<'a> {
-    /// A row that the strategy adds has the place of the request it follows, and no ids.
+    /// A row of an added request has the place of the request that it follows, and no ids.
     fn new(ledger: &'a Ledger<'_>, column: &StrategyColumn, row: &Row<'a>) -> Self {
         let history = ledger.history;
         let request = history.request(row.request);
@@ -120,7 +120,7 @@ fn for_each_row(
 /// Writes the rows as JSON Lines.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_jsonl(
     ledger: &Ledger<'_>,
     selection: &Selection,
@@ -132,7 +132,7 @@ pub fn write_jsonl(
 /// Writes the rows as CSV with the same columns.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_csv(
     ledger: &Ledger<'_>,
     selection: &Selection,

@@ -1,5 +1,5 @@
-//! The ledger and its analyses → bytes. Nothing is computed here beyond formatting, and no text of
-//! a transcript is shown but ids, names of models, tools and files, and what `lint` quotes, all of
+//! The ledger and its analyses → bytes. Everything here is formatting. The only text of a
+//! transcript that is shown are ids, names of models, tools and files, and quotes by `lint`, all of
 //! them escaped.
 
 mod advice;

@@ -71,7 +71,7 @@ pub(super) struct Prices<'a> {
 }
 
 impl<'a> Prices<'a> {
-    /// Those of a table.
+    /// The prices of a table.
     pub(super) fn of(table: &'a PriceTable) -> Self {
         Self { id: Cow::from(&table.id), as_of: &table.as_of }
     }
@@ -243,7 +243,7 @@ impl From<Totals> for TotalsObject {
 }
 
 impl From<&Figures> for TotalsObject {
-    /// Of one request; what a snapshot does not count apart is zero, and left out.
+    /// The totals of figures. What a snapshot does not count separately is zero, and left out.
     fn from(figures: &Figures) -> Self {
         Self {
             requests: figures.requests,
@@ -262,7 +262,7 @@ impl From<&Figures> for TotalsObject {
     }
 }
 
-/// Sums of each strategy, in the order of the columns.
+/// The totals of each strategy, in the order of the columns.
 fn by_strategy<'l>(
     ledger: &'l Ledger<'_>,
     totals: impl IntoIterator<Item = Totals>,
@@ -284,10 +284,10 @@ fn by_model<'l>(
     names.into_iter().map(of_model).collect()
 }
 
-/// Writes the report; with a snapshot of the same selection it can be a baseline.
+/// Writes the report. With a snapshot of the same selection it can serve as a baseline.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_report(
     ledger: &Ledger<'_>,
     selection: &Selection,

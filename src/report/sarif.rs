@@ -1,4 +1,4 @@
-//! The findings of `lint` as SARIF 2.1.0, which code hosts show beside the lines.
+//! The findings of `lint` as SARIF 2.1.0, which code hosts show next to the lines.
 
 use std::io::{self, Write};
 
@@ -93,7 +93,7 @@ struct PhysicalLocation {
 
 #[derive(Serialize)]
 struct ArtifactLocation {
-    /// A reference by RFC 3986.
+    /// A reference as defined by RFC 3986.
     uri: String,
 }
 
@@ -114,7 +114,7 @@ struct Properties<'a> {
 /// Writes the findings.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_sarif(
     history: &History,
     findings: &[Finding],
@@ -148,7 +148,7 @@ fn descriptor(rule: Rule) -> ReportingDescriptor {
     }
 }
 
-/// A file's name as a relative reference: what means something in one is encoded.
+/// A file name as a relative reference, with reserved characters encoded.
 fn uri(label: &str) -> String {
     const KEPT: AsciiSet =
         NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');

@@ -1,7 +1,6 @@
-//! A session turn by turn: what each cost as billed and would have cost under other strategies, side by
-//! side, and which of them expired, broke or was rewritten.
-//!
-//! What happened at a request, in a few words; and what its sub-agent is called.
+//! A session turn by turn: what each turn was billed and would have cost under other strategies,
+//! side by side, and which of them expired, broke or were rewritten. Also words for what happened,
+//! and names for sub-agents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::discriminant;
@@ -21,27 +20,27 @@ use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, Row, Session, StrategyColumn};
 use crate::simulate::strategy::DEFAULT;
 
-/// Of the strategies that nobody asked for by name, those that are shown turn by turn.
+/// The strategies that are shown turn by turn by default.
 const SHOWN: [&str; 3] = ["billed", "5m", "1h"];
 
-/// So many of the most expensive turns are never folded.
+/// How many of the most expensive turns are never folded.
 const MOST_EXPENSIVE: usize = 5;
 
-/// Fewer turns than this are not folded.
+/// The fewest turns that are folded.
 const LEAST_FOLDED: usize = 2;
 
-/// So many turns are worked out at a time.
+/// How many turns are computed at a time.
 const BATCH: usize = 4096;
 
-/// In so many chunks, each on one thread.
+/// How many chunks a batch has, each computed on one thread.
 const CHUNKS: usize = 8;
 
 /// Which turns are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnDetail {
-    /// Each.
+    /// All.
     All,
-    /// Those at which something happened, and the most expensive; the others by runs.
+    /// Those with events and the most expensive ones. The others are folded into runs.
     Events,
     /// None.
     None,
@@ -52,24 +51,24 @@ struct TurnLine {
     /// Counted from 1.
     number: u64,
     turn: Turn,
-    /// What it costs in the first column.
+    /// Its cost in the first column.
     cost: Option<Picodollars>,
-    /// Whether all columns have figures of it.
+    /// Whether all columns have figures for it.
     is_known: bool,
     words: String,
     tone: Tone,
 }
 
-/// What becomes of some turns.
+/// What happens to some turns.
 enum TurnPart {
-    /// They have rows of their own.
+    /// They have their own rows.
     Shown(Grid),
-    /// It may become one row with its neighbours.
+    /// It may share a row with its neighbours.
     Foldable(TurnLine),
 }
 
-/// The turns of a session, a row each, or a row for a run of them. `None` where none are asked for, and
-/// where no strategy has figures.
+/// The turns of a session, with a row for each or for a run of them. `None` where none are wanted,
+/// or no strategy has figures.
 pub(super) fn turns_grid(
     ledger: &Ledger<'_>,
     session: &Session,
@@ -83,7 +82,7 @@ pub(super) fn turns_grid(
     let mut grid = empty_grid(ledger, !agents.is_empty(), &columns);
     let table = TurnTable { ledger, agents, columns, empty: grid.without_rows() };
     let costs = MostExpensive::of(ledger, table.columns[0], session);
-    // Turns that may become one line, until one comes that may not.
+    // Turns that may share a row, until one comes that may not.
     let mut run: Vec<TurnLine> = Vec::new();
     for (number, batch) in session.requests.chunks(BATCH).enumerate() {
         let first = 1 + number * BATCH;
@@ -106,8 +105,8 @@ pub(super) fn turns_grid(
     Some(grid)
 }
 
-/// The strategies that are asked for, as far as they have figures for any turn; of those that nobody named
-/// the ones that say most.
+/// The requested strategies that have figures for any turn, or the most informative ones by
+/// default.
 fn shown_columns<'l>(ledger: &'l Ledger<'_>, session: &Session) -> Vec<&'l StrategyColumn> {
     let names = ledger.columns.iter().map(|column| column.strategy.name.as_ref());
     let is_unasked = names.eq(DEFAULT);
@@ -128,7 +127,7 @@ impl TurnLine {
     }
 }
 
-/// A break is a loss, under whichever strategy; so is an expiry, of another kind.
+/// Breaks and expiries under any strategy are losses, of different kinds.
 fn tone(columns: &[(&str, Turn)]) -> Tone {
     let mut events = columns.iter().flat_map(|(_, turn)| &turn.events);
     if events.clone().any(|event| matches!(event, Event::Break(_))) {
@@ -140,9 +139,9 @@ fn tone(columns: &[(&str, Turn)]) -> Tone {
     }
 }
 
-/// What the most expensive turns of a session cost in the first column.
+/// The costs of the most expensive turns of a session in the first column.
 struct MostExpensive {
-    /// The most expensive first.
+    /// Most expensive first.
     costs: Vec<Picodollars>,
 }
 
@@ -162,7 +161,7 @@ impl MostExpensive {
         self.costs.first().copied()
     }
 
-    /// Whether a turn is one of them; of a session with fewer turns none is.
+    /// Whether a turn is one of them. Sessions with fewer turns have none.
     fn has(&self, line: &TurnLine) -> bool {
         self.costs.get(MOST_EXPENSIVE - 1).is_some_and(|least| line.cost >= Some(*least))
     }
@@ -172,11 +171,11 @@ struct TurnTable<'l> {
     ledger: &'l Ledger<'l>,
     agents: BTreeMap<Symbol, String>,
     columns: Vec<&'l StrategyColumn>,
-    /// The columns without a row.
+    /// The table without rows.
     empty: Grid,
 }
 
-/// The columns of a table of turns, without a row.
+/// An empty table of turns.
 fn empty_grid(ledger: &Ledger<'_>, has_agents: bool, columns: &[&StrategyColumn]) -> Grid {
     let sent = format!("sent ({})", ledger.history.zone.name());
     let names: Vec<[String; 3]> = columns
@@ -195,7 +194,7 @@ fn empty_grid(ledger: &Ledger<'_>, has_agents: bool, columns: &[&StrategyColumn]
         header.push((name.as_str(), Align::Right));
     }
     header.extend([("", Align::Bar), ("what happened", Align::Wrapped)]);
-    // The dollars of the first and what happened go last.
+    // The dollars of the first column and the events are hidden last.
     let mut hidden = Vec::new();
     for [read, written, _] in names.iter().rev() {
         hidden.extend([written.as_str(), read.as_str()]);
@@ -208,7 +207,7 @@ fn empty_grid(ledger: &Ledger<'_>, has_agents: bool, columns: &[&StrategyColumn]
 }
 
 impl TurnTable<'_> {
-    /// Some turns in order, of which the first has a number.
+    /// Computes some turns in order, numbered from `first`.
     fn parts(
         &self,
         requests: &[RequestIndex],
@@ -273,7 +272,7 @@ impl TurnTable<'_> {
         (cells, line.tone)
     }
 
-    /// Adds a run of turns in which nothing happened, in one line where it is long enough, and empties it.
+    /// Adds a run of turns without events, in one row if it is long enough, and empties it.
     fn add_run(&self, grid: &mut Grid, run: &mut Vec<TurnLine>, costs: &MostExpensive) {
         if run.len() >= LEAST_FOLDED {
             self.add_folded(grid, run);
@@ -300,7 +299,7 @@ impl TurnTable<'_> {
         grid.add_toned(cells, Tone::Quiet);
     }
 
-    /// What some turns read and wrote, and what that cost, in each column.
+    /// What some turns read, wrote and cost, in each column.
     fn figures(&self, lines: &[TurnLine]) -> impl Iterator<Item = String> {
         self.columns.iter().flat_map(|column| {
             let requests = lines.iter().map(|line| line.turn.request);
@@ -313,7 +312,7 @@ impl TurnTable<'_> {
         })
     }
 
-    /// By how much a prompt is longer than the one that it goes on from.
+    /// How much a prompt grew beyond the one that it continues.
     fn growth(&self, line: &TurnLine) -> Option<Tokens> {
         let request = self.ledger.history.request(line.turn.request);
         let before = self.ledger.prompt_total(request.predecessor?);
@@ -321,17 +320,17 @@ impl TurnTable<'_> {
     }
 }
 
-/// Ids of sub-agents up to this length are shown whole.
+/// The longest ids of sub-agents that are shown whole.
 const WHOLE_ID: usize = 16;
 
-/// Longer ones at least so far.
+/// The least length to which longer ones are cut.
 const SHORT_ID: usize = 8;
 
-/// What stands in front of the id of a side conversation without a name.
+/// The prefix of the id of an unnamed side conversation.
 const SIDECHAIN: &str = "sidechain:";
 
-/// What happened at a request under some columns that stand side by side, the most important first. Each
-/// column has a name, and the same turn as it makes it. What happened under some of them alone says which.
+/// What happened at a request under columns shown side by side, most important first. Each column
+/// has a name and its own version of the turn. Events of only some columns name these.
 pub(super) fn what_happened_beside(
     history: &History,
     columns: &[(&str, Turn)],
@@ -359,7 +358,7 @@ pub(super) fn what_happened_beside(
     words.join("; ")
 }
 
-/// That a request would be refused, and why; of several columns, under which.
+/// Says that a request would be refused, why, and under which of several columns.
 pub(super) fn refused_beside(columns: &[(&str, Option<Refusal>)]) -> Option<String> {
     let refused = || columns.iter().filter_map(|(name, refusal)| Some((*name, (*refusal)?)));
     let (_, refusal) = refused().next()?;
@@ -370,7 +369,7 @@ pub(super) fn refused_beside(columns: &[(&str, Option<Refusal>)]) -> Option<Stri
     Some(format!("refused under {}: {}", names.join(", "), refusal.label()))
 }
 
-/// What the first column has, and what the cache made of the request in others. What expired comes first.
+/// The events of the first column, and what the cache did in the others. Expiries come first.
 fn events_beside<'c>(columns: &'c [(&str, Turn)]) -> Vec<&'c Event> {
     let mut events: Vec<&Event> = Vec::new();
     for (place, (_, turn)) in columns.iter().enumerate() {
@@ -385,17 +384,17 @@ fn events_beside<'c>(columns: &'c [(&str, Turn)]) -> Vec<&'c Event> {
     events
 }
 
-/// Whether the cache did it and not the conversation, so that columns may differ in it.
+/// Whether the cache caused it and not the conversation, so that columns may differ in it.
 fn is_of_cache(event: &Event) -> bool {
     matches!(event, Event::Expired(..) | Event::Break(_) | Event::OneStepBehind(_))
 }
 
-/// Whether two columns have the same happen, however much of it.
+/// Whether two columns have the same event, whatever its size.
 fn is_like(one: &Event, other: &Event) -> bool {
     discriminant(one) == discriminant(other)
 }
 
-/// What happened, in a few words.
+/// An event in a few words.
 fn words_of(history: &History, index: RequestIndex, event: &Event) -> String {
     match event {
         Event::Opening => "first of its chain".to_owned(),
@@ -418,12 +417,13 @@ fn words_of(history: &History, index: RequestIndex, event: &Event) -> String {
     }
 }
 
-/// A gap that was longer than a lifetime.
+/// A gap that exceeded a lifetime.
 pub(super) fn expired(gap: i64, ttl: Ttl) -> String {
     format!("expired ({} > {})", duration(gap), ttl.name())
 }
 
-/// The names of a session's sub-agents: of long ids as few characters as tell all of them apart.
+/// The names of a session's sub-agents. Long ids keep as many characters as needed to distinguish
+/// all of them.
 pub(super) fn agent_names(history: &History, session: &Session) -> BTreeMap<Symbol, String> {
     let agents = session.requests.iter().filter_map(|index| history.request(*index).agent);
     let ids: BTreeMap<Symbol, Vec<char>> =
@@ -441,7 +441,7 @@ pub(super) fn agent_names(history: &History, session: &Session) -> BTreeMap<Symb
     ids.iter().map(|(agent, id)| (*agent, cut(id, length))).collect()
 }
 
-/// The name of a sub-agent. That of a side conversation is its own id.
+/// The name of a sub-agent. A side conversation's is its own id.
 fn name_of(history: &History, agent: Symbol) -> &str {
     let name = history.symbols.text(agent);
     name.strip_prefix(SIDECHAIN).unwrap_or(name)

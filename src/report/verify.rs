@@ -1,6 +1,4 @@
-//! The verification for people.
-//!
-//! `cachesim.verify/v1`: how well the rules reproduce the record.
+//! The verification, for people and for programs (`cachesim.verify/v1`).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,7 +19,7 @@ use crate::explain::analysis::{Agreement, Answer, Expiries, Verification, Worst}
 use crate::requests::conversation::History;
 use crate::requests::prompt::StepKind;
 
-/// The word for a kind of step in every output.
+/// The name of a kind of step in every output.
 pub(super) fn kind_name(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Opening => "opening",
@@ -60,11 +58,11 @@ pub fn verify_document(
     document
 }
 
-/// What the figures of such services rest on.
+/// What the figures of such services are based on.
 const UNMARKED: &str = "Each is held against its own rules, of which a part is undocumented; `cachesim compare \
     --provider` lists what is assumed. These requests are in none of the figures above but the dollars.";
 
-/// The agreement of services whose caches need no markers, by service and model.
+/// The agreement for services whose caches need no markers, by service and model.
 fn by_service(verification: &Verification) -> BTreeMap<String, Agreement> {
     let named = |((service, model), agreement): (&(&str, String), &Agreement)| {
         (format!("{service}: {model}"), *agreement)
@@ -97,7 +95,7 @@ pub(super) fn coverage(history: &History, verification: &Verification) -> String
     )
 }
 
-/// How far the rules and the record agree.
+/// How well the rules and the record agree.
 pub(super) fn figures(verification: &Verification) -> Grid {
     let mut grid =
         Grid::new(&[("figure", Align::Left), ("value", Align::Right), ("of", Align::Wrapped)]);
@@ -173,7 +171,7 @@ pub(super) fn unpriced(verification: &Verification) -> Option<String> {
     })
 }
 
-/// The agreement by a name.
+/// The agreement by name.
 pub(super) fn groups(name: &'static str, agreements: &BTreeMap<String, Agreement>) -> Grid {
     let mut grid = Grid::new(&[
         (name, Align::Left),
@@ -422,7 +420,7 @@ fn by_name(agreements: &BTreeMap<String, Agreement>) -> BTreeMap<&str, Agreement
 /// Writes the verification.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_verification(
     history: &History,
     verification: &Verification,

@@ -1,12 +1,5 @@
-//! Which configuration is read, and the options of `config`.
-//!
-//! The options of `completions`.
-//!
-//! The options of `man`.
-//!
-//! The options of `schema`.
-//!
-//! `strategies`.
+//! The options of the commands that tell about the program: `config`, `completions`, `man`,
+//! `schema` and `strategies`, and which configuration is read.
 
 use std::path::PathBuf;
 
@@ -19,7 +12,8 @@ pub(super) const CONFIG_NOTES: &str = "\
 A value on the command line holds over the environment (CACHESIM_JOBS for --jobs), that over the
 project's file, that over the user's, and that over the program's default.";
 
-// In words of the documentation the variable would have to stand in quotes, which help shows.
+// A constant instead of a doc comment: there the variable would need backticks, which help would
+// show.
 const CONFIG_HELP: &str = "\
 The project's configuration [default: $CACHESIM_CONFIG, or the nearest cachesim.toml in this folder or \
 above]";

@@ -83,7 +83,7 @@ fn export(text: &str) -> Result<Export, String> {
     Ok(Export { format, path: PathBuf::from(path) })
 }
 
-/// A tag stands inside an HTML comment.
+/// Parses a tag, which will stand inside an HTML comment.
 fn tag(text: &str) -> Result<String, String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._".contains(&byte);
     let words = text.split('-');

@@ -18,7 +18,7 @@ begins at that line or after it.";
 
 const REQUEST_HELP: &str = "The request: its id or the beginning of it, FILE:LINE, or SESSION:TURN";
 
-/// What a request is shown under.
+/// The strategies that a request is shown under by default.
 const DEFAULT_EXPLAINED: &str = "billed,replay,5m,1h";
 
 /// `explain`.

@@ -60,7 +60,7 @@ pub(in crate::cli) enum GroupingArg {
 }
 
 impl GroupingArg {
-    /// What it stands for.
+    /// The grouping that the option stands for.
     pub(in crate::cli) fn grouping(self) -> Grouping {
         match self {
             Self::Day => Grouping::Period(PeriodLength::Day),

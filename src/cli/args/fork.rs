@@ -10,7 +10,7 @@ use crate::base::units::{Millis, Tokens};
 use crate::requests::prompt::minimum_prefix;
 use crate::simulate::fork::{Equivalents, ForkPlan, MOST_CHILDREN};
 
-/// How many children there are where no option tells.
+/// The number of children where no option sets it.
 const USUAL_CHILDREN: usize = 3;
 
 pub(super) const FORK_EXAMPLES: &str = "\
@@ -75,7 +75,7 @@ pub(in crate::cli) struct ForkArgs {
 }
 
 impl ForkArgs {
-    /// What is forked at a moment; an error where the number of children is not that of the
+    /// The fork at a moment. An error where the number of children differs from that of the
     /// directives.
     pub(in crate::cli) fn plan(&self, at: Millis) -> Result<ForkPlan, String> {
         let model = self.model.as_deref().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The command line, as it is typed.
+//! The command line as the user types it.
 
 mod about;
 mod chart;
@@ -231,11 +231,11 @@ pub(super) struct AnalyzeArgs {
     pub(super) output: OutputArgs,
 }
 
-/// What groups show unless they are asked for more.
+/// The strategies that groups show by default.
 const GROUPED_STRATEGIES: [&str; 3] = ["billed", "5m", "1h"];
 
 impl AnalyzeArgs {
-    /// The strategies: of groups fewer, where nobody asked for others.
+    /// The strategies to show. Groups show fewer where the user named none.
     pub(super) fn strategies(&self) -> Vec<String> {
         if self.by.is_some() && self.strategy.join(",") == DEFAULT_STRATEGIES {
             return GROUPED_STRATEGIES.map(str::to_owned).to_vec();

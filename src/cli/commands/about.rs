@@ -1,14 +1,5 @@
-//! `cachesim config`.
-//!
-//! `cachesim completions`.
-//!
-//! `cachesim schema`.
-//!
-//! `cachesim strategies`.
-//!
-//! `cachesim man`.
-//!
-//! `cachesim prices`.
+//! The commands that tell about the program: `config`, `completions`, `schema`, `strategies`, `man`
+//! and `prices`.
 
 use std::io;
 
@@ -34,7 +25,7 @@ use crate::report::{
     models_document, models_json, strategies_document, write_config,
 };
 
-/// The configuration in use.
+/// Shows the configuration in use.
 pub(in crate::cli) fn config(
     args: &ConfigArgs,
     configuration: &Configuration,
@@ -46,17 +37,17 @@ pub(in crate::cli) fn config(
     output.show(format.chosen, document, |Json, out| write_config(configuration, &options, out))
 }
 
-/// The script by which a shell completes commands and options.
+/// Prints the script with which a shell completes commands and options.
 pub(in crate::cli) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
     let mut program = Cli::command();
     let name = program.get_name().to_owned();
-    // Into memory first: the generator takes a closed pipe for a bug.
+    // Into a buffer first: the generator panics on a closed pipe.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, name, &mut script);
     Output::open(&args.output)?.write(|out| out.write_all(&script))
 }
 
-/// The schema of a machine format, or all of them.
+/// Prints the schema of one machine format, or of all.
 pub(in crate::cli) fn schema(args: &SchemaArgs) -> Result<(), CliError> {
     if let Some(folder) = &args.all {
         let file = |format: &MachineFormat| {
@@ -78,12 +69,12 @@ fn by_name(name: &str) -> Result<&'static MachineFormat, CliError> {
     })
 }
 
-/// Every strategy that can be asked for by name.
+/// Lists every strategy that has a name.
 pub(in crate::cli) fn strategies(args: &StrategiesArgs) -> Result<(), CliError> {
     Output::open(&args.output)?.text(&strategies_document())
 }
 
-/// The manual page of the program or of one command, or all of them.
+/// Prints the manual page of the program or of one command, or writes all of them.
 pub(in crate::cli) fn man(args: &ManArgs) -> Result<(), CliError> {
     let mut program = Cli::command().disable_help_subcommand(true);
     program.build();
@@ -106,7 +97,7 @@ fn find<'c>(program: &'c Command, names: &[String]) -> Result<&'c Command, CliEr
     })
 }
 
-/// Adds the pages of a command and of those below it, with the names of their files.
+/// Adds the pages of a command and its subcommands, with their file names.
 fn add_pages(command: &Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
     pages.push((Man::new(command.clone()).get_filename(), page(command)?));
     command.get_subcommands().try_for_each(|command| add_pages(command, pages))
@@ -123,8 +114,8 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// What stands after the options in `--help`: a first paragraph with its heading, whose lines stay
-/// as they are, and text.
+/// The text after the options in `--help`: a first paragraph under its heading, whose lines stay as
+/// they are, and running text.
 fn end(text: &str) -> Roff {
     let mut roff = Roff::default();
     for paragraph in text.split("\n\n") {
@@ -144,7 +135,7 @@ fn end(text: &str) -> Roff {
     roff
 }
 
-/// The prices in use.
+/// Shows the prices in use.
 pub(in crate::cli) fn prices(args: &PricesArgs) -> Result<(), CliError> {
     match &args.command {
         PricesCommand::List { at, shared } => list(at.as_deref(), shared),

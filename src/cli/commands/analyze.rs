@@ -16,7 +16,7 @@ use crate::report::{
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
 
-/// The per-turn ledger and the totals.
+/// Shows the ledger by turn, and the totals.
 pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     let grouping = args.by.map(GroupingArg::grouping);
     if grouping.is_some() && args.format.chosen == OutputFormat::Own(RowFormat::Jsonl) {
@@ -25,7 +25,7 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     }
     let strategies = strategies(&args.strategies(), args.output.quiet)?;
     let output = Output::open(&args.output)?;
-    // What people are told first, and groups, rest on breaks, which rows do not look at.
+    // The answer on top, and groups, need breaks. Rows for programs do not, and save the time.
     let needs_breaks = args.format.chosen.is_document() || grouping.is_some();
     let options = ReadOptions {
         leaves_out_trails: !needs_breaks,
@@ -56,7 +56,7 @@ fn by_session(args: &AnalyzeArgs, run: &PreparedRun, output: Output) -> Result<(
         is_terminal: output.is_terminal(),
     };
     let document = || {
-        // Before the ledger is made, so that memory holds one set of simulations at a time.
+        // Before the ledger, so that memory holds only one set of simulations at a time.
         let answer = run.study.breaks(Options::default())?.answer();
         let ledger = run.ledger()?;
         Ok(analyze_document(&answer, &ledger, &run.study.steps, &run.study.trace, selection, view))

@@ -19,7 +19,7 @@ use crate::simulate::ledger::{Ledger, Session, StrategyColumn};
 use crate::simulate::strategy::Strategy;
 use crate::study::{Findings, Study, StudyError, evidence_strategies};
 
-/// A picture of the input.
+/// Draws a chart of the input.
 pub(in crate::cli) fn chart(args: &ChartArgs) -> Result<(), CliError> {
     let format = args.picture_format();
     let is_to_terminal = args.output.output.as_os_str() == "-" && io::stdout().is_terminal();
@@ -41,7 +41,7 @@ pub(in crate::cli) fn chart(args: &ChartArgs) -> Result<(), CliError> {
     output.write(|out| out.write_all(&bytes))
 }
 
-/// The strategies that a kind of chart is made of.
+/// The strategies that a kind of chart needs.
 fn simulated(args: &ChartArgs) -> Result<Vec<Strategy>, CliError> {
     match args.kind {
         ChartKindArg::Cost | ChartKindArg::Strategies => {
@@ -71,7 +71,7 @@ fn drawn(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Chart, CliError>
 fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<PreparedRun, CliError> {
     let own = (args.breaks == RecordedBreaksArg::Keep, args.reading.reading());
     let ((keeps_breaks, reading), keeps_bytes) = match args.kind {
-        // Breaks are told from a replay by the letter that knows none of them.
+        // Breaks are found by comparison with a literal replay that keeps none of them.
         ChartKindArg::Gaps | ChartKindArg::Breaks | ChartKindArg::Waterfall => {
             ((false, Reading::Literal), true)
         }
@@ -83,7 +83,7 @@ fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<PreparedRun, 
     PreparedRun::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
 }
 
-/// What a chart is made of.
+/// What a chart is drawn from.
 struct Picture<'a> {
     args: &'a ChartArgs,
     study: &'a Study,
@@ -124,7 +124,7 @@ impl<'a> Picture<'a> {
         })
     }
 
-    /// The breaks in its own ledger.
+    /// The breaks, from a ledger of their own.
     fn breaks(self) -> Result<Findings<'a>, CliError> {
         Ok(self.study.breaks_in(self.ledger, Options::default())?)
     }

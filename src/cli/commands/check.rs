@@ -24,12 +24,12 @@ use crate::simulate::ledger::Ledger;
 use crate::simulate::strategy::Strategy;
 use crate::study::Study;
 
-/// Budgets, and what changed since a baseline.
+/// Checks budgets, and what changed since a baseline.
 pub(in crate::cli) fn check(
     args: &CheckArgs,
     configuration: &Configuration,
 ) -> Result<(), CliError> {
-    // Read before anything is written: a run may renew its own baseline.
+    // Read before anything is written: a run may overwrite its own baseline.
     let baseline = args.baseline.as_deref().map(read_baseline).transpose()?;
     let budgets = budgets(configuration, baseline.is_some());
     let outputs = outputs(args)?;
@@ -77,7 +77,7 @@ fn budgets(configuration: &Configuration, has_baseline: bool) -> Vec<Budget> {
     configuration.budgets.iter().map(|placed| placed.budget.clone()).collect()
 }
 
-/// Every output, opened before the long work, with its format. None may be an input.
+/// Opens every output with its format before the long work. None may be an input.
 fn outputs(args: &CheckArgs) -> Result<Vec<(OutputFormat<CheckFormat>, Output)>, CliError> {
     let paths: Vec<&Path> = args.export.iter().map(|export| export.path.as_path()).collect();
     refuse_inputs(&args.input, &args.output, &paths)?;
@@ -114,7 +114,7 @@ fn strategies(budgets: &[Budget]) -> Vec<Strategy> {
     strategies
 }
 
-/// Breaks, and of captured prompts what makes them unstable.
+/// The breaks, and what makes captured prompts unstable.
 struct Found {
     breaks: Breaks,
     findings: Option<Vec<Finding>>,
@@ -126,7 +126,7 @@ fn found(study: &Study, ledger: &Ledger<'_>) -> Result<Found, CliError> {
     Ok(Found { breaks: study.breaks_among_in(ledger, &study.selection)?, findings })
 }
 
-/// Where a budget stands is part of what is wrong with it.
+/// Adds the place of the budget to the error.
 fn unanswered(error: CheckError, configuration: &Configuration) -> CliError {
     let place = error.budget().and_then(|name| {
         let is_meant = |placed: &&PlacedBudget| placed.budget.name == name;
@@ -136,7 +136,7 @@ fn unanswered(error: CheckError, configuration: &Configuration) -> CliError {
     CliError::Unanswered { place: place.unwrap_or_default(), error }
 }
 
-/// Everything that an output may show.
+/// Everything that an output shows.
 struct CheckPage<'a> {
     args: &'a CheckArgs,
     run: &'a PreparedRun,

@@ -13,7 +13,7 @@ use crate::report::{
 use crate::simulate::provider::{Provider, RolloutAgreement, agreement};
 use crate::study::Study;
 
-/// Strategies side by side.
+/// Compares strategies side by side.
 pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let strategies = strategies(&args.strategy, args.output.quiet)?;
@@ -51,7 +51,7 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     check(&gates, &comparison)
 }
 
-/// How well the rules of providers agree with the sessions of other agents among the input.
+/// How well the rules of providers agree with the sessions of other agents in the input.
 fn agreements(
     study: &Study,
     providers: &[&'static Provider],

@@ -22,7 +22,7 @@ use crate::simulate::ledger::Selection;
 use crate::simulate::strategy::Strategy;
 use crate::study::{Told, evidence_strategies, lint_strategies};
 
-/// The story of one request.
+/// Tells the story of one request.
 pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
     let strategies = strategies(&args.strategy, args.output.quiet)?;
     let output = Output::open(&args.output)?;
@@ -49,7 +49,7 @@ pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
     })
 }
 
-/// What to change, and what that would have saved.
+/// Shows what to change, and what each change would have saved.
 pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
@@ -71,7 +71,7 @@ pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
     })
 }
 
-/// Every request that read less than it could have.
+/// Shows every request that read less than it could have.
 pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
@@ -105,7 +105,7 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     })
 }
 
-/// Where the context comes from.
+/// Shows where the context comes from.
 pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
@@ -128,7 +128,7 @@ pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
     output.show(args.format.chosen, document, |Json, out| write_context(&ledger, &context, out))
 }
 
-/// What makes the prefixes of captured prompts unstable.
+/// Shows what makes the prefixes of captured prompts unstable.
 pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
@@ -153,12 +153,12 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     })
 }
 
-/// How well the rules reproduce the recorded usage.
+/// Shows how well the rules reproduce the recorded usage.
 pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
-    // Their rows are checked for tokens that got lost.
+    // Simulated, too, so that their rows are checked for lost tokens.
     let [five_minutes, one_hour] = [Ttl::FiveMinutes, Ttl::OneHour].map(Strategy::lifetime);
     let (billed, expected) = (Strategy::billed(), Strategy::expected());
     let strategies =

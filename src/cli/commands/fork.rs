@@ -8,7 +8,7 @@ use crate::cli::prepared::{price_table, unknown_model};
 use crate::report::{fork_document, write_fork};
 use crate::simulate::fork::{ForkPrices, compare};
 
-/// What sharing a prefix among forked agents saves.
+/// Shows what forked agents save by sharing a prefix.
 pub(in crate::cli) fn fork(args: &ForkArgs) -> Result<(), CliError> {
     let table = price_table(&args.prices, PlatformArg::Auto)?;
     let at = beginning_of_day(&table.as_of, "as_of")?;

@@ -1,5 +1,5 @@
-//! Each command from its arguments to its output. What only tells about the program stands in `about`, what
-//! explains one study in `explain`.
+//! Runs each command, from its arguments to its output. Commands that tell about the program stand
+//! in `about`, those that explain one study in `explain`.
 
 mod about;
 mod analyze;

@@ -20,10 +20,10 @@ use crate::requests::conversation::ReadOptions;
 use crate::simulate::ledger::{Ledger, StrategyColumn};
 use crate::study::{Findings, Study};
 
-/// How many of the most expensive items of the context are looked for; the page shows kinds only.
+/// How many of the most expensive context items are kept: none, as the page shows kinds only.
 const NO_ITEMS: usize = 0;
 
-/// Everything as one page.
+/// Writes everything as one page.
 pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     refuse_terminal(&args.output)?;
     refuse_other_formats(&args.output.output, &["html", "htm"])?;
@@ -79,7 +79,7 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     output.write(|out| write_page(&view, out))
 }
 
-/// What the charts of the page are made of.
+/// What the charts of the page are drawn from.
 struct ChartMaterial<'a> {
     study: &'a Study,
     ledger: &'a Ledger<'a>,
@@ -128,8 +128,8 @@ impl ChartMaterial<'_> {
         charts.into_iter().map(drawn).collect()
     }
 
-    /// The columns that are drawn, and what is said of one that is not: beside what no caching costs
-    /// nothing else could be told apart, where it is several times as much.
+    /// The columns to draw, and a remark on one that is left out: the cost without caching, where
+    /// it is so much higher that nothing else could be told apart.
     fn shown(&self) -> (Vec<&StrategyColumn>, Option<String>) {
         let strategies = &self.comparison.strategies;
         let is_undrawn = |one: &&Compared<'_>| one.strategy.name == UNDRAWN_STRATEGY;
@@ -150,7 +150,7 @@ impl ChartMaterial<'_> {
     }
 }
 
-/// A page is nothing to look at in a terminal.
+/// Refuses to print a page to a terminal.
 fn refuse_terminal(output: &OutputArgs) -> Result<(), CliError> {
     if output.output.as_os_str() == "-" && io::stdout().is_terminal() {
         let message = "the report is a page of HTML: give it a file with -o report.html, or send \

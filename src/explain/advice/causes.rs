@@ -1,4 +1,4 @@
-//! Breaks that do not happen, cause by cause.
+//! Changes that prevent breaks, by cause.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::Repair;
 use crate::simulate::strategy::Design;
 
-/// A change for each cause that somebody, or nobody, can do away with, and one for long pauses.
+/// A change for each cause that somebody, or nobody, can prevent, and one for long pauses.
 pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     let of_causes = Cause::ALL.into_iter().filter_map(|cause| of_cause(cause, seen));
     of_causes.chain(long_pauses(seen)).collect()
@@ -32,7 +32,7 @@ fn of_cause(cause: Cause, seen: &Seen<'_>) -> Option<ChangeCandidate> {
     candidate(change, &breaks, Repair::Found)
 }
 
-/// Pauses that no lifetime outlives: what was cached would have to be there still, or nobody to need it.
+/// Pauses longer than any lifetime: the entries would have to live on, or not be needed.
 fn long_pauses(seen: &Seen<'_>) -> Option<ChangeCandidate> {
     const NAME: &str = "long_pauses";
     let remedy = Remedy {

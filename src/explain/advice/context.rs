@@ -1,4 +1,4 @@
-//! Smaller contexts.
+//! Changes that keep contexts smaller.
 
 use super::seen::Seen;
 use super::{Change, ChangeCandidate, Subject, Who};
@@ -16,13 +16,13 @@ struct ContextWay {
     who: Who,
     setting: Option<&'static str>,
     field: &'static str,
-    /// From which size on it acts, if that says when.
+    /// The size at which it begins to act, if it has one.
     size: Option<Tokens>,
-    /// What it assumes of sizes.
+    /// The sizes that it assumes.
     assumed: &'static str,
 }
 
-/// What every way takes for granted.
+/// What every way assumes.
 const SAME_ANSWERS: &str =
     "The answers would have been as good, and no turn longer, without what was taken out";
 
@@ -37,8 +37,8 @@ pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     ways().into_iter().map(|way| candidate(way, seen)).collect()
 }
 
-/// The ways that somebody can choose. Nobody can ask the service for `cached-microcompact`, of which no
-/// documentation speaks.
+/// The ways that somebody can choose. Not `cached-microcompact`, which nobody can request, as it is
+/// undocumented.
 #[rustfmt::skip] // one field a line
 fn ways() -> Vec<ContextWay> {
     let compaction = Compaction { trigger: Trigger::At(Tokens(150_000)), ..Compaction::default() };
@@ -108,7 +108,7 @@ fn ways() -> Vec<ContextWay> {
     ]
 }
 
-/// What the built-in strategy of a name does.
+/// The design of the built-in strategy with a name.
 fn built_in(name: &str) -> Design {
     match Strategy::by_name(name).map(|strategy| strategy.kind) {
         Some(StrategyKind::Counterfactual(design)) => design,

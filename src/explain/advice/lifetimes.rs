@@ -1,4 +1,4 @@
-//! Other lifetimes of cache entries.
+//! Changes of the lifetimes of cache entries.
 
 use super::seen::{Seen, evidence};
 use super::{Change, ChangeCandidate, Subject, Who};
@@ -18,9 +18,9 @@ struct LifetimeChoice {
     who: Who,
     setting: Option<&'static str>,
     field: &'static str,
-    /// The patterns that speak for it.
+    /// The patterns that support it.
     patterns: &'static [&'static str],
-    /// Whether it makes entries live for longer, or only cheaper to write.
+    /// Whether entries live longer, and are not only cheaper to write.
     is_longer: bool,
 }
 
@@ -132,7 +132,7 @@ fn candidate(choice: LifetimeChoice, seen: &Seen<'_>) -> ChangeCandidate {
     }
 }
 
-/// How long requests waited, which is what a lifetime has to fit.
+/// How long requests waited, which a lifetime has to cover.
 fn pauses(seen: &Seen<'_>) -> String {
     let pauses = seen.pauses();
     format!(

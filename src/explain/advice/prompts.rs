@@ -1,4 +1,4 @@
-//! Captured prompts made otherwise.
+//! Changes to the layout of captured prompts.
 
 use super::seen::{Seen, confidence, counted_breaks, evidence};
 use super::{Change, ChangeCandidate, Subject, Who};
@@ -8,7 +8,7 @@ use crate::simulate::design::{
 };
 use crate::simulate::strategy::Design;
 
-/// Another way of making prompts.
+/// Another layout of prompts.
 struct PromptForm {
     /// The name of the strategy.
     code: &'static str,

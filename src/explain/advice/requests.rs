@@ -1,4 +1,4 @@
-//! Requests sent otherwise: pings, markers at other places, sub-agents that share more.
+//! Changes to how requests are sent: pings, markers in other places, sub-agents that share more.
 
 use enumset::{EnumSet, enum_set};
 
@@ -9,7 +9,7 @@ use crate::simulate::strategy::{Anchor, Design, KeepAlive, Layout, Sharing, Star
 
 const MINUTE: i64 = 60_000;
 
-/// What a change does and says, but for what was seen.
+/// What a change does and says, apart from what was seen.
 struct RequestWay {
     code: &'static str,
     label: &'static str,
@@ -127,7 +127,7 @@ fn sharings(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     ]
 }
 
-/// What a client does by itself since a version.
+/// Words for what a client does by itself since some version.
 fn of_client(change: Change, seen: &Seen<'_>) -> Change {
     let observation = seen.observed(&["siblings"]).unwrap_or(change.observation);
     let advice = seen.advised(&["siblings"]).unwrap_or(change.advice);

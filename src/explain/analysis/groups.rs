@@ -1,7 +1,6 @@
-//! Requests in groups: what each of them cost under every strategy, and what breaks cost in it. Each
-//! row of the ledger is in exactly one group, so the groups add up to the total.
-//!
-//! Days, weeks, months and years in a time zone.
+//! Requests in groups: what each group cost under every strategy, and what its breaks cost. Each
+//! row of the ledger is in exactly one group, so the groups add up to the total. Groups by time are
+//! days, weeks, months and years of a time zone.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -17,7 +16,7 @@ use crate::explain::breaks::Break;
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::simulate::ledger::{Ledger, MAIN_AGENT, Selection, Totals};
 
-/// What requests of a group have in common.
+/// What the requests of a group have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
     /// The day, week or month of the answer, in the time zone of the history.
@@ -70,9 +69,9 @@ impl Grouping {
 pub struct Lost {
     /// How many there are.
     pub breaks: u64,
-    /// Their extra cost, as far as they have a price.
+    /// Their extra cost, as far as there are prices.
     pub cost: Picodollars,
-    /// Those without a price.
+    /// The breaks without a price.
     pub unpriced: u64,
 }
 
@@ -85,17 +84,17 @@ impl Lost {
         }
     }
 
-    /// The extra cost; `None` where there are breaks and none has a price.
+    /// The extra cost, or `None` where there are breaks and none has a price.
     #[must_use]
     pub fn known_cost(&self) -> Option<Picodollars> {
         (self.breaks == 0 || self.unpriced < self.breaks).then_some(self.cost)
     }
 }
 
-/// Some requests with their sums.
+/// Some requests and their sums.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    /// What they have in common; `None` where that is unknown.
+    /// What they have in common, or `None` where that is unknown.
     pub name: Option<String>,
     /// How many there are.
     pub requests: u64,
@@ -110,7 +109,7 @@ impl Group {
         Self { by_strategy: vec![Totals::default(); columns], ..Self::default() }
     }
 
-    /// Adds another group's sums.
+    /// Adds the sums of another group.
     pub fn absorb(&mut self, other: &Self) {
         self.requests += other.requests;
         for (own, other) in self.by_strategy.iter_mut().zip(&other.by_strategy) {
@@ -127,16 +126,16 @@ impl Group {
 pub struct Groups {
     /// What the requests of each have in common.
     pub grouping: Grouping,
-    /// Periods in the order of time, others with the most expensive first.
+    /// Periods in order of time, other groups with the most expensive first.
     pub list: Vec<Group>,
-    /// All requests, added up by themselves.
+    /// All requests, summed independently of the groups.
     pub total: Group,
-    /// The column by which they are ordered: what was billed where that is known of all, else the first
-    /// that is.
+    /// The column by which they are ordered: what was billed if known for all, else the first known
+    /// one.
     pub shown: usize,
 }
 
-/// What a group is known by.
+/// What identifies a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum GroupKey<'a> {
     Period(Period),
@@ -154,7 +153,7 @@ impl GroupKey<'_> {
     }
 }
 
-/// Puts the selected requests into groups. The breaks are those of the selection.
+/// Groups the selected requests. The breaks are those of the selection.
 #[must_use]
 pub fn groups(
     ledger: &Ledger<'_>,
@@ -192,7 +191,7 @@ pub fn groups(
     Groups { grouping, list: sums.ordered(shown), total, shown }
 }
 
-/// What was billed where that is known of all requests, else the first column that is.
+/// What was billed if known for all requests, else the first known column.
 fn shown(ledger: &Ledger<'_>, total: &Group) -> usize {
     let is_known = |number: &usize| total.by_strategy[*number].unrecorded == 0;
     let billed = ledger.columns.iter().position(|column| column.strategy.name == "billed");
@@ -200,7 +199,7 @@ fn shown(ledger: &Ledger<'_>, total: &Group) -> usize {
     billed.filter(is_known).or_else(first).unwrap_or_default()
 }
 
-/// What each request is grouped by.
+/// The keys of the requests.
 struct Keys<'a> {
     history: &'a History,
     projects: &'a BTreeMap<Symbol, String>,
@@ -230,13 +229,13 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// That of a row, whose model may be another one than the request's.
+    /// The key of a row, whose model may differ from the request's.
     fn of_row(&self, request: GroupKey<'a>, model: &'a str) -> GroupKey<'a> {
         if self.grouping == Grouping::Model { GroupKey::Name(model) } else { request }
     }
 }
 
-/// The groups so far.
+/// The groups during the summation.
 struct GroupSums<'a> {
     columns: usize,
     places: FxHashMap<GroupKey<'a>, usize>,
@@ -276,7 +275,8 @@ pub enum PeriodLength {
 }
 
 impl PeriodLength {
-    /// The shortest of which `most` cover everything between two moments; years, if need be.
+    /// The shortest period of which `most` cover the time between two moments, or years at the
+    /// longest.
     #[must_use]
     pub fn covering(first: Millis, last: Millis, most: i64) -> Self {
         const DAY: i64 = 86_400_000;
@@ -308,7 +308,7 @@ impl PeriodLength {
     }
 }
 
-/// A period, known by its first day.
+/// A period, identified by its first day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Period {
     first: Date,
@@ -316,7 +316,7 @@ pub struct Period {
 }
 
 impl Period {
-    /// The period that a moment is in; `None` outside of the calendar.
+    /// The period of a moment, or `None` outside of the calendar.
     #[must_use]
     pub fn of(zone: &Zone, at: Millis, length: PeriodLength) -> Option<Self> {
         let day = zone.day(at)?;

@@ -1,5 +1,5 @@
-//! Why a request missed the cache: the names of the contract, and what is known of each cause. A new one
-//! is a variant, its place in [`Cause::ALL`] and its facts here, and a rule in `rules/`.
+//! Why a request missed the cache: the names of the causes, and the facts about each. A new cause
+//! is a variant, its place in [`Cause::ALL`], its facts here, and a rule in `rules/`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -73,7 +73,7 @@ pub enum Cause {
     Unknown,
 }
 
-/// What each difference between two captured requests is called.
+/// The cause for each difference between two captured requests.
 impl From<DifferenceKind> for Cause {
     fn from(kind: DifferenceKind) -> Self {
         match kind {
@@ -108,11 +108,11 @@ impl From<DifferenceKind> for Cause {
     }
 }
 
-/// What is known of a cause.
+/// The facts about a cause.
 struct Facts {
     name: &'static str,
     meaning: &'static str,
-    /// The service's verdicts that say the same (the contract's table).
+    /// The service's verdicts that mean the same.
     verdicts: &'static [&'static str],
     is_of_messages: bool,
 }
@@ -235,8 +235,8 @@ impl Cause {
         }
     }
 
-    /// What does away with it; `None` of compactions, which are meant, and of expiries, for which there
-    /// are lifetimes and pings.
+    /// How to prevent it. `None` for compactions, which are intended, and for expiries, against
+    /// which there are lifetimes and pings.
     #[must_use]
     #[allow(clippy::too_many_lines)] // one arm for each cause
     pub fn remedy(self) -> Option<Remedy> {
@@ -354,7 +354,7 @@ impl Cause {
         })
     }
 
-    /// The expiry of a TTL.
+    /// The cause for an expired TTL.
     #[must_use]
     pub fn expiry(ttl: Ttl) -> Self {
         match ttl {
@@ -369,19 +369,19 @@ impl Cause {
         self.facts().name
     }
 
-    /// In a few words.
+    /// Its meaning in a few words.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         self.facts().meaning
     }
 
-    /// The cause of a name.
+    /// The cause with a name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|cause| cause.name() == name)
     }
 
-    /// Whether the miss follows from what was done, so that nobody is surprised: a compaction, an
+    /// Whether the miss follows from what was done, and surprises nobody: a compaction or an
     /// expiry.
     #[must_use]
     pub fn is_expected(self) -> bool {
@@ -394,13 +394,13 @@ impl Cause {
         self.facts().is_of_messages
     }
 
-    /// Whether it says what changed.
+    /// Whether it names what changed.
     #[must_use]
     pub fn is_named(self) -> bool {
         !matches!(self, Self::LikelyServerSide | Self::Unknown)
     }
 
-    /// Whether a verdict of the service says the same; `None` where it says nothing.
+    /// Whether a verdict of the service agrees, or `None` where the verdict says nothing.
     #[must_use]
     pub fn agrees_with(self, reason: &str) -> Option<bool> {
         let says = |cause: Self| cause.facts().verdicts.contains(&reason);
@@ -421,7 +421,7 @@ pub enum Who {
 }
 
 impl Who {
-    /// The word for people.
+    /// The name for people.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -432,26 +432,26 @@ impl Who {
     }
 }
 
-/// What does away with a cause of breaks.
+/// How to prevent a cause of breaks.
 #[derive(Clone, Copy, Debug)]
 pub struct Remedy {
     /// What to do.
     pub label: &'static str,
-    /// Who can.
+    /// Who can do it.
     pub who: Who,
     /// The setting or command, for a user.
     pub setting: Option<&'static str>,
     /// The field of the request, for a builder.
     pub field: Option<&'static str>,
-    /// Whether it avoids only a part of the breaks, of which nobody can tell how large it is.
+    /// Whether it avoids only an unknown part of the breaks.
     pub is_at_most: bool,
-    /// How to go about it, where the label does not say.
+    /// How to do it, where the label does not say.
     pub advice: Option<&'static str>,
-    /// The patterns that are about the same.
+    /// The patterns about the same thing.
     pub patterns: &'static [&'static str],
 }
 
-/// Something that a user of a client does.
+/// A remedy for users of a client.
 fn user(label: &'static str, setting: &'static str) -> Remedy {
     Remedy {
         label,
@@ -464,12 +464,12 @@ fn user(label: &'static str, setting: &'static str) -> Remedy {
     }
 }
 
-/// Something that who builds an agent does.
+/// A remedy for builders of agents.
 fn builder(label: &'static str, field: &'static str) -> Remedy {
     Remedy { who: Who::Builder, setting: None, field: Some(field), ..user(label, "") }
 }
 
-/// Something that nobody but the service can do.
+/// A remedy that only the service has.
 fn nobody(label: &'static str) -> Remedy {
     Remedy { who: Who::Nobody, setting: None, is_at_most: true, ..user(label, "") }
 }

@@ -1,24 +1,23 @@
-//! Cache misses that should not have been: what was lost, why, and what it cost.
+//! Cache misses that should not have happened: what was lost, why, and what it cost.
 //!
-//! Every request is held against what the one before it had left in the cache. Where it read less,
-//! rules look for causes in what lies between the two and in the length that was still readable.
-//!
-//! Every request is held against the end of the cached prefix of its predecessor, recorded or,
-//! where no usage was, replayed. What was still readable (`readable.rs`) is compared with the
+//! Every request is compared with the end of its predecessor's cached prefix, recorded or, where
+//! usage is unknown, replayed. What was still readable (`readable.rs`) is compared with the
 //! landmarks of its chain and of other sessions: what first requests and expiries left (the shared
 //! prefix), what compactions left (all of tools and system prompt), the ends and reads of earlier
-//! requests. Rules (`rules/`) then each look for one cause in the step, the signs between the two
-//! requests and that length, and say how sure it is; the surest wins, the order of the rules
-//! decides among equals. A rule names a mechanism (tools are rendered first; a process renders its
-//! prompt anew; an entry lives so long), never a session. Of captured requests the differences of
-//! the bodies take the place of signs (`captured.rs`). The service's verdict is joined last, so
-//! that what is inferred without it is known. The excess of a break is the price of what was sent
-//! again less that of reading it; the part that the replay pays too is kept apart, so that billed
-//! − replay = (excess − predicted) + unexplained. What lies after a hole (`Between::has_hole`) is
-//! not compared. A captured branch, or another conversation, whose bytes do not come back is held
-//! against the longest prefix of its own that had been marked.
+//! requests. Requests after a hole (`Between::has_hole`) are not compared. A captured branch or new
+//! conversation whose bytes do not come back is compared with the longest prefix of its own that
+//! had been marked.
 //!
-//! A cause that fits, with what speaks for it.
+//! Each rule (`rules/`) looks for one cause in the step, the signs between the two requests and the
+//! readable length, and says how certain it is. The most certain one wins, and the order of the
+//! rules decides among equals. A rule names a mechanism (tools are rendered first, a new process
+//! renders its prompt anew, entries expire), never a session. For captured requests, differences of
+//! the bodies replace the signs (`captured.rs`). The service's verdict is joined last, so that what
+//! is inferred without it is known.
+//!
+//! The excess of a break is the price of what was sent again less that of reading it. The part that
+//! the replay pays as well is kept apart, so that billed − replay = (excess − predicted) +
+//! unexplained.
 
 mod captured;
 mod case;
@@ -65,12 +64,12 @@ impl Confidence {
     }
 }
 
-/// What speaks for a cause.
+/// Evidence for a cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// What was seen, without a word of anybody's text.
+    /// What was seen, without any text of the prompt.
     pub meaning: String,
-    /// The file that shows it, as a position in the history's.
+    /// The file that shows it, as an index into the history's files.
     pub file: usize,
     /// The line of that file.
     pub line: u64,
@@ -78,18 +77,18 @@ pub struct Evidence {
     pub field: &'static str,
     /// The sign that the line shows.
     pub sign: Option<Sign>,
-    /// Names and words of the prompt, to be shown only on request.
+    /// Names and words of the prompt, which are shown only on request.
     pub text: Option<String>,
 }
 
 impl Evidence {
-    /// Something that a line shows.
+    /// Evidence in a line.
     fn of_sign(file: usize, line: u64, sign: Sign) -> Self {
         let meaning = sign.meaning().to_owned();
         Self { meaning, file, line, field: sign.field(), sign: Some(sign), text: None }
     }
 
-    /// What a field of an answer's line, or of a captured request's, shows.
+    /// Evidence in a field of an answer's line, or of a captured request.
     fn of_field(request: &Request, field: &'static str, meaning: impl Into<String>) -> Self {
         let (file, line) = (request.file, request.line);
         Self { meaning: meaning.into(), file, line, field, sign: None, text: None }
@@ -101,9 +100,9 @@ impl Evidence {
 pub struct Candidate {
     /// The cause.
     pub cause: Cause,
-    /// How sure it is.
+    /// How certain it is.
     pub confidence: Confidence,
-    /// What speaks for it.
+    /// The evidence for it.
     pub evidence: Vec<Evidence>,
 }
 

@@ -11,9 +11,9 @@ use crate::explain::lint::{Rule, Severity};
 pub enum Quantity {
     /// What was paid.
     Cost,
-    /// The cost divided by the sessions.
+    /// The mean cost of a session.
     MeanCostOfSessions,
-    /// The cost divided by the requests.
+    /// The mean cost of a request.
     MeanCostOfRequests,
     /// The share of the prompts that was read from cache.
     HitRate,
@@ -21,25 +21,25 @@ pub enum Quantity {
     WrittenTokens,
     /// Requests that read less than they could have.
     Breaks,
-    /// What breaks cost beyond what reading would have.
+    /// The cost of breaks beyond reading.
     BreaksCost,
     /// That cost as a share of what was paid.
     BreaksShare,
-    /// Different prefixes of captured conversations: system prompt and tools, up to the last marker on
-    /// the system prompt.
+    /// Different prefixes of captured conversations: tools and system prompt, up to the last marker
+    /// on the system prompt.
     PrefixVariants,
-    /// Findings of `lint`: places of captured prompts.
+    /// Findings of `lint`, by their places in captured prompts.
     LintFindings,
 }
 
-/// Of what it is measured.
+/// What it is measured over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Of everything selected together.
+    /// Everything selected.
     Total,
-    /// Of each session; each has to keep to the limit.
+    /// Each session, all of which must keep the limit.
     EachSession,
-    /// Of each request; each has to keep to the limit.
+    /// Each request, all of which must keep the limit.
     EachRequest,
 }
 
@@ -50,7 +50,7 @@ pub struct Metric {
     pub name: &'static str,
     /// What is measured.
     pub quantity: Quantity,
-    /// Of what.
+    /// What it is measured over.
     pub scope: Scope,
     /// In a few words.
     pub meaning: &'static str,
@@ -161,13 +161,13 @@ impl Metric {
         Self::LINT_FINDINGS,
     ];
 
-    /// The metric of a name.
+    /// The metric with a name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name == name)
     }
 
-    /// What it is counted in.
+    /// Its unit.
     #[must_use]
     pub fn unit(self) -> Unit {
         match self.quantity {
@@ -181,7 +181,7 @@ impl Metric {
         }
     }
 
-    /// Whether it is about prompts whose bytes are known.
+    /// Whether it needs prompts whose bytes are known.
     #[must_use]
     pub fn is_of_captures(self) -> bool {
         matches!(self.quantity, Quantity::PrefixVariants | Quantity::LintFindings)
@@ -193,7 +193,7 @@ impl Metric {
         matches!(self.quantity, Quantity::Breaks | Quantity::BreaksCost | Quantity::BreaksShare)
     }
 
-    /// Whether it differs from strategy to strategy.
+    /// Whether it differs between strategies.
     #[must_use]
     pub fn is_of_strategy(self) -> bool {
         !self.is_of_captures() && !self.is_of_breaks()
@@ -215,23 +215,23 @@ pub enum BreakKinds {
     /// All.
     #[default]
     All,
-    /// Those of these causes.
+    /// Those with these causes.
     Causes(BTreeSet<Cause>),
 }
 
 impl BreakKinds {
-    /// A word for causes that follow from what was done: a compaction, an expiry.
+    /// The word for causes that follow from what was done: a compaction or an expiry.
     pub const EXPECTED: &'static str = "expected";
-    /// A word for all others.
+    /// The word for all other causes.
     pub const UNEXPECTED: &'static str = "unexpected";
 
-    /// Those that nobody expects.
+    /// The breaks that nobody expects.
     #[must_use]
     pub fn unexpected() -> Self {
         Self::Causes(Cause::ALL.into_iter().filter(|cause| !cause.is_expected()).collect())
     }
 
-    /// Whether breaks of a cause count.
+    /// Whether breaks with a cause count.
     #[must_use]
     pub fn has(&self, cause: Cause) -> bool {
         match self {
@@ -244,9 +244,9 @@ impl BreakKinds {
 /// Which findings of `lint` count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LintKinds {
-    /// Those that matter so much or more.
+    /// The least severity that counts.
     pub severity: Severity,
-    /// Those of these rules; all where none is named.
+    /// Only these rules, or all where none is named.
     pub rules: BTreeSet<Rule>,
 }
 
@@ -260,7 +260,7 @@ impl LintKinds {
     /// Whether findings of a rule count.
     #[must_use]
     pub fn has(&self, rule: Rule) -> bool {
-        // Graver severities come first.
+        // Graver severities sort first.
         rule.severity() <= self.severity && (self.rules.is_empty() || self.rules.contains(&rule))
     }
 }

@@ -9,13 +9,8 @@
 //! model = "claude-opus-*"              # only these; also project, files, strategy
 //! ```
 //!
-//! A budget.
-//!
-//! Which requests a budget is about.
-//!
-//! What a figure is held to.
-//!
-//! What is checked where nobody has said what.
+//! A budget has a metric, a limit, and a selection of requests. The budgets of a run without any of
+//! its own stand here, too.
 
 mod amount;
 mod metric;
@@ -33,10 +28,10 @@ use rust_decimal::Decimal;
 
 use crate::explain::lint::Severity;
 
-/// What happens where a limit is not kept.
+/// What happens where a limit is exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BudgetLevel {
-    /// It is said.
+    /// It is reported.
     Warn,
     /// The run fails.
     Fail,
@@ -56,33 +51,33 @@ impl BudgetLevel {
     }
 }
 
-/// A figure and what it is held to.
+/// A figure, and its limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// What it is called in outputs; no other has the same name.
+    /// Its name in outputs, which no other budget has.
     pub name: String,
     /// The figure.
     pub metric: Metric,
-    /// What it is held to.
+    /// Its limit.
     pub limit: Limit,
-    /// What happens where it is not kept.
+    /// What happens where the limit is exceeded.
     pub level: BudgetLevel,
-    /// What to say then.
+    /// What to print then.
     pub message: Option<String>,
-    /// Which requests it is about.
+    /// The requests that it covers.
     pub selector: Selector,
     /// Which breaks count.
     pub breaks: BreakKinds,
     /// Which findings count.
     pub lint: LintKinds,
-    /// Whether nobody asked for it: where it does not apply, it is left out.
+    /// Whether it is a default. A default is left out where it does not apply.
     pub is_default: bool,
-    /// Where it stands in its file, in bytes.
+    /// Its offset in the file, in bytes.
     pub offset: usize,
 }
 
 impl Budget {
-    /// One on everything that fails the run.
+    /// A budget on everything, which fails the run.
     fn new(metric: Metric, limit: Limit) -> Self {
         Self {
             name: String::new(),
@@ -100,7 +95,7 @@ impl Budget {
 }
 
 impl fmt::Display for Budget {
-    /// The figure and the limit: `cost_per_session at most $0.8000 (model claude-opus-*)`.
+    /// Writes the figure and the limit: `cost_per_session at most $0.8000 (model claude-opus-*)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.metric.name, self.limit)?;
         match self.selector.to_string() {
@@ -110,36 +105,37 @@ impl fmt::Display for Budget {
     }
 }
 
-/// What a name has to look like: `*` is anything but a `/`, `**` anything, `?` a character, `{a,b}` one
+/// A pattern for names: `*` is anything but a `/`, `**` anything, `?` one character, `{a,b}` either
 /// of several.
 #[derive(Clone, Debug)]
 pub struct NamePattern {
     text: String,
-    /// Of one glob: unlike a single matcher, a set says what cannot be compiled.
+    /// A set with one glob: unlike a single matcher, a set reports what cannot be compiled.
     matcher: GlobSet,
 }
 
-/// The longest pattern, so that nested braces cannot nest deeply.
+/// The longest pattern, which limits how deeply braces can nest.
 const MOST_BYTES: usize = 256;
 
-/// A selection. What is `None` selects everything.
+/// A selection of requests. `None` selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
-    /// The project, by the last parts of its folder that tell it from others.
+    /// The project, by as much of the end of its folder as distinguishes it from others.
     pub project: Option<NamePattern>,
     /// The model of a request.
     pub model: Option<NamePattern>,
     /// The file of a request, relative to the given paths.
     pub files: Option<NamePattern>,
-    /// The strategy whose figures count; the record, or its replay where something is not recorded.
+    /// The strategy whose figures count. `None` is the record, or its replay where something is not
+    /// recorded.
     pub strategy: Option<String>,
 }
 
 impl NamePattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the pattern.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.len() > MOST_BYTES {
             return Err(format!("it is longer than {MOST_BYTES} bytes"));
@@ -150,13 +146,13 @@ impl NamePattern {
         Ok(Self { text: text.to_owned(), matcher })
     }
 
-    /// Whether a name looks like it.
+    /// Whether a name matches.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         self.matcher.is_match(name)
     }
 
-    /// As it was written.
+    /// The pattern as written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -172,20 +168,20 @@ impl PartialEq for NamePattern {
 impl Eq for NamePattern {}
 
 impl Selector {
-    /// Whether it selects a part of the requests only.
+    /// Whether it selects only some of the requests.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.project.is_some() || self.model.is_some() || self.files.is_some()
     }
 
-    /// Whether a session is of the project.
+    /// Whether a session belongs to the project.
     #[must_use]
     pub fn has_project(&self, project: Option<&str>) -> bool {
         let Some(pattern) = &self.project else { return true };
         project.is_some_and(|project| pattern.matches(project))
     }
 
-    /// Whether a request is selected, in a session that is of the project.
+    /// Whether a request is selected, in a session that belongs to the project.
     #[must_use]
     pub fn has_request(&self, model: &str, file: &str) -> bool {
         self.model.as_ref().is_none_or(|pattern| pattern.matches(model))
@@ -194,7 +190,8 @@ impl Selector {
 }
 
 impl fmt::Display for Selector {
-    /// In words, as `model claude-opus-*, files a/**`; nothing where everything is selected.
+    /// Writes the selection, as `model claude-opus-*, files a/**`. Empty where everything is
+    /// selected.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let patterns = [("project", &self.project), ("model", &self.model), ("files", &self.files)];
         let mut parts: Vec<String> = patterns
@@ -209,22 +206,22 @@ impl fmt::Display for Selector {
 /// A limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// No more than this.
+    /// At most this.
     Max(Amount),
-    /// No less than this.
+    /// At least this.
     Min(Amount),
-    /// No more than the baseline and so much.
+    /// At most this much above the baseline.
     MaxIncrease(LimitChange),
-    /// No less than the baseline without so much.
+    /// At most this much below the baseline.
     MaxDecrease(LimitChange),
 }
 
 /// By how much a figure may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitChange {
-    /// In hundredths of the baseline's.
+    /// In per cent of the baseline's.
     Relative(Decimal),
-    /// In the figure's own unit; of a share that is in hundredths of the whole (points).
+    /// In the figure's own unit. For a share that is percentage points.
     Absolute(Amount),
 }
 
@@ -243,14 +240,14 @@ impl Limit {
         }
     }
 
-    /// Whether it needs a baseline.
+    /// Whether it refers to a baseline.
     #[must_use]
     pub fn needs_baseline(self) -> bool {
         matches!(self, Self::MaxIncrease(_) | Self::MaxDecrease(_))
     }
 
-    /// Whether a figure keeps to it. `baseline` is asked for only where it is needed; without one
-    /// nothing can be said.
+    /// Whether a figure keeps the limit. `None` where the limit refers to a baseline and there is
+    /// none.
     #[must_use]
     pub fn is_kept(self, figure: Decimal, baseline: Option<Decimal>) -> Option<bool> {
         Some(match self {
@@ -303,9 +300,9 @@ impl fmt::Display for Limit {
     }
 }
 
-/// The budgets of a run without any of its own: requests that the service refuses fail it; with a
-/// baseline, sessions that cost over 5 % more do. The rest warns: unstable prefixes, and breaks that
-/// nobody expects and that make up more than a tenth of the cost.
+/// The budgets of a run without any of its own. Refused requests fail it, and so do, with a
+/// baseline, sessions that cost over 5 % more. Unstable prefixes, and unexpected breaks that make
+/// up more than a tenth of the cost, give a warning.
 #[must_use]
 pub fn defaults(has_baseline: bool) -> Vec<Budget> {
     let percent = |percent: u32| LimitChange::Relative(Decimal::from(percent));

@@ -1,4 +1,4 @@
-//! Budgets from a configuration file.
+//! Reads budgets from a configuration file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -108,7 +108,7 @@ fn limit(table: &DeTable<'_>, metric: Metric, offset: usize) -> Result<Limit, Fa
     })
 }
 
-/// An amount in the unit of a metric.
+/// Reads an amount in the unit of a metric.
 fn bound(key: &str, value: &Spanned<DeValue<'_>>, metric: Metric) -> Result<Amount, Fault> {
     let unit = metric.unit();
     let amount = amount(value).and_then(|amount| amount.of_unit(unit));
@@ -120,8 +120,8 @@ fn bound(key: &str, value: &Spanned<DeValue<'_>>, metric: Metric) -> Result<Amou
     })
 }
 
-/// A change: in percent of the baseline, or in the unit of a metric. Of a share, percent would mean
-/// either, so it is in points.
+/// Reads a change: in per cent of the baseline, or in the unit of a metric. For a share "per cent"
+/// would be ambiguous, so its changes are in points.
 fn change(key: &str, value: &Spanned<DeValue<'_>>, metric: Metric) -> Result<LimitChange, Fault> {
     let unit = metric.unit();
     let is_in_points = value.get_ref().as_str().is_some_and(|text| text.ends_with("points"));
@@ -139,7 +139,7 @@ fn change(key: &str, value: &Spanned<DeValue<'_>>, metric: Metric) -> Result<Lim
     })
 }
 
-/// An amount as a text, or a whole number of things.
+/// Reads an amount from a text or a whole number.
 fn amount(value: &Spanned<DeValue<'_>>) -> Option<Amount> {
     match value.get_ref() {
         DeValue::String(text) => Amount::parse(text),

@@ -1,5 +1,5 @@
-//! A run beside its baseline, whatever its budgets say: which sessions cost more or less, in which
-//! turns, and what is different about them.
+//! A run compared with its baseline, whatever its budgets say: which sessions cost more or less, in
+//! which turns, and what changed in them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,77 +16,76 @@ use crate::read::capture::WireTree;
 /// A session on both sides.
 #[derive(Clone, Debug)]
 pub struct SessionChange {
-    /// Which it is on both.
+    /// The session on either side.
     pub pair: SessionPair,
-    /// Its figures in the baseline; `None` where it is not recorded under the strategy.
+    /// Its figures in the baseline, or `None` where it is not recorded under the strategy.
     pub before: Option<Figures>,
     /// Its figures now.
     pub now: Option<Figures>,
-    /// The turns that differ, those that changed the cost most in front. Empty where the baseline has
-    /// none.
+    /// The turns that differ, largest change in cost first. Empty where the baseline has no turns.
     pub turns: Vec<TurnChange>,
 }
 
 impl SessionChange {
-    /// What it cost; `None` without a price or a record.
+    /// Its cost in the baseline, or `None` without a price or a record.
     #[must_use]
     pub fn cost_before(&self) -> Option<Picodollars> {
         self.before?.known_cost()
     }
 
-    /// What it costs now.
+    /// Its cost now.
     #[must_use]
     pub fn cost_now(&self) -> Option<Picodollars> {
         self.now?.known_cost()
     }
 
-    /// What it costs more; `None` where a cost is unknown.
+    /// The change of its cost, or `None` where a cost is unknown.
     #[must_use]
     pub fn difference(&self) -> Option<Picodollars> {
         Some(self.cost_now()?.minus(self.cost_before()?))
     }
 
-    /// Whether nothing of it differs.
+    /// Whether it is the same on both sides.
     #[must_use]
     pub fn is_same(&self) -> bool {
         self.before == self.now && self.turns.is_empty()
     }
 }
 
-/// A part of captured prompts that differs, and where it does.
+/// A part of captured prompts that differs, and where.
 #[derive(Clone, Debug)]
 pub struct PromptDifference {
     /// What differs.
     pub change: PromptChange,
-    /// The sessions of the run, in their order.
+    /// The sessions of the run that have it, in order.
     pub sessions: Vec<usize>,
-    /// In how many requests.
+    /// How many requests have it.
     pub requests: u64,
-    /// The first of them: the places of its session and of it in that.
+    /// The first of them: the indexes of its session, and of it in the session.
     pub first: (usize, usize),
-    /// What these sessions cost more than in the baseline, for whatever reason; `None` where a cost is
-    /// unknown.
+    /// How much more these sessions cost than in the baseline, for whatever reason, or `None` where
+    /// a cost is unknown.
     pub difference: Option<Picodollars>,
 }
 
 /// Everything that differs.
 #[derive(Clone, Debug)]
 pub struct RunDifference {
-    /// Which session is which.
+    /// How sessions are paired.
     pub pairing: Pairing,
-    /// The strategy whose figures are held against each other.
+    /// The strategy whose figures are compared.
     pub strategy: String,
-    /// Sessions on both sides, those that changed the cost most in front.
+    /// The sessions on both sides, largest change in cost first.
     pub sessions: Vec<SessionChange>,
-    /// Parts of captured prompts, those in the most expensive sessions in front.
+    /// The parts of captured prompts that differ, those in the most expensive sessions first.
     pub prompts: Vec<PromptDifference>,
-    /// Whether the baseline has single requests.
+    /// Whether the baseline has turns.
     pub has_turns: bool,
 }
 
 impl RunDifference {
-    /// Holds a run against its baseline; `None` where the baseline lacks the strategy. `tree` has the
-    /// bytes of the run's prompts.
+    /// Compares a run with its baseline. `None` where the baseline lacks the strategy. `tree` has
+    /// the bytes of the run's prompts.
     #[must_use]
     pub fn new(
         before: &Snapshot,
@@ -125,7 +124,7 @@ impl RunDifference {
         })
     }
 
-    /// What the sessions on both sides cost then and now, as far as it is known.
+    /// The known cost of the sessions on both sides, in the baseline and now.
     #[must_use]
     pub fn costs(&self) -> Option<(Picodollars, Picodollars)> {
         let sum = |side: fn(&SessionChange) -> Option<Figures>| {
@@ -135,13 +134,13 @@ impl RunDifference {
         Some((sum(|session| session.before)?, sum(|session| session.now)?))
     }
 
-    /// The sessions of which something differs.
+    /// The sessions that differ.
     pub fn changed(&self) -> impl Iterator<Item = &SessionChange> {
         self.sessions.iter().filter(|session| !session.is_same())
     }
 }
 
-/// A session and the place of a request in it.
+/// A session, and the index of a request in it.
 type TurnPlace = (usize, usize);
 
 struct Differences<'a> {
@@ -149,7 +148,7 @@ struct Differences<'a> {
     now: &'a Snapshot,
     columns: (usize, usize),
     prompts: PromptComparison<'a>,
-    /// Where each change was seen, in the order of the run.
+    /// Where each change occurs, in the order of the run.
     found: BTreeMap<PromptChange, Vec<TurnPlace>>,
 }
 
@@ -203,7 +202,7 @@ impl Differences<'_> {
     }
 }
 
-/// For each turn the one before it in its chain.
+/// For each turn, the one before it in its chain.
 fn previous_turns(turns: &[SnapshotTurn]) -> Vec<Option<usize>> {
     let mut last: FxHashMap<Option<&str>, usize> = FxHashMap::default();
     let turns = turns.iter().enumerate();

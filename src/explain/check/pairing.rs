@@ -1,4 +1,4 @@
-//! Which session of a run is which of the baseline, and which turn which.
+//! Pairs the sessions of a run with those of the baseline, and their turns.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::explain::snapshot::{SnapshotSession, SnapshotTurn};
 
-/// By what a session was found in the baseline.
+/// How a session was found in the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MatchedBy {
-    /// Its id.
+    /// By its id.
     Id,
-    /// The file it is in.
+    /// By its file.
     File,
-    /// Its place among those that neither tells apart.
+    /// By its order among those that neither distinguishes.
     Order,
 }
 
@@ -29,31 +29,31 @@ impl MatchedBy {
     }
 }
 
-/// A session on both sides, by its places.
+/// A session on both sides, by its indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionPair {
-    /// In the baseline.
+    /// Its index in the baseline.
     pub before: usize,
-    /// In the run.
+    /// Its index in the run.
     pub now: usize,
-    /// By what it was found.
+    /// How it was found.
     pub by: MatchedBy,
 }
 
 /// The sessions of both sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pairing {
-    /// Those on both, in the order of the run.
+    /// The sessions on both sides, in the order of the run.
     pub pairs: Vec<SessionPair>,
-    /// Those of the run alone.
+    /// The sessions of the run only.
     pub new: Vec<usize>,
-    /// Those of the baseline alone.
+    /// The sessions of the baseline only.
     pub gone: Vec<usize>,
 }
 
 impl Pairing {
-    /// Finds each session of the run in the baseline: by its id, else by the file it is in, else by its
-    /// place among those that are left, if as many are left on both sides.
+    /// Finds each session of the run in the baseline: by its id, else by its file, else by its
+    /// order among those that are left, if both sides have as many left.
     #[must_use]
     pub fn new(before: &[SnapshotSession], now: &[SnapshotSession]) -> Self {
         let mut pairing = Self {
@@ -64,6 +64,7 @@ impl Pairing {
         pairing.match_groups(MatchedBy::Id, |at| before[at].id.clone(), |at| now[at].id.clone());
         let file = |session: &SnapshotSession| session.files.first().map(ToString::to_string);
         pairing.match_groups(MatchedBy::File, |at| file(&before[at]), |at| file(&now[at]));
+        // Files that moved keep their names.
         let name = |session: &SnapshotSession| {
             session.files.first().and_then(|file| file.rsplit('/').next().map(str::to_owned))
         };
@@ -73,7 +74,7 @@ impl Pairing {
         pairing
     }
 
-    /// Pairs what is left of each key, in order, where both sides have as much left of it.
+    /// Pairs what is left of each key, in order, where both sides have as many left.
     fn match_groups<K: Ord + Missing>(
         &mut self,
         by: MatchedBy,
@@ -102,21 +103,21 @@ impl Pairing {
         self.new.retain(|at| !new.contains(at));
     }
 
-    /// The session of the baseline that one of the run is.
+    /// The session of the baseline that is paired with one of the run.
     #[must_use]
     pub fn before(&self, now: usize) -> Option<usize> {
         let found = self.pairs.binary_search_by_key(&now, |pair| pair.now).ok()?;
         Some(self.pairs[found].before)
     }
 
-    /// How many sessions were found by something.
+    /// How many sessions were found in a way.
     #[must_use]
     pub fn count(&self, by: MatchedBy) -> usize {
         self.pairs.iter().filter(|pair| pair.by == by).count()
     }
 }
 
-/// A key that may say nothing.
+/// A key that may be unknown.
 trait Missing {
     fn is_missing(&self) -> bool {
         false
@@ -131,9 +132,9 @@ impl Missing for Option<String> {
     }
 }
 
-/// Turns on both sides, by their places: by request id where it is there once on each, the others in
-/// their order within the main chain and within each sub-agent. Sub-agents are known by their ids, and
-/// those whose ids are new by their order.
+/// Pairs turns, by their indexes: by request ids that occur once on each side, the others in order
+/// within the main chain and within each sub-agent. Sub-agents are identified by their ids, and
+/// those with new ids by their order.
 #[must_use]
 pub(super) fn pair_turns(before: &[SnapshotTurn], now: &[SnapshotTurn]) -> Vec<(usize, usize)> {
     let (old, new) = (by_request_id(before), by_request_id(now));
@@ -142,7 +143,7 @@ pub(super) fn pair_turns(before: &[SnapshotTurn], now: &[SnapshotTurn]) -> Vec<(
     let (paired_before, paired_now): (FxHashSet<usize>, FxHashSet<usize>) =
         pairs.iter().copied().unzip();
     let (mut old, mut new) = (chains(before, &paired_before), chains(now, &paired_now));
-    // A sub-agent is known by its id; the others by which of them spoke first.
+    // Sub-agents with known ids are identified by them, the others by which of them spoke first.
     let known: Vec<Option<&str>> =
         old.agents.iter().copied().filter(|agent| new.turns.contains_key(agent)).collect();
     for agent in known {
@@ -162,7 +163,7 @@ pub(super) fn pair_turns(before: &[SnapshotTurn], now: &[SnapshotTurn]) -> Vec<(
 
 /// The turns of the main chain and of each sub-agent.
 struct UnpairedChains<'a> {
-    /// In the order in which they spoke first.
+    /// In the order of their first turns.
     agents: Vec<Option<&'a str>>,
     turns: FxHashMap<Option<&'a str>, Vec<usize>>,
 }
@@ -183,11 +184,12 @@ fn chains<'a>(turns: &'a [SnapshotTurn], paired: &FxHashSet<usize>) -> UnpairedC
     chains
 }
 
-/// The turns whose request id no other has.
+/// The turns whose request id is unique.
 fn by_request_id(turns: &[SnapshotTurn]) -> FxHashMap<&str, usize> {
     let mut places: FxHashMap<&str, Option<usize>> = FxHashMap::default();
     for (at, turn) in turns.iter().enumerate() {
         if let Some(id) = turn.request_id.as_deref() {
+            // An id that occurs twice identifies nothing.
             places.entry(id).and_modify(|place| *place = None).or_insert(Some(at));
         }
     }

@@ -1,6 +1,4 @@
-//! Reads the text of a configuration file.
-//!
-//! Why a configuration cannot be used.
+//! Parses a configuration file, and says why one cannot be used.
 
 use std::io;
 use std::path::Path;
@@ -23,34 +21,34 @@ pub const SCHEMA: &str = "cachesim.config/v1";
 /// The keys of a file.
 const FILE_KEYS: [&str; 4] = ["schema", "defaults", "check", "budget"];
 
-/// Says why an option does not take a word, if it does not.
+/// Checks whether an option accepts a word, and says why not.
 pub type Accepts<'a> = &'a dyn Fn(&ConfigOption, &str) -> Result<(), String>;
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// Its name, as the user would type it.
     pub file: String,
     /// `[defaults]`, in the order of the file.
     pub defaults: Vec<ConfigSetting>,
-    /// `[check]`, in the order of the file; `None` where there is no such table.
+    /// `[check]`, in the order of the file, or `None` without such a table.
     pub check: Option<Vec<ConfigSetting>>,
     /// Each `[[budget]]`.
     pub budgets: Vec<PlacedBudget>,
 }
 
-/// A budget, and where it stands.
+/// A budget, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedBudget {
     /// The file, as the user would type it.
     pub file: String,
-    /// From 1 on.
+    /// Counted from 1.
     pub line: usize,
     /// What it limits.
     pub budget: Budget,
 }
 
-/// Reads the text of a file; `home` is what `~/` stands for in its paths.
+/// Parses a file. `home` is what `~/` stands for in its paths.
 pub(super) fn read(
     text: &str,
     file: &ConfigFile,
@@ -119,7 +117,7 @@ impl ConfigReader<'_> {
         Origin::File { level: self.file.level, file: self.file.name.clone(), line }
     }
 
-    /// Budgets with their lines; there may be thousands, so the lines are counted once.
+    /// Adds the lines of budgets. There may be thousands, so the lines are counted once.
     fn placed(&self, budgets: Vec<Budget>) -> Vec<PlacedBudget> {
         let line_ends: Vec<usize> = memchr_iter(b'\n', self.text.as_bytes()).collect();
         let placed = budgets.into_iter().map(|budget| PlacedBudget {
@@ -150,16 +148,16 @@ pub enum ConfigError {
     Unreadable {
         /// Its name, as the user would type it.
         file: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A file is larger than any configuration.
     #[error("{0} is no configuration file: it has more than {MOST_BYTES} bytes")]
     TooLarge(String),
-    /// Something in a file means nothing.
+    /// Something in a file cannot be used.
     #[error(transparent)]
     Content(#[from] TomlError),
-    /// An environment variable has a value that the option does not take.
+    /// An environment variable has a value that the option does not accept.
     #[error("{variable}: {message}")]
     Environment {
         /// The variable.

@@ -1,11 +1,5 @@
-//! The layers of a configuration, and which of them holds: the environment over the file of the
-//! project over that of the user.
-//!
-//! What holds for an option in the end.
-//!
-//! Where a value comes from.
-//!
-//! Reads a configuration file from the disk.
+//! The layers of a configuration, each with where its values come from: the environment takes
+//! precedence over the project's file, and that over the user's.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -23,28 +17,28 @@ const CHECK_COMMAND: &str = "check";
 /// Everything that is configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
-    /// The files it was read from.
+    /// The files it comes from.
     pub files: ConfigFiles,
-    /// What `check` holds figures against: those of one file.
+    /// The budgets of `check`, all from one file.
     pub budgets: Vec<PlacedBudget>,
-    /// Of several for one option, the first holds.
+    /// The first one for an option takes precedence.
     settings: Vec<ConfigSetting>,
 }
 
 /// The files of a configuration, as the user would type them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConfigFiles {
-    /// That of the project.
+    /// The project's file.
     pub project: Option<String>,
-    /// That of the user.
+    /// The user's file.
     pub user: Option<String>,
-    /// Which files were looked for; none where that was not wanted.
+    /// The files that were looked for, if any.
     pub looked_for: Vec<String>,
 }
 
 impl Configuration {
-    /// Lays the environment over the file of the project, and that over the user's. What `check`
-    /// does comes from one file: the project's, where it has `[check]` or a budget.
+    /// Combines the environment with the project's and the user's files. The budgets of `check`
+    /// come from one file: the project's, if it has `[check]` or a budget.
     #[must_use]
     pub fn new(
         looked_for: Vec<String>,
@@ -71,13 +65,13 @@ impl Configuration {
         configuration
     }
 
-    /// Whether no option has another default than the program's.
+    /// Whether no option differs from its built-in default.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.settings.is_empty()
     }
 
-    /// What holds for an option of a command.
+    /// The effective setting of an option for a command.
     #[must_use]
     pub fn setting(&self, command: &str, key: &str) -> Option<&ConfigSetting> {
         let holds = |setting: &&ConfigSetting| {
@@ -86,32 +80,32 @@ impl Configuration {
         self.settings.iter().find(holds)
     }
 
-    /// What holds for an option of `check`.
+    /// The effective setting of an option of `check`.
     #[must_use]
     pub fn of_check(&self, option: &ConfigOption) -> Option<&ConfigSetting> {
         self.setting(CHECK_COMMAND, option.key)
     }
 }
 
-/// What holds for an option, in commands where it is the same.
+/// The effective value of an option, for the commands that share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effective {
     /// The option.
     pub option: &'static ConfigOption,
     /// The commands, in the order of the help.
     pub commands: Vec<String>,
-    /// As they would be typed; none where the option has no value.
+    /// The values as they would be typed, if any.
     pub values: Vec<OsString>,
     /// Where they come from.
     pub origin: Origin,
 }
 
-/// Which of the two files.
+/// Which of the two files it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigLevel {
-    /// That of the project.
+    /// The project's.
     Project,
-    /// That of the user, below it.
+    /// The user's, which the project's overrides.
     User,
 }
 
@@ -126,10 +120,10 @@ pub enum Origin {
         level: ConfigLevel,
         /// Its name, as the user would type it.
         file: String,
-        /// From 1 on.
+        /// Counted from 1.
         line: usize,
     },
-    /// The program.
+    /// The built-in default.
     Default,
 }
 
@@ -146,7 +140,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The most bytes that are read; a configuration has a few hundred.
+/// The most bytes that are read. A configuration has a few hundred.
 pub(super) const MOST_BYTES: u64 = 1_048_576;
 
 /// A configuration file.
@@ -160,7 +154,7 @@ pub struct ConfigFile {
     pub name: String,
 }
 
-/// Reads a file; `home` is what `~/` stands for in its paths.
+/// Reads a file. `home` is what `~/` stands for in its paths.
 ///
 /// # Errors
 /// The first thing in the file that cannot be used, or why it cannot be read.
@@ -171,7 +165,8 @@ pub fn load(
 ) -> Result<Config, ConfigError> {
     let unreadable = |source| ConfigError::Unreadable { file: file.name.clone(), source };
     let mut bytes = Vec::new();
-    // Not the size that the system reports: a device or a pipe has none.
+    // Bounded by what is read, not by the size that the system reports: devices and pipes have
+    // none.
     let opened = File::open(&file.path).map_err(unreadable)?;
     opened.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > MOST_BYTES {
@@ -186,7 +181,7 @@ pub fn load(
     Ok(read(&text, file, home, accepts)?)
 }
 
-/// The text, or the line and column of the first byte that is none.
+/// The text, or the line and column of the first byte that is not UTF-8.
 fn text(bytes: Vec<u8>) -> Result<String, (usize, usize)> {
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();

@@ -1,5 +1,5 @@
-//! Configuration: what the options of the program are where nobody gives them, from files and the
-//! environment, and what `check` holds against.
+//! Configuration: the values of options that are not typed, from files and the environment, and
+//! what `check` compares with.
 //!
 //! ```toml
 //! schema = "cachesim.config/v1"
@@ -33,20 +33,20 @@ use toml::de::{DeTable, DeValue};
 
 use crate::base::toml_text::{Fault, texts};
 
-/// What a configuration says of an option.
+/// A configured value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigSetting {
     /// The option.
     pub option: &'static ConfigOption,
-    /// Whether it holds in `check` alone.
+    /// Whether it applies to `check` only.
     pub is_for_check: bool,
-    /// As they would be typed after the option; of a switch `true` or `false`.
+    /// The values as typed after the option. For a switch `true` or `false`.
     pub values: Vec<OsString>,
     /// Where it comes from.
     pub origin: Origin,
 }
 
-/// What the paths of a file begin at.
+/// What the paths of a file are relative to.
 #[derive(Clone, Copy, Debug)]
 struct PathPlaces<'a> {
     /// The folder of the file.
@@ -56,7 +56,7 @@ struct PathPlaces<'a> {
 }
 
 impl PathPlaces<'_> {
-    /// A path of the file, as seen from the working directory.
+    /// Resolves a path of the file against the working directory.
     fn resolve(self, text: &str) -> OsString {
         let in_home = text.strip_prefix("~/").zip(self.home);
         match in_home {
@@ -67,12 +67,12 @@ impl PathPlaces<'_> {
     }
 }
 
-/// Whether a name is that of a file.
+/// Whether a name is a file's.
 pub(crate) fn is_file(name: &OsStr) -> bool {
     Path::new(name).extension() == Some(OsStr::new("toml"))
 }
 
-/// The values that an option has in a table of a file.
+/// The values of an option in a table of a file.
 fn from_file(
     option: &ConfigOption,
     table: &DeTable<'_>,
@@ -111,7 +111,7 @@ fn from_file(
     }
 }
 
-/// Names, of which those of files are paths.
+/// Names, some of which are paths of files.
 fn names_of(
     option: &ConfigOption,
     table: &DeTable<'_>,
@@ -150,7 +150,7 @@ fn one(
     Ok(places.resolve(path))
 }
 
-/// The names of a list as it is typed.
+/// The names in a typed list.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
@@ -170,11 +170,11 @@ fn accept(
         .map_err(|message| Fault::at(offset, format!("`{}`: {message}", option.key)))
 }
 
-/// What an environment variable says of an option. Lists are separated by commas, and paths begin
-/// at the working directory, as typed ones do.
+/// Reads an option from its environment variable. Lists are separated by commas, and paths are
+/// relative to the working directory, like typed ones.
 ///
 /// # Errors
-/// A value that the option does not take.
+/// The option does not accept the value.
 pub fn from_environment(
     option: &'static ConfigOption,
     value: &OsStr,
@@ -203,7 +203,7 @@ pub fn from_environment(
     Ok(ConfigSetting { option, is_for_check: false, values, origin })
 }
 
-/// Whether a word means yes or no; `None` where it means neither.
+/// Whether a word means yes or no, or `None` for neither.
 #[must_use]
 pub fn switch(text: &str) -> Option<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
@@ -216,11 +216,11 @@ pub fn switch(text: &str) -> Option<bool> {
 /// An option of the program.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ConfigOption {
-    /// Its key in a file, which is the name of the option with `_` for `-`.
+    /// Its key in a file: the name of the option with `_` for `-`.
     pub key: &'static str,
     /// What it takes.
     pub takes: Takes,
-    /// What holds where it has no value at all.
+    /// What applies where it has no value.
     pub unset: &'static str,
 }
 
@@ -233,7 +233,7 @@ pub enum Takes {
     Number,
     /// Yes or no.
     Switch,
-    /// Names, among them files that end in `.toml`.
+    /// Names, including files that end in `.toml`.
     Names,
     /// A file.
     Path,
@@ -257,7 +257,7 @@ const fn option(key: &'static str, takes: Takes, unset: &'static str) -> ConfigO
 pub static PATHS: ConfigOption =
     option("paths", Takes::Paths, "projects/ in $CLAUDE_CONFIG_DIR or ~/.claude");
 
-/// The saved figures that `check` compares with.
+/// The saved figures with which `check` compares.
 pub static BASELINE: ConfigOption = option("baseline", Takes::Path, "none");
 
 /// The keys of `[defaults]`.

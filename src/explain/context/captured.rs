@@ -8,11 +8,11 @@ use crate::read::capture::{BlockKind, Part, WireNode, WireNodeId};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{NodeId, PromptTrace};
 
-/// Builds the prompts of one session's captured requests.
+/// Builds the prompts of a session's captured requests.
 pub(super) struct CapturedPaths<'a> {
     history: &'a History,
     trace: &'a PromptTrace,
-    /// The nodes of the trace that are those of captures begin here.
+    /// The first node of the trace that belongs to a capture.
     first_node: usize,
     /// The last segment of each prefix.
     last_of: FxHashMap<WireNodeId, Option<SegmentId>>,
@@ -24,8 +24,8 @@ impl<'a> CapturedPaths<'a> {
         Self { history, trace, first_node, last_of: FxHashMap::default() }
     }
 
-    /// Adds the prompt of a request, which has `total` tokens. What stands after its last block is
-    /// the service's own.
+    /// Adds the prompt of a request with `total` tokens. Tokens after its last block are the
+    /// service's own.
     pub(super) fn add(
         &mut self,
         tree: &mut SegmentTree,
@@ -46,7 +46,7 @@ impl<'a> CapturedPaths<'a> {
         tree.add(last, item, Tokens(rest), Basis::Estimated)
     }
 
-    /// The segments of a prefix; those that are new came in with this request.
+    /// The segments of a prefix. New ones came in with this request.
     fn prefix(
         &mut self,
         tree: &mut SegmentTree,

@@ -1,4 +1,4 @@
-//! What held the context window of a conversation, request by request.
+//! What filled the context window of a conversation, request by request.
 
 use rustc_hash::FxHashMap;
 
@@ -10,30 +10,30 @@ use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Session};
 
-/// What the prompts of a session's main conversation held.
+/// What the prompts of a session's main conversation contained.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
-    /// The kinds of content that were sent most, these first.
+    /// The kinds of content that were sent most, largest first.
     pub kinds: Vec<ContextKind>,
-    /// Whether these are sub-agents' prompts, since there are no others.
+    /// Whether these are sub-agents' prompts, because there are no others.
     pub is_of_agents: bool,
-    /// The prompts, in the order in which they were answered.
+    /// The prompts, in the order of their answers.
     pub requests: Vec<Window>,
 }
 
-/// What one prompt held.
+/// What one prompt contained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The request.
     pub request: RequestIndex,
     /// The tokens of each of the kinds.
     pub tokens: Vec<Tokens>,
-    /// Those of all others.
+    /// The tokens of all other kinds.
     pub others: Tokens,
 }
 
-/// The windows of a session, by the `most` largest kinds of content. Those of sub-agents are left out,
-/// except where there are no others. `None` if the ledger does not have the record.
+/// The windows of a session, by the `most` largest kinds of content. Those of sub-agents are left
+/// out unless there are no others. `None` if the ledger lacks the record.
 #[must_use]
 pub fn windows(
     ledger: &Ledger<'_>,
@@ -70,7 +70,7 @@ fn largest_kinds(
     last_of: &FxHashMap<RequestIndex, Option<SegmentId>>,
     most: usize,
 ) -> Vec<ContextKind> {
-    // How many prompts a segment is part of: children come after their parents.
+    // The number of prompts that contain a segment. Children come after their parents.
     let mut prompts = vec![0_u64; tree.segments.len()];
     for last in requests.iter().filter_map(|index| last_of.get(index).copied().flatten()) {
         prompts[last.0] += 1;

@@ -1,4 +1,4 @@
-//! Axes: a range, and places on it with labels that a person can read.
+//! Axes: ranges, with positions and readable labels.
 
 use crate::base::wording::grouped;
 
@@ -7,20 +7,20 @@ use crate::base::wording::grouped;
 pub(super) struct Axis {
     pub(super) from: f64,
     pub(super) to: f64,
-    /// What it measures, where no heading says so.
+    /// What it measures, unless a heading says so.
     pub(super) title: String,
-    /// In order. Where labels would overlap, some are left out.
+    /// In order. Labels that would overlap are left out.
     pub(super) ticks: Vec<Tick>,
 }
 
-/// A place on an axis.
+/// A labelled position on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tick {
     pub(super) at: f64,
     pub(super) label: String,
 }
 
-/// What the numbers of an axis count.
+/// What an axis counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AxisUnit {
     Tokens,
@@ -29,11 +29,11 @@ pub(super) enum AxisUnit {
     Count,
 }
 
-/// Steps of an axis are these times a power of ten.
+/// Steps are one of these times a power of ten.
 const STEPS: [f64; 3] = [1.0, 2.0, 5.0];
 
 impl Axis {
-    /// From nothing to at least `highest`, in about `steps` steps.
+    /// An axis from zero to at least `highest`, in about `steps` steps.
     pub(super) fn amounts(highest: f64, unit: AxisUnit, steps: u8) -> Self {
         let step = step_for(highest, unit, steps);
         let count = (highest / step).ceil().max(1.0);
@@ -45,7 +45,7 @@ impl Axis {
         Self { from: 0.0, to: count * step, title: String::new(), ticks }
     }
 
-    /// Things numbered from 1 on, each in the middle of a unit of its own.
+    /// An axis of things numbered from 1, each in the middle of its unit.
     pub(super) fn numbers(count: usize, title: &str) -> Self {
         #[allow(clippy::cast_precision_loss)] // places in a picture
         let to = count.max(1) as f64;
@@ -57,8 +57,8 @@ impl Axis {
         Self { from: 0.0, to, title: title.to_owned(), ticks: places.map(tick).collect() }
     }
 
-    /// Lengths of time on a logarithmic scale, from one number of milliseconds to another; places on
-    /// it are those of [`logarithm`].
+    /// A logarithmic axis of durations, between two numbers of milliseconds. Positions on it are
+    /// those of [`logarithm`].
     pub(super) fn durations(from: f64, to: f64, title: &str) -> Self {
         const SECOND: f64 = 1_000.0;
         const MINUTE: f64 = 60.0 * SECOND;
@@ -90,12 +90,12 @@ impl Axis {
     }
 }
 
-/// The place of a length of time, in milliseconds, on a logarithmic axis.
+/// The position of a duration in milliseconds on a logarithmic axis.
 pub(super) fn logarithm(millis: f64) -> f64 {
     millis.max(1.0).log10()
 }
 
-/// The least round step with which `steps` reach `highest`.
+/// The smallest round step with which `steps` reach `highest`.
 fn step_for(highest: f64, unit: AxisUnit, steps: u8) -> f64 {
     let least = match unit {
         AxisUnit::Tokens | AxisUnit::Count => 1.0,
@@ -104,7 +104,7 @@ fn step_for(highest: f64, unit: AxisUnit, steps: u8) -> f64 {
     let wanted = (highest / f64::from(steps.max(1))).max(least);
     let power = 10_f64.powf(wanted.log10().floor());
     let round = STEPS.into_iter().chain([10.0]).map(|step| step * power);
-    // A step that falls short by rounding alone is the one that was meant.
+    // A step may fall short by rounding alone.
     let step = round.into_iter().find(|step| *step * 1.000_001 >= wanted);
     step.unwrap_or(10.0 * power).max(least)
 }
@@ -122,7 +122,7 @@ fn whole(value: f64) -> String {
     grouped(value.round() as u64)
 }
 
-/// `0`, `500`, `20k`, `1.5M`.
+/// Formats `0`, `500`, `20k`, `1.5M`.
 fn thousands(value: f64, step: f64) -> String {
     let (unit, name) = match step {
         step if step >= 1e8 => (1e9, "B"),
@@ -137,7 +137,7 @@ fn thousands(value: f64, step: f64) -> String {
     }
 }
 
-/// With as many decimals as the step needs.
+/// Formats with as many decimals as the step needs.
 fn decimal(value: f64, step: f64) -> String {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // from 0 to 6
     let decimals = (-step.log10()).ceil().clamp(0.0, 6.0) as usize;

@@ -1,18 +1,14 @@
-//! The report as one page of HTML: everything it needs is in it, and it loads nothing.
+//! The report as one HTML page that contains everything it needs and loads nothing.
 //!
-//! What it shows first stands in the page as written. The turns of the sessions are data that its
-//! script reads when a session is opened, so that a page with many of them opens at once.
+//! What it says first is HTML, written by a template (askama) that escapes every value. The turns
+//! of each session are a block of JSON next to it, column by column, which the page's script reads
+//! when the session is opened, so that a page with many turns opens at once. The script makes
+//! elements and text, never markup, and the page's policy allows only that script and that style
+//! sheet.
 //!
-//! The report is one page that loads nothing. What it says first stands in it as HTML, written by
-//! a template (askama) whose every value is escaped; the turns of each session are a block of JSON
-//! beside it, by columns, that the page's script reads when the session is opened. The script
-//! makes elements and text, never markup. The page's policy allows nothing but that script and
-//! that style sheet. Beyond 60,000 requests or 8 MB of turns those of the cheapest sessions are
-//! left out, and the page says so. Times are UTC with the offsets of the time zone beside them, so
-//! that the page and the program say the same. On narrow screens a turn is its dollars and what
-//! happened.
-//!
-//! Charts that stand in the page.
+//! Beyond 60,000 requests or 8 MB of turns those of the cheapest sessions are left out, and the
+//! page says so. Times are UTC, with the offsets of the time zone, so that the page and the program
+//! agree. On narrow screens a turn is reduced to its dollars and events.
 
 mod answer;
 mod break_lines;
@@ -53,21 +49,21 @@ use crate::simulate::strategy::Assumptions;
 const SCRIPT: &str = include_str!("report.js");
 const STYLE: &str = include_str!("report.css");
 
-/// The strategies whose dollars stand side by side in the turns.
+/// The strategies whose costs the turns show side by side.
 const BESIDE: [&str; 3] = ["billed", "5m", "1h"];
 
-/// What the page is made of.
+/// The contents of the page.
 #[derive(Debug)]
 pub struct PageView<'a> {
     /// What the page says first.
     pub answer: &'a Answer,
-    /// What to change; `None` where nothing has a price.
+    /// What to change, or `None` where nothing has a price.
     pub advice: Option<&'a Advice>,
-    /// The strategies to show, the first of which is the base, and their bounds.
+    /// The strategies to show, with the base first, and their bounds.
     pub ledger: &'a Ledger<'a>,
-    /// The same strategies side by side.
+    /// The comparison of these strategies.
     pub comparison: &'a Comparison<'a>,
-    /// The record and what breaks are priced with, under the rules by the letter.
+    /// The record, and what breaks are priced with, under the literal rules.
     pub evidence: &'a Ledger<'a>,
     /// The breaks of `evidence`.
     pub analysis: &'a Analysis,
@@ -79,11 +75,11 @@ pub struct PageView<'a> {
     pub steps: &'a [Step],
     /// The requests that are reported.
     pub selection: &'a Selection,
-    /// What the simulations of `ledger` assume.
+    /// The assumptions of the simulations in `ledger`.
     pub assumptions: &'a Assumptions,
     /// The charts.
     pub charts: &'a [PageChart],
-    /// Rules for the charts, to stand after those of the page.
+    /// Style rules for the charts, to be put after those of the page.
     pub chart_style: &'a str,
     /// Titles of sessions.
     pub titles: &'a FxHashMap<Symbol, String>,
@@ -92,7 +88,7 @@ pub struct PageView<'a> {
 }
 
 impl<'a> PageView<'a> {
-    /// The strategies that the page shows; those that are not applicable have no figures.
+    /// The strategies that the page shows. Those that are not applicable have no figures.
     fn shown(&self) -> impl Iterator<Item = &'a StrategyColumn> + use<'a> {
         let columns: &'a [StrategyColumn] = &self.ledger.columns;
         columns.iter().filter(|column| column.applicability().is_applicable())
@@ -100,8 +96,8 @@ impl<'a> PageView<'a> {
 }
 
 impl<'a> PageView<'a> {
-    /// The strategies whose dollars stand side by side in the turns: of those that are shown the ones that
-    /// say most, or where there is none of them the first.
+    /// The strategies whose costs the turns show side by side: the most informative of those shown,
+    /// else the first.
     fn beside(&self) -> Vec<&'a StrategyColumn> {
         let is_beside = |column: &&StrategyColumn| BESIDE.contains(&column.strategy.name.as_ref());
         let beside: Vec<&StrategyColumn> = self.shown().filter(is_beside).collect();
@@ -112,7 +108,7 @@ impl<'a> PageView<'a> {
 /// Writes the page.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_page(view: &PageView<'_>, out: &mut dyn Write) -> io::Result<()> {
     Page::of(view)?.write_into(out)
 }
@@ -136,7 +132,7 @@ impl CaptionedTable {
         Self { caption: caption.into(), grid }
     }
 
-    /// Nothing is said by a table without rows.
+    /// A table without rows says nothing.
     fn is_empty(&self) -> bool {
         self.grid.is_empty()
     }
@@ -151,7 +147,7 @@ impl CaptionedTable {
     }
 }
 
-/// What the template asks for.
+/// The data of the template.
 #[derive(Template)]
 #[template(path = "report.html")]
 struct Page<'a> {
@@ -258,7 +254,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// When the first and the last request were sent.
+/// The times of the first and the last request.
 fn span(view: &PageView<'_>) -> Option<String> {
     let zone = &view.ledger.history.zone;
     let (first, last) = view.answer.span?;
@@ -284,19 +280,19 @@ fn verification_tables(verification: &Verification) -> Vec<CaptionedTable> {
     ]
 }
 
-/// A chart: an SVG without style attributes, which the page's policy would refuse.
+/// A chart: an SVG without style attributes, which the page's policy would block.
 #[derive(Clone, Debug)]
 pub struct PageChart {
-    /// Which chart, and so in which section it stands: `strategies`, `cost`, `breaks`, `gaps`,
+    /// The kind of chart, which decides its section: `strategies`, `cost`, `breaks`, `gaps`,
     /// `daily`, `turns`, `context` or `waterfall`.
     pub id: &'static str,
     /// Its caption.
     pub title: String,
-    /// The drawing, as it is inserted.
+    /// The drawing, inserted as it is.
     pub svg: String,
 }
 
-/// The charts with one of some ids, in the order of the ids.
+/// The charts with some ids, in the order of the ids.
 fn charts_of<'a>(charts: &'a [PageChart], ids: &[&str]) -> Vec<&'a PageChart> {
     ids.iter().flat_map(|id| charts.iter().filter(move |chart| chart.id == *id)).collect()
 }

@@ -1,9 +1,6 @@
-//! The sessions: a row each for the first strategy, and the figures of all strategies for the page's
-//! script.
-//!
-//! Which sessions' turns are in the page: as many as a browser opens in a second.
-//!
-//! Money as a number that the page's script reads: micro-dollars, exactly.
+//! The sessions of the page: a row each for the first strategy, the figures of all strategies for
+//! the page's script, and which sessions' turns are embedded, as many as a browser opens in a
+//! second. Money in the script's data is exact micro-dollars.
 
 use std::cmp::Reverse;
 use std::{fmt, io};
@@ -26,13 +23,13 @@ use crate::simulate::ledger::{Session, Totals};
 
 /// A session in the table.
 pub(super) struct SessionLine {
-    /// Its place among the sessions, in the order in which they began.
+    /// Its number, in the order in which sessions began.
     pub(super) number: usize,
-    /// Its id, short where that tells it apart.
+    /// Its id, shortened where that is distinct.
     pub(super) name: String,
-    /// Its title, empty where it has none.
+    /// Its title, or empty.
     pub(super) title: String,
-    /// The files it is in.
+    /// Its files.
     pub(super) files: String,
     pub(super) began: String,
     pub(super) requests: String,
@@ -42,17 +39,17 @@ pub(super) struct SessionLine {
     pub(super) lost: String,
 }
 
-/// What the page knows of a session.
+/// The page's data on a session.
 pub(super) struct SessionFigures<'a> {
     session: &'a Session,
     number: usize,
-    /// Its whole id, its title and its files, in which is searched.
+    /// Its whole id, title and files, for searching.
     name: String,
     title: String,
     files: String,
     began: Millis,
     lost: Option<Picodollars>,
-    /// For each strategy that is shown.
+    /// For each shown strategy.
     by_strategy: Vec<Totals>,
 }
 
@@ -78,7 +75,7 @@ pub(super) fn session_figures<'a>(
     selection.sessions.par_iter().enumerate().map(figures).collect()
 }
 
-/// The first file, and how many there are besides.
+/// The first file, and the number of others.
 fn files(view: &PageView<'_>, session: &Session) -> String {
     let files = session.files(view.ledger.history);
     let Some((first, others)) = files.split_first() else { return String::new() };
@@ -94,7 +91,7 @@ fn began(view: &PageView<'_>, session: &Session) -> Millis {
     first.map_or(Millis(0), |index| view.ledger.history.request(*index).start)
 }
 
-/// A cost that holds all requests; `None` where some are unknown.
+/// A cost that covers all requests, or `None` where some are unknown.
 fn whole_cost(totals: &Totals) -> Option<Picodollars> {
     totals.cost().filter(|_| totals.unpriced == 0 && totals.unrecorded == 0)
 }
@@ -105,22 +102,22 @@ impl<'a> SessionFigures<'a> {
         self.session
     }
 
-    /// Its place among the sessions.
+    /// Its number.
     pub(super) fn number(&self) -> usize {
         self.number
     }
 
-    /// What it costs under the first strategy.
+    /// Its cost under the first strategy.
     pub(super) fn cost(&self) -> Option<Picodollars> {
         self.by_strategy.first().and_then(Totals::cost)
     }
 
-    /// Whether some request of it has no price or no record under the first strategy.
+    /// Whether any of its requests has no price or no record under the first strategy.
     pub(super) fn is_incomplete(&self) -> bool {
         self.by_strategy.first().is_some_and(|totals| whole_cost(totals).is_none())
     }
 
-    /// What a strategy costs more than the first; unknown where it is of other requests.
+    /// How much more a strategy costs than the first one, or `None` where it covers other requests.
     fn difference(&self, totals: &Totals) -> Option<Picodollars> {
         let base = whole_cost(self.by_strategy.first()?)?;
         Some(whole_cost(totals)?.minus(base))
@@ -143,7 +140,7 @@ impl<'a> SessionFigures<'a> {
     }
 }
 
-/// The most expensive first; of equals the one that began first.
+/// Most expensive first, and of equals the one that began first.
 pub(super) fn dearest_first<'s, 'a>(
     sessions: &'s [SessionFigures<'a>],
 ) -> Vec<&'s SessionFigures<'a>> {
@@ -162,9 +159,10 @@ pub(super) fn session_lines(zone: &Zone, dearest: &[&SessionFigures<'_>]) -> Vec
 struct SessionsData<'a> {
     /// The names of the strategies.
     strategies: Vec<&'a str>,
-    /// Which of them stand side by side in the turns.
+    /// The indexes of those that the turns show side by side.
     beside: Vec<usize>,
-    /// The time zone: its name, and from which second on clocks are how many seconds ahead of UTC.
+    /// The time zone: its name, and the offsets from UTC in seconds with the times from which they
+    /// apply.
     zone: &'a str,
     offsets: Vec<(i64, i64)>,
     sessions: Vec<SessionData<'a>>,
@@ -180,14 +178,14 @@ struct SessionData<'a> {
     /// When it began, in milliseconds since the Unix epoch.
     began: i64,
     requests: usize,
-    /// What its breaks cost, in micro-dollars; null without a price.
+    /// The cost of its breaks in micro-dollars, or null without a price.
     lost: Option<MicroDollars>,
-    /// For each strategy: the prompts, what of them was read, the cost and its difference to the
-    /// first strategy's, in micro-dollars.
+    /// For each strategy: the prompts, how much of them was read, the cost and its difference to
+    /// the first strategy's, in micro-dollars.
     figures: Vec<(Tokens, Tokens, Option<MicroDollars>, Option<MicroDollars>)>,
 }
 
-/// From which of some moments on, in order, clocks are how many seconds ahead of UTC.
+/// The offsets from UTC in seconds, with the times from which they apply. `times` is in order.
 fn offsets(zone: &Zone, times: &[Millis]) -> Vec<(i64, i64)> {
     let mut offsets: Vec<(i64, i64)> = Vec::new();
     for at in times {
@@ -239,15 +237,15 @@ pub(super) fn sessions_block(
     })
 }
 
-/// The turns of so many requests are embedded …
+/// The most requests whose turns are embedded …
 const MOST_REQUESTS: usize = 60_000;
 
-/// … as long as they take no more than this, in bytes: with many strategies a request takes more.
+/// … and the most bytes they take, as many strategies make them larger.
 const MOST_BYTES: usize = 8_000_000;
 
 /// The data blocks of the sessions whose turns are embedded.
 pub(super) struct Embedded {
-    /// The number of the session and its turns, in the order of the numbers.
+    /// The numbers of sessions and their turns, in order.
     pub(super) blocks: Vec<(usize, String)>,
     /// What is missing, in a sentence.
     pub(super) note: Option<String>,
@@ -282,8 +280,8 @@ pub(super) fn embedded(
     Ok(Embedded { blocks, note })
 }
 
-/// Keeps those in front for which there is room. What alone is too large does not keep out what
-/// stands after it.
+/// Keeps those for which there is room, in order. One that is too large alone does not keep later
+/// ones out.
 fn keep_within<T>(mut room: usize, all: &mut Vec<T>, size: impl Fn(&T) -> usize) {
     all.retain(|one| {
         let rest = room.checked_sub(size(one));
@@ -292,7 +290,7 @@ fn keep_within<T>(mut room: usize, all: &mut Vec<T>, size: impl Fn(&T) -> usize)
     });
 }
 
-/// Picodollars in a micro-dollar.
+/// Picodollars per micro-dollar.
 const PICODOLLARS: u128 = 1_000_000;
 
 /// An amount that is written as a JSON number of micro-dollars, without exponent or trailing zeros.
@@ -326,7 +324,8 @@ mod tests {
 
     #[test]
     fn what_stands_in_front_is_kept() {
-        // 40,000 of 60,000 leave 20,000: 30,000 are too many, 20,000 are not, and then one is.
+        // 40,000 of 60,000 leave 20,000. Then 30,000 are too many, 20,000 fit, and 1 no longer
+        // does.
         let mut sessions = vec![40_000, 30_000, 20_000, 1];
         keep_within(MOST_REQUESTS, &mut sessions, |requests| *requests);
         assert_eq!(sessions, [40_000, 20_000]);

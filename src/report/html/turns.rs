@@ -19,13 +19,13 @@ use crate::requests::conversation::{History, Request, RequestIndex};
 use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, Row, Session, StrategyColumn};
 
-/// A value for each turn. Most columns of a session hold one value only.
+/// A value for each turn. Most columns of a session have only one value.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 enum TurnColumn<T> {
     /// The same for every turn.
     Same(T),
-    /// One for each.
+    /// One value for each turn.
     Each(Vec<T>),
 }
 
@@ -41,44 +41,44 @@ impl<T: PartialEq> FromIterator<T> for TurnColumn<T> {
     }
 }
 
-/// A note about one turn: its place, and the words.
+/// A remark on one turn: its index, and the words.
 type Note = (usize, String);
 
-/// A session's turns. What was read is what is left of the prompt.
+/// A session's turns. What was read is the rest of the prompt.
 #[derive(Serialize)]
 struct SessionTurns {
-    /// How many.
+    /// The number of turns.
     count: usize,
     /// When the first was sent, in seconds since the Unix epoch.
     start: i64,
-    /// Seconds from the turn before to each, as they are listed.
+    /// Seconds from the previous turn to each, in the listed order.
     step: Vec<i64>,
     /// The sub-agents.
     agents: Vec<String>,
-    /// Which sub-agent; null in the main conversation.
+    /// The index of the sub-agent, or null in the main conversation.
     agent: TurnColumn<Option<usize>>,
-    /// From the request before in the conversation, in tenths of a second.
+    /// From the previous request of the conversation, in tenths of a second.
     gap: TurnColumn<Option<i64>>,
     /// The whole prompt.
     prompt: TurnColumn<Tokens>,
-    /// Tokens of the answer; null where they are not known.
+    /// Tokens of the answer, or null where unknown.
     output: TurnColumn<Option<Tokens>>,
-    /// The turns whose recorded output may be less than the real one.
+    /// The turns whose recorded output may be too low.
     bounds: Vec<usize>,
-    /// What happened, where anything did.
+    /// What happened, if anything did.
     words: Vec<Note>,
-    /// Breaks, each with its cause.
+    /// Breaks, with their causes.
     breaks: Vec<(usize, &'static str)>,
-    /// Turns in front of which the conversation was shortened.
+    /// Turns before which the conversation was shortened.
     compactions: Vec<usize>,
     /// In the order of the strategies that the page shows.
     strategies: Vec<StrategyTurns>,
 }
 
-/// The same turns under a strategy. A turn without a figure of it has null as its input.
+/// The same turns under a strategy. A turn without figures has null as its input.
 #[derive(Serialize)]
 struct StrategyTurns {
-    /// The whole prompt, where it is not the session's.
+    /// The whole prompt, where it differs from the session's.
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<TurnColumn<Tokens>>,
     /// Sent in full.
@@ -87,21 +87,21 @@ struct StrategyTurns {
     write_5m: TurnColumn<Tokens>,
     /// Written for an hour.
     write_1h: TurnColumn<Tokens>,
-    /// Tokens of the answer, where they are not the session's.
+    /// Tokens of the answer, where they differ from the session's.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<TurnColumn<Option<Tokens>>>,
-    /// What the turn costs with all that belongs to it, in micro-dollars, exactly; null without a
-    /// price.
+    /// The exact cost of the turn and everything that belongs to it, in micro-dollars, or null
+    /// without a price.
     cost: TurnColumn<Option<MicroDollars>>,
-    /// Turns that the service refuses, and why: nothing is read, written or sent.
+    /// Turns that the service refuses, and why. Nothing is then read, written or sent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     refused: Vec<(usize, &'static str)>,
-    /// What else the cost of a turn holds.
+    /// What else is included in the cost of a turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     besides: Vec<Note>,
 }
 
-/// The turns of a session, as the text of its data block.
+/// The turns of a session as the text of its data block.
 ///
 /// # Errors
 /// Where they cannot be JSON.
@@ -144,7 +144,7 @@ fn session_turns(view: &PageView<'_>, breaks: &BreakIndex, session: &Session) ->
     }
 }
 
-/// What is the same under every strategy that sends the requests as recorded.
+/// What every strategy that sends the requests as recorded shares.
 #[derive(Clone, Copy)]
 struct RecordedTokens {
     prompt: Tokens,
@@ -158,7 +158,7 @@ impl RecordedTokens {
     }
 }
 
-/// The sub-agents by name, and which of them each turn is of.
+/// The sub-agents by name, and the one that each turn belongs to.
 fn agents(history: &History, requests: &[&Request]) -> (Vec<String>, TurnColumn<Option<usize>>) {
     let mut places: FxHashMap<Symbol, usize> = FxHashMap::default();
     let mut names = Vec::new();
@@ -173,7 +173,7 @@ fn agents(history: &History, requests: &[&Request]) -> (Vec<String>, TurnColumn<
     (names, agent)
 }
 
-/// When the first was sent, and the seconds from turn to turn.
+/// The time of the first turn, and the seconds between turns.
 fn times(requests: &[&Request]) -> (i64, Vec<i64>) {
     let seconds = |request: &&Request| request.start.0.div_euclid(1_000);
     let start = requests.first().map_or(0, seconds);
@@ -182,7 +182,7 @@ fn times(requests: &[&Request]) -> (i64, Vec<i64>) {
     (start, steps.map(|(own, before)| own.saturating_sub(before)).collect())
 }
 
-/// What happened under the strategies that stand side by side, where anything did.
+/// What happened under the strategies shown side by side, if anything did.
 fn words(view: &PageView<'_>, session: &Session) -> Vec<Note> {
     let beside = view.beside();
     let (ledger, mut notes) = (view.ledger, Vec::new());
@@ -216,7 +216,7 @@ fn causes(breaks: &BreakIndex, session: &Session) -> Vec<(usize, &'static str)> 
 /// A turn under a strategy.
 struct TurnFigures {
     prompt: Tokens,
-    /// None where the strategy has no row of it.
+    /// `None` where the strategy has no row.
     input: Option<Tokens>,
     write_5m: Tokens,
     write_1h: Tokens,
@@ -289,7 +289,7 @@ fn cost(rows: &[Row<'_>]) -> Option<MicroDollars> {
     known.reduce(|sum, cost| sum + cost).map(|cost: Picodollars| MicroDollars(cost))
 }
 
-/// What else the cost of a turn holds, if anything.
+/// What else is included in the cost of a turn, if anything.
 fn besides(rows: &[Row<'_>]) -> Option<String> {
     let earlier = rows.iter().filter(|row| row.iteration.is_some()).count() as u64;
     let added = rows.iter().filter(|row| row.added.is_some()).count() as u64;

@@ -1,4 +1,4 @@
-//! The schema of `cachesim.toml`, made of the same tables by which it is read.
+//! The schema of `cachesim.toml`, made from the same tables by which it is read.
 
 use serde_json::{Map, Value, json};
 
@@ -8,8 +8,8 @@ use crate::explain::config::{CHECK, ConfigOption, DEFAULTS, SCHEMA, Takes};
 use crate::explain::lint::{Rule, Severity};
 use crate::simulate::strategy::ALL as STRATEGIES;
 
-/// The schema (draft 2020-12) of the TOML document. What depends on another value, such as the unit of
-/// a limit on its metric, is said in descriptions; the program checks it.
+/// The schema (draft 2020-12) of the TOML document. What depends on another value, such as the unit
+/// of a limit on its metric, is explained in descriptions and checked by the program.
 pub(super) fn config_schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,9 +1,9 @@
-//! The JSON schemas of the machine formats, by name. Those of outputs are derived from the rows and
-//! documents that are written, those of inputs stand in `schemas/`.
+//! The JSON schemas of the machine formats, by name.
 //!
 //! Schemas of outputs are derived from the very types that are written, words from the functions
-//! that write them, that of the configuration from the tables by which it is read; `schemas/` has
-//! them checked in, and a test compares.
+//! that write them, and that of the configuration from the tables by which it is read. Schemas of
+//! other inputs are written by hand in `schemas/`, where all of them are checked in. A test
+//! compares.
 
 mod config;
 mod format;
@@ -28,7 +28,7 @@ use super::prices::{self, PricesObject};
 use super::report_json::{self, Report};
 use super::verify::{self, VerifyObject};
 
-/// Every machine format. One that is not listed here has no schema.
+/// Every machine format. Others have no schema.
 #[rustfmt::skip] // a format is a line
 pub static MACHINE_FORMATS: [MachineFormat; 20] = [
     MachineFormat::output::<Report<'_>>("report", report_json::SCHEMA, "analyze --format json", "totals by strategy, by model and by session"),

@@ -1,16 +1,14 @@
-//! Sessions of other agents → prompts, for caches that need no markers.
+//! Sessions of other agents → prompts, for caches without markers.
 //!
-//! A prompt goes on from its predecessor's whole prompt; the answer is new to the cache when it is
-//! sent back. Where the record shows that something was left out, it goes on from an earlier
-//! prompt:
+//! A prompt continues its predecessor's whole prompt. The answer is new to the cache when it is
+//! sent back. Where the record shows that something was left out, it continues an earlier prompt:
 //!
-//! - after a compaction, from the session's first one;
+//! - after a compaction, the first prompt of the session;
 //! - where it is smaller than its predecessor and the answer together, the reasoning of the turn
-//!   before was dropped: from the prompt whose answer had the first of it.
+//!   before was dropped, so it continues the prompt whose answer held the first of that reasoning.
 //!
-//! A request's own cached tokens decide nothing about it, except the first one's of a session,
-//! which show what was warm. Of what sessions share nothing is known but what a first request found
-//! warm.
+//! A request's own cached tokens decide nothing about it, except for the first request of a
+//! session, whose read shows what was warm. Nothing else is known of what sessions share.
 
 use rustc_hash::FxHashMap;
 
@@ -21,8 +19,8 @@ use crate::base::units::{Basis, Tokens};
 use crate::read::agent::AgentRequest;
 use crate::requests::conversation::{History, RequestIndex};
 
-/// The prompts of other agents' requests, whose nodes and markers are added to the trace; `shared` says
-/// whether later sessions find what the first request of one found warm.
+/// Adds the nodes and markers of other agents' requests to the trace, and returns their prompts.
+/// `shared` decides whether later sessions find what the first request of another found warm.
 pub(super) fn agent_prompts(
     trace: &mut PromptTrace,
     history: &History,
@@ -41,7 +39,8 @@ pub(super) fn agent_prompts(
     prompts
 }
 
-/// How a request of another agent follows the one before it. When its prefix expires is not on record.
+/// How a request of another agent follows the one before it. The record does not tell when its
+/// prefix expires.
 pub(super) fn agent_step(history: &History, recorded: &AgentRequest, steps: &[Step]) -> Step {
     let own = RequestIndex(steps.len());
     let request = history.request(own);
@@ -72,21 +71,21 @@ pub(super) fn agent_step(history: &History, recorded: &AgentRequest, steps: &[St
     }
 }
 
-/// The requests of one session, one after another.
+/// The requests of one session, in order.
 struct Chain<'a> {
     trace: &'a mut PromptTrace,
     shared: SharedPrefix,
     state: Option<State>,
 }
 
-/// What is known of the requests before.
+/// What is known of the earlier requests.
 #[derive(Clone, Copy)]
 struct State {
     first: NodeId,
     first_model: Symbol,
     warm: Tokens,
     last: NodeId,
-    /// The last prompt with its answer.
+    /// The end of the last prompt together with its answer.
     last_end: Tokens,
     /// The first prompt of the turn whose answer had reasoning.
     before_reasoning: Option<NodeId>,
@@ -99,7 +98,7 @@ impl Chain<'_> {
         let node = self.add_node(parent, total);
         let markers = self.trace.markers.len();
         if let Some(kept) = parent.filter(|_| is_rewritten) {
-            // That all of it is kept is likely, not known.
+            // Likely all of it is kept, but the record does not say.
             self.trace.markers.push(estimated_marker(kept, self.trace.node(kept).end));
         }
         let shared_prefix = self.shared_prefix(model);
@@ -114,8 +113,8 @@ impl Chain<'_> {
         }
     }
 
-    /// The prompt that a request goes on from, and whether its predecessor was rewritten. A prompt
-    /// that is shorter cannot hold it: then nothing is known to be kept.
+    /// The prompt that a request continues, and whether its predecessor was rewritten. A prompt
+    /// shorter than that cannot contain it, so then nothing is known to be kept.
     fn parent(&self, request: &AgentRequest) -> (Option<NodeId>, bool) {
         let Some(state) = self.state else { return (None, false) };
         let total = request.usage.prompt.total();

@@ -1,4 +1,4 @@
-//! What the tokens of each request of a history cost.
+//! The rates of each request of a history.
 
 use rustc_hash::FxHashMap;
 
@@ -11,7 +11,8 @@ use crate::read::agent::Vendor;
 use crate::read::input::PriceTier;
 use crate::requests::conversation::{History, RequestIndex};
 
-/// The rates of every request. Requests of a model and day mostly share theirs, which are kept once.
+/// The rates of every request. Requests of a model and day mostly share theirs, which are stored
+/// once.
 #[derive(Debug, Default)]
 pub struct RequestRates {
     rates: Vec<Rates>,
@@ -36,12 +37,12 @@ struct RateKey {
     model: Symbol,
     day: i64,
     tier: PriceTier,
-    /// How many of the sizes above which prices change the prompt exceeds.
+    /// How many of the sizes at which prices change the prompt exceeds.
     sizes_exceeded: usize,
 }
 
 impl RequestRates {
-    /// Looks up the rates of every request, whose prompts have these sizes.
+    /// Looks up the rates of every request, for prompts of these sizes.
     #[must_use]
     pub fn new(
         history: &History,
@@ -52,8 +53,8 @@ impl RequestRates {
         Self::as_sent(history, prices, totals.map(|(index, total)| (RequestIndex(index), total)))
     }
 
-    /// Looks up the rates of requests that are sent to the model of another one, in order; their
-    /// prompts have these sizes.
+    /// Looks up the rates of requests sent to the model of another one, in order, for prompts of
+    /// these sizes.
     #[must_use]
     pub(crate) fn as_sent(
         history: &History,
@@ -67,7 +68,7 @@ impl RequestRates {
         let sizes: Vec<Tokens> = sizes.into_iter().collect();
         let mut known: FxHashMap<RateKey, Option<u32>> = FxHashMap::default();
         let mut found = Self::default();
-        // Requests mostly have the rates of the one before.
+        // A request mostly has the rates of the one before.
         let mut latest = None;
         for (model, prompt) in sent {
             let context = price_context(history, model, prompt);
@@ -100,14 +101,15 @@ impl RequestRates {
         u32::try_from(self.rates.len() - 1).expect("fewer than 2^32 price rows")
     }
 
-    /// What the tokens of a request cost; `None` where its model has no price.
+    /// The rates of a request, or `None` where its model has no price.
     #[must_use]
     pub fn of(&self, index: RequestIndex) -> Option<&Rates> {
         self.rate_of[index.0].map(|rate| &self.rates[rate as usize])
     }
 }
 
-/// The rates of a request; of one to another vendor the compiled-in ones, unless the table has its model.
+/// The rates of a request. One to another vendor has the built-in rates, unless the table has its
+/// model.
 fn rates_in(
     prices: &PriceTable,
     history: &History,
@@ -119,7 +121,7 @@ fn rates_in(
     prices.rates(context).or_else(|| is_elsewhere.then(elsewhere)?)
 }
 
-/// What the price of a request depends on, if its prompt has this size.
+/// What the price of a request with a prompt of this size depends on.
 #[must_use]
 pub fn price_context(history: &History, index: RequestIndex, prompt: Tokens) -> PriceContext<'_> {
     let request = history.request(index);

@@ -1,4 +1,5 @@
-//! The rules against the record: what other agents recorded as read, and what a provider's rules give.
+//! The rules against the record: what other agents recorded as read, and what a provider's rules
+//! give.
 
 use std::collections::BTreeMap;
 
@@ -9,32 +10,32 @@ use crate::requests::conversation::History;
 use crate::requests::prompt::PromptTrace;
 use crate::simulate::cache::{TokenRatio, simulate_automatic};
 
-/// How reads under the rules compare with those recorded, over all requests but the first of each
-/// session, whose read the simulation is told.
+/// How reads under the rules compare with recorded ones, over all requests but the first of each
+/// session, whose read is an input of the simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RolloutAgreement {
-    /// Requests compared.
+    /// The compared requests.
     pub requests: u64,
-    /// Those whose reads differ by no more than 1 % of the prompt.
+    /// Requests whose reads differ by at most 1 % of the prompt.
     pub within_1_percent: u64,
-    /// Those whose reads differ by less than the rules' step.
+    /// Requests whose reads differ by less than the rules' step.
     pub within_step: u64,
-    /// Those whose reads differ by less than the step that the record of their session shows.
+    /// Requests whose reads differ by less than the step that their session's record shows.
     pub within_recorded_step: u64,
-    /// All that was read.
+    /// The recorded reads.
     pub recorded: Tokens,
-    /// All that is read under the rules.
+    /// The reads under the rules.
     pub simulated: Tokens,
-    /// The differences, without their signs.
+    /// The absolute differences.
     pub error: Tokens,
-    /// Requests that read less than half of what their predecessor sent, in the record and under
-    /// the rules.
+    /// Requests that read less than half of what their predecessor sent, both in the record and
+    /// under the rules.
     pub both_lost: u64,
-    /// In the record only: other machines, evictions, changed prompts.
+    /// Only in the record: other machines, evictions, changed prompts.
     pub only_recorded_lost: u64,
-    /// Under the rules only: prefixes that lived longer than assumed.
+    /// Only under the rules: prefixes that lived longer than assumed.
     pub only_simulated_lost: u64,
-    /// Requests that read more than their predecessor sent: one that was not recorded came between.
+    /// Requests that read more than their predecessor sent: an unrecorded one came between.
     pub beyond_predecessor: u64,
 }
 
@@ -66,7 +67,7 @@ pub fn agreement(history: &History, trace: &PromptTrace, provider: &Provider) ->
     agreement
 }
 
-/// One request under the rules and in the record.
+/// One request, under the rules and in the record.
 struct Compared {
     recorded: Tokens,
     simulated: Tokens,
@@ -96,8 +97,8 @@ impl RolloutAgreement {
     }
 }
 
-/// The largest step that all recorded reads of a model are apart by, in all of its sessions; `None`
-/// where there are not two different ones.
+/// The largest common step of a model's recorded reads in all of its sessions. `None` where there
+/// are not two different ones.
 #[must_use]
 pub fn recorded_step(history: &History, model: &str) -> Option<Tokens> {
     let steps = recorded_steps(history);
@@ -106,7 +107,7 @@ pub fn recorded_step(history: &History, model: &str) -> Option<Tokens> {
     (step > 0).then_some(Tokens(step))
 }
 
-/// The largest step that the recorded reads of each file and model are apart by.
+/// The largest common step of the recorded reads of each file and model.
 fn recorded_steps(history: &History) -> BTreeMap<(usize, &str), u64> {
     let mut firsts: BTreeMap<(usize, &str), u64> = BTreeMap::new();
     let mut steps: BTreeMap<(usize, &str), u64> = BTreeMap::new();
@@ -118,6 +119,7 @@ fn recorded_steps(history: &History) -> BTreeMap<(usize, &str), u64> {
         let key = (request.file, history.symbols.text(request.model));
         let first = *firsts.entry(key).or_insert(read.0);
         let step = steps.entry(key).or_default();
+        // Differences, as a constant offset is not part of the step.
         *step = greatest_common_divisor(*step, read.0.abs_diff(first));
     }
     steps

@@ -1,7 +1,7 @@
 //! Requests to services whose caches need no markers, under the strategies of a ledger.
 //!
-//! The rules of the service that answered say what is expected of them. A choice of markers, lifetimes
-//! or pings means nothing there, so under such a strategy they stay as recorded: nothing is saved and
+//! The rules of the service that answered say what is expected of them. Markers, lifetimes and
+//! pings mean nothing there, so under such a strategy they stay as recorded: nothing is saved and
 //! nothing is lost.
 
 use super::{ALL, Provider, token_ratio};
@@ -11,7 +11,7 @@ use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Prompt, PromptTrace};
 use crate::simulate::cache::{Outcome, TokenRatio, simulate_automatic};
 
-/// The requests of a history that were sent without markers; they stand after all others.
+/// The requests of a history that were sent without markers. They come after all others.
 #[derive(Debug)]
 pub(crate) struct Unmarked<'a> {
     history: &'a History,
@@ -20,30 +20,31 @@ pub(crate) struct Unmarked<'a> {
 }
 
 impl<'a> Unmarked<'a> {
-    /// Those of a history; `None` where all have markers.
+    /// Finds them, or `None` where all requests have markers.
     pub(crate) fn of(history: &'a History, trace: &'a PromptTrace) -> Option<Self> {
         let first = history.sent_with_markers().len();
         (first < history.requests.len()).then_some(Self { history, trace, first })
     }
 
-    /// Their prompts alone, so that one of them is found by its place among them.
+    /// Their prompts alone, numbered from zero.
     pub(super) fn prompts(&self) -> PromptTrace {
         let PromptTrace { nodes, markers, prompts, .. } = self.trace;
         PromptTrace::new(nodes.clone(), markers.clone(), prompts[self.first..].to_vec())
     }
 
-    /// As recorded.
+    /// Their outcomes as recorded.
     pub(crate) fn recorded(&self) -> Vec<Outcome> {
         self.usages().map(recorded).collect()
     }
 
-    /// Without any cache.
+    /// Their outcomes without any cache.
     pub(crate) fn uncached(&self) -> Vec<Outcome> {
         let sent = |usage: &Usage| Outcome { input: usage.prompt.total(), ..Outcome::default() };
         self.usages().map(sent).collect()
     }
 
-    /// By the rules of the service that answered; as recorded where no rules are known.
+    /// Their outcomes under the rules of the service that answered, or as recorded where no rules
+    /// are known.
     pub(crate) fn expected(&self, keeps_breaks: bool) -> Vec<Outcome> {
         let mut outcomes = self.recorded();
         let prompts = self.prompts();
@@ -63,14 +64,14 @@ impl<'a> Unmarked<'a> {
         outcomes
     }
 
-    /// By the rules of another provider, in its tokens.
+    /// Their outcomes under the rules of another provider, in its tokens.
     pub(crate) fn elsewhere(&self, provider: &Provider, keeps_breaks: bool) -> Vec<Outcome> {
         let symbols = &self.history.symbols;
         let ratio = |prompt: &Prompt| token_ratio(symbols.text(prompt.model));
         simulate_automatic(&self.prompts(), &provider.policy(keeps_breaks), ratio)
     }
 
-    /// Their prompts' sizes, each with the request whose model it is sent to.
+    /// The sizes of their prompts, each with the request whose model it is sent to.
     pub(crate) fn sizes(&self) -> impl Iterator<Item = (RequestIndex, Tokens)> + '_ {
         let sizes = self.trace.prompts[self.first..].iter().map(|prompt| prompt.total);
         (self.first..).map(RequestIndex).zip(sizes)
@@ -85,7 +86,7 @@ impl<'a> Unmarked<'a> {
     }
 }
 
-/// The provider under whose rules a model was served: of several the first in the order of the outputs.
+/// The provider under whose rules a model is served, the first one in output order.
 #[must_use]
 pub fn rules_of(model: &str) -> Option<&'static Provider> {
     ALL.iter().find(|provider| provider.serves(model))
@@ -103,7 +104,7 @@ fn recorded(usage: &Usage) -> Outcome {
     }
 }
 
-/// One price for writes stands for either lifetime.
+/// The one write price stands for either lifetime.
 fn as_billed(outcome: Outcome) -> Outcome {
     let write_5m = outcome.write_5m + outcome.written;
     Outcome { write_5m, written: Tokens::ZERO, ..outcome }

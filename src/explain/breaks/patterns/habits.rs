@@ -1,4 +1,4 @@
-//! Patterns of how sessions are used: resumed, updated, switched.
+//! Patterns in how sessions are used: resumed, updated, switched.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::explain::breaks::find::Break;
 use crate::read::transcript::Sign;
 use crate::requests::conversation::RequestIndex;
 
-/// Resumes that missed a cache which was still alive, by the version that resumed.
+/// Resumes that missed a cache that was still alive, by the resuming version.
 pub(super) fn resumes(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_miss = |found: &Break| found.cause == Cause::Resumed && found.is_inside_ttl;
     let breaks: Vec<&Break> = evidence.breaks_that(is_miss).collect();
@@ -36,7 +36,7 @@ pub(super) fn resumes(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     Some(evidence.of_excess("resume_misses", &breaks, Ground::Excess, observation, advice))
 }
 
-/// Whether lines before a request show that the session was taken up again.
+/// Whether lines before a request show that the session was resumed.
 fn is_resumed(evidence: &PatternEvidence<'_>, index: RequestIndex) -> bool {
     let request = evidence.history.request(index);
     let previous = evidence.history.predecessor(request);
@@ -69,7 +69,7 @@ fn version(evidence: &PatternEvidence<'_>, index: RequestIndex) -> String {
     evidence.history.text(request.client_version).unwrap_or("unknown").to_owned()
 }
 
-/// Sessions that another version took up.
+/// Sessions that another version continued.
 pub(super) fn updates(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_such = |found: &Break| found.cause == Cause::ClientVersionChanged;
     let breaks: Vec<&Break> = evidence.breaks_that(is_such).collect();
@@ -84,10 +84,10 @@ pub(super) fn updates(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     Some(evidence.of_excess("updates", &breaks, Ground::Excess, observation, advice))
 }
 
-/// Models, efforts and speeds that were switched in mid-session.
+/// Models, efforts and speeds that were switched within a session.
 pub(super) fn switches(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_switch = |found: &Break| {
-        // A refusal is no choice of the user's.
+        // A refusal is not a choice of the user.
         !rests_on(found, found.cause, Sign::RefusalFallback)
             && matches!(
                 found.cause,

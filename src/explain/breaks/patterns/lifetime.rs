@@ -1,4 +1,4 @@
-//! Patterns of TTLs that do not fit how a conversation is used.
+//! Patterns of TTLs that do not suit how a conversation is used.
 
 use rustc_hash::FxHashSet;
 
@@ -11,11 +11,11 @@ use crate::explain::breaks::Cause;
 use crate::explain::breaks::find::Break;
 use crate::requests::conversation::{ConversationKey, RequestIndex};
 
-/// Prompts of so many tokens are cached by every model.
+/// Every model caches prompts of this size.
 const SURELY_CACHEABLE: Tokens = Tokens(8_192);
 
-/// Entries for five minutes that were needed again within an hour: on the main conversations, and on
-/// those of sub-agents, which have a setting of their own.
+/// Five-minute entries that were needed again within an hour, for main conversations and for
+/// sub-agents, which have their own setting.
 pub(super) fn short_lived(evidence: &PatternEvidence<'_>) -> Vec<Pattern> {
     let main = short_lived_of(
         evidence,
@@ -78,7 +78,7 @@ fn worth_it(
     })
 }
 
-/// Pauses that no TTL outlives.
+/// Pauses longer than any TTL.
 pub(super) fn long_pauses(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_long = |found: &Break| {
         let is_expiry = matches!(found.cause, Cause::TtlExpired5m | Cause::TtlExpired1h);

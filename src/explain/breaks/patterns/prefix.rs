@@ -1,4 +1,4 @@
-//! Patterns of prompts that change in front of what was cached.
+//! Patterns of changes before what was cached.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use crate::explain::breaks::{Cause, Confidence};
 use crate::read::transcript::Sign;
 use crate::requests::conversation::ConversationKey;
 
-/// So many reads of one length in a conversation are no accident.
+/// This many reads of one length in a conversation are no accident.
 const PINNED_FROM: usize = 3;
 
 /// A pinned read is a small part of what could have been read.
 const PINNED_BELOW_PERCENT: u64 = 50;
 
-/// Reads that come back to one small length, while everything else is written anew.
+/// Reads that return to one small length, while everything else is written again.
 pub(super) fn pinned_reads(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_candidate = |found: &Break| {
-        // Of captured requests the differences are known.
+        // For captured requests the differences are known.
         found.is_inside_ttl
             && found.read > Tokens::ZERO
             && !evidence.history.is_captured(found.request)
@@ -49,7 +49,7 @@ pub(super) fn pinned_reads(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     Some(evidence.of_excess("pinned_reads", &breaks, Ground::AtMostExcess, observation, advice))
 }
 
-/// Tools that a search loads in mid-session.
+/// Tools that a search loads within a session.
 pub(super) fn loaded_tools(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_loaded = |found: &Break| rests_on(found, Cause::ToolsChanged, Sign::ToolsLoaded);
     let breaks: Vec<&Break> = evidence.breaks_that(is_loaded).collect();
@@ -85,9 +85,9 @@ const SHOWING: [Sign; 5] = [
     Sign::ToolsRemoved,
 ];
 
-/// Tools that came or went in another way.
+/// Other tools that came or went.
 pub(super) fn changed_tools(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
-    // What was seen, or what the service says; not the length of a read alone.
+    // As seen in lines or said by the service. The length of a read alone does not count.
     let is_shown = |found: &Break| {
         found.candidates.first().is_some_and(|one| one.confidence == Confidence::High)
             || SHOWING.iter().any(|sign| rests_on(found, Cause::ToolsChanged, *sign))
@@ -125,7 +125,7 @@ pub(super) fn stripped_thinking(evidence: &PatternEvidence<'_>) -> Option<Patter
     Some(evidence.of_excess("stripped_thinking", &breaks, Ground::Excess, observation, advice))
 }
 
-/// Sub-agents that were started too close together to share what they have in common.
+/// Sub-agents that were started too close together to share a prefix.
 pub(super) fn siblings(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_sibling = |found: &Break| {
         let request = evidence.history.request(found.request);

@@ -1,8 +1,5 @@
-//! Reads expressions, by precedence.
-//!
-//! The words of an expression.
-//!
-//! What is wrong with an expression. What is quoted of it has its control characters escaped.
+//! Parses expressions by precedence, after splitting them into tokens, and says what is wrong with
+//! one. Quotes of the text have their control characters escaped.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -12,8 +9,8 @@ use rust_decimal::Decimal;
 use super::{Arithmetic, Comparator, Condition, Operand, Reference, StrategyMetric};
 use crate::base::wording::{nearest, suggestion};
 
-/// The most operations in each other, chains and parentheses counted: what a stack can bear with
-/// ease, and nobody writes.
+/// The deepest nesting of operations, including chains and parentheses. The stack bears it easily,
+/// and nobody writes more.
 pub(super) const MOST_DEPTH: usize = 256;
 
 /// A value of either type.
@@ -22,14 +19,14 @@ enum Value {
     Quantity(Operand),
 }
 
-/// A value, where it begins, and how many operations there are in each other.
+/// A value, where it begins, and how deeply its operations nest.
 struct ParsedPart {
     value: Value,
     column: usize,
     depth: usize,
 }
 
-/// Reads a whole text.
+/// Parses a whole text.
 pub(super) fn condition(text: &str) -> Result<Condition, ExpressionError> {
     let end = text.chars().count() + 1;
     let mut parser = Parser { tokens: tokens(text)?.into_iter().peekable(), end, nesting: 0 };
@@ -42,12 +39,12 @@ pub(super) fn condition(text: &str) -> Result<Condition, ExpressionError> {
 
 struct Parser {
     tokens: Peekable<IntoIter<(usize, Token)>>,
-    /// The column after the text.
+    /// The column after the end of the text.
     end: usize,
     nesting: usize,
 }
 
-/// How tight an operator between two values binds.
+/// How tightly an operator between two values binds.
 fn precedence(token: &Token) -> Option<u8> {
     Some(match token {
         Token::Or => 1,
@@ -61,13 +58,13 @@ fn precedence(token: &Token) -> Option<u8> {
     })
 }
 
-/// `not` binds less than comparisons.
+/// `not` binds more loosely than comparisons.
 const NOT: u8 = 3;
-/// A sign binds more than anything.
+/// A sign binds most tightly.
 const SIGN: u8 = 7;
 
 impl Parser {
-    /// A value with all operators that bind tighter than `above`.
+    /// Parses a value with all operators that bind tighter than `above`.
     fn binary(&mut self, above: u8) -> Result<ParsedPart, ExpressionError> {
         let mut left = self.prefix()?;
         while let Some((column, operator)) = self.tokens.peek() {
@@ -80,7 +77,7 @@ impl Parser {
         Ok(left)
     }
 
-    /// A value, or one after `not`, a sign or a parenthesis.
+    /// Parses a value, or one after `not`, a sign or a parenthesis.
     fn prefix(&mut self) -> Result<ParsedPart, ExpressionError> {
         let Some((column, token)) = self.tokens.next() else {
             return Err(expected("a value", self.end, "the end"));
@@ -114,7 +111,7 @@ impl Parser {
     }
 
     fn nested(&mut self, column: usize, above: u8) -> Result<ParsedPart, ExpressionError> {
-        // A printed expression has a parenthesis and a sign or `not` for each operation.
+        // A printed expression has both a parenthesis and a sign or `not` for each operation.
         if self.nesting > 2 * MOST_DEPTH {
             return Err(ExpressionError::at(column, ExpressionProblem::TooDeep));
         }
@@ -175,7 +172,7 @@ fn expected(expected: &'static str, column: usize, found: &'static str) -> Expre
     ExpressionError::at(column, ExpressionProblem::Expected { expected, found })
 }
 
-/// A word.
+/// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     Number(Decimal),
@@ -190,7 +187,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// What it is, for messages.
+    /// Its description for messages.
     pub(super) fn description(&self) -> &'static str {
         match self {
             Self::Number(_) => "a number",
@@ -206,7 +203,7 @@ impl Token {
     }
 }
 
-/// The words of a text, each with its column.
+/// The tokens of a text, with their columns.
 pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, ExpressionError> {
     let mut scanner = Scanner { rest: text, column: 1 };
     let mut tokens = Vec::new();
@@ -218,7 +215,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, ExpressionError>
 
 struct Scanner<'a> {
     rest: &'a str,
-    /// Of the rest, in characters.
+    /// The column of the rest, in characters.
     column: usize,
 }
 
@@ -271,7 +268,7 @@ impl<'a> Scanner<'a> {
             word if is_number(word) => self.number(column, word),
             word => match word.rsplit_once('.') {
                 Some((strategy, metric)) if !strategy.is_empty() => {
-                    // All of it is ASCII, so that bytes are columns.
+                    // It is all ASCII, so bytes are columns.
                     let reference =
                         reference(strategy, metric, column, column + strategy.len() + 1)?;
                     Ok(Token::Reference(reference))
@@ -281,7 +278,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A word of a number or a reference without quotes; all of its characters are ASCII.
+    /// Reads a number or a reference without quotes, which is all ASCII.
     fn word(&mut self) -> Result<&'a str, ExpressionError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
         let mut length = 0;
@@ -340,7 +337,7 @@ impl<'a> Scanner<'a> {
         self.take(self.rest.find(|c| !is_part(c)).unwrap_or(self.rest.len()))
     }
 
-    /// Takes so many bytes.
+    /// Consumes so many bytes.
     fn take(&mut self, length: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(length);
         self.rest = rest;
@@ -373,7 +370,7 @@ fn reference(
     Ok(Reference { strategy: strategy.to_owned(), metric: known, column })
 }
 
-/// Whether a strategy's name can stand without quotes.
+/// Whether a strategy's name can be written without quotes.
 pub(super) fn is_plain(strategy: &str) -> bool {
     let mut scanner = Scanner { rest: strategy, column: 1 };
     strategy.starts_with(|first: char| first.is_ascii_alphanumeric())
@@ -384,7 +381,7 @@ pub(super) fn is_plain(strategy: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {problem}")]
 pub struct ExpressionError {
-    /// In characters, from 1 on.
+    /// In characters, counted from 1.
     pub column: usize,
     /// What is wrong.
     pub problem: ExpressionProblem,
@@ -399,49 +396,49 @@ impl ExpressionError {
 /// What is wrong with an expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionProblem {
-    /// A character that means nothing.
+    /// An unknown character.
     #[error("`{}` means nothing here", .0.escape_debug())]
     Character(char),
     /// A quotation mark or bracket without its other half.
     #[error("there is no `{0}` to this")]
     Unclosed(char),
-    /// A word that is neither number nor reference.
+    /// A word that is neither a number nor a reference.
     #[error("`{}` is no number and no STRATEGY.METRIC{}", shortened(.0), spacing(.0))]
     Word(String),
     /// More digits than are exact.
     #[error("`{}` has more than 28 digits", shortened(.0))]
     Digits(String),
-    /// A metric that there is not.
+    /// An unknown metric.
     #[error("`{}` is no metric{}", shortened(metric), hint(metric, nearest))]
     Metric {
-        /// What stands there.
+        /// The metric as written.
         metric: String,
         /// What may have been meant.
         nearest: Vec<&'static str>,
     },
-    /// Something else should follow.
+    /// Something else is expected.
     #[error("expected {expected}, found {found}")]
     Expected {
         /// What should.
         expected: &'static str,
-        /// What does.
+        /// What was found.
         found: &'static str,
     },
-    /// More parentheses, or longer chains, than are read.
+    /// Too deep a nesting of parentheses or chains.
     #[error("more than {MOST_DEPTH} operations in each other")]
     TooDeep,
-    /// A result that has too many digits.
+    /// A result with too many digits.
     #[error("the result is too large")]
     Overflow,
-    /// A quotient that there is not.
+    /// A division by zero.
     #[error("division by zero")]
     DivisionByZero,
-    /// A value that is not known: nobody can say whether the condition holds.
+    /// An unknown value, so that the condition cannot be decided.
     #[error("`{}` is unknown", shortened(.0))]
     Unknown(String),
 }
 
-/// Text as a message can carry it; quotation marks stay as they are.
+/// Text shortened for a message. Quotation marks stay as they are.
 fn shortened(text: &str) -> String {
     let mut short = String::new();
     for c in text.chars().take(80) {

@@ -19,7 +19,7 @@ fn printed(text: &str) -> String {
     parsed(text).to_string()
 }
 
-/// `a` costs 2 and `b` 3, `free` nothing; half of what `a` sends is read.
+/// `a` costs 2, `b` 3 and `free` nothing. Half of what `a` sends is read.
 fn value(strategy: &str, metric: StrategyMetric) -> Option<Decimal> {
     match (strategy, metric) {
         ("a", StrategyMetric::Cost) => Some(Decimal::from(2)),
@@ -240,7 +240,7 @@ fn condition() -> impl Strategy<Value = Condition> {
     })
 }
 
-/// The tree without places, which printing moves.
+/// The tree without columns, which printing changes.
 fn condition_in_no_place(condition: &Condition) -> Condition {
     let both = |sides: &[Condition; 2]| Box::new(sides.each_ref().map(condition_in_no_place));
     match condition {

@@ -30,7 +30,7 @@ pub fn breaks_chart(history: &History, selection: &Selection, analysis: &Analysi
     }
     let is_priced = total.excess().is_some();
     let sums = &summary.reconciliation;
-    // Captures without usage have breaks, too, and no bill.
+    // Captures without usage have breaks, too, but no bill.
     let billed = Some(sums.billed).filter(|_| total.excess() == Some(sums.excess));
     let share = part(total.excess(), billed).map_or_else(String::new, |share| {
         format!(" ({} of what was billed)", percent(Some(share)))

@@ -1,4 +1,4 @@
-//! What held the context window of a conversation, request by request.
+//! What filled the context window of a conversation, request by request.
 
 use super::session_scope;
 use super::turns::{mean_columns, mean_heading};
@@ -14,7 +14,7 @@ use crate::simulate::ledger::{Selection, Session};
 
 const TITLE: &str = "What held the context window";
 
-/// The kinds of content that a window is divided into; as many as have colours that differ.
+/// How many kinds of content are distinguished in a window, as many as there are distinct colours.
 pub const WINDOW_KINDS: usize = 7;
 
 /// The windows of a session's main conversation.

@@ -1,4 +1,4 @@
-//! Dollars added up request by request, a line for each strategy.
+//! Cumulative dollars by request, with a line for each strategy.
 
 use super::{apart_note, left_out_notes, no_cost, selection_scope, simulation_note, undrawn_notes};
 use crate::base::units::Picodollars;
@@ -11,10 +11,10 @@ use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};
 
 const TITLE: &str = "What the requests cost so far";
 
-/// More points than this do not show.
+/// More points would not be visible.
 const MOST_POINTS: usize = 400;
 
-/// More lines of simulations, each with a colour of its own, cannot be told apart.
+/// The most simulated lines. More colours cannot be told apart.
 const MOST_SIMULATED: usize = 8;
 
 /// The cumulative cost under some columns of a ledger.
@@ -59,7 +59,7 @@ pub fn cost_chart(
     chart
 }
 
-/// The sums of strategies that cost the same at every request.
+/// The cumulative cost of strategies that cost the same at every request.
 struct Cumulative<'l> {
     columns: Vec<&'l StrategyColumn>,
     cost: Picodollars,
@@ -78,7 +78,7 @@ impl Cumulative<'_> {
     }
 }
 
-/// The sums of the strategies whose cost is known, and the columns of the others.
+/// The sums of strategies with known costs, and the columns of the others.
 fn cumulative<'l>(
     ledger: &Ledger<'_>,
     columns: &[&'l StrategyColumn],
@@ -93,7 +93,7 @@ fn cumulative<'l>(
             continue;
         };
         let points = points(ledger, column, requests);
-        // Of lines that lie on each other only the last would be seen.
+        // Of identical lines only the last one would be visible.
         match lines.iter_mut().find(|line| line.points == points) {
             Some(line) => line.columns.push(column),
             None => lines.push(Cumulative { columns: vec![column], cost, totals, points }),
@@ -102,7 +102,7 @@ fn cumulative<'l>(
     (lines, unknown)
 }
 
-/// Leaves the record and the cheapest simulations; returns the names of the others.
+/// Keeps the record and the cheapest simulations. Returns the names of the others.
 fn keep_cheapest(lines: &mut Vec<Cumulative<'_>>) -> Vec<String> {
     let mut costs: Vec<Picodollars> =
         lines.iter().filter(|line| !line.is_record()).map(|line| line.cost).collect();
@@ -137,7 +137,7 @@ fn drawn(lines: &[Cumulative<'_>]) -> Vec<ValueLine> {
     lines.iter().map(line).collect()
 }
 
-/// The sum at each of a few requests, and at the last one, each above the middle of its request.
+/// The sum at selected requests and at the last one, each at the middle of its request.
 fn points(
     ledger: &Ledger<'_>,
     column: &StrategyColumn,

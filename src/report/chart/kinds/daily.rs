@@ -10,10 +10,11 @@ use crate::report::chart::{Chart, Column, Columns, Panel, Plot};
 use crate::report::number::dollars;
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn};
 
-/// Longer times have columns of weeks, months or years.
+/// The most days that have columns of their own. Longer times have columns of weeks, months or
+/// years.
 const MOST_DAYS: i64 = 62;
 
-/// Years have columns even where there are thousands of them, but no more than can be seen.
+/// The most columns, even for thousands of years.
 const MOST_PERIODS: usize = 400;
 
 /// What was paid under a column of a ledger.

@@ -13,10 +13,10 @@ use crate::simulate::ledger::Selection;
 
 const TITLE: &str = "How long requests waited, and what was lost after it";
 
-/// What stands above a column whose amount is not known: there is no room for more.
+/// Shown above a column whose amount is unknown.
 const UNKNOWN: &str = "?";
 
-/// The axis has at least these lengths, so that both lifetimes are on it.
+/// The axis covers at least these durations, so that both lifetimes are on it.
 const SHORTEST_AXIS: (f64, f64) = (10_000.0, 14_400_000.0);
 
 /// The gaps of a selection and the breaks after them.
@@ -63,7 +63,7 @@ fn sum(bins: &[GapBin], count: impl Fn(&GapBin) -> u64) -> u64 {
     bins.iter().map(count).sum()
 }
 
-/// How many gaps there are, with the names of the lifetimes.
+/// The number of gaps, with the names of the lifetimes.
 fn counts(bins: &[GapBin], (from, to): (f64, f64)) -> Plot {
     let label = |bin: &GapBin| if bin.gaps > 0 { grouped(bin.gaps) } else { String::new() };
     let columns = columns(bins, Ink::Read, |bin| whole(bin.gaps), label);
@@ -96,7 +96,7 @@ fn lost_dollars(bins: &[GapBin], ends: (f64, f64)) -> Plot {
     )
 }
 
-/// Where nothing has a price.
+/// Used where nothing has a price.
 fn lost_tokens(bins: &[GapBin], ends: (f64, f64)) -> Plot {
     let label = |bin: &GapBin| match bin.rewritten {
         Tokens::ZERO => String::new(),

@@ -1,4 +1,4 @@
-//! What strategies cost, by class of token, and their bound.
+//! What strategies cost, by class of token, and the bound.
 
 use std::cmp::Reverse;
 
@@ -13,14 +13,14 @@ use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};
 
 const TITLE: &str = "What strategies cost";
 
-/// The strategy that charts leave out unless they are asked for it: without any caching sessions cost
-/// several times as much, and beside that nothing else could be told apart.
+/// The strategy that charts leave out by default: sessions without caching cost several times as
+/// much, and nothing else could be told apart next to it.
 pub const UNDRAWN_STRATEGY: &str = "none";
 
-/// More bars cannot be read.
+/// The most bars that are readable.
 const MOST_BARS: usize = 40;
 
-/// What each class of token is called, with its ink, from the left to the right of a bar.
+/// The name and ink of each class of token, from left to right in a bar.
 pub(super) const CLASSES: [(Ink, &str); 6] = [
     (Ink::Read, "read from cache"),
     (Ink::Written5m, "written for 5 min"),
@@ -30,15 +30,15 @@ pub(super) const CLASSES: [(Ink, &str); 6] = [
     (Ink::Fees, "web searches"),
 ];
 
-/// What each class costs, in the order of [`CLASSES`].
+/// The cost of each class, in the order of [`CLASSES`].
 pub(super) fn by_class(spending: &Spending) -> [Picodollars; 6] {
     let charges = &spending.charges;
     let written = [charges.write_5m, charges.write_1h];
     [charges.read, written[0], written[1], charges.input, charges.output, spending.fees]
 }
 
-/// The cost of some columns of a ledger, the most expensive first; `bound` is the least possible
-/// under the same assumptions.
+/// The cost of some columns of a ledger, most expensive first. `bound` is the least possible under
+/// the same assumptions.
 #[must_use]
 pub fn strategies_chart(
     ledger: &Ledger<'_>,
@@ -113,7 +113,7 @@ impl StrategyCost<'_> {
     }
 }
 
-/// The costs that are known, and the other columns.
+/// The known costs, and the other columns.
 fn costs<'l>(
     ledger: &'l Ledger<'_>,
     columns: &[&'l StrategyColumn],
@@ -133,7 +133,7 @@ fn costs<'l>(
     (known, unknown)
 }
 
-/// Names the classes that occur.
+/// Adds the classes that occur to the legend.
 pub(super) fn explain_classes(chart: &mut Chart, all: &[&Spending]) {
     for (place, (ink, name)) in CLASSES.into_iter().enumerate() {
         if all.iter().any(|spending| by_class(spending)[place] > Picodollars::ZERO) {

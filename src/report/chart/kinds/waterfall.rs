@@ -15,7 +15,8 @@ const TITLE: &str = "From what was spent to the lower bound";
 const UNKNOWN: &str = "Some of these requests have no record or no price, or their tokens are not those of \
                        the record: what was spent cannot be held against a simulation.";
 
-/// The steps of a waterfall, below each other: what each takes away hangs where the one before ends.
+/// The steps of a waterfall below each other. What each takes off begins where the previous one
+/// ends.
 #[must_use]
 pub fn waterfall_chart(
     ledger: &Ledger<'_>,
@@ -60,7 +61,7 @@ pub fn waterfall_chart(
     chart
 }
 
-/// The ink of a step, and what it stands for.
+/// The ink of a step, and its meaning.
 fn look(kind: WaterfallKind) -> (Ink, &'static str) {
     match kind {
         WaterfallKind::Breaks => (Ink::Unexpected, "lost by breaks"),
@@ -69,7 +70,7 @@ fn look(kind: WaterfallKind) -> (Ink, &'static str) {
     }
 }
 
-/// The figures that count.
+/// The most important figures.
 fn figures(waterfall: &Waterfall) -> String {
     let spent = dollars(Some(waterfall.spent));
     let Some(cheapest) = waterfall.cheapest else {
@@ -79,7 +80,7 @@ fn figures(waterfall: &Waterfall) -> String {
     format!("Spent: {spent}; lower bound: {}, {} less.", dollars(Some(cheapest)), percent(share))
 }
 
-/// What is left at some point, as a bar from nothing on.
+/// What is left at some point, as a bar from zero.
 fn total(name: &str, amount: Picodollars) -> Bar {
     Bar {
         label: name.to_owned(),
@@ -89,13 +90,13 @@ fn total(name: &str, amount: Picodollars) -> Bar {
     }
 }
 
-/// A step from what was there to what is left.
+/// A step from the previous amount to the remaining one.
 fn hanging(step: &WaterfallStep) -> Bar {
     let (left, amount) = (step.left.to_dollars_lossy(), step.amount.to_dollars_lossy());
     Bar {
         label: step.name.clone(),
         value: dollar_difference(Some(Picodollars(-step.amount.0))),
-        // A step that adds something ends at what is left.
+        // A step that adds something ends at the remaining amount.
         from: left.min(left + amount),
         parts: vec![(look(step.kind).0, amount.abs())],
     }
