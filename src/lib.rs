@@ -10,7 +10,8 @@
 //! use cachesim::{BreakOptions, Strategy, Study, StudyOptions, Ttl};
 //!
 //! let study = Study::read(&["fixtures/first-look".into()], StudyOptions::default())?;
-//! let costs = study.totals(&[Ttl::FiveMinutes, Ttl::OneHour].map(Strategy::lifetime))?;
+//! let lifetimes = [Ttl::FiveMinutes, Ttl::OneHour].map(Strategy::lifetime);
+//! let costs = study.totals(&lifetimes)?;
 //! let costs: Vec<String> =
 //!     costs.iter().filter_map(|(_, totals)| Some(totals.cost()?.to_string())).collect();
 //! // Worked out by hand in fixtures/first-look/expected.toml.
@@ -22,7 +23,8 @@
 //! ```
 
 #![forbid(unsafe_code)]
-// What only the program or redaction needs stands in the room where it belongs.
+// Items that only the program or redaction needs stay in the room of their noun, and are unused
+// without `cli`.
 #![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 
 pub mod base;

@@ -1,7 +1,7 @@
 //! From files to figures: what is read, what is simulated over it, and what that shows.
 //!
-//! A [`Study`] knows what was kept of its input. It refuses what would need more of it, and reads and
-//! simulates under one set of assumptions, so that no figure rests on half of what it needs.
+//! A [`Study`] knows what was kept of its input, and refuses whatever needs more. It reads and
+//! simulates under one set of assumptions, so that no figure is based on half of what it needs.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use crate::base::ttl::Ttl;
 use crate::base::zone::Zone;
 use crate::explain::advice::Advice;
-use crate::explain::analysis::Answer;
-use crate::explain::breaks::{Analysis, Break, Breaks, Options, find};
+use crate::explain::analysis::{Answer, Verification, verify};
+use crate::explain::breaks::{Analysis, Break, Breaks, Options, Reconciliation, find};
 use crate::explain::compare::Comparison;
 use crate::explain::context::{Context, context};
 use crate::explain::lint::{Finding, Rule, lint};
@@ -26,17 +26,17 @@ use crate::simulate::strategy::{Assumptions, Strategy};
 /// How a study is made.
 #[derive(Clone, Debug)]
 pub struct StudyOptions {
-    /// What is kept of the input. By default everything.
+    /// What to keep of the input. By default everything.
     pub read: ReadOptions,
     /// The prices. By default the built-in ones.
     pub prices: PriceTable,
-    /// What is reported. By default every request.
+    /// Which requests to report. By default all.
     pub filter: Filter,
-    /// Whether requests on rewound branches are left out.
+    /// Whether to leave out requests on rewound branches.
     pub only_live: bool,
-    /// In which time zone days begin. By default UTC.
+    /// The time zone in which days begin. By default UTC.
     pub zone: Zone,
-    /// What every simulation assumes.
+    /// The assumptions of every simulation.
     pub assumptions: Assumptions,
 }
 
@@ -54,34 +54,34 @@ impl Default for StudyOptions {
     }
 }
 
-/// Why there is no study, or why it cannot say something.
+/// Why there is no study, or why it cannot answer.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
-    /// Nothing in the input is a request.
+    /// The input has no request.
     #[error("no request in the input")]
     NoRequest,
-    /// The filter selects nothing, or names what is not there.
+    /// The filter selects nothing, or names something that does not exist.
     #[error(transparent)]
     Filter(#[from] FilterError),
     /// Every selected request is on a rewound branch.
     #[error("every selected request is on a rewound branch; ask for all of them")]
     NothingLive,
-    /// Prompts are looked at, and no prompt was captured.
+    /// Prompts are needed, but none was captured.
     #[error(
         "no captured prompt in the input: a transcript does not hold the system prompt and the tools; give \
          a capture, a bundle or a claude-trace log"
     )]
     NoCapturedPrompt,
-    /// The bytes of captured prompts are looked at, and were not kept.
+    /// The bytes of captured prompts are needed, but were not kept.
     #[error("{0} needs the bytes of captured prompts; read the input with `keeps_bytes`")]
     NoBytes(String),
-    /// The parts of blocks are looked at, and were not kept.
+    /// The parts of blocks are needed, but were not kept.
     #[error("{0} needs the parts of captured blocks; read the input with `BlockParts::Landmarks`")]
     NoParts(String),
-    /// What lies between requests is looked at, and was not kept.
+    /// What lies between requests is needed, but was not kept.
     #[error("{0} needs what lies between requests; read the input without `leaves_out_trails`")]
     NoTrails(String),
-    /// A ledger lacks a strategy that is looked at.
+    /// A strategy is needed that the ledger lacks.
     #[error("{0} needs {1} among the strategies of the ledger")]
     NotSimulated(&'static str, &'static str),
 }
@@ -91,7 +91,7 @@ pub enum StudyError {
 pub struct Study {
     /// All requests.
     pub history: History,
-    /// Those that are reported.
+    /// The requests that are reported.
     pub selection: Selection,
     /// What tokens cost.
     pub prices: PriceTable,
@@ -107,21 +107,23 @@ impl Study {
     /// Reads files and folders.
     ///
     /// # Errors
-    /// Where there is no request, or the filter leaves none.
+    /// There is no request, or the filter leaves none.
     pub fn read(paths: &[PathBuf], options: StudyOptions) -> Result<Self, StudyError> {
         Self::of(read(discover(paths), options.read.clone(), |_| {}), options)
     }
 
-    /// Takes what was read with the same options.
+    /// Makes a study of what was read with the same options.
     ///
     /// # Errors
-    /// Where there is no request, or the filter leaves none.
+    /// There is no request, or the filter leaves none.
     pub fn of(mut history: History, options: StudyOptions) -> Result<Self, StudyError> {
         let StudyOptions { read: kept, prices, filter, only_live, zone, assumptions } = options;
         if history.requests.is_empty() {
             return Err(StudyError::NoRequest);
         }
         history.zone = zone;
+        let has_others = !history.of_agents.is_empty();
+        let prices = if has_others { prices.naming_providers() } else { prices };
         let (selection, (steps, trace)) = rayon::join(
             || select(&filter, only_live, &history),
             || {
@@ -133,7 +135,7 @@ impl Study {
         Ok(Self { selection: selection?, history, prices, steps, trace, kept, assumptions })
     }
 
-    /// What its simulations assume.
+    /// The assumptions of its simulations.
     #[must_use]
     pub fn assumptions(&self) -> Assumptions {
         self.assumptions
@@ -142,15 +144,15 @@ impl Study {
     /// Simulates strategies.
     ///
     /// # Errors
-    /// Where one needs what was not kept of the input.
+    /// A strategy needs something that was not kept of the input.
     pub fn run(&self, strategies: &[Strategy]) -> Result<Ledger<'_>, StudyError> {
         self.run_with(strategies, &[])
     }
 
-    /// Simulates strategies, and the least that the same prompts could have cost, under both readings.
+    /// Simulates strategies, and the bound of the same prompts under both readings.
     ///
     /// # Errors
-    /// Where one needs what was not kept of the input.
+    /// A strategy needs something that was not kept of the input.
     pub fn run_with_bounds(&self, strategies: &[Strategy]) -> Result<Ledger<'_>, StudyError> {
         let own = self.assumptions.reading;
         self.run_with(strategies, &[own, own.other()])
@@ -159,7 +161,7 @@ impl Study {
     /// Simulates strategies, and the bound under some readings.
     ///
     /// # Errors
-    /// Where one needs what was not kept of the input.
+    /// A strategy needs something that was not kept of the input.
     pub fn run_with(
         &self,
         strategies: &[Strategy],
@@ -169,10 +171,10 @@ impl Study {
         Ok(self.ledger(strategies, readings, &self.assumptions))
     }
 
-    /// What the selected requests cost under strategies, in their order.
+    /// The totals of the selected requests under strategies, in their order.
     ///
     /// # Errors
-    /// Where one needs what was not kept of the input.
+    /// A strategy needs something that was not kept of the input.
     pub fn totals<'t>(
         &self,
         strategies: &'t [Strategy],
@@ -182,7 +184,7 @@ impl Study {
         Ok(strategies.iter().zip(ledger.columns.iter().map(total)).collect())
     }
 
-    /// The file and the line where the answer to a request begins.
+    /// The file and line where the answer to a request begins.
     #[must_use]
     pub fn place(&self, index: RequestIndex) -> String {
         let request = self.history.request(index);
@@ -192,7 +194,7 @@ impl Study {
     /// Finds the requests that read less than they could have.
     ///
     /// # Errors
-    /// Where captured prompts were read without their bytes, and where trails were left out.
+    /// Captured prompts were read without their bytes, or trails were left out.
     pub fn breaks(&self, options: Options) -> Result<Findings<'_>, StudyError> {
         self.breaks_in(self.evidence(), options)
     }
@@ -200,7 +202,7 @@ impl Study {
     /// Finds them in a ledger of [`evidence`](Self::evidence).
     ///
     /// # Errors
-    /// As [`breaks`](Self::breaks), and where the ledger is another one.
+    /// As for [`breaks`](Self::breaks), or the ledger is of another kind.
     pub fn breaks_in<'s>(
         &'s self,
         ledger: Ledger<'s>,
@@ -214,18 +216,18 @@ impl Study {
         Ok(Findings { study: self, ledger, analysis })
     }
 
-    /// Finds what makes the prefixes of captured prompts unstable, the most expensive first.
+    /// Finds what makes the prefixes of captured prompts unstable, most expensive first.
     ///
     /// # Errors
-    /// Where there is no captured prompt, or its bytes were not kept.
+    /// There is no captured prompt, or its bytes were not kept.
     pub fn lint(&self) -> Result<Vec<Finding>, StudyError> {
         self.lint_in(&self.ledger(&lint_strategies(), &[], &self.assumptions))
     }
 
-    /// The same in a ledger that [`run`](Self::run) made of [`lint_strategies`] at least.
+    /// The same in a ledger that [`run`](Self::run) made of at least [`lint_strategies`].
     ///
     /// # Errors
-    /// As [`lint`](Self::lint), and where the ledger is another one.
+    /// As for [`lint`](Self::lint), or the ledger is of another kind.
     pub fn lint_in(&self, ledger: &Ledger<'_>) -> Result<Vec<Finding>, StudyError> {
         self.need_prompts()?;
         self.need_bytes("looking for unstable prefixes")?;
@@ -235,12 +237,12 @@ impl Study {
         Ok(lint(ledger, &self.trace, &self.assumptions.replay(), &self.selection))
     }
 
-    /// What the contexts of the selected sessions are made of, with the `top` most expensive items of
-    /// each.
+    /// What the contexts of the selected sessions consist of, with the `top` most expensive items
+    /// of each.
     ///
     /// # Errors
-    /// Where what was shown between requests, or the bytes of captured prompts were not kept, and where
-    /// the ledger does not have `billed`.
+    /// What lies between requests or the bytes of captured prompts were not kept, or the ledger
+    /// lacks `billed`.
     pub fn context(&self, ledger: &Ledger<'_>, top: usize) -> Result<Context, StudyError> {
         self.need_bytes("taking contexts apart")?;
         self.need_trails("taking contexts apart")?;
@@ -248,18 +250,32 @@ impl Study {
         context.ok_or(StudyError::NotSimulated("taking contexts apart", "`billed`"))
     }
 
-    /// Holds the strategies of a ledger against the first of them, and against the bounds where
+    /// Holds the replay of a ledger against its record; `dollars` is what breaks explain of the
+    /// difference.
+    ///
+    /// # Errors
+    /// Where the ledger does not have both.
+    pub fn verify(
+        &self,
+        ledger: &Ledger<'_>,
+        dollars: Reconciliation,
+    ) -> Result<Verification, StudyError> {
+        let verification = verify(ledger, &self.steps, &self.selection, dollars);
+        verification.ok_or(StudyError::NotSimulated("verifying the rules", BILLED_AND_EXPECTED))
+    }
+
+    /// Compares the strategies of a ledger with the first of them, and with the bounds if
     /// [`run_with_bounds`](Self::run_with_bounds) made it.
     #[must_use]
     pub fn compare<'l>(&self, ledger: &'l Ledger<'_>) -> Comparison<'l> {
         Comparison::new(ledger, &self.selection)
     }
 
-    /// The breaks among some requests, without what they are held against: quicker than
+    /// The breaks among some requests, without the rest of the ledger. Faster than
     /// [`breaks`](Self::breaks).
     ///
     /// # Errors
-    /// As [`breaks`](Self::breaks).
+    /// As for [`breaks`](Self::breaks).
     pub fn breaks_among(&self, selection: &Selection) -> Result<Breaks, StudyError> {
         let assumptions = self.assuming(false, Reading::Literal);
         let ledger = self.ledger(&[Strategy::billed(), Strategy::expected()], &[], &assumptions);
@@ -269,7 +285,7 @@ impl Study {
     /// The same in a ledger of the record and its replay.
     ///
     /// # Errors
-    /// As [`breaks`](Self::breaks), and where the ledger has not both.
+    /// As for [`breaks`](Self::breaks), or the ledger lacks either.
     pub fn breaks_among_in(
         &self,
         ledger: &Ledger<'_>,
@@ -281,19 +297,19 @@ impl Study {
         found.ok_or(StudyError::NotSimulated("finding breaks", BILLED_AND_EXPECTED))
     }
 
-    /// Simulates what breaks are found and priced with, by the letter of the rules.
+    /// Simulates what finding and pricing breaks needs, under the literal reading.
     #[must_use]
     pub fn evidence(&self) -> Ledger<'_> {
         let assumptions = self.assuming(false, Reading::Literal);
         self.ledger(&evidence_strategies(), &[Reading::Literal], &assumptions)
     }
 
-    /// What is assumed where the recorded breaks stay or go, under a reading.
+    /// The assumptions with recorded breaks kept or not, under a reading.
     fn assuming(&self, keeps_breaks: bool, reading: Reading) -> Assumptions {
         Assumptions { keeps_breaks, reading, ..self.assumptions }
     }
 
-    /// The record with its breaks as a simulation makes it, with which advice begins.
+    /// The simulated record with its breaks, from which advice starts.
     fn as_recorded(&self, reading: Reading) -> Ledger<'_> {
         self.ledger(&[Strategy::billed()], &[], &self.assuming(true, reading))
     }
@@ -308,15 +324,15 @@ impl Study {
         Ledger::with_bounds(history, steps, trace, prices, (strategies, readings), assumptions)
     }
 
-    /// Refuses to go on without captured prompts.
+    /// Fails without captured prompts.
     ///
     /// # Errors
-    /// Where there is none.
+    /// No prompt was captured.
     pub fn need_prompts(&self) -> Result<(), StudyError> {
         self.has_captures().then_some(()).ok_or(StudyError::NoCapturedPrompt)
     }
 
-    /// Whether what a strategy looks at was kept.
+    /// Fails where a strategy needs something that was not kept.
     fn allow(&self, strategy: &Strategy) -> Result<(), StudyError> {
         if strategy.needs_bytes() {
             self.need_bytes(&strategy.name)?;
@@ -355,17 +371,17 @@ fn select(filter: &Filter, only_live: bool, history: &History) -> Result<Selecti
     if live.is_empty() { Err(StudyError::NothingLive) } else { Ok(live) }
 }
 
-/// What breaks cannot be found without.
+/// The strategies without which breaks cannot be found.
 const BILLED_AND_EXPECTED: &str = "`billed` and `replay`";
 
-/// What breaks are found and priced with, besides the bound.
+/// The strategies with which breaks are found and priced, besides the bound.
 #[must_use]
 pub fn evidence_strategies() -> Vec<Strategy> {
     let lifetimes = [Ttl::FiveMinutes, Ttl::OneHour].map(Strategy::lifetime);
     [Strategy::billed(), Strategy::expected()].into_iter().chain(lifetimes).collect()
 }
 
-/// What unstable prefixes are found and priced with.
+/// The strategies with which unstable prefixes are found and priced.
 #[must_use]
 pub fn lint_strategies() -> Vec<Strategy> {
     let latched: BTreeSet<&str> = Rule::ALL.into_iter().filter_map(Rule::latched_by).collect();
@@ -373,8 +389,7 @@ pub fn lint_strategies() -> Vec<Strategy> {
     latched.chain([Strategy::expected()]).collect()
 }
 
-/// What is kept of an input over which strategies are simulated: all that is asked for, and all that one
-/// of them needs.
+/// What to keep of an input to simulate strategies: what is asked for, and what any of them needs.
 #[must_use]
 pub fn options_for(strategies: &[Strategy], asked: ReadOptions) -> ReadOptions {
     let needs_parts = strategies.iter().any(Strategy::needs_block_parts);
@@ -387,22 +402,22 @@ pub fn options_for(strategies: &[Strategy], asked: ReadOptions) -> ReadOptions {
     }
 }
 
-/// The breaks of a study, and what they were found with.
+/// The breaks of a study, and the ledger in which they were found.
 #[derive(Debug)]
 pub struct Findings<'s> {
     study: &'s Study,
     /// What was billed and what the rules expect, the two lifetimes, and the bound.
     pub ledger: Ledger<'s>,
-    /// The breaks, added up, and what recurs.
+    /// The breaks, their sums and patterns.
     pub analysis: Analysis,
 }
 
-/// What people are told of a study.
+/// What people are told about a study.
 #[derive(Debug)]
 pub struct Told {
-    /// What to change; `None` where nothing has a price.
+    /// What to change, or `None` where nothing has a price.
     pub advice: Option<Advice>,
-    /// What is said first.
+    /// The figures that come first.
     pub answer: Answer,
 }
 
@@ -413,13 +428,13 @@ impl Findings<'_> {
         &self.analysis.breaks.list
     }
 
-    /// What people are told where changes are listed. It takes many simulations.
+    /// The answer and the ranked changes. This takes many simulations.
     #[must_use]
     pub fn told(&self) -> Told {
         self.told_under(Reading::Conservative)
     }
 
-    /// The same with advice that is simulated under a reading.
+    /// The same, with advice simulated under a reading.
     #[must_use]
     pub fn told_under(&self, reading: Reading) -> Told {
         let Self { study, ledger, analysis } = self;
@@ -430,12 +445,12 @@ impl Findings<'_> {
         Told { advice, answer }
     }
 
-    /// What people are told first, with the change alone that would be the first of the list.
+    /// The answer, with only the first of the changes.
     #[must_use]
     pub fn answer(self) -> Answer {
         let Self { study, ledger, analysis } = self;
         let answer = Answer::new(&ledger, &analysis, &study.selection);
-        // Changes are simulated too, and memory need not hold both.
+        // Changes are simulated next, and memory need not hold both.
         drop(ledger);
         let as_recorded = study.as_recorded(Reading::Conservative);
         let first = Advice::first(&as_recorded, &study.trace, &study.selection, &analysis);

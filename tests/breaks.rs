@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{count, json as report, project, shared, stdout};
+use crate::common::{count, json as report, project, shared, stdout, transcripts};
 
 mod session;
 
@@ -607,7 +607,7 @@ fn captured_requests_say_themselves_what_changed() {
 
 #[test]
 fn real_sessions_are_explained() {
-    let Some(corpus) = shared("corpus") else { return };
+    let Some(corpus) = transcripts("corpus") else { return };
     let rows = rows(&corpus, &["--ignore-server-reason"]);
     let rewritten = |rows: &mut dyn Iterator<Item = &Value>| -> u64 {
         rows.map(|row| count(row, "rewritten_tokens")).sum()
@@ -635,7 +635,7 @@ fn no_shortfall_is_missed_and_none_is_made_up() {
     use cachesim::read::input::discover;
     use cachesim::requests::conversation::{ReadOptions, read};
 
-    let Some(corpus) = shared("corpus") else { return };
+    let Some(corpus) = transcripts("corpus") else { return };
     let listed: BTreeMap<String, Value> = rows(&corpus, &[])
         .into_iter()
         .map(|row| (row["message_id"].as_str().expect("an id").to_owned(), row))
@@ -674,7 +674,7 @@ fn picodollars(amount: &Value) -> i128 {
 
 #[test]
 fn the_sums_are_those_of_the_rows_and_explain_the_bill_exactly() {
-    let Some(corpus) = shared("corpus") else { return };
+    let Some(corpus) = transcripts("corpus") else { return };
     let path = corpus.to_str().expect("a plain path");
     let report = report(&["breaks", path, "--format", "json", "-q"]);
     let rows = rows(&corpus, &[]);

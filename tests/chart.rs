@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use resvg::tiny_skia::Pixmap;
 use serde_json::{Value, json};
 
-use crate::common::{cachesim, ledger, project, run, shared, stdout, text};
+use crate::common::{cachesim, ledger, project, run, shared, stdout, text, transcripts};
 use picture::{Area, Picture, read};
 
 const KINDS: [&str; 8] =
@@ -495,7 +495,7 @@ fn months_between_requests_are_no_smear() {
 /// Figures that other commands give for the same sessions.
 #[test]
 fn charts_of_the_corpus_name_its_figures() {
-    let Some(corpus) = shared("corpus") else { return };
+    let Some(corpus) = transcripts("corpus") else { return };
     let label = |kind| chart(kind, &corpus, &[]).label;
     let lost = "$161.64 (19,143,245 tokens sent again)";
     assert!(label("gaps").contains(lost), "{}", label("gaps"));

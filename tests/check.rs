@@ -621,7 +621,7 @@ fn junit_cases(xml: &str) -> Vec<(String, Option<String>)> {
 /// A path of the corpus against itself: every figure of a baseline survives being saved.
 #[test]
 fn the_corpus_against_itself_has_no_difference() {
-    let Some(corpus) = crate::common::shared("corpus") else { return };
+    let Some(corpus) = crate::common::transcripts("corpus") else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let baseline = folder.path().join("baseline.json");
     let check = |arguments: &[&std::ffi::OsStr]| {

@@ -56,7 +56,7 @@ fn errors_say_what_is_wrong_and_what_to_do() {
         @r#"
     cachesim: no/such/file.jsonl: unreadable file: No such file or directory (os error 2)
     cachesim: skipped or repaired: 1 × unreadable file
-    cachesim: no request in no/such/file.jsonl; expected is JSON Lines with lines such as {"type":"assistant","message":{"usage":{…}}} (a Claude Code transcript), {"request":{"model":…}} (a capture or claude-trace log) or {"prompt":{…}} (a bundle)
+    cachesim: no request in no/such/file.jsonl; expected is JSON Lines with lines such as {"type":"assistant","message":{"usage":{…}}} (a Claude Code transcript), {"request":{"model":…}} (a capture or claude-trace log), {"prompt":{…}} (a bundle) or {"type":"session_meta","payload":{…}} (a Codex rollout)
     "#
     );
     let unknown = project("fixtures/unknown-model");

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use cachesim::base::units::{Millis, Picodollars, Tokens};
-use cachesim::explain::context::{Kind, context, windows};
+use cachesim::explain::context::{ContextKind, context, windows};
 use cachesim::read::input::discover;
 use cachesim::requests::conversation::{ReadOptions, RequestIndex, read};
 use cachesim::requests::prompt::{self, SharedPrefix};
@@ -15,7 +15,7 @@ use cachesim::simulate::strategy::{Assumptions, Strategy as Policy};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::common::{count, json, project, run, shared, stdout, text};
+use crate::common::{count, json, project, run, shared, stdout, text, transcripts};
 
 const CLASSES: [&str; 4] = [
     "input_tokens",
@@ -157,7 +157,7 @@ fn a_part_of_a_session_adds_up() {
 
 #[test]
 fn the_corpus_adds_up() {
-    let Some(corpus) = shared("corpus") else { return };
+    let Some(corpus) = transcripts("corpus") else { return };
     all_adds_up(&corpus, &[]).expect("the same sums");
     let context = context_of(&corpus, &[]);
     let path = corpus.to_str().expect("plain");
@@ -244,7 +244,7 @@ fn windows_hold_what_was_carried() {
             }
             let windows =
                 windows(&ledger, &steps, &trace, session, usize::MAX).expect("the record");
-            let mut sent: BTreeMap<Kind, Tokens> = BTreeMap::new();
+            let mut sent: BTreeMap<ContextKind, Tokens> = BTreeMap::new();
             for window in &windows.requests {
                 let total: Tokens = window.tokens.iter().copied().sum();
                 assert_eq!(total, history.request(window.request).prompt_total());
@@ -253,7 +253,7 @@ fn windows_hold_what_was_carried() {
                 }
             }
             let kinds = carried.kinds.iter().filter(|kind| kind.carried.tokens() > Tokens::ZERO);
-            let carried: BTreeMap<Kind, Tokens> =
+            let carried: BTreeMap<ContextKind, Tokens> =
                 kinds.map(|kind| (kind.kind, kind.carried.tokens())).collect();
             assert_eq!(sent, carried);
         }

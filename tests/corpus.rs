@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{count, json, ledger, prompt_of, run, shared};
+use crate::common::{count, json, ledger, prompt_of, run, transcripts};
 
 const ALL_STRATEGIES: &str = "billed,replay,none,5m,1h,mixed";
 
@@ -66,7 +66,7 @@ fn key(message: &Value, request: &Value) -> Option<(String, String)> {
 
 #[test]
 fn every_request_counts_once() {
-    let Some(corpus) = shared("corpus") else { return };
+    let Some(corpus) = transcripts("corpus") else { return };
     let mut naive = NaiveCount::default();
     naive.walk(&corpus);
     assert_eq!(naive.nested_only(), 430);
@@ -88,7 +88,7 @@ fn every_request_counts_once() {
 
 #[test]
 fn tokens_are_conserved_and_orders_hold() {
-    let Some(corpus) = shared("corpus") else { return };
+    let Some(corpus) = transcripts("corpus") else { return };
     let rows = ledger(&corpus, &["--strategy", ALL_STRATEGIES]);
     assert_eq!(rows.len(), 9_513 * 6);
     let mut by_request: BTreeMap<String, BTreeMap<String, &Value>> = BTreeMap::new();
@@ -112,7 +112,7 @@ fn tokens_are_conserved_and_orders_hold() {
 
 #[test]
 fn the_rules_reproduce_the_record() {
-    let Some(corpus) = shared("corpus") else { return };
+    let Some(corpus) = transcripts("corpus") else { return };
     let corpus = corpus.to_str().expect("a plain path");
     let verification = json(&["verify", corpus, "-q", "--format", "json"]);
     let figure = |path: &str| verification.pointer(path).and_then(Value::as_f64).expect("a figure");
@@ -129,7 +129,7 @@ fn the_rules_reproduce_the_record() {
 
 #[test]
 fn threads_change_nothing() {
-    let Some(corpus) = shared("corpus") else { return };
+    let Some(corpus) = transcripts("corpus") else { return };
     let corpus = corpus.to_str().expect("a plain path");
     for format in ["jsonl", "json", "table"] {
         let with =
@@ -143,7 +143,7 @@ fn threads_change_nothing() {
 
 #[test]
 fn no_path_and_no_clock_is_in_a_report() {
-    let Some(corpus) = shared("corpus") else { return };
+    let Some(corpus) = transcripts("corpus") else { return };
     let path = corpus.to_str().expect("a plain path");
     for format in ["json", "jsonl", "csv", "table", "markdown"] {
         let output = run(&["analyze", path, "-q", "--format", format]);

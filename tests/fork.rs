@@ -2,7 +2,7 @@
 
 use cachesim::base::ttl::Ttl;
 use cachesim::base::units::Tokens;
-use cachesim::simulate::fork::{Comparison, Equivalents, ForkPlan, compare};
+use cachesim::simulate::fork::{Equivalents, ForkComparison, ForkPlan, compare};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -176,7 +176,7 @@ fn expected(plan: &ForkPlan, name: &str, index: usize) -> (u64, u64) {
 proptest! {
     #[test]
     fn every_child_is_charged_by_the_closed_formula(plan in plans()) {
-        for Comparison { variant, children } in compare(&plan, None).expect("a plan").comparisons {
+        for ForkComparison { variant, children } in compare(&plan, None).expect("a plan").comparisons {
             for (index, child) in children.iter().enumerate() {
                 let (read, written) = expected(&plan, variant.name, index);
                 prop_assert_eq!((child.read.0, child.written.0), (read, written), "{}", variant.name);
@@ -209,7 +209,7 @@ proptest! {
 fn totals(plan: &ForkPlan) -> impl Fn(&str) -> Equivalents {
     let comparisons = compare(plan, None).expect("a plan").comparisons;
     move |name| {
-        let named = |comparison: &&Comparison| comparison.variant.name == name;
+        let named = |comparison: &&ForkComparison| comparison.variant.name == name;
         comparisons.iter().find(named).expect("a variant").total().equivalents
     }
 }

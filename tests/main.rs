@@ -65,6 +65,7 @@ mod mechanisms;
 mod models;
 mod mutation;
 mod naive;
+mod oldest_compiler;
 mod orderings;
 mod output_files;
 mod outputs;

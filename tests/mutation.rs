@@ -198,7 +198,9 @@ fn check_breaks(history: &History) {
         if let Some(steps) = &answer.waterfall {
             let left = steps.spent.minus(steps.apart).minus(steps.breaks).minus(steps.unexplained);
             assert_eq!(left, steps.expected);
-            assert!(steps.rest().is_some_and(|rest| rest.0 >= 0), "{steps:?}");
+            // Nothing is known of what would be cheapest where no request has markers.
+            let has_none = history.sent_with_markers().is_empty();
+            assert!(has_none || steps.rest().is_some_and(|rest| rest.0 >= 0), "{steps:?}");
         }
         let view = BreaksViewOptions { top: 20, shows_text: true };
         let document = breaks_document(history, &answer, &analysis, None, &assumptions, view);

@@ -12,7 +12,7 @@ use cachesim::simulate::cache::Reading;
 use cachesim::simulate::pricing::{Billing, PriceTable, Rates, RequestRates};
 use cachesim::simulate::strategy::{ALL, Assumptions, Material, Simulated, Strategy, StrategyKind};
 
-use crate::common::shared;
+use crate::common::transcripts;
 
 /// Everything that strategies are applied to.
 struct Corpus {
@@ -24,7 +24,7 @@ struct Corpus {
 
 /// The corpus; `None`, said on stderr, where it is missing.
 fn corpus() -> Option<Corpus> {
-    let folder = shared("corpus")?;
+    let folder = transcripts("corpus")?;
     let history = read(discover(&[folder]), ReadOptions::default(), |_| {});
     let steps = steps(&history);
     let trace = build(&history, &steps, Assumptions::default().shared_prefix);

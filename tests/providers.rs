@@ -210,7 +210,7 @@ fn every_class_of_tokens_has_its_price() {
     let cost = |name: &str, prompt: u64, outcome: Outcome| {
         let provider = provider(name);
         let at = Millis(START);
-        let rates = provider.rates(&prices, provider.model, at, Tokens(prompt)).expect("a price");
+        let rates = provider.rates(prices, provider.model, at, Tokens(prompt)).expect("a price");
         Provider::billing(&outcome, Tokens(100)).cost(&rates).to_string()
     };
     let outcome = Outcome {
@@ -248,7 +248,7 @@ fn another_model_can_be_named_and_an_unknown_one_has_no_price() {
     let prices = PriceTable::of_providers();
     let provider = provider("openai-5.6");
     let read = |model: &str| {
-        provider.rates(&prices, model, Millis(START), Tokens(1)).map(|rates| rates.cache_read.0)
+        provider.rates(prices, model, Millis(START), Tokens(1)).map(|rates| rates.cache_read.0)
     };
     assert_eq!(read("gpt-6.1-sol"), Some(100_000));
     assert_eq!(read("gpt-6-luna"), Some(10_000));

@@ -1,16 +1,19 @@
 //! Codex rollouts: what the reader makes of lines, what the trace makes of requests, and how the
 //! rules agree with the cached tokens that real ones recorded.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use cachesim::base::units::{Millis, Tokens};
-use cachesim::read::input::{Kind, Location, Source, discover};
-use cachesim::requests::prompt::SharedPrefix;
-use cachesim::simulate::provider::{ALL, Agreement, agreement, by_name, recorded_step};
-use cachesim::simulate::rollout::{Rollout, build, load};
+use cachesim::read::input::{Diagnostics, Discovered, Kind, Source, discover};
+use cachesim::requests::conversation::{History, ReadOptions, read};
+use cachesim::requests::prompt::{PromptTrace, SharedPrefix, build, steps};
+use cachesim::simulate::ledger::Totals;
+use cachesim::simulate::provider::{ALL, RolloutAgreement, agreement, by_name, recorded_step};
+use cachesim::{Strategy, Study, StudyOptions, Ttl};
 use serde_json::{Value, json};
 
-use crate::common::{json as run_json, shared};
+use crate::common::shared;
 
 /// 2026-10-01T00:00:00Z.
 const START: i64 = 1_790_812_800_000;
@@ -56,9 +59,19 @@ impl Session {
         self.report(second, &last)
     }
 
-    fn load(&self) -> Rollout {
-        load(&Source::in_memory("rollout.jsonl", self.text.as_bytes())).expect("a rollout")
+    fn load(&self) -> History {
+        load(self.text.as_bytes())
     }
+}
+
+fn load(bytes: &[u8]) -> History {
+    let sources = vec![Source::in_memory("rollout.jsonl", bytes)];
+    let discovered = Discovered { sources, diagnostics: Diagnostics::default() };
+    read(discovered, ReadOptions::default(), |_| {})
+}
+
+fn trace(history: &History, shared: SharedPrefix) -> PromptTrace {
+    build(history, &steps(history), shared)
 }
 
 /// Two turns, an interrupted answer, a compaction and a pause.
@@ -94,40 +107,49 @@ fn session() -> Session {
 
 #[test]
 fn a_request_is_what_a_report_adds() {
-    let rollout = session().load();
-    assert_eq!(rollout.session.map(|id| rollout.symbols.text(id)), Some("s-1"));
-    assert_eq!(rollout.forked_from, None);
-    assert_eq!((rollout.repeated, rollout.without_usage), (1, 1));
-    assert_eq!(rollout.diagnostics.counts().count(), 0);
+    let history = session().load();
+    assert_eq!(history.diagnostics.counts().count(), 0);
+    let texts = |symbol| history.text(symbol);
+    let first = &history.requests[0];
+    assert_eq!((texts(Some(first.session)), texts(first.project)), (Some("s-1"), Some("/work")));
     let seconds = |start: Millis| (start.0 - START) / 1_000;
-    let requests: Vec<_> = rollout
-        .requests
+    let requests: Vec<_> = history
+        .of_agents
         .iter()
         .map(|request| {
             let flags =
                 [request.begins_turn, request.is_after_interruption, request.is_after_compaction];
-            (seconds(request.start), request.input.0, request.cached.map(|cached| cached.0), flags)
+            let prompt = request.usage.prompt;
+            (seconds(request.start), prompt.total().0, prompt.read.0, flags)
         })
         .collect();
     // Sent when the newest result, message or report before the answer was written.
     let expected = [
-        (1, 20_000, Some(9_088), [true, false, false]),
-        (5, 20_400, Some(19_968), [false; 3]),
-        (13, 20_700, Some(20_608), [false, true, false]),
-        (100, 20_500, Some(19_968), [true, false, false]),
-        (200, 21_000, Some(9_088), [false, false, true]),
-        (905, 21_500, Some(20_992), [false; 3]),
+        (1, 20_000, 9_088, [true, false, false]),
+        (5, 20_400, 19_968, [false; 3]),
+        (13, 20_700, 20_608, [false, true, false]),
+        (100, 20_500, 19_968, [true, false, false]),
+        (200, 21_000, 9_088, [false, false, true]),
+        (905, 21_500, 20_992, [false; 3]),
     ];
     assert_eq!(requests, expected);
-    let first = rollout.requests[0];
-    assert_eq!((first.line, first.output, first.reasoning), (8, Tokens(300), Tokens(100)));
-    assert_eq!((first.written, rollout.symbols.text(first.model)), (None, "gpt-5.5"));
+    let first = &history.of_agents[0];
+    assert_eq!((first.line, first.usage.output, first.reasoning), (8, Tokens(300), Tokens(100)));
+    assert_eq!(
+        (first.usage.prompt.written(), texts(Some(first.model))),
+        (Tokens(0), Some("gpt-5.5"))
+    );
+    let ends: Vec<bool> = history.requests.iter().map(|request| request.ends_turn).collect();
+    assert_eq!(ends, [false, false, true, false, false, true]);
+    let before: Vec<_> =
+        history.requests.iter().map(|request| request.predecessor.map(|before| before.0)).collect();
+    assert_eq!(before, [None, Some(0), Some(1), Some(2), Some(3), Some(4)]);
 }
 
 #[test]
 fn damage_costs_only_its_line() {
     let mut session = session();
-    let whole = session.load().requests;
+    let whole = session.load().of_agents;
     let torn = session.text.lines().next().expect("a line")[..40].to_owned();
     session.text = format!("{}{torn}\n\n[1]\nnot json\n{{nor this}}\n", session.text);
     session.text.push_str("{\"type\":\"event_msg\",\"type\":\"event_msg\"}\n");
@@ -136,11 +158,10 @@ fn damage_costs_only_its_line() {
     session.report(922, &json!({"cached_input_tokens": 5}));
     session.line(923, "session_meta", &json!({"id": "s-0"}));
     session.usage(924, (30_000, 0, 0, 0));
-    let rollout = session.load();
-    assert_eq!(rollout.requests[..whole.len()], whole);
-    assert_eq!(rollout.requests.len(), whole.len() + 1);
-    assert_eq!(rollout.forked_from.map(|id| rollout.symbols.text(id)), Some("s-0"));
-    let count = |kind| rollout.diagnostics.count(kind);
+    let history = session.load();
+    assert_eq!(history.of_agents[..whole.len()], whole);
+    assert_eq!(history.of_agents.len(), whole.len() + 1);
+    let count = |kind| history.diagnostics.count(kind);
     for (kind, expected) in [
         (Kind::TornLine, 1),
         (Kind::EmptyLine, 1),
@@ -162,73 +183,98 @@ fn joined_values_and_unknown_counts_are_kept_apart() {
     session.text = session.text.replace('\n', "") + "\n";
     session.total.0 += 9_000;
     session.report(9, &json!({"input_tokens": 9_000, "cached_input_tokens": null}));
-    let rollout = session.load();
-    assert_eq!(rollout.diagnostics.count(Kind::JoinedLine), 1);
-    let cached: Vec<_> = rollout.requests.iter().map(|request| request.cached).collect();
-    assert_eq!(cached, [Some(Tokens(0)), None]);
-    assert_eq!(rollout.symbols.text(rollout.requests[0].model), "unknown");
+    let history = session.load();
+    assert_eq!(history.diagnostics.count(Kind::JoinedLine), 1);
+    assert_eq!(history.diagnostics.count(Kind::UsageWithoutCacheCounters), 1);
+    let [request] = &history.of_agents[..] else { panic!("one request") };
+    assert_eq!(
+        (request.usage.prompt.total(), request.usage.prompt.read),
+        (Tokens(20_000), Tokens(0))
+    );
+    assert_eq!(history.symbols.text(request.model), "unknown");
 }
 
 #[test]
-fn only_rollouts_are_read() {
+fn only_rollouts_are_read_as_such() {
     let transcript = br#"{"type":"user","uuid":"a","message":{"role":"user","content":"x"}}"#;
-    assert!(load(&Source::in_memory("a.jsonl", transcript)).is_none());
-    assert!(load(&Source::in_memory("a.jsonl", b"")).is_none());
-    let label = "a.jsonl".into();
-    let location = Location::File("/nonexistent/a.jsonl".into());
-    assert!(load(&Source { label, location, size: 0 }).is_none());
+    let foreign = br#"{"type":"something_new","payload":{}}"#;
+    for bytes in [&transcript[..], foreign, b""] {
+        assert!(load(bytes).requests.is_empty());
+    }
 }
 
-/// What the ordinary commands say of a rollout has not changed.
+/// GPT-5.5 on that day: $5 for a million input tokens, $0.50 read, $30 of output, writes free.
 #[test]
-fn the_ordinary_reading_skips_rollouts() {
+fn a_rollout_is_billed_and_simulated_by_the_rules_of_its_service() {
     let folder = tempfile::tempdir().expect("a folder");
-    let session = session();
-    std::fs::write(folder.path().join("rollout.jsonl"), &session.text).expect("a file");
+    std::fs::write(folder.path().join("rollout.jsonl"), &session().text).expect("a file");
+    let study = |folder: &Path| {
+        Study::read(&[folder.to_owned()], StudyOptions::default()).expect("requests")
+    };
+    let strategies = [
+        Strategy::billed(),
+        Strategy::expected(),
+        Strategy::uncached(),
+        Strategy::lifetime(Ttl::OneHour),
+    ];
+    let costs = |study: &Study| -> Vec<Option<String>> {
+        let totals = study.totals(&strategies).expect("totals");
+        let cost = |totals: &Totals| Some(totals.cost()?.to_string());
+        totals.iter().map(|(_, totals)| cost(totals)).collect()
+    };
+    let alone = study(folder.path());
+    // Prompts of 124,100 tokens, answers of 1,200.
+    // billed: 99,712 read; expected: 9,088 at first, then 19,968, 20,352, 19,968 twice and 9,088.
+    let known = [Some("0.207796"), Some("0.213556"), Some("0.6565"), None];
+    assert_eq!(costs(&alone), known.map(|cost| cost.map(str::to_owned)));
+
+    // Beside a transcript an hour for all markers changes nothing of it. Of the transcript 2 tokens of
+    // input, 9,000 read, 1,000 written and 1 of output cost $0.010785, written for an hour $0.014535.
     let transcript = json!({"type": "assistant", "uuid": "a", "sessionId": "s", "requestId": "r",
         "timestamp": "2026-08-03T10:00:00Z", "message": {"id": "m", "model": "claude-opus-5",
-        "content": [], "usage": {"input_tokens": 2, "cache_read_input_tokens": 9,
-        "cache_creation_input_tokens": 1, "output_tokens": 1}}});
+        "content": [], "usage": {"input_tokens": 2, "cache_read_input_tokens": 9_000,
+        "cache_creation_input_tokens": 1_000, "output_tokens": 1}}});
     std::fs::write(folder.path().join("s.jsonl"), transcript.to_string()).expect("a file");
-    let path = folder.path().to_str().expect("a plain path");
-    let report = run_json(&["analyze", path, "-q", "--format", "json"]).to_string();
-    let lines = session.text.lines().count();
-    assert!(report.contains(&format!("\"foreign_format\":{lines}")), "{report}");
+    let both = study(folder.path());
+    assert_eq!(both.history.requests.len(), 7);
+    let costs = costs(&both);
+    let known = [Some("0.218581"), Some("0.222331")];
+    assert_eq!([&costs[0], &costs[3]], known.map(|cost| cost.map(str::to_owned)).each_ref());
 }
 
 #[test]
 fn prompts_go_on_from_what_was_kept() {
-    let built = build(&[session().load()], SharedPrefix::Auto);
+    let history = session().load();
+    let built = trace(&history, SharedPrefix::Auto);
     let kept: Vec<Option<u64>> = built
-        .trace
         .prompts
         .iter()
         .map(|prompt| {
-            let parent = built.trace.node(prompt.node).parent;
-            parent.map(|parent| built.trace.node(parent).end.0)
+            let parent = built.node(prompt.node).parent;
+            parent.map(|parent| built.node(parent).end.0)
         })
         .collect();
     // The fourth dropped the reasoning of the turn before, which began with the first answer; the
     // fifth follows a compaction.
     let expected = [None, Some(20_000), Some(20_400), Some(20_000), Some(20_000), Some(21_000)];
     assert_eq!(kept, expected);
-    assert_eq!(built.predecessors, [None, Some(0), Some(1), Some(2), Some(3), Some(4)]);
-    let warm = |prompt: usize| built.trace.prompts[prompt].shared_prefix;
+    let warm = |prompt: usize| built.prompts[prompt].shared_prefix;
     assert_eq!((warm(0), warm(1)), (Tokens(0), Tokens(9_088)));
-    let cold = build(&[session().load()], SharedPrefix::Cold);
-    assert!(cold.trace.prompts.iter().all(|prompt| prompt.shared_prefix == Tokens::ZERO));
+    let cold = trace(&history, SharedPrefix::Cold);
+    assert!(cold.prompts.iter().all(|prompt| prompt.shared_prefix == Tokens::ZERO));
 }
 
 #[test]
 fn the_rules_are_held_against_the_record() {
     let openai = by_name("openai").expect("a provider");
-    let rollouts = [session().load()];
-    let step = recorded_step(&rollouts, "gpt-5.5");
+    let history = session().load();
+    let trace = trace(&history, SharedPrefix::Auto);
+    let step = recorded_step(&history, "gpt-5.5");
     // 9,088, 19,968, 20,608 and 20,992 are 71, 156, 161 and 164 × 128.
     assert_eq!(step, Some(Tokens(128)));
     // Of the requests after the first, under the rules: 20,000 → 19,968; 20,400 → 20,352; 19,968
     // twice; and after 705 seconds only the 9,088 that were warm at first.
-    let expected = Agreement {
+    let expected = RolloutAgreement {
         requests: 5,
         within_1_percent: 2,
         within_step: 2,
@@ -241,27 +287,28 @@ fn the_rules_are_held_against_the_record() {
         only_simulated_lost: 1,
         beyond_predecessor: 1,
     };
-    assert_eq!(agreement(&rollouts, openai), expected);
+    assert_eq!(agreement(&history, &trace, openai), expected);
     let other = by_name("openai-5.6").expect("a provider");
-    assert_eq!(agreement(&rollouts, other), Agreement::default());
+    assert_eq!(agreement(&history, &trace, other), RolloutAgreement::default());
 }
 
 /// A request does not see its own cached tokens; only a session's first one tells what was warm.
 #[test]
 fn a_request_does_not_see_its_own_cached_tokens() {
-    let rollout = session().load();
-    let simulated = |rollout: &Rollout| -> Vec<_> {
-        let built = build(std::slice::from_ref(rollout), SharedPrefix::Auto);
+    let simulated = |history: &History| -> Vec<_> {
+        let built = trace(history, SharedPrefix::Auto);
         let policy = by_name("openai").expect("a provider").policy(true);
-        cachesim::simulate::cache::simulate_automatic(&built.trace, &policy, |_| {
+        cachesim::simulate::cache::simulate_automatic(&built, &policy, |_| {
             cachesim::simulate::cache::TokenRatio::ONE
         })
     };
-    let expected = simulated(&rollout);
+    let expected = simulated(&session().load());
     assert_eq!(expected[0].read, Tokens(9_088));
     let mut changed = session().load();
-    for request in &mut changed.requests[1..] {
-        request.cached = Some(Tokens(77));
+    for request in &mut changed.of_agents[1..] {
+        let prompt = &mut request.usage.prompt;
+        prompt.input = prompt.total().saturating_sub(Tokens(77));
+        prompt.read = Tokens(77);
     }
     assert_eq!(simulated(&changed), expected);
 }
@@ -290,18 +337,17 @@ fn mutated_rollouts_panic_nowhere() {
                 break;
             }
         }
-        if let Some(rollout) = load(&Source::in_memory("x.jsonl", &bytes)) {
-            for provider in ALL {
-                let agreement = agreement(std::slice::from_ref(&rollout), &provider);
-                assert!(agreement.requests <= rollout.requests.len() as u64);
-            }
+        let history = load(&bytes);
+        let trace = trace(&history, SharedPrefix::Auto);
+        for provider in ALL {
+            let agreement = agreement(&history, &trace, &provider);
+            assert!(agreement.requests <= history.of_agents.len() as u64);
         }
     }
 }
 
-fn corpus() -> Option<Vec<Rollout>> {
-    let sources = discover(&[shared("corpus")?]).sources;
-    Some(sources.iter().filter_map(load).collect())
+fn corpus() -> Option<History> {
+    Some(read(discover(&[shared("corpus")?]), ReadOptions::default(), |_| {}))
 }
 
 /// A second reading of the same files, every line a JSON value.
@@ -324,21 +370,17 @@ fn naive_reads(path: &Path) -> Vec<(u64, u64)> {
 
 #[test]
 fn every_recorded_request_counts_once() {
-    let (Some(folder), Some(rollouts)) = (shared("corpus"), corpus()) else { return };
-    assert_eq!(rollouts.len(), 12);
-    let mut requests = 0;
-    for rollout in &rollouts {
-        let read: Vec<(u64, u64)> = rollout
-            .requests
-            .iter()
-            .map(|request| (request.input.0, request.cached.expect("a count").0))
-            .collect();
-        assert_eq!(read, naive_reads(&folder.join(&*rollout.label)));
-        assert_eq!(rollout.diagnostics.counts().count(), 0);
-        requests += read.len();
+    let (Some(folder), Some(history)) = (shared("corpus"), corpus()) else { return };
+    let mut reads: BTreeMap<usize, Vec<(u64, u64)>> = BTreeMap::new();
+    for request in &history.requests[history.sent_with_markers().len()..] {
+        let prompt = request.recorded().prompt;
+        reads.entry(request.file).or_default().push((prompt.total().0, prompt.read.0));
     }
-    assert_eq!(requests, 1_178);
-    assert_eq!(rollouts.iter().map(|rollout| rollout.repeated).sum::<u64>(), 26);
+    assert_eq!(reads.len(), 12);
+    for (file, read) in &reads {
+        assert_eq!(*read, naive_reads(&folder.join(&*history.files[*file].label)));
+    }
+    assert_eq!(history.of_agents.len(), 1_178);
 }
 
 /// GPT-5.5: 531 of 553 within 1 %, 532 within the recorded step, errors of 1.08 % of all reads;
@@ -348,11 +390,12 @@ fn every_recorded_request_counts_once() {
 /// that were interrupted and left their prompt in the cache.
 #[test]
 fn the_rules_agree_with_what_was_recorded() {
-    let Some(rollouts) = corpus() else { return };
+    let Some(history) = corpus() else { return };
+    let trace = trace(&history, SharedPrefix::Auto);
     for (name, requests, within_1_percent, within_recorded_step, per_mille) in
         [("openai", 553, 95, 95, 12), ("openai-5.6", 613, 80, 87, 8)]
     {
-        let agreement = agreement(&rollouts, by_name(name).expect("a provider"));
+        let agreement = agreement(&history, &trace, by_name(name).expect("a provider"));
         assert_eq!(agreement.requests, requests);
         assert!(agreement.within_1_percent * 100 >= requests * within_1_percent, "{agreement:?}");
         let within = agreement.within_recorded_step;
@@ -361,7 +404,7 @@ fn the_rules_agree_with_what_was_recorded() {
         assert!(agreement.only_recorded_lost <= 4, "{agreement:?}");
         assert!(agreement.only_simulated_lost <= 3, "{agreement:?}");
     }
-    let step = |model| recorded_step(&rollouts, model);
+    let step = |model| recorded_step(&history, model);
     assert_eq!(step("gpt-5.5"), Some(Tokens(512)));
     assert_eq!(step("gpt-5.6-terra"), Some(Tokens(512)));
     assert_eq!(step("gpt-5.6-sol"), Some(Tokens(1_024)));

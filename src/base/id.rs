@@ -1,4 +1,4 @@
-//! Identities: entries and tool calls as fixed-size numbers, repeated strings as symbols.
+//! Identifiers: entries and tool calls as fixed-size numbers, repeated strings as symbols.
 
 use std::hash::BuildHasher;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -13,10 +13,11 @@ use rustc_hash::FxBuildHasher;
 
 /// The identity of a transcript line or of a tool call.
 ///
-/// A UUID is its own 128-bit value; any other string is the first 128 bits of its `BLAKE2b` hash.
+/// A UUID is its own 128-bit value. Any other string is the first 128 bits of its `BLAKE2b` hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryId {
-    /// In halves, so that it takes no more room than its 16 bytes wherever it stands.
+    /// Two halves instead of a `u128`, whose alignment would waste room in larger structs. Nonzero, so
+    /// that an `Option` of an id is no larger than the id.
     high: NonZeroU64,
     low: u64,
 }
@@ -32,15 +33,15 @@ impl EntryId {
         Self { high: NonZeroU64::new(high).unwrap_or(NonZeroU64::MIN), low }
     }
 
-    /// The UUID of this value, in small letters.
+    /// Formats this value as a UUID in lower case.
     #[must_use]
     pub fn uuid(self) -> String {
         let digits = format!("{:016x}{:016x}", self.high, self.low);
-        // Without the dashes, the groups of `UUID_GROUPS`.
+        // `digits` has no dashes, so these are the groups of `UUID_GROUPS` without them.
         [0..8, 8..12, 12..16, 16..20, 20..32].map(|group| &digits[group]).join("-")
     }
 
-    /// Whether [`EntryId::uuid`] gives `text` back.
+    /// Whether [`EntryId::uuid`] of `text` gives `text` back.
     #[must_use]
     pub fn is_uuid(self, text: &str) -> bool {
         let has_large_letters = text.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -64,8 +65,8 @@ fn parse_uuid(text: &[u8]) -> Option<(u64, u64)> {
     Some((first? << 32 | second? << 16 | third?, fourth? << 48 | fifth?))
 }
 
-/// What each byte is as a hexadecimal digit, and something larger where it is none. (Most bytes of
-/// a line that are looked at one by one are those of its ids.)
+/// The value of each byte as a hexadecimal digit, and something larger where it is none. A table,
+/// because most bytes of a line that are read one by one are those of its ids.
 const DIGITS: [u8; 256] = {
     let mut digits = [u8::MAX; 256];
     let mut digit = 0;
@@ -116,7 +117,7 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// The symbol of `text`, new or known.
+    /// Returns the symbol of `text`, and adds it where it is new.
     pub fn intern(&mut self, text: &str) -> Symbol {
         let Self { text: all, ends, by_text } = self;
         let entry = by_text.entry(
@@ -136,7 +137,8 @@ impl Symbols {
         }
     }
 
-    /// The symbol of `text`, which is mostly the one that was looked up before, in `latest`.
+    /// Like [`Symbols::intern`], but first compares with `latest`, the symbol of the previous call:
+    /// neighbouring lines mostly repeat it.
     pub fn intern_repeated(&mut self, text: &str, latest: &mut Option<Symbol>) -> Symbol {
         if let Some(symbol) = latest.filter(|symbol| self.text(*symbol) == text) {
             return symbol;
@@ -144,20 +146,21 @@ impl Symbols {
         *latest.insert(self.intern(text))
     }
 
-    /// The string after a symbol of this table.
+    /// The string of a symbol of this table.
     #[must_use]
     pub fn text(&self, symbol: Symbol) -> &str {
         text_of(&self.text, &self.ends, symbol)
     }
 
-    /// Takes every string of `other` over and says which symbol each has here.
+    /// Adds every string of `other` and returns the symbol that each has here.
     pub fn absorb(&mut self, mut other: Self) -> Moved {
         self.drain(&mut other)
     }
 
-    /// Takes every string of `other` over, whose memory can be used again, and says which symbol each
-    /// has here.
+    /// Adds every string of `other` and returns the symbol that each has here. `other` is left
+    /// empty and keeps its memory.
     pub fn drain(&mut self, other: &mut Self) -> Moved {
+        // An empty table takes the other one as a whole, so the symbols stay valid as they are.
         if self.ends.is_empty() {
             std::mem::swap(self, other);
             return Moved(None);
@@ -175,12 +178,12 @@ impl Symbols {
     }
 }
 
-/// Which symbols the strings of one table have in another.
+/// Maps the symbols of one table to those of another.
 #[derive(Debug)]
 pub struct Moved(Option<Vec<Symbol>>);
 
 impl Moved {
-    /// Whether all of them are as they were.
+    /// Whether every symbol stays as it is.
     #[must_use]
     pub fn is_identity(&self) -> bool {
         self.0.is_none()
@@ -189,7 +192,7 @@ impl Moved {
     /// The symbol in the other table.
     ///
     /// # Panics
-    /// If `symbol` is not of the first table.
+    /// If `symbol` does not belong to the first table.
     #[must_use]
     pub fn symbol(&self, symbol: Symbol) -> Symbol {
         self.0.as_ref().map_or(symbol, |moved| moved[symbol.index()])
@@ -227,7 +230,7 @@ mod tests {
         for other in [large, almost, "u-1", &uuid[..35], &format!("{uuid}0")] {
             assert!(!EntryId::of(other).is_uuid(other), "{other}");
         }
-        // Of those that begin with zeros alone the first half is another.
+        // The first half is zero, which `NonZeroU64` cannot hold: another value takes its place.
         let nothing = "00000000-0000-0000-0000-000000000000";
         assert!(!EntryId::of(nothing).is_uuid(nothing));
     }

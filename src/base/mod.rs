@@ -1,4 +1,4 @@
-//! What everything else speaks in: ids, units, lifetimes, money, words.
+//! Vocabulary that every other room uses: ids, units, lifetimes, money, wording.
 
 pub mod id;
 pub mod model;

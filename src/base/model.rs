@@ -15,10 +15,10 @@ use super::toml_text::{Fault, TomlError, quoted, refuse_unknown_keys, text, text
 use super::units::{Millis, Tokens};
 use super::wording::{alternatives, grouped};
 
-/// What is compiled in; the prices beside the facts are read elsewhere.
+/// The built-in facts. The prices beside them are read by `simulate/pricing`.
 const BUILT_IN: &str = include_str!("../../models/anthropic.toml");
 
-/// The parts that Bedrock puts in front of a model's id.
+/// The region prefixes of Bedrock model ids.
 const BEDROCK_REGIONS: [&str; 6] = ["us", "eu", "apac", "jp", "au", "us-gov"];
 
 /// Where a model was called, as far as its name tells.
@@ -31,7 +31,7 @@ pub enum Platform {
     Regional,
 }
 
-/// The id of a model without what clients and platforms add: `[1m]`, Bedrock's region, vendor and
+/// Strips what clients and platforms add to a model id: `[1m]`, Bedrock's region, vendor and
 /// version, and Google Cloud's `@date`.
 #[must_use]
 pub fn canonical_name(name: &str) -> &str {
@@ -42,7 +42,7 @@ pub fn canonical_name(name: &str) -> &str {
     strip_bedrock_version(name)
 }
 
-/// The platform that a model's name shows.
+/// The platform that a model's name reveals.
 #[must_use]
 pub fn platform(name: &str) -> Platform {
     let name = name.rsplit('/').next().unwrap_or(name);
@@ -52,7 +52,7 @@ pub fn platform(name: &str) -> Platform {
     }
 }
 
-/// `…-v1:0` or `…-v1`.
+/// Strips `-v1:0` or `-v1`.
 fn strip_bedrock_version(name: &str) -> &str {
     let base = name.split(':').next().unwrap_or(name);
     match base.rsplit_once("-v") {
@@ -374,7 +374,7 @@ fn given(table: &DeTable<'_>, tokenizers: &Tokenizers, others: &[&str]) -> Resul
 
 /// A number of tokens, or rows of it with their first days.
 fn minimum(value: &Spanned<DeValue<'_>>) -> Result<Minimum, Fault> {
-    const ROWS: &str = "a number of tokens, or a list of rows with `tokens` and, behind the first row, a \
+    const ROWS: &str = "a number of tokens, or a list of rows with `tokens` and, after the first row, a \
                         later day `from`";
     let wrong = |value| Fault::mistyped("minimum", ROWS, value);
     let Some(rows) = value.get_ref().as_array() else {

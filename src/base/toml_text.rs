@@ -1,11 +1,5 @@
-//! What reading any of the program's TOML files has in common: where something stands, in which order
-//! keys were written, and how a value is called in a message.
-//!
-//! Something in a configuration file that cannot be used.
-//!
-//! Where in a text something stands, as editors count.
-//!
-//! Keys and values as they were written, for messages.
+//! Helpers for reading any of the program's TOML files: errors with a line and a column, tables in
+//! the order of the file, and values as messages quote them.
 
 use std::borrow::Cow;
 
@@ -14,24 +8,24 @@ use toml::de::{DeTable, DeValue};
 
 use crate::base::wording::{nearest, suggestion};
 
-/// What is wrong, at which byte of the file.
+/// What is wrong, and at which byte of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// The byte.
     pub(crate) offset: usize,
-    /// What is wrong and what to do; nothing of the file stands in it unescaped.
+    /// What is wrong and what to do. Quotes of the file are escaped.
     pub(crate) message: String,
 }
 
-/// The same, with the place as editors count.
+/// What is wrong in a file, with its line and column.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}")]
 pub struct TomlError {
     /// The file.
     pub file: String,
-    /// From 1 on.
+    /// Counted from 1.
     pub line: usize,
-    /// In characters, from 1 on.
+    /// In characters, counted from 1.
     pub column: usize,
     /// What is wrong and what to do.
     pub message: String,
@@ -42,21 +36,20 @@ impl Fault {
         Self { offset, message: message.into() }
     }
 
-    /// A value of another type or out of range; `expected` says what the key takes.
+    /// A value of another type or out of range. `expected` says what the key takes.
     pub(crate) fn mistyped(key: &str, expected: &str, value: &Spanned<DeValue<'_>>) -> Self {
         let found = found(value.get_ref());
         Self::at(value.span().start, format!("`{key}` is {expected}, not {found}"))
     }
 
-    /// What is wrong in a file of some text.
+    /// Locates the fault in the text of a file.
     pub(crate) fn in_file(self, file: &str, text: &str) -> TomlError {
         let (line, column) = line_and_column(text, self.offset);
         TomlError { file: file.to_owned(), line, column, message: self.message }
     }
 }
 
-/// Refuses the first key that is none of those known; `of` says whose keys they are, as in
-/// `a budget`.
+/// Refuses the first unknown key. `of` says whose keys they are, as in `a budget`.
 pub(crate) fn refuse_unknown_keys(
     table: &DeTable<'_>,
     known: &[&str],
@@ -72,7 +65,7 @@ pub(crate) fn refuse_unknown_keys(
     Err(Fault::at(key.span().start, message))
 }
 
-/// The text that a key has, if it is there.
+/// The text of a key, if the key is present.
 pub(crate) fn text<'a>(
     table: &'a DeTable<'_>,
     key: &str,
@@ -84,7 +77,7 @@ pub(crate) fn text<'a>(
     }
 }
 
-/// The texts that a key has: one, or a list of them.
+/// The texts of a key: one, or a list of them.
 pub(crate) fn texts(table: &DeTable<'_>, key: &str) -> Result<Vec<(String, usize)>, Fault> {
     const EXPECTED: &str = "a text or a list of texts";
     let Some(value) = table.get(key) else { return Ok(Vec::new()) };
@@ -98,7 +91,7 @@ pub(crate) fn texts(table: &DeTable<'_>, key: &str) -> Result<Vec<(String, usize
     }
 }
 
-/// The line and the column in characters of a byte, both from 1 on.
+/// The line and the column (in characters) of a byte, both counted from 1.
 pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -115,14 +108,14 @@ pub(crate) fn entries<'a, 'i>(
     entries
 }
 
-/// Text of the file as a message can carry it.
+/// Text of the file, shortened and escaped for a message.
 pub(crate) fn quoted(text: &str) -> String {
     const MOST: usize = 80;
     let escaped: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
     if text.chars().nth(MOST).is_some() { format!("{escaped}…") } else { escaped }
 }
 
-/// A value as it stands in names and messages.
+/// A value as names and messages write it.
 pub(crate) fn written(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => quoted(text),
@@ -138,7 +131,7 @@ pub(crate) fn written(value: &DeValue<'_>) -> String {
     }
 }
 
-/// A value of the wrong type, as a message can name it.
+/// A value of the wrong type, as a message names it.
 pub(crate) fn found(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(_) => format!("\"{}\"", written(value)),

@@ -1,7 +1,7 @@
-//! How long a cache entry lives.
+//! Lifetimes (TTLs) of cache entries.
 
-/// The lifetimes a marker can ask for. The clock starts when the request that last used the entry
-/// started.
+/// The lifetimes that a marker can ask for. The clock starts when the request that last used the
+/// entry started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ttl {
     /// `"5m"`, the default.
@@ -31,7 +31,7 @@ impl Ttl {
 }
 
 /// The TTLs of a request's markers: those on tools and system prompt, and those on messages. The
-/// longer one has to come first, so the messages' is never longer.
+/// API requires the longer one first, so the messages' TTL is never longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TierTtl {
     /// On tools and system prompt.
@@ -51,12 +51,12 @@ impl TierTtl {
     pub const MIXED: Self = Self { system: Ttl::OneHour, messages: Ttl::FiveMinutes };
 }
 
-/// The TTLs of all markers of a design: main conversations may be given others than sub-agents.
+/// The TTLs of all markers of a design. Main conversations and sub-agents may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TtlPlan {
     /// In main conversations.
     pub main: TierTtl,
-    /// In those of sub-agents.
+    /// In the conversations of sub-agents.
     pub agents: TierTtl,
 }
 

@@ -1,6 +1,4 @@
-//! Units that must not be mixed up: tokens, moments and money.
-//!
-//! How a figure is known.
+//! Units that must not be mixed up (tokens, moments, money), and how a figure is known.
 
 use std::fmt;
 use std::iter::Sum;
@@ -28,7 +26,7 @@ impl Tokens {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// The share of `part` in `all` of these tokens, rounded down; nothing of nothing.
+    /// The share that `part` has in `all`, in tokens, rounded down. Zero where `all` is zero.
     #[must_use]
     pub fn share(self, part: u64, all: u64) -> Self {
         let share = (u128::from(self.0) * u128::from(part)).checked_div(u128::from(all));
@@ -41,7 +39,7 @@ impl Tokens {
         Self(self.0.abs_diff(other.0))
     }
 
-    /// Whether `self` is at least `percent` hundredths of `other`, without rounding.
+    /// Whether `self` is at least `percent` per cent of `other`, without rounding.
     #[must_use]
     pub fn is_at_least_percent_of(self, percent: u64, other: Self) -> bool {
         u128::from(self.0) * 100 >= u128::from(other.0) * u128::from(percent)
@@ -88,7 +86,7 @@ impl Millis {
 }
 
 impl fmt::Display for Millis {
-    /// RFC 3339 in UTC with milliseconds, the form transcripts use.
+    /// RFC 3339 in UTC with milliseconds, the form that transcripts use.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0) {
             Ok(timestamp) => write!(f, "{timestamp:.3}"),
@@ -99,14 +97,14 @@ impl fmt::Display for Millis {
 
 /// An exact amount of money: 10⁻¹² dollars.
 ///
-/// A price in micro-dollars per million tokens, times tokens, is a whole number of these, so no
-/// sum of costs ever rounds.
+/// A price in micro-dollars per million tokens, times a number of tokens, is a whole number of
+/// picodollars, so no sum of costs ever rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Picodollars(pub i128);
 
 const PICODOLLARS_PER_DOLLAR: i128 = 1_000_000_000_000;
 
-/// Digits of a dollar after the full stop in picodollars.
+/// Decimal places of a dollar amount in picodollars.
 const PICODOLLAR_SCALE: u32 = 12;
 
 impl Picodollars {
@@ -119,19 +117,19 @@ impl Picodollars {
         Self(self.0 - other.0)
     }
 
-    /// So much for each of several tokens.
+    /// The cost of several tokens at this price each.
     #[must_use]
     pub fn times(self, tokens: Tokens) -> Self {
         Self(self.0 * i128::from(tokens.0))
     }
 
-    /// Dollars, exactly; `None` beyond 10¹⁶.
+    /// Exact dollars, or `None` beyond 10¹⁶.
     #[must_use]
     pub fn to_decimal(self) -> Option<Decimal> {
         Decimal::try_from_i128_with_scale(self.0, PICODOLLAR_SCALE).ok()
     }
 
-    /// So many dollars; `None` where that is no whole number of picodollars, or too large.
+    /// Converts exact dollars. `None` where that is no whole number of picodollars, or too large.
     #[must_use]
     pub fn from_decimal(dollars: Decimal) -> Option<Self> {
         let amount = dollars.normalize();
@@ -187,7 +185,7 @@ impl Serialize for Picodollars {
     }
 }
 
-/// An amount of money that cannot be read.
+/// Text that cannot be read as an amount of money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a decimal number of dollars with up to twelve digits after the full stop")]
 pub struct NoMoney;
@@ -226,7 +224,7 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// The word used in every output.
+    /// The word for this in every output.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

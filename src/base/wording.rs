@@ -1,6 +1,4 @@
-//! Counts and spans in words, for every sentence of the program.
-//!
-//! What somebody may have meant who wrote a name that does not exist.
+//! Counts and durations in words, and suggestions for misspelled names.
 
 use std::cmp::Reverse;
 
@@ -10,7 +8,7 @@ pub fn grouped(value: u64) -> String {
     grouped_digits(&value.to_string())
 }
 
-/// The digits of a whole number of any size in groups of three.
+/// Groups the digits of a whole number of any size by threes.
 pub(crate) fn grouped_digits(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -41,14 +39,14 @@ pub fn duration(millis: i64) -> String {
     }
 }
 
-/// So many names are suggested.
+/// How many names are suggested.
 const SUGGESTED: usize = 3;
 
-/// No more of a name is compared, which keeps long text away from the comparison.
+/// How many characters of a name are compared at most, so that long text costs nothing.
 const COMPARED: usize = 64;
 
-/// The three candidates that take the fewest edits to get from a name, the nearest first; of equals
-/// that with the longer common beginning, then the first. One that only begins like the name is near,
+/// The three candidates with the fewest edits from a name, nearest first. Ties go to the longer
+/// common prefix, then to the first. A candidate that only begins like the name counts as near,
 /// too.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
@@ -91,7 +89,7 @@ pub fn alternatives(names: &[&str]) -> String {
     }
 }
 
-/// Words to put after a name that does not exist; none where there is nothing to name.
+/// Words to put after an unknown name. Empty where there is nothing to suggest.
 #[must_use]
 pub fn suggestion(nearest: &[&str]) -> String {
     if nearest.is_empty() {

@@ -1,4 +1,4 @@
-//! The time zone in which days begin and people read times. Machine formats are in UTC.
+//! The time zone in which days begin and people read times. Machine formats stay in UTC.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -17,44 +17,44 @@ impl Default for Zone {
 }
 
 impl Zone {
-    /// The zone of an IANA name, such as `Europe/Berlin`; `None` where there is none.
+    /// Looks up an IANA name, such as `Europe/Berlin`.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         TimeZone::get(name).ok().map(Self)
     }
 
-    /// Its name.
+    /// The IANA name.
     #[must_use]
     pub fn name(&self) -> &str {
         self.0.iana_name().unwrap_or("UTC")
     }
 
-    /// The day that a moment is in; `None` outside of the calendar.
+    /// The day of a moment, or `None` outside of the calendar.
     #[must_use]
     pub fn day(&self, at: Millis) -> Option<Date> {
         self.zoned(at).map(|at| at.date())
     }
 
-    /// When a day begins.
+    /// The moment at which a day begins.
     #[must_use]
     pub fn beginning(&self, day: Date) -> Option<Millis> {
         let beginning = day.to_zoned(self.0.clone()).ok()?;
         Some(Millis(beginning.timestamp().as_millisecond()))
     }
 
-    /// A moment to the second.
+    /// Formats a moment to the second.
     #[must_use]
     pub fn moment(&self, at: Millis) -> String {
         self.formatted(at, "%Y-%m-%d %H:%M:%S")
     }
 
-    /// A moment to the minute, without the year.
+    /// Formats a moment to the minute, without the year.
     #[must_use]
     pub fn short_moment(&self, at: Millis) -> String {
         self.formatted(at, "%m-%d %H:%M")
     }
 
-    /// How many seconds its clocks are ahead of UTC at a moment.
+    /// The offset from UTC at a moment, in seconds.
     #[must_use]
     pub fn seconds_ahead(&self, at: Millis) -> i64 {
         self.zoned(at).map_or(0, |at| i64::from(at.offset().seconds()))
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn days_begin_where_the_clocks_say_so() {
         let berlin = Zone::by_name("Europe/Berlin").expect("a zone");
-        // 2026-07-31T22:30:00Z, which is half past midnight there in summer.
+        // 2026-07-31T22:30:00Z, half past midnight in Berlin's summer time.
         let at = Millis(1_785_537_000_000);
         assert_eq!(berlin.moment(at), "2026-08-01 00:30:00");
         assert_eq!(Zone::default().moment(at), "2026-07-31 22:30:00");

@@ -1,6 +1,4 @@
-//! What ends a run, with its exit code.
-//!
-//! The exit codes, which scripts rely on.
+//! The errors that end a run, and the exit codes, which scripts rely on.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,9 +8,8 @@ use crate::base::wording::counted;
 use crate::explain::check::CheckError;
 use crate::explain::compare::ExpressionError;
 use crate::explain::config::ConfigError;
-use crate::explain::snapshot::BaselineError;
 use crate::explain::story::LocateError;
-use crate::report::PngError;
+use crate::report::{BaselineError, PngError};
 use crate::simulate::ledger::FilterError;
 use crate::simulate::pricing::PriceError;
 use crate::simulate::strategy::StrategyFileError;
@@ -27,7 +24,7 @@ pub(super) enum CliError {
     /// The input cannot be studied.
     #[error(transparent)]
     Study(#[from] StudyError),
-    /// No request, or several, are called like this.
+    /// No request, or several, match what was asked for.
     #[error(transparent)]
     Locate(#[from] LocateError),
     /// Nothing to work on.
@@ -38,7 +35,7 @@ pub(super) enum CliError {
     PriceFile {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A price file has no prices.
@@ -52,7 +49,7 @@ pub(super) enum CliError {
     StrategyFile {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A strategy file has no usable strategies.
@@ -64,7 +61,7 @@ pub(super) enum CliError {
     /// A chart cannot be drawn as a PNG.
     #[error("cannot draw the chart as a PNG: {0}; try --format svg")]
     Png(#[from] PngError),
-    /// An expression cannot be read, or asks for what is not there.
+    /// An expression cannot be read, or asks for something that does not exist.
     #[error("--fail-if '{expression}': {source}")]
     Expression {
         /// The expression.
@@ -72,7 +69,7 @@ pub(super) enum CliError {
         /// What is wrong and where.
         source: ExpressionError,
     },
-    /// An expression holds.
+    /// An expression of `--fail-if` holds.
     #[error("--fail-if '{0}' holds")]
     GateFailed(String),
     /// A baseline is unreadable.
@@ -83,7 +80,7 @@ pub(super) enum CliError {
         /// What the system says.
         source: io::Error,
     },
-    /// A baseline is none.
+    /// A file is not a baseline.
     #[error("{}: cannot be a baseline: {source}", path.display())]
     Baseline {
         /// The file.
@@ -91,23 +88,23 @@ pub(super) enum CliError {
         /// Why, and what to do.
         source: BaselineError,
     },
-    /// A question of `check` has no answer.
+    /// A question of `check` that has no answer.
     #[error("{place}{error}")]
     Unanswered {
-        /// Where the budget stands, with a colon after; empty where nothing in a file asks.
+        /// The place of the budget, followed by a colon. Empty where no file asks.
         place: String,
         /// Why.
         error: CheckError,
     },
-    /// Budgets are not kept.
+    /// Budgets that are not kept.
     #[error("{}: {}", failed(.0.len()), .0.join(", "))]
     BudgetsFailed(Vec<String>),
-    /// The output file cannot be made.
+    /// The output file cannot be created.
     #[error("cannot write to {}: {source}", path.display())]
     OutputFile {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Writing failed.
@@ -126,7 +123,7 @@ fn failed(count: usize) -> String {
 }
 
 impl CliError {
-    /// The exit code; a closed pipe is no error.
+    /// The exit code. A closed pipe is not an error.
     #[must_use]
     pub(super) fn exit_code(&self) -> u8 {
         match self {
@@ -156,11 +153,11 @@ impl CliError {
     }
 }
 
-/// Done. Damage in the input without `--strict`, and a closed pipe, are done, too.
+/// Success. Damaged input without `--strict` and a closed pipe count as success.
 pub(super) const DONE: u8 = 0;
 /// A gate failed: an expression of `compare --fail-if` holds.
 pub(super) const GATE_FAILED: u8 = 1;
-/// The command line cannot be understood, or what it names cannot be written.
+/// The command line cannot be understood, or a file that it names cannot be written.
 pub(super) const USAGE: u8 = 2;
 /// There was no usable input.
 pub(super) const NO_INPUT: u8 = 3;

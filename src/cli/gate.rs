@@ -7,13 +7,13 @@ use crate::explain::compare::{Comparison, Expression};
 use crate::report::terminal_safe;
 use crate::simulate::strategy::Strategy;
 
-/// An expression as it was given.
+/// An expression with the text that was typed.
 pub(super) struct Gate {
     text: String,
     expression: Expression,
 }
 
-/// Reads the expressions, which may ask for these strategies.
+/// Parses the expressions, which may refer to these strategies.
 pub(super) fn gates(texts: &[String], strategies: &[Strategy]) -> Result<Vec<Gate>, CliError> {
     texts.iter().map(|text| gate(text, strategies)).collect()
 }
@@ -34,7 +34,7 @@ fn gate(text: &str, strategies: &[Strategy]) -> Result<Gate, CliError> {
     Ok(Gate { text: text.to_owned(), expression })
 }
 
-/// Fails where an expression holds; all that do are named.
+/// Fails where expressions hold, and names all of them.
 pub(super) fn check(gates: &[Gate], comparison: &Comparison<'_>) -> Result<(), CliError> {
     let mut failed: Vec<&Gate> = Vec::new();
     for gate in gates {

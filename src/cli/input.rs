@@ -1,4 +1,4 @@
-//! The input of a run: which files, read with progress, and what was wrong with them.
+//! Reads the input of a run with a progress bar, and reports what was wrong with it.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -23,7 +23,7 @@ const QUIET_TIME: Duration = Duration::from_secs(1);
 /// How many rejected lines are named without `--verbose`.
 const NAMED_LINES: usize = 5;
 
-/// Reads everything the arguments name.
+/// Reads everything that the arguments name.
 pub(super) fn read_history(
     input: &InputArgs,
     output: &OutputArgs,
@@ -43,7 +43,7 @@ pub(super) fn read_history(
     Ok(history)
 }
 
-/// What was looked at, and what a line should be.
+/// Says what was looked at, and what a line should look like.
 fn nothing_known(history: &History) -> String {
     let looked_at = match history.files.as_slice() {
         [] => "no file".to_owned(),
@@ -56,7 +56,8 @@ fn nothing_known(history: &History) -> String {
     format!(
         "no request in {looked_at}; expected is JSON Lines with lines such as \
          {{\"type\":\"assistant\",\"message\":{{\"usage\":{{…}}}}}} (a Claude Code transcript), \
-         {{\"request\":{{\"model\":…}}}} (a capture or claude-trace log) or {{\"prompt\":{{…}}}} (a bundle)"
+         {{\"request\":{{\"model\":…}}}} (a capture or claude-trace log), \
+         {{\"prompt\":{{…}}}} (a bundle) or {{\"type\":\"session_meta\",\"payload\":{{…}}}} (a Codex rollout)"
     )
 }
 
@@ -66,7 +67,7 @@ pub(super) fn discovered(input: &InputArgs, output: &OutputArgs) -> Result<Disco
     sources(&paths, output)
 }
 
-/// The files after paths, none of which is the output.
+/// The files under paths. None may be the output.
 pub(super) fn sources(paths: &[PathBuf], output: &OutputArgs) -> Result<Discovered, CliError> {
     let discovered = discover(paths);
     if discovered.sources.is_empty() && discovered.diagnostics.counts().next().is_none() {
@@ -78,7 +79,7 @@ pub(super) fn sources(paths: &[PathBuf], output: &OutputArgs) -> Result<Discover
     Ok(discovered)
 }
 
-/// Refuses files of `--export` that are inputs.
+/// Refuses `--export` files that are inputs.
 pub(super) fn refuse_inputs(
     input: &InputArgs,
     output: &OutputArgs,
@@ -91,7 +92,7 @@ pub(super) fn refuse_inputs(
     exports.iter().try_for_each(|path| refuse_to_overwrite(&discovered, path, "--export"))
 }
 
-/// An output that is also an input would be gone before it was of use.
+/// Refuses an output that is an input, which would be lost before it was read.
 fn refuse_to_overwrite(
     discovered: &Discovered,
     output: &Path,
@@ -109,7 +110,7 @@ fn refuse_to_overwrite(
     Ok(())
 }
 
-/// Which requests are reported.
+/// The filter of the requests to report.
 pub(super) fn filter(input: &InputArgs, limits: &Limits) -> Filter {
     let FilterArgs { session, project, model, branch, agent, .. } = &input.filter;
     Filter {
@@ -164,7 +165,7 @@ fn read_with_progress(discovered: Discovered, options: ReadOptions, quiet: bool)
     history
 }
 
-/// How many of the files are another program's, by what they are.
+/// Counts the files of other programs by their kind.
 fn foreign_files(diagnostics: &Diagnostics, files: usize) -> Vec<String> {
     let mut by_detail: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for one in diagnostics.examples().iter().filter(|one| one.kind == Kind::ForeignFormat) {
@@ -178,7 +179,7 @@ fn foreign_files(diagnostics: &Diagnostics, files: usize) -> Vec<String> {
     by_detail.into_iter().map(told).collect()
 }
 
-/// Says on stderr what was rejected or repaired.
+/// Names on stderr what was rejected or repaired.
 pub(super) fn name_damage(diagnostics: &Diagnostics, files: usize, verbose: bool) {
     for note in foreign_files(diagnostics, files) {
         say(&note);
@@ -191,7 +192,7 @@ pub(super) fn name_damage(diagnostics: &Diagnostics, files: usize, verbose: bool
     if counts.is_empty() {
         return;
     }
-    // What was left out of a prompt is told like what was left out of the input.
+    // Messages that were left out of a prompt are reported like damage to the input.
     let is_told = |kind: Kind| kind.is_damage() || kind == Kind::RepairedMessages;
     let damage: Vec<_> =
         diagnostics.examples().iter().filter(|one| verbose || is_told(one.kind)).collect();

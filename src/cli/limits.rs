@@ -1,6 +1,4 @@
-//! `--since`, `--until` and `--timezone`.
-//!
-//! Days on the command line and in price tables.
+//! `--since`, `--until` and `--timezone`, and days as the command line and price tables write them.
 
 use std::env;
 
@@ -16,22 +14,22 @@ use crate::base::zone::Zone;
 const FORMS: &str = "write 7d, 24h, 2w, today, yesterday, a day such as 2026-11-01, or a moment such \
                      as 2026-11-01T10:00:00Z";
 
-/// Set by whoever wants builds, and so what a day ago was, to be reproducible.
+/// Fixes "now" for reproducible runs, and with it what `--since 7d` means.
 const NOW: &str = "SOURCE_DATE_EPOCH";
 
-/// Between which moments requests are reported, and in which time zone days begin.
+/// The period whose requests are reported, and the time zone in which days begin.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Limits {
-    /// The first moment.
+    /// The first moment of the period.
     pub(super) since: Option<Millis>,
-    /// The moment after the last.
+    /// The end of the period, exclusive.
     pub(super) until: Option<Millis>,
     /// The time zone.
     pub(super) zone: Zone,
 }
 
 impl Limits {
-    /// What the options say.
+    /// Reads the options.
     pub(super) fn of(args: &FilterArgs) -> Result<Self, CliError> {
         let zone = args.timezone.as_deref().map(zone).transpose()?.unwrap_or_default();
         let read = |text: &Option<String>, option| {
@@ -59,13 +57,13 @@ fn zone(name: &str) -> Result<Zone, CliError> {
     })
 }
 
-/// The only clock that a figure may depend on, and only where somebody asks for a time before now.
+/// The only clock that a figure may depend on, and only where a time is relative to now.
 fn now() -> Timestamp {
     let fixed = env::var(NOW).ok().and_then(|seconds| seconds.parse().ok());
     fixed.and_then(|seconds| Timestamp::from_second(seconds).ok()).unwrap_or_else(Timestamp::now)
 }
 
-/// What `--since` and `--until` name.
+/// A time as `--since` and `--until` name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Time {
     Day(Date),
@@ -105,7 +103,7 @@ impl Time {
         }
     }
 
-    /// The moment after it: of a day its last.
+    /// The first moment after it: for a day, the start of the next one.
     fn end(self, zone: &Zone) -> Result<Millis, CliError> {
         match self {
             Self::Moment(at) => Ok(at),
@@ -121,7 +119,7 @@ fn outside(day: Date) -> CliError {
     CliError::Usage(format!("{day} is outside of the calendar"))
 }
 
-/// `24h`, `7d`, `2w` in hours, up to some centuries.
+/// Parses `24h`, `7d` or `2w` into hours, up to a few centuries.
 fn hours(text: &str) -> Option<i64> {
     let (count, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let hours = match unit {
@@ -134,7 +132,7 @@ fn hours(text: &str) -> Option<i64> {
     Some(i64::from(count) * hours).filter(|hours| *hours <= 4_000_000)
 }
 
-/// `YYYY-MM-DD`.
+/// Parses `YYYY-MM-DD`.
 pub(super) fn day(text: &str, option: &str) -> Result<Date, CliError> {
     text.parse().map_err(|_| not_a_day(text, option))
 }
@@ -168,7 +166,7 @@ mod tests {
     fn a_day_is_meant_whole() {
         let day = ("2026-11-01T00:00:00.000Z".to_owned(), "2026-11-02T00:00:00.000Z".to_owned());
         assert_eq!(limits("2026-11-01", "UTC"), day);
-        // Summer time ends on 2026-10-25 in Berlin: that day has 25 hours.
+        // Summer time ends in Berlin on 2026-10-25, so that day has 25 hours.
         let long = ("2026-10-24T22:00:00.000Z".to_owned(), "2026-10-25T23:00:00.000Z".to_owned());
         assert_eq!(limits("2026-10-25", "Europe/Berlin"), long);
         assert_eq!(limits("today", "UTC").0, "2026-11-20T00:00:00.000Z");

@@ -1,4 +1,4 @@
-//! The command line: the only part that touches the terminal, the environment and exit codes.
+//! The command line: the only room that touches the terminal, the environment and exit codes.
 
 mod args;
 mod commands;
@@ -26,7 +26,7 @@ use crate::report::terminal_safe;
 /// Runs the program.
 #[must_use]
 pub fn main() -> ExitCode {
-    // A panic is a bug, and has an exit code of its own; its message is printed by the hook.
+    // A panic is a bug and has its own exit code. The panic hook has printed its message by now.
     match panic::catch_unwind(start) {
         Ok(Ok(())) => ExitCode::from(error::DONE),
         Ok(Err(error)) => {
@@ -43,8 +43,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The command line is parsed once as it is, which says which configuration is wanted, and where a
-/// configuration sets something once more with that as defaults. So help needs no configuration.
+/// Parses the command line twice at most: once as typed, to learn which configuration applies, and
+/// again with the configured defaults where there are any. So `--help` needs no configuration.
 fn start() -> Result<(), CliError> {
     let typed = Cli::parse();
     let configuration = configuration::read(&typed.configuration)?;

@@ -1,6 +1,4 @@
-//! Where the output goes and how wide it is.
-//!
-//! Output files: what stands under a name is replaced as a whole, or not at all.
+//! Where the output goes and how wide it is. A file is replaced as a whole, or not at all.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -10,35 +8,35 @@ use std::{env, fs, io};
 
 use tempfile::NamedTempFile;
 
-use super::args::{ColorArg, OutputArgs};
+use super::args::{ColorArg, OutputArgs, OutputFormat};
 use super::error::CliError;
 use crate::report::{Document, TextStyle, terminal_safe};
 
-/// The width where there is no terminal, so that logs are reproducible.
+/// The width without a terminal, fixed so that logs are reproducible.
 const DEFAULT_WIDTH: u16 = 120;
 
-/// Tables need some room; a narrower terminal wraps them itself.
+/// Tables need some room. A narrower terminal wraps them itself.
 const LEAST_WIDTH: u16 = 40;
 
-/// Says something on standard error. Nobody listening is no reason to stop.
+/// Prints to standard error. That nobody reads it is no reason to stop.
 pub(super) fn say(text: &str) {
     let _ignored = writeln!(anstream::stderr(), "cachesim: {text}");
 }
 
 /// An open output.
 pub(super) struct Output {
-    writer: Writer,
+    writer: Target,
     style: TextStyle,
 }
 
-enum Writer {
+enum Target {
     Standard(BufWriter<StdoutLock<'static>>),
-    /// A file, and the path that it was asked for by.
+    /// A file, and the path that the user gave for it.
     File(BufWriter<OutputFile>, PathBuf),
 }
 
 impl Output {
-    /// Opens the output, before the long work, so that a bad path fails early.
+    /// Opens the output before the long work, so that a bad path fails early.
     pub(super) fn open(args: &OutputArgs) -> Result<Self, CliError> {
         if args.output.as_os_str() != "-" {
             return Self::to_file(&args.output, args.color);
@@ -49,48 +47,77 @@ impl Output {
             bold: bold(args.color, is_terminal),
             bars: is_terminal && !is_dumb(),
         };
-        Ok(Self { writer: Writer::Standard(BufWriter::new(io::stdout().lock())), style })
+        Ok(Self { writer: Target::Standard(BufWriter::new(io::stdout().lock())), style })
     }
 
-    /// Opens a file, which is replaced when everything is written.
+    /// Opens a file, which is replaced once everything is written.
     pub(super) fn to_file(path: &Path, color: ColorArg) -> Result<Self, CliError> {
         let file = OutputFile::open(path).map_err(|source| failed(path, source))?;
         let style = TextStyle { width: width(false), bold: bold(color, false), bars: false };
-        Ok(Self { writer: Writer::File(BufWriter::new(file), path.to_owned()), style })
+        Ok(Self { writer: Target::File(BufWriter::new(file), path.to_owned()), style })
     }
 
-    /// Whether people look at it in a terminal.
+    /// Whether the output is a terminal.
     pub(super) fn is_terminal(&self) -> bool {
-        matches!(self.writer, Writer::Standard(_)) && io::stdout().is_terminal()
+        matches!(self.writer, Target::Standard(_)) && io::stdout().is_terminal()
     }
 
-    /// The file that is replaced, without links; `None` of streams and devices.
+    /// The file that is replaced, with links resolved. `None` for streams and devices.
     pub(super) fn place(&self) -> Option<&Path> {
         match &self.writer {
-            Writer::Standard(_) => None,
-            Writer::File(file, _) => file.get_ref().place(),
+            Target::Standard(_) => None,
+            Target::File(file, _) => file.get_ref().place(),
         }
     }
 
+    /// Writes a result in a format. The document is made only where it is shown.
+    pub(super) fn show<O, E>(
+        self,
+        format: OutputFormat<O>,
+        document: impl FnOnce() -> Result<Document, CliError>,
+        own: impl FnOnce(O, &mut dyn Write) -> Result<(), E>,
+    ) -> Result<(), CliError>
+    where
+        CliError: From<E>,
+    {
+        match format {
+            OutputFormat::Text => self.text(&document()?),
+            OutputFormat::Markdown => {
+                let document = document()?;
+                self.write(|out| out.write_all(document.to_markdown().as_bytes()))
+            }
+            OutputFormat::Own(format) => self.write_or(|out| own(format, out)),
+        }
+    }
+
+    /// Writes a document for a terminal.
     pub(super) fn text(self, document: &Document) -> Result<(), CliError> {
         let style = self.style;
         self.write(|out| document.write_text(style, out))
     }
 
-    pub(super) fn markdown(self, document: &Document) -> Result<(), CliError> {
-        self.write(|out| out.write_all(document.to_markdown().as_bytes()))
-    }
-
+    /// Writes, and puts a file in its place.
     pub(super) fn write(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), CliError> {
+        self.write_or(write)
+    }
+
+    /// The same where more can fail than writing.
+    fn write_or<E>(
+        self,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+    ) -> Result<(), CliError>
+    where
+        CliError: From<E>,
+    {
         match self.writer {
-            Writer::Standard(mut out) => {
+            Target::Standard(mut out) => {
                 write(&mut out)?;
                 Ok(out.flush()?)
             }
-            Writer::File(mut file, path) => {
+            Target::File(mut file, path) => {
                 write(&mut file)?;
                 finish(file).map_err(|source| failed(&path, source))
             }
@@ -98,8 +125,8 @@ impl Output {
     }
 }
 
-/// A file whose name promises another format would not open. Files without a known ending are as the user
-/// wants them.
+/// Refuses a file name that promises another format, as the file would not open. Names without a
+/// known ending are left to the user.
 pub(super) fn refuse_other_formats(output: &Path, own: &[&str]) -> Result<(), CliError> {
     const KNOWN: [&str; 11] =
         ["pdf", "jpg", "jpeg", "gif", "webp", "html", "htm", "json", "csv", "svg", "png"];
@@ -115,7 +142,7 @@ pub(super) fn refuse_other_formats(output: &Path, own: &[&str]) -> Result<(), Cl
     }
 }
 
-/// Writes what is buffered, and puts the file in its place.
+/// Flushes the buffer and moves the file to its place.
 pub(super) fn finish(file: BufWriter<OutputFile>) -> io::Result<()> {
     file.into_inner()?.finish()
 }
@@ -124,7 +151,7 @@ fn failed(path: &Path, source: io::Error) -> CliError {
     CliError::OutputFile { path: path.to_owned(), source }
 }
 
-/// Writes files into a folder, which is made where it is missing.
+/// Writes files into a folder, and creates the folder where it is missing.
 pub(super) fn write_files(
     folder: &Path,
     files: impl IntoIterator<Item = (String, Vec<u8>)>,
@@ -164,30 +191,30 @@ fn bold(color: ColorArg, is_terminal: bool) -> bool {
     }
 }
 
-/// Whether the terminal shows plain text at most.
+/// Whether the terminal can show only plain text.
 fn is_dumb() -> bool {
     env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// Links are followed as far as Linux follows them.
+/// How many links are followed, as many as Linux follows.
 const MOST_LINKS: usize = 40;
 
-/// Folders whose files are devices, or the program's own streams.
+/// Folders that hold devices and the program's own streams.
 const SYSTEM_FOLDERS: [&str; 2] = ["/dev", "/proc"];
 
-/// Of those the one whose files are ordinary ones.
+/// The folder among them whose files are ordinary.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// An output file. Until [`OutputFile::finish`] the old content stands; without it, it stays.
+/// An output file. The old content stays until [`OutputFile::finish`].
 pub(super) enum OutputFile {
-    /// A device, a pipe or a stream of this program: it has no content to replace.
+    /// A device, a pipe or a stream of this program, which has no content to replace.
     Direct(File),
-    /// A file beside the one that it is going to replace.
+    /// A temporary file next to the one that it will replace.
     Replacement(NamedTempFile, PathBuf),
 }
 
 impl OutputFile {
-    /// Opens a file, and fails where it could not be replaced later.
+    /// Opens a file, and fails now where it could not be replaced later.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let old = match OpenOptions::new().append(true).open(path) {
             Ok(file) => Some(file),
@@ -211,7 +238,7 @@ impl OutputFile {
         Ok(Self::Replacement(file, place))
     }
 
-    /// The file that is replaced, without links; `None` of what is written directly.
+    /// The file that is replaced, with links resolved. `None` where the output is written directly.
     pub(super) fn place(&self) -> Option<&Path> {
         match self {
             Self::Direct(_) => None,
@@ -219,7 +246,7 @@ impl OutputFile {
         }
     }
 
-    /// Puts what was written in the place of what was there.
+    /// Moves what was written over the old content.
     pub(super) fn finish(mut self) -> io::Result<()> {
         self.flush()?;
         match self {
@@ -245,8 +272,8 @@ impl Write for OutputFile {
     }
 }
 
-/// A temporary file with the permissions of an ordinary new one, under a name that no command takes
-/// for an input.
+/// Creates a temporary file with the permissions of an ordinary new file, under a name that no
+/// command takes for an input.
 fn beside(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".cachesim-").suffix(".tmp");
@@ -255,14 +282,14 @@ fn beside(folder: &Path) -> io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt as _;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    // The name of the temporary file says nothing to the user.
+    // The error without its path: the temporary name would tell the user nothing.
     builder.tempfile_in(folder).map_err(|error| error.kind().into())
 }
 
-/// Where a path leads: through links, but not through those of the system, which name open streams.
-/// The file at the end may be missing, its folder may not.
+/// Follows links to the final path, save for links of the system, which name open streams. The file
+/// may be missing, its folder may not.
 fn place(path: &Path) -> io::Result<PathBuf> {
-    // Names a folder, whether it is there or not.
+    // A path with a slash at its end names a folder, whether that exists or not.
     if path.as_os_str().as_encoded_bytes().last() == Some(&b'/') {
         return Err(io::ErrorKind::IsADirectory.into());
     }

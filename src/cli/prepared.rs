@@ -1,6 +1,5 @@
-//! What every command over requests begins with: a study of the input, and the strategies to simulate.
-//!
-//! The prices of a run, and what is known of models in it.
+//! The start of every command over requests: a study of the input, the strategies to simulate, the
+//! price table and the facts about models.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,16 +19,16 @@ use crate::simulate::pricing::PriceTable;
 use crate::simulate::strategy::{Assumptions, Strategy};
 use crate::study::{Study, StudyOptions, options_for};
 
-/// A run that is ready to be simulated.
-pub(super) struct Prepared {
+/// A run that is ready to simulate.
+pub(super) struct PreparedRun {
     pub(super) study: Study,
     strategies: Vec<Strategy>,
     strict_prices: bool,
     is_quiet: bool,
 }
 
-impl Prepared {
-    /// Reads the input with all that these strategies look at.
+impl PreparedRun {
+    /// Reads the input, with all that these strategies need.
     pub(super) fn new(
         input: &InputArgs,
         simulation: &SimulationArgs,
@@ -58,29 +57,29 @@ impl Prepared {
         self.priced(self.study.run(&self.strategies)?)
     }
 
-    /// Simulates them, and the bound under some readings.
+    /// Simulates the strategies, and the bound under some readings.
     pub(super) fn ledger_with(&self, readings: &[Reading]) -> Result<Ledger<'_>, CliError> {
         self.priced(self.study.run_with(&self.strategies, readings)?)
     }
 
-    /// Simulates them, and the bounds of both readings.
+    /// Simulates the strategies, and the bounds of both readings.
     pub(super) fn ledger_with_bounds(&self) -> Result<Ledger<'_>, CliError> {
         self.priced(self.study.run_with_bounds(&self.strategies)?)
     }
 
-    /// Simulates what breaks are found and priced with.
+    /// Simulates what finding and pricing breaks needs.
     pub(super) fn evidence(&self) -> Result<Ledger<'_>, CliError> {
         self.priced(self.study.evidence())
     }
 
-    /// Names the models whose cost is unknown.
+    /// Warns of models whose cost is unknown.
     fn priced<'s>(&self, ledger: Ledger<'s>) -> Result<Ledger<'s>, CliError> {
         check_prices(&ledger, &self.study.selection, self.strict_prices, self.is_quiet)?;
         Ok(ledger)
     }
 }
 
-/// The built-in prices, and what is known of models, with files laid over them, the last on top.
+/// The built-in prices and facts about models, with files laid over them, the last file on top.
 pub(super) fn tables(
     files: &[PathBuf],
     platform: PlatformArg,
@@ -102,7 +101,7 @@ pub(super) fn tables(
     Ok((table, models))
 }
 
-/// A model that was asked for by name has no price.
+/// The error for a named model without a price.
 pub(super) fn unknown_model(table: &PriceTable, name: &str) -> CliError {
     let near = suggestion(&nearest(name, table.models().map(|model| model.id.as_str())));
     CliError::Usage(format!(
@@ -112,7 +111,7 @@ pub(super) fn unknown_model(table: &PriceTable, name: &str) -> CliError {
     ))
 }
 
-/// Names the models whose cost is unknown.
+/// Warns of models whose cost is unknown, and fails over them under `--strict-prices`.
 pub(super) fn check_prices(
     ledger: &Ledger<'_>,
     selection: &Selection,

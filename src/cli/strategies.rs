@@ -1,4 +1,4 @@
-//! `--strategy` and `--provider`: names, and files of strategies.
+//! `--strategy` and `--provider`: names, and strategy files.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,8 @@ use crate::report::terminal_safe;
 use crate::simulate::provider::{self, Provider};
 use crate::simulate::strategy::{ALL, Strategy, parse_strategies};
 
-/// The strategies of a list of names and files, each once. What a sweep leaves out is named.
+/// The strategies that names and files list, each once. Warns of combinations that a sweep leaves
+/// out.
 pub(super) fn strategies(entries: &[String], quiet: bool) -> Result<Vec<Strategy>, CliError> {
     let mut strategies = Vec::new();
     for entry in each(entries) {
@@ -39,7 +40,7 @@ fn of_file(path: &str, quiet: bool) -> Result<Vec<Strategy>, CliError> {
     Ok(file.strategies)
 }
 
-/// Leaves out what was named before; two different strategies of one name are refused.
+/// Drops repeated strategies, and refuses two different ones of the same name.
 pub(super) fn unique(all: impl IntoIterator<Item = Strategy>) -> Result<Vec<Strategy>, CliError> {
     let mut strategies: Vec<Strategy> = Vec::new();
     for strategy in all {
@@ -81,8 +82,8 @@ pub(super) fn providers(names: &[String]) -> Result<Vec<&'static Provider>, CliE
     Ok(providers)
 }
 
-/// The prompts under each provider's rules: as recorded, and as each strategy makes them that changes
-/// prompts. What does not combine is named.
+/// The prompts under each provider's rules: as recorded, and as each strategy that changes prompts
+/// makes them. Warns of what does not combine.
 pub(super) fn elsewhere(
     strategies: &[Strategy],
     providers: &[&'static Provider],
@@ -116,12 +117,12 @@ pub(super) fn hint(name: &str, known: &[&str]) -> String {
     format!(" (did you mean {}?)", alternatives(&nearest))
 }
 
-/// A name that is not among the known ones, as an error that names the nearest ones.
+/// The error for an unknown name, with the nearest known ones.
 pub(super) fn unknown(option: &str, name: &str, known: &[&str]) -> CliError {
     CliError::Usage(format!("{option}: {}", unknown_name(name, known)))
 }
 
-/// What is wrong with a name that is none of those known.
+/// What is wrong with an unknown name.
 pub(super) fn unknown_name(name: &str, known: &[&str]) -> String {
     let hint = hint(name, known);
     let known = known.join(", ");

@@ -1,6 +1,5 @@
-//! Why it costs that, and what to change: breaks, advice, comparisons, budgets.
-//!
-//! The modules stand in the order of the flow: each uses only those before it.
+//! Why it costs that, and what to change: breaks, advice, comparisons, budgets. The modules stand
+//! in the order of the flow: each uses only those before it.
 
 pub mod compare;
 

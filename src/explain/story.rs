@@ -1,8 +1,5 @@
-//! The story of one request: what it sent, what was cached before it, and what every policy made of it.
-//!
-//! One request: what it sent, what was cached before it, and what every policy made of it.
-//!
-//! Finds the request that somebody means.
+//! The story of one request: what it sent, what was cached before it, and what every strategy made
+//! of it. Also finds the request that a name refers to.
 
 use std::collections::BTreeMap;
 
@@ -11,50 +8,50 @@ use crate::base::units::{Millis, Tokens};
 use crate::base::wording::{counted, nearest, suggestion};
 use crate::explain::analysis::{Event, Turn};
 use crate::explain::breaks::Break;
-use crate::explain::context::Kind;
+use crate::explain::context::ContextKind;
 use crate::requests::conversation::{History, Request, RequestIndex};
 use crate::simulate::ledger::{Expiry, Ledger, Row, Selection, Session, StrategyColumn, Totals};
 
-/// All that is known of a request.
+/// Everything known of a request.
 #[derive(Clone, Debug)]
 pub struct Story<'a> {
     /// The request, in its session.
-    pub located: Located<'a>,
-    /// From the start of the request before to its own, in milliseconds.
+    pub located: LocatedRequest<'a>,
+    /// From the start of the previous request to its own, in milliseconds.
     pub gap: Option<i64>,
-    /// What the client added since, by kind, in the order of the lines; empty where no line tells.
+    /// What the client added since, by kind, in the order of the lines. Empty where no line tells.
     pub new_content: Vec<NewContent>,
-    /// How many tokens that has; `None` where it cannot be told.
+    /// The tokens of that, or `None` where unknown.
     pub added: Option<Tokens>,
-    /// What the request before had left in the cache.
-    pub cached: Option<Cached>,
+    /// What the previous request had left in the cache.
+    pub cached: Option<CachedPrompt>,
     /// What each strategy made of it, in the order of the columns.
     pub under: Vec<Under<'a>>,
-    /// What it could have read and did not, with the causes.
+    /// What it could have read but did not, with the causes.
     pub lost: Option<&'a Break>,
 }
 
-/// Content of a kind that came in since the request before.
+/// New content of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewContent {
     /// The kind.
-    pub kind: Kind,
+    pub kind: ContextKind,
     /// How many pieces there are.
     pub pieces: u64,
-    /// Their size in bytes of JSON; of media it is not known, and zero.
+    /// Their size in bytes of JSON. Zero for media, where it is unknown.
     pub bytes: u64,
-    /// The lines on which they stand.
+    /// Their lines.
     pub lines: Vec<u64>,
 }
 
 /// What a request has left in the cache.
 #[derive(Clone, Copy, Debug)]
-pub struct Cached {
+pub struct CachedPrompt {
     /// The request.
     pub by: RequestIndex,
     /// What it had read and written, less what was deleted since.
     pub tokens: Tokens,
-    /// How long its messages live, and until when, where that is known.
+    /// The TTL of its messages, and when it ends, if known.
     pub lifetime: Option<(Ttl, Millis)>,
 }
 
@@ -63,21 +60,25 @@ pub struct Cached {
 pub struct Under<'a> {
     /// The strategy's name.
     pub strategy: &'a str,
-    /// Its own row; `None` where it has none.
+    /// Its own row, if any.
     pub row: Option<Row<'a>>,
-    /// The sum of all rows: with earlier samplings, and with what the strategy sends besides.
+    /// The sum of all rows, including earlier samplings and what the strategy adds.
     pub totals: Totals,
-    /// What happened, the most important first.
+    /// What happened, most important first.
     pub events: Vec<Event>,
     /// Whether its conversation's cache had expired.
     pub expiry: Option<Expiry>,
-    /// How much less it reads than the request before had read and written under the strategy.
+    /// How much less it reads than the previous request had read and written under the strategy.
     pub shortfall: Option<Tokens>,
 }
 
 /// Tells the story of a request. `breaks` are those of the selection.
 #[must_use]
-pub fn story<'a>(ledger: &'a Ledger<'_>, located: Located<'a>, breaks: &'a [Break]) -> Story<'a> {
+pub fn story<'a>(
+    ledger: &'a Ledger<'_>,
+    located: LocatedRequest<'a>,
+    breaks: &'a [Break],
+) -> Story<'a> {
     let (history, steps) = (ledger.history, ledger.steps);
     let index = located.index;
     let turn = Turn::recorded(history, steps, index);
@@ -95,9 +96,9 @@ pub fn story<'a>(ledger: &'a Ledger<'_>, located: Located<'a>, breaks: &'a [Brea
 fn new_content(history: &History, index: RequestIndex) -> Vec<NewContent> {
     let request = history.request(index);
     let trail = &history.files[request.file].trail;
-    let mut by_kind: BTreeMap<Kind, NewContent> = BTreeMap::new();
+    let mut by_kind: BTreeMap<ContextKind, NewContent> = BTreeMap::new();
     for (line, content) in trail.contents_back_from(request.between.trail) {
-        let kind = Kind::of(content.source, &history.symbols);
+        let kind = ContextKind::of(content.source, &history.symbols);
         let empty = || NewContent { kind, pieces: 0, bytes: 0, lines: Vec::new() };
         let known = by_kind.entry(kind).or_insert_with(empty);
         known.pieces += 1;
@@ -113,12 +114,12 @@ fn new_content(history: &History, index: RequestIndex) -> Vec<NewContent> {
     all
 }
 
-fn cached(ledger: &Ledger<'_>, index: RequestIndex) -> Option<Cached> {
+fn cached(ledger: &Ledger<'_>, index: RequestIndex) -> Option<CachedPrompt> {
     let step = &ledger.steps[index.0];
     let by = step.predecessor?;
     let sent = ledger.history.request(by).start;
     let until = |ttl: Ttl| (ttl, Millis(sent.0.saturating_add(ttl.millis())));
-    Some(Cached { by, tokens: step.previous_end, lifetime: step.predecessor_ttl.map(until) })
+    Some(CachedPrompt { by, tokens: step.previous_end, lifetime: step.predecessor_ttl.map(until) })
 }
 
 fn under<'a>(ledger: &'a Ledger<'_>, column: &'a StrategyColumn, index: RequestIndex) -> Under<'a> {
@@ -133,24 +134,24 @@ fn under<'a>(ledger: &'a Ledger<'_>, column: &'a StrategyColumn, index: RequestI
     }
 }
 
-/// So many candidates are listed.
+/// How many candidates are listed.
 const MOST_LISTED: usize = 5;
 
 /// A request among those of its session.
 #[derive(Clone, Copy, Debug)]
-pub struct Located<'a> {
+pub struct LocatedRequest<'a> {
     /// The request.
     pub index: RequestIndex,
     /// Its session.
     pub session: &'a Session,
-    /// Its number in the session, from 1 on, as the table of turns counts.
+    /// Its number in the session, counted from 1 as in the table of turns.
     pub turn: usize,
 }
 
-/// Why no request is meant, or more than one.
+/// Why a name refers to no request, or to several.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LocateError {
-    /// Nothing is called like this.
+    /// Nothing has this name.
     #[error("no request is called `{name}`: write a request id, FILE:LINE or SESSION:TURN{}", suggested(.nearest))]
     Unknown {
         /// What was asked for.
@@ -158,17 +159,17 @@ pub enum LocateError {
         /// The ids nearest to it.
         nearest: Vec<String>,
     },
-    /// Several are.
+    /// Several requests match.
     #[error("`{name}` is the beginning of {}: {}; give more of it", counted(*.count as u64, "request", "requests"), .candidates.join(", "))]
     Ambiguous {
         /// What was asked for.
         name: String,
-        /// How many requests are called like this.
+        /// How many requests match.
         count: usize,
         /// The first of them.
         candidates: Vec<String>,
     },
-    /// The file has no request so far down.
+    /// The file has no request at or after the line.
     #[error("`{name}`: the last request of this file begins on line {last}")]
     NoLine {
         /// What was asked for.
@@ -192,16 +193,16 @@ fn suggested(nearest: &[String]) -> String {
     suggestion(&nearest.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// The selected request of a name: the id of a request or of its answer, or the beginning of one;
-/// `FILE:LINE`, of which the first request at that line or after it is meant; or `SESSION:TURN`.
+/// Finds the selected request with a name: the id of a request or of its answer, or a prefix of
+/// one; `FILE:LINE`, which means the first request at or after that line; or `SESSION:TURN`.
 ///
 /// # Errors
-/// No request, or several, of this name.
+/// No request, or several, have this name.
 pub fn locate<'a>(
     history: &History,
     selection: &'a Selection,
     name: &str,
-) -> Result<Located<'a>, LocateError> {
+) -> Result<LocatedRequest<'a>, LocateError> {
     let by_id = by_id(history, selection, name)?;
     let number = name.rsplit_once(':').and_then(|(of, number)| Some((of, number.parse().ok()?)));
     if let Some(located) = by_id {
@@ -225,11 +226,11 @@ pub fn locate<'a>(
     Err(LocateError::Unknown { name: name.to_owned(), nearest })
 }
 
-/// Every selected request with its session and turn.
-fn all(selection: &Selection) -> impl Iterator<Item = Located<'_>> {
+/// Every selected request, with its session and turn.
+fn all(selection: &Selection) -> impl Iterator<Item = LocatedRequest<'_>> {
     selection.sessions.iter().flat_map(|session| {
         let turns = session.requests.iter().enumerate();
-        turns.map(move |(place, index)| Located { index: *index, session, turn: place + 1 })
+        turns.map(move |(place, index)| LocatedRequest { index: *index, session, turn: place + 1 })
     })
 }
 
@@ -237,26 +238,26 @@ fn by_id<'a>(
     history: &History,
     selection: &'a Selection,
     name: &str,
-) -> Result<Option<Located<'a>>, LocateError> {
+) -> Result<Option<LocatedRequest<'a>>, LocateError> {
     if name.is_empty() {
         return Ok(None);
     }
     let ids = |request: &Request| {
         [request.request, request.message].map(|id| history.text(id).unwrap_or_default())
     };
-    let is = |located: &Located<'_>, has: &dyn Fn(&str) -> bool| {
+    let is = |located: &LocatedRequest<'_>, has: &dyn Fn(&str) -> bool| {
         ids(history.request(located.index)).into_iter().any(has)
     };
     if let Some(exact) = all(selection).find(|one| is(one, &|id| id == name)) {
         return Ok(Some(exact));
     }
-    let begun: Vec<Located<'a>> =
+    let begun: Vec<LocatedRequest<'a>> =
         all(selection).filter(|one| is(one, &|id| id.starts_with(name))).collect();
     match begun.as_slice() {
         [] => Ok(None),
         [one] => Ok(Some(*one)),
         several => {
-            let id = |one: &Located<'_>| {
+            let id = |one: &LocatedRequest<'_>| {
                 ids(history.request(one.index)).into_iter().find(|id| id.starts_with(name))
             };
             let candidates = several.iter().filter_map(id).take(MOST_LISTED).map(str::to_owned);
@@ -275,15 +276,16 @@ fn by_line<'a>(
     name: &str,
     file: &str,
     line: u64,
-) -> Result<Option<Located<'a>>, LocateError> {
+) -> Result<Option<LocatedRequest<'a>>, LocateError> {
     let is_file = |label: &str| {
         let before = label.strip_suffix(file).or_else(|| file.strip_suffix(label));
         !file.is_empty() && before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
     };
-    let begins = |located: &Located<'_>| history.request(located.index).line;
+    let begins = |located: &LocatedRequest<'_>| history.request(located.index).line;
     let of_file = || {
-        let label =
-            |located: &Located<'_>| &history.files[history.request(located.index).file].label;
+        let label = |located: &LocatedRequest<'_>| {
+            &history.files[history.request(located.index).file].label
+        };
         all(selection).filter(move |located| is_file(label(located)))
     };
     let found = of_file().filter(|located| begins(located) >= line).min_by_key(begins);
@@ -299,7 +301,7 @@ fn by_turn<'a>(
     name: &str,
     session: &str,
     turn: u64,
-) -> Result<Option<Located<'a>>, LocateError> {
+) -> Result<Option<LocatedRequest<'a>>, LocateError> {
     let id = |one: &&Session| history.symbols.text(one.id);
     let end = session.strip_prefix('…').or_else(|| session.strip_prefix("..."));
     let is_meant = |one: &&Session| match end {
@@ -328,5 +330,5 @@ fn by_turn<'a>(
         session: id(&session).to_owned(),
         turns: session.requests.len(),
     })?;
-    Ok(Some(Located { index, session, turn: place + 1 }))
+    Ok(Some(LocatedRequest { index, session, turn: place + 1 }))
 }

@@ -1,21 +1,21 @@
-//! Files as they are: transcripts, captured requests, prompt bundles.
+//! Files as they are: transcripts, captured requests, prompt bundles, sessions of other agents.
 //!
 //! The modules stand in the order of the flow: each uses only those before it.
 //!
 //! A file is read in chunks of half a megabyte that end at line borders, into buffers that are
 //! used again; the next chunk is handed to whichever thread is free (`read/input/stretches.rs`),
 //! so one large file keeps all threads busy. What they make of the chunks is joined in file order,
-//! by a thread that has just parsed one (`read/input/in_order.rs`). There the lines of a response
-//! are put together, too (`requests/conversation/gathered.rs`), entries are linked (`graph.rs`)
-//! and folded into what is known at each of them (`fold.rs`); only where a later line changes what
+//! by a thread that has just parsed one (`InOrder`). There the lines of a response
+//! are put together, too (`requests/conversation/gathered.rs`), entries are linked and
+//! folded into what is known at each of them; only where a later line changes what
 //! was known of an earlier one (a parent that comes later, a usage that comes late, a result that
 //! was sent as a preview) is the file folded once more when all of it is there. Smaller files are
 //! read side by side, the larger of them first, each by the thread that is free next, and in the
 //! order of the files what they hold is moved into the lists of all files
-//! (`requests/conversation/files.rs`). So memory follows what is new, and what a file was read
+//! (`requests/conversation/join.rs`). So memory follows what is new, and what a file was read
 //! into serves the next one.
 //!
-//! A line is parsed once, by a typed, borrowing parser (`wire.rs`) whose fields are all lenient
+//! A line is parsed once, by a typed, borrowing parser whose fields are all lenient
 //! (`read/input/lenient.rs`): a value of an unexpected type is as good as absent and costs nothing
 //! but itself. Under it is a deserialiser of our own (`read/input/skim.rs`) that skips text
 //! sixteen bytes at a time, checks what it skips, and leaves whatever is not usual to
@@ -31,3 +31,40 @@ pub mod transcript;
 pub mod harness;
 
 pub mod capture;
+
+pub mod agent;
+
+use agent::{AgentFormat, FORMATS, FirstObject};
+use input::Chunk;
+
+/// What a file's lines are.
+#[derive(Clone, Copy)]
+pub(crate) enum Format {
+    /// Claude Code's transcript, or anything unknown.
+    Transcript,
+    /// Captured requests, as capture records or as the exchanges of a claude-trace log.
+    Capture,
+    /// Prompt parts whose markers are not placed yet.
+    Bundle,
+    /// Sessions of another agent.
+    Agent(&'static dyn AgentFormat),
+}
+
+impl Format {
+    /// The format of the first line that shows one.
+    pub(crate) fn of(chunk: &Chunk) -> Self {
+        let mut firsts = chunk.lines().filter_map(|(_, line)| FirstObject::of_line(line));
+        firsts.find_map(|first| Self::shown_by(&first)).unwrap_or(Self::Transcript)
+    }
+
+    fn shown_by(first: &FirstObject<'_>) -> Option<Self> {
+        if first.has("request") {
+            return Some(Self::Capture);
+        }
+        if first.has("prompt") {
+            return Some(Self::Bundle);
+        }
+        let of_agent = FORMATS.into_iter().find(|format| format.recognises(first));
+        of_agent.map(Self::Agent).or_else(|| first.text("type").map(|_| Self::Transcript))
+    }
+}

@@ -1,14 +1,12 @@
-//! The names of fields that are known: the part of the allow-list that names them, and what stands
-//! under each.
-//!
-//! They are those that the readers look at, and the others of the formats' envelopes.
+//! The known field names, by the shape of the object that has them, and what stands under each.
+//! They are the fields that the readers look at, and the rest of the formats' envelopes.
 
 use super::shape::{Field, Shape};
 
-/// Fields that hold the same.
+/// Groups of field names with the same kind of value.
 type Fields = [(Field, &'static [&'static str])];
 
-/// The fields of objects of a shape.
+/// The known fields of objects of a shape.
 pub(super) fn fields_of(shape: Shape) -> &'static Fields {
     match shape {
         Shape::Free | Shape::Properties => &[],
@@ -517,11 +515,12 @@ const METADATA: [(Field, &[&str]); 2] = [
     (Field::Identifier, &["session_id", "device_id", "account_uuid"]),
 ];
 
-const PAYLOAD: [(Field, &[&str]); 10] = [
+const PAYLOAD: [(Field, &[&str]); 11] = [
     (Field::Word, &["type", "role", "status", "phase"]),
     (Field::Identifier, &["id", "forked_from_id", "call_id", "turn_id"]),
     (Field::Model, &["model"]),
     (Field::Tool, &["name"]),
+    (Field::Version, &["cli_version"]),
     (Field::Path, &["cwd"]),
     (Field::Moment, &["timestamp"]),
     (Field::Shaped(Shape::Payload), &["info"]),

@@ -1,18 +1,18 @@
 //! The key of a run, and the pseudo-random choices made with it.
 //!
-//! The key is a `BLAKE2b` hash of all that the run reads, so that the same input gives the same output
-//! and nobody who lacks the input has the key. A choice depends on the key and on all characters in
-//! front of the one it is made for: `SipHash`-2-4 over them, one word for each, which can be asked
-//! after every word.
+//! The key is a `BLAKE2b` hash of all that the run reads: the same input gives the same output, and
+//! nobody who lacks the input has the key. A choice depends on the key and on every character
+//! before the one it is made for. It is a `SipHash`-2-4 over them, one word per character, whose
+//! state can be finished after each word.
 
 use blake2::Blake2b;
 use blake2::digest::Digest;
 use blake2::digest::consts::U32;
 
-/// How many permutations of letters and of digits a key has. A choice takes one of them.
+/// How many permutations of letters and of digits a key has. A choice selects one.
 const PERMUTATIONS: usize = 256;
 
-/// Makes a [`Key`] from the bytes of a run's sources.
+/// Builds a [`Key`] from the bytes of a run's sources.
 #[derive(Default)]
 pub(super) struct KeyMaker {
     hash: Blake2b<U32>,
@@ -20,13 +20,13 @@ pub(super) struct KeyMaker {
 }
 
 impl KeyMaker {
-    /// Takes in bytes of a source.
+    /// Hashes bytes of a source.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         self.hash.update(bytes);
         self.bytes += bytes.len() as u64;
     }
 
-    /// Marks the end of a source.
+    /// Marks the end of a source, so that moving bytes from one source to the next changes the key.
     pub(super) fn end_source(&mut self) {
         self.hash.update(self.bytes.to_le_bytes());
         self.bytes = 0;
@@ -37,15 +37,15 @@ impl KeyMaker {
     }
 }
 
-/// What characters are replaced by: permutations without a fixed point, and how one is chosen.
+/// The permutations that replace characters, none with a fixed point, and how one is chosen.
 pub(super) struct Key {
     start: Prefix,
-    /// The image of each letter, as positions in the alphabet.
+    /// The image of each letter, as its position in the alphabet.
     letters: Vec<[u8; 26]>,
     digits: Vec<[u8; 10]>,
 }
 
-/// What is chosen for: two kinds of strings have nothing in common.
+/// What a choice is for. Strings of different purposes are replaced independently.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     Text = 1,
@@ -64,24 +64,24 @@ impl Key {
         Self { start, letters, digits }
     }
 
-    /// The empty prefix of a string.
+    /// The empty prefix of a string with this purpose.
     pub(super) fn prefix(&self, purpose: Purpose) -> Prefix {
         self.start.of(purpose)
     }
 
-    /// A permutation of the alphabet.
+    /// The permutation of the alphabet for a choice.
     #[inline]
     pub(super) fn letters(&self, choice: u64) -> &[u8; 26] {
         &self.letters[index(choice)]
     }
 
-    /// A permutation of the digits.
+    /// The permutation of the digits for a choice.
     #[inline]
     pub(super) fn digits(&self, choice: u64) -> &[u8; 10] {
         &self.digits[index(choice)]
     }
 
-    /// All permutations of the alphabet, beginning with that of a choice.
+    /// All permutations of the alphabet, beginning with the one for a choice.
     pub(super) fn letters_from(&self, choice: u64) -> impl Iterator<Item = &[u8; 26]> {
         let (front, back) = self.letters.split_at(index(choice));
         back.iter().chain(front)
@@ -93,7 +93,7 @@ fn index(choice: u64) -> usize {
     usize::from(choice.to_le_bytes()[0])
 }
 
-/// The characters in front of a place: the state of a `SipHash` over them.
+/// The characters before a position, as the state of a `SipHash` over them.
 #[derive(Clone, Copy)]
 pub(super) struct Prefix([u64; 4]);
 
@@ -111,7 +111,7 @@ impl Prefix {
         self
     }
 
-    /// Goes on after a character.
+    /// Appends a character.
     #[inline]
     pub(super) fn add(&mut self, character: u64) {
         self.0[3] ^= character;
@@ -120,7 +120,7 @@ impl Prefix {
         self.0[0] ^= character;
     }
 
-    /// The choice for what comes next.
+    /// The choice for the next character.
     #[inline]
     pub(super) fn choice(&self) -> u64 {
         let mut end = *self;
@@ -148,7 +148,7 @@ impl Prefix {
     }
 }
 
-/// A stream of choices.
+/// A stream of choices, from which permutations are drawn.
 struct RandomSource {
     prefix: Prefix,
     count: u64,
@@ -162,7 +162,7 @@ impl RandomSource {
         usize::try_from(at.choice() % bound as u64).unwrap_or(0)
     }
 
-    /// A permutation that leaves nothing in its place.
+    /// Draws a permutation without a fixed point.
     fn derangement<const N: usize>(&mut self) -> [u8; N] {
         loop {
             let mut images: [u8; N] = std::array::from_fn(|place| u8::try_from(place).unwrap_or(0));
@@ -191,8 +191,8 @@ mod tests {
         }
     }
 
-    /// The test vector of the paper on `SipHash` (appendix A): 15 bytes, in two words of which the second
-    /// ends with their number.
+    /// Checks the test vector of the `SipHash` paper (appendix A): 15 bytes in two words, the
+    /// second of which ends with their number.
     #[test]
     fn the_rounds_are_those_of_siphash() {
         let (k0, k1) = (0x0706_0504_0302_0100_u64, 0x0f0e_0d0c_0b0a_0908_u64);

@@ -1,11 +1,11 @@
-//! The inside of a JSON string: decoded for a replacement, and written back in the same escapes.
+//! The inside of a JSON string: decoded for a replacement, and written back with the same escapes.
 
 use std::ops::Range;
 
 use super::mapping::character_at;
 
-/// Lets `edit` replace the decoded string in place, character by character of the same length, and
-/// writes what became of it back: each escape stays one, and what is no valid escape stays invalid.
+/// Lets `edit` replace the decoded string in place, each character by one of the same length, and
+/// writes the result back. Every escape stays an escape, and invalid ones stay invalid.
 pub(super) fn edit_literal(
     literal: &mut [u8],
     scratch: &mut Vec<u8>,
@@ -19,7 +19,7 @@ pub(super) fn edit_literal(
     encode(literal, scratch);
 }
 
-/// The decoded string. Half a surrogate pair is three bytes as if it were a character.
+/// Decodes a string. Half a surrogate pair becomes three bytes, as if it were a character.
 pub(super) fn decode(literal: &[u8], decoded: &mut Vec<u8>) {
     decoded.clear();
     let mut at = 0;
@@ -67,11 +67,11 @@ fn encode(literal: &mut [u8], decoded: &[u8]) {
 enum Piece {
     /// Without escapes.
     Plain,
-    /// An escape of two bytes, and what it stands for.
+    /// An escape of two bytes, and the byte it stands for.
     Short(u8),
-    /// `\uXXXX`, or two of them that are a pair.
+    /// `\uXXXX`, or two of them that form a pair.
     Unicode(Unit),
-    /// No escape of JSON.
+    /// A backslash that begins no valid escape.
     Invalid,
 }
 
@@ -80,13 +80,13 @@ enum Piece {
 struct Unit(u32);
 
 impl Unit {
-    /// Whether it is half a surrogate pair.
+    /// Whether it is half of a surrogate pair.
     fn is_half(self) -> bool {
         matches!(self.0, 0xd800..=0xdfff)
     }
 }
 
-/// A few bytes.
+/// The UTF-8 bytes of one unit.
 struct Utf8 {
     bytes: [u8; 4],
     length: usize,
@@ -98,11 +98,11 @@ fn utf8_of(unit: Unit) -> Utf8 {
         let length = character.encode_utf8(&mut bytes).len();
         return Utf8 { bytes, length };
     }
-    // As if it were a character; nothing that reads UTF-8 takes it for one.
+    // Not valid UTF-8, so no reader takes it for a character.
     Utf8 { bytes: [0xed, 0xa0, 0x80, 0], length: 3 }
 }
 
-/// The piece that begins at a place; `None` at the end.
+/// The piece that begins at a position, or `None` at the end.
 fn piece_at(literal: &[u8], at: usize) -> Option<(Piece, Range<usize>)> {
     if *literal.get(at)? == b'\\' {
         let (piece, length) = escape_at(literal, at);
@@ -112,7 +112,7 @@ fn piece_at(literal: &[u8], at: usize) -> Option<(Piece, Range<usize>)> {
     Some((Piece::Plain, at..end))
 }
 
-/// The escape that begins with the backslash at a place, and its length.
+/// The escape that begins with the backslash at a position, and its length.
 fn escape_at(literal: &[u8], at: usize) -> (Piece, usize) {
     let byte = match literal.get(at + 1) {
         Some(byte @ (b'"' | b'\\' | b'/')) => *byte,
@@ -151,7 +151,7 @@ fn unit_at(literal: &[u8], at: usize) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(&escape[2..]).ok()?, 16).ok()
 }
 
-/// Writes an escape for another character; one that stays is left as it is written.
+/// Writes another character into an escape. One that does not change keeps its spelling.
 fn write_unicode(escape: &mut [u8], unit: Unit, image: char) {
     if u32::from(image) == unit.0 {
         return;
@@ -167,7 +167,8 @@ fn write_unicode(escape: &mut [u8], unit: Unit, image: char) {
     }
 }
 
-/// Takes what is told by what may be meant for digits away; they stay digits, or none.
+/// Blurs what may be meant as digits in an invalid escape: each byte becomes a fixed one of its
+/// kind.
 fn blur_digits(escape: &mut [u8]) {
     for byte in escape.iter_mut().skip(2) {
         *byte = match *byte {

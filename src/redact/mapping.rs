@@ -1,16 +1,14 @@
-//! What strings, numbers and bare text are replaced by.
+//! Replacements for strings, numbers and bare text.
 //!
-//! A string is replaced character by character, each by one of its class that is never itself and
-//! that the key chooses by all that stands in front of it in its string. So equal strings have equal
-//! replacements; different ones have different replacements, with exactly as long a beginning in
-//! common; and the same word after something else is replaced by something else.
+//! Each character is replaced by another one of its class, chosen by the key and by everything
+//! before it in its string. So equal strings get equal replacements, different strings get
+//! different ones with exactly as long a common prefix, and the same word in another place gets
+//! another replacement.
 //!
-//! Classes of characters: what is replaced, and by what kind of character.
-//!
-//! A character is replaced by one of its class. The classes are chosen so that nothing that measures
-//! or tells texts apart can see a difference: all of a class have the same length in UTF-8, and are
-//! letters, digits, ideographs or neither alike. Within that they are as large as possible, so that
-//! not even the script shows. White space, punctuation, symbols and control characters stay.
+//! All characters of a class have the same length in UTF-8 and are alike letters, digits,
+//! ideographs or none of these, so that nothing that measures or compares text sees a difference.
+//! Within that, classes are as large as possible, so that not even the script shows. White space,
+//! punctuation, symbols and control characters stay.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -18,42 +16,42 @@ use std::sync::OnceLock;
 use super::key::{Key, Prefix, Purpose};
 use super::words::{Word, Words};
 
-/// Numbers longer than this are near the largest of a float: what decides whether they can be read
-/// are their length and their first digits, which stay.
+/// Longer numbers may exceed the largest float. Whether they can be read depends on their length
+/// and first digits, so these stay.
 const LONG_NUMBER: usize = 300;
 
-/// The digits of a long number that stay.
+/// How many digits of a long number stay.
 const KEPT_DIGITS: usize = 20;
 
-/// What stands in place of a byte that is no UTF-8, which is none either.
+/// Replaces a byte that is not UTF-8, and is not UTF-8 either.
 const NO_TEXT: u8 = 0xff;
 
-/// Replaces strings.
+/// The mapping from characters to their replacements.
 pub(super) struct Mapping {
     pub(super) key: Key,
     pub(super) words: Words,
 }
 
-/// A place in a string: what stands in front of it.
+/// A position in a string, by what stands before it.
 struct Place {
     prefix: Prefix,
-    /// The word so far, as it is and as it is replaced.
+    /// The word up to here, original and replaced.
     word: Word,
     image: Word,
 }
 
 impl Mapping {
-    /// Replaces a decoded string in place. What is no UTF-8 stays so.
+    /// Replaces a decoded string in place. Bytes that are not UTF-8 stay invalid.
     pub(super) fn text(&self, text: &mut [u8]) {
         self.text_but(text, &[]);
     }
 
-    /// The same, but for a beginning of so many bytes.
+    /// Replaces a decoded string after its first `kept` bytes.
     pub(super) fn text_behind(&self, text: &mut [u8], kept: usize) {
         self.text_but(text, std::slice::from_ref(&(0..kept)));
     }
 
-    /// The same, but for ranges that stay, in their order.
+    /// Replaces a decoded string outside of the ranges in `kept`, which are in order.
     pub(super) fn text_but(&self, text: &mut [u8], kept: &[Range<usize>]) {
         let mut place = Place::begin(self.key.prefix(Purpose::Text));
         let mut kept = kept.iter().peekable();
@@ -89,6 +87,8 @@ impl Mapping {
             Class::Other(class, position) => {
                 let members = members(class);
                 let others = members.len() as u64 - 1;
+                // A shift of at least one and less than a full circle never gives the same
+                // character.
                 let moved = u64::from(position) + 1 + place.prefix.choice() % others.max(1);
                 let image = usize::try_from(moved % (others + 1)).unwrap_or(0);
                 members[image]
@@ -96,8 +96,8 @@ impl Mapping {
         }
     }
 
-    /// The image of a letter: the permutation at its place is the first from the chosen one on under
-    /// which no word that occurs here becomes a word of the input.
+    /// The image of a letter, under the first permutation, from the chosen one on, that turns no
+    /// word that occurs here into a word of the input.
     #[inline]
     fn letter(&self, place: &Place, letter: u8) -> u8 {
         let choice = place.prefix.choice();
@@ -111,6 +111,8 @@ impl Mapping {
         chosen[usize::from(letter)]
     }
 
+    // All letters that occur here share one permutation, so that different letters keep different
+    // images.
     fn letter_but(&self, place: &Place, letter: u8, choice: u64, avoided: u32) -> u8 {
         let occurring = self.words.last_letters(place.word);
         let is_clear = |images: &&[u8; 26]| {
@@ -121,8 +123,8 @@ impl Mapping {
         clear.unwrap_or_else(|| self.key.letters(choice))[usize::from(letter)]
     }
 
-    /// Replaces the digits of a number, each by another one; zeros, exponents and the form stay, so
-    /// that numbers of equal value keep equal values, whether they can be read or not.
+    /// Replaces the nonzero digits of a number. Zeros, exponents and the form stay, so that equal
+    /// numbers stay equal, whether they can be read or not.
     pub(super) fn number(&self, number: &mut [u8]) {
         let mut prefix = self.key.prefix(Purpose::Number);
         let end = number.iter().position(|byte| matches!(byte, b'e' | b'E'));
@@ -144,7 +146,7 @@ impl Place {
         Self { prefix, word: Word::default(), image: Word::default() }
     }
 
-    /// Goes on after a character that stays, and says how long it is.
+    /// Appends a character that stays, and returns its length.
     fn keep(&mut self, character: char) -> usize {
         self.go_on(character, character);
         character.len_utf8()
@@ -163,7 +165,7 @@ impl Place {
     }
 }
 
-/// Takes the words of a decoded string in.
+/// Collects the words of a decoded string.
 pub(super) fn learn(words: &mut Words, text: &[u8]) {
     let mut word = Word::default();
     let mut last = None;
@@ -187,7 +189,7 @@ fn is_letter(character: char) -> bool {
     character.is_ascii_alphabetic() || (!character.is_ascii() && Class::of(character).is_letter())
 }
 
-/// A letter whatever its case.
+/// A letter in lower case.
 #[inline]
 fn small(letter: char) -> char {
     if letter.is_ascii() {
@@ -197,7 +199,7 @@ fn small(letter: char) -> char {
     }
 }
 
-/// The character that begins at a place; `None` where what stands there is no UTF-8.
+/// The character that begins at a position. `None` where the bytes are not UTF-8.
 #[inline]
 pub(super) fn character_at(text: &[u8], at: usize) -> Option<char> {
     let first = *text.get(at)?;
@@ -211,21 +213,21 @@ pub(super) fn character_at(text: &[u8], at: usize) -> Option<char> {
     std::str::from_utf8(text.get(at..at + length)?).ok()?.chars().next()
 }
 
-/// The classes of characters beyond ASCII, of which each has thousands.
+/// How many classes there are beyond ASCII. Each has thousands of characters.
 const CLASSES: usize = 16;
 
-/// What becomes of a character.
+/// How a character is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// It stays.
     Kept,
-    /// A small Latin letter: its place in the alphabet.
+    /// A lower-case Latin letter: its place in the alphabet.
     Lower(u8),
-    /// A capital Latin letter: its place in the alphabet.
+    /// An upper-case Latin letter: its place in the alphabet.
     Upper(u8),
     /// A digit.
     Digit(u8),
-    /// Beyond ASCII: the class, and its place there.
+    /// Beyond ASCII: the class, and the position in it.
     Other(u8, u32),
 }
 
@@ -240,7 +242,7 @@ impl Class {
         }
     }
 
-    /// Whether it is part of a word.
+    /// Whether it belongs to a word.
     pub(super) fn is_letter(self) -> bool {
         match self {
             Self::Kept | Self::Digit(_) => false,
@@ -250,17 +252,17 @@ impl Class {
     }
 }
 
-/// The characters of a class, in their order.
+/// The characters of a class, in order.
 pub(super) fn members(class: u8) -> &'static [char] {
     &tables()[usize::from(class) % CLASSES]
 }
 
-/// What a letter beyond ASCII is.
+/// The kinds of letters beyond ASCII.
 #[derive(Clone, Copy)]
 enum Kind {
     Lower = 0,
     Upper = 1,
-    /// Of a script without capitals.
+    /// A letter of a script without capitals.
     Plain = 2,
     Numeric = 3,
 }
@@ -273,7 +275,7 @@ fn other(character: char) -> Class {
     }
 }
 
-/// The number of a class: four kinds for each length in UTF-8, and for ideographs.
+/// The class of a character: four kinds for each length in UTF-8, and ideographs.
 fn class_number(character: char) -> Option<u8> {
     if !character.is_alphanumeric() {
         return None;
@@ -296,7 +298,7 @@ fn class_number(character: char) -> Option<u8> {
     Some(group * 4 + kind as u8)
 }
 
-/// What sizes of texts are estimated by (`capture/text_size.rs`).
+/// What sizes of texts are estimated by (`read/capture/size.rs`).
 fn is_ideograph(character: char) -> bool {
     matches!(character,
         '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}')
@@ -322,7 +324,7 @@ mod tests {
     use super::super::key::KeyMaker;
     use super::*;
 
-    /// The mapping of a run that read these texts.
+    /// A mapping whose run read these texts.
     fn mapping(texts: &[&str]) -> Mapping {
         let (mut key, mut words) = (KeyMaker::default(), Words::default());
         for text in texts {
@@ -342,7 +344,7 @@ mod tests {
         one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count()
     }
 
-    /// What of a character everything may tell.
+    /// What others may learn of a character.
     fn class(character: char) -> (usize, bool, bool, bool, bool) {
         (
             character.len_utf8(),
@@ -364,7 +366,7 @@ mod tests {
 
     #[test]
     fn no_word_of_the_input_comes_out() {
-        // Every word of five letters of which the first four are `aaaa`, and what would become one.
+        // Every five-letter word that begins with `aaaa`, save `aaaaz`.
         let words: Vec<String> = ('a'..='y').map(|last| format!("aaaa{last}")).collect();
         let texts: Vec<&str> = words.iter().map(String::as_str).collect();
         let mapping = mapping(&texts);

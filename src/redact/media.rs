@@ -1,4 +1,5 @@
-//! Images and documents: opaque bytes that are still as large for everything that measures them.
+//! Images and documents: opaque bytes, replaced so that everything that measures them gets the same
+//! size.
 
 use super::mapping::Mapping;
 use crate::read::capture::{page_count, pixels};
@@ -6,15 +7,15 @@ use crate::read::capture::{page_count, pixels};
 /// The beginning of a PNG, up to its width.
 const PNG: [u8; 16] = *b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 
-/// What pages of a document are counted by.
+/// The marker by which the pages of a document are counted.
 const PAGE: &[u8] = b"/Type/Page";
 
-/// A replacement that looks like an image is replaced again, so often at most.
+/// How often a replacement that happens to look like an image is replaced again.
 const MOST_ATTEMPTS: usize = 8;
 
-/// Replaces the base64 of an image or a document, or the text of one. An image becomes the beginning
-/// of another one of the same width and height, a document keeps its number of pages, and the rest is
-/// replaced like any text, so that base64 stays base64.
+/// Replaces the base64 of an image or a document, or its text. An image becomes the header of
+/// another image of the same width and height, and a document keeps its number of pages. The rest
+/// is replaced like text, so that base64 stays base64.
 pub(super) fn replace_media(mapping: &Mapping, data: &mut [u8]) {
     let measured = std::str::from_utf8(data).ok().map(|text| (pixels(text), page_count(text)));
     let Some((size, pages)) = measured else { return mapping.text(data) };
@@ -30,7 +31,8 @@ pub(super) fn replace_media(mapping: &Mapping, data: &mut [u8]) {
     }
 }
 
-/// The last character of base64 whose length is no multiple of four has bits that must be zero.
+/// Replaces text. The last character of base64 whose length is no multiple of four stays, as its
+/// unused bits must be zero.
 fn replace_text(mapping: &Mapping, data: &mut [u8]) {
     let end = data.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
     if end % 4 < 2 {
@@ -40,7 +42,7 @@ fn replace_text(mapping: &Mapping, data: &mut [u8]) {
     }
 }
 
-/// The base64 that what is measured of an image or a document is read from.
+/// Base64 that has the measured size of an image or the pages of a document.
 fn header(size: Option<(u64, u64)>, pages: usize) -> Option<Vec<u8>> {
     use base64::Engine as _;
 

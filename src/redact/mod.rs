@@ -1,19 +1,15 @@
-//! Transcripts and captures without their text, and with the same figures.
+//! Redaction: transcripts and captures without their text, but with the same figures.
 //!
-//! Every line keeps its length and its structure, and every string its length, its escapes and its
-//! kinds of characters; letters and digits are replaced (`mapping.rs`). What stays is a fixed list of
-//! names (`fields.rs`) and words (`vocabulary.rs`). Equal strings stay equal in all files of a run, and
-//! different ones stay different from the same character on, so that prefixes, and with them all that
-//! the rules make of them, are as they were.
+//! Lines are walked through lexically (`walk.rs`), so they keep their length and structure, and
+//! damage stays the same damage. Letters and digits of strings are replaced (`mapping.rs`). What
+//! stays is a fixed list of field names (`fields.rs`) and words (`vocabulary.rs`). Phrases that
+//! other modules look for are taken from there.
 //!
-//! A run reads its sources twice: once for the key and the words that must not come out by chance, and
-//! once to replace. One line is in memory at a time.
+//! Across all files of a run, equal strings stay equal, and different strings differ from the same
+//! character on. So prefixes are as long as before, and so is all that the rules make of them.
 //!
-//! Redaction walks through lines lexically, so damage stays the same damage. A character becomes
-//! another one of its class, chosen by a key (made of all the input) and by what stands in front
-//! of it in its string: equal strings stay equal, and common beginnings keep their exact length.
-//! What stays is `fields.rs` and `vocabulary.rs`; phrases that other modules look for are taken
-//! from there.
+//! A run reads its sources twice: first for the key and for the words that must not appear by
+//! chance, then to replace. One line is in memory at a time.
 
 mod fields;
 mod key;
@@ -42,10 +38,10 @@ pub use vocabulary::allowed_words;
 
 use crate::read::input::Source;
 
-/// What stands in place of a line that is too long to be read.
+/// Fills a line that is too long to be read.
 const FILLER: u8 = b'x';
 
-/// What a run learns before it replaces anything.
+/// The first pass: what a run learns before it replaces anything.
 ///
 /// ```
 /// use cachesim::read::input::Source;
@@ -70,22 +66,22 @@ pub struct Survey {
     scratch: Scratch,
 }
 
-/// Replaces the text of the sources that were surveyed.
+/// The second pass: replaces the text of the surveyed sources.
 pub struct Redaction {
     replacer: Replacer,
     names: Names,
 }
 
-/// How much of a source was read, and replaced.
+/// How much of a source was read.
 #[derive(Debug, Default)]
 pub struct Extent {
     /// Lines.
     pub lines: u64,
     /// Bytes, after decompression.
     pub bytes: u64,
-    /// Strings and names of fields that were looked at and may have been replaced.
+    /// Strings and field names that were looked at, replaced or not.
     pub strings: u64,
-    /// Why it was not read to its end. What was read before is there.
+    /// Why reading ended early. What was read before counts.
     pub error: Option<io::Error>,
 }
 
@@ -93,7 +89,7 @@ impl Survey {
     /// Reads a source for the first time.
     ///
     /// # Errors
-    /// That the source cannot be opened.
+    /// The source cannot be opened.
     pub fn read(&mut self, source: &Source) -> io::Result<Extent> {
         self.names.add(&source.label, &mut self.words);
         let (key, words, scratch) = (&mut self.key, &mut self.words, &mut self.scratch);
@@ -111,7 +107,7 @@ impl Survey {
         Ok(Extent { lines: reading.lines, bytes: reading.bytes, strings: 0, error: reading.error })
     }
 
-    /// What replaces the text of all that was read.
+    /// Makes the redaction of everything that was surveyed.
     #[must_use]
     pub fn finish(self, tool_names: ToolNames) -> Redaction {
         let key = self.key.finish();
@@ -127,17 +123,17 @@ impl Survey {
 }
 
 impl Redaction {
-    /// The label of a source, which must have been surveyed, without its words. Labels keep their
-    /// order, their parts and their endings.
+    /// The label of a surveyed source without its words. Labels keep their order, their parts and
+    /// their endings.
     #[must_use]
     pub fn label(&self, label: &str) -> String {
         self.names.label(label)
     }
 
-    /// Writes a source, which must have been surveyed, without its text.
+    /// Writes a surveyed source without its text.
     ///
     /// # Errors
-    /// That the source cannot be opened, or what `out` says.
+    /// The source cannot be opened, or `out` fails.
     pub fn write(&self, source: &Source, out: &mut dyn Write) -> io::Result<Extent> {
         let mut scratch = Scratch::default();
         let reading = read_pieces(source, |piece| match piece {
@@ -177,7 +173,7 @@ mod tests {
         out
     }
 
-    /// Where and why a line is no JSON.
+    /// Where and why a line is not JSON.
     fn fault(line: &[u8]) -> Option<(usize, String)> {
         let error = serde_json::from_slice::<IgnoredAny>(line).err()?;
         Some((error.column(), format!("{:?}", error.classify())))
@@ -196,7 +192,7 @@ mod tests {
             "not JSON at all, but words",
             "1e5 and 12.50",
             "]]]}",
-            // By chance these went on like a literal.
+            // These happened to continue like a literal once replaced.
             "nn1}  \"\":é é  .\"]\"2\"unfn}é]f\"",
             "nun\"{c0\":.e2{-{tf,é{",
         ] {

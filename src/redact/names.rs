@@ -1,8 +1,8 @@
-//! Names of files and folders: without their words, in the order they had.
+//! File and folder names without their words, in the same order as before.
 //!
-//! Files are read in the order of their names, and some ties between their requests are decided by
-//! it. So each character of a name becomes one between those that its neighbours in that order have
-//! or had: names have exactly as much in common at their beginnings as before.
+//! Files are read in the order of their names, and that order decides some ties between requests.
+//! So each character of a name is replaced by one that sorts between its neighbours' replacements,
+//! and names keep common prefixes of the same length.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,30 +12,30 @@ use super::mapping::{Class, learn, members};
 use super::vocabulary::is_folder;
 use super::words::{SHORTEST_WORD, Words};
 
-/// What the names of agents' files begin with, which readers look at.
+/// What the names of agent files begin with. Readers look at it.
 const AGENT: &str = "agent-";
 
 /// The endings of files that are read.
 const ENDINGS: [&str; 4] = [".jsonl", ".jsonl.gz", ".jsonl.zst", ""];
 
-/// Names that hold a word by chance are made anew, so often at most.
+/// How often a name that happens to contain a word of the input is replaced anew.
 const MOST_ATTEMPTS: u64 = 64;
 
-/// The parts of the labels of files, without the endings.
+/// The parts of the labels of files, without their endings.
 #[derive(Default)]
 pub(super) struct Names {
-    /// Each with its replacement, once that is known.
+    /// Each part with its replacement, once that is known.
     images: BTreeMap<String, String>,
 }
 
-/// A name without the ending of a transcript, and that ending.
+/// Splits the ending of a transcript off a name.
 fn split_ending(part: &str) -> (&str, &str) {
     let stem = ENDINGS.iter().find_map(|ending| part.strip_suffix(ending)).unwrap_or(part);
     part.split_at(stem.len())
 }
 
 impl Names {
-    /// Takes in the label of a file: names with `/` between them.
+    /// Adds the label of a file: names with `/` between them.
     pub(super) fn add(&mut self, label: &str, words: &mut Words) {
         for part in label.split('/') {
             let (stem, _) = split_ending(part);
@@ -44,7 +44,7 @@ impl Names {
         }
     }
 
-    /// Makes the replacements.
+    /// Chooses the replacements.
     pub(super) fn replace(&mut self, key: &Key, words: &Words) {
         let names: Vec<Name> =
             self.images.keys().map(|name| Name::new(name, self.stays(name))).collect();
@@ -66,7 +66,7 @@ impl Names {
         }
     }
 
-    /// Whether a name stays: that of a folder whose beginning no other name has.
+    /// Whether a name stays: that of a known folder, if no other name shares its prefix.
     fn stays(&self, name: &str) -> bool {
         let beginning: String = name.chars().take(SHORTEST_WORD as usize).collect();
         let others = self.images.range(beginning.clone()..);
@@ -74,7 +74,7 @@ impl Names {
             && others.take_while(|(other, _)| other.starts_with(&beginning)).count() == 1
     }
 
-    /// The label in place of another.
+    /// The replacement of a label.
     pub(super) fn label(&self, label: &str) -> String {
         let part = |part: &str| {
             let (stem, ending) = split_ending(part);
@@ -90,12 +90,12 @@ impl Names {
     }
 }
 
-/// A name that is replaced.
+/// A name to replace.
 struct Name {
     characters: Vec<char>,
     /// How many characters at its beginning stay.
     fixed: usize,
-    /// Whether it is a number of a session or an agent.
+    /// Whether it is the hexadecimal id of a session or an agent.
     is_hexadecimal: bool,
 }
 
@@ -117,7 +117,7 @@ impl Name {
     }
 }
 
-/// Replaces the characters of sorted names that are the same up to a depth, from there on.
+/// Replaces the characters from `depth` on of sorted names that are equal before it.
 fn replace_behind(names: &[Name], images: &mut [Vec<char>], depth: usize, prefix: Prefix) {
     let starts: Vec<usize> = (0..names.len())
         .filter(|at| names[*at].characters.len() > depth)
@@ -139,12 +139,13 @@ fn replace_behind(names: &[Name], images: &mut [Vec<char>], depth: usize, prefix
         };
         images[*start..end].iter_mut().for_each(|name| name[depth] = image);
         before = Some(image);
+        // Names with this character in common keep a common prefix.
         replace_behind(&names[*start..end], &mut images[*start..end], depth + 1, here);
     }
 }
 
-/// A character of the class of another one between two that stand beside it, and another one than
-/// itself where there is any.
+/// A character of `class` that sorts between two others, and differs from the original where
+/// possible.
 fn image_between(
     original: char,
     class: &[char],

@@ -1,4 +1,4 @@
-//! What is done with each piece of a line: its words are learnt, or it is replaced.
+//! What happens to each piece of a line: its words are collected, or it is replaced.
 
 use super::literal::{decode, edit_literal};
 use super::mapping::{Mapping, learn};
@@ -11,41 +11,41 @@ use super::vocabulary::{
 use super::walk::walk;
 use super::words::{Named, Words, replace_identifier};
 
-/// What stays of the names of tools.
+/// How much of tool names stays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ToolNames {
-    /// All of them: they tell what a harness can do, and figures by tool are read by them.
+    /// All of it. Tool names tell what a harness can do, and figures by tool are listed under them.
     #[default]
     Keep,
-    /// That they are of an MCP server, and which ones are equal.
+    /// Only which ones are equal, and whether an MCP server provides them.
     Hash,
 }
 
-/// What a tool of an MCP server is known by.
+/// The prefix of the tools of MCP servers.
 const MCP: &str = "mcp__";
 
-/// The letters of `true`, `false` and `null`, and of exponents.
+/// The letters of `true`, `false` and `null`, and the exponent sign.
 const LETTERS: &[u8] = b"truefalsnE";
 
-/// A replacement that would be known where it stands is replaced again, so often at most.
+/// How often a replacement that happens to be a known word is replaced again.
 const MOST_STEPS: usize = 64;
 
-/// Replaces what stands in lines.
+/// Replaces the pieces of lines.
 pub(super) struct Replacer {
     pub(super) mapping: Mapping,
     pub(super) named: Named,
     pub(super) tool_names: ToolNames,
 }
 
-/// Who walks through the lines.
+/// Handles the pieces of lines.
 pub(super) enum Scribe<'s> {
-    /// One that learns the words.
+    /// Collects words.
     Learning(&'s mut Words, &'s mut Scratch),
-    /// One that replaces, and counts.
+    /// Replaces, and counts.
     Replacing(&'s Replacer, &'s mut Scratch),
 }
 
-/// Memory for decoded strings, and how many there were.
+/// A buffer for decoded strings, and how many strings there were.
 #[derive(Default)]
 pub(super) struct Scratch {
     decoded: Vec<u8>,
@@ -53,7 +53,7 @@ pub(super) struct Scratch {
 }
 
 impl Scribe<'_> {
-    /// The name of a field, and what it holds. One that is not known is replaced.
+    /// Handles a field name and returns what the field holds. Unknown names are replaced.
     pub(super) fn name(&mut self, literal: &mut [u8], shape: Shape) -> Field {
         let known = decoded_text(literal).and_then(|name| shape.field(&name));
         if let Some(field) = known {
@@ -64,7 +64,7 @@ impl Scribe<'_> {
         shape.unknown_field()
     }
 
-    /// A string value.
+    /// Handles a string value.
     pub(super) fn string(&mut self, literal: &mut [u8], field: Field) {
         match field {
             Field::Events => self.inside(literal, events),
@@ -73,15 +73,15 @@ impl Scribe<'_> {
         }
     }
 
-    /// A number that does not stay.
+    /// Handles a number that does not stay.
     pub(super) fn number(&mut self, number: &mut [u8]) {
         if let Self::Replacing(replacer, _) = self {
             replacer.mapping.number(number);
         }
     }
 
-    /// Text outside of strings. It must not begin like a literal of JSON, go on with one that has begun
-    /// in front of it, or be an exponent.
+    /// Handles text outside of strings. Its replacement must neither begin like a JSON literal, nor
+    /// continue one that begins before it, nor be an exponent.
     pub(super) fn bare(&mut self, text: &mut [u8]) {
         self.edit_plain(text, |replacer, text| {
             replacer.mapping.text(text);
@@ -111,21 +111,21 @@ impl Scribe<'_> {
         }
     }
 
-    /// A string that has a form of its own inside.
+    /// Handles a string whose text has a format of its own.
     fn inside(&mut self, literal: &mut [u8], each: impl FnOnce(&mut Scribe<'_>, &mut [u8])) {
         let mut decoded = Vec::new();
         edit_literal(literal, &mut decoded, |text| each(self, text));
     }
 }
 
-/// The decoded text of a short string, such as a name.
+/// Decodes a short string, such as a name.
 fn decoded_text(literal: &[u8]) -> Option<String> {
     let mut decoded = Vec::new();
     decode(literal, &mut decoded);
     String::from_utf8(decoded).ok()
 }
 
-/// The events of a streamed answer: lines, some of which hold JSON.
+/// Handles the events of a streamed answer: lines, some of which hold JSON.
 fn events(scribe: &mut Scribe<'_>, text: &mut [u8]) {
     for line in text.split_mut(|byte| *byte == b'\n') {
         if line.starts_with(b"data:") {
@@ -143,7 +143,7 @@ fn events(scribe: &mut Scribe<'_>, text: &mut [u8]) {
     }
 }
 
-/// `metadata.user_id`: an object, or identities with words between them.
+/// Handles `metadata.user_id`: an object, or identifiers with words between them.
 fn user(scribe: &mut Scribe<'_>, text: &mut [u8]) {
     if text.trim_ascii_start().starts_with(b"{") {
         return walk(text, Field::Shaped(Shape::Metadata), scribe);
@@ -162,7 +162,7 @@ impl Replacer {
         replace_identifier(&self.mapping, &self.named, id);
     }
 
-    /// Replaces a text by one that is not known where it stands.
+    /// Replaces a text by one that is not known in its place.
     fn text_beside(&self, text: &mut [u8], is_known: impl Fn(&str) -> bool) {
         for _ in 0..MOST_STEPS {
             self.mapping.text(text);
@@ -172,7 +172,7 @@ impl Replacer {
         }
     }
 
-    /// Replaces a decoded string value but for what is allowed to stay of it.
+    /// Replaces a decoded string value, save for what may stay of it.
     fn value(&self, bytes: &mut [u8], field: Field) {
         let Ok(text) = std::str::from_utf8(bytes) else { return self.mapping.text(bytes) };
         match field {
@@ -224,7 +224,7 @@ impl Replacer {
         }
     }
 
-    /// The event of a hook, and the tool or the reason it ran for.
+    /// Replaces the name of a hook: an event, and the tool or reason that it ran for.
     fn hook(&self, name: &mut [u8]) {
         for (place, part) in name.split_mut(|byte| *byte == b':').enumerate() {
             match std::str::from_utf8(part) {
@@ -235,7 +235,7 @@ impl Replacer {
         }
     }
 
-    /// Replaces each part of a text for itself, but for those that stay.
+    /// Replaces each part of a text by itself, save for those that stay.
     fn parts(&self, text: &mut [u8], is_border: fn(u8) -> bool, stays: fn(&str) -> bool) {
         for part in text.split_mut(|byte| is_border(*byte)) {
             if !std::str::from_utf8(part).is_ok_and(stays) {

@@ -1,48 +1,48 @@
-//! What stands where: the shapes of objects, and what their fields hold.
+//! The shapes of objects, and what their fields hold.
 //!
-//! A name is known only where the formats have it: in an object that a known field holds
-//! ([`super::fields`]). Everything under a field that is not known is free content, names included.
+//! A field name is known only where the formats have it, in an object under a known field
+//! ([`super::fields`]). Everything under an unknown field is free content, names included.
 
 use super::fields::fields_of;
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
-    /// Anything: strings and names are replaced, and so are numbers.
+    /// Anything. Strings, names and numbers are replaced.
     Free,
-    /// Objects with known names, alone or in lists; strings are replaced.
+    /// Objects with known names, alone or in lists. Strings are replaced.
     Shaped(Shape),
-    /// The content of a message or a result: a text, or blocks.
+    /// The content of a message or a result: text or blocks.
     Content,
-    /// A text of a user's or of the client's, whose beginning may tell what it is.
+    /// Text of a user or of the client, whose beginning may show its kind.
     Spoken,
-    /// A system prompt: a text, or blocks.
+    /// A system prompt: text or blocks.
     System,
     /// One of the words of [`super::vocabulary`].
     Word,
-    /// An identity.
+    /// An identifier.
     Identifier,
     /// The name of a tool.
     Tool,
     /// The name of a model.
     Model,
-    /// The version of a client or of an interface.
+    /// The version of a client or of an API.
     Version,
-    /// A moment, as text or number.
+    /// A point in time, as text or number.
     Moment,
     /// A number that stays.
     Number,
-    /// A path, of which each part is replaced for itself.
+    /// A path. Each part is replaced by itself.
     Path,
-    /// Where a request was sent.
+    /// The address of a request.
     Url,
     /// `metadata.user_id`, which names the session.
     User,
     /// Names of beta features, in a list or joined by commas.
     Betas,
-    /// The name of a hook: an event, and what it was for.
+    /// The name of a hook: an event, and the tool or reason that it ran for.
     Hook,
-    /// What in the client sends a request, or the beginning of such names.
+    /// The part of the client that sends a request, or the beginning of such a name.
     QuerySource,
     /// The events of a streamed answer.
     Events,
@@ -50,38 +50,38 @@ pub(super) enum Field {
     Media,
 }
 
-/// Which names an object has.
+/// Which field names an object has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// None that is known.
+    /// None that are known.
     Free,
     /// A line of any format.
     Line,
-    /// A message: of a transcript, or of a request.
+    /// A message of a transcript or of a request.
     Message,
     /// A block of content.
     Block,
-    /// A block of a system prompt, or a section of a bundle's.
+    /// A block of a system prompt, or a section of a bundle's system prompt.
     SystemPart,
-    /// `source` of an image or a document.
+    /// The `source` of an image or a document.
     Source,
-    /// `usage`, and an iteration in it.
+    /// `usage`, and its iterations.
     Usage,
-    /// `diagnostics` of an answer.
+    /// The `diagnostics` of an answer.
     Diagnostics,
     /// An attachment.
     Attachment,
-    /// `data` of a progress line.
+    /// The `data` of a progress line.
     Progress,
     /// What was replaced, copied or compacted: fields that name entries.
     References,
-    /// A request: a body, or what wraps it in a log.
+    /// A request: its body, or the log entry around it.
     Request,
     /// A tool's definition.
     Tool,
     /// A JSON schema.
     Schema,
-    /// The properties of a JSON schema, by names that are content.
+    /// The properties of a JSON schema, whose names are content.
     Properties,
     /// A setting of a request: thinking, tool choice, effort, context management.
     Setting,
@@ -89,18 +89,18 @@ pub(super) enum Shape {
     Response,
     /// The headers of a request.
     Headers,
-    /// `flags` of a bundle.
+    /// The `flags` of a bundle.
     Flags,
-    /// What a bundle tells of its surroundings.
+    /// What a bundle says of its environment.
     Context,
     /// `metadata`, and the object that `user_id` may hold.
     Metadata,
-    /// The payload of a rollout's line.
+    /// The payload of a rollout line.
     Payload,
 }
 
 impl Field {
-    /// The names of the objects it holds.
+    /// The shape of the objects in a field.
     pub(super) fn shape(self) -> Shape {
         match self {
             Self::Shaped(shape) => shape,
@@ -110,7 +110,7 @@ impl Field {
         }
     }
 
-    /// Whether numbers in it stay.
+    /// Whether numbers in a field stay.
     pub(super) fn keeps_numbers(self) -> bool {
         matches!(self, Self::Number | Self::Moment | Self::Version)
     }
@@ -143,7 +143,7 @@ impl Shape {
         Self::Payload,
     ];
 
-    /// What a field holds; `None` where the name is not known.
+    /// What a field holds, or `None` where its name is unknown.
     pub(super) fn field(self, name: &str) -> Option<Field> {
         let is_named = |names: &[&str]| match self {
             Self::Headers => names.iter().any(|known| known.eq_ignore_ascii_case(name)),
@@ -153,7 +153,7 @@ impl Shape {
         known.map(|(field, _)| *field)
     }
 
-    /// What a field of an unknown name holds.
+    /// What a field with an unknown name holds.
     pub(super) fn unknown_field(self) -> Field {
         if self == Self::Properties { Field::Shaped(Self::Schema) } else { Field::Free }
     }

@@ -1,8 +1,8 @@
-//! What stays as it is, besides the names of fields ([`super::shape`]): a fixed list of words, and
-//! forms that hold none.
+//! What stays besides field names ([`super::shape`]): a fixed list of words, and forms that contain
+//! none.
 //!
-//! A word stays only where a field of that kind has it. Phrases that other modules look for at the
-//! beginning of texts are theirs, and are taken from there.
+//! A word stays only where a field of its kind has it. Phrases that other modules look for at the
+//! beginning of texts are defined there and imported.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use crate::read::transcript::{
 use crate::requests::difference::{BETA_FAMILIES, CLEARED};
 use crate::simulate::pricing::PriceTable;
 
-/// Values of enumerated fields, in alphabetical order by their bytes.
+/// Values of enumerated fields, sorted by their bytes.
 #[rustfmt::skip] // one word a line would be pages
 const WORDS: [&str; 323] = [
     "1h", "5m", "GET", "Notification", "POST", "PermissionRequest", "PostToolUse",
@@ -84,7 +84,7 @@ const WORDS: [&str; 323] = [
     "web_search_call", "web_search_tool_result", "worktree-state", "world_state", "xhigh",
 ];
 
-/// Words in names of models that the price tables do not have: of platforms, and general ones.
+/// Words in model names that the price tables lack: those of platforms, and general ones.
 const MODEL_WORDS: [&str; 27] = [
     "anthropic",
     "apac",
@@ -115,7 +115,8 @@ const MODEL_WORDS: [&str; 27] = [
     "v",
 ];
 
-/// Beginnings of beta features that the service has documented, besides those that are told apart.
+/// Beginnings of the beta features that the service documents, save for those that readers
+/// distinguish.
 const BETAS: [&str; 24] = [
     "advanced-tool-use-",
     "claude-code-",
@@ -143,7 +144,7 @@ const BETAS: [&str; 24] = [
     "web-fetch-",
 ];
 
-/// Beginnings of identities that say what kind they are.
+/// Prefixes of identifiers that show their kind.
 const ID_KINDS: [&str; 10] = [
     "agent-",
     "call_",
@@ -157,7 +158,7 @@ const ID_KINDS: [&str; 10] = [
     "vrtx_",
 ];
 
-/// Parts of addresses to which requests are sent.
+/// Parts of the addresses of requests.
 const ADDRESS_PARTS: [&str; 16] = [
     "anthropic",
     "api",
@@ -177,15 +178,15 @@ const ADDRESS_PARTS: [&str; 16] = [
     "true",
 ];
 
-/// What `metadata.user_id` is made of.
+/// The words in `metadata.user_id`.
 const USER_PARTS: [&str; 3] = ["account", "session", "user"];
 
 /// Folders in which clients keep transcripts.
 const FOLDERS: [&str; 4] = ["projects", "subagents", "tool-results", "workflows"];
 
-/// All words of five letters or more, in small letters, that may stand in what was redacted: those of
-/// the fixed lists, and the beginnings of identities and pictures. With the names of tools, where they
-/// stay, nothing else of an input does.
+/// All words of five letters or more, in lower case, that may occur in redacted text: those of the
+/// fixed lists, and the beginnings of identifiers and pictures. Apart from the names of tools,
+/// where they are kept, no other word of the input stays.
 #[must_use]
 pub fn allowed_words() -> BTreeSet<String> {
     let names = Shape::ALL.into_iter().flat_map(fields_of).flat_map(|(_, names)| *names);
@@ -206,6 +207,7 @@ pub fn allowed_words() -> BTreeSet<String> {
         .chain(of_user_ids)
         .chain(of_models)
         .chain(MESSAGES_ENDPOINTS)
+        .chain(VERSION_PARTS)
         .flat_map(|text| text.split(|one: char| !one.is_alphabetic()))
         .filter(|word| word.chars().count() >= SHORTEST_WORD as usize)
         .map(str::to_lowercase)
@@ -214,13 +216,13 @@ pub fn allowed_words() -> BTreeSet<String> {
 
 /// Whether a value of an enumerated field stays.
 pub(super) fn is_word(text: &str) -> bool {
-    // Tools and features of the service are dated.
+    // Tools and features of the service end with a date.
     let undated = text.trim_end_matches(|character: char| character.is_ascii_digit());
     WORDS.binary_search(&text).is_ok()
         || (undated.ends_with('_') && WORDS.binary_search(&undated).is_ok())
 }
 
-/// Whether the name of a model stays: it is made of words that names of models are made of.
+/// Whether a model name stays: all its words are those of model names.
 pub(super) fn is_model(text: &str) -> bool {
     text == SYNTHETIC_MODEL
         || text == "unknown"
@@ -229,7 +231,7 @@ pub(super) fn is_model(text: &str) -> bool {
             .all(|word| word.is_empty() || model_words().contains(&*word.to_lowercase()))
 }
 
-/// Where in the name of a model the part begins that stays: an address may stand in front.
+/// Where the part of a model name begins that may stay, after an address if there is one.
 pub(super) fn model_start(text: &str) -> usize {
     text.rfind('/').map_or(0, |slash| slash + 1)
 }
@@ -237,8 +239,8 @@ pub(super) fn model_start(text: &str) -> usize {
 fn model_words() -> &'static BTreeSet<String> {
     static WORDS: OnceLock<BTreeSet<String>> = OnceLock::new();
     WORDS.get_or_init(|| {
-        let tables = [PriceTable::built_in(), PriceTable::of_providers()];
-        let names = tables.iter().flat_map(PriceTable::models).flat_map(|model| {
+        let tables = [&PriceTable::built_in(), PriceTable::of_providers()];
+        let names = tables.into_iter().flat_map(PriceTable::models).flat_map(|model| {
             std::iter::once(&model.id).chain(&model.aliases).map(|name| canonical_name(name))
         });
         let words = names.flat_map(|name| name.split(|one: char| !one.is_alphabetic()));
@@ -247,11 +249,13 @@ fn model_words() -> &'static BTreeSet<String> {
     })
 }
 
-/// Whether a text is a version: numbers with dots, and at most a word that versions have.
+/// The words in versions.
+const VERSION_PARTS: [&str; 7] = ["alpha", "beta", "dev", "rc", "v", "bedrock", "vertex"];
+
+/// Whether a text is a version: numbers with dots, and at most one word.
 pub(super) fn is_version(text: &str) -> bool {
     let is_part = |part: &str| {
-        part.bytes().all(|byte| byte.is_ascii_digit())
-            || matches!(part, "alpha" | "beta" | "dev" | "rc" | "v" | "bedrock" | "vertex")
+        part.bytes().all(|byte| byte.is_ascii_digit()) || VERSION_PARTS.contains(&part)
     };
     text.split(['.', '-', '+']).all(is_part)
 }
@@ -282,7 +286,7 @@ pub(super) fn is_tool_name(text: &str) -> bool {
     text.len() <= 128 && text.bytes().all(is_allowed)
 }
 
-/// How long the beginning of an identity is that says of what kind it is.
+/// The length of the prefix of an identifier that shows its kind.
 pub(super) fn id_kind(text: &str) -> usize {
     ID_KINDS.iter().find(|kind| text.starts_with(**kind)).map_or(0, |kind| kind.len())
 }
@@ -299,12 +303,12 @@ pub(super) fn is_user_part(part: &str) -> bool {
     USER_PARTS.contains(&part)
 }
 
-/// Whether the name of a folder stays.
+/// Whether a folder name stays.
 pub(super) fn is_folder(name: &str) -> bool {
     FOLDERS.contains(&name)
 }
 
-/// How much of what in a client sends a request is the beginning of a name that a harness knows.
+/// The length of the prefix of a query source that a harness knows.
 pub(super) fn known_source(text: &str) -> usize {
     let common = |known: &str| {
         let known = known.trim_end_matches('*').bytes();
@@ -313,7 +317,7 @@ pub(super) fn known_source(text: &str) -> usize {
     DEFAULT_ALLOW_LIST.iter().map(|known| common(known)).max().unwrap_or(0)
 }
 
-/// What of a text in a message tells what kind it is.
+/// The ranges of a message text that show its kind.
 pub(super) fn spoken_phrases(text: &str) -> Vec<Range<usize>> {
     let mut phrases: Vec<Range<usize>> = beginning_of(text).map(|end| 0..end).into_iter().collect();
     phrases.extend(command_name(text));
@@ -323,7 +327,7 @@ pub(super) fn spoken_phrases(text: &str) -> Vec<Range<usize>> {
     phrases
 }
 
-/// What of a text in a system prompt tells what kind it is.
+/// The ranges of a system prompt text that show its kind.
 pub(super) fn system_phrases(text: &str) -> Vec<Range<usize>> {
     if text == BOUNDARY || IDENTITIES.contains(&text) {
         return std::iter::once(0..text.len()).collect();

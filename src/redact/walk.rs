@@ -1,10 +1,9 @@
-//! A line, walked through piece by piece: structure stays, and every string, number and bare word is
-//! handed on with what its place holds.
+//! Reads the lines of a source with every byte, and walks through each piece by piece. Structure
+//! stays, and every string, number and bare word is handed on with what its field holds.
 //!
-//! Nothing is parsed into a tree and nothing has to be valid: a line that ends in the middle, or is no
-//! JSON at all, is walked through like any other and fails to parse in the same place afterwards.
-//!
-//! The lines of a source with every byte of theirs, one at a time.
+//! Nothing is parsed into a tree and nothing has to be valid. A line that ends in the middle, or is
+//! not JSON at all, is walked through like any other, and fails to parse in the same place
+//! afterwards.
 
 use std::io;
 use std::io::{BufRead, BufReader, Read};
@@ -13,19 +12,19 @@ use super::scribe::Scribe;
 use super::shape::{Field, Shape};
 use crate::read::input::{CHUNK, LONGEST_LINE, Source};
 
-/// Deeper values are free content. No line that is read is nested so deeply.
+/// Values below this depth are free content. No line that readers accept is nested so deeply.
 const DEEPEST: usize = 256;
 
-/// The literals of JSON. What begins like one of them stays as far as it does.
+/// The literals of JSON. Text that begins like one stays for as long as it matches.
 const LITERALS: [&[u8]; 3] = [b"true", b"false", b"null"];
 
-/// An object or a list that has begun.
+/// An object or a list that is not closed yet.
 struct Open {
     is_object: bool,
     awaits_key: bool,
-    /// The names of an object.
+    /// The known names of the object.
     shape: Shape,
-    /// What the next value is: of the field whose name was read, or of each element.
+    /// What the next value holds: that of the field whose name was read, or of each element.
     field: Field,
 }
 
@@ -33,13 +32,13 @@ struct Walk<'w, 's> {
     bytes: &'w mut [u8],
     at: usize,
     open: Vec<Open>,
-    /// How many values are open beyond the deepest.
+    /// How many values are open below the deepest level.
     beyond: usize,
     top: Field,
     scribe: &'w mut Scribe<'s>,
 }
 
-/// Walks through JSON values of which the outermost hold what `top` says.
+/// Walks through JSON values. The outermost hold what `top` says.
 pub(super) fn walk(bytes: &mut [u8], top: Field, scribe: &mut Scribe<'_>) {
     Walk { bytes, at: 0, open: Vec::new(), beyond: 0, top, scribe }.run();
 }
@@ -74,6 +73,7 @@ impl Walk<'_, '_> {
         }
         let field = self.field();
         let shape = if is_object { field.shape() } else { Shape::Free };
+        // The elements of a list hold what the list's field does.
         let field = if is_object { Field::Free } else { field };
         self.open.push(Open { is_object, awaits_key: is_object, shape, field });
     }
@@ -109,7 +109,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// A number, a literal, or text that is no JSON.
+    /// Handles a number, a literal, or text that is not JSON.
     fn bare(&mut self) {
         let rest = &self.bytes[self.at..];
         let is_end = |byte: &u8| {
@@ -137,7 +137,7 @@ fn common_start(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
-/// How much of a word a number is, or the beginning of one.
+/// The length of the number, or the beginning of one, that a word starts with.
 fn number_length(word: &[u8]) -> usize {
     let is_of_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
     if !matches!(word.first(), Some(b'0'..=b'9' | b'-')) {
@@ -146,7 +146,7 @@ fn number_length(word: &[u8]) -> usize {
     word.iter().take_while(|byte| is_of_number(byte)).count()
 }
 
-/// How long the inside of a string is that has begun.
+/// The length of the inside of a string that has begun.
 fn literal_length(rest: &[u8]) -> usize {
     let mut at = 0;
     while let Some(found) = memchr::memchr2(b'"', b'\\', &rest[at..]) {
@@ -159,30 +159,30 @@ fn literal_length(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// No reader takes in a line as long as this, wherever its chunks begin.
+/// No reader accepts a line this long, wherever its chunks begin.
 const LIMIT: usize = LONGEST_LINE + 4 * CHUNK;
 
 /// A piece of a source.
 pub(super) enum Piece<'p> {
-    /// A line, with its end if it has one.
+    /// A line, with its line end if it has one.
     Line(&'p mut [u8]),
-    /// A part of a line that is too long to be read by anything.
+    /// A part of a line that is too long for any reader.
     PartOfLongLine(&'p mut [u8]),
 }
 
-/// What was read of a source.
+/// How much of a source was read.
 #[derive(Default)]
 pub(super) struct Reading {
     pub(super) lines: u64,
     pub(super) bytes: u64,
-    /// What ended it early. What was read before it is used.
+    /// What ended reading early. What was read before counts.
     pub(super) error: Option<io::Error>,
 }
 
-/// Hands every piece of a source on.
+/// Hands on every piece of a source.
 ///
 /// # Errors
-/// That the source cannot be opened, or what `each` says.
+/// The source cannot be opened, or `each` fails.
 pub(super) fn read_pieces(
     source: &Source,
     mut each: impl FnMut(Piece<'_>) -> io::Result<()>,

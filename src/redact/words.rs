@@ -1,12 +1,12 @@
-//! The words of the input, so that no replacement is one of them by chance.
+//! The words of the input, so that no replacement is one of them by chance, and the replacement of
+//! identifiers.
 //!
-//! Of 26 letters so many words of five can be made that among millions of random ones some would be
-//! words of the input. Therefore a letter that may be the last of a word is replaced with an eye on
-//! all words: by which letters would what stands before it become one of them? That cannot be avoided
-//! where words of the input have nearly every letter after the same beginning, as the random letters
-//! of signatures do; in text no beginning comes near it.
+//! There are so few five-letter words that some of millions of random ones would be words of the
+//! input. So a letter that may end a word is chosen among those that complete no word of the input.
+//! That fails where the input continues a prefix with nearly every letter, as the random letters of
+//! signatures do. No prefix in text comes close.
 //!
-//! Identities: equal ones stay equal, in all files and in the names of files, and keep their form.
+//! Equal identifiers stay equal, in all files and in file names, and keep their form.
 
 use rustc_hash::FxHashMap;
 
@@ -17,18 +17,18 @@ use super::vocabulary::id_kind;
 /// Shorter words do not matter: there are too few of them to avoid.
 pub(super) const SHORTEST_WORD: u32 = 5;
 
-/// So many beginnings of words are remembered, in about 70 MB; of an input with more, which is not
-/// text any more, the rest is left to chance.
+/// How many prefixes of words are remembered, in about 70 MB. An input with more is not text any
+/// more, and the rest is left to chance.
 const MOST_BEGINNINGS: usize = 2_000_000;
 
-/// The words of five letters or more, whatever their case: for each the letters that complete what
-/// stands in front of its last one.
+/// The words of five letters or more, in any case: for each prefix, the letters that complete a
+/// word.
 #[derive(Default)]
 pub(super) struct Words {
     last_letters: FxHashMap<u64, u32>,
 }
 
-/// Letters that follow each other.
+/// A run of letters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Word {
     hash: u64,
@@ -36,10 +36,10 @@ pub(super) struct Word {
 }
 
 impl Word {
-    /// Goes on with a letter, which is small or has no case.
+    /// Appends a letter, which is lower-case or has no case.
     #[inline]
     pub(super) fn add(&mut self, letter: char) {
-        // A prime near the golden ratio of 2⁶⁴ spreads the bits.
+        // An odd constant near 2⁶⁴ divided by the golden ratio spreads the bits.
         let mixed = self.hash.rotate_left(23) ^ u64::from(u32::from(letter));
         self.hash = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.letters += 1;
@@ -53,8 +53,8 @@ impl Word {
 }
 
 impl Words {
-    /// Takes in a word that is over, if it is long enough: what stands in front of its last letter, and
-    /// that letter's place in the alphabet.
+    /// Adds a complete word, if it is long enough: the run before its last letter, and the position
+    /// of that letter in the alphabet.
     pub(super) fn complete(&mut self, word: Option<(Word, u8)>) {
         let Some((front, last)) = word else { return };
         let is_full = self.last_letters.len() >= MOST_BEGINNINGS;
@@ -67,7 +67,7 @@ impl Words {
         }
     }
 
-    /// The letters that complete a word, as bits.
+    /// The letters that complete a word of the input after `front`, as bits.
     #[inline]
     pub(super) fn last_letters(&self, front: Word) -> u32 {
         self.last_letters.get(&front.hash).copied().unwrap_or(0)
@@ -90,7 +90,7 @@ impl Words {
 /// The length of a UUID with its hyphens.
 const UUID: usize = 36;
 
-/// Identities that are also names of files, and what these are replaced by.
+/// Identifiers that are also file names, with their replacements.
 #[derive(Default)]
 pub(super) struct Named {
     images: FxHashMap<Vec<u8>, Vec<u8>>,
@@ -98,7 +98,7 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// Takes in a name. Those of agents are known in lines without what stands in front of them.
+    /// Adds a name. Lines name agents without the prefix of their files.
     pub(super) fn add(&mut self, original: &str, image: &str) {
         self.insert(original, image);
         if let (Some(original), Some(image)) =
@@ -114,13 +114,14 @@ impl Named {
     }
 }
 
-/// Replaces an identity in place.
+/// Replaces an identifier in place.
 pub(super) fn replace_identifier(mapping: &Mapping, named: &Named, id: &mut [u8]) {
     if let Some(image) = named.images.get(&*id).filter(|image| image.len() == id.len()) {
         return id.copy_from_slice(image);
     }
     replace_by_form(mapping, id);
-    // What a file is named already is the image of what was named after that file.
+    // An image that is itself a file name is taken already. Going on from the name it was made of
+    // keeps different identifiers different.
     let mut steps = named.originals.len();
     while let Some(original) = named.originals.get(&*id).filter(|one| one.len() == id.len())
         && steps > 0
@@ -131,10 +132,11 @@ pub(super) fn replace_identifier(mapping: &Mapping, named: &Named, id: &mut [u8]
     }
 }
 
-/// An id is short enough to come out without a word after a few steps; longer ones are text.
+/// How often an id that contains a run of letters long enough for a word is replaced again. Ids are
+/// so short that a few attempts do.
 const MOST_STEPS: u32 = 1_000;
 
-/// The longest id of hexadecimal digits: a digest of 256 bits.
+/// The longest hexadecimal id: a digest of 256 bits.
 const MOST_DIGITS: usize = 64;
 
 fn replace_by_form(mapping: &Mapping, id: &mut [u8]) {
@@ -142,7 +144,7 @@ fn replace_by_form(mapping: &Mapping, id: &mut [u8]) {
     let rest = &mut id[kind..];
     if is_hexadecimal(rest) {
         replace_hexadecimal(mapping, rest);
-        // Six letters make words, too.
+        // The six hexadecimal letters spell words, too.
         let mut steps = MOST_STEPS;
         while has_word(rest) && steps > 0 {
             replace_hexadecimal(mapping, rest);
@@ -153,7 +155,7 @@ fn replace_by_form(mapping: &Mapping, id: &mut [u8]) {
     }
 }
 
-/// A UUID, or small hexadecimal digits of which some are digits and some letters.
+/// Whether an id is a UUID, or lower-case hexadecimal with both digits and letters.
 fn is_hexadecimal(id: &[u8]) -> bool {
     let is_hyphen = |byte: u8| byte == b'-';
     if id.len() == UUID {
@@ -169,7 +171,8 @@ fn is_hexadecimal(id: &[u8]) -> bool {
         && id.iter().any(u8::is_ascii_lowercase)
 }
 
-/// A UUID is the same in capitals, so its case is that of the whole.
+/// Replaces hexadecimal digits. A UUID means the same in upper case, so its case is that of the
+/// whole.
 fn replace_hexadecimal(mapping: &Mapping, id: &mut [u8]) {
     let is_capital = id.iter().any(u8::is_ascii_uppercase);
     let mut prefix = mapping.key.prefix(Purpose::Identifier);

@@ -1,6 +1,5 @@
-//! Advice for people: the answer, the ranked list, and what to do about the first few.
-//!
-//! `cachesim.advice/v1`: what to change, ranked, for programs.
+//! Advice for people (the answer, the ranked list, and what to do about the first few) and for
+//! programs (`cachesim.advice/v1`).
 
 use std::io;
 use std::io::Write;
@@ -15,7 +14,7 @@ use super::number::{dollars, part, percent};
 use super::report_json::ReportInputs;
 use super::table::Tone;
 use crate::base::units::Picodollars;
-use crate::explain::advice::{Advice, Change, Entry, Who};
+use crate::explain::advice::{Advice, AdviceEntry, Change, Who};
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::Confidence;
 use crate::requests::conversation::{History, RequestIndex};
@@ -24,7 +23,7 @@ use crate::requests::conversation::{History, RequestIndex};
 pub(super) const CHANGES_NOTE: &str = "Each is simulated on top of those before it, so the savings add \
                                        up. “At most” says that only a part may be possible.";
 
-/// So many changes are explained.
+/// How many changes are explained.
 const EXPLAINED: usize = 3;
 
 /// Advice as text.
@@ -38,7 +37,12 @@ pub fn advice_document(
     let mut document = Document::default();
     document.grid(answer_grid(first));
     let Some(advice) = advice else {
-        document.text("No model of these requests has a price, so nothing can be ranked.");
+        document.text(if history.sent_with_markers().is_empty() {
+            "Every request went to a service whose caches need no markers; no change is known that would \
+             save there."
+        } else {
+            "No model of these requests has a price, so nothing can be ranked."
+        });
         return document;
     };
     document.text(answer(advice));
@@ -62,7 +66,7 @@ fn heading(advice: &Advice, top: usize) -> String {
     if top < all { format!("The best {top} of {all} changes") } else { "What to change".to_owned() }
 }
 
-/// What all together would save of what was spent, in a sentence.
+/// How much all changes together would save, in a sentence.
 pub(super) fn answer(advice: &Advice) -> String {
     let spent = dollars(Some(advice.spent()));
     let would = if advice.billed.is_some() { "was spent" } else { "the rules charge" };
@@ -86,7 +90,7 @@ pub(super) fn answer(advice: &Advice) -> String {
     }
 }
 
-/// Where the savings begin, and what is in none of them.
+/// What the savings start from, and what none of them includes.
 fn base(advice: &Advice) -> String {
     let zero = Picodollars(0);
     let begin = format!(
@@ -109,7 +113,12 @@ fn base(advice: &Advice) -> String {
 }
 
 /// The ranked list.
-pub(super) fn changes(history: &History, advice: &Advice, entries: &[Entry], top: usize) -> Grid {
+pub(super) fn changes(
+    history: &History,
+    advice: &Advice,
+    entries: &[AdviceEntry],
+    top: usize,
+) -> Grid {
     let mut grid = Grid::new(&[
         ("#", Align::Right),
         ("change", Align::Wrapped),
@@ -139,7 +148,7 @@ pub(super) fn changes(history: &History, advice: &Advice, entries: &[Entry], top
 }
 
 /// What a change would have saved.
-fn saved(entry: &Entry) -> String {
+fn saved(entry: &AdviceEntry) -> String {
     let saving = dollars(Some(entry.saving));
     if entry.change.is_at_most { format!("at most {saving}") } else { saving }
 }
@@ -156,7 +165,7 @@ fn explain(
     history: &History,
     advice: &Advice,
     number: usize,
-    entry: &Entry,
+    entry: &AdviceEntry,
 ) {
     let change = &entry.change;
     document.heading(format!("{number}. {}", change.label));
@@ -173,7 +182,7 @@ fn explain(
         Who::Builder => "Who builds the agent can do it",
         Who::Nobody => "Nobody but the service can do it",
     };
-    // Where there is no more to say than the heading does.
+    // The advice says no more than the heading.
     let is_said = change.advice.trim_end_matches('.') == change.label;
     let advice = (!is_said).then(|| change.advice.clone());
     let mut how: Vec<String> = advice.into_iter().collect();
@@ -187,13 +196,13 @@ fn explain(
     document.text(format!("{}{}", change.assumption, evidence.unwrap_or_default()));
 }
 
-/// Where a request stands.
+/// The file and line of a request.
 pub(super) fn place(history: &History, index: RequestIndex) -> String {
     let request = history.request(index);
     format!("{}:{}", history.files[request.file].label, request.line)
 }
 
-/// A label inside a sentence.
+/// A label within a sentence.
 fn lower(label: &str) -> String {
     let mut letters = label.chars();
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
@@ -273,9 +282,10 @@ struct PlaceObject<'a> {
     request_id: Option<&'a str>,
 }
 
-/// Advice as an object of another document.
+/// Advice as an object within another document.
 pub(super) fn advice_object<'a>(history: &'a History, advice: &'a Advice) -> AdviceObject<'a> {
-    let all = |entries: &'a [Entry]| entries.iter().map(|entry| change(history, entry)).collect();
+    let all =
+        |entries: &'a [AdviceEntry]| entries.iter().map(|entry| change(history, entry)).collect();
     AdviceObject {
         billed_usd: advice.billed,
         apart_usd: advice.apart,
@@ -288,7 +298,7 @@ pub(super) fn advice_object<'a>(history: &'a History, advice: &'a Advice) -> Adv
     }
 }
 
-fn change<'a>(history: &'a History, entry: &'a Entry) -> ChangeObject<'a> {
+fn change<'a>(history: &'a History, entry: &'a AdviceEntry) -> ChangeObject<'a> {
     let change = &entry.change;
     let place = |index: &_| {
         let request = history.request(*index);
@@ -318,7 +328,7 @@ fn change<'a>(history: &'a History, entry: &'a Entry) -> ChangeObject<'a> {
 /// Writes advice.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_advice(
     history: &History,
     advice: Option<&Advice>,

@@ -1,7 +1,5 @@
-//! The ledger for people: one session turn by turn, several in a line each, and the totals by
+//! The ledger for people: one session turn by turn, several with a row each, and the totals by
 //! strategy.
-//!
-//! Several sessions, a row each: where and when they were, and what they cost.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -23,29 +21,35 @@ use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::requests::prompt::{Level, PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
 
-/// Ids are shown this short where they need only be told apart.
+/// The length of ids where they only need to be distinguished.
 const SHORT_ID: usize = 8;
 
-/// `6fe4e511-70ab-4c00-8000-00000000000a` and the like.
+/// The milliseconds with which a UUID of version 7 begins.
+const SHORT_ID_WITH_TIME: usize = 13;
+
+/// Where a UUID has its version.
+const UUID_VERSION_AT: usize = 14;
+
+/// The length of `6fe4e511-70ab-4c00-8000-00000000000a` and the like.
 const UUID_LENGTH: usize = 36;
 
-/// Sessions of up to so many turns are shown turn by turn in a terminal.
+/// Sessions of up to this many turns are shown turn by turn in a terminal.
 const SHORT_SESSION: usize = 40;
 
-/// Of so many sessions at most the turns are shown, where they are asked for.
+/// The most sessions whose turns are shown on request.
 const MOST_SESSIONS_WITH_TURNS: usize = 3;
 
-/// Longer names of sessions are cut.
+/// The longest name of a session. Longer ones are cut.
 const LONGEST_NAME: usize = 28;
 
 /// How a selection is shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AnalyzeViewOptions {
-    /// How many sessions are listed, the most expensive first; `None` where nobody said.
+    /// How many sessions are listed, most expensive first. `None` for the default.
     pub top: Option<usize>,
-    /// Which turns are shown; `None` where nobody said.
+    /// Which turns are shown. `None` for the default.
     pub turns: Option<TurnDetail>,
-    /// Whether people look at it in a terminal.
+    /// Whether the output is a terminal.
     pub is_terminal: bool,
 }
 
@@ -81,16 +85,15 @@ pub fn analyze_document(
     document
 }
 
-fn short(id: &str) -> String {
-    id.chars().take(SHORT_ID).collect()
-}
-
-/// A session's name, short where it is a UUID. Other names tell more at their end.
+/// A session's name, shortened if it is a UUID. Other names are more distinct at their end.
 pub(super) fn session_name(id: &str) -> String {
     let length = id.chars().count();
     let is_uuid = length == UUID_LENGTH && id.matches('-').count() == 4;
     if is_uuid {
-        short(id)
+        // Where a UUID begins with its time, sessions of one minute share the first eight digits.
+        let begins_with_time = id.as_bytes().get(UUID_VERSION_AT) == Some(&b'7');
+        let length = if begins_with_time { SHORT_ID_WITH_TIME } else { SHORT_ID };
+        id.chars().take(length).collect()
     } else if length <= LONGEST_NAME {
         id.to_owned()
     } else {
@@ -118,8 +121,8 @@ fn one_session(
     }
 }
 
-/// The column that a session's turns are shown with: what was billed, where that is known of all of
-/// them, else the first simulation.
+/// The column for a session's turns: what was billed if known for all of them, else the first
+/// simulation.
 pub(super) fn shown_column<'l>(
     ledger: &'l Ledger<'_>,
     session: &Session,
@@ -128,18 +131,19 @@ pub(super) fn shown_column<'l>(
     ledger.billed().filter(is_whole).or_else(|| ledger.columns.iter().find(is_whole))
 }
 
-/// Whether a column has all requests of a session, in tokens that can be held against the others'.
+/// Whether a column covers all requests of a session, in tokens that compare with those of the
+/// others.
 pub(super) fn is_complete(ledger: &Ledger<'_>, column: &StrategyColumn, session: &Session) -> bool {
     is_comparable(ledger, column)
         && session.requests.iter().all(|index| ledger.row(column, *index).is_some())
 }
 
-/// Where prompts are counted in bytes, the tokens of the record are another unit.
+/// Where prompts are counted in bytes, recorded tokens are another unit.
 pub(super) fn is_comparable(ledger: &Ledger<'_>, column: &StrategyColumn) -> bool {
     !ledger.history.is_counted_in_bytes() || column.strategy.name != "billed"
 }
 
-/// Where the session's prompts came from, each part with what it is known by.
+/// The sizes of the session's prompt, part by part, with how each is known.
 fn sizes(
     document: &mut Document,
     history: &History,
@@ -161,7 +165,7 @@ fn sizes(
         .collect();
     let usages = session.requests.iter().filter_map(|index| history.request(*index).usage.as_ref());
     let answers: Tokens = usages.map(|usage| usage.output).sum();
-    // Nothing is that small: where nothing was read that would show it, it is not known.
+    // Nothing is that small: without a read that shows it, it is unknown.
     let hidden = match trace.prompts[last.0].system_prefix {
         Tokens::ZERO => "unknown (no read shows their size)".to_owned(),
         size => format!("about {} tokens (estimated)", tokens(size)),
@@ -225,7 +229,7 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
     ]);
     let all: Vec<RequestIndex> = selection.requests().collect();
     let by_strategy = strategy_totals(ledger, &all);
-    // The first strategy that all requests have a row of.
+    // The first strategy with a row for every request.
     let is_base = |(column, totals): &(&StrategyColumn, &Totals)| {
         totals.unrecorded == 0 && is_comparable(ledger, column)
     };
@@ -265,7 +269,7 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
     document.grid(grid);
 }
 
-/// How much went to branches that were left.
+/// How much went to abandoned branches.
 fn rewound(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
     let history = ledger.history;
     let is_rewound = |index: &RequestIndex| !history.request(*index).is_live;
@@ -342,10 +346,10 @@ pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Se
     }
 }
 
-/// So many sessions are listed where nobody says how many.
+/// How many sessions are listed by default.
 const MOST_SESSIONS: usize = 20;
 
-/// Strategies that are shown as long as there is room; the others are hidden before them.
+/// The strategies that are hidden last where there is not enough room.
 const SHOWN_LAST: [&str; 3] = ["billed", "5m", "1h"];
 
 /// The most expensive sessions.
@@ -356,7 +360,7 @@ pub(super) fn many_sessions(
     top: Option<usize>,
 ) {
     let history = ledger.history;
-    // Beside what was billed, else beside the first strategy.
+    // Next to what was billed, else next to the first strategy.
     let billed = ledger.columns.iter().position(|column| column.strategy.name == "billed");
     let shown = billed.unwrap_or_default();
     let of_sessions: Vec<Vec<Totals>> =
@@ -373,7 +377,7 @@ pub(super) fn many_sessions(
     } else {
         document.heading(all);
     }
-    let columns = Columns::of(history, sessions);
+    let columns = OptionalColumns::of(history, sessions);
     let began = format!("began ({})", history.zone.name());
     let mut header = vec![("session", Align::Left)];
     header.extend(columns.has_projects.then_some(("project", Align::Left)));
@@ -412,14 +416,14 @@ pub(super) fn many_sessions(
     document.grid(grid);
 }
 
-/// The columns that only some inputs have.
-struct Columns {
+/// The columns that only some inputs need.
+struct OptionalColumns {
     projects: BTreeMap<Symbol, String>,
     has_projects: bool,
     has_titles: bool,
 }
 
-impl Columns {
+impl OptionalColumns {
     fn of(history: &History, sessions: &[Session]) -> Self {
         let projects = project_names(history);
         let has_projects = sessions.iter().any(|session| project(history, session).is_some());
@@ -438,7 +442,7 @@ impl Columns {
         cells
     }
 
-    /// What people ask for last goes first.
+    /// What people need least is hidden first.
     fn hidden_first<'a>(&self, ledger: &'a Ledger<'_>) -> Vec<&'a str> {
         let names = ledger.columns.iter().map(|column| column.strategy.label());
         let mut hidden = vec!["prompt tokens"];
@@ -449,7 +453,7 @@ impl Columns {
     }
 }
 
-/// The project of a session: that of the first of its requests that has one.
+/// The project of a session: that of its first request that has one.
 fn project(history: &History, session: &Session) -> Option<Symbol> {
     session.requests.iter().find_map(|index| history.request(*index).project)
 }

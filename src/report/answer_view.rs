@@ -1,4 +1,4 @@
-//! What every command over sessions says first, in six lines at most.
+//! What every command over sessions says first, in at most six lines.
 
 use super::number::{counted, dollar_difference, dollars, grouped, part, percent, tokens};
 use super::table::{Align, Grid, Tone};
@@ -6,11 +6,12 @@ use crate::base::units::Picodollars;
 use crate::explain::analysis::{Answer, BestChange, Waterfall};
 use crate::simulate::ledger::Totals;
 
-/// The figures that count, a line each.
+/// The most important figures, one on each line.
 pub(super) fn answer_grid(answer: &Answer) -> Grid {
     let mut grid = Grid::plain(&[Align::Left, Align::Right, Align::Left]);
-    let mut add =
-        |line: Line| grid.add_toned(vec![line.name.to_owned(), line.value, line.note], line.tone);
+    let mut add = |line: AnswerLine| {
+        grid.add_toned(vec![line.name.to_owned(), line.value, line.note], line.tone);
+    };
     add(spent(answer));
     if answer.agents.requests > 0 {
         add(agents(answer));
@@ -26,21 +27,21 @@ pub(super) fn answer_grid(answer: &Answer) -> Grid {
     grid
 }
 
-/// A figure: what it is of, its value, and what to know of it.
-struct Line {
+/// A figure: its name, its value, and a remark.
+struct AnswerLine {
     name: &'static str,
     value: String,
     note: String,
     tone: Tone,
 }
 
-impl Line {
+impl AnswerLine {
     fn plain(name: &'static str, value: String, note: String) -> Self {
         Self { name, value, note, tone: Tone::Plain }
     }
 }
 
-fn spent(answer: &Answer) -> Line {
+fn spent(answer: &Answer) -> AnswerLine {
     let of = |totals: &Totals| {
         let sessions = counted(answer.sessions as u64, "session", "sessions");
         format!("{}, {sessions}", counted(totals.requests, "request", "requests"))
@@ -49,12 +50,16 @@ fn spent(answer: &Answer) -> Line {
     let has_record = billed.requests > 0 && billed.unrecorded < billed.requests;
     if has_record || answer.simulated.is_none() {
         let missing = missing(billed);
-        return Line::plain("Spent", dollars(billed.cost()), format!("{}{missing}", of(billed)));
+        return AnswerLine::plain(
+            "Spent",
+            dollars(billed.cost()),
+            format!("{}{missing}", of(billed)),
+        );
     }
     let (strategy, totals) =
         answer.simulated.as_ref().map_or(("", billed), |(name, totals)| (name, totals));
     let note = format!("{}; simulated under {strategy}", of(totals));
-    Line::plain("Would cost", dollars(totals.cost()), note)
+    AnswerLine::plain("Would cost", dollars(totals.cost()), note)
 }
 
 /// What a sum leaves out.
@@ -66,23 +71,23 @@ fn missing(totals: &Totals) -> String {
     }
 }
 
-fn agents(answer: &Answer) -> Line {
+fn agents(answer: &Answer) -> AnswerLine {
     let share = part(answer.agents.cost(), answer.billed.cost());
     let requests = counted(answer.agents.requests, "request", "requests");
     let note = format!("{} of it, {requests}", percent(share));
-    Line::plain("Sub-agents", dollars(answer.agents.cost()), note)
+    AnswerLine::plain("Sub-agents", dollars(answer.agents.cost()), note)
 }
 
-fn hit_rate(answer: &Answer) -> Line {
+fn hit_rate(answer: &Answer) -> AnswerLine {
     let totals = match &answer.simulated {
         Some((_, totals)) if answer.billed.requests == 0 => totals,
         _ => &answer.billed,
     };
     let note = format!("{} of {} prompt tokens", tokens(totals.read), tokens(totals.prompt()));
-    Line::plain("Hit rate", percent(totals.hit_rate()), note)
+    AnswerLine::plain("Hit rate", percent(totals.hit_rate()), note)
 }
 
-fn breaks(answer: &Answer) -> Line {
+fn breaks(answer: &Answer) -> AnswerLine {
     const NAME: &str = "Breaks cost";
     let sum = &answer.breaks;
     let Some((cause, of_cause)) = &answer.biggest_cause else {
@@ -90,7 +95,11 @@ fn breaks(answer: &Answer) -> Line {
             0 => "no request can be compared with one before it".to_owned(),
             compared => format!("none in {} compared", counted(compared, "request", "requests")),
         };
-        return Line::plain(NAME, dollars(sum.excess().filter(|_| answer.compared > 0)), note);
+        return AnswerLine::plain(
+            NAME,
+            dollars(sum.excess().filter(|_| answer.compared > 0)),
+            note,
+        );
     };
     let count = counted(sum.breaks, "break", "breaks");
     let note = if of_cause.breaks == sum.breaks {
@@ -98,29 +107,29 @@ fn breaks(answer: &Answer) -> Line {
     } else {
         format!("{count}; {} as {}", dollars(of_cause.excess()), cause.meaning())
     };
-    Line { name: NAME, value: dollars(sum.excess()), note, tone: Tone::Loss }
+    AnswerLine { name: NAME, value: dollars(sum.excess()), note, tone: Tone::Loss }
 }
 
-fn best_change(change: &BestChange) -> Line {
+fn best_change(change: &BestChange) -> AnswerLine {
     let most = if change.is_at_most { "at most: " } else { "" };
     let note = format!("{most}{}", change.label);
     let saving = Picodollars(-change.saving.0);
-    Line { name: "Best change", value: dollars(Some(saving)), note, tone: Tone::Saving }
+    AnswerLine { name: "Best change", value: dollars(Some(saving)), note, tone: Tone::Saving }
 }
 
-fn cheapest(waterfall: &Waterfall) -> Option<Line> {
+fn cheapest(waterfall: &Waterfall) -> Option<AnswerLine> {
     let cheapest = waterfall.cheapest?;
     let note = "same prompts, no breaks, best markers, lifetimes, pings".to_owned();
-    Some(Line::plain("Lower bound", dollars(Some(cheapest)), note))
+    Some(AnswerLine::plain("Lower bound", dollars(Some(cheapest)), note))
 }
 
-/// From what was spent to the lower bound: each step, and what is left after it.
+/// The steps from what was spent to the lower bound, and what is left after each.
 pub(super) fn waterfall_grid(waterfall: &Waterfall) -> Grid {
     let columns =
         [("from spent to the bound", Align::Left), ("step", Align::Right), ("left", Align::Right)];
     let mut grid = Grid::new(&columns);
     grid.add(vec!["spent".to_owned(), String::new(), dollars(Some(waterfall.spent))]);
-    for Step { name, amount, left, result, .. } in steps(waterfall) {
+    for WaterfallStep { name, amount, left, result, .. } in steps(waterfall) {
         let name = result.map_or_else(|| name.clone(), |result| format!("{name}; leaves {result}"));
         let step = dollar_difference(Some(Picodollars(-amount.0)));
         grid.add(vec![name, step, dollars(Some(left))]);
@@ -129,50 +138,50 @@ pub(super) fn waterfall_grid(waterfall: &Waterfall) -> Grid {
 }
 
 /// A step of a [`Waterfall`].
-pub(super) struct Step {
+pub(super) struct WaterfallStep {
     pub(super) name: String,
-    pub(super) kind: StepKind,
-    /// What it takes away.
+    pub(super) kind: WaterfallKind,
+    /// How much it takes off.
     pub(super) amount: Picodollars,
     /// What is left after it.
     pub(super) left: Picodollars,
-    /// What that is called.
+    /// The name of what is left.
     pub(super) result: Option<&'static str>,
 }
 
-/// What a step is made of.
+/// What a step takes off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StepKind {
-    /// What no simulation has.
+pub(super) enum WaterfallKind {
+    /// Something that no simulation has.
     Apart,
     Breaks,
     /// What another way of caching would save.
     Saving,
 }
 
-/// The steps, those of nothing left out but for breaks.
-pub(super) fn steps(waterfall: &Waterfall) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
+/// The steps. Steps of zero are left out, except for breaks.
+pub(super) fn steps(waterfall: &Waterfall) -> Vec<WaterfallStep> {
+    let mut steps: Vec<WaterfallStep> = Vec::new();
     let mut add = |kind, name: &str, amount, result| {
         let before = steps.last().map_or(waterfall.spent, |step| step.left);
         let (name, left) = (name.to_owned(), before.minus(amount));
-        steps.push(Step { name, kind, amount, left, result });
+        steps.push(WaterfallStep { name, kind, amount, left, result });
     };
     if waterfall.apart.0 != 0 {
-        add(StepKind::Apart, "samplings billed apart", waterfall.apart, None);
+        add(WaterfallKind::Apart, "samplings billed apart", waterfall.apart, None);
     }
-    add(StepKind::Breaks, "breaks beyond expiries and compactions", waterfall.breaks, None);
-    add(StepKind::Apart, "unexplained", waterfall.unexplained, Some("expected (no breaks)"));
+    add(WaterfallKind::Breaks, "breaks beyond expiries and compactions", waterfall.breaks, None);
+    add(WaterfallKind::Apart, "unexplained", waterfall.unexplained, Some("expected (no breaks)"));
     if let Some(better) = &waterfall.lifetime {
         add(
-            StepKind::Saving,
+            WaterfallKind::Saving,
             &format!("{} for every marker", better.strategy),
             better.saving,
             None,
         );
     }
     if let Some(rest) = waterfall.rest() {
-        add(StepKind::Saving, "best markers, lifetimes and pings", rest, Some("lower bound"));
+        add(WaterfallKind::Saving, "best markers, lifetimes and pings", rest, Some("lower bound"));
     }
     steps
 }

@@ -1,62 +1,64 @@
-//! Strategies that can do nothing to the input, or not all that they stand for: in sentences, and for
-//! programs.
-//!
-//! What context management did under each strategy that has it, and what its simulation does not
-//! know.
+//! Strategies that cannot act on the input, or only in part, and what context management did under
+//! each strategy: in sentences, and for programs.
+
+use std::borrow::Cow;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::number::{counted, dollars, tokens};
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::simulate::ledger::{Ledger, ManagedColumn, StrategyColumn};
 use crate::simulate::strategy::{Applicability, Obstacle};
 
-/// What stands where the cost of a strategy would.
+/// Shown in place of a strategy's cost.
 pub(super) const NOT_APPLICABLE: &str = "not applicable";
 
 /// Why a part of a strategy does nothing.
-#[derive(JsonSchema, Serialize)]
-pub(super) struct ObstacleObject {
+#[derive(JsonSchema, Serialize, Deserialize)]
+pub(super) struct ObstacleObject<'a> {
     /// The reason.
-    #[schemars(with = "Obstacle")]
+    #[serde(skip_deserializing)]
+    #[schemars(with = "Obstacle", !skip_deserializing)]
     code: &'static str,
     /// The same in words.
-    reason: &'static str,
+    #[serde(borrow)]
+    pub(super) reason: Cow<'a, str>,
 }
 
 /// The obstacles of a strategy.
-pub(super) fn obstacles(applicability: &Applicability) -> Vec<ObstacleObject> {
+pub(super) fn obstacles(applicability: &Applicability) -> Vec<ObstacleObject<'static>> {
     let obstacles = applicability.obstacles().iter();
-    obstacles.map(|one| ObstacleObject { code: one.name(), reason: one.reason() }).collect()
+    obstacles.map(|one| ObstacleObject { code: one.name(), reason: one.reason().into() }).collect()
 }
 
 /// A strategy that does nothing, or not all that it stands for.
-#[derive(JsonSchema, Serialize)]
+#[derive(JsonSchema, Serialize, Deserialize)]
 pub(super) struct ApplicabilityObject<'a> {
     /// The strategy.
-    strategy: &'a str,
+    #[serde(borrow)]
+    pub(super) strategy: Cow<'a, str>,
     /// Whether any part of it does something; where none does, it has no figures.
-    applicable: bool,
+    pub(super) applicable: bool,
     /// Why the others do nothing.
-    obstacles: Vec<ObstacleObject>,
+    pub(super) obstacles: Vec<ObstacleObject<'a>>,
 }
 
-/// Those of a ledger.
+/// The strategies of a ledger that are not fully applicable.
 pub(super) fn applicability<'l>(ledger: &'l Ledger<'_>) -> Vec<ApplicabilityObject<'l>> {
     let hindered = ledger.columns.iter().filter(|column| {
         let obstacles = column.applicability().obstacles();
         !obstacles.is_empty()
     });
     let object = |column: &'l StrategyColumn| ApplicabilityObject {
-        strategy: &column.strategy.name,
+        strategy: Cow::from(&*column.strategy.name),
         applicable: column.applicability().is_applicable(),
         obstacles: obstacles(column.applicability()),
     };
     hindered.map(object).collect()
 }
 
-/// The same in sentences, strategies with the same obstacles together.
+/// The same in sentences, joining strategies with the same obstacles.
 pub(super) fn applicability_notes<'a>(
     strategies: impl IntoIterator<Item = (&'a str, &'a Applicability)>,
 ) -> Vec<String> {
@@ -111,7 +113,7 @@ pub(super) struct ManagedObject<'a> {
     unknowns: Vec<&'static str>,
 }
 
-/// What it did under each strategy that has it.
+/// What context management did under each strategy that has it.
 pub(super) fn managed<'l>(ledger: &'l Ledger<'_>) -> Vec<ManagedObject<'l>> {
     let object = |column: &'l StrategyColumn| {
         Some(ManagedObject::new(&column.strategy.name, &ledger.managed(column)?))
@@ -120,7 +122,7 @@ pub(super) fn managed<'l>(ledger: &'l Ledger<'_>) -> Vec<ManagedObject<'l>> {
 }
 
 impl<'a> ManagedObject<'a> {
-    /// What it did under a strategy.
+    /// What it did under one strategy.
     pub(super) fn new(strategy: &'a str, managed: &ManagedColumn) -> Self {
         let ManagedColumn { management, effects, own } = managed;
         Self {

@@ -1,13 +1,12 @@
-//! `cachesim.break/v1`: a line for each break, as JSON or CSV.
+//! `cachesim.break/v1`: one row for each break, as JSON or CSV.
 
 use std::io::{self, Write};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::escape::csv_cell;
+use super::csv_rows::{Cell as _, CsvFile, CsvRow as _, csv_row};
 use super::json::write_line;
-use super::ledger_rows::to_io;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Break, Breaks, Candidate, Cause, Class, Confidence};
 use crate::requests::conversation::History;
@@ -99,6 +98,13 @@ impl<'a> BreakRow<'a> {
             server_reason: history.text(request.verdict.map(|verdict| verdict.reason)),
         }
     }
+
+    /// What speaks for the row's cause, as one cell.
+    fn evidence_of_cause(&self) -> String {
+        let evidence = self.evidence.iter().filter(|one| one.cause == self.cause);
+        let meanings: Vec<&str> = evidence.map(|one| one.meaning).collect();
+        meanings.join("; ").as_str().cell()
+    }
 }
 
 fn evidence<'a>(
@@ -128,7 +134,7 @@ fn seconds(millis: i64) -> f64 {
 /// Writes the breaks as JSON Lines.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_break_rows(
     history: &History,
     breaks: &Breaks,
@@ -142,63 +148,36 @@ pub fn write_break_rows(
     Ok(())
 }
 
-const COLUMNS: [&str; 18] = [
-    "schema",
-    "session_id",
-    "agent_id",
-    "request_id",
-    "message_id",
-    "timestamp",
-    "model",
-    "class",
-    "cause",
-    "expected",
-    "evidence",
-    "gap_s",
-    "expected_read_tokens",
-    "cache_read_input_tokens",
-    "rewritten_tokens",
-    "excess_usd",
-    "server_reason",
-    "fork",
-];
-
-/// Writes the breaks as CSV with the same columns; the evidence for the row's cause is one cell.
+/// Writes the breaks as CSV with the same columns. The evidence for a row's cause is one cell.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_break_csv(history: &History, breaks: &Breaks, out: &mut dyn Write) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(COLUMNS).map_err(to_io)?;
+    let mut csv = CsvFile::of::<BreakRow<'_>>(out)?;
     for found in &breaks.list {
-        csv.write_record(cells(&BreakRow::new(history, found, false))).map_err(to_io)?;
+        let row = BreakRow::new(history, found, false);
+        csv.write(row.cells())?;
     }
-    csv.flush()
+    csv.finish()
 }
 
-fn cells(row: &BreakRow<'_>) -> [String; 18] {
-    let text = |text: &str| csv_cell(text).into_owned();
-    let optional = |value: Option<&str>| value.map(text).unwrap_or_default();
-    let evidence = row.evidence.iter().filter(|one| one.cause == row.cause);
-    let evidence: Vec<&str> = evidence.map(|one| one.meaning).collect();
-    [
-        text(row.schema),
-        text(row.session_id),
-        optional(row.agent_id),
-        optional(row.request_id),
-        optional(row.message_id),
-        row.timestamp.clone().unwrap_or_default(),
-        text(row.model),
-        row.class.name().to_owned(),
-        row.cause.name().to_owned(),
-        row.expected.to_string(),
-        text(&evidence.join("; ")),
-        row.gap_s.map(|gap| gap.to_string()).unwrap_or_default(),
-        row.expected_read_tokens.0.to_string(),
-        row.cache_read_input_tokens.0.to_string(),
-        row.rewritten_tokens.0.to_string(),
-        row.excess_usd.map(|cost| cost.to_string()).unwrap_or_default(),
-        optional(row.server_reason),
-        row.fork.to_string(),
-    ]
-}
+csv_row!(BreakRow {
+    schema,
+    session_id,
+    agent_id,
+    request_id,
+    message_id,
+    timestamp: |row| row.timestamp.clone().unwrap_or_default(),
+    model,
+    class: |row| row.class.name().to_owned(),
+    cause: |row| row.cause.name().to_owned(),
+    expected,
+    evidence: |row| row.evidence_of_cause(),
+    gap_s,
+    expected_read_tokens,
+    cache_read_input_tokens,
+    rewritten_tokens,
+    excess_usd,
+    server_reason,
+    fork,
+});

@@ -1,4 +1,4 @@
-//! `cachesim.breaks/v1`: the sums of the breaks and their patterns for programs.
+//! `cachesim.breaks/v1`: the sums of breaks and their patterns, for programs.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use super::report_json::ReportInputs;
 use super::schemas::Keyed;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::breaks::{
-    Agreement, Analysis, Cause, Class, Counted, Ground, Pattern, Reconciliation, Sum,
+    Analysis, Cause, Class, Counted, Ground, Pattern, Reconciliation, Sum, VerdictAgreement,
 };
 use crate::requests::conversation::History;
 
@@ -163,8 +163,8 @@ struct VerdictRow<'a> {
     count: CountObject,
 }
 
-impl<'a> From<&'a Agreement> for VerdictsObject<'a> {
-    fn from(agreement: &'a Agreement) -> Self {
+impl<'a> From<&'a VerdictAgreement> for VerdictsObject<'a> {
+    fn from(agreement: &'a VerdictAgreement) -> Self {
         let (named, agreeing) = (agreement.named, agreement.agreeing);
         let row = |((reason, cause), count): (&'a (String, Cause), &Counted)| VerdictRow {
             server_reason: reason,
@@ -226,7 +226,7 @@ fn by_name(sums: &BTreeMap<String, Sum>) -> BTreeMap<&str, SumObject> {
 /// Writes the sums and patterns.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_breaks(history: &History, analysis: &Analysis, out: &mut dyn Write) -> io::Result<()> {
     let (breaks, summary) = (&analysis.breaks, &analysis.summary);
     let cause = |(cause, sum): &(Cause, Sum)| CauseObject {

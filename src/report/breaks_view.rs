@@ -1,4 +1,4 @@
-//! Breaks for people: the three figures that count first, then what to change, then the rest.
+//! Breaks for people: first the three most important figures, then what to change, then the rest.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,16 +16,16 @@ use crate::explain::breaks::{
 use crate::requests::conversation::History;
 use crate::simulate::strategy::Assumptions;
 
-/// So many changes are shown.
+/// How many changes are shown.
 const MOST_CHANGES: usize = 5;
 
-/// Groups are cut to the most expensive so many.
+/// How many groups are shown, the most expensive ones.
 const MOST_GROUPS: usize = 12;
 
 /// How breaks are shown.
 #[derive(Clone, Copy, Debug)]
 pub struct BreaksViewOptions {
-    /// How many are listed one by one, the most expensive first.
+    /// How many breaks are listed one by one, most expensive first.
     pub top: usize,
     /// Whether names and words of captured prompts are shown.
     pub shows_text: bool,
@@ -69,7 +69,7 @@ pub fn breaks_document(
     document
 }
 
-/// What was lost, why most of it, and what to do first.
+/// What was lost, why most of it was, and what to do first.
 fn headlines(document: &mut Document, analysis: &Analysis) {
     let (breaks, summary) = (&analysis.breaks, &analysis.summary);
     let total = &summary.total;
@@ -113,7 +113,7 @@ fn left_out(document: &mut Document, analysis: &Analysis) {
     }
 }
 
-/// The causes, the most expensive first.
+/// The causes, most expensive first.
 pub(super) fn causes(summary: &Summary) -> Grid {
     let mut grid = Grid::new(&[
         ("cause", Align::Wrapped),
@@ -136,7 +136,7 @@ pub(super) fn causes(summary: &Summary) -> Grid {
     grid
 }
 
-/// The most expensive so many.
+/// The `most` most expensive breaks.
 pub(super) fn dearest_breaks(breaks: &[Break], most: usize) -> Vec<&Break> {
     let mut dearest: Vec<&Break> = breaks.iter().collect();
     dearest.sort_by_key(|found| (Reverse((found.excess, found.rewritten)), found.request));
@@ -180,8 +180,7 @@ fn dearest(
     document.grid(grid);
 }
 
-/// Why it happened and how sure that is, what happened, and what speaks for it, with the lines that show
-/// it.
+/// Why it happened and how certain that is, what happened, and the evidence with its lines.
 fn why(history: &History, found: &Break, shows_text: bool) -> String {
     let of_fork = if found.is_fork { "a fork against its parent: " } else { "" };
     let class = found.class.name().replace('_', " ");
@@ -194,8 +193,8 @@ fn why(history: &History, found: &Break, shows_text: bool) -> String {
     format!("{of_fork}{certainty}{} ({class}){rest}", first.cause.meaning())
 }
 
-/// How sure a cause is, in front of what it means: a verdict of the service leaves no doubt. README says how often the words hold, measured on
-/// verdicts of the service.
+/// How certain a cause is, to be put before its meaning. A verdict of the service leaves no doubt.
+/// The README says how often the words are right, measured on such verdicts.
 fn certainty(history: &History, found: &Break, candidate: &Candidate) -> &'static str {
     let verdict = history.request(found.request).verdict;
     let named = verdict.map(|verdict| history.symbols.text(verdict.reason));
@@ -213,7 +212,7 @@ fn certainty(history: &History, found: &Break, candidate: &Candidate) -> &'stati
     }
 }
 
-/// What speaks for a cause of a break, with the lines that show it.
+/// The evidence for a cause of a break, with its lines.
 pub(super) fn evidence(
     history: &History,
     found: &Break,
@@ -232,7 +231,7 @@ pub(super) fn evidence(
     evidence.collect::<Vec<_>>().join("; ")
 }
 
-/// Sums by name: in the order of the names, or the most expensive of many.
+/// Sums by name, in the order of the names, or only the most expensive of many.
 fn groups(
     document: &mut Document,
     heading: &str,
@@ -312,7 +311,7 @@ fn verdicts(document: &mut Document, summary: &Summary) {
     ));
 }
 
-/// From what was spent to the lower bound, and how the breaks are in it.
+/// The steps from what was spent to the lower bound, and how breaks contribute.
 fn explained(document: &mut Document, answer: &Answer, sums: &Reconciliation) {
     let Some(waterfall) = &answer.waterfall else { return };
     document.heading("From spent to the lower bound");

@@ -1,4 +1,4 @@
-//! `cachesim.check/v1`: what became of each budget, and what differs from the baseline.
+//! `cachesim.check/v1`: the outcome of each budget, and what differs from the baseline.
 
 use std::io::{self, Write};
 
@@ -10,12 +10,14 @@ use super::check_words::reasons;
 use super::json::write_document;
 use super::report_json::{Prices, ReportInputs, is_zero};
 use crate::base::units::{Picodollars, Tokens};
-use crate::explain::budget::{Amount, Change, Level, Limit, Metric, Pattern, Selector, Unit};
-use crate::explain::check::{
-    Difference, Exceeded, MatchedBy, Outcome, PromptChangeKind, PromptDifference, SessionChange,
-    Status, TurnChange, Verdict,
+use crate::explain::budget::{
+    Amount, BudgetLevel, Limit, LimitChange, Metric, NamePattern, Selector, Unit,
 };
-use crate::explain::snapshot::{Session, Snapshot};
+use crate::explain::check::{
+    BudgetOutcome, Exceeded, MatchedBy, PromptChangeKind, PromptDifference, RunDifference,
+    SessionChange, Status, TurnChange, Verdict,
+};
+use crate::explain::snapshot::{Snapshot, SnapshotSession};
 
 pub(super) const SCHEMA: &str = "cachesim.check/v1";
 
@@ -53,7 +55,7 @@ struct BudgetObject<'a> {
     /// The limit.
     limit: LimitObject,
     /// What happens where it is not kept.
-    #[schemars(with = "Level")]
+    #[schemars(with = "BudgetLevel")]
     level: &'static str,
     /// Which requests it is about; all where it is empty.
     selector: SelectorObject<'a>,
@@ -118,8 +120,8 @@ impl From<Limit> for LimitObject {
         let amount = match limit {
             Limit::Max(amount) | Limit::Min(amount) => amount.into(),
             Limit::MaxIncrease(change) | Limit::MaxDecrease(change) => match change {
-                Change::Absolute(amount) => amount.into(),
-                Change::Relative(percent) => AmountObject {
+                LimitChange::Absolute(amount) => amount.into(),
+                LimitChange::Relative(percent) => AmountObject {
                     value: percent.normalize().to_string(),
                     unit: "percent_of_baseline",
                 },
@@ -149,9 +151,9 @@ struct SelectorObject<'a> {
 impl<'a> From<&'a Selector> for SelectorObject<'a> {
     fn from(selector: &'a Selector) -> Self {
         Self {
-            project: selector.project.as_ref().map(Pattern::text),
-            model: selector.model.as_ref().map(Pattern::text),
-            files: selector.files.as_ref().map(Pattern::text),
+            project: selector.project.as_ref().map(NamePattern::text),
+            model: selector.model.as_ref().map(NamePattern::text),
+            files: selector.files.as_ref().map(NamePattern::text),
             strategy: selector.strategy.as_deref(),
         }
     }
@@ -164,7 +166,7 @@ struct ExceededObject<'a> {
     session_id: &'a str,
     /// The request; left out where the limit is one of sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
-    request: Option<RequestObject<'a>>,
+    request: Option<ComparedRequestObject<'a>>,
     /// Its figure.
     figure: AmountObject,
     /// The baseline's.
@@ -173,7 +175,8 @@ struct ExceededObject<'a> {
 
 /// A request by its place.
 #[derive(JsonSchema, Serialize)]
-struct RequestObject<'a> {
+#[schemars(rename = "RequestObject")]
+struct ComparedRequestObject<'a> {
     /// In its session, from 1 on.
     number: usize,
     /// Its id.
@@ -184,8 +187,8 @@ struct RequestObject<'a> {
     line: u64,
 }
 
-impl<'a> RequestObject<'a> {
-    fn new(session: &'a Session, at: usize) -> Option<Self> {
+impl<'a> ComparedRequestObject<'a> {
+    fn new(session: &'a SnapshotSession, at: usize) -> Option<Self> {
         let turn = session.turns.as_ref()?.get(at)?;
         Some(Self {
             number: at + 1,
@@ -212,7 +215,7 @@ struct DifferenceObject<'a> {
     /// Parts of captured prompts.
     prompts: Vec<PromptObject<'a>>,
     /// Those of which something differs.
-    sessions: Vec<SessionObject<'a>>,
+    sessions: Vec<ComparedSessionObject<'a>>,
     /// `sessionId`s of the run alone.
     new: Vec<&'a str>,
     /// `sessionId`s of the baseline alone.
@@ -256,14 +259,15 @@ struct PromptObject<'a> {
     /// In which sessions.
     sessions: Vec<&'a str>,
     /// The first of the requests.
-    first: Option<RequestObject<'a>>,
+    first: Option<ComparedRequestObject<'a>>,
     /// What these sessions cost more than in the baseline, for whatever reason.
     difference_usd: Option<Picodollars>,
 }
 
 /// A session that differs.
 #[derive(JsonSchema, Serialize)]
-struct SessionObject<'a> {
+#[schemars(rename = "SessionObject")]
+struct ComparedSessionObject<'a> {
     /// Its id.
     session_id: &'a str,
     /// Its id in the baseline.
@@ -285,9 +289,9 @@ struct SessionObject<'a> {
 #[derive(JsonSchema, Serialize)]
 struct TurnChangeObject<'a> {
     /// Its place in the baseline; null where only the run has it.
-    before: Option<RequestObject<'a>>,
+    before: Option<ComparedRequestObject<'a>>,
     /// Its place in the run; null where only the baseline has it.
-    now: Option<RequestObject<'a>>,
+    now: Option<ComparedRequestObject<'a>>,
     /// What it cost in the baseline.
     cost_before_usd: Option<Picodollars>,
     /// What it costs now.
@@ -309,7 +313,7 @@ struct TurnChangeObject<'a> {
 /// Writes the result of a check.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_check(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let check = view.check;
     let difference = check.difference.as_ref().zip(view.before);
@@ -327,13 +331,13 @@ pub fn write_check(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
     write_document(&document, out)
 }
 
-fn budget<'a>(now: &'a Snapshot, outcome: &'a Outcome) -> BudgetObject<'a> {
+fn budget<'a>(now: &'a Snapshot, outcome: &'a BudgetOutcome) -> BudgetObject<'a> {
     let budget = &outcome.budget;
     let exceeded = |one: &Exceeded| {
         let session = &now.sessions[one.session];
         ExceededObject {
             session_id: &session.id,
-            request: one.turn.and_then(|turn| RequestObject::new(session, turn)),
+            request: one.turn.and_then(|turn| ComparedRequestObject::new(session, turn)),
             figure: one.figure.into(),
             baseline: one.baseline.map(AmountObject::from),
         }
@@ -358,7 +362,7 @@ fn budget<'a>(now: &'a Snapshot, outcome: &'a Outcome) -> BudgetObject<'a> {
 
 fn differences<'a>(
     view: CheckView<'a>,
-    difference: &'a Difference,
+    difference: &'a RunDifference,
     before: &'a Snapshot,
 ) -> DifferenceObject<'a> {
     let (now, pairing) = (view.now, &difference.pairing);
@@ -398,7 +402,7 @@ fn prompt_object<'a>(now: &'a Snapshot, prompt: &'a PromptDifference) -> PromptO
         bytes: change.bytes_now,
         requests: prompt.requests,
         sessions: prompt.sessions.iter().map(|at| now.sessions[*at].id.as_str()).collect(),
-        first: RequestObject::new(&now.sessions[prompt.first.0], prompt.first.1),
+        first: ComparedRequestObject::new(&now.sessions[prompt.first.0], prompt.first.1),
         difference_usd: prompt.difference,
     }
 }
@@ -407,9 +411,9 @@ fn session_object<'a>(
     now: &'a Snapshot,
     before: &'a Snapshot,
     change: &'a SessionChange,
-) -> SessionObject<'a> {
+) -> ComparedSessionObject<'a> {
     let (new, old) = (&now.sessions[change.pair.now], &before.sessions[change.pair.before]);
-    SessionObject {
+    ComparedSessionObject {
         session_id: &new.id,
         baseline_session_id: &old.id,
         matched_by: change.pair.by.name(),
@@ -421,14 +425,14 @@ fn session_object<'a>(
 }
 
 fn turn_object<'a>(
-    new: &'a Session,
-    old: &'a Session,
+    new: &'a SnapshotSession,
+    old: &'a SnapshotSession,
     change: &'a TurnChange,
 ) -> TurnChangeObject<'a> {
     let (before, now) = (change.tokens_before, change.tokens_now);
     TurnChangeObject {
-        before: change.before.and_then(|at| RequestObject::new(old, at)),
-        now: change.now.and_then(|at| RequestObject::new(new, at)),
+        before: change.before.and_then(|at| ComparedRequestObject::new(old, at)),
+        now: change.now.and_then(|at| ComparedRequestObject::new(new, at)),
         cost_before_usd: change.cost_before,
         cost_usd: change.cost_now,
         difference_usd: change.difference(),

@@ -1,4 +1,4 @@
-//! What `check` found, for people: the answer, the budgets, and what differs from the baseline.
+//! The result of `check` for people: the answer, the budgets, and what differs from the baseline.
 
 use super::check_words::{
     beyond_lines, change_words, cost_change, figure_words, lacking_sentence, pairing_sentence,
@@ -8,16 +8,16 @@ use super::document::{Align, Document, Grid};
 use super::number::{counted, dollar_difference, dollars, grouped, percent_difference, relative};
 use crate::base::units::Picodollars;
 use crate::explain::budget::{Amount, Limit};
-use crate::explain::check::{Check, Difference, Outcome, SessionChange, Status, Verdict};
+use crate::explain::check::{BudgetOutcome, Check, RunDifference, SessionChange, Status, Verdict};
 use crate::explain::lint::Finding;
-use crate::explain::snapshot::{Session, Snapshot};
+use crate::explain::snapshot::{Snapshot, SnapshotSession};
 use crate::requests::conversation::History;
 use crate::simulate::pricing::PriceTable;
 
-/// What is held against what.
+/// What was checked, and the result.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckView<'a> {
-    /// What was read.
+    /// The requests that were read.
     pub history: &'a History,
     /// The prices.
     pub prices: &'a PriceTable,
@@ -27,9 +27,9 @@ pub struct CheckView<'a> {
     pub before: Option<&'a Snapshot>,
     /// What `lint` found in captured prompts.
     pub findings: &'a [Finding],
-    /// What came of it.
+    /// The result.
     pub check: &'a Check,
-    /// How many rows a table has at most.
+    /// The most rows of a table.
     pub top: usize,
 }
 
@@ -50,23 +50,24 @@ pub fn check_document(view: CheckView<'_>) -> Document {
     document
 }
 
-/// A paragraph names so many sessions, findings or breaks at most; machine formats have all.
+/// The most sessions, findings or breaks that a paragraph names. Machine formats have all.
 const MOST_BEYOND: usize = 5;
 
-/// A comment takes so many characters at most; these are bytes, which are no fewer.
+/// The limit of a comment. It is in characters, but the page is counted in bytes, which are no
+/// fewer.
 const COMMENT_BYTES: usize = 65_000;
 
-/// A job summary takes 1 MiB at most, of all its steps together.
+/// The limit of a job summary is 1 MiB for all its steps together.
 const SUMMARY_BYTES: usize = 1_000_000;
 
-/// The page as a comment, with a marker in front by which a job finds the comment it has to renew.
+/// The page as a comment, preceded by a marker by which a job finds the comment to update.
 #[must_use]
 pub fn comment(view: CheckView<'_>, tag: &str) -> String {
     let page = check_document(view).to_markdown_within(COMMENT_BYTES);
     format!("<!-- cachesim-check:{tag} -->\n{page}")
 }
 
-/// The page for the summary of a job.
+/// The page for a job summary.
 #[must_use]
 pub fn summary(view: CheckView<'_>) -> String {
     check_document(view).to_markdown_within(SUMMARY_BYTES)
@@ -84,7 +85,7 @@ fn title(check: &Check) -> String {
 fn answer(view: CheckView<'_>) -> String {
     let check = view.check;
     let verdict = verdict_sentence(check);
-    let costs = check.difference.as_ref().and_then(Difference::costs);
+    let costs = check.difference.as_ref().and_then(RunDifference::costs);
     let cost = if let Some((before, now)) = costs {
         format!(
             "The sessions of the baseline cost {}, {}.",
@@ -147,7 +148,7 @@ fn budgets(document: &mut Document, view: CheckView<'_>) {
     }
 }
 
-fn limit(outcome: &Outcome) -> String {
+fn limit(outcome: &BudgetOutcome) -> String {
     let limit = match outcome.budget.limit {
         Limit::MaxIncrease(change) => format!("at most +{change}"),
         Limit::MaxDecrease(change) => format!("at most -{change}"),
@@ -159,8 +160,8 @@ fn limit(outcome: &Outcome) -> String {
     }
 }
 
-/// What there is to say of a budget that is not kept, besides its row.
-fn beyond(view: CheckView<'_>, outcome: &Outcome) -> Option<String> {
+/// More about an exceeded budget than its row has.
+fn beyond(view: CheckView<'_>, outcome: &BudgetOutcome) -> Option<String> {
     let mut sentences: Vec<String> = outcome.budget.message.iter().cloned().collect();
     let lines = beyond_lines(CheckView { top: view.top.min(MOST_BEYOND), ..view }, outcome);
     if !lines.is_empty() {
@@ -180,7 +181,7 @@ fn beyond(view: CheckView<'_>, outcome: &Outcome) -> Option<String> {
 fn changes(
     document: &mut Document,
     view: CheckView<'_>,
-    difference: &Difference,
+    difference: &RunDifference,
     before: &Snapshot,
 ) {
     document.heading("What changed");
@@ -225,7 +226,7 @@ fn changes(
     );
 }
 
-fn prompts(view: CheckView<'_>, difference: &Difference) -> Grid {
+fn prompts(view: CheckView<'_>, difference: &RunDifference) -> Grid {
     let mut grid = Grid::new(&[
         ("part of the prompt", Align::Left),
         ("what happened", Align::Wrapped),
@@ -276,7 +277,7 @@ fn sessions(view: CheckView<'_>, changed: &[&SessionChange]) -> Grid {
     grid
 }
 
-/// The turns that changed most, of all sessions; `None` where none is known to.
+/// The turns of all sessions that changed most. `None` where none is known to have changed.
 fn turns(view: CheckView<'_>, changed: &[&SessionChange], before: &Snapshot) -> Option<Document> {
     let mut turns: Vec<_> = changed
         .iter()
@@ -318,21 +319,21 @@ fn turns(view: CheckView<'_>, changed: &[&SessionChange], before: &Snapshot) -> 
     Some(details)
 }
 
-/// A request by its place in its session, and the line it stands on.
-fn request_name(session: &Session, at: usize) -> (String, String) {
+/// A request by its number in the session, and its line.
+fn request_name(session: &SnapshotSession, at: usize) -> (String, String) {
     let turn = session.turns.as_ref().and_then(|turns| turns.get(at));
     let line = turn.map(|turn| format!("{}:{}", turn.file, turn.line)).unwrap_or_default();
     (format!("{} of {}", grouped(at as u64 + 1), session.id), line)
 }
 
-/// Sessions that one side has alone.
+/// The sessions of one side only.
 fn alone(
     document: &mut Document,
     heading: &str,
     view: CheckView<'_>,
     places: &[usize],
     side: &Snapshot,
-    difference: &Difference,
+    difference: &RunDifference,
 ) {
     if places.is_empty() {
         return;
@@ -350,7 +351,7 @@ fn alone(
     document.folded(format!("{heading} ({})", grouped(places.len() as u64)), details);
 }
 
-/// Other prices are a difference of their own.
+/// Other prices are reported separately.
 fn other_prices(view: CheckView<'_>) -> Option<String> {
     let before = view.before?.prices.as_deref()?;
     let now = view.now.prices.as_deref()?;

@@ -1,4 +1,4 @@
-//! What `check` found, in sentences that every output shares.
+//! The result of `check` in sentences that every output shares.
 
 use std::cmp::Reverse;
 
@@ -7,13 +7,13 @@ use super::number::{counted, dollar_difference, dollars, duration, grouped, toke
 use crate::base::units::Picodollars;
 use crate::explain::budget::{Amount, Budget, Limit, Quantity};
 use crate::explain::check::{
-    Check, Exceeded, MatchedBy, Outcome, Pairing, PromptChange, PromptChangeKind, PromptDifference,
-    Status, TurnChange, TurnReason, TurnTokens, Verdict,
+    BudgetOutcome, Check, Exceeded, MatchedBy, Pairing, PromptChange, PromptChangeKind,
+    PromptDifference, Status, TurnChange, TurnReason, TurnTokens, Verdict,
 };
 use crate::explain::lint::Finding;
-use crate::explain::snapshot::{Session, Snapshot, TurnBreak};
+use crate::explain::snapshot::{Snapshot, SnapshotSession, TurnBreak};
 
-/// Of more names the rest is counted.
+/// How many names are listed. The others are counted.
 const MOST_NAMES: usize = 3;
 
 /// `2 of 7 budgets failed, 1 warns`.
@@ -42,8 +42,8 @@ pub(super) fn verdict_sentence(check: &Check) -> String {
     }
 }
 
-/// A figure as it is shown, with as many decimals as it takes to tell it from its limit.
-pub(super) fn figure_words(outcome: &Outcome) -> String {
+/// A figure, with enough decimals to distinguish it from its limit.
+pub(super) fn figure_words(outcome: &BudgetOutcome) -> String {
     let Some(figure) = outcome.figure else { return "unknown".to_owned() };
     let others = match outcome.budget.limit {
         Limit::Max(amount) | Limit::Min(amount) => Some(amount),
@@ -53,15 +53,16 @@ pub(super) fn figure_words(outcome: &Outcome) -> String {
     if others.is_some_and(is_alike) { figure.exact() } else { figure.to_string() }
 }
 
-/// A figure, its limit, and what it was: `$0.6153, at most 5 % more than the baseline ($0.5753)`.
-pub(super) fn outcome_sentence(outcome: &Outcome) -> String {
+/// A figure, its limit, and the baseline's figure: `$0.6153, at most 5 % more than the baseline
+/// ($0.5753)`.
+pub(super) fn outcome_sentence(outcome: &BudgetOutcome) -> String {
     let figure = figure_words(outcome);
     let baseline = outcome.baseline.map(|baseline| format!(" ({baseline})")).unwrap_or_default();
     format!("{figure}, {}{baseline}", outcome.budget.limit)
 }
 
-/// What a figure lacks; empty where that is nothing.
-pub(super) fn lacking_sentence(outcome: &Outcome) -> String {
+/// What a figure lacks, or nothing.
+pub(super) fn lacking_sentence(outcome: &BudgetOutcome) -> String {
     let mut parts = Vec::new();
     if outcome.unpriced > 0 {
         let requests = counted(outcome.unpriced, "request", "requests");
@@ -75,7 +76,7 @@ pub(super) fn lacking_sentence(outcome: &Outcome) -> String {
 }
 
 /// A session by its file and id.
-pub(super) fn session_name(session: &Session) -> String {
+pub(super) fn session_name(session: &SnapshotSession) -> String {
     match session.files.first() {
         Some(file) => format!("{} ({})", session.id, file),
         None => session.id.clone(),
@@ -96,9 +97,9 @@ fn exceeded_sentence(now: &Snapshot, exceeded: &Exceeded) -> String {
     )
 }
 
-/// What is beyond a limit, in a line each: sessions or requests, findings of `lint`, breaks; of many
-/// those that matter most.
-pub(super) fn beyond_lines(view: CheckView<'_>, outcome: &Outcome) -> Vec<String> {
+/// What exceeds a limit, one per line: sessions or requests, findings of `lint`, breaks. Of many
+/// only the most important.
+pub(super) fn beyond_lines(view: CheckView<'_>, outcome: &BudgetOutcome) -> Vec<String> {
     let budget = &outcome.budget;
     if budget.metric.quantity == Quantity::LintFindings {
         let counts = |finding: &&Finding| budget.lint.has(finding.rule);
@@ -122,14 +123,14 @@ fn shortened(mut lines: Vec<String>, most: usize) -> Vec<String> {
     lines
 }
 
-/// A finding of `lint` without a word of the prompt but names of tools and fields.
+/// A finding of `lint`, without words of the prompt other than names of tools and fields.
 fn finding_sentence(view: CheckView<'_>, finding: &Finding) -> String {
     let request = view.history.request(finding.request);
     let file = &view.history.files[request.file].label;
     format!("{} at {} ({file}:{})", finding.rule.name(), finding.place, request.line)
 }
 
-/// The breaks that a budget counts, the most expensive in front.
+/// The breaks that a budget counts, most expensive first.
 fn break_sentences(view: CheckView<'_>, budget: &Budget) -> Vec<String> {
     let now = view.now;
     let pairing = view.check.difference.as_ref().map(|difference| &difference.pairing);
@@ -147,7 +148,7 @@ fn break_sentences(view: CheckView<'_>, budget: &Budget) -> Vec<String> {
         }
     }
     breaks.sort_by_key(|(_, _, broken)| Reverse(broken.excess));
-    let sentence = |(session, at, broken): &(&Session, usize, &TurnBreak)| {
+    let sentence = |(session, at, broken): &(&SnapshotSession, usize, &TurnBreak)| {
         format!(
             "{}, request {}: {}, {}",
             session_name(session),
@@ -159,7 +160,7 @@ fn break_sentences(view: CheckView<'_>, budget: &Budget) -> Vec<String> {
     breaks.iter().map(sentence).collect()
 }
 
-/// What a part of a prompt is called: ``tools[1] `search` ``.
+/// The name of a part of a prompt: ``tools[1] `search` ``.
 pub(super) fn part_name(change: &PromptChange) -> String {
     match &change.tool {
         Some(tool) => format!("{} `{tool}`", change.place),
@@ -167,7 +168,7 @@ pub(super) fn part_name(change: &PromptChange) -> String {
     }
 }
 
-/// What happened to a part of a prompt, with its bytes.
+/// What happened to a part of a prompt, with the bytes.
 pub(super) fn change_words(change: &PromptChange) -> String {
     let size = |bytes: Option<u64>| grouped(bytes.unwrap_or_default());
     let (before, now) = (size(change.bytes_before), size(change.bytes_now));
@@ -204,8 +205,8 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// A difference of prompts in a sentence: the part, what happened, where, and what these sessions cost
-/// more.
+/// A difference of prompts in a sentence: the part, what happened, where, and how much more its
+/// sessions cost.
 pub(super) fn prompt_sentence(now: &Snapshot, prompt: &PromptDifference) -> String {
     let sessions: Vec<String> =
         prompt.sessions.iter().map(|at| now.sessions[*at].id.clone()).collect();
@@ -219,7 +220,7 @@ pub(super) fn prompt_sentence(now: &Snapshot, prompt: &PromptDifference) -> Stri
     )
 }
 
-/// By what sessions were found in the baseline, and which were not.
+/// How sessions were found in the baseline, and which were not.
 pub(super) fn pairing_sentence(pairing: &Pairing) -> String {
     let ways = [(MatchedBy::Id, "id"), (MatchedBy::File, "file"), (MatchedBy::Order, "order")];
     let found: Vec<String> = ways
@@ -236,7 +237,7 @@ pub(super) fn pairing_sentence(pairing: &Pairing) -> String {
     parts.join("; ") + "."
 }
 
-/// What is different about a turn.
+/// What differs in a turn.
 pub(super) fn reasons(change: &TurnChange) -> String {
     let reasons: Vec<String> = change.reasons.iter().map(reason).collect();
     if reasons.is_empty() { cache_words(change) } else { reasons.join("; ") }
@@ -266,7 +267,7 @@ fn reason(reason: &TurnReason) -> String {
     }
 }
 
-/// Where nothing of the request differs, the cache met it otherwise.
+/// Where nothing in the request differs, the cache responded differently.
 fn cache_words(change: &TurnChange) -> String {
     let words = |side: Option<TurnTokens>| {
         side.map_or_else(

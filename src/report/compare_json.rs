@@ -1,5 +1,5 @@
-//! `cachesim.compare/v1`: a comparison of strategies for programs, and its strategies line by line as
-//! JSON and as CSV.
+//! `cachesim.compare/v1`: a comparison of strategies for programs, and its strategies row by row as
+//! JSON and CSV.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,16 +9,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::applicability::{ManagedObject, ObstacleObject, obstacles};
+use super::csv_rows::{Cell as _, CsvFile, CsvRow as _, csv_row};
 use super::json::{write_document, write_line};
 use super::key_notes::key_notes;
-use super::ledger_rows::to_io;
 use super::report_json::{Prices, ReportInputs, TotalsObject};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::compare::{Compared, Comparison, Paired};
 use crate::requests::conversation::History;
 use crate::simulate::cache::Reading;
 use crate::simulate::pricing::PriceTable;
-use crate::simulate::provider::{Agreement, Provider};
+use crate::simulate::provider::{Provider, RolloutAgreement};
 
 pub(super) const SCHEMA: &str = "cachesim.compare/v1";
 
@@ -51,12 +51,13 @@ pub(super) struct CompareObject<'a> {
     strategies: Vec<StrategyObject<'a>>,
     /// Codex rollouts held against the rules; left out where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    rollouts: Vec<AgreementObject>,
+    rollouts: Vec<RolloutAgreementObject>,
 }
 
 /// What Codex recorded as cached against what the rules give.
 #[derive(JsonSchema, Serialize)]
-struct AgreementObject {
+#[schemars(rename = "AgreementObject")]
+struct RolloutAgreementObject {
     /// The provider, under whose rules they were simulated.
     #[schemars(with = "Provider")]
     provider: &'static str,
@@ -82,8 +83,8 @@ struct AgreementObject {
     lost_under_rules_only: u64,
 }
 
-impl AgreementObject {
-    fn new(provider: &Provider, agreement: &Agreement) -> Self {
+impl RolloutAgreementObject {
+    fn new(provider: &Provider, agreement: &RolloutAgreement) -> Self {
         Self {
             provider: provider.name,
             requests: agreement.requests,
@@ -118,7 +119,7 @@ struct StrategyObject<'a> {
     applicable: bool,
     /// Why parts of it, or all, do nothing; left out where none does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    obstacles: Vec<ObstacleObject>,
+    obstacles: Vec<ObstacleObject<'static>>,
     /// What a search chose; left out of strategies that search nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     chosen: Option<&'a str>,
@@ -236,13 +237,13 @@ impl<'a> PairedObject<'a> {
 /// Writes the comparison.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_comparison(
     history: &History,
     prices: &PriceTable,
     comparison: &Comparison<'_>,
     reading: Reading,
-    rollouts: &[(&Provider, Agreement)],
+    rollouts: &[(&Provider, RolloutAgreement)],
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let strategies = comparison.strategies.iter();
@@ -266,7 +267,7 @@ pub fn write_comparison(
         rollouts: rollouts
             .iter()
             .filter(|(_, agreement)| agreement.requests > 0)
-            .map(|(provider, agreement)| AgreementObject::new(provider, agreement))
+            .map(|(provider, agreement)| RolloutAgreementObject::new(provider, agreement))
             .collect(),
     };
     write_document(&object, out)
@@ -284,10 +285,10 @@ pub(super) struct StrategyLine<'a> {
     strategy: StrategyObject<'a>,
 }
 
-/// Writes an object for each strategy, one a line.
+/// Writes an object for each strategy, one per line.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_comparison_lines(
     history: &History,
     comparison: &Comparison<'_>,
@@ -302,49 +303,35 @@ pub fn write_comparison_lines(
     Ok(())
 }
 
-/// Writes a line for each strategy.
+/// Writes a row for each strategy.
 ///
 /// # Errors
 /// What `out` says.
-pub fn write_comparison_csv(comparison: &Comparison<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
-    csv.write_record([
-        "strategy",
-        "cost_usd",
-        "difference_usd",
-        "above_bound_usd",
-        "hit_rate",
-        "cache_read_input_tokens",
-        "ephemeral_5m_input_tokens",
-        "ephemeral_1h_input_tokens",
-        "input_tokens",
-        "output_tokens",
-        "requests",
-        "added_requests",
-        "applicable",
-    ])
-    .map_err(to_io)?;
-    let base = comparison.base().and_then(|base| base.totals.cost());
-    let money = |amount: Option<Picodollars>| amount.map_or_else(String::new, |a| a.to_string());
+pub fn write_comparison_csv(
+    history: &History,
+    comparison: &Comparison<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut csv = CsvFile::of::<StrategyObject<'_>>(out)?;
     for compared in &comparison.strategies {
-        let sums = &compared.totals;
-        let cost = sums.cost();
-        csv.write_record([
-            compared.strategy.name.to_string(),
-            money(cost),
-            money(cost.zip(base).map(|(cost, base)| cost.minus(base))),
-            money(comparison.beyond_bound(compared)),
-            sums.hit_rate().map_or_else(String::new, |rate| rate.to_string()),
-            sums.read.0.to_string(),
-            sums.write_5m.0.to_string(),
-            sums.write_1h.0.to_string(),
-            sums.input.0.to_string(),
-            sums.output.0.to_string(),
-            sums.requests.to_string(),
-            sums.added.to_string(),
-            compared.applicability.is_applicable().to_string(),
-        ])
-        .map_err(to_io)?;
+        let strategy = StrategyObject::new(history, comparison, compared);
+        csv.write(strategy.cells())?;
     }
-    csv.flush()
+    csv.finish()
 }
+
+csv_row!(StrategyObject {
+    strategy,
+    cost_usd: |row| row.totals.cost_usd.cell(),
+    difference_usd,
+    above_bound_usd,
+    hit_rate,
+    cache_read_input_tokens: |row| row.totals.cache_read_input_tokens.cell(),
+    ephemeral_5m_input_tokens: |row| row.totals.ephemeral_5m_input_tokens.cell(),
+    ephemeral_1h_input_tokens: |row| row.totals.ephemeral_1h_input_tokens.cell(),
+    input_tokens: |row| row.totals.input_tokens.cell(),
+    output_tokens: |row| row.totals.output_tokens.cell(),
+    requests: |row| row.totals.requests.cell(),
+    added_requests,
+    applicable,
+});

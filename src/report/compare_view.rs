@@ -1,6 +1,5 @@
-//! A comparison of strategies for people: the answer first, then what it rests on.
-//!
-//! What Codex recorded as cached against what the rules of its provider give.
+//! A comparison of strategies for people: first the answer, then what it is based on. Also what
+//! other agents recorded as cached, compared with the rules of their providers.
 
 use std::cmp::Reverse;
 
@@ -15,28 +14,20 @@ use super::number::{
 };
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Answer;
-use crate::explain::compare::{Compared, Comparison, Verdict};
+use crate::explain::compare::{Compared, Comparison, PairedVerdict};
 use crate::requests::conversation::History;
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Totals;
-use crate::simulate::provider::{Agreement, Provider};
+use crate::simulate::provider::{Provider, RolloutAgreement};
 
-/// Of more models the rest stands together.
+/// How many models are listed. The others are joined.
 const MOST_MODELS: usize = 5;
 
-/// Of more strategies the rest is counted.
+/// How many strategies are named. The others are counted.
 const MOST_NAMES: usize = 3;
 
-/// Of what costs so many times less no difference would be shown.
+/// A smaller factor would be shown as no difference.
 const LEAST_TOLD: f64 = 1.005;
-
-/// How well the rules agree with Codex's record, where there is nothing else to compare.
-#[must_use]
-pub fn agreement_document(rollouts: &[(&Provider, Agreement)]) -> Document {
-    let mut document = Document::default();
-    agreements(&mut document, rollouts);
-    document
-}
 
 /// Strategies side by side.
 #[must_use]
@@ -45,7 +36,7 @@ pub fn compare_document(
     answer: &Answer,
     comparison: &Comparison<'_>,
     reading: Reading,
-    rollouts: &[(&Provider, Agreement)],
+    rollouts: &[(&Provider, RolloutAgreement)],
 ) -> Document {
     let mut document = Document::default();
     document.grid(answer_grid(answer));
@@ -70,8 +61,8 @@ pub fn compare_document(
     document
 }
 
-/// Which strategy costs least, how many times less, and in how many sessions.
-fn verdict_sentence(verdict: &Verdict<'_, '_>, sessions: usize) -> String {
+/// Which strategy costs least, by what factor, and in how many sessions.
+fn verdict_sentence(verdict: &PairedVerdict<'_, '_>, sessions: usize) -> String {
     let (cheapest, other) = (name(verdict.cheapest), name(verdict.other));
     if verdict.cheapest.totals.cost() == verdict.other.totals.cost() {
         return format!("{cheapest} and {other} cost the same.");
@@ -98,7 +89,7 @@ fn name(compared: &Compared<'_>) -> String {
     compared.strategy.label().to_owned()
 }
 
-/// A line for each strategy, with how it compares.
+/// A row for each strategy, with its comparison.
 pub(super) fn totals(comparison: &Comparison<'_>) -> Grid {
     let mut grid = Grid::new(&[
         ("strategy", Align::Left),
@@ -159,7 +150,7 @@ fn difference(cost: Option<Picodollars>, base: Option<Picodollars>) -> Option<Pi
     Some(cost?.minus(base?))
 }
 
-/// What to know of the strategies beside their figures.
+/// Remarks on the strategies.
 pub(super) fn notes(comparison: &Comparison<'_>, reading: Reading) -> Vec<String> {
     let chosen = comparison.strategies.iter().filter_map(|compared| {
         let design = compared.chosen.as_ref()?;
@@ -202,7 +193,7 @@ fn bound(comparison: &Comparison<'_>, reading: Reading) -> String {
     )
 }
 
-/// What no simulation can know, each once with the strategies it is about.
+/// What no simulation can know, each once with the strategies concerned.
 fn unknowns(comparison: &Comparison<'_>) -> Vec<String> {
     let mut about: Vec<(&str, Vec<&str>)> = Vec::new();
     for compared in &comparison.strategies {
@@ -245,7 +236,7 @@ fn chains(comparison: &Comparison<'_>) -> Grid {
     grid
 }
 
-/// The strategies that have figures.
+/// The strategies with figures.
 fn applicable<'c, 'l>(comparison: &'c Comparison<'l>) -> impl Iterator<Item = &'c Compared<'l>> {
     comparison.strategies.iter().filter(|compared| compared.applicability.is_applicable())
 }
@@ -254,7 +245,7 @@ fn cost_cells(sums: &Totals, base: &Totals) -> [String; 2] {
     [dollars(sums.cost()), percent_difference(relative(sums.cost(), base.cost()))]
 }
 
-/// The models that cost most under the base, and the rest together.
+/// The models that cost most under the base, and the others joined.
 fn models(document: &mut Document, comparison: &Comparison<'_>) {
     let Some(base) = comparison.base() else { return };
     let mut models: Vec<&str> = base.by_model.keys().copied().collect();
@@ -345,8 +336,8 @@ fn sessions(document: &mut Document, history: &History, comparison: &Comparison<
     }
 }
 
-/// Adds a line for each provider that has requests to compare.
-pub(super) fn agreements(document: &mut Document, agreements: &[(&Provider, Agreement)]) {
+/// Adds a row for each provider that has requests to compare.
+pub(super) fn agreements(document: &mut Document, agreements: &[(&Provider, RolloutAgreement)]) {
     let compared = agreements.iter().filter(|(_, agreement)| agreement.requests > 0);
     if compared.clone().next().is_none() {
         return;

@@ -1,4 +1,4 @@
-//! The configuration in use, for people and programs.
+//! The configuration in use, for people and for programs.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -10,13 +10,13 @@ use serde_json::Value;
 use super::document::{Align, Document, Grid};
 use super::json::write_document;
 use crate::explain::config::{
-    BASELINE, ConfigOption, Configuration, Effective, Level, Origin, PATHS, PlacedBudget, Setting,
-    Takes,
+    BASELINE, ConfigLevel, ConfigOption, ConfigSetting, Configuration, Effective, Origin, PATHS,
+    PlacedBudget, Takes,
 };
 
 pub(super) const SCHEMA: &str = "cachesim.config-show/v1";
 
-/// Every option that can be configured, and what `check` takes.
+/// Every option that can be configured, and what `check` uses.
 #[must_use]
 pub fn config_document(configuration: &Configuration, options: &[Effective]) -> Document {
     let mut document = Document::default();
@@ -40,7 +40,7 @@ pub fn config_document(configuration: &Configuration, options: &[Effective]) -> 
     document
 }
 
-/// Which files there are, and which were looked for.
+/// The files that exist, and those that were looked for.
 fn files(configuration: &Configuration) -> String {
     let files = &configuration.files;
     let project = files.project.as_ref().map(|file| format!("project file {file}"));
@@ -56,7 +56,7 @@ fn files(configuration: &Configuration) -> String {
     }
 }
 
-/// What `check` takes, where anything is said of it.
+/// What `check` uses, if anything is configured.
 fn check(configuration: &Configuration, document: &mut Document) {
     let settings = check_settings(configuration);
     if settings.is_empty() && configuration.budgets.is_empty() {
@@ -75,7 +75,7 @@ fn check(configuration: &Configuration, document: &mut Document) {
     document.grid(grid);
 }
 
-fn check_settings(configuration: &Configuration) -> Vec<&Setting> {
+fn check_settings(configuration: &Configuration) -> Vec<&ConfigSetting> {
     [&BASELINE, &PATHS].into_iter().filter_map(|option| configuration.of_check(option)).collect()
 }
 
@@ -172,8 +172,8 @@ impl<'a> OriginObject<'a> {
             }
             Origin::File { level, file, line } => {
                 let level = match level {
-                    Level::Project => "project",
-                    Level::User => "user",
+                    ConfigLevel::Project => "project",
+                    ConfigLevel::User => "user",
                 };
                 Self { level, file: Some(file), line: Some(*line), ..nowhere }
             }
@@ -200,13 +200,13 @@ impl<'a> PlacedBudgetObject<'a> {
 }
 
 impl<'a> CheckSettingObject<'a> {
-    fn of(setting: &'a Setting) -> Self {
+    fn of(setting: &'a ConfigSetting) -> Self {
         let value = value(setting.option, &setting.values);
         Self { value, origin: OriginObject::of(&setting.origin) }
     }
 }
 
-/// A value as a file would have it; null where an option has none.
+/// A value as a file would write it, or null where an option has none.
 fn value(option: &ConfigOption, values: &[OsString]) -> Value {
     let texts: Vec<String> =
         values.iter().map(|value| value.to_string_lossy().into_owned()).collect();
@@ -222,7 +222,7 @@ fn value(option: &ConfigOption, values: &[OsString]) -> Value {
 /// Writes the configuration as JSON.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_config(
     configuration: &Configuration,
     options: &[Effective],

@@ -1,4 +1,4 @@
-//! `cachesim.context/v1`: what each kind of content held of the prompts, and what it cost.
+//! `cachesim.context/v1`: what each kind of content took of the prompts, and what it cost.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use super::json::write_document;
 use super::report_json::{Prices, ReportInputs, is_zero};
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::explain::context::{
-    Bill, CarriedItem, Carrying, Context, Kind, KindTotals, SessionContext,
+    Bill, CarriedItem, Carrying, Context, ContextKind, KindTotals, SessionContext,
 };
 use crate::requests::conversation::History;
 use crate::simulate::ledger::Ledger;
@@ -29,24 +29,25 @@ pub(super) struct ContextObject<'a> {
     /// Every kind of content, the most expensive first.
     kinds: Vec<KindObject<'a>>,
     /// The sums of all requests.
-    totals: TotalsObject,
+    totals: ContextTotalsObject,
     /// The most expensive items.
     items: Vec<ItemObject<'a>>,
     /// The same for each session.
-    sessions: Vec<SessionObject<'a>>,
+    sessions: Vec<SessionContextObject<'a>>,
 }
 
 #[derive(JsonSchema, Serialize)]
-struct SessionObject<'a> {
+#[schemars(rename = "SessionObject")]
+struct SessionContextObject<'a> {
     /// The session.
     session_id: &'a str,
     /// Every kind of content in it.
     kinds: Vec<KindObject<'a>>,
     /// The sums of its requests.
-    totals: TotalsObject,
+    totals: ContextTotalsObject,
 }
 
-impl<'a> SessionObject<'a> {
+impl<'a> SessionContextObject<'a> {
     fn new(history: &'a History, session: &SessionContext) -> Self {
         Self {
             session_id: history.symbols.text(session.id),
@@ -59,7 +60,7 @@ impl<'a> SessionObject<'a> {
 #[derive(JsonSchema, Serialize)]
 struct KindObject<'a> {
     /// The kind of content.
-    #[schemars(with = "Kind")]
+    #[schemars(with = "ContextKind")]
     kind: &'static str,
     /// The tool, of results whose tool is known.
     tool: Option<&'a str>,
@@ -118,7 +119,8 @@ impl From<&Carrying> for CarriedObject {
 }
 
 #[derive(JsonSchema, Serialize)]
-struct TotalsObject {
+#[schemars(rename = "TotalsObject")]
+struct ContextTotalsObject {
     /// Requests in these sums.
     requests: u64,
     /// Their prompts.
@@ -144,7 +146,7 @@ struct TotalsObject {
     requests_without_usage: u64,
 }
 
-impl From<&Bill> for TotalsObject {
+impl From<&Bill> for ContextTotalsObject {
     fn from(bill: &Bill) -> Self {
         let cost = bill.totals.cost();
         Self {
@@ -165,7 +167,7 @@ impl From<&Bill> for TotalsObject {
 #[derive(JsonSchema, Serialize)]
 struct ItemObject<'a> {
     /// The kind of content.
-    #[schemars(with = "Kind")]
+    #[schemars(with = "ContextKind")]
     kind: &'static str,
     /// The tool, of results whose tool is known.
     tool: Option<&'a str>,
@@ -204,14 +206,14 @@ impl<'a> ItemObject<'a> {
 /// Writes where the context comes from.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_context(
     ledger: &Ledger<'_>,
     context: &Context,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let history = ledger.history;
-    let session = |one| SessionObject::new(history, one);
+    let session = |one| SessionContextObject::new(history, one);
     let object = ContextObject {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),

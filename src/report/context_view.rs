@@ -7,15 +7,15 @@ use super::number::{bytes, counted, dollars, grouped, percent, tokens};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::Answer;
 use crate::explain::context::{
-    Bill, CarriedItem, Carrying, Context, Kind, KindTotals, SessionContext,
+    Bill, CarriedItem, Carrying, Context, ContextKind, KindTotals, SessionContext,
 };
 use crate::requests::conversation::History;
 use crate::simulate::ledger::Ledger;
 
-/// How many sessions are shown; the JSON has all.
+/// How many sessions are shown. The JSON has all.
 const MOST_SESSIONS: usize = 10;
 
-/// What each kind of content held of the prompts, and what it cost to carry it.
+/// What each kind of content took of the prompts, and what carrying it cost.
 #[must_use]
 pub fn context_document(answer: &Answer, ledger: &Ledger<'_>, context: &Context) -> Document {
     let mut document = Document::default();
@@ -45,30 +45,30 @@ pub fn context_document(answer: &Answer, ledger: &Ledger<'_>, context: &Context)
     document
 }
 
-/// What a kind is called, results with their tool.
-pub(super) fn kind_name(history: &History, kind: Kind) -> String {
+/// The name of a kind, with the tool for results.
+pub(super) fn kind_name(history: &History, kind: ContextKind) -> String {
     let name = match kind {
-        Kind::HiddenPrefix => "hidden prefix",
-        Kind::Tools => "tools",
-        Kind::SystemPrompt => "system prompt",
-        Kind::UserText => "user text",
-        Kind::Media => "images and documents",
-        Kind::Files => "files read",
-        Kind::AgentReports => "sub-agent reports",
-        Kind::ToolResults(None) => "results of tools",
-        Kind::ToolResults(Some(tool)) => {
+        ContextKind::HiddenPrefix => "hidden prefix",
+        ContextKind::Tools => "tools",
+        ContextKind::SystemPrompt => "system prompt",
+        ContextKind::UserText => "user text",
+        ContextKind::Media => "images and documents",
+        ContextKind::Files => "files read",
+        ContextKind::AgentReports => "sub-agent reports",
+        ContextKind::ToolResults(None) => "results of tools",
+        ContextKind::ToolResults(Some(tool)) => {
             return format!("results of {}", history.symbols.text(tool));
         }
-        Kind::Reminders => "reminders",
-        Kind::Commands => "commands",
-        Kind::Summaries => "summaries",
-        Kind::Answers => "answers",
-        Kind::Unattributed => "unattributed",
+        ContextKind::Reminders => "reminders",
+        ContextKind::Commands => "commands",
+        ContextKind::Summaries => "summaries",
+        ContextKind::Answers => "answers",
+        ContextKind::Unattributed => "unattributed",
     };
     name.to_owned()
 }
 
-/// A line for each kind of content, the most expensive first.
+/// A row for each kind of content, most expensive first.
 pub(super) fn kinds(history: &History, kinds: &[KindTotals], bill: &Bill) -> Grid {
     let mut grid = Grid::new(&[
         ("kind", Align::Left),
@@ -152,7 +152,7 @@ fn sessions(history: &History, sessions: &[SessionContext]) -> Grid {
     grid
 }
 
-/// The three kinds that cost most, with their shares of the tokens sent.
+/// The three most expensive kinds, with their shares of the tokens sent.
 fn mostly(history: &History, session: &SessionContext) -> String {
     let all = session.bill.prompts.tokens();
     let named = session.kinds.iter().take(3).map(|one| {

@@ -1,4 +1,4 @@
-//! Headings, sentences and tables, and the two ways to print them.
+//! Headings, sentences and tables, printed as text or as Markdown.
 
 use std::io::{self, Write};
 
@@ -10,63 +10,63 @@ pub(super) use super::table::{Align, Grid};
 /// A report for people.
 #[derive(Debug, Default)]
 pub struct Document {
-    blocks: Vec<Block>,
+    blocks: Vec<DocumentPart>,
 }
 
 #[derive(Debug)]
-enum Block {
+enum DocumentPart {
     Heading(String),
     Text(String),
     Grid(Grid),
     Folded(String, Document),
 }
 
-/// How text is set on a terminal or in a file.
+/// The style of text on a terminal or in a file.
 #[derive(Clone, Copy, Debug)]
 pub struct TextStyle {
     /// The width to fill.
     pub width: u16,
     /// Whether headings are bold and rows have colours.
     pub bold: bool,
-    /// Whether tables have bars.
+    /// Whether tables have bar columns.
     pub bars: bool,
 }
 
 impl Document {
     pub(super) fn heading(&mut self, text: impl Into<String>) {
-        self.blocks.push(Block::Heading(text.into()));
+        self.blocks.push(DocumentPart::Heading(text.into()));
     }
 
     pub(super) fn text(&mut self, text: impl Into<String>) {
-        self.blocks.push(Block::Text(text.into()));
+        self.blocks.push(DocumentPart::Text(text.into()));
     }
 
     pub(super) fn grid(&mut self, grid: Grid) {
-        self.blocks.push(Block::Grid(grid));
+        self.blocks.push(DocumentPart::Grid(grid));
     }
 
-    /// Details that a page shows when they are asked for, under a summary.
+    /// Adds details that a page shows on demand, under a summary.
     pub(super) fn folded(&mut self, summary: impl Into<String>, details: Self) {
-        self.blocks.push(Block::Folded(summary.into(), details));
+        self.blocks.push(DocumentPart::Folded(summary.into(), details));
     }
 
     /// Writes it for a terminal, line by line.
     ///
     /// # Errors
-    /// When writing fails.
+    /// Writing fails.
     pub fn write_text(&self, style: TextStyle, out: &mut dyn Write) -> io::Result<()> {
         let bold = if style.bold { anstyle::Style::new().bold() } else { anstyle::Style::new() };
         for block in &self.blocks {
             match block {
-                Block::Heading(text) => {
+                DocumentPart::Heading(text) => {
                     writeln!(out, "{bold}{}{bold:#}\n", wrapped(text, style))?;
                 }
-                Block::Text(text) => writeln!(out, "{}\n", wrapped(text, style))?,
-                Block::Grid(grid) => {
+                DocumentPart::Text(text) => writeln!(out, "{}\n", wrapped(text, style))?,
+                DocumentPart::Grid(grid) => {
                     grid.write_text(style, out)?;
                     writeln!(out)?;
                 }
-                Block::Folded(summary, details) => {
+                DocumentPart::Folded(summary, details) => {
                     writeln!(out, "{bold}{}{bold:#}\n", wrapped(summary, style))?;
                     details.write_text(style, out)?;
                 }
@@ -75,14 +75,14 @@ impl Document {
         Ok(())
     }
 
-    /// For a comment or a page.
+    /// Markdown for a comment or a page.
     #[must_use]
     pub fn to_markdown(&self) -> String {
         self.to_markdown_within(usize::MAX)
     }
 
-    /// For a comment or a page that takes so many bytes at most: tables are cut where there is no more
-    /// room, which is said, and what stands after is left out.
+    /// Markdown of at most `most` bytes. Tables are cut where there is no more room, with a remark,
+    /// and what follows is left out.
     #[must_use]
     pub fn to_markdown_within(&self, most: usize) -> String {
         let mut page = MarkdownPage { text: String::new(), room: most.saturating_sub(CUT_NOTE) };
@@ -91,18 +91,18 @@ impl Document {
     }
 }
 
-/// Room for the note that something was cut.
+/// Room for the remark that something was cut.
 const CUT_NOTE: usize = 100;
 
-/// A page of Markdown with an end.
+/// Markdown of limited length.
 struct MarkdownPage {
     text: String,
-    /// Bytes that are left.
+    /// How many bytes are left.
     room: usize,
 }
 
 impl MarkdownPage {
-    /// Whether there was room for some text.
+    /// Appends text if there is room, and returns whether there was.
     fn put(&mut self, text: &str) -> bool {
         let has_room = text.len() <= self.room;
         if has_room {
@@ -112,7 +112,7 @@ impl MarkdownPage {
         has_room
     }
 
-    /// Says what is missing; from here on there is no more room.
+    /// Says what is missing. There is no more room from here on.
     fn cut(&mut self, what: &str) {
         if self.room > 0 {
             self.room = 0;
@@ -123,15 +123,17 @@ impl MarkdownPage {
     fn document(&mut self, document: &Document) {
         for block in &document.blocks {
             match block {
-                Block::Heading(text) => self.whole(&format!("## {}\n\n", markdown_cell(text))),
-                Block::Text(text) => self.whole(&format!("{}\n\n", markdown_cell(text))),
-                Block::Grid(grid) => self.grid(grid),
-                Block::Folded(summary, details) => self.folded(summary, details),
+                DocumentPart::Heading(text) => {
+                    self.whole(&format!("## {}\n\n", markdown_cell(text)));
+                }
+                DocumentPart::Text(text) => self.whole(&format!("{}\n\n", markdown_cell(text))),
+                DocumentPart::Grid(grid) => self.grid(grid),
+                DocumentPart::Folded(summary, details) => self.folded(summary, details),
             }
         }
     }
 
-    /// A block that is not cut in two.
+    /// Appends a block that must not be cut.
     fn whole(&mut self, text: &str) {
         if !self.put(text) {
             self.cut("… more in the report.\n\n");
@@ -167,7 +169,7 @@ impl MarkdownPage {
     }
 }
 
-/// Sentences as lines of the width.
+/// Wraps sentences to the width.
 fn wrapped(text: &str, style: TextStyle) -> String {
     wrap(&terminal_safe(text), usize::from(style.width)).join("\n")
 }

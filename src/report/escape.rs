@@ -1,10 +1,10 @@
-//! Names from transcripts are other people's text: nothing of it may steer a terminal, a
-//! spreadsheet or a page.
+//! Escapes for names from transcripts, which are other people's text: nothing in them may control a
+//! terminal, a spreadsheet or a page.
 
 use std::borrow::Cow;
 
-/// Replaces everything a terminal may act on: control characters (escape sequences begin with
-/// one), and marks that change the direction of text or hide it.
+/// Replaces everything a terminal may act on: control characters (which begin escape sequences),
+/// and marks that change the direction of text or hide it.
 #[must_use]
 pub fn terminal_safe(text: &str) -> Cow<'_, str> {
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
@@ -21,8 +21,8 @@ pub(super) fn is_unsafe(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// Text for a cell of a Markdown table. In a comment it must neither call somebody (`@name`) nor refer
-/// to something (`#12`, an address).
+/// Escapes text for a cell of a Markdown table. In a comment it must neither mention somebody
+/// (`@name`) nor refer to something (`#12`, an address).
 pub(super) fn markdown_cell(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let safe = terminal_safe(text);
@@ -46,17 +46,17 @@ pub(super) fn markdown_cell(text: &str) -> String {
     escaped
 }
 
-/// Text inside an HTML element.
+/// Escapes text inside an HTML element.
 pub(super) fn html_text(text: &str) -> String {
     terminal_safe(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Text in an attribute of an HTML or SVG element.
+/// Escapes text in an attribute of an HTML or SVG element.
 pub(super) fn html_attribute(text: &str) -> String {
     html_text(text).replace('"', "&quot;").replace('\'', "&#39;")
 }
 
-/// Text for a cell of a CSV file: a spreadsheet must not take it for a formula.
+/// Escapes text for a CSV cell, so that a spreadsheet does not take it for a formula.
 pub(super) fn csv_cell(text: &str) -> Cow<'_, str> {
     let text = terminal_safe(text);
     if text.starts_with(['=', '+', '-', '@']) { Cow::Owned(format!("'{text}")) } else { text }

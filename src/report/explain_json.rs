@@ -11,8 +11,8 @@ use super::json::write_document;
 use super::report_json::TotalsObject;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
-use crate::explain::context::Kind;
-use crate::explain::story::{Cached, NewContent, Story, Under};
+use crate::explain::context::ContextKind;
+use crate::explain::story::{CachedPrompt, NewContent, Story, Under};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::ledger::Ledger;
 
@@ -41,7 +41,7 @@ pub(super) struct ExplainObject<'a> {
     /// What the request before had left in the cache; null of the first of a conversation.
     cached: Option<CachedObject<'a>>,
     /// What every strategy made of the request.
-    strategies: Vec<StrategyObject<'a>>,
+    strategies: Vec<ExplainedStrategyObject<'a>>,
     /// What it could have read and did not; null where it read everything.
     lost: Option<BreakRow<'a>>,
 }
@@ -91,7 +91,7 @@ impl<'a> RequestObject<'a> {
 #[derive(JsonSchema, Serialize)]
 struct NewContentObject<'a> {
     /// The kind of content.
-    #[schemars(with = "Kind")]
+    #[schemars(with = "ContextKind")]
     kind: &'static str,
     /// The tool, of results whose tool is known.
     tool: Option<&'a str>,
@@ -130,7 +130,7 @@ struct CachedObject<'a> {
 }
 
 impl<'a> CachedObject<'a> {
-    fn new(history: &'a History, cached: Cached) -> Self {
+    fn new(history: &'a History, cached: CachedPrompt) -> Self {
         Self {
             tokens: cached.tokens,
             ttl: cached.lifetime.map(|(ttl, _)| ttl.name()),
@@ -142,7 +142,8 @@ impl<'a> CachedObject<'a> {
 
 /// What a strategy made of the request.
 #[derive(JsonSchema, Serialize)]
-struct StrategyObject<'a> {
+#[schemars(rename = "StrategyObject")]
+struct ExplainedStrategyObject<'a> {
     /// The strategy.
     strategy: &'a str,
     /// Its figures.
@@ -155,7 +156,7 @@ struct StrategyObject<'a> {
     reasons: Vec<String>,
 }
 
-impl<'a> StrategyObject<'a> {
+impl<'a> ExplainedStrategyObject<'a> {
     fn new(history: &'a History, index: RequestIndex, under: &'a Under<'_>) -> Self {
         Self {
             strategy: under.strategy,
@@ -170,7 +171,7 @@ impl<'a> StrategyObject<'a> {
 /// Writes the story of a request.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_explanation(
     ledger: &Ledger<'_>,
     story: &Story<'_>,
@@ -199,7 +200,7 @@ pub fn write_explanation(
         strategies: story
             .under
             .iter()
-            .map(|one| StrategyObject::new(history, index, one))
+            .map(|one| ExplainedStrategyObject::new(history, index, one))
             .collect(),
         lost: story.lost.map(|found| BreakRow::new(history, found, shows_text)),
     };

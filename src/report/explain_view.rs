@@ -1,4 +1,4 @@
-//! The story of one request in plain sentences, and its figures under each strategy.
+//! The story of one request in sentences, and its figures under each strategy.
 
 use super::analyze_view::session_name;
 use super::breaks_view::evidence;
@@ -8,12 +8,12 @@ use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
 use crate::explain::analysis::Event;
 use crate::explain::breaks::Break;
-use crate::explain::context::Kind;
+use crate::explain::context::ContextKind;
 use crate::explain::story::{NewContent, Story, Under};
 use crate::requests::conversation::{History, Request};
 use crate::simulate::ledger::Ledger;
 
-/// So many lines are named of each kind of content.
+/// How many lines are named for each kind of content.
 const MOST_LINES: usize = 8;
 
 /// The story of a request.
@@ -54,7 +54,7 @@ fn request_name(history: &History, request: &Request) -> String {
     }
 }
 
-/// What people call a strategy.
+/// The name of a strategy for people.
 fn label(strategy: &str) -> &str {
     match strategy {
         "billed" => "As billed",
@@ -121,19 +121,21 @@ fn new_piece(history: &History, one: &NewContent) -> String {
     )
 }
 
-fn kind_label(history: &History, kind: Kind) -> String {
+fn kind_label(history: &History, kind: ContextKind) -> String {
     match kind {
-        Kind::UserText => "what the user wrote".to_owned(),
-        Kind::Media => "images and documents".to_owned(),
-        Kind::AgentReports => "reports of sub-agents".to_owned(),
-        Kind::ToolResults(Some(tool)) => format!("results of {}", history.symbols.text(tool)),
-        Kind::ToolResults(None) => "results of tools".to_owned(),
-        Kind::Summaries => "a summary".to_owned(),
+        ContextKind::UserText => "what the user wrote".to_owned(),
+        ContextKind::Media => "images and documents".to_owned(),
+        ContextKind::AgentReports => "reports of sub-agents".to_owned(),
+        ContextKind::ToolResults(Some(tool)) => {
+            format!("results of {}", history.symbols.text(tool))
+        }
+        ContextKind::ToolResults(None) => "results of tools".to_owned(),
+        ContextKind::Summaries => "a summary".to_owned(),
         other => other.name().replace('_', " "),
     }
 }
 
-/// What the request before had left, and whether this one came in time.
+/// What the previous request had left, and whether this one came in time.
 fn cached(history: &History, story: &Story<'_>) -> String {
     let Some(cached) = story.cached else {
         return "Cached before: nothing of this conversation, of which it is the first request."
@@ -231,7 +233,7 @@ pub(super) fn reasons(history: &History, request: &Request, under: &Under<'_>) -
         return vec![format!("The service refuses it: {}.", refusal.label())];
     }
     let has_expired = under.events.iter().any(|event| matches!(event, Event::Expired(..)));
-    // What expired was not there to be read.
+    // What had expired was not there to be read, so a break is no news.
     let is_told = |event: &&Event| !(has_expired && matches!(event, Event::Break(_)));
     let told = under.events.iter().filter(is_told);
     let mut reasons: Vec<String> = told.map(|event| reason(history, request, event)).collect();
@@ -293,7 +295,7 @@ fn reason(history: &History, request: &Request, event: &Event) -> String {
     }
 }
 
-/// What was lost, and why, with the lines that show it.
+/// What was lost and why, with the lines that show it.
 fn lost(document: &mut Document, history: &History, found: &Break, shows_text: bool) {
     document.heading("Lost");
     document.text(format!(

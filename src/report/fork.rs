@@ -1,6 +1,4 @@
-//! What each way to fork is charged, for people.
-//!
-//! `cachesim.fork/v1`: what each way to fork is charged, for programs.
+//! What each way to fork is charged, for people and for programs (`cachesim.fork/v1`).
 
 use std::io;
 use std::io::Write;
@@ -15,10 +13,10 @@ use super::report_json::Prices;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::simulate::fork::{
-    Charge, Comparison, Equivalents, ForkPlan, ForkPrices, ForkTable, Variant,
+    Equivalents, ForkCharge, ForkComparison, ForkPlan, ForkPrices, ForkTable, Variant,
 };
 
-/// Every way to fork: in all, and child by child.
+/// Every way to fork: in total, and by child.
 #[must_use]
 pub fn fork_document(table: &ForkTable<'_>) -> Document {
     let plan = table.plan;
@@ -89,7 +87,7 @@ fn header(table: &ForkTable<'_>, first: [(&'static str, Align); 2]) -> Vec<(&'st
     first.into_iter().chain(figures.chain(cost).map(|name| (name, Align::Right))).collect()
 }
 
-fn cells(table: &ForkTable<'_>, charge: &Charge) -> Vec<String> {
+fn cells(table: &ForkTable<'_>, charge: &ForkCharge) -> Vec<String> {
     let cost = table.prices.is_some().then(|| dollars(charge.cost));
     let figures = [
         tokens(charge.read),
@@ -115,12 +113,12 @@ fn totals(table: &ForkTable<'_>) -> Grid {
     grid
 }
 
-/// The relative difference of two sums; no prompt is empty, so none of them is zero.
+/// The relative difference of two sums. No prompt is empty, so neither sum is zero.
 fn relative(sum: Equivalents, base: Equivalents) -> Option<f64> {
     (base.0 > 0).then(|| sum.to_tokens_lossy() / base.to_tokens_lossy() - 1.0)
 }
 
-/// Neighbours that are charged the same share a row.
+/// A row for each child. Neighbours with the same charges share one.
 fn each_child(table: &ForkTable<'_>) -> Grid {
     let first = [("variant", Align::Left), ("children", Align::Right)];
     let mut grid = Grid::new(&header(table, first));
@@ -146,7 +144,7 @@ fn numbers(first: u64, count: u64) -> String {
 pub(super) const SCHEMA: &str = "cachesim.fork/v1";
 
 #[derive(JsonSchema, Serialize)]
-pub(super) struct Fork<'a> {
+pub(super) struct ForkObject<'a> {
     /// The format and its version.
     schema: &'static str,
     /// The version of the program.
@@ -221,7 +219,7 @@ struct VariantObject {
 }
 
 impl VariantObject {
-    fn of(comparison: &Comparison, ttl: Ttl) -> Self {
+    fn of(comparison: &ForkComparison, ttl: Ttl) -> Self {
         let children = comparison.children.iter();
         Self {
             variant: comparison.variant.name,
@@ -249,7 +247,7 @@ struct ChargeObject {
 }
 
 impl ChargeObject {
-    fn of(charge: &Charge, ttl: Ttl) -> Self {
+    fn of(charge: &ForkCharge, ttl: Ttl) -> Self {
         let written = |one: Ttl| if one == ttl { charge.written } else { Tokens::ZERO };
         Self {
             input_tokens: charge.input,
@@ -262,14 +260,14 @@ impl ChargeObject {
     }
 }
 
-/// Writes every way to fork, in all and child by child.
+/// Writes every way to fork, in total and by child.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_fork(table: &ForkTable<'_>, out: &mut dyn Write) -> io::Result<()> {
     let of_model = table.prices.as_ref();
     let variants = table.comparisons.iter();
-    let fork = Fork {
+    let fork = ForkObject {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
         prices: of_model.map(|ForkPrices { table, .. }| Prices::of(table)),

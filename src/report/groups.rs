@@ -1,32 +1,30 @@
-//! Groups of requests for people: a row each, and a row of all together.
-//!
-//! `cachesim.groups/v1`: requests in groups, for programs; and the same as CSV.
+//! Groups of requests: for people, with a row for each and one for all, for programs
+//! (`cachesim.groups/v1`), and as CSV.
 
-use std::io;
-use std::io::Write;
+use std::borrow::Cow;
+use std::io::{self, Write};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::analyze_view::{notes, session_name};
+use super::csv_rows::{Cell as _, CsvFile};
 use super::document::{Align, Document, Grid};
-use super::escape::csv_cell;
 use super::json::write_document;
 use super::key_notes::key_notes;
-use super::ledger_rows::to_io;
 use super::number::{counted, dollars, grouped, percent, share};
 use super::report_json::{ByStrategy, Prices, ReportInputs, TotalsObject, is_zero};
 use crate::base::units::Picodollars;
 use crate::explain::analysis::{Group, Grouping, Groups};
 use crate::simulate::ledger::{Ledger, Selection, Totals};
 
-/// Strategies that are shown as long as there is room; the others are hidden before them.
+/// The strategies that are hidden last where there is not enough room.
 const SHOWN_LAST: [&str; 3] = ["billed", "5m", "1h"];
 
-/// How a group is called of which nothing is known.
+/// The name of the group of which nothing is known.
 const UNKNOWN: &str = "unknown";
 
-/// The groups of a selection, and what they cost; of many the `top` most expensive.
+/// The groups of a selection and what they cost, or the `top` most expensive of them.
 #[must_use]
 pub fn groups_document(
     ledger: &Ledger<'_>,
@@ -64,7 +62,7 @@ pub fn groups_document(
     document
 }
 
-/// What the columns say.
+/// What the columns mean.
 fn meaning(shown: &str) -> String {
     format!(
         "Dollars are what each strategy costs; `hit` is the share of the prompts that `{shown}` read \
@@ -88,7 +86,7 @@ fn titles(grouping: Grouping) -> String {
     }
 }
 
-/// So many groups in their order, and the sums of the others.
+/// The listed groups in order, and the sum of the others.
 fn most_expensive(groups: &Groups, top: Option<usize>) -> (Vec<&Group>, Group) {
     let cost = |group: &Group| group.by_strategy.get(groups.shown).and_then(Totals::cost);
     let mut places: Vec<usize> = (0..groups.list.len()).collect();
@@ -178,7 +176,7 @@ impl<'a> GroupObject<'a> {
             breaks: group.lost.breaks,
             lost_usd: group.lost.known_cost(),
             unpriced_breaks: group.lost.unpriced,
-            totals: ByStrategy(names.zip(totals).collect()),
+            totals: ByStrategy(names.map(Cow::from).zip(totals).collect()),
         }
     }
 }
@@ -190,7 +188,7 @@ fn hit_rate(group: &Group, shown: usize) -> Option<f64> {
 /// Writes the groups.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_groups(ledger: &Ledger<'_>, groups: &Groups, out: &mut dyn Write) -> io::Result<()> {
     let object = |group| GroupObject::new(ledger, group, groups.shown);
     let document = GroupsObject {
@@ -207,30 +205,38 @@ pub fn write_groups(ledger: &Ledger<'_>, groups: &Groups, out: &mut dyn Write) -
     write_document(&document, out)
 }
 
-/// Writes a line for each group, and none for all together.
+/// Writes a row for each group, and none for the total.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_groups_csv(
     ledger: &Ledger<'_>,
     groups: &Groups,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
-    let names = ledger.columns.iter().map(|column| format!("{}_usd", column.strategy.name));
-    let header = [groups.grouping.name(), "requests"].map(str::to_owned).into_iter().chain(names);
-    let header = header.chain(["hit_rate", "breaks", "lost_usd"].map(str::to_owned));
-    csv.write_record(header.map(|name| csv_cell(&name).into_owned())).map_err(to_io)?;
-    let money = |amount: Option<Picodollars>| amount.map_or_else(String::new, |a| a.to_string());
+    let columns = csv_columns(ledger, groups);
+    let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+    let mut csv = CsvFile::new(&names, out)?;
     for group in &groups.list {
-        let name = group.name.as_deref().map(csv_cell).unwrap_or_default().into_owned();
-        let mut cells = vec![name, group.requests.to_string()];
-        cells.extend(group.by_strategy.iter().map(Totals::cost).map(money));
-        let rate = hit_rate(group, groups.shown);
-        cells.push(rate.map_or_else(String::new, |rate| rate.to_string()));
-        cells.push(group.lost.breaks.to_string());
-        cells.push(money(group.lost.known_cost()));
-        csv.write_record(cells).map_err(to_io)?;
+        csv.write(columns.iter().map(|(_, cell)| cell(group)))?;
     }
-    csv.flush()
+    csv.finish()
+}
+
+type GroupCell<'a> = Box<dyn Fn(&Group) -> String + 'a>;
+
+/// The columns of groups: what they are grouped by, and the strategies, are those of the run.
+fn csv_columns<'a>(ledger: &Ledger<'_>, groups: &'a Groups) -> Vec<(String, GroupCell<'a>)> {
+    let mut columns: Vec<(String, GroupCell<'a>)> = vec![
+        (groups.grouping.name().to_owned(), Box::new(|group| group.name.as_deref().cell())),
+        ("requests".to_owned(), Box::new(|group| group.requests.cell())),
+    ];
+    for (at, column) in ledger.columns.iter().enumerate() {
+        let cost = move |group: &Group| group.by_strategy.get(at).and_then(Totals::cost).cell();
+        columns.push((format!("{}_usd", column.strategy.name), Box::new(cost)));
+    }
+    columns.push(("hit_rate".to_owned(), Box::new(|group| hit_rate(group, groups.shown).cell())));
+    columns.push(("breaks".to_owned(), Box::new(|group| group.lost.breaks.cell())));
+    columns.push(("lost_usd".to_owned(), Box::new(|group| group.lost.known_cost().cell())));
+    columns
 }

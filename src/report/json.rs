@@ -1,4 +1,4 @@
-//! JSON that nothing in it can steer a terminal with: what a terminal may act on is escaped.
+//! JSON that cannot control a terminal: whatever a terminal may act on is escaped.
 
 use std::io::{self, Write};
 
@@ -8,10 +8,10 @@ use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 
 use super::escape::is_unsafe;
 
-/// Writes a JSON document, for people to read.
+/// Writes a JSON document, indented for people.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub(super) fn write_document(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     write_value(value, PrettyFormatter::new(), out)
 }
@@ -19,7 +19,7 @@ pub(super) fn write_document(value: &impl Serialize, out: &mut dyn Write) -> io:
 /// Writes a JSON value as one line.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub(super) fn write_line(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     write_value(value, CompactFormatter, out)
 }
@@ -33,20 +33,20 @@ fn write_value(
     out.write_all(b"\n")
 }
 
-/// Writes a value that is JSON already as a line.
+/// Writes a value that is already JSON as a line.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_record(json: &str, out: &mut dyn Write) -> io::Result<()> {
     write_safe(json, out)?;
     out.write_all(b"\n")
 }
 
-/// Writes JSON with everything escaped that a terminal may act on and JSON allows: such characters
-/// occur inside strings only, but for line breaks between values.
+/// Escapes everything in JSON that a terminal may act on. Such characters occur only inside
+/// strings, apart from line breaks between values.
 fn write_safe<W: Write + ?Sized>(json: &str, out: &mut W) -> io::Result<()> {
     let is_hostile = |c: char| is_unsafe(c) && c != '\n';
-    // Nearly all of it is plain.
+    // Nearly all JSON is plain.
     if json.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) || !json.contains(is_hostile) {
         return out.write_all(json.as_bytes());
     }
@@ -60,7 +60,7 @@ fn write_safe<W: Write + ?Sized>(json: &str, out: &mut W) -> io::Result<()> {
     Ok(())
 }
 
-/// Another form of JSON with its strings made safe.
+/// Another JSON format, with its strings made safe.
 struct Safe<F>(F);
 
 impl<F: Formatter> Formatter for Safe<F> {
@@ -121,7 +121,7 @@ impl<F: Formatter> Formatter for Safe<F> {
 mod tests {
     use super::*;
 
-    /// Escape sequences of both kinds, a mark that turns the direction of text, and plain text.
+    /// Escape sequences of both kinds, a mark that changes the direction of text, and plain text.
     const HOSTILE: &str = "a\u{1b}\u{9b}2J\u{202e}\u{7f}é\n";
 
     fn written(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {

@@ -1,4 +1,4 @@
-//! The budgets of `check` as JUnit XML, which every CI service reads: one case for each.
+//! The budgets of `check` as JUnit XML, which every CI service reads. Each budget is a test case.
 
 use std::io::{self, Write};
 
@@ -7,16 +7,16 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use super::check_view::CheckView;
 use super::check_words::{beyond_lines, lacking_sentence, outcome_sentence, prompt_sentence};
 use super::escape::terminal_safe;
-use crate::explain::check::{Outcome, Status};
+use crate::explain::check::{BudgetOutcome, Status};
 
 /// The name of the suite, and of the class of its cases.
 const SUITE: &str = "cachesim check";
 
-/// Writes the budgets: those that do not hold as failures, those that only warn as passed with a note,
-/// those that do not apply as skipped.
+/// Writes the budgets: exceeded ones as failures, warnings as passed with a note, and those that do
+/// not apply as skipped.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_junit(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut suite = TestSuite::new(SUITE);
     suite.add_test_cases(view.check.outcomes.iter().map(|outcome| test_case(view, outcome)));
@@ -26,7 +26,7 @@ pub fn write_junit(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(xml.as_bytes())
 }
 
-fn test_case(view: CheckView<'_>, outcome: &Outcome) -> TestCase {
+fn test_case(view: CheckView<'_>, outcome: &BudgetOutcome) -> TestCase {
     let sentence = terminal_safe(&outcome_sentence(outcome)).into_owned();
     let status = match outcome.status {
         Status::Passed | Status::Warned => TestCaseStatus::success(),
@@ -55,8 +55,8 @@ fn test_case(view: CheckView<'_>, outcome: &Outcome) -> TestCase {
     case
 }
 
-/// What a reader needs besides the figure: whose it is, what changed, and what to do.
-fn details(view: CheckView<'_>, outcome: &Outcome) -> Vec<String> {
+/// What a reader needs besides the figure: what it belongs to, what changed, and what to do.
+fn details(view: CheckView<'_>, outcome: &BudgetOutcome) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     lines.extend(outcome.budget.message.clone());
     lines.extend(Some(lacking_sentence(outcome)).filter(|sentence| !sentence.is_empty()));

@@ -1,4 +1,4 @@
-//! What is assumed of the cache's key, in words: said only of what the input has.
+//! The assumptions about the cache key in words, where the input makes them relevant.
 
 use crate::read::capture::AttributionPart;
 use crate::requests::conversation::History;
@@ -8,7 +8,7 @@ use crate::simulate::strategy::Assumptions;
 
 use super::number::counted;
 
-/// Each assumption that figures of these requests rest on, in a sentence.
+/// The assumptions behind the figures of these requests, one sentence each.
 pub(super) fn key_notes(history: &History, assumptions: &Assumptions) -> Vec<String> {
     let parts = [
         attribution(history, AttributionPart::Neutral),
@@ -37,7 +37,7 @@ fn attribution(history: &History, part: AttributionPart) -> Option<String> {
     (count > 0).then(|| format!("The attribution line of {requests} {meaning}."))
 }
 
-/// Said where the features ever differ.
+/// Only where the features ever differ.
 fn betas(history: &History, betas: BetaKey) -> Option<String> {
     let mut sets = history.captured.requests.iter().filter_map(|request| request.betas);
     let first = sets.next()?;
@@ -64,7 +64,7 @@ fn deletions(history: &History) -> Option<String> {
     })
 }
 
-/// Said where the TTL of a conversation's markers ever changes.
+/// Only where the TTL of a conversation's markers ever changes.
 fn ttl_change(steps: &[Step], ttl_change: TtlChange) -> Option<String> {
     let is_change = |step: &&Step| {
         step.ttl.zip(step.predecessor_ttl).is_some_and(|(ttl, before)| ttl.messages != before)

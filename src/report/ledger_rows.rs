@@ -1,11 +1,11 @@
-//! `cachesim.ledger/v1`: a line for each request and strategy, as JSON or CSV.
+//! `cachesim.ledger/v1`: one row for each request and strategy, as JSON or CSV.
 
 use std::io::{self, Write};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::escape::csv_cell;
+use super::csv_rows::{CsvFile, CsvRow as _, csv_row};
 use super::json::write_line;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
@@ -69,7 +69,7 @@ pub(super) struct LedgerRow<'a> {
 }
 
 impl<'a> LedgerRow<'a> {
-    /// A row that the strategy adds has the place of the request it follows, and no ids.
+    /// A row of an added request has the place of the request that it follows, and no ids.
     fn new(ledger: &'a Ledger<'_>, column: &StrategyColumn, row: &Row<'a>) -> Self {
         let history = ledger.history;
         let request = history.request(row.request);
@@ -120,7 +120,7 @@ fn for_each_row(
 /// Writes the rows as JSON Lines.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_jsonl(
     ledger: &Ledger<'_>,
     selection: &Selection,
@@ -132,75 +132,38 @@ pub fn write_jsonl(
 /// Writes the rows as CSV with the same columns.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_csv(
     ledger: &Ledger<'_>,
     selection: &Selection,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(COLUMNS).map_err(to_io)?;
-    for_each_row(ledger, selection, |row| csv.write_record(cells(row)).map_err(to_io))?;
-    csv.flush()
+    let mut csv = CsvFile::of::<LedgerRow<'_>>(out)?;
+    for_each_row(ledger, selection, |row| csv.write(row.cells()))?;
+    csv.finish()
 }
 
-pub(super) fn to_io(error: csv::Error) -> io::Error {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => error,
-        other => io::Error::other(format!("{other:?}")),
-    }
-}
-
-const COLUMNS: [&str; 22] = [
-    "schema",
-    "strategy",
-    "session_id",
-    "agent_id",
-    "request_id",
-    "message_id",
-    "timestamp",
-    "model",
-    "file",
-    "line",
-    "input_tokens",
-    "cache_read_input_tokens",
-    "ephemeral_5m_input_tokens",
-    "ephemeral_1h_input_tokens",
-    "output_tokens",
-    "output_is_lower_bound",
-    "basis",
-    "iteration",
-    "cost_usd",
-    "invalid",
-    "live",
-    "expired_ttl",
-];
-
-fn cells(row: &LedgerRow<'_>) -> [String; 22] {
-    let text = |text: &str| csv_cell(text).into_owned();
-    let optional = |value: Option<&str>| value.map(text).unwrap_or_default();
-    [
-        text(row.schema),
-        text(row.strategy),
-        text(row.session_id),
-        optional(row.agent_id),
-        optional(row.request_id),
-        optional(row.message_id),
-        row.timestamp.clone().unwrap_or_default(),
-        text(row.model),
-        text(row.file),
-        row.line.to_string(),
-        row.input_tokens.0.to_string(),
-        row.cache_read_input_tokens.0.to_string(),
-        row.ephemeral_5m_input_tokens.0.to_string(),
-        row.ephemeral_1h_input_tokens.0.to_string(),
-        row.output_tokens.map(|tokens| tokens.0.to_string()).unwrap_or_default(),
-        row.output_is_lower_bound.to_string(),
-        row.basis.name().to_owned(),
-        row.iteration.map(|number| number.to_string()).unwrap_or_default(),
-        row.cost_usd.map(|cost| cost.to_string()).unwrap_or_default(),
-        optional(row.invalid),
-        row.live.to_string(),
-        optional(row.expired_ttl),
-    ]
-}
+csv_row!(LedgerRow {
+    schema,
+    strategy,
+    session_id,
+    agent_id,
+    request_id,
+    message_id,
+    timestamp: |row| row.timestamp.clone().unwrap_or_default(),
+    model,
+    file,
+    line,
+    input_tokens,
+    cache_read_input_tokens,
+    ephemeral_5m_input_tokens,
+    ephemeral_1h_input_tokens,
+    output_tokens,
+    output_is_lower_bound,
+    basis: |row| row.basis.name().to_owned(),
+    iteration,
+    cost_usd,
+    invalid,
+    live,
+    expired_ttl,
+});

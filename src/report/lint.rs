@@ -1,6 +1,4 @@
-//! The findings of `lint` for people.
-//!
-//! `cachesim.lint/v1`: the findings of `lint` for programs.
+//! The findings of `lint`, for people and for programs (`cachesim.lint/v1`).
 
 use std::io;
 use std::io::Write;
@@ -19,7 +17,7 @@ use crate::requests::conversation::History;
 use crate::requests::difference::ByteDifference;
 use crate::simulate::strategy::Assumptions;
 
-/// The findings, one after the other, the most expensive of each severity first; of many the first `top`.
+/// The findings one by one, most expensive of each severity first, or the first `top` of them.
 #[must_use]
 pub fn lint_document(
     history: &History,
@@ -57,14 +55,14 @@ pub fn lint_document(
     document
 }
 
-/// Where a finding was first seen.
+/// Where a finding first occurred.
 fn location(history: &History, finding: &Finding) -> String {
     let request = history.request(finding.request);
     let id = history.text(request.request).map(|id| format!(" ({id})")).unwrap_or_default();
     format!("{}:{}{id}", history.files[request.file].label, request.line)
 }
 
-/// The first differing byte and, where text may be shown, what stands around it.
+/// The first byte that differs, and, where text may be shown, the text around it.
 fn bytes(difference: &ByteDifference, shows_text: bool) -> String {
     let byte = grouped(difference.byte as u64);
     let (before, after) = (&difference.before, &difference.after);
@@ -202,7 +200,7 @@ impl<'a> FindingObject<'a> {
 /// Writes the findings.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_lint(
     history: &History,
     assumptions: &Assumptions,

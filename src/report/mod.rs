@@ -1,11 +1,12 @@
-//! The ledger and its analyses → bytes. Nothing is computed here beyond formatting, and no text of
-//! a transcript is shown but ids, names of models, tools and files, and what `lint` quotes, all of
+//! The ledger and its analyses → bytes. Everything here is formatting. The only text of a
+//! transcript that is shown are ids, names of models, tools and files, and quotes by `lint`, all of
 //! them escaped.
 
 mod advice;
 mod analyze_view;
 mod answer_view;
 mod applicability;
+mod baseline;
 mod break_rows;
 mod breaks_json;
 mod breaks_view;
@@ -18,6 +19,7 @@ mod compare_view;
 mod config_view;
 mod context_json;
 mod context_view;
+mod csv_rows;
 mod document;
 mod escape;
 mod explain_json;
@@ -35,13 +37,13 @@ mod prices;
 mod report_json;
 mod sarif;
 mod schemas;
-mod snapshot_json;
 mod table;
 mod turns_view;
 mod verify;
 
 pub use advice::{advice_document, write_advice};
 pub use analyze_view::{AnalyzeViewOptions, analyze_document};
+pub use baseline::{BaselineError, parse_baseline};
 pub use break_rows::{write_break_csv, write_break_rows};
 pub use breaks_json::write_breaks;
 pub use breaks_view::{BreaksViewOptions, breaks_document};
@@ -55,7 +57,7 @@ pub use chart::{PngError, png};
 pub use check_json::write_check;
 pub use check_view::{CheckView, check_document, comment, summary};
 pub use compare_json::{write_comparison, write_comparison_csv, write_comparison_lines};
-pub use compare_view::{agreement_document, compare_document};
+pub use compare_view::compare_document;
 pub use config_view::{config_document, write_config};
 pub use context_json::write_context;
 pub use context_view::context_document;

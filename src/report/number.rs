@@ -1,6 +1,5 @@
-//! Numbers for people. Machine formats carry the exact ones.
-//!
-//! Shares as small bars, for tables on a terminal.
+//! Numbers for people, and shares as small bars for tables on a terminal. Machine formats have the
+//! exact numbers.
 
 use crate::base::units::{Picodollars, Tokens};
 use crate::base::wording::grouped_digits;
@@ -14,7 +13,7 @@ pub(super) fn tokens(value: Tokens) -> String {
     grouped(value.0)
 }
 
-/// Input-token equivalents; exact, as a calculator's are.
+/// Input-token equivalents, exactly.
 pub(super) fn equivalents(value: Equivalents) -> String {
     let text = value.to_string();
     match text.split_once('.') {
@@ -41,14 +40,14 @@ pub(super) fn dollar_difference(amount: Option<Picodollars>) -> String {
     }
 }
 
-/// Whether more than zeros are left of an amount: those have no sign.
+/// Whether any digit but zero is left after rounding. Zeros have no sign.
 fn is_shown(amount: Picodollars) -> bool {
     magnitude(amount).contains(|digit: char| ('1'..='9').contains(&digit))
 }
 
 fn magnitude(amount: Picodollars) -> String {
     let picodollars = amount.0.unsigned_abs();
-    // What is a dollar when it is rounded is written as one.
+    // An amount that rounds to a dollar is written like one.
     let decimals = if picodollars < 999_950_000_000 { 4 } else { 2 };
     let unit = 10_u128.pow(12 - decimals);
     let rounded = (picodollars + unit / 2) / unit;
@@ -63,39 +62,39 @@ pub(super) fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
-/// Shares near 1 or 0 need more digits than a person's percentage has.
+/// A share near 1 or 0, which needs more digits.
 pub(super) fn exact_percent(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |share| format!("{:.3} %", share * 100.0))
 }
 
-/// A relative difference with its sign; what is nothing when it is rounded has none.
+/// A relative difference with its sign. Zero after rounding has none.
 pub(super) fn percent_difference(share: Option<f64>) -> String {
     let Some(share) = share else { return "–".to_owned() };
     let text = format!("{:+.1} %", share * 100.0);
     if matches!(text.as_str(), "+0.0 %" | "-0.0 %") { "0.0 %".to_owned() } else { text }
 }
 
-/// The relative difference of two amounts; `None` where one is unknown or the base is zero.
+/// The relative difference of two amounts. `None` where one is unknown or the base is zero.
 #[must_use]
 pub(super) fn relative(amount: Option<Picodollars>, base: Option<Picodollars>) -> Option<f64> {
     let (amount, base) = (amount?, base.filter(|base| base.0 != 0)?);
     Some(amount.minus(base).to_dollars_lossy() / base.to_dollars_lossy())
 }
 
-/// What part of an amount another is; `None` where one is unknown or the whole is zero.
+/// The share of an amount in another one. `None` where one is unknown or the whole is zero.
 #[must_use]
 pub(super) fn part(amount: Option<Picodollars>, whole: Option<Picodollars>) -> Option<f64> {
     let (amount, whole) = (amount?, whole.filter(|whole| whole.0 != 0)?);
     Some(amount.to_dollars_lossy() / whole.to_dollars_lossy())
 }
 
-/// A share for machine formats, rounded to six decimals; `None` of nothing.
+/// A share for machine formats, rounded to six decimals. `None` where the whole is zero.
 #[allow(clippy::cast_precision_loss)] // six decimals are far from the limits of a float
 pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| ((part as f64 / whole as f64) * 1e6).round() / 1e6)
 }
 
-/// Bytes in the unit that fits.
+/// Bytes in a suitable unit.
 #[allow(clippy::cast_precision_loss)] // one decimal
 pub(super) fn bytes(count: u64) -> String {
     match count {
@@ -106,13 +105,13 @@ pub(super) fn bytes(count: u64) -> String {
     }
 }
 
-/// Eighths of a cell in a whole, which is ten cells wide.
+/// The eighths of a cell in a whole bar, which is ten cells wide.
 const WHOLE: f64 = 80.0;
 
-/// A part of a cell, by its eighths.
+/// Partial cells, by their eighths.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// A bar as long as a share of the whole. Only all of it fills the bar, only nothing leaves it empty.
+/// A bar for a share. It is full only at the whole and empty only at zero.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and 80
 pub(super) fn bar(share: Option<f64>) -> String {
     let Some(share) = share.filter(|share| *share > 0.0) else { return String::new() };

@@ -1,8 +1,5 @@
-//! Price tables for people and programs.
-//!
-//! Every machine format with what it holds.
-//!
-//! Every built-in strategy with what it stands for, by who can make it come true.
+//! Tables about the program itself: prices (also for programs), machine formats, and built-in
+//! strategies.
 
 use std::io;
 use std::io::Write;
@@ -21,9 +18,9 @@ use crate::simulate::strategy::{ALL, Reach};
 
 pub(super) const SCHEMA: &str = "cachesim.prices-list/v1";
 
-/// A price for a token, in dollars for a million of them.
+/// A price per token, in dollars per million tokens.
 fn per_million(price: Picodollars) -> String {
-    // Picodollars for one token are micro-dollars for a million.
+    // Picodollars per token equal micro-dollars per million tokens.
     Picodollars(price.0 * 1_000_000).to_string()
 }
 
@@ -58,7 +55,7 @@ pub(super) fn price_cells(rate: &Rate) -> Vec<String> {
         .to_vec()
 }
 
-/// All models with the prices of a day.
+/// All models, with the prices of a day.
 #[must_use]
 pub fn models_document(table: &PriceTable, at: Date) -> Document {
     let mut document = Document::default();
@@ -83,7 +80,7 @@ fn current(model: &ModelPrices, at: Date) -> Option<&Rate> {
         .max_by_key(|rate| rate.from)
 }
 
-/// One model with every rate that holds on a day, or all it ever had.
+/// One model, with every rate of a day, or all it ever had.
 #[must_use]
 pub fn model_document(model: &ModelPrices, at: Option<Date>) -> Document {
     let mut document = Document::default();
@@ -175,10 +172,10 @@ impl RateObject {
     }
 }
 
-/// Writes models and the rates that hold on a day, or all of them, as JSON.
+/// Writes models as JSON, with the rates of a day, or with all of them.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing fails.
 pub fn models_json<'a>(
     table: &PriceTable,
     models: impl Iterator<Item = &'a ModelPrices>,
@@ -200,7 +197,7 @@ pub fn models_json<'a>(
     write_document(&object, out)
 }
 
-/// A line for each format.
+/// A row for each format.
 #[must_use]
 pub fn formats_document() -> Document {
     let mut grid = Grid::new(&[
@@ -218,7 +215,7 @@ pub fn formats_document() -> Document {
     document
 }
 
-/// A line for each strategy.
+/// A row for each strategy, by who can adopt it.
 #[must_use]
 pub fn strategies_document() -> Document {
     let mut document = Document::default();

@@ -1,17 +1,18 @@
 //! `cachesim.report/v1`: totals by strategy, by model and by session.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::applicability::{ApplicabilityObject, ManagedObject, applicability, managed};
+use super::baseline::{BlockObject, LintObject, TurnObject};
 use super::json::write_document;
 use super::key_notes::key_notes;
 use super::schemas::Keyed;
-use super::snapshot_json::{BlockObject, LintObject, TurnObject};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::snapshot::{Figures, Snapshot};
 use crate::read::input::Kind as DiagnosticKind;
@@ -22,7 +23,7 @@ use crate::simulate::pricing::PriceTable;
 pub(super) const SCHEMA: &str = "cachesim.report/v1";
 
 /// The input of a run, as every machine format reports it.
-#[derive(JsonSchema, Serialize)]
+#[derive(Default, JsonSchema, Serialize)]
 pub(super) struct ReportInputs {
     /// Files read.
     files: usize,
@@ -58,83 +59,112 @@ impl ReportInputs {
 }
 
 /// The prices of a run.
-#[derive(JsonSchema, Serialize)]
+#[derive(JsonSchema, Serialize, Deserialize)]
 pub(super) struct Prices<'a> {
     /// The name of the table.
-    id: &'a str,
+    #[serde(borrow)]
+    pub(super) id: Cow<'a, str>,
     /// The day on which it was last checked.
+    #[serde(skip_deserializing)]
+    #[schemars(!skip_deserializing)]
     as_of: &'a str,
 }
 
 impl<'a> Prices<'a> {
-    /// Those of a table.
+    /// The prices of a table.
     pub(super) fn of(table: &'a PriceTable) -> Self {
-        Self { id: &table.id, as_of: &table.as_of }
+        Self { id: Cow::from(&table.id), as_of: &table.as_of }
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(JsonSchema, Serialize, Deserialize)]
 pub(super) struct Report<'a> {
     /// The format and its version.
+    #[serde(skip_deserializing)]
+    #[schemars(!skip_deserializing)]
     schema: &'static str,
     /// The version of the program.
+    #[serde(skip_deserializing)]
+    #[schemars(!skip_deserializing)]
     tool_version: &'static str,
     /// The table of list prices.
-    prices: Prices<'a>,
+    #[serde(borrow)]
+    #[schemars(with = "Prices<'a>")]
+    pub(super) prices: Option<Prices<'a>>,
     /// What was read.
+    #[serde(skip_deserializing)]
+    #[schemars(!skip_deserializing)]
     inputs: ReportInputs,
     /// What is assumed of the cache key where the documentation leaves it open, in words; left out where
     /// nothing in the input rests on it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(!skip_deserializing)]
     assumptions: Vec<String>,
     /// The sums of all requests.
-    totals: ByStrategy<'a>,
+    pub(super) totals: ByStrategy<'a>,
     /// The sums of the requests on live branches: without what was rewound, edited or retried.
+    #[serde(skip_deserializing)]
+    #[schemars(!skip_deserializing)]
     live: ByStrategy<'a>,
     /// The strategies that can do nothing to these requests, or not all that they stand for; left out
     /// where there is none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    applicability: Vec<ApplicabilityObject<'a>>,
+    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) applicability: Vec<ApplicabilityObject<'a>>,
     /// What the strategies that keep contexts small did; left out where there is none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(!skip_deserializing)]
     context_management: Vec<ManagedObject<'a>>,
     /// The sums of the rows that each model was billed for.
+    #[serde(skip_deserializing)]
+    #[schemars(!skip_deserializing)]
     by_model: BTreeMap<&'a str, ByStrategy<'a>>,
     /// The sums of each session, in the order of their first requests.
-    sessions: Vec<SessionTotals<'a>>,
+    #[serde(borrow)]
+    pub(super) sessions: Vec<SessionTotals<'a>>,
     /// How captured prompts were measured, as `--tokens` takes it; in a baseline of captured prompts.
     #[serde(skip_serializing_if = "Option::is_none")]
-    tokens: Option<&'a str>,
+    pub(super) tokens: Option<Cow<'a, str>>,
     /// The blocks of captured prompts, each prefix once; in a baseline.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    blocks: Vec<BlockObject<'a>>,
+    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) blocks: Vec<BlockObject<'a>>,
     /// How often each rule of `lint` was broken; in a baseline of captured prompts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lint: Option<Vec<LintObject>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub(super) lint: Option<Vec<LintObject<'a>>>,
 }
 
-#[derive(JsonSchema, Serialize)]
-struct SessionTotals<'a> {
+#[derive(JsonSchema, Serialize, Deserialize)]
+pub(super) struct SessionTotals<'a> {
     /// The session.
-    session_id: &'a str,
+    #[serde(borrow)]
+    pub(super) session_id: Cow<'a, str>,
     /// The files it is in, relative to the given paths.
-    files: Vec<&'a str>,
+    #[serde(default)]
+    #[schemars(!default)]
+    pub(super) files: Vec<Cow<'a, str>>,
     /// The name of its project, where one is recorded; in a baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
-    project: Option<&'a str>,
+    pub(super) project: Option<Cow<'a, str>>,
     /// The sums of its requests.
-    totals: ByStrategy<'a>,
+    pub(super) totals: ByStrategy<'a>,
     /// Its requests; in a baseline.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    turns: Option<Vec<TurnObject<'a>>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub(super) turns: Option<Vec<TurnObject<'a>>>,
 }
 
 /// Totals with their strategies' names, in the order of the strategies.
-#[derive(JsonSchema)]
+#[derive(Default, JsonSchema)]
 #[schemars(transparent)]
 pub(super) struct ByStrategy<'a>(
-    #[schemars(with = "BTreeMap<&'a str, TotalsObject>")] pub(super) Vec<(&'a str, TotalsObject)>,
+    #[schemars(with = "BTreeMap<&'a str, TotalsObject>")]
+    pub(super)  Vec<(Cow<'a, str>, TotalsObject)>,
 );
+
+impl ByStrategy<'_> {
+    /// Those of a strategy.
+    pub(super) fn get(&self, strategy: &str) -> Option<&TotalsObject> {
+        self.0.iter().find(|(name, _)| name == strategy).map(|(_, totals)| totals)
+    }
+}
 
 impl Serialize for ByStrategy<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -142,37 +172,49 @@ impl Serialize for ByStrategy<'_> {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+impl<'de> Deserialize<'de> for ByStrategy<'_> {
+    /// In the order of the names: that of the strategies is not saved.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let totals: BTreeMap<String, TotalsObject> = BTreeMap::deserialize(deserializer)?;
+        Ok(Self(totals.into_iter().map(|(name, totals)| (name.into(), totals)).collect()))
+    }
+}
+
+#[derive(JsonSchema, Serialize, Deserialize)]
 pub(super) struct TotalsObject {
     /// Requests in these sums.
-    requests: u64,
+    pub(super) requests: u64,
     /// Tokens neither read from cache nor written to it.
-    input_tokens: Tokens,
+    pub(super) input_tokens: Tokens,
     /// Tokens read from cache.
-    cache_read_input_tokens: Tokens,
+    pub(super) cache_read_input_tokens: Tokens,
     /// Tokens written for five minutes.
-    ephemeral_5m_input_tokens: Tokens,
+    pub(super) ephemeral_5m_input_tokens: Tokens,
     /// Tokens written for an hour.
-    ephemeral_1h_input_tokens: Tokens,
+    pub(super) ephemeral_1h_input_tokens: Tokens,
     /// Tokens of the answers, as far as they are known.
-    output_tokens: Tokens,
+    pub(super) output_tokens: Tokens,
     /// What all of it costs, in dollars; null where nothing has a price.
-    cost_usd: Option<Picodollars>,
+    pub(super) cost_usd: Option<Picodollars>,
     /// Requests that the strategy added; left out where there are none.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_deserializing, skip_serializing_if = "is_zero")]
+    #[schemars(!skip_deserializing)]
     added_requests: u64,
     /// Requests whose model has no price, which the cost leaves out; left out where there are none.
-    #[serde(skip_serializing_if = "is_zero")]
-    unpriced_requests: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) unpriced_requests: u64,
     /// Requests whose output is unknown; left out where there are none.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_deserializing, skip_serializing_if = "is_zero")]
+    #[schemars(!skip_deserializing)]
     requests_without_output: u64,
     /// Requests that the service would refuse; left out where there are none.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_deserializing, skip_serializing_if = "is_zero")]
+    #[schemars(!skip_deserializing)]
     invalid_requests: u64,
     /// Requests without figures, as their usage was not recorded or the strategy is not applicable; left
     /// out where there are none.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_deserializing, skip_serializing_if = "is_zero")]
+    #[schemars(!skip_deserializing)]
     unrecorded_requests: u64,
 }
 
@@ -201,7 +243,7 @@ impl From<Totals> for TotalsObject {
 }
 
 impl From<&Figures> for TotalsObject {
-    /// Of one request; what a snapshot does not count apart is zero, and left out.
+    /// The totals of figures. What a snapshot does not count separately is zero, and left out.
     fn from(figures: &Figures) -> Self {
         Self {
             requests: figures.requests,
@@ -220,13 +262,13 @@ impl From<&Figures> for TotalsObject {
     }
 }
 
-/// Sums of each strategy, in the order of the columns.
+/// The totals of each strategy, in the order of the columns.
 fn by_strategy<'l>(
     ledger: &'l Ledger<'_>,
     totals: impl IntoIterator<Item = Totals>,
 ) -> ByStrategy<'l> {
     let names = ledger.columns.iter().map(|column| column.strategy.name.as_ref());
-    ByStrategy(names.zip(totals.into_iter().map(TotalsObject::from)).collect())
+    ByStrategy(names.map(Cow::from).zip(totals.into_iter().map(TotalsObject::from)).collect())
 }
 
 fn by_model<'l>(
@@ -242,10 +284,10 @@ fn by_model<'l>(
     names.into_iter().map(of_model).collect()
 }
 
-/// Writes the report; with a snapshot of the same selection it can be a baseline.
+/// Writes the report. With a snapshot of the same selection it can serve as a baseline.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_report(
     ledger: &Ledger<'_>,
     selection: &Selection,
@@ -259,13 +301,13 @@ pub fn write_report(
         let saved = snapshot.map(|snapshot| &snapshot.sessions[at]);
         let turns = saved.and_then(|session| session.turns.as_ref()).zip(snapshot);
         SessionTotals {
-            session_id: history.symbols.text(session.id),
+            session_id: history.symbols.text(session.id).into(),
             files: session
                 .files(history)
                 .into_iter()
-                .map(|file| &*history.files[file].label)
+                .map(|file| Cow::from(&*history.files[file].label))
                 .collect(),
-            project: saved.and_then(|session| session.project.as_deref()),
+            project: saved.and_then(|session| session.project.as_deref()).map(Cow::from),
             totals: by_strategy(ledger, breakdowns.iter().map(|column| column.sessions[at])),
             turns: turns.map(|(turns, snapshot)| {
                 turns.iter().map(|turn| TurnObject::new(snapshot, turn)).collect()
@@ -277,7 +319,7 @@ pub fn write_report(
     let report = Report {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
-        prices: Prices::of(ledger.prices),
+        prices: Some(Prices::of(ledger.prices)),
         inputs: ReportInputs::of(history),
         assumptions: key_notes(history, &ledger.assumptions),
         totals: by_strategy(ledger, breakdowns.iter().map(|column| column.all)),
@@ -286,7 +328,7 @@ pub fn write_report(
         context_management: managed(ledger),
         by_model: by_model(ledger, &breakdowns),
         sessions: selection.sessions.iter().enumerate().map(session).collect(),
-        tokens: snapshot.and_then(|snapshot| snapshot.counting.as_deref()),
+        tokens: snapshot.and_then(|snapshot| snapshot.counting.as_deref()).map(Cow::from),
         blocks: blocks.iter().map(BlockObject::from).collect(),
         lint: lint.map(|lint| lint.iter().map(LintObject::from).collect()),
     };

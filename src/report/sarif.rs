@@ -1,4 +1,4 @@
-//! The findings of `lint` as SARIF 2.1.0, which code hosts show beside the lines.
+//! The findings of `lint` as SARIF 2.1.0, which code hosts show next to the lines.
 
 use std::io::{self, Write};
 
@@ -18,19 +18,19 @@ struct Log<'a> {
     #[serde(rename = "$schema")]
     schema: &'static str,
     version: &'static str,
-    runs: [Run<'a>; 1],
+    runs: [SarifRun<'a>; 1],
 }
 
 #[derive(Serialize)]
-struct Run<'a> {
-    tool: Tool,
+struct SarifRun<'a> {
+    tool: SarifTool,
     #[serde(rename = "columnKind")]
     column_kind: &'static str,
     results: Vec<SarifResult<'a>>,
 }
 
 #[derive(Serialize)]
-struct Tool {
+struct SarifTool {
     driver: Driver,
 }
 
@@ -46,22 +46,22 @@ struct Driver {
 #[serde(rename_all = "camelCase")]
 struct ReportingDescriptor {
     id: &'static str,
-    short_description: Message,
-    full_description: Message,
-    default_configuration: Configuration,
+    short_description: SarifMessage,
+    full_description: SarifMessage,
+    default_configuration: SarifConfiguration,
 }
 
 #[derive(Serialize)]
-struct Configuration {
+struct SarifConfiguration {
     level: &'static str,
 }
 
 #[derive(Serialize)]
-struct Message {
+struct SarifMessage {
     text: String,
 }
 
-impl Message {
+impl SarifMessage {
     fn new(text: impl Into<String>) -> Self {
         Self { text: text.into() }
     }
@@ -73,14 +73,14 @@ struct SarifResult<'a> {
     rule_id: &'static str,
     rule_index: usize,
     level: &'static str,
-    message: Message,
-    locations: [Location; 1],
+    message: SarifMessage,
+    locations: [SarifLocation; 1],
     properties: Properties<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Location {
+struct SarifLocation {
     physical_location: PhysicalLocation,
 }
 
@@ -93,7 +93,7 @@ struct PhysicalLocation {
 
 #[derive(Serialize)]
 struct ArtifactLocation {
-    /// A reference by RFC 3986.
+    /// A reference as defined by RFC 3986.
     uri: String,
 }
 
@@ -114,7 +114,7 @@ struct Properties<'a> {
 /// Writes the findings.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_sarif(
     history: &History,
     findings: &[Finding],
@@ -124,8 +124,8 @@ pub fn write_sarif(
     let log = Log {
         schema: SCHEMA,
         version: "2.1.0",
-        runs: [Run {
-            tool: Tool {
+        runs: [SarifRun {
+            tool: SarifTool {
                 driver: Driver {
                     name: "cachesim",
                     semantic_version: env!("CARGO_PKG_VERSION"),
@@ -142,13 +142,13 @@ pub fn write_sarif(
 fn descriptor(rule: Rule) -> ReportingDescriptor {
     ReportingDescriptor {
         id: rule.name(),
-        short_description: Message::new(rule.name().replace('-', " ")),
-        full_description: Message::new(rule.explanation()),
-        default_configuration: Configuration { level: rule.severity().name() },
+        short_description: SarifMessage::new(rule.name().replace('-', " ")),
+        full_description: SarifMessage::new(rule.explanation()),
+        default_configuration: SarifConfiguration { level: rule.severity().name() },
     }
 }
 
-/// A file's name as a relative reference: what means something in one is encoded.
+/// A file name as a relative reference, with reserved characters encoded.
 fn uri(label: &str) -> String {
     const KEPT: AsciiSet =
         NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
@@ -178,8 +178,8 @@ fn result<'a>(history: &'a History, finding: &'a Finding, shows_text: bool) -> S
         rule_id: finding.rule.name(),
         rule_index: Rule::ALL.iter().position(|rule| *rule == finding.rule).unwrap_or(0),
         level: finding.rule.severity().name(),
-        message: Message::new(text),
-        locations: [Location {
+        message: SarifMessage::new(text),
+        locations: [SarifLocation {
             physical_location: PhysicalLocation {
                 artifact_location: ArtifactLocation {
                     uri: uri(&history.files[request.file].label),

@@ -1,7 +1,6 @@
-//! A session turn by turn: what each cost as billed and would have cost under other strategies, side by
-//! side, and which of them expired, broke or was rewritten.
-//!
-//! What happened at a request, in a few words; and what its sub-agent is called.
+//! A session turn by turn: what each turn was billed and would have cost under other strategies,
+//! side by side, and which of them expired, broke or were rewritten. Also words for what happened,
+//! and names for sub-agents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::discriminant;
@@ -21,55 +20,55 @@ use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, Row, Session, StrategyColumn};
 use crate::simulate::strategy::DEFAULT;
 
-/// Of the strategies that nobody asked for by name, those that are shown turn by turn.
+/// The strategies that are shown turn by turn by default.
 const SHOWN: [&str; 3] = ["billed", "5m", "1h"];
 
-/// So many of the most expensive turns are never folded.
+/// How many of the most expensive turns are never folded.
 const MOST_EXPENSIVE: usize = 5;
 
-/// Fewer turns than this are not folded.
+/// The fewest turns that are folded.
 const LEAST_FOLDED: usize = 2;
 
-/// So many turns are worked out at a time.
+/// How many turns are computed at a time.
 const BATCH: usize = 4096;
 
-/// In so many chunks, each on one thread.
+/// How many chunks a batch has, each computed on one thread.
 const CHUNKS: usize = 8;
 
 /// Which turns are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnDetail {
-    /// Each.
+    /// All.
     All,
-    /// Those at which something happened, and the most expensive; the others by runs.
+    /// Those with events and the most expensive ones. The others are folded into runs.
     Events,
     /// None.
     None,
 }
 
 /// A turn under all shown strategies.
-struct Line {
+struct TurnLine {
     /// Counted from 1.
     number: u64,
     turn: Turn,
-    /// What it costs in the first column.
+    /// Its cost in the first column.
     cost: Option<Picodollars>,
-    /// Whether all columns have figures of it.
+    /// Whether all columns have figures for it.
     is_known: bool,
     words: String,
     tone: Tone,
 }
 
-/// What becomes of some turns.
-enum Part {
-    /// They have rows of their own.
+/// What happens to some turns.
+enum TurnPart {
+    /// They have their own rows.
     Shown(Grid),
-    /// It may become one row with its neighbours.
-    Foldable(Line),
+    /// It may share a row with its neighbours.
+    Foldable(TurnLine),
 }
 
-/// The turns of a session, a row each, or a row for a run of them. `None` where none are asked for, and
-/// where no strategy has figures.
+/// The turns of a session, with a row for each or for a run of them. `None` where none are wanted,
+/// or no strategy has figures.
 pub(super) fn turns_grid(
     ledger: &Ledger<'_>,
     session: &Session,
@@ -81,10 +80,10 @@ pub(super) fn turns_grid(
     }
     let agents = agent_names(ledger.history, session);
     let mut grid = empty_grid(ledger, !agents.is_empty(), &columns);
-    let table = Table { ledger, agents, columns, empty: grid.without_rows() };
+    let table = TurnTable { ledger, agents, columns, empty: grid.without_rows() };
     let costs = MostExpensive::of(ledger, table.columns[0], session);
-    // Turns that may become one line, until one comes that may not.
-    let mut run: Vec<Line> = Vec::new();
+    // Turns that may share a row, until one comes that may not.
+    let mut run: Vec<TurnLine> = Vec::new();
     for (number, batch) in session.requests.chunks(BATCH).enumerate() {
         let first = 1 + number * BATCH;
         let chunks = batch.par_chunks(BATCH / CHUNKS).enumerate();
@@ -94,8 +93,8 @@ pub(super) fn turns_grid(
         });
         for part in parts.collect::<Vec<_>>().into_iter().flatten() {
             match part {
-                Part::Foldable(line) => run.push(line),
-                Part::Shown(rows) => {
+                TurnPart::Foldable(line) => run.push(line),
+                TurnPart::Shown(rows) => {
                     table.add_run(&mut grid, &mut run, &costs);
                     grid.append(rows);
                 }
@@ -106,8 +105,8 @@ pub(super) fn turns_grid(
     Some(grid)
 }
 
-/// The strategies that are asked for, as far as they have figures for any turn; of those that nobody named
-/// the ones that say most.
+/// The requested strategies that have figures for any turn, or the most informative ones by
+/// default.
 fn shown_columns<'l>(ledger: &'l Ledger<'_>, session: &Session) -> Vec<&'l StrategyColumn> {
     let names = ledger.columns.iter().map(|column| column.strategy.name.as_ref());
     let is_unasked = names.eq(DEFAULT);
@@ -121,14 +120,14 @@ fn shown_columns<'l>(ledger: &'l Ledger<'_>, session: &Session) -> Vec<&'l Strat
     ledger.columns.iter().filter(is_meant).filter(has_figures).collect()
 }
 
-impl Line {
+impl TurnLine {
     /// Whether it has figures and nothing happened.
     fn is_quiet(&self) -> bool {
         self.is_known && self.words.is_empty()
     }
 }
 
-/// A break is a loss, under whichever strategy; so is an expiry, of another kind.
+/// Breaks and expiries under any strategy are losses, of different kinds.
 fn tone(columns: &[(&str, Turn)]) -> Tone {
     let mut events = columns.iter().flat_map(|(_, turn)| &turn.events);
     if events.clone().any(|event| matches!(event, Event::Break(_))) {
@@ -140,9 +139,9 @@ fn tone(columns: &[(&str, Turn)]) -> Tone {
     }
 }
 
-/// What the most expensive turns of a session cost in the first column.
+/// The costs of the most expensive turns of a session in the first column.
 struct MostExpensive {
-    /// The most expensive first.
+    /// Most expensive first.
     costs: Vec<Picodollars>,
 }
 
@@ -162,21 +161,21 @@ impl MostExpensive {
         self.costs.first().copied()
     }
 
-    /// Whether a turn is one of them; of a session with fewer turns none is.
-    fn has(&self, line: &Line) -> bool {
+    /// Whether a turn is one of them. Sessions with fewer turns have none.
+    fn has(&self, line: &TurnLine) -> bool {
         self.costs.get(MOST_EXPENSIVE - 1).is_some_and(|least| line.cost >= Some(*least))
     }
 }
 
-struct Table<'l> {
+struct TurnTable<'l> {
     ledger: &'l Ledger<'l>,
     agents: BTreeMap<Symbol, String>,
     columns: Vec<&'l StrategyColumn>,
-    /// The columns without a row.
+    /// The table without rows.
     empty: Grid,
 }
 
-/// The columns of a table of turns, without a row.
+/// An empty table of turns.
 fn empty_grid(ledger: &Ledger<'_>, has_agents: bool, columns: &[&StrategyColumn]) -> Grid {
     let sent = format!("sent ({})", ledger.history.zone.name());
     let names: Vec<[String; 3]> = columns
@@ -195,7 +194,7 @@ fn empty_grid(ledger: &Ledger<'_>, has_agents: bool, columns: &[&StrategyColumn]
         header.push((name.as_str(), Align::Right));
     }
     header.extend([("", Align::Bar), ("what happened", Align::Wrapped)]);
-    // The dollars of the first and what happened go last.
+    // The dollars of the first column and the events are hidden last.
     let mut hidden = Vec::new();
     for [read, written, _] in names.iter().rev() {
         hidden.extend([written.as_str(), read.as_str()]);
@@ -207,15 +206,15 @@ fn empty_grid(ledger: &Ledger<'_>, has_agents: bool, columns: &[&StrategyColumn]
     Grid::new(&header).hide_first(&hidden)
 }
 
-impl Table<'_> {
-    /// Some turns in order, of which the first has a number.
+impl TurnTable<'_> {
+    /// Computes some turns in order, numbered from `first`.
     fn parts(
         &self,
         requests: &[RequestIndex],
         first: u64,
         costs: &MostExpensive,
         detail: TurnDetail,
-    ) -> Vec<Part> {
+    ) -> Vec<TurnPart> {
         let mut parts = Vec::new();
         let mut shown = self.empty.without_rows();
         for (index, number) in requests.iter().zip(first..) {
@@ -223,21 +222,21 @@ impl Table<'_> {
             if detail == TurnDetail::Events && line.is_quiet() && !costs.has(&line) {
                 if !shown.is_empty() {
                     let rows = std::mem::replace(&mut shown, self.empty.without_rows());
-                    parts.push(Part::Shown(rows));
+                    parts.push(TurnPart::Shown(rows));
                 }
-                parts.push(Part::Foldable(line));
+                parts.push(TurnPart::Foldable(line));
             } else {
                 let (cells, tone) = self.row(&line, costs);
                 shown.add_toned(cells, tone);
             }
         }
         if !shown.is_empty() {
-            parts.push(Part::Shown(shown));
+            parts.push(TurnPart::Shown(shown));
         }
         parts
     }
 
-    fn line(&self, index: RequestIndex, number: u64) -> Line {
+    fn line(&self, index: RequestIndex, number: u64) -> TurnLine {
         let Ledger { history, steps, .. } = self.ledger;
         let recorded = Turn::recorded(history, steps, index);
         let under = self.columns.iter().map(|column| recorded.under(self.ledger, column));
@@ -247,7 +246,7 @@ impl Table<'_> {
         let rows: Vec<Option<Row<'_>>> = rows.collect();
         let refusals = rows.iter().map(|row| row.as_ref().and_then(|row| row.refusal));
         let refused = refused_beside(&names.zip(refusals).collect::<Vec<_>>());
-        Line {
+        TurnLine {
             number,
             cost: self.ledger.totals(self.columns[0], [index]).cost(),
             is_known: rows.iter().all(Option::is_some),
@@ -258,7 +257,7 @@ impl Table<'_> {
     }
 
     /// The row of a turn.
-    fn row(&self, line: &Line, costs: &MostExpensive) -> (Vec<String>, Tone) {
+    fn row(&self, line: &TurnLine, costs: &MostExpensive) -> (Vec<String>, Tone) {
         let history = self.ledger.history;
         let request = history.request(line.turn.request);
         let mut cells = vec![grouped(line.number), history.zone.short_moment(request.start)];
@@ -273,8 +272,8 @@ impl Table<'_> {
         (cells, line.tone)
     }
 
-    /// Adds a run of turns in which nothing happened, in one line where it is long enough, and empties it.
-    fn add_run(&self, grid: &mut Grid, run: &mut Vec<Line>, costs: &MostExpensive) {
+    /// Adds a run of turns without events, in one row if it is long enough, and empties it.
+    fn add_run(&self, grid: &mut Grid, run: &mut Vec<TurnLine>, costs: &MostExpensive) {
         if run.len() >= LEAST_FOLDED {
             self.add_folded(grid, run);
         } else {
@@ -286,7 +285,7 @@ impl Table<'_> {
         run.clear();
     }
 
-    fn add_folded(&self, grid: &mut Grid, run: &[Line]) {
+    fn add_folded(&self, grid: &mut Grid, run: &[TurnLine]) {
         let ([first, .., last], history) = (run, self.ledger.history) else { return };
         let start = history.request(first.turn.request).start;
         let numbers = format!("{}–{}", grouped(first.number), grouped(last.number));
@@ -300,8 +299,8 @@ impl Table<'_> {
         grid.add_toned(cells, Tone::Quiet);
     }
 
-    /// What some turns read and wrote, and what that cost, in each column.
-    fn figures(&self, lines: &[Line]) -> impl Iterator<Item = String> {
+    /// What some turns read, wrote and cost, in each column.
+    fn figures(&self, lines: &[TurnLine]) -> impl Iterator<Item = String> {
         self.columns.iter().flat_map(|column| {
             let requests = lines.iter().map(|line| line.turn.request);
             let totals = self.ledger.totals(column, requests);
@@ -313,25 +312,25 @@ impl Table<'_> {
         })
     }
 
-    /// By how much a prompt is longer than the one that it goes on from.
-    fn growth(&self, line: &Line) -> Option<Tokens> {
+    /// How much a prompt grew beyond the one that it continues.
+    fn growth(&self, line: &TurnLine) -> Option<Tokens> {
         let request = self.ledger.history.request(line.turn.request);
         let before = self.ledger.prompt_total(request.predecessor?);
         Some(self.ledger.prompt_total(line.turn.request).saturating_sub(before))
     }
 }
 
-/// Ids of sub-agents up to this length are shown whole.
+/// The longest ids of sub-agents that are shown whole.
 const WHOLE_ID: usize = 16;
 
-/// Longer ones at least so far.
+/// The least length to which longer ones are cut.
 const SHORT_ID: usize = 8;
 
-/// What stands in front of the id of a side conversation without a name.
+/// The prefix of the id of an unnamed side conversation.
 const SIDECHAIN: &str = "sidechain:";
 
-/// What happened at a request under some columns that stand side by side, the most important first. Each
-/// column has a name, and the same turn as it makes it. What happened under some of them alone says which.
+/// What happened at a request under columns shown side by side, most important first. Each column
+/// has a name and its own version of the turn. Events of only some columns name these.
 pub(super) fn what_happened_beside(
     history: &History,
     columns: &[(&str, Turn)],
@@ -359,7 +358,7 @@ pub(super) fn what_happened_beside(
     words.join("; ")
 }
 
-/// That a request would be refused, and why; of several columns, under which.
+/// Says that a request would be refused, why, and under which of several columns.
 pub(super) fn refused_beside(columns: &[(&str, Option<Refusal>)]) -> Option<String> {
     let refused = || columns.iter().filter_map(|(name, refusal)| Some((*name, (*refusal)?)));
     let (_, refusal) = refused().next()?;
@@ -370,7 +369,7 @@ pub(super) fn refused_beside(columns: &[(&str, Option<Refusal>)]) -> Option<Stri
     Some(format!("refused under {}: {}", names.join(", "), refusal.label()))
 }
 
-/// What the first column has, and what the cache made of the request in others. What expired comes first.
+/// The events of the first column, and what the cache did in the others. Expiries come first.
 fn events_beside<'c>(columns: &'c [(&str, Turn)]) -> Vec<&'c Event> {
     let mut events: Vec<&Event> = Vec::new();
     for (place, (_, turn)) in columns.iter().enumerate() {
@@ -385,17 +384,17 @@ fn events_beside<'c>(columns: &'c [(&str, Turn)]) -> Vec<&'c Event> {
     events
 }
 
-/// Whether the cache did it and not the conversation, so that columns may differ in it.
+/// Whether the cache caused it and not the conversation, so that columns may differ in it.
 fn is_of_cache(event: &Event) -> bool {
     matches!(event, Event::Expired(..) | Event::Break(_) | Event::OneStepBehind(_))
 }
 
-/// Whether two columns have the same happen, however much of it.
+/// Whether two columns have the same event, whatever its size.
 fn is_like(one: &Event, other: &Event) -> bool {
     discriminant(one) == discriminant(other)
 }
 
-/// What happened, in a few words.
+/// An event in a few words.
 fn words_of(history: &History, index: RequestIndex, event: &Event) -> String {
     match event {
         Event::Opening => "first of its chain".to_owned(),
@@ -418,12 +417,13 @@ fn words_of(history: &History, index: RequestIndex, event: &Event) -> String {
     }
 }
 
-/// A gap that was longer than a lifetime.
+/// A gap that exceeded a lifetime.
 pub(super) fn expired(gap: i64, ttl: Ttl) -> String {
     format!("expired ({} > {})", duration(gap), ttl.name())
 }
 
-/// The names of a session's sub-agents: of long ids as few characters as tell all of them apart.
+/// The names of a session's sub-agents. Long ids keep as many characters as needed to distinguish
+/// all of them.
 pub(super) fn agent_names(history: &History, session: &Session) -> BTreeMap<Symbol, String> {
     let agents = session.requests.iter().filter_map(|index| history.request(*index).agent);
     let ids: BTreeMap<Symbol, Vec<char>> =
@@ -441,7 +441,7 @@ pub(super) fn agent_names(history: &History, session: &Session) -> BTreeMap<Symb
     ids.iter().map(|(agent, id)| (*agent, cut(id, length))).collect()
 }
 
-/// The name of a sub-agent. That of a side conversation is its own id.
+/// The name of a sub-agent. A side conversation's is its own id.
 fn name_of(history: &History, agent: Symbol) -> &str {
     let name = history.symbols.text(agent);
     name.strip_prefix(SIDECHAIN).unwrap_or(name)

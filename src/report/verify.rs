@@ -1,6 +1,4 @@
-//! The verification for people.
-//!
-//! `cachesim.verify/v1`: how well the rules reproduce the record.
+//! The verification, for people and for programs (`cachesim.verify/v1`).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,7 +19,7 @@ use crate::explain::analysis::{Agreement, Answer, Expiries, Verification, Worst}
 use crate::requests::conversation::History;
 use crate::requests::prompt::StepKind;
 
-/// The word for a kind of step in every output.
+/// The name of a kind of step in every output.
 pub(super) fn kind_name(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Opening => "opening",
@@ -51,16 +49,40 @@ pub fn verify_document(
     document.grid(groups("client", &verification.by_client_version));
     document.heading("By model");
     document.grid(groups("model", &verification.by_model));
+    if !verification.unmarked.is_empty() {
+        document.heading("Services whose caches need no markers");
+        document.text(UNMARKED.to_owned());
+        document.grid(groups("service", &by_service(verification)));
+    }
     worst(&mut document, history, verification);
     document
+}
+
+/// What the figures of such services are based on.
+const UNMARKED: &str = "Each is held against its own rules, of which a part is undocumented; `cachesim compare \
+    --provider` lists what is assumed. These requests are in none of the figures above but the dollars.";
+
+/// The agreement for services whose caches need no markers, by service and model.
+fn by_service(verification: &Verification) -> BTreeMap<String, Agreement> {
+    let named = |((service, model), agreement): (&(&str, String), &Agreement)| {
+        (format!("{service}: {model}"), *agreement)
+    };
+    verification.unmarked.iter().map(named).collect()
 }
 
 /// Which requests were compared.
 pub(super) fn coverage(history: &History, verification: &Verification) -> String {
     let coverage = &verification.coverage;
+    let unmarked = match coverage.unmarked {
+        0 => String::new(),
+        count => format!(
+            " {} to services without markers stand apart.",
+            counted(count, "request", "requests")
+        ),
+    };
     format!(
         "{} in {} ({}); {} of them simulated. {} are compared; left out are {} of a chain and {} after a \
-         change of model, whose recorded read is an input of the simulation. A \
+         change of model, whose recorded read is an input of the simulation.{unmarked} A \
          large miss is a read of over 2,000 tokens and over 5 % less than was left, inside the \
          lifetime.",
         counted(coverage.requests, "request", "requests"),
@@ -73,7 +95,7 @@ pub(super) fn coverage(history: &History, verification: &Verification) -> String
     )
 }
 
-/// How far the rules and the record agree.
+/// How well the rules and the record agree.
 pub(super) fn figures(verification: &Verification) -> Grid {
     let mut grid =
         Grid::new(&[("figure", Align::Left), ("value", Align::Right), ("of", Align::Wrapped)]);
@@ -149,7 +171,7 @@ pub(super) fn unpriced(verification: &Verification) -> Option<String> {
     })
 }
 
-/// The agreement by a name.
+/// The agreement by name.
 pub(super) fn groups(name: &'static str, agreements: &BTreeMap<String, Agreement>) -> Grid {
     let mut grid = Grid::new(&[
         (name, Align::Left),
@@ -226,6 +248,9 @@ pub(super) struct VerifyObject<'a> {
     by_client_version: BTreeMap<&'a str, AgreementObject>,
     /// The agreement for each model.
     by_model: BTreeMap<&'a str, AgreementObject>,
+    /// The agreement of services whose caches need no markers with their own rules, as `service: model`.
+    /// These requests are in no other figure but the dollars.
+    by_service: BTreeMap<String, AgreementObject>,
     /// The requests with the largest errors.
     worst: Vec<WorstObject<'a>>,
 }
@@ -241,15 +266,18 @@ struct CoverageObject {
     /// Those whose reads were compared.
     compared: u64,
     /// Why the others were not.
-    left_out: LeftOut,
+    left_out: LeftOutObject,
 }
 
 #[derive(JsonSchema, Serialize)]
-struct LeftOut {
+#[schemars(rename = "LeftOut")]
+struct LeftOutObject {
     /// Requests that open a chain, whose recorded read the simulation may know.
     first_of_chain: u64,
     /// The first requests after a change of model, likewise.
     first_after_model_change: u64,
+    /// Requests to services whose caches need no markers, which `by_service` has.
+    sent_without_markers: u64,
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -392,7 +420,7 @@ fn by_name(agreements: &BTreeMap<String, Agreement>) -> BTreeMap<&str, Agreement
 /// Writes the verification.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_verification(
     history: &History,
     verification: &Verification,
@@ -410,9 +438,10 @@ pub fn write_verification(
             simulated: coverage.simulated,
             covered: share(coverage.simulated, coverage.requests),
             compared: coverage.compared,
-            left_out: LeftOut {
+            left_out: LeftOutObject {
                 first_of_chain: coverage.openings,
                 first_after_model_change: coverage.model_changes,
+                sent_without_markers: coverage.unmarked,
             },
         },
         all: (&verification.all).into(),
@@ -434,6 +463,10 @@ pub fn write_verification(
         },
         by_client_version: by_name(&verification.by_client_version),
         by_model: by_name(&verification.by_model),
+        by_service: by_service(verification)
+            .into_iter()
+            .map(|(name, agreement)| (name, (&agreement).into()))
+            .collect(),
         worst: verification.worst.iter().map(|one| WorstObject::new(history, one)).collect(),
     };
     write_document(&object, out)

@@ -1,12 +1,8 @@
-//! How many tokens the pieces of content of a transcript's prompt have.
+//! Token counts of the pieces of content in a transcript's prompt, and shares of a total by weight.
 //!
-//! Bytes → tokens, by what the sessions show themselves.
-//!
-//! Between two requests of a chain, what the prompt grew by beyond the answer is what the client
-//! added. Where nothing disturbs that difference, it tells how many bytes of the transcript make a
-//! token, which depends on the model and on what is worked on.
-//!
-//! Whole tokens shared out by weights.
+//! Transcripts record bytes, not tokens. What a prompt grew by between two requests of a chain,
+//! beyond the answer, is what the client added. Where nothing disturbs that difference, it shows
+//! how many bytes make a token, which depends on the model and on the subject.
 
 use rustc_hash::FxHashMap;
 
@@ -16,36 +12,36 @@ use crate::base::units::Tokens;
 use crate::requests::conversation::{ContentSource, History, Request, TrailContent};
 use crate::requests::prompt::{Step, StepKind};
 
-/// What frames a piece of content: its block, role and wrapping, in bytes of text.
+/// The frame of a piece of content (block, role, wrapping), in bytes of text.
 pub(crate) const FRAME_BYTES: u64 = 40;
 
-/// An image or a document, in bytes of text of about as many tokens (1,500).
+/// An image or a document, as bytes of text with about as many tokens (1,500).
 const MEDIA_BYTES: u64 = 4_000;
 
-/// Less tells nothing.
+/// Steps that added fewer bytes show nothing.
 const LEAST_TELLING_BYTES: u64 = 200;
 
-/// From so many bytes on a session is believed for itself.
+/// A session with so many bytes is judged by its own ratio.
 const TRUSTED_BYTES: u64 = 20_000;
 
-/// The weight of a piece of content in bytes of text.
+/// The weight of a piece of content, in bytes of text.
 pub(crate) fn weight(content: &TrailContent) -> u64 {
     let bytes = if content.source == ContentSource::Media { MEDIA_BYTES } else { content.bytes };
     bytes + FRAME_BYTES
 }
 
-/// What was added may be this many times its estimate, and so many tokens more, before something
-/// must have come in that no line shows.
+/// A client may add this many times the estimate, and so many tokens more, before something must
+/// have come in that no line shows.
 const MOST_OF_ESTIMATE: u64 = 2;
 const MOST_BEYOND_ESTIMATE: u64 = 150;
 
-/// Whether content that is estimated at some tokens can account for so many.
+/// Whether content estimated at `estimate` tokens can account for `tokens`.
 pub(crate) fn is_explained(tokens: u64, estimate: u64) -> bool {
     let most = estimate.saturating_mul(MOST_OF_ESTIMATE).saturating_add(MOST_BEYOND_ESTIMATE);
     tokens <= most
 }
 
-/// Tokens that some bytes had.
+/// How many tokens some bytes had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ratio {
     tokens: u64,
@@ -63,7 +59,7 @@ impl Ratio {
         self.bytes += other.bytes;
     }
 
-    /// The tokens of content of some weight, rounded up.
+    /// The tokens of content of a weight, rounded up.
     pub(crate) fn tokens(self, weight: u64) -> u64 {
         let tokens = u128::from(weight) * u128::from(self.tokens);
         let tokens = tokens.div_ceil(u128::from(self.bytes.max(1)));
@@ -71,7 +67,7 @@ impl Ratio {
     }
 }
 
-/// What all sessions show.
+/// The ratios that the sessions show.
 #[derive(Debug, Default)]
 pub(crate) struct Ratios {
     of_sessions: FxHashMap<(Symbol, Symbol), Ratio>,
@@ -91,7 +87,7 @@ impl Ratios {
         ratios
     }
 
-    /// The ratio for a request: its session's, its model's, or the usual one.
+    /// The ratio for a request: that of its session, else of its model, else the usual one.
     pub(crate) fn of(&self, history: &History, request: &Request) -> Ratio {
         let trusted = |ratio: &&Ratio| ratio.bytes >= TRUSTED_BYTES;
         let of_session = self.of_sessions.get(&(request.session, request.model));
@@ -125,13 +121,14 @@ fn shown_by(history: &History, request: &Request, step: &Step) -> Option<Ratio> 
         }
         bytes += weight(content);
     }
-    // No text has more tokens than bytes, nor less than an eighth of them.
+    // No text has more tokens than bytes, or fewer than an eighth as many.
     let is_plausible = tokens <= bytes && tokens >= bytes / 8;
     (bytes >= LEAST_TELLING_BYTES && is_plausible).then_some(Ratio { tokens, bytes })
 }
 
-/// Shares `total` out in proportion to `weights`, by largest remainders: the parts add up to it,
-/// and none is off its exact share by a whole token. Weights of zero get nothing, unless all are.
+/// Splits `total` in proportion to `weights` by largest remainders. The parts add up to the total,
+/// and each is less than one token off its exact share. Zero weights get nothing, unless all are
+/// zero.
 pub(crate) fn share(total: u64, weights: &[u64]) -> Vec<u64> {
     let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     if sum == 0 {
@@ -142,7 +139,7 @@ pub(crate) fn share(total: u64, weights: &[u64]) -> Vec<u64> {
     let mut left = total;
     for (index, weight) in weights.iter().enumerate() {
         let exact = u128::from(total) * u128::from(*weight);
-        // No more than `total`, which has 64 bits.
+        // Never above `total`, which fits 64 bits.
         let part = u64::try_from(exact / sum).unwrap_or(total);
         left -= part;
         parts.push(part);

@@ -1,5 +1,4 @@
 //! What it costs: the cache rules, other designs of the requests, prices, and the ledger of both.
-//!
 //! The modules stand in the order of the flow: each uses only those before it.
 
 pub mod management;
@@ -9,8 +8,6 @@ pub mod cache;
 pub mod design;
 
 pub mod pricing;
-
-pub mod rollout;
 
 pub mod provider;
 

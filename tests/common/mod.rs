@@ -1,7 +1,8 @@
 //! What several test modules share: running the program, and finding its inputs.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::Mutex;
@@ -57,6 +58,36 @@ pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     }
     skip(&format!("{name} in ../shared"));
     None
+}
+
+/// A folder of `../shared` without the sessions of other agents, for figures of Claude's rules alone: links
+/// with the same relative names.
+pub(crate) fn transcripts(name: &str) -> Option<PathBuf> {
+    static LINKING: Mutex<()> = Mutex::new(());
+    let _alone = LINKING.lock();
+    let from = shared(name)?;
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("transcripts").join(name);
+    link_transcripts(&from.canonicalize().expect("a folder"), &to);
+    Some(to)
+}
+
+fn link_transcripts(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a folder");
+    for entry in std::fs::read_dir(from).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let link = to.join(path.file_name().expect("a name"));
+        if path.is_dir() {
+            link_transcripts(&path, &link);
+        } else if !is_rollout(&path) && !link.exists() {
+            std::os::unix::fs::symlink(&path, &link).expect("a link");
+        }
+    }
+}
+
+fn is_rollout(path: &Path) -> bool {
+    let mut first = String::new();
+    let read = BufReader::new(File::open(path).expect("a file")).read_line(&mut first);
+    read.is_ok() && first.contains(r#""type":"session_meta""#)
 }
 
 /// What tests did without, and how often.

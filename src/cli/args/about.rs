@@ -1,25 +1,19 @@
-//! Which configuration is read, and the options of `config`.
-//!
-//! The options of `completions`.
-//!
-//! The options of `man`.
-//!
-//! The options of `schema`.
-//!
-//! `strategies`.
+//! The options of the commands that tell about the program: `config`, `completions`, `man`,
+//! `schema` and `strategies`, and which configuration is read.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use clap_complete::Shell;
 
-use super::{DocumentFormat, JsonArgs, OutputArgs};
+use super::{DocumentFormats, FormatArgs, OutputArgs};
 
 pub(super) const CONFIG_NOTES: &str = "\
 A value on the command line holds over the environment (CACHESIM_JOBS for --jobs), that over the
 project's file, that over the user's, and that over the program's default.";
 
-// In words of the documentation the variable would have to stand in quotes, which help shows.
+// A constant instead of a doc comment: there the variable would need backticks, which help would
+// show.
 const CONFIG_HELP: &str = "\
 The project's configuration [default: $CACHESIM_CONFIG, or the nearest cachesim.toml in this folder or \
 above]";
@@ -49,12 +43,9 @@ pub(in crate::cli) struct ConfigArgs {
 pub(in crate::cli) enum ConfigCommand {
     /// Every option that can be configured, its value, and where that comes from
     Show {
-        /// The output format
-        #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
-        format: DocumentFormat,
-        /// Its short form.
+        /// The format.
         #[command(flatten)]
-        _json: JsonArgs,
+        format: FormatArgs<DocumentFormats>,
         /// The output.
         #[command(flatten)]
         output: OutputArgs,

@@ -16,8 +16,8 @@ Examples:
 
 turns and context show one session: of several the one that cost most, or the one that --session names.";
 
-/// Those of `compare` without `none`: beside what sessions cost without any caching, nothing else could
-/// be told apart.
+/// The strategies of `compare` without `none`: next to the cost without any caching, the others
+/// could not be told apart.
 const DEFAULT_DRAWN: &str = "billed,replay,5m,1h,mixed,optimal";
 
 /// `chart`.
@@ -60,12 +60,12 @@ pub(in crate::cli) struct ChartArgs {
 }
 
 impl ChartArgs {
-    /// The strategies of the turns, where somebody asked for any.
+    /// The strategies of the turns chart, where the user named any.
     pub(in crate::cli) fn strategies_of_turns(&self) -> Option<&[String]> {
         (self.strategy.join(",") != DEFAULT_DRAWN).then_some(&self.strategy)
     }
 
-    /// The picture's format.
+    /// The output format of the picture.
     pub(in crate::cli) fn picture_format(&self) -> ChartFormat {
         let is_png = |name: &std::ffi::OsStr| name.eq_ignore_ascii_case("png");
         let by_name = match self.output.output.extension() {

@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::{InputArgs, JsonArgs, OutputArgs, SimulationArgs, TokensArgs};
+use super::format::{
+    CheckFormat, CheckFormats, FormatArgs, OutputFormat, format_by_name, format_names,
+};
+use super::{InputArgs, OutputArgs, SimulationArgs, TokensArgs};
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -52,60 +55,35 @@ pub(in crate::cli) struct CheckArgs {
     /// The simulation.
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,
-    /// The output format
-    #[arg(long, value_enum, default_value_t = CheckFormat::Text, default_value_if("json", "true", "json"))]
-    pub(in crate::cli) format: CheckFormat,
-    /// Its short form.
+    /// The format.
     #[command(flatten)]
-    _json: JsonArgs,
+    pub(in crate::cli) format: FormatArgs<CheckFormats>,
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,
-}
-
-/// The formats of `check`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum CheckFormat {
-    /// For a terminal
-    Text,
-    /// For a comment: under 65,536 characters, with a hidden marker in front
-    Markdown,
-    /// For a job summary: Markdown under 1 MiB
-    Summary,
-    /// For programs, as cachesim.check/v1
-    Json,
-    /// JUnit XML, a case for each budget
-    Junit,
-    /// SARIF 2.1.0 of the findings of lint
-    Sarif,
-    /// Totals, turns and fingerprints, as cachesim.report/v1: a baseline
-    Report,
 }
 
 /// `--export`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::cli) struct Export {
     /// The format.
-    pub(in crate::cli) format: CheckFormat,
+    pub(in crate::cli) format: OutputFormat<CheckFormat>,
     /// The file.
     pub(in crate::cli) path: PathBuf,
 }
 
 fn export(text: &str) -> Result<Export, String> {
-    let names: Vec<String> = CheckFormat::value_variants()
-        .iter()
-        .filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()))
-        .collect();
-    let expected = || format!("expected FORMAT=FILE, with one of {}", names.join(", "));
+    let names = format_names::<CheckFormats>().join(", ");
+    let expected = || format!("expected FORMAT=FILE, with one of {names}");
     let (name, path) = text.split_once('=').ok_or_else(expected)?;
-    let format = CheckFormat::from_str(name, false).map_err(|_| expected())?;
+    let format = format_by_name::<CheckFormats>(name).ok_or_else(expected)?;
     if path.is_empty() || path == "-" {
         return Err("expected a file after the =; --format is for standard output".to_owned());
     }
     Ok(Export { format, path: PathBuf::from(path) })
 }
 
-/// A tag stands inside an HTML comment.
+/// Parses a tag, which will stand inside an HTML comment.
 fn tag(text: &str) -> Result<String, String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._".contains(&byte);
     let words = text.split('-');

@@ -2,7 +2,10 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{InputArgs, JsonArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs};
+use super::{
+    CompareFormats, FormatArgs, InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs,
+    TokensArgs,
+};
 use crate::simulate::cache::Reading;
 
 pub(super) const COMPARE_EXAMPLES: &str = "\
@@ -49,12 +52,9 @@ pub(in crate::cli) struct CompareArgs {
     /// The simulation.
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,
-    /// The output format
-    #[arg(long, value_enum, default_value_t = CompareFormat::Table, default_value_if("json", "true", "json"))]
-    pub(in crate::cli) format: CompareFormat,
-    /// Its short form.
+    /// The format.
     #[command(flatten)]
-    _json: JsonArgs,
+    pub(in crate::cli) format: FormatArgs<CompareFormats>,
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,
@@ -76,19 +76,4 @@ impl ReadingArg {
             Self::Literal => Reading::Literal,
         }
     }
-}
-
-/// The formats of `compare`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum CompareFormat {
-    /// Tables for a terminal
-    Table,
-    /// For programs, as cachesim.compare/v1
-    Json,
-    /// The same strategy by strategy, one a line
-    Jsonl,
-    /// A line of figures for each strategy
-    Csv,
-    /// Tables for a comment or a page
-    Markdown,
 }

@@ -3,7 +3,8 @@
 use clap::Args;
 
 use super::{
-    DocumentFormat, InputArgs, JsonArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs,
+    DocumentFormats, FormatArgs, InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs,
+    TokensArgs,
 };
 
 pub(super) const EXPLAIN_EXAMPLES: &str = "\
@@ -17,7 +18,7 @@ begins at that line or after it.";
 
 const REQUEST_HELP: &str = "The request: its id or the beginning of it, FILE:LINE, or SESSION:TURN";
 
-/// What a request is shown under.
+/// The strategies that a request is shown under by default.
 const DEFAULT_EXPLAINED: &str = "billed,replay,5m,1h";
 
 /// `explain`.
@@ -44,12 +45,9 @@ pub(in crate::cli) struct ExplainArgs {
     /// The simulation.
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,
-    /// The output format
-    #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
-    pub(in crate::cli) format: DocumentFormat,
-    /// Its short form.
+    /// The format.
     #[command(flatten)]
-    _json: JsonArgs,
+    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,

@@ -1,4 +1,4 @@
-//! Options by which a report is narrowed down, and the short form of `--format json`.
+//! Options by which a report is narrowed down.
 //!
 //! What `analyze --by` takes.
 
@@ -36,14 +36,6 @@ pub(in crate::cli) struct FilterArgs {
     pub(in crate::cli) timezone: Option<String>,
 }
 
-/// The short form of `--format json`, which the format itself takes as its value.
-#[derive(Debug, Args)]
-pub(in crate::cli) struct JsonArgs {
-    /// Short for --format json
-    #[arg(id = "json", long = "json", conflicts_with = "format")]
-    _is_wanted: bool,
-}
-
 /// `--by`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum GroupingArg {
@@ -68,7 +60,7 @@ pub(in crate::cli) enum GroupingArg {
 }
 
 impl GroupingArg {
-    /// What it stands for.
+    /// The grouping that the option stands for.
     pub(in crate::cli) fn grouping(self) -> Grouping {
         match self {
             Self::Day => Grouping::Period(PeriodLength::Day),

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{DocumentFormat, JsonArgs, OutputArgs};
+use super::{DocumentFormats, FormatArgs, OutputArgs};
 use crate::base::model::Models;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
 use crate::simulate::fork::{Equivalents, ForkPlan, MOST_CHILDREN};
 
-/// How many children there are where no option tells.
+/// The number of children where no option sets it.
 const USUAL_CHILDREN: usize = 3;
 
 pub(super) const FORK_EXAMPLES: &str = "\
@@ -66,19 +66,16 @@ pub(in crate::cli) struct ForkArgs {
     /// Price files to lay over the built-in table: cachesim's TOML or LiteLLM's JSON
     #[arg(long, value_name = "FILE", requires = "model")]
     pub(in crate::cli) prices: Vec<PathBuf>,
-    /// The output format
-    #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
-    pub(in crate::cli) format: DocumentFormat,
-    /// Its short form.
+    /// The format.
     #[command(flatten)]
-    _json: JsonArgs,
+    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,
 }
 
 impl ForkArgs {
-    /// What is forked at a moment; an error where the number of children is not that of the
+    /// The fork at a moment. An error where the number of children differs from that of the
     /// directives.
     pub(in crate::cli) fn plan(&self, at: Millis, models: &Models) -> Result<ForkPlan, String> {
         let model = self.model.as_deref().unwrap_or_default();

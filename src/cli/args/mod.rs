@@ -1,13 +1,13 @@
-//! The command line, as it is typed.
+//! The command line as the user types it.
 
 mod about;
-mod advise;
 mod chart;
 mod check;
 mod compare;
 mod explain;
 mod filter;
 mod fork;
+mod format;
 mod redact;
 mod report;
 mod shared;
@@ -20,12 +20,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use about::{
     COMPLETIONS_EXAMPLES, CONFIG_NOTES, MAN_EXAMPLES, SCHEMA_EXAMPLES, STRATEGIES_EXAMPLES,
 };
-use advise::ADVISE_EXAMPLES;
 use chart::CHART_EXAMPLES;
 use check::CHECK_EXAMPLES;
 use compare::COMPARE_EXAMPLES;
 use explain::EXPLAIN_EXAMPLES;
 use fork::FORK_EXAMPLES;
+use format::{
+    AnalyzeFormats, BreaksFormats, CompareFormats, DocumentFormats, FormatArgs, LintFormats,
+};
 use redact::REDACT_EXAMPLES;
 use report::REPORT_EXAMPLES;
 
@@ -35,13 +37,13 @@ pub(super) use about::{
     CompletionsArgs, ConfigArgs, ConfigCommand, ConfigurationArgs, ManArgs, SchemaArgs,
     StrategiesArgs,
 };
-pub(super) use advise::AdviseArgs;
 pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ThemeArg};
-pub(super) use check::{CheckArgs, CheckFormat};
-pub(super) use compare::{CompareArgs, CompareFormat, ReadingArg};
+pub(super) use check::CheckArgs;
+pub(super) use compare::{CompareArgs, ReadingArg};
 pub(super) use explain::ExplainArgs;
-pub(super) use filter::{FilterArgs, GroupingArg, JsonArgs};
+pub(super) use filter::{FilterArgs, GroupingArg};
 pub(super) use fork::ForkArgs;
+pub(super) use format::{CheckFormat, FindingFormat, Json, OutputFormat, RowFormat};
 pub(super) use redact::RedactArgs;
 pub(super) use report::ReportArgs;
 pub(super) use shared::{ColorArg, InputArgs, OutputArgs, PlatformArg, SimulationArgs, TokensArgs};
@@ -145,6 +147,14 @@ Examples:
   cachesim analyze session.jsonl --format jsonl -o ledger.jsonl
   zstdcat old.jsonl.zst | cachesim analyze - --format json";
 
+const ADVISE_EXAMPLES: &str = "\
+Examples:
+  cachesim advise
+  cachesim advise session.jsonl --top 3
+  cachesim advise ~/.claude/projects --since 2026-07-01 --format json -o advice.json
+
+Each change is simulated on top of those before it, so the savings add up to what all save together.";
+
 const BREAKS_EXAMPLES: &str = "\
 Examples:
   cachesim breaks
@@ -213,22 +223,19 @@ pub(super) struct AnalyzeArgs {
     /// Which turns the table shows [default: in a terminal the events of long sessions, else all]
     #[arg(long, value_enum)]
     pub(super) turns: Option<TurnsArg>,
-    /// The output format
-    #[arg(long, value_enum, default_value_t = AnalyzeFormat::Table, default_value_if("json", "true", "json"))]
-    pub(super) format: AnalyzeFormat,
-    /// Its short form.
+    /// The format.
     #[command(flatten)]
-    _json: JsonArgs,
+    pub(super) format: FormatArgs<AnalyzeFormats>,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
 }
 
-/// What groups show unless they are asked for more.
+/// The strategies that groups show by default.
 const GROUPED_STRATEGIES: [&str; 3] = ["billed", "5m", "1h"];
 
 impl AnalyzeArgs {
-    /// The strategies: of groups fewer, where nobody asked for others.
+    /// The strategies to show. Groups show fewer where the user named none.
     pub(super) fn strategies(&self) -> Vec<String> {
         if self.by.is_some() && self.strategy.join(",") == DEFAULT_STRATEGIES {
             return GROUPED_STRATEGIES.map(str::to_owned).to_vec();
@@ -260,6 +267,32 @@ impl TurnsArg {
 
 const DEFAULT_STRATEGIES: &str = "billed,replay,none,5m,1h";
 
+/// `advise`.
+#[derive(Debug, Args)]
+pub(super) struct AdviseArgs {
+    /// The input.
+    #[command(flatten)]
+    pub(super) input: InputArgs,
+    /// How many changes to list (tables)
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    pub(super) top: usize,
+    /// How long an entry lives that was written after one of a shorter TTL
+    #[arg(long, value_enum, default_value_t = ReadingArg::Conservative)]
+    pub(super) reading: ReadingArg,
+    /// How captured prompts are measured.
+    #[command(flatten)]
+    pub(super) tokens: TokensArgs,
+    /// The simulation.
+    #[command(flatten)]
+    pub(super) simulation: SimulationArgs,
+    /// The format.
+    #[command(flatten)]
+    pub(super) format: FormatArgs<DocumentFormats>,
+    /// The output.
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
 /// `breaks`.
 #[derive(Debug, Args)]
 pub(super) struct BreaksArgs {
@@ -284,12 +317,9 @@ pub(super) struct BreaksArgs {
     /// The simulation.
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
-    /// The output format
-    #[arg(long, value_enum, default_value_t = BreaksFormat::Table, default_value_if("json", "true", "json"))]
-    pub(super) format: BreaksFormat,
-    /// Its short form.
+    /// The format.
     #[command(flatten)]
-    _json: JsonArgs,
+    pub(super) format: FormatArgs<BreaksFormats>,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -307,12 +337,9 @@ pub(super) struct ContextArgs {
     /// The simulation.
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
-    /// The output format
-    #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
-    pub(super) format: DocumentFormat,
-    /// Its short form.
+    /// The format.
     #[command(flatten)]
-    _json: JsonArgs,
+    pub(super) format: FormatArgs<DocumentFormats>,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -327,12 +354,9 @@ pub(super) struct VerifyArgs {
     /// The simulation.
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
-    /// The output format
-    #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
-    pub(super) format: DocumentFormat,
-    /// Its short form.
+    /// The format.
     #[command(flatten)]
-    _json: JsonArgs,
+    pub(super) format: FormatArgs<DocumentFormats>,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -370,12 +394,9 @@ pub(super) struct LintArgs {
     /// The simulation.
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
-    /// The output format
-    #[arg(long, value_enum, default_value_t = LintFormat::Text, default_value_if("json", "true", "json"))]
-    pub(super) format: LintFormat,
-    /// Its short form.
+    /// The format.
     #[command(flatten)]
-    _json: JsonArgs,
+    pub(super) format: FormatArgs<LintFormats>,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -420,12 +441,9 @@ pub(super) struct PricesShared {
     /// Price files to lay over the built-in table
     #[arg(long, value_name = "FILE")]
     pub(super) prices: Vec<PathBuf>,
-    /// The output format
-    #[arg(long, value_enum, default_value_t = DocumentFormat::Table, default_value_if("json", "true", "json"))]
-    pub(super) format: DocumentFormat,
-    /// Its short form.
+    /// The format.
     #[command(flatten)]
-    _json: JsonArgs,
+    pub(super) format: FormatArgs<DocumentFormats>,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -447,58 +465,4 @@ pub(super) enum RuleArg {
     Complete,
     /// The client's rule: over 5 % and 2,000 tokens less than the request before read
     Client,
-}
-
-/// The formats of `analyze`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum AnalyzeFormat {
-    /// Tables for a terminal
-    Table,
-    /// Totals, as cachesim.report/v1
-    Json,
-    /// A line for each request and strategy, as cachesim.ledger/v1
-    Jsonl,
-    /// The same lines as CSV
-    Csv,
-    /// Tables for a comment or a page
-    Markdown,
-}
-
-/// The formats of `breaks`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum BreaksFormat {
-    /// Tables for a terminal
-    Table,
-    /// Sums and patterns, as cachesim.breaks/v1
-    Json,
-    /// A line for each break, as cachesim.break/v1
-    Jsonl,
-    /// The same lines as CSV
-    Csv,
-    /// Tables for a comment or a page
-    Markdown,
-}
-
-/// The formats of `lint`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum LintFormat {
-    /// For people
-    Text,
-    /// For programs, as cachesim.lint/v1
-    Json,
-    /// SARIF 2.1.0, for code hosts
-    Sarif,
-    /// For a comment or a page
-    Markdown,
-}
-
-/// The formats of the other commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum DocumentFormat {
-    /// Tables for a terminal
-    Table,
-    /// For programs
-    Json,
-    /// Tables for a comment or a page
-    Markdown,
 }

@@ -48,7 +48,7 @@ impl RedactArgs {
 }
 
 impl RedactArgs {
-    /// What besides lengths and times stays, for people.
+    /// What is kept besides lengths and times, in words for people.
     pub(in crate::cli) fn kept(&self) -> &'static str {
         match self.tool_names {
             ToolNamesArg::Keep => "the names of tools and models",

@@ -1,4 +1,4 @@
-//! Options that several commands share: the input, the simulation, how prompts are measured, the
+//! Options that several commands share: the input, the simulation, the measuring of prompts, the
 //! output.
 
 use std::path::PathBuf;
@@ -12,7 +12,8 @@ use crate::requests::prompt::SharedPrefix;
 use crate::simulate::cache::{BetaKey, Lookback, Reading, TtlChange};
 use crate::simulate::strategy::Assumptions;
 
-// In words of the documentation the variable would have to stand in quotes, which help shows.
+// A constant instead of a doc comment: there the variable would need backticks, which help would
+// show.
 const PATHS_HELP: &str = "\
 Files, folders (walked for *.jsonl, also .gz and .zst), or - for standard input [default: projects/ in \
 $CLAUDE_CONFIG_DIR or ~/.claude]";
@@ -67,7 +68,7 @@ pub(in crate::cli) struct SimulationArgs {
 }
 
 impl SimulationArgs {
-    /// What every simulation of the run assumes.
+    /// The assumptions of every simulation of the run.
     pub(in crate::cli) fn assumptions(&self, keeps_breaks: bool, reading: Reading) -> Assumptions {
         Assumptions {
             keeps_breaks,
@@ -107,7 +108,7 @@ pub(in crate::cli) struct TokensArgs {
 }
 
 impl TokensArgs {
-    /// How captures are read.
+    /// The options for reading captures.
     pub(in crate::cli) fn read_options(&self, keeps_bytes: bool) -> ReadOptions {
         ReadOptions {
             counting: self.tokens,

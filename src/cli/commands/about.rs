@@ -1,14 +1,5 @@
-//! `cachesim config`.
-//!
-//! `cachesim completions`.
-//!
-//! `cachesim schema`.
-//!
-//! `cachesim strategies`.
-//!
-//! `cachesim man`.
-//!
-//! `cachesim prices`.
+//! The commands that tell about the program: `config`, `completions`, `schema`, `strategies`, `man`
+//! and `prices`.
 
 use std::io;
 
@@ -19,8 +10,8 @@ use clap_mangen::roff::{Roff, roman};
 use jiff::civil::Date;
 
 use crate::cli::args::{
-    Cli, CompletionsArgs, ConfigArgs, ConfigCommand, DocumentFormat, ManArgs, PlatformArg,
-    PricesArgs, PricesCommand, PricesShared, SchemaArgs, StrategiesArgs,
+    Cli, CompletionsArgs, ConfigArgs, ConfigCommand, Json, ManArgs, PlatformArg, PricesArgs,
+    PricesCommand, PricesShared, SchemaArgs, StrategiesArgs,
 };
 use crate::cli::configuration::effective;
 use crate::cli::error::CliError;
@@ -34,7 +25,7 @@ use crate::report::{
     models_document, models_json, strategies_document, write_config,
 };
 
-/// The configuration in use.
+/// Shows the configuration in use.
 pub(in crate::cli) fn config(
     args: &ConfigArgs,
     configuration: &Configuration,
@@ -42,24 +33,21 @@ pub(in crate::cli) fn config(
     let ConfigCommand::Show { format, output, .. } = &args.command;
     let output = Output::open(output)?;
     let options = effective(configuration);
-    match format {
-        DocumentFormat::Table => output.text(&config_document(configuration, &options)),
-        DocumentFormat::Markdown => output.markdown(&config_document(configuration, &options)),
-        DocumentFormat::Json => output.write(|out| write_config(configuration, &options, out)),
-    }
+    let document = || Ok(config_document(configuration, &options));
+    output.show(format.chosen, document, |Json, out| write_config(configuration, &options, out))
 }
 
-/// The script by which a shell completes commands and options.
+/// Prints the script with which a shell completes commands and options.
 pub(in crate::cli) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
     let mut program = Cli::command();
     let name = program.get_name().to_owned();
-    // Into memory first: the generator takes a closed pipe for a bug.
+    // Into a buffer first: the generator panics on a closed pipe.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, name, &mut script);
     Output::open(&args.output)?.write(|out| out.write_all(&script))
 }
 
-/// The schema of a machine format, or all of them.
+/// Prints the schema of one machine format, or of all.
 pub(in crate::cli) fn schema(args: &SchemaArgs) -> Result<(), CliError> {
     if let Some(folder) = &args.all {
         let file = |format: &MachineFormat| {
@@ -81,12 +69,12 @@ fn by_name(name: &str) -> Result<&'static MachineFormat, CliError> {
     })
 }
 
-/// Every strategy that can be asked for by name.
+/// Lists every strategy that has a name.
 pub(in crate::cli) fn strategies(args: &StrategiesArgs) -> Result<(), CliError> {
     Output::open(&args.output)?.text(&strategies_document())
 }
 
-/// The manual page of the program or of one command, or all of them.
+/// Prints the manual page of the program or of one command, or writes all of them.
 pub(in crate::cli) fn man(args: &ManArgs) -> Result<(), CliError> {
     let mut program = Cli::command().disable_help_subcommand(true);
     program.build();
@@ -109,7 +97,7 @@ fn find<'c>(program: &'c Command, names: &[String]) -> Result<&'c Command, CliEr
     })
 }
 
-/// Adds the pages of a command and of those below it, with the names of their files.
+/// Adds the pages of a command and its subcommands, with their file names.
 fn add_pages(command: &Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
     pages.push((Man::new(command.clone()).get_filename(), page(command)?));
     command.get_subcommands().try_for_each(|command| add_pages(command, pages))
@@ -126,8 +114,8 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// What stands after the options in `--help`: a first paragraph with its heading, whose lines stay
-/// as they are, and text.
+/// The text after the options in `--help`: a first paragraph under its heading, whose lines stay as
+/// they are, and running text.
 fn end(text: &str) -> Roff {
     let mut roff = Roff::default();
     for paragraph in text.split("\n\n") {
@@ -147,7 +135,7 @@ fn end(text: &str) -> Roff {
     roff
 }
 
-/// The prices in use.
+/// Shows the prices in use.
 pub(in crate::cli) fn prices(args: &PricesArgs) -> Result<(), CliError> {
     match &args.command {
         PricesCommand::List { at, shared } => list(at.as_deref(), shared),
@@ -159,14 +147,10 @@ fn list(at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
     let (table, _) = tables(&shared.prices, PlatformArg::Auto)?;
     let at = given_day(at)?.map_or_else(|| day(&table.as_of, "as_of"), Ok)?;
     let output = Output::open(&shared.output)?;
-    let document = || models_document(&table, at);
-    match shared.format {
-        DocumentFormat::Table => output.text(&document()),
-        DocumentFormat::Markdown => output.markdown(&document()),
-        DocumentFormat::Json => {
-            output.write(|out| models_json(&table, table.models(), Some(at), out))
-        }
-    }
+    let document = || Ok(models_document(&table, at));
+    output.show(shared.format.chosen, document, |Json, out| {
+        models_json(&table, table.models(), Some(at), out)
+    })
 }
 
 fn show(name: &str, at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
@@ -174,14 +158,10 @@ fn show(name: &str, at: Option<&str>, shared: &PricesShared) -> Result<(), CliEr
     let at = given_day(at)?;
     let model = table.find(name).ok_or_else(|| unknown_model(&table, name))?;
     let output = Output::open(&shared.output)?;
-    let document = || model_document(model, at);
-    match shared.format {
-        DocumentFormat::Table => output.text(&document()),
-        DocumentFormat::Markdown => output.markdown(&document()),
-        DocumentFormat::Json => {
-            output.write(|out| models_json(&table, std::iter::once(model), at, out))
-        }
-    }
+    let document = || Ok(model_document(model, at));
+    output.show(shared.format.chosen, document, |Json, out| {
+        models_json(&table, std::iter::once(model), at, out)
+    })
 }
 
 fn given_day(at: Option<&str>) -> Result<Option<Date>, CliError> {

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use crate::cli::args::{ChartArgs, ChartFormat, ChartKindArg, RecordedBreaksArg, ThemeArg};
 use crate::cli::error::CliError;
 use crate::cli::output::{Output, refuse_other_formats};
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Gaps, Waterfall};
 use crate::explain::breaks::Options;
@@ -17,9 +17,9 @@ use crate::report::{
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::{Ledger, Session, StrategyColumn};
 use crate::simulate::strategy::Strategy;
-use crate::study::{Findings, Study, evidence_strategies};
+use crate::study::{Findings, Study, StudyError, evidence_strategies};
 
-/// A picture of the input.
+/// Draws a chart of the input.
 pub(in crate::cli) fn chart(args: &ChartArgs) -> Result<(), CliError> {
     let format = args.picture_format();
     let is_to_terminal = args.output.output.as_os_str() == "-" && io::stdout().is_terminal();
@@ -41,7 +41,7 @@ pub(in crate::cli) fn chart(args: &ChartArgs) -> Result<(), CliError> {
     output.write(|out| out.write_all(&bytes))
 }
 
-/// The strategies that a kind of chart is made of.
+/// The strategies that a kind of chart needs.
 fn simulated(args: &ChartArgs) -> Result<Vec<Strategy>, CliError> {
     match args.kind {
         ChartKindArg::Cost | ChartKindArg::Strategies => {
@@ -68,10 +68,10 @@ fn drawn(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Chart, CliError>
     Picture { args, study: &run.study, ledger }.chart(args.kind)
 }
 
-fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Prepared, CliError> {
+fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<PreparedRun, CliError> {
     let own = (args.breaks == RecordedBreaksArg::Keep, args.reading.reading());
     let ((keeps_breaks, reading), keeps_bytes) = match args.kind {
-        // Breaks are told from a replay by the letter that knows none of them.
+        // Breaks are found by comparison with a literal replay that keeps none of them.
         ChartKindArg::Gaps | ChartKindArg::Breaks | ChartKindArg::Waterfall => {
             ((false, Reading::Literal), true)
         }
@@ -80,10 +80,10 @@ fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Prepared, Cli
     };
     let options = args.tokens.read_options(keeps_bytes);
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
-    Prepared::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
+    PreparedRun::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
 }
 
-/// What a chart is made of.
+/// What a chart is drawn from.
 struct Picture<'a> {
     args: &'a ChartArgs,
     study: &'a Study,
@@ -100,7 +100,7 @@ impl<'a> Picture<'a> {
                 let breaks = &found.analysis.breaks.list;
                 let shown =
                     if self.args.strategies_of_turns().is_some() { columns } else { vec![] };
-                turns_chart(&self.ledger, &shown, steps, selection, self.session(), breaks)
+                turns_chart(&self.ledger, &shown, steps, selection, self.session()?, breaks)
             }
             ChartKindArg::Cost => cost_chart(&self.ledger, &columns, selection),
             ChartKindArg::Strategies => {
@@ -108,7 +108,7 @@ impl<'a> Picture<'a> {
                 let bound = self.ledger.bounds.first().and_then(total);
                 strategies_chart(&self.ledger, &columns, bound, selection)
             }
-            ChartKindArg::Context => self.context(),
+            ChartKindArg::Context => self.context()?,
             ChartKindArg::Daily => daily_chart(&self.ledger, columns[0], selection),
             ChartKindArg::Gaps => {
                 let breaks = self.breaks()?.analysis.breaks.list;
@@ -124,24 +124,22 @@ impl<'a> Picture<'a> {
         })
     }
 
-    /// The breaks in its own ledger.
+    /// The breaks, from a ledger of their own.
     fn breaks(self) -> Result<Findings<'a>, CliError> {
         Ok(self.study.breaks_in(self.ledger, Options::default())?)
     }
 
-    /// # Panics
-    /// Never: the ledger has the record.
-    fn context(&self) -> Chart {
+    fn context(&self) -> Result<Chart, CliError> {
         let Study { trace, steps, selection, history, .. } = self.study;
-        let session = self.session();
+        let session = self.session()?;
         let windows = windows(&self.ledger, steps, trace, session, WINDOW_KINDS)
-            .expect("the ledger has the record");
-        context_chart(history, selection, session, &windows)
+            .ok_or(StudyError::NotSimulated("drawing contexts", "`billed`"))?;
+        Ok(context_chart(history, selection, session, &windows))
     }
 
-    /// # Panics
-    /// Never: a run without any session ends before it is simulated.
-    fn session(&self) -> &'a Session {
-        dearest_session(&self.ledger, &self.study.selection).expect("there is a session")
+    /// The session that cost most.
+    fn session(&self) -> Result<&'a Session, CliError> {
+        let session = dearest_session(&self.ledger, &self.study.selection);
+        Ok(session.ok_or(StudyError::NoRequest)?)
     }
 }

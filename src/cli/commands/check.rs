@@ -4,32 +4,32 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{CheckArgs, CheckFormat};
+use crate::cli::args::{CheckArgs, CheckFormat, OutputFormat};
 use crate::cli::error::CliError;
 use crate::cli::input::refuse_inputs;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::explain::breaks::Breaks;
 use crate::explain::budget::{Budget, defaults};
 use crate::explain::check::{Check, CheckError, Checked, Status, Verdict, check as hold_against};
 use crate::explain::config::{Configuration, PlacedBudget};
 use crate::explain::lint::Finding;
-use crate::explain::snapshot::{Snapshot, parse_baseline, snapshot};
+use crate::explain::snapshot::{Snapshot, snapshot};
 use crate::report::{
-    CheckView, check_document, comment, summary, write_check, write_junit, write_report,
-    write_sarif,
+    CheckView, check_document, comment, parse_baseline, summary, write_check, write_junit,
+    write_report, write_sarif,
 };
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Ledger;
 use crate::simulate::strategy::Strategy;
 use crate::study::Study;
 
-/// Budgets, and what changed since a baseline.
+/// Checks budgets, and what changed since a baseline.
 pub(in crate::cli) fn check(
     args: &CheckArgs,
     configuration: &Configuration,
 ) -> Result<(), CliError> {
-    // Read before anything is written: a run may renew its own baseline.
+    // Read before anything is written: a run may overwrite its own baseline.
     let baseline = args.baseline.as_deref().map(read_baseline).transpose()?;
     let budgets = budgets(configuration, baseline.is_some());
     let outputs = outputs(args)?;
@@ -44,7 +44,7 @@ pub(in crate::cli) fn check(
         tree: &run.study.history.captured.tree,
     };
     let check = hold_against(checked).map_err(|error| unanswered(error, configuration))?;
-    let page = Page {
+    let page = CheckPage {
         args,
         ledger: &ledger,
         run: &run,
@@ -77,13 +77,13 @@ fn budgets(configuration: &Configuration, has_baseline: bool) -> Vec<Budget> {
     configuration.budgets.iter().map(|placed| placed.budget.clone()).collect()
 }
 
-/// Every output, opened before the long work, with its format. None may be an input.
-fn outputs(args: &CheckArgs) -> Result<Vec<(CheckFormat, Output)>, CliError> {
+/// Opens every output with its format before the long work. None may be an input.
+fn outputs(args: &CheckArgs) -> Result<Vec<(OutputFormat<CheckFormat>, Output)>, CliError> {
     let paths: Vec<&Path> = args.export.iter().map(|export| export.path.as_path()).collect();
     refuse_inputs(&args.input, &args.output, &paths)?;
     let output = Output::open(&args.output)?;
     let mut known: HashSet<PathBuf> = output.place().map(Path::to_owned).into_iter().collect();
-    let mut outputs = vec![(args.format, output)];
+    let mut outputs = vec![(args.format.chosen, output)];
     for export in &args.export {
         let output = Output::to_file(&export.path, args.output.color)?;
         if output.place().is_some_and(|place| !known.insert(place.to_owned())) {
@@ -96,28 +96,25 @@ fn outputs(args: &CheckArgs) -> Result<Vec<(CheckFormat, Output)>, CliError> {
     Ok(outputs)
 }
 
-fn prepared(args: &CheckArgs, strategies: Vec<Strategy>) -> Result<Prepared, CliError> {
+fn prepared(args: &CheckArgs, strategies: Vec<Strategy>) -> Result<PreparedRun, CliError> {
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
-    Prepared::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
+    PreparedRun::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
 }
 
-/// The record, its replay, and what budgets ask for.
-///
-/// # Panics
-/// Never: the names in budgets were those of strategies when they were read.
+/// The record, its replay, and what budgets ask for, whose names were looked up when they were read.
 fn strategies(budgets: &[Budget]) -> Vec<Strategy> {
+    let mut strategies = vec![Strategy::billed(), Strategy::expected()];
     let asked = budgets.iter().filter_map(|budget| budget.selector.strategy.as_deref());
-    let mut names: Vec<&str> = vec!["billed", "replay"];
-    for name in asked {
-        if !names.contains(&name) {
-            names.push(name);
+    for strategy in asked.filter_map(Strategy::by_name) {
+        if strategies.iter().all(|known| known.name != strategy.name) {
+            strategies.push(strategy);
         }
     }
-    names.iter().map(|name| Strategy::by_name(name).expect("a strategy's name")).collect()
+    strategies
 }
 
-/// Breaks, and of captured prompts what makes them unstable.
+/// The breaks, and what makes captured prompts unstable.
 struct Found {
     breaks: Breaks,
     findings: Option<Vec<Finding>>,
@@ -129,7 +126,7 @@ fn found(study: &Study, ledger: &Ledger<'_>) -> Result<Found, CliError> {
     Ok(Found { breaks: study.breaks_among_in(ledger, &study.selection)?, findings })
 }
 
-/// Where a budget stands is part of what is wrong with it.
+/// Adds the place of the budget to the error.
 fn unanswered(error: CheckError, configuration: &Configuration) -> CliError {
     let place = error.budget().and_then(|name| {
         let is_meant = |placed: &&PlacedBudget| placed.budget.name == name;
@@ -139,33 +136,28 @@ fn unanswered(error: CheckError, configuration: &Configuration) -> CliError {
     CliError::Unanswered { place: place.unwrap_or_default(), error }
 }
 
-/// Everything that an output may show.
-struct Page<'a> {
+/// Everything that an output shows.
+struct CheckPage<'a> {
     args: &'a CheckArgs,
-    run: &'a Prepared,
+    run: &'a PreparedRun,
     ledger: &'a Ledger<'a>,
     view: CheckView<'a>,
 }
 
-impl Page<'_> {
-    fn write(&self, format: CheckFormat, output: Output) -> Result<(), CliError> {
-        let (view, history) = (self.view, &self.run.study.history);
-        let shows_text = self.args.show_text;
-        match format {
-            CheckFormat::Text => output.text(&check_document(view)),
-            CheckFormat::Markdown => {
-                output.write(|out| out.write_all(comment(view, &self.args.tag).as_bytes()))
-            }
-            CheckFormat::Summary => output.write(|out| out.write_all(summary(view).as_bytes())),
-            CheckFormat::Json => output.write(|out| write_check(view, out)),
-            CheckFormat::Junit => output.write(|out| write_junit(view, out)),
+impl CheckPage<'_> {
+    fn write(&self, format: OutputFormat<CheckFormat>, output: Output) -> Result<(), CliError> {
+        let (view, study) = (self.view, &self.run.study);
+        let document = || Ok(check_document(view));
+        output.show(format, document, |format, out| match format {
+            CheckFormat::Comment => out.write_all(comment(view, &self.args.tag).as_bytes()),
+            CheckFormat::Summary => out.write_all(summary(view).as_bytes()),
+            CheckFormat::Json => write_check(view, out),
+            CheckFormat::Junit => write_junit(view, out),
             CheckFormat::Sarif => {
-                output.write(|out| write_sarif(history, view.findings, shows_text, out))
+                write_sarif(&study.history, view.findings, self.args.show_text, out)
             }
-            CheckFormat::Report => output.write(|out| {
-                write_report(self.ledger, &self.run.study.selection, Some(view.now), out)
-            }),
-        }
+            CheckFormat::Report => write_report(self.ledger, &study.selection, Some(view.now), out),
+        })
     }
 }
 

@@ -1,23 +1,35 @@
-//! `cachesim explain`.
+//! The commands that explain: `explain`, `advise`, `breaks`, `context`, `lint` and `verify`.
 
-use crate::cli::args::{DocumentFormat, ExplainArgs, RecordedBreaksArg};
+use crate::base::ttl::Ttl;
+use crate::cli::args::{
+    AdviseArgs, BreaksArgs, ContextArgs, ExplainArgs, FindingFormat, Json, LintArgs,
+    RecordedBreaksArg, RowFormat, RuleArg, VerifyArgs,
+};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::cli::strategies::strategies;
+use crate::explain::breaks::{DetectionRule, Options};
 use crate::explain::story::{locate, story};
-use crate::report::{explain_document, write_explanation};
+use crate::report::{
+    BreaksViewOptions, advice_document, breaks_document, context_document, explain_document,
+    lint_document, verify_document, write_advice, write_break_csv, write_break_rows, write_breaks,
+    write_context, write_explanation, write_lint, write_sarif, write_verification,
+};
+use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Selection;
+use crate::simulate::strategy::Strategy;
+use crate::study::{Told, evidence_strategies, lint_strategies};
 
-/// The story of one request.
+/// Tells the story of one request.
 pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
     let strategies = strategies(&args.strategy, args.output.quiet)?;
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, Reading::Literal);
-    let run = Prepared::new(
+    let run = PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,
@@ -31,12 +43,141 @@ pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
     let alone = Selection::of(&run.study.history, |request| std::ptr::eq(request, asked));
     let breaks = run.study.breaks_among(&alone)?;
     let story = story(&ledger, located, &breaks.list);
-    let document = || explain_document(&ledger, &story, args.show_text);
-    match args.format {
-        DocumentFormat::Table => output.text(&document()),
-        DocumentFormat::Markdown => output.markdown(&document()),
-        DocumentFormat::Json => {
-            output.write(|out| write_explanation(&ledger, &story, args.show_text, out))
-        }
-    }
+    let document = || Ok(explain_document(&ledger, &story, args.show_text));
+    output.show(args.format.chosen, document, |Json, out| {
+        write_explanation(&ledger, &story, args.show_text, out)
+    })
+}
+
+/// Shows what to change, and what each change would have saved.
+pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
+    let output = Output::open(&args.output)?;
+    let options = args.tokens.read_options(true);
+    let assumptions = args.simulation.assumptions(false, Reading::Literal);
+    let run = PreparedRun::new(
+        &args.input,
+        &args.simulation,
+        &args.output,
+        options,
+        evidence_strategies(),
+        assumptions,
+    )?;
+    let findings = run.study.breaks_in(run.evidence()?, Options::default())?;
+    let told = findings.told_under(args.reading.reading());
+    let advice = told.advice.as_ref();
+    let document = || Ok(advice_document(&run.study.history, &told.answer, advice, args.top));
+    output.show(args.format.chosen, document, |Json, out| {
+        write_advice(&run.study.history, advice, out)
+    })
+}
+
+/// Shows every request that read less than it could have.
+pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
+    let output = Output::open(&args.output)?;
+    let options = args.tokens.read_options(true);
+    let assumptions = args.simulation.assumptions(false, Reading::Literal);
+    let run = PreparedRun::new(
+        &args.input,
+        &args.simulation,
+        &args.output,
+        options,
+        evidence_strategies(),
+        assumptions,
+    )?;
+    let ledger = run.evidence()?;
+    let rule = match args.rule {
+        RuleArg::Complete => DetectionRule::Complete,
+        RuleArg::Client => DetectionRule::Client,
+    };
+    let options = Options { rule, ignores_server_reason: args.ignore_server_reason };
+    let findings = run.study.breaks_in(ledger, options)?;
+    let (history, analysis) = (&run.study.history, &findings.analysis);
+    let view = BreaksViewOptions { top: args.top, shows_text: args.show_text };
+    let document = || {
+        let Told { advice, answer } = findings.told();
+        let assumptions = run.study.assumptions();
+        Ok(breaks_document(history, &answer, analysis, advice.as_ref(), &assumptions, view))
+    };
+    output.show(args.format.chosen, document, |format, out| match format {
+        RowFormat::Json => write_breaks(history, analysis, out),
+        RowFormat::Jsonl => write_break_rows(history, &analysis.breaks, args.show_text, out),
+        RowFormat::Csv => write_break_csv(history, &analysis.breaks, out),
+    })
+}
+
+/// Shows where the context comes from.
+pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
+    let output = Output::open(&args.output)?;
+    let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
+    let assumptions = args.simulation.assumptions(true, Reading::Literal);
+    let run = PreparedRun::new(
+        &args.input,
+        &args.simulation,
+        &args.output,
+        options,
+        vec![Strategy::billed()],
+        assumptions,
+    )?;
+    let ledger = run.ledger()?;
+    let top = usize::from(args.top);
+    let context = run.study.context(&ledger, top)?;
+    let document = || {
+        let answer = run.study.breaks(Options::default())?.answer();
+        Ok(context_document(&answer, &ledger, &context))
+    };
+    output.show(args.format.chosen, document, |Json, out| write_context(&ledger, &context, out))
+}
+
+/// Shows what makes the prefixes of captured prompts unstable.
+pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
+    let output = Output::open(&args.output)?;
+    let options = args.tokens.read_options(true);
+    let assumptions = args.simulation.assumptions(false, Reading::Literal);
+    let run = PreparedRun::new(
+        &args.input,
+        &args.simulation,
+        &args.output,
+        options,
+        lint_strategies(),
+        assumptions,
+    )?;
+    run.study.need_prompts()?;
+    let findings = run.study.lint_in(&run.ledger()?)?;
+    let (history, assumptions) = (&run.study.history, &run.study.assumptions());
+    let shows_text = !args.hide_text;
+    let top = args.top;
+    let document = || Ok(lint_document(history, assumptions, &findings, shows_text, top));
+    output.show(args.format.chosen, document, |format, out| match format {
+        FindingFormat::Json => write_lint(history, assumptions, &findings, shows_text, out),
+        FindingFormat::Sarif => write_sarif(history, &findings, shows_text, out),
+    })
+}
+
+/// Shows how well the rules reproduce the recorded usage.
+pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
+    let output = Output::open(&args.output)?;
+    let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
+    let assumptions = args.simulation.assumptions(true, Reading::Literal);
+    // Simulated, too, so that their rows are checked for lost tokens.
+    let [five_minutes, one_hour] = [Ttl::FiveMinutes, Ttl::OneHour].map(Strategy::lifetime);
+    let (billed, expected) = (Strategy::billed(), Strategy::expected());
+    let strategies =
+        vec![billed, expected, Strategy::uncached(), five_minutes, one_hour, Strategy::mixed()];
+    let run = PreparedRun::new(
+        &args.input,
+        &args.simulation,
+        &args.output,
+        options,
+        strategies,
+        assumptions,
+    )?;
+    let ledger = run.ledger()?;
+    let findings = run.study.breaks(Options::default())?;
+    let sums = findings.analysis.summary.reconciliation;
+    let verification = run.study.verify(&ledger, sums)?;
+    let history = &run.study.history;
+    let document = || Ok(verify_document(history, &findings.answer(), &verification));
+    output.show(args.format.chosen, document, |Json, out| {
+        write_verification(history, &verification, out)
+    })
 }

@@ -1,6 +1,6 @@
 //! `cachesim fork`.
 
-use crate::cli::args::{DocumentFormat, ForkArgs, PlatformArg};
+use crate::cli::args::{ForkArgs, Json, PlatformArg};
 use crate::cli::error::CliError;
 use crate::cli::limits::beginning_of_day;
 use crate::cli::output::Output;
@@ -8,7 +8,7 @@ use crate::cli::prepared::{tables, unknown_model};
 use crate::report::{fork_document, write_fork};
 use crate::simulate::fork::{ForkPrices, compare};
 
-/// What sharing a prefix among forked agents saves.
+/// Shows what forked agents save by sharing a prefix.
 pub(in crate::cli) fn fork(args: &ForkArgs) -> Result<(), CliError> {
     let (table, models) = tables(&args.prices, PlatformArg::Auto)?;
     let at = beginning_of_day(&table.as_of, "as_of")?;
@@ -19,9 +19,6 @@ pub(in crate::cli) fn fork(args: &ForkArgs) -> Result<(), CliError> {
     let prices = args.model.as_deref().map(|model| ForkPrices { table: &table, model, at });
     let forks = compare(&plan, prices).map_err(|error| CliError::Usage(error.to_string()))?;
     let output = Output::open(&args.output)?;
-    match args.format {
-        DocumentFormat::Table => output.text(&fork_document(&forks)),
-        DocumentFormat::Markdown => output.markdown(&fork_document(&forks)),
-        DocumentFormat::Json => output.write(|out| write_fork(&forks, out)),
-    }
+    let document = || Ok(fork_document(&forks));
+    output.show(args.format.chosen, document, |Json, out| write_fork(&forks, out))
 }

@@ -10,7 +10,7 @@ use crate::read::harness::{Harness, place_lines};
 use crate::read::input::{Diagnostics, Kind, OpenSource, Source};
 use crate::report::write_record;
 
-/// Bundles → capture records with the markers placed, each printed as soon as it is read.
+/// Places the markers in bundles, and prints each capture record as soon as it is read.
 pub(in crate::cli) fn place(args: &PlaceArgs) -> Result<(), CliError> {
     let discovered = sources(&args.bundles, &args.output)?;
     let output = Output::open(&args.output)?;
@@ -36,7 +36,7 @@ pub(in crate::cli) fn place(args: &PlaceArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Prints the records of one source, and says how many there were.
+/// Prints the records of one source and returns their number.
 fn place_source(
     source: &Source,
     harness: &mut Harness,

@@ -13,18 +13,18 @@ use crate::read::input::{Diagnostics, Kind, Location, Source, discover};
 use crate::redact::{Extent, Redaction, Survey};
 use crate::report::{counted, grouped};
 
-/// The name of standard input in a folder.
+/// The file name of standard input in an output folder.
 const STANDARD_INPUT: &str = "stdin.jsonl";
 
 /// A source, and the number of the argument that named it.
 struct Input {
     source: Source,
     argument: usize,
-    /// How much of it was read for the first time.
+    /// The size of what the first pass read.
     surveyed: u64,
 }
 
-/// Where the sources go.
+/// Where the output goes.
 enum Target {
     StandardOutput,
     File(PathBuf),
@@ -32,7 +32,7 @@ enum Target {
 }
 
 impl Target {
-    /// A single file is opened before the long work, so that a bad path fails early.
+    /// Opens a single output file before the long work, so that a bad path fails early.
     fn open(&self) -> Result<Option<OutputFile>, CliError> {
         match self {
             Self::File(path) => Ok(Some(open(path)?)),
@@ -41,16 +41,16 @@ impl Target {
     }
 }
 
-/// What was done.
+/// Sums over what was done.
 #[derive(Default)]
-struct Sums {
+struct RedactedSums {
     files: u64,
     lines: u64,
     bytes: u64,
     strings: u64,
 }
 
-/// Transcripts and captures → the same without their text.
+/// Writes transcripts and captures without their text.
 pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
     let target = target(args)?;
     let mut diagnostics = Diagnostics::default();
@@ -108,7 +108,7 @@ fn target(args: &RedactArgs) -> Result<Target, CliError> {
     Ok(Target::Folder(path.clone()))
 }
 
-/// The sources after the arguments, each once.
+/// The sources of the arguments, each once.
 fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>, CliError> {
     let mut seen = HashSet::new();
     let mut inputs = Vec::new();
@@ -133,7 +133,7 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
     Ok(inputs)
 }
 
-/// What is read twice has to be at hand.
+/// Holds standard input in memory, as redaction reads its sources twice.
 fn standard_input() -> Result<Source, CliError> {
     let mut bytes = Vec::new();
     io::stdin()
@@ -149,8 +149,8 @@ fn identity(source: &Source) -> PathBuf {
     }
 }
 
-/// An output that is also an input would be gone before it was of use, and one among them would be
-/// read with them the next time.
+/// Refuses an output that is an input, which would be lost before it was read again, and an output
+/// folder among the inputs, whose files the next run would read with them.
 fn refuse_to_overwrite(
     args: &RedactArgs,
     inputs: &[Input],
@@ -172,7 +172,7 @@ fn refuse_to_overwrite(
     Ok(())
 }
 
-/// A path that may not exist yet, without links.
+/// A path that may not exist yet, with its links resolved.
 fn resolved(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let known = absolute.ancestors().find_map(|front| Some((front, fs::canonicalize(front).ok()?)));
@@ -186,7 +186,7 @@ fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// The sources that could be read for the first time.
+/// The sources that the first pass could read.
 fn surveyed(inputs: Vec<Input>, survey: &mut Survey, diagnostics: &mut Diagnostics) -> Vec<Input> {
     let mut read = |input: Input| {
         let label = &input.source.label;
@@ -213,12 +213,12 @@ fn write_all(
     target: &Target,
     mut opened: Option<OutputFile>,
     arguments: usize,
-) -> Result<Sums, CliError> {
+) -> Result<RedactedSums, CliError> {
     if inputs.is_empty() {
         let message = "no file could be read; see above";
         return Err(CliError::NoInput(message.to_owned()));
     }
-    let mut sums = Sums::default();
+    let mut sums = RedactedSums::default();
     for input in inputs {
         let extent = match target {
             Target::StandardOutput => {
@@ -250,7 +250,8 @@ fn write_all(
     Ok(sums)
 }
 
-/// Where a file goes: of several arguments each has a folder of its own, numbered in their order.
+/// The path of an output file. With several arguments each has a folder of its own, numbered in
+/// their order.
 fn placed(folder: &Path, label: &str, argument: usize, arguments: usize) -> PathBuf {
     if arguments == 1 {
         return folder.join(label);
@@ -259,14 +260,14 @@ fn placed(folder: &Path, label: &str, argument: usize, arguments: usize) -> Path
     folder.join(format!("{:0width$}", argument + 1)).join(label)
 }
 
-/// Opens a file, in a folder that is made where it is missing.
+/// Opens a file, and creates its folder where that is missing.
 fn open(path: &Path) -> Result<OutputFile, CliError> {
     let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
     let file = folder.and_then(|()| OutputFile::open(path));
     file.map_err(|source| CliError::OutputFile { path: path.to_owned(), source })
 }
 
-/// Writes a file, compressed as its ending says.
+/// Writes a file, compressed as its name ends.
 fn write_file(
     input: &Input,
     redaction: &Redaction,

@@ -5,9 +5,9 @@ use std::io::{self, IsTerminal};
 use crate::cli::args::{OutputArgs, RecordedBreaksArg, ReportArgs};
 use crate::cli::error::CliError;
 use crate::cli::output::{Output, refuse_other_formats};
-use crate::cli::prepared::Prepared;
+use crate::cli::prepared::PreparedRun;
 use crate::cli::strategies::strategies;
-use crate::explain::analysis::{self, Gaps, Waterfall};
+use crate::explain::analysis::{Gaps, Waterfall};
 use crate::explain::breaks::{Analysis, Options};
 use crate::explain::compare::{Compared, Comparison};
 use crate::explain::context::windows;
@@ -20,13 +20,10 @@ use crate::requests::conversation::ReadOptions;
 use crate::simulate::ledger::{Ledger, StrategyColumn};
 use crate::study::{Findings, Study};
 
-/// How many of the most expensive items of the context are looked for; the page shows kinds only.
+/// How many of the most expensive context items are kept: none, as the page shows kinds only.
 const NO_ITEMS: usize = 0;
 
-/// Everything as one page.
-///
-/// # Panics
-/// Never: the record and its replay are simulated.
+/// Writes everything as one page.
 pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     refuse_terminal(&args.output)?;
     refuse_other_formats(&args.output.output, &["html", "htm"])?;
@@ -35,7 +32,7 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     let reading = args.reading.reading();
     let assumptions = args.simulation.assumptions(args.breaks == RecordedBreaksArg::Keep, reading);
     let options = ReadOptions { keeps_titles: args.show_text, ..args.tokens.read_options(true) };
-    let run = Prepared::new(
+    let run = PreparedRun::new(
         &args.input,
         &args.simulation,
         &args.output,
@@ -50,11 +47,10 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     let told = findings.told();
     let (steps, selection) = (&run.study.steps, &run.study.selection);
     let sums = analysis.summary.reconciliation;
-    let verification = analysis::verify(evidence, steps, selection, sums)
-        .expect("the record and its replay are simulated");
+    let verification = run.study.verify(evidence, sums)?;
     let context = run.study.context(evidence, NO_ITEMS)?;
     let waterfall = told.answer.waterfall.as_ref();
-    let material = Material {
+    let material = ChartMaterial {
         study: &run.study,
         ledger: &ledger,
         comparison: &comparison,
@@ -83,8 +79,8 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     output.write(|out| write_page(&view, out))
 }
 
-/// What the charts of the page are made of.
-struct Material<'a> {
+/// What the charts of the page are drawn from.
+struct ChartMaterial<'a> {
     study: &'a Study,
     ledger: &'a Ledger<'a>,
     comparison: &'a Comparison<'a>,
@@ -93,7 +89,7 @@ struct Material<'a> {
     waterfall: Option<&'a Waterfall>,
 }
 
-impl Material<'_> {
+impl ChartMaterial<'_> {
     fn charts(&self) -> Vec<PageChart> {
         let Study { history, selection, steps, trace, .. } = self.study;
         let (shown, note) = self.shown();
@@ -132,8 +128,8 @@ impl Material<'_> {
         charts.into_iter().map(drawn).collect()
     }
 
-    /// The columns that are drawn, and what is said of one that is not: beside what no caching costs
-    /// nothing else could be told apart, where it is several times as much.
+    /// The columns to draw, and a remark on one that is left out: the cost without caching, where
+    /// it is so much higher that nothing else could be told apart.
     fn shown(&self) -> (Vec<&StrategyColumn>, Option<String>) {
         let strategies = &self.comparison.strategies;
         let is_undrawn = |one: &&Compared<'_>| one.strategy.name == UNDRAWN_STRATEGY;
@@ -154,7 +150,7 @@ impl Material<'_> {
     }
 }
 
-/// A page is nothing to look at in a terminal.
+/// Refuses to print a page to a terminal.
 fn refuse_terminal(output: &OutputArgs) -> Result<(), CliError> {
     if output.output.as_os_str() == "-" && io::stdout().is_terminal() {
         let message = "the report is a page of HTML: give it a file with -o report.html, or send \

@@ -1,6 +1,6 @@
-//! What is configured as defaults of the options, so that whatever is typed holds over it.
-//!
-//! Whether an option takes a value: asked of the option itself, in every command that has it.
+//! Turns configured values into defaults of the options, so that whatever is typed takes
+//! precedence. Whether a value is acceptable is asked of the option itself, in every command that
+//! has it.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -10,15 +10,16 @@ use clap::{Arg, Command};
 use crate::base::toml_text::quoted;
 use crate::cli::strategies::unknown_name;
 use crate::explain::config::{
-    BASELINE, ConfigOption, Configuration, DEFAULTS, Effective, Origin, Setting, Takes, is_file,
+    BASELINE, ConfigOption, ConfigSetting, Configuration, DEFAULTS, Effective, Origin, Takes,
+    is_file,
 };
 use crate::simulate::strategy::{ALL, Strategy};
 
-/// The commands whose strategies can be files: the designs in them may need the bytes of prompts,
-/// which the others do not keep.
+/// The commands that take strategy files. Designs in such files may need the bytes of prompts,
+/// which the other commands do not keep.
 const TAKE_STRATEGY_FILES: [&str; 3] = ["chart", "compare", "report"];
 
-/// A command, with all its subcommands, whose options have what is configured as defaults.
+/// Sets the configured values as defaults of a command and all its subcommands.
 pub(super) fn with_defaults(command: Command, configuration: &Configuration) -> Command {
     command.mut_subcommands(|command| configured(command, None, configuration))
 }
@@ -38,12 +39,12 @@ fn full_name(command: &Command, above: Option<&str>) -> String {
     above.map_or_else(|| name.to_owned(), |above| format!("{above} {name}"))
 }
 
-/// What is configured for an option of a command. One that must be typed has no default.
+/// The configured value of an option of a command. Options that must be typed have none.
 fn applied<'a>(
     arg: &Arg,
     command: &str,
     configuration: &'a Configuration,
-) -> Option<(&'a Setting, Vec<OsString>)> {
+) -> Option<(&'a ConfigSetting, Vec<OsString>)> {
     let setting = configuration.setting(command, arg.get_id().as_str())?;
     let is_taken = |value: &&OsString| {
         setting.option.takes != Takes::Names
@@ -55,8 +56,8 @@ fn applied<'a>(
     (!is_left_out).then_some((setting, values))
 }
 
-/// What holds for every option that can be configured; commands stand together where it is the
-/// same.
+/// The effective value of every option that can be configured. Commands with the same value stand
+/// together.
 pub(super) fn effective(command: &Command, configuration: &Configuration) -> Vec<Effective> {
     let mut all = Vec::new();
     for option in DEFAULTS.into_iter().chain([&BASELINE]) {
@@ -96,7 +97,7 @@ fn add(
     }
 }
 
-/// What the program has for an option; a list is written as it would be typed.
+/// The built-in default of an option. A list is written as it would be typed.
 fn own_default(arg: &Arg) -> Vec<OsString> {
     let values = arg.get_default_values().iter().map(|value| value.to_string_lossy());
     match arg.get_value_delimiter() {
@@ -107,7 +108,7 @@ fn own_default(arg: &Arg) -> Vec<OsString> {
     }
 }
 
-/// Says why an option does not take a value, if it does not.
+/// Fails with the reason where an option does not accept a value.
 pub(super) fn accept(command: &Command, option: &ConfigOption, text: &str) -> Result<(), String> {
     if option.takes == Takes::Names {
         return strategy(text);
@@ -135,8 +136,8 @@ fn value(arg: &Arg, text: &str) -> Result<(), String> {
     }
 }
 
-/// Asks the parser of an option. It can be asked on a command line only, so it gets one that has
-/// nothing else on it.
+/// Asks the parser of an option. Clap parses command lines only, so this makes one with nothing
+/// else on it.
 fn parsed(arg: &Arg, text: &str) -> Result<(), String> {
     let alone = Arg::new("value").value_parser(arg.get_value_parser().clone());
     let command = Command::new("alone").no_binary_name(true).arg(alone);
@@ -167,7 +168,7 @@ mod tests {
     }
 
     fn configuration() -> Configuration {
-        let setting = |option, value: &str, is_for_check| Setting {
+        let setting = |option, value: &str, is_for_check| ConfigSetting {
             option,
             is_for_check,
             values: vec![value.into()],

@@ -1,29 +1,28 @@
-//! Where the configuration files are.
+//! Finds the configuration files.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{env, iter};
 
 use crate::cli::args::ConfigurationArgs;
-use crate::explain::config::{ConfigFile, Level, switch};
+use crate::explain::config::{ConfigFile, ConfigLevel, switch};
 
-/// The name of a project's file.
+/// The name of the project's file.
 const PROJECT_FILE: &str = "cachesim.toml";
 
-/// Where the user's file is, in the folder of configurations.
+/// The path of the user's file inside the configuration folder.
 const USER_FILE: &str = "cachesim/config.toml";
 
-/// The files that there are.
+/// The files that were found.
 #[derive(Debug, Default)]
 pub(super) struct Located {
     pub(super) project: Option<ConfigFile>,
     pub(super) user: Option<ConfigFile>,
-    /// What was looked for.
+    /// The paths that were tried.
     pub(super) looked_for: Vec<String>,
 }
 
-/// Finds the files. A file that is named is taken whether it is there or not; what is looked for
-/// need not be there.
+/// Finds the files. A file that the user names is taken even if it does not exist.
 pub(super) fn locate(args: &ConfigurationArgs) -> Located {
     let from_environment = || variable("CACHESIM_CONFIG").filter(|_| !args.no_config);
     let named = args.config.clone().or_else(|| from_environment().map(PathBuf::from));
@@ -43,7 +42,7 @@ pub(super) fn locate(args: &ConfigurationArgs) -> Located {
 }
 
 fn named_file(path: PathBuf) -> ConfigFile {
-    ConfigFile { level: Level::Project, name: path.display().to_string(), path }
+    ConfigFile { level: ConfigLevel::Project, name: path.display().to_string(), path }
 }
 
 /// The nearest project file, as a path from the working directory.
@@ -55,8 +54,8 @@ fn nearest_project_file() -> Option<ConfigFile> {
         .map(named_file)
 }
 
-/// Where the user's file is if there is one: the folder for configurations is that of the XDG base
-/// directories on every system, and one that is not absolute does not count.
+/// The user's file, if it exists. The XDG base directories name its folder on every system, and a
+/// relative one is ignored, as they demand.
 fn user_file() -> Option<ConfigFile> {
     let home = env::home_dir();
     let configured =
@@ -64,21 +63,21 @@ fn user_file() -> Option<ConfigFile> {
     let folder = configured.or_else(|| home.as_ref().map(|home| home.join(".config")))?;
     let path = folder.join(USER_FILE);
     let name = as_typed(&path, home.as_deref());
-    Some(ConfigFile { level: Level::User, path, name })
+    Some(ConfigFile { level: ConfigLevel::User, path, name })
 }
 
-/// A path with `~` for the home.
+/// Shortens the home folder of a path to `~`.
 fn as_typed(path: &Path, home: Option<&Path>) -> String {
     let in_home = home.and_then(|home| path.strip_prefix(home).ok());
     in_home.map_or_else(|| path.display().to_string(), |rest| format!("~/{}", rest.display()))
 }
 
-/// An environment variable, where it has a value.
+/// The value of an environment variable, where it is not empty.
 fn variable(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }
 
 fn is_on(name: &str) -> bool {
-    // A word that means nothing is no "no".
+    // A value that is neither yes nor no counts as set.
     variable(name).is_some_and(|value| switch(&value.to_string_lossy()) != Some(false))
 }

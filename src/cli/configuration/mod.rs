@@ -12,13 +12,13 @@ use clap::{CommandFactory, FromArgMatches};
 use super::args::{Cli, ConfigurationArgs};
 use super::error::CliError;
 use crate::explain::config::{
-    Accepts, BASELINE, ConfigError, ConfigOption, Configuration, DEFAULTS, Effective, Setting,
-    from_environment, load,
+    Accepts, BASELINE, ConfigError, ConfigOption, ConfigSetting, Configuration, DEFAULTS,
+    Effective, from_environment, load,
 };
 
-/// Reads the configuration that the command line and the environment ask for.
+/// Reads the configuration that the command line and the environment select.
 pub(super) fn read(args: &ConfigurationArgs) -> Result<Configuration, CliError> {
-    // Most runs have nothing to check.
+    // Built only when there is something to check, as most runs have nothing.
     let command = LazyCell::new(Cli::command);
     let accepts = |option: &ConfigOption, text: &str| apply::accept(&command, option, text);
     let located = locate::locate(args);
@@ -29,8 +29,8 @@ pub(super) fn read(args: &ConfigurationArgs) -> Result<Configuration, CliError> 
     Ok(Configuration::new(located.looked_for, environment(&accepts)?, project, user))
 }
 
-/// What the environment sets. A variable without a value sets nothing.
-fn environment(accepts: Accepts<'_>) -> Result<Vec<Setting>, ConfigError> {
+/// The settings of the environment. An empty variable sets nothing.
+fn environment(accepts: Accepts<'_>) -> Result<Vec<ConfigSetting>, ConfigError> {
     let mut settings = Vec::new();
     for option in DEFAULTS.into_iter().chain([&BASELINE]) {
         let value = env::var_os(option.variable()).filter(|value| !value.is_empty());
@@ -41,13 +41,13 @@ fn environment(accepts: Accepts<'_>) -> Result<Vec<Setting>, ConfigError> {
     Ok(settings)
 }
 
-/// Parses the command line with what is configured as defaults.
+/// Parses the command line with the configured defaults.
 pub(super) fn parse(configuration: &Configuration) -> Cli {
     let matches = apply::with_defaults(Cli::command(), configuration).get_matches();
     Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
-/// What holds for every option that can be configured.
+/// The effective value of every option that can be configured.
 pub(super) fn effective(configuration: &Configuration) -> Vec<Effective> {
     apply::effective(&Cli::command(), configuration)
 }

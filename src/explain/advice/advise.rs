@@ -1,6 +1,5 @@
-//! The candidates tried, ranked and applied one after the other.
-//!
-//! What the reported requests cost under designs.
+//! Tries the candidates, ranks them, and applies them one after the other. Simulates what the
+//! reported requests cost under designs.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -8,50 +7,52 @@ use std::cmp::Reverse;
 use rayon::prelude::*;
 
 use super::seen::Seen;
-use super::{Candidate, Change, Subject, Who, causes, context, lifetimes, prompts, requests};
+use super::{Change, ChangeCandidate, Subject, Who, causes, context, lifetimes, prompts, requests};
 use crate::base::units::Picodollars;
 use crate::explain::breaks::Analysis;
 use crate::requests::prompt::PromptTrace;
 use crate::simulate::ledger::{Ledger, Row, Selection, Totals};
 use crate::simulate::strategy::{Assumptions, Design, Strategy, StrategyKind};
 
-/// A cent: what saves less is not worth a line.
+/// A cent. Smaller savings are not worth a line.
 const LEAST_SAVING: Picodollars = Picodollars(10_000_000_000);
 
-/// Neither is what saves less than this part of what was spent: half a percent.
+/// Savings below this fraction of what was spent, half a per cent, are not worth one either.
 const LEAST_PART: i128 = 200;
 
-/// What to change, the best first, and what that would have saved.
+/// What to change, best first, and what that would have saved.
 #[derive(Clone, Debug)]
 pub struct Advice {
-    /// What was billed; `None` where no usage was recorded.
+    /// What was billed, or `None` where no usage was recorded.
     pub billed: Option<Picodollars>,
-    /// What of it was billed for samplings apart, which no simulation has and no change concerns.
+    /// The part of it that was billed for separate samplings, which no simulation has and no change
+    /// affects.
     pub apart: Picodollars,
-    /// What the simulation makes of the record, with its breaks (`as-recorded`): where all savings
-    /// begin. What was billed differs from it by what the rules do not explain, and no saving has that.
+    /// The simulated cost of the record with its breaks (`as-recorded`), from which all savings are
+    /// counted. It differs from what was billed by what the rules do not explain, and no saving
+    /// includes that.
     pub recorded: Picodollars,
-    /// The changes that somebody can make, each on top of those before it.
-    pub changes: Vec<Entry>,
+    /// The changes that somebody can make, each on top of the earlier ones.
+    pub changes: Vec<AdviceEntry>,
     /// What nobody but the service could change, on top of all these.
-    pub out_of_reach: Vec<Entry>,
+    pub out_of_reach: Vec<AdviceEntry>,
 }
 
-/// A change that stands.
+/// A change that was applied.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct AdviceEntry {
     /// The change.
     pub change: Change,
-    /// What it alone would have saved.
+    /// What it would have saved alone.
     pub alone: Picodollars,
-    /// What it would have saved besides those before it.
+    /// What it would have saved on top of the earlier ones.
     pub saving: Picodollars,
-    /// The design of the requests with it and all before it.
+    /// The design of the requests with this change and all earlier ones.
     pub design: Design,
 }
 
 impl Advice {
-    /// Tries all that may be worth it. `None` where nothing has a price.
+    /// Tries everything that may be worth it. `None` where nothing has a price.
     #[must_use]
     pub fn new(
         ledger: &Ledger<'_>,
@@ -60,9 +61,9 @@ impl Advice {
         analysis: &Analysis,
     ) -> Option<Self> {
         let seen = Seen::new(ledger, trace, selection, analysis);
-        let Start { billed, apart, recorded, mut state } =
-            Start::new(Trials::new(ledger, trace, selection))?;
-        let (beyond, within): (Vec<Tried>, Vec<Tried>) = state
+        let SearchStart { billed, apart, recorded, mut state } =
+            SearchStart::new(Trials::new(ledger, trace, selection))?;
+        let (beyond, within): (Vec<TriedChange>, Vec<TriedChange>) = state
             .worthwhile(candidates(&seen))
             .into_iter()
             .partition(|tried| tried.candidate.change.who == Who::Nobody);
@@ -71,17 +72,18 @@ impl Advice {
         Some(Self { billed, apart, recorded: recorded.cost, changes, out_of_reach })
     }
 
-    /// The first of the changes alone. Nothing else is tried where other prompts would have saved more
-    /// than the recorded ones cost beyond being read whole.
+    /// Only the first of the changes. Nothing else is tried where other prompts would have saved
+    /// more than the recorded ones cost beyond being read from cache in full.
     #[must_use]
     pub fn first(
         ledger: &Ledger<'_>,
         trace: &PromptTrace,
         selection: &Selection,
         analysis: &Analysis,
-    ) -> Option<Entry> {
+    ) -> Option<AdviceEntry> {
         let seen = Seen::new(ledger, trace, selection, analysis);
-        let Start { recorded, state, .. } = Start::new(Trials::new(ledger, trace, selection))?;
+        let SearchStart { recorded, state, .. } =
+            SearchStart::new(Trials::new(ledger, trace, selection))?;
         let mut others = candidates(&seen);
         others.retain(|candidate| candidate.change.who != Who::Nobody);
         let same_prompts =
@@ -92,19 +94,19 @@ impl Advice {
             tried.extend(state.worthwhile(same_prompts));
             tried.sort_by_key(|tried| Reverse(tried.alone));
         }
-        let Tried { candidate: Candidate { change, design, .. }, alone } =
+        let TriedChange { candidate: ChangeCandidate { change, design, .. }, alone } =
             tried.into_iter().next()?;
-        Some(Entry { change, alone, saving: alone, design })
+        Some(AdviceEntry { change, alone, saving: alone, design })
     }
 
-    /// What was spent: billed, or where nothing was recorded, what the rules charge.
+    /// What was spent: what was billed, or what the rules charge where nothing was recorded.
     #[must_use]
     pub fn spent(&self) -> Picodollars {
         self.billed.unwrap_or(self.recorded)
     }
 
-    /// What was billed beyond the simulated record and what was billed apart; no saving has it. May be
-    /// negative.
+    /// What was billed beyond the simulated record and the separate samplings. No saving includes
+    /// it. May be negative.
     #[must_use]
     pub fn unexplained(&self) -> Option<Picodollars> {
         Some(self.billed?.minus(self.apart).minus(self.recorded))
@@ -116,16 +118,16 @@ impl Advice {
         self.changes.iter().map(|entry| entry.saving).sum()
     }
 
-    /// Whether that is the most that can be, since of a change only a part may be possible.
+    /// Whether that is an upper limit, since only a part of some change may be possible.
     #[must_use]
     pub fn is_at_most(&self) -> bool {
         self.changes.iter().any(|entry| entry.change.is_at_most)
     }
 }
 
-/// Everything that may be worth it, other prompts before other ways of sending the same. Of what saves
-/// the same, the first stands first.
-fn candidates(seen: &Seen<'_>) -> Vec<Candidate> {
+/// Everything that may be worth it, first other prompts, then other ways of sending the same
+/// prompts. Of equal savings the earlier candidate comes first.
+fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     let mut candidates = lifetimes::candidates(seen);
     candidates.extend(context::candidates(seen));
     candidates.extend(prompts::candidates(seen));
@@ -139,20 +141,20 @@ fn least_saving(spent: Picodollars) -> Picodollars {
     LEAST_SAVING.max(Picodollars(spent.0 / LEAST_PART))
 }
 
-/// Where all changes begin.
-struct Start<'a> {
+/// What all changes start from.
+struct SearchStart<'a> {
     billed: Option<Picodollars>,
     apart: Picodollars,
-    recorded: Recorded,
-    state: State<'a>,
+    recorded: RecordedCost,
+    state: SearchState<'a>,
 }
 
-impl<'a> Start<'a> {
+impl<'a> SearchStart<'a> {
     fn new(trials: Trials<'a>) -> Option<Self> {
         let recorded = trials.recorded()?;
         let record = trials.billed();
         let billed = record.as_ref().and_then(Totals::cost);
-        let state = State {
+        let state = SearchState {
             least: least_saving(billed.unwrap_or(recorded.cost)),
             trials,
             design: Design::default(),
@@ -163,43 +165,43 @@ impl<'a> Start<'a> {
     }
 }
 
-/// A candidate, and what it alone would have saved.
-struct Tried {
-    candidate: Candidate,
+/// A candidate, and what it would have saved alone.
+struct TriedChange {
+    candidate: ChangeCandidate,
     alone: Picodollars,
 }
 
 /// What has been changed so far.
-struct State<'a> {
+struct SearchState<'a> {
     trials: Trials<'a>,
     least: Picodollars,
     design: Design,
     cost: Picodollars,
 }
 
-impl State<'_> {
-    /// The candidates that save enough alone, the one that saves most first.
-    fn worthwhile(&self, candidates: Vec<Candidate>) -> Vec<Tried> {
+impl SearchState<'_> {
+    /// The candidates that save enough alone, those that save most first.
+    fn worthwhile(&self, candidates: Vec<ChangeCandidate>) -> Vec<TriedChange> {
         let costs = self.trials.costs(candidates.iter().map(|one| one.design.clone()));
-        let mut tried: Vec<Tried> = candidates
+        let mut tried: Vec<TriedChange> = candidates
             .into_iter()
             .zip(costs)
             .filter_map(|(candidate, cost)| {
                 let alone = self.cost.minus(cost?);
-                (alone >= self.least).then_some(Tried { candidate, alone })
+                (alone >= self.least).then_some(TriedChange { candidate, alone })
             })
             .collect();
         tried.sort_by_key(|tried| Reverse(tried.alone));
         tried
     }
 
-    /// Makes the changes one after the other. When it is the turn of a subject, that of its rivals is made
-    /// which then saves most; one that no longer saves enough is left out.
-    fn apply(&mut self, mut tried: Vec<Tried>) -> Vec<Entry> {
+    /// Applies the changes one after the other. Where several compete for a subject, the one that
+    /// saves most on top of the earlier changes is applied, and dropped if that is too little.
+    fn apply(&mut self, mut tried: Vec<TriedChange>) -> Vec<AdviceEntry> {
         let mut entries = Vec::new();
         while let Some(first) = tried.first() {
             let subject = first.candidate.subject;
-            let (rivals, others): (Vec<Tried>, Vec<Tried>) =
+            let (rivals, others): (Vec<TriedChange>, Vec<TriedChange>) =
                 tried.into_iter().partition(|one| one.candidate.subject == subject);
             entries.extend(self.make_best(rivals, subject));
             tried = others;
@@ -207,7 +209,7 @@ impl State<'_> {
         entries
     }
 
-    fn make_best(&mut self, rivals: Vec<Tried>, subject: Subject) -> Option<Entry> {
+    fn make_best(&mut self, rivals: Vec<TriedChange>, subject: Subject) -> Option<AdviceEntry> {
         debug_assert!(rivals.iter().all(|one| one.candidate.subject == subject));
         let designs: Vec<Design> =
             rivals.iter().map(|one| self.design.clone().with(&one.candidate.design)).collect();
@@ -220,11 +222,11 @@ impl State<'_> {
         let saving = self.cost.minus(cost);
         self.design = design.clone();
         self.cost = cost;
-        Some(Entry { change: best.candidate.change, alone: best.alone, saving, design })
+        Some(AdviceEntry { change: best.candidate.change, alone: best.alone, saving, design })
     }
 }
 
-/// Trials that are made side by side have no more requests together: each has prompts of its own.
+/// The most requests of trials that run side by side, as each trial has its own prompts.
 const MOST_SIDE_BY_SIDE: usize = 50_000;
 
 /// Simulates designs over the requests of a ledger, with the recorded breaks.
@@ -245,13 +247,14 @@ impl<'a> Trials<'a> {
         Self { ledger, trace, selection, assumptions }
     }
 
-    /// What the reported requests cost under each; `None` where it cannot act on them, or nothing has a
-    /// price.
+    /// The cost of the reported requests under each design. `None` where a design cannot act on
+    /// them, or nothing has a price.
     pub(super) fn costs(
         &self,
         designs: impl IntoIterator<Item = Design>,
     ) -> Vec<Option<Picodollars>> {
-        // Each is forgotten when its cost is known: outcomes of all at once would fill the memory.
+        // Each simulation is dropped once its cost is known, as the outcomes of all of them would
+        // fill the memory.
         let designs: Vec<Design> = designs.into_iter().collect();
         let side_by_side = (MOST_SIDE_BY_SIDE / self.trace.prompts.len().max(1)).max(1);
         let batches = designs.chunks(side_by_side);
@@ -261,7 +264,7 @@ impl<'a> Trials<'a> {
         batches.flat_map(cost).collect()
     }
 
-    /// What was billed for them; `None` where the ledger does not say.
+    /// What was billed for them, or `None` where the ledger does not say.
     pub(super) fn billed(&self) -> Option<Totals> {
         let column = self.ledger.billed()?;
         Some(self.ledger.totals(column, self.selection.requests()))
@@ -272,14 +275,14 @@ impl<'a> Trials<'a> {
         ledger.totals(ledger.columns.first()?, self.selection.requests()).cost()
     }
 
-    /// What they cost as recorded; `None` where nothing has a price.
-    pub(super) fn recorded(&self) -> Option<Recorded> {
+    /// What they cost as recorded, or `None` where nothing has a price.
+    pub(super) fn recorded(&self) -> Option<RecordedCost> {
         let ledger = self.simulate(Design::default());
         let column = ledger.columns.first()?;
         let cost = ledger.totals(column, self.selection.requests()).cost()?;
         let rows = self.selection.requests().filter_map(|index| ledger.row(column, index));
         let avoidable = rows.filter_map(|row| beyond_reading(&ledger, &row)).sum();
-        Some(Recorded { cost, avoidable })
+        Some(RecordedCost { cost, avoidable })
     }
 
     fn simulate(&self, design: Design) -> Ledger<'a> {
@@ -289,16 +292,16 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// What the record costs as it is simulated.
-pub(super) struct Recorded {
+/// What the record costs in the simulation.
+pub(super) struct RecordedCost {
     /// All of it.
     pub(super) cost: Picodollars,
-    /// The most that could be saved of it while the same prompts are sent: what they cost beyond being
-    /// read whole.
+    /// The most that could be saved while the same prompts are sent: their cost beyond being read
+    /// from cache in full.
     pub(super) avoidable: Picodollars,
 }
 
-/// What a prompt costs beyond being read whole.
+/// What a prompt costs beyond being read from cache in full.
 fn beyond_reading(ledger: &Ledger<'_>, row: &Row<'_>) -> Option<Picodollars> {
     let charges = row.charges?;
     let billing = &row.billing;

@@ -1,14 +1,14 @@
-//! Smaller contexts.
+//! Changes that keep contexts smaller.
 
 use super::seen::Seen;
-use super::{Candidate, Change, Subject, Who};
+use super::{Change, ChangeCandidate, Subject, Who};
 use crate::base::units::Tokens;
 use crate::base::wording::{counted, grouped};
 use crate::simulate::management::{Compaction, Management, Trigger};
 use crate::simulate::strategy::{Design, Strategy, StrategyKind};
 
 /// A way of keeping contexts small.
-struct Way {
+struct ContextWay {
     /// The name of the strategy.
     code: &'static str,
     label: &'static str,
@@ -16,13 +16,13 @@ struct Way {
     who: Who,
     setting: Option<&'static str>,
     field: &'static str,
-    /// From which size on it acts, if that says when.
+    /// The size at which it begins to act, if it has one.
     size: Option<Tokens>,
-    /// What it assumes of sizes.
+    /// The sizes that it assumes.
     assumed: &'static str,
 }
 
-/// What every way takes for granted.
+/// What every way assumes.
 const SAME_ANSWERS: &str =
     "The answers would have been as good, and no turn longer, without what was taken out";
 
@@ -33,18 +33,18 @@ const OF_RESULTS: &str = "no cleared result would have been asked for again";
 const BY_WINDOW: &str = "`/autocompact`, `autoCompactWindow`, or CLAUDE_CODE_AUTO_COMPACT_WINDOW: \
                          33,000 above the size (133000 compacts at 100,000; 183000 at 150,000)";
 
-pub(super) fn candidates(seen: &Seen<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     ways().into_iter().map(|way| candidate(way, seen)).collect()
 }
 
-/// The ways that somebody can choose. Nobody can ask the service for `cached-microcompact`, of which no
-/// documentation speaks.
+/// The ways that somebody can choose. Not `cached-microcompact`, which nobody can request, as it is
+/// undocumented.
 #[rustfmt::skip] // one field a line
-fn ways() -> Vec<Way> {
+fn ways() -> Vec<ContextWay> {
     let compaction = Compaction { trigger: Trigger::At(Tokens(150_000)), ..Compaction::default() };
     let later = Management::Compaction(compaction);
     vec![
-        Way {
+        ContextWay {
             code: "compact-100k",
             label: "Compact conversations at 100,000 tokens",
             design: built_in("compact-100k"),
@@ -54,7 +54,7 @@ fn ways() -> Vec<Way> {
             size: Some(Tokens(100_000)),
             assumed: OF_SUMMARIES,
         },
-        Way {
+        ContextWay {
             code: "compact-150k",
             label: "Compact conversations at 150,000 tokens",
             design: Design { management: Some(Box::new(later)), ..Design::default() },
@@ -64,7 +64,7 @@ fn ways() -> Vec<Way> {
             size: Some(Tokens(150_000)),
             assumed: OF_SUMMARIES,
         },
-        Way {
+        ContextWay {
             code: "session-memory-100k",
             label: "Put a memory in place of 100,000 tokens",
             design: built_in("session-memory-100k"),
@@ -74,7 +74,7 @@ fn ways() -> Vec<Way> {
             size: Some(Tokens(100_000)),
             assumed: "the size of the memory and its updates is assumed",
         },
-        Way {
+        ContextWay {
             code: "clear-results-180k",
             label: "Clear old tool results beyond 180,000 tokens",
             design: built_in("clear-results-180k"),
@@ -85,7 +85,7 @@ fn ways() -> Vec<Way> {
             size: Some(Tokens(180_000)),
             assumed: OF_RESULTS,
         },
-        Way {
+        ContextWay {
             code: "microcompact-60m",
             label: "Clear old tool results after an hour without an answer",
             design: built_in("microcompact-60m"),
@@ -95,7 +95,7 @@ fn ways() -> Vec<Way> {
             size: None,
             assumed: OF_RESULTS,
         },
-        Way {
+        ContextWay {
             code: "result-budget-50k",
             label: "Cut tool results to a preview beyond 50,000 characters",
             design: built_in("result-budget-50k"),
@@ -108,7 +108,7 @@ fn ways() -> Vec<Way> {
     ]
 }
 
-/// What the built-in strategy of a name does.
+/// The design of the built-in strategy with a name.
 fn built_in(name: &str) -> Design {
     match Strategy::by_name(name).map(|strategy| strategy.kind) {
         Some(StrategyKind::Counterfactual(design)) => design,
@@ -116,9 +116,9 @@ fn built_in(name: &str) -> Design {
     }
 }
 
-fn candidate(way: Way, seen: &Seen<'_>) -> Candidate {
+fn candidate(way: ContextWay, seen: &Seen<'_>) -> ChangeCandidate {
     let largest = seen.prompts().max_by_key(|(_, prompt)| prompt.total);
-    Candidate {
+    ChangeCandidate {
         change: Change {
             code: way.code,
             label: way.label,

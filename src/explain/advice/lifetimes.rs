@@ -1,7 +1,7 @@
-//! Other lifetimes of cache entries.
+//! Changes of the lifetimes of cache entries.
 
 use super::seen::{Seen, evidence};
-use super::{Candidate, Change, Subject, Who};
+use super::{Change, ChangeCandidate, Subject, Who};
 use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
 use crate::base::wording::{counted, grouped};
 use crate::simulate::strategy::Design;
@@ -10,7 +10,7 @@ const FIVE_MINUTES: TierTtl = TierTtl::uniform(Ttl::FiveMinutes);
 const ONE_HOUR: TierTtl = TierTtl::uniform(Ttl::OneHour);
 
 /// Lifetimes that a client or an agent can choose.
-struct Choice {
+struct LifetimeChoice {
     /// The name of the strategy.
     code: &'static str,
     label: &'static str,
@@ -18,21 +18,21 @@ struct Choice {
     who: Who,
     setting: Option<&'static str>,
     field: &'static str,
-    /// The patterns that speak for it.
+    /// The patterns that support it.
     patterns: &'static [&'static str],
-    /// Whether it makes entries live for longer, or only cheaper to write.
+    /// Whether entries live longer, and are not only cheaper to write.
     is_longer: bool,
 }
 
-pub(super) fn candidates(seen: &Seen<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     choices().into_iter().map(|choice| candidate(choice, seen)).collect()
 }
 
 #[rustfmt::skip] // one field a line
-fn choices() -> Vec<Choice> {
+fn choices() -> Vec<LifetimeChoice> {
     let with = |main, agents| Design { ttl: Some(TtlPlan { main, agents }), ..Design::default() };
     vec![
-        Choice {
+        LifetimeChoice {
             code: "5m",
             label: "Cache everything for five minutes",
             design: with(FIVE_MINUTES, FIVE_MINUTES),
@@ -42,7 +42,7 @@ fn choices() -> Vec<Choice> {
             patterns: &["uncached"],
             is_longer: false,
         },
-        Choice {
+        LifetimeChoice {
             code: "1h",
             label: "Cache everything for an hour",
             design: with(ONE_HOUR, ONE_HOUR),
@@ -55,7 +55,7 @@ fn choices() -> Vec<Choice> {
             patterns: &["short_ttl_main", "short_ttl_agents", "ttl_fell", "uncached"],
             is_longer: true,
         },
-        Choice {
+        LifetimeChoice {
             code: "1h-main-5m-agents",
             label: "Cache for an hour, sub-agents for five minutes",
             design: with(ONE_HOUR, FIVE_MINUTES),
@@ -67,7 +67,7 @@ fn choices() -> Vec<Choice> {
             patterns: &["short_ttl_main", "ttl_fell", "uncached"],
             is_longer: true,
         },
-        Choice {
+        LifetimeChoice {
             code: "5m-main-1h-agents",
             label: "Cache for five minutes, sub-agents for an hour",
             design: with(FIVE_MINUTES, ONE_HOUR),
@@ -79,7 +79,7 @@ fn choices() -> Vec<Choice> {
             patterns: &["short_ttl_agents"],
             is_longer: false,
         },
-        Choice {
+        LifetimeChoice {
             code: "mixed",
             label: "Cache the system prompt for an hour, messages for 5m",
             design: with(TierTtl::MIXED, TierTtl::MIXED),
@@ -89,7 +89,7 @@ fn choices() -> Vec<Choice> {
             patterns: &[],
             is_longer: false,
         },
-        Choice {
+        LifetimeChoice {
             code: "latched-ttl",
             label: "Keep the lifetime with which a conversation began",
             design: Design { latches_ttl: true, ..Design::default() },
@@ -102,11 +102,11 @@ fn choices() -> Vec<Choice> {
     ]
 }
 
-fn candidate(choice: Choice, seen: &Seen<'_>) -> Candidate {
+fn candidate(choice: LifetimeChoice, seen: &Seen<'_>) -> ChangeCandidate {
     let evidence =
         if choice.is_longer { evidence(&seen.expiries(false)) } else { seen.largest_hour_writes() };
     let observed = seen.observed(choice.patterns);
-    Candidate {
+    ChangeCandidate {
         change: Change {
             code: choice.code,
             label: choice.label,
@@ -132,7 +132,7 @@ fn candidate(choice: Choice, seen: &Seen<'_>) -> Candidate {
     }
 }
 
-/// How long requests waited, which is what a lifetime has to fit.
+/// How long requests waited, which a lifetime has to cover.
 fn pauses(seen: &Seen<'_>) -> String {
     let pauses = seen.pauses();
     format!(

@@ -1,23 +1,17 @@
-//! What to change, in one ranked list: lifetimes, context size, causes of breaks, pings, sub-agents,
-//! markers, prompts.
+//! What to change, in one ranked list: lifetimes, context size, causes of breaks, pings,
+//! sub-agents, markers, prompts.
 //!
-//! Each change is a design of the requests. All begin from the record as it is simulated, with its
-//! breaks; each is tried alone, and then one after the other on top of those before, so that no dollar
-//! is saved twice and the sum is what all together save.
+//! A candidate is a `Design` of only what it changes, with words. Two are merged by `Design::with`.
+//! All start from the simulated record with its breaks (`as-recorded`), and one ledger tries each
+//! alone. Those that save enough are ranked, then tried again on top of the changes before them,
+//! subject by subject, and the best of several rivals is applied. So an entry's saving is the
+//! difference of two simulations, no dollar is saved twice, and the sum is what all changes save
+//! together.
 //!
-//! A candidate is a `Design` of what it changes alone, with words; two are merged by
-//! `Design::with`. All begin from `as-recorded`, and are tried alone by one ledger of all of them;
-//! those that save enough are ranked, and then tried once more on top of what stands, subject by
-//! subject, of rivals the one that saves most at its turn. So an entry's saving is a difference of
-//! two simulations, and the sum is that of the first and the last. A break that does not happen is
-//! a `Repair` (`requests/prompt/trace.rs`): the request also looks for the last entry of the one
-//! before it, on a path that is not its own, and loses what was recorded of the break. It does so
-//! under any policy and context management, save where the management itself changes the prefix
-//! there. Patterns lend their words, and have no figures here.
-//!
-//! A change that would have saved something.
-//!
-//! A change that may be worth it.
+//! A prevented break is a `Repair` (`requests/prompt/trace.rs`): the request also looks for the
+//! last entry of its predecessor, on a path that is not its own, and loses what was recorded of the
+//! break. It does so under any policy and context management, unless the management itself changes
+//! the prefix there. Patterns only contribute words.
 
 mod advise;
 mod causes;
@@ -27,10 +21,8 @@ mod prompts;
 mod requests;
 mod seen;
 
-pub use advise::{Advice, Entry};
-
-use schemars::JsonSchema;
-use serde::Serialize;
+pub use crate::explain::breaks::Who;
+pub use advise::{Advice, AdviceEntry};
 
 use crate::explain::breaks::Confidence;
 use crate::requests::conversation::RequestIndex;
@@ -41,7 +33,7 @@ use crate::simulate::strategy::Design;
 pub struct Change {
     /// Its name in machine formats: a strategy's, a cause's, or one of its own.
     pub code: &'static str,
-    /// Its name for people, verb first.
+    /// Its name for people, beginning with a verb.
     pub label: &'static str,
     /// What was seen, in a sentence.
     pub observation: String,
@@ -51,47 +43,23 @@ pub struct Change {
     pub who: Who,
     /// The setting, variable or command of Claude Code, with the version that has it.
     pub setting: Option<&'static str>,
-    /// The field of the request, for who builds an agent.
+    /// The field of the request, for builders of agents.
     pub field: Option<&'static str>,
-    /// What its saving takes for granted.
+    /// What its saving assumes.
     pub assumption: String,
-    /// How sure the cause is, of a change that is about one.
+    /// How certain the cause is, for a change about one.
     pub confidence: Option<Confidence>,
-    /// Whether it avoids only a part that nobody can tell of what is simulated.
+    /// Whether only an unknown part of what is simulated can be avoided.
     pub is_at_most: bool,
     /// The requests that show it most clearly.
     pub evidence: Vec<RequestIndex>,
 }
 
-/// Who can make a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Who {
-    /// The user of a client, by a setting or by how it is used.
-    User,
-    /// Who builds the agent that sends the requests.
-    Builder,
-    /// Nobody but the service.
-    Nobody,
-}
-
-impl Who {
-    /// The word for people.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::User => "you",
-            Self::Builder => "the agent's builder",
-            Self::Nobody => "nobody",
-        }
-    }
-}
-
 /// A change that may be worth it, and how it is simulated.
 #[derive(Clone, Debug)]
-struct Candidate {
+struct ChangeCandidate {
     change: Change,
-    /// What it is about; of rivals for one subject only one is made.
+    /// What it is about. Only one of several rivals for a subject is applied.
     subject: Subject,
     /// What it does differently, and nothing else.
     design: Design,
@@ -110,6 +78,6 @@ enum Subject {
     Markers,
     /// The order of the system prompt.
     SystemPrompt,
-    /// Something that no other change is about.
+    /// A subject without rivals.
     Own(&'static str),
 }

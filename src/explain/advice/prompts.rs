@@ -1,15 +1,15 @@
-//! Captured prompts made otherwise.
+//! Changes to the layout of captured prompts.
 
 use super::seen::{Seen, confidence, counted_breaks, evidence};
-use super::{Candidate, Change, Subject, Who};
+use super::{Change, ChangeCandidate, Subject, Who};
 use crate::explain::breaks::Cause;
 use crate::simulate::design::{
     Attribution, Deferral, Deferred, PromptDesign, Reminders, Settings, SystemPrompt, Tools,
 };
 use crate::simulate::strategy::Design;
 
-/// Another way of making prompts.
-struct Form {
+/// Another layout of prompts.
+struct PromptForm {
     /// The name of the strategy.
     code: &'static str,
     label: &'static str,
@@ -21,7 +21,7 @@ struct Form {
     causes: &'static [Cause],
 }
 
-pub(super) fn candidates(seen: &Seen<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     if !seen.has_captures() {
         return Vec::new();
     }
@@ -29,11 +29,11 @@ pub(super) fn candidates(seen: &Seen<'_>) -> Vec<Candidate> {
 }
 
 #[rustfmt::skip] // one field a line
-fn forms() -> Vec<Form> {
+fn forms() -> Vec<PromptForm> {
     let as_sent = PromptDesign::default();
     let sorted = PromptDesign { tools: Tools::Sorted, ..as_sent };
     vec![
-        Form {
+        PromptForm {
             code: "tools-sorted",
             label: "Send the tools in order of their names",
             design: sorted,
@@ -42,7 +42,7 @@ fn forms() -> Vec<Form> {
             field: "`tools`: sorted by `name`",
             causes: &[Cause::ToolsChanged],
         },
-        Form {
+        PromptForm {
             code: "static-first",
             label: "Put unchanging blocks of the system prompt first",
             design: PromptDesign { system: SystemPrompt::StaticFirst, ..as_sent },
@@ -51,7 +51,7 @@ fn forms() -> Vec<Form> {
             field: "`system`: unchanging blocks first, the marker on the last of them",
             causes: &[Cause::SystemPromptChanged],
         },
-        Form {
+        PromptForm {
             code: "stable-first",
             label: "Put stable paragraphs first, passing reminders last",
             design: PromptDesign { system: SystemPrompt::StableFirst, reminders: Reminders::Last, ..sorted },
@@ -60,7 +60,7 @@ fn forms() -> Vec<Form> {
             field: "`system`: stable paragraphs first; `messages`: reminders at the end",
             causes: &[Cause::SystemPromptChanged, Cause::MessagesRewritten],
         },
-        Form {
+        PromptForm {
             code: "latched-settings",
             label: "Leave settings on once they were on",
             design: PromptDesign { settings: Settings::Latched, ..as_sent },
@@ -77,7 +77,7 @@ fn forms() -> Vec<Form> {
                 Cause::TtlTierChanged,
             ],
         },
-        Form {
+        PromptForm {
             code: "stable-attribution",
             label: "Keep the attribution line the same for a session",
             design: PromptDesign { attribution: Attribution::Stable, ..as_sent },
@@ -86,7 +86,7 @@ fn forms() -> Vec<Form> {
             field: "`system[0]`: no text that changes from request to request",
             causes: &[Cause::SystemPromptChanged],
         },
-        Form {
+        PromptForm {
             code: "deferred-tools",
             label: "Leave out MCP tools until they are searched for",
             design: PromptDesign {
@@ -101,14 +101,14 @@ fn forms() -> Vec<Form> {
     ]
 }
 
-fn candidate(form: &Form, seen: &Seen<'_>) -> Candidate {
+fn candidate(form: &PromptForm, seen: &Seen<'_>) -> ChangeCandidate {
     let design = Design { prompt: form.design, ..Design::default() };
     let breaks = seen.breaks_that(|found| form.causes.contains(&found.cause));
     let observation = match breaks.first() {
         Some(first) => counted_breaks(&breaks, first.cause.meaning()),
         None => "Captured prompts are made otherwise.".to_owned(),
     };
-    Candidate {
+    ChangeCandidate {
         change: Change {
             code: form.code,
             label: form.label,

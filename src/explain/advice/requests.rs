@@ -1,16 +1,16 @@
-//! Requests sent otherwise: pings, markers at other places, sub-agents that share more.
+//! Changes to how requests are sent: pings, markers in other places, sub-agents that share more.
 
 use enumset::{EnumSet, enum_set};
 
 use super::seen::{Seen, counted_breaks, evidence};
-use super::{Candidate, Change, Subject, Who};
+use super::{Change, ChangeCandidate, Subject, Who};
 use crate::explain::breaks::{Break, Cause};
 use crate::simulate::strategy::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 
 const MINUTE: i64 = 60_000;
 
-/// What a change does and says, but for what was seen.
-struct Way {
+/// What a change does and says, apart from what was seen.
+struct RequestWay {
     code: &'static str,
     label: &'static str,
     subject: Subject,
@@ -18,7 +18,7 @@ struct Way {
     design: Design,
 }
 
-pub(super) fn candidates(seen: &Seen<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     let mut candidates = pings(seen);
     candidates.extend(sharings(seen));
     if seen.has_captures() {
@@ -27,7 +27,7 @@ pub(super) fn candidates(seen: &Seen<'_>) -> Vec<Candidate> {
     candidates
 }
 
-fn candidate(way: Way, breaks: &[&Break]) -> Candidate {
+fn candidate(way: RequestWay, breaks: &[&Break]) -> ChangeCandidate {
     let why = breaks.first().map_or("", |found| found.cause.meaning());
     let assumption = match way.design.unknowns() {
         unknowns if unknowns.is_empty() => {
@@ -35,7 +35,7 @@ fn candidate(way: Way, breaks: &[&Break]) -> Candidate {
         }
         unknowns => format!("{}.", unknowns.join("; ")),
     };
-    Candidate {
+    ChangeCandidate {
         change: Change {
             code: way.code,
             label: way.label,
@@ -54,8 +54,8 @@ fn candidate(way: Way, breaks: &[&Break]) -> Candidate {
     }
 }
 
-fn pings(seen: &Seen<'_>) -> Vec<Candidate> {
-    let way = |code, label, every, limit| Way {
+fn pings(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
+    let way = |code, label, every, limit| RequestWay {
         code,
         label,
         subject: Subject::Pings,
@@ -79,10 +79,10 @@ fn pings(seen: &Seen<'_>) -> Vec<Candidate> {
     ways.into_iter().map(|way| candidate(way, &expiries)).collect()
 }
 
-fn sharings(seen: &Seen<'_>) -> Vec<Candidate> {
+fn sharings(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     let with = |sharing| Design { sharing, ..Design::default() };
     let none = Sharing::default();
-    let way = |code, label, field, sharing| Way {
+    let way = |code, label, field, sharing| RequestWay {
         code,
         label,
         subject: Subject::Own(code),
@@ -103,7 +103,7 @@ fn sharings(seen: &Seen<'_>) -> Vec<Candidate> {
         ),
         &siblings,
     );
-    let staggered = Candidate { change: of_client(staggered.change, seen), ..staggered };
+    let staggered = ChangeCandidate { change: of_client(staggered.change, seen), ..staggered };
     vec![
         staggered,
         candidate(
@@ -127,7 +127,7 @@ fn sharings(seen: &Seen<'_>) -> Vec<Candidate> {
     ]
 }
 
-/// What a client does by itself since a version.
+/// Words for what a client does by itself since some version.
 fn of_client(change: Change, seen: &Seen<'_>) -> Change {
     let observation = seen.observed(&["siblings"]).unwrap_or(change.observation);
     let advice = seen.advised(&["siblings"]).unwrap_or(change.advice);
@@ -135,7 +135,7 @@ fn of_client(change: Change, seen: &Seen<'_>) -> Change {
     Change { observation, advice, who: Who::User, setting, ..change }
 }
 
-fn markers() -> impl Iterator<Item = Way> {
+fn markers() -> impl Iterator<Item = RequestWay> {
     let at = |anchors: EnumSet<Anchor>| Layout::At(anchors);
     let field = "the places of `cache_control`";
     let layouts = [
@@ -157,7 +157,7 @@ fn markers() -> impl Iterator<Item = Way> {
         ("every-10", "Mark every tenth block, the latest four", Layout::Every(10)),
         ("four-even", "Set four markers at equal distances", Layout::Even(4)),
     ];
-    layouts.into_iter().map(move |(code, label, layout)| Way {
+    layouts.into_iter().map(move |(code, label, layout)| RequestWay {
         code,
         label,
         subject: Subject::Markers,

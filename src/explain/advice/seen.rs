@@ -1,4 +1,4 @@
-//! What was seen, for changes to rest on.
+//! What was seen in the requests, as the basis of changes.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,10 +11,10 @@ use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{Prompt, PromptTrace};
 use crate::simulate::ledger::{Ledger, Selection};
 
-/// So many requests stand for a change.
+/// How many requests stand for a change.
 const MOST_EVIDENCE: usize = 3;
 
-/// What was seen, for changes to rest on.
+/// What was seen in the requests.
 pub(super) struct Seen<'a> {
     pub(super) ledger: &'a Ledger<'a>,
     pub(super) analysis: &'a Analysis,
@@ -22,7 +22,7 @@ pub(super) struct Seen<'a> {
     pub(super) selected: Vec<RequestIndex>,
 }
 
-/// The pauses of the reported requests after the one before them.
+/// The pauses of the reported requests after their predecessors.
 pub(super) struct Pauses {
     pub(super) under_five_minutes: u64,
     pub(super) under_an_hour: u64,
@@ -39,15 +39,18 @@ impl<'a> Seen<'a> {
         Self { ledger, trace, analysis, selected: selection.requests().collect() }
     }
 
-    /// The breaks of a kind, the most expensive first.
+    /// The breaks of a kind, most expensive first.
     pub(super) fn breaks_that(&self, is_such: impl Fn(&Break) -> bool) -> Vec<&'a Break> {
         let list = &self.analysis.breaks.list;
-        let mut breaks: Vec<&Break> = list.iter().filter(|found| is_such(found)).collect();
+        // No design changes what is sent to caches without markers.
+        let marked = self.ledger.history.sent_with_markers().len();
+        let is_meant = |found: &&Break| found.request.0 < marked && is_such(found);
+        let mut breaks: Vec<&Break> = list.iter().filter(is_meant).collect();
         breaks.sort_by_key(|found| (Reverse((found.excess, found.rewritten)), found.request));
         breaks
     }
 
-    /// The breaks after an expiry of a lifetime, after a pause of less or not less than an hour.
+    /// The breaks after a lifetime expired, in a pause of at least an hour or of less.
     pub(super) fn expiries(&self, is_long: bool) -> Vec<&'a Break> {
         self.breaks_that(|found| {
             matches!(found.cause, Cause::TtlExpired5m | Cause::TtlExpired1h)
@@ -55,14 +58,14 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// What the patterns of some names observed, one sentence each.
+    /// The observations of the named patterns, one sentence each.
     pub(super) fn observed(&self, names: &[&str]) -> Option<String> {
         let texts: Vec<&str> =
             self.patterns(names).map(|pattern| pattern.observation.as_str()).collect();
         (!texts.is_empty()).then(|| texts.join(" "))
     }
 
-    /// What the patterns of some names advise, one sentence each.
+    /// The advice of the named patterns, one sentence each.
     pub(super) fn advised(&self, names: &[&str]) -> Option<String> {
         let texts: Vec<&str> =
             self.patterns(names).map(|pattern| pattern.advice.as_str()).collect();
@@ -73,7 +76,7 @@ impl<'a> Seen<'a> {
         self.analysis.patterns.iter().filter(move |pattern| names.contains(&pattern.name))
     }
 
-    /// The requests that wrote most for an hour.
+    /// The requests with the largest one-hour writes.
     pub(super) fn largest_hour_writes(&self) -> Vec<RequestIndex> {
         let history = self.ledger.history;
         let written = |index: &RequestIndex| {
@@ -115,7 +118,7 @@ pub(super) fn evidence(breaks: &[&Break]) -> Vec<RequestIndex> {
     breaks.iter().take(MOST_EVIDENCE).map(|found| found.request).collect()
 }
 
-/// The confidence with which most of the money was lost; of two that are equal the lower one.
+/// The confidence behind most of the lost money, the lower one of equals.
 pub(super) fn confidence(breaks: &[&Break]) -> Option<Confidence> {
     let mut lost: BTreeMap<Confidence, Picodollars> = BTreeMap::new();
     for found in breaks {

@@ -1,53 +1,49 @@
-//! What every command over sessions says first: what was spent and by whom, what breaks cost, and how
-//! cheap it could have been.
-//!
-//! From what was spent down to the lower bound, step by step. Every output that names one of these
-//! amounts takes it from here.
-//!
-//! What tokens of each class cost, over some requests or over time.
+//! What every command over sessions says first: what was spent and by whom, what breaks cost, and
+//! how cheap it could have been. The steps from what was spent to the lower bound stand here, and
+//! every output takes these amounts from here, as well as costs by class of token.
 
 use std::collections::BTreeMap;
 
 use super::groups::{Period, PeriodLength};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Millis, Picodollars};
-use crate::explain::advice::Entry;
+use crate::explain::advice::AdviceEntry;
 use crate::explain::breaks::{Analysis, Cause, Reconciliation, Sum};
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn, Totals};
 use crate::simulate::pricing::Charges;
 
-/// The figures that count, each of the selected requests.
+/// The most important figures of the selected requests.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// How many sessions.
+    /// The number of sessions.
     pub sessions: usize,
     /// When the first and the last of their requests were sent.
     pub span: Option<(Millis, Millis)>,
-    /// What the record says of all requests.
+    /// The recorded totals of all requests.
     pub billed: Totals,
-    /// Of those, the requests of sub-agents.
+    /// The part of the requests of sub-agents.
     pub agents: Totals,
     /// The same requests under the first strategy that can be simulated where nothing is recorded:
-    /// its name and its figures.
+    /// its name and figures.
     pub simulated: Option<(String, Totals)>,
-    /// How many requests were held against one before them.
+    /// How many requests were compared with their predecessors.
     pub compared: u64,
     /// All breaks.
     pub breaks: Sum,
-    /// Those of them that follow from what was done: compactions and expiries.
+    /// The breaks that follow from what was done: compactions and expiries.
     pub expected_breaks: Sum,
-    /// What the figures of breaks rest on.
+    /// What the figures of breaks are based on.
     pub breaks_basis: Basis,
-    /// The cause that cost most.
+    /// The most expensive cause.
     pub biggest_cause: Option<(Cause, Sum)>,
     /// The change that would have saved most.
     pub change: Option<BestChange>,
-    /// From what was spent to the lower bound.
+    /// The steps from what was spent to the lower bound.
     pub waterfall: Option<Waterfall>,
 }
 
-/// The first of all changes that were ranked.
+/// The first of the ranked changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BestChange {
     /// What to do.
@@ -59,14 +55,15 @@ pub struct BestChange {
 }
 
 impl BestChange {
-    fn of(entry: &Entry) -> Self {
+    fn of(entry: &AdviceEntry) -> Self {
         let change = &entry.change;
         Self { label: change.label, saving: entry.saving, is_at_most: change.is_at_most }
     }
 }
 
 impl Answer {
-    /// Takes the figures from a ledger as [`Waterfall::new`] needs it, and from the breaks found in it.
+    /// Takes the figures from a ledger with the strategies that [`Waterfall::new`] needs, and from
+    /// its breaks.
     #[must_use]
     pub fn new(ledger: &Ledger<'_>, analysis: &Analysis, selection: &Selection) -> Self {
         let history = ledger.history;
@@ -101,37 +98,36 @@ impl Answer {
         }
     }
 
-    /// Notes the first of the changes.
+    /// Adds the first of the changes.
     #[must_use]
-    pub fn with_change(self, first: Option<&Entry>) -> Self {
+    pub fn with_change(self, first: Option<&AdviceEntry>) -> Self {
         Self { change: first.map(BestChange::of), ..self }
     }
 }
 
-/// The steps from what was spent to the lower bound:
-/// spent − apart − breaks − unexplained = expected, and expected − lifetime − rest = cheapest, to the
-/// last digit. All amounts are of the requests that have a record and a price.
+/// The steps from what was spent to the lower bound: spent − apart − breaks − unexplained =
+/// expected, and expected − lifetime − rest = cheapest, exactly. All amounts cover the requests
+/// that have both a record and a price.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waterfall {
     /// What the recorded usage costs.
     pub spent: Picodollars,
-    /// Samplings that were billed apart: by another model, in front of the answer. No simulation has
-    /// them.
+    /// Separate samplings: billed for another model, before the answer. No simulation has them.
     pub apart: Picodollars,
-    /// The extra cost of breaks that the rules do not charge: not that of expiries and compactions.
+    /// The extra cost of breaks that the rules do not charge, so without expiries and compactions.
     pub breaks: Picodollars,
-    /// What neither the rules nor the breaks explain; may be negative.
+    /// What neither the rules nor the breaks explain. May be negative.
     pub unexplained: Picodollars,
-    /// What the rules charge for the same requests: no breaks but expiries and compactions.
+    /// What the rules charge for the same requests, with no breaks but expiries and compactions.
     pub expected: Picodollars,
-    /// What the better of two lifetimes for all markers would save of that.
+    /// What the better of two lifetimes for all markers would save.
     pub lifetime: Option<BetterLifetime>,
-    /// The cheapest that any markers, lifetimes and pings could make of the same requests, without
-    /// breaks; `None` where it was not simulated.
+    /// The least that any markers, lifetimes and pings could have cost for the same requests,
+    /// without breaks. `None` where it was not simulated.
     pub cheapest: Option<Picodollars>,
 }
 
-/// One lifetime for all markers that costs less than the recorded ones.
+/// A single lifetime for all markers that costs less than the recorded ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BetterLifetime {
     /// The strategy.
@@ -141,9 +137,9 @@ pub struct BetterLifetime {
 }
 
 impl Waterfall {
-    /// Takes the steps on a ledger of `billed`, `replay`, `5m`, `1h` and the bound, in which no recorded
-    /// break is kept. `None` where some selected request has no record, so that what was spent cannot
-    /// be held against a simulation, and where none has a price.
+    /// Computes the steps from a ledger of `billed`, `replay`, `5m`, `1h` and the bound, in which
+    /// no recorded break is kept. `None` where some selected request has no record, so that what
+    /// was spent cannot be compared with a simulation, and where none has a price.
     #[must_use]
     pub fn new(ledger: &Ledger<'_>, selection: &Selection, sums: &Reconciliation) -> Option<Self> {
         let (record, replay) = (ledger.billed()?, ledger.expected()?);
@@ -151,7 +147,7 @@ impl Waterfall {
         if selection.requests().any(is_unrecorded) || ledger.history.is_counted_in_bytes() {
             return None;
         }
-        // What is in one amount is in all.
+        // A request is in all of the amounts or in none.
         let has_price =
             |column, index| ledger.row(column, index).is_some_and(|row| row.cost.is_some());
         let is_priced = |index: &RequestIndex| {
@@ -171,7 +167,8 @@ impl Waterfall {
             is_better.then(|| BetterLifetime { strategy: ttl.name().to_owned(), saving })
         });
         let bound = ledger.bound(ledger.assumptions.reading);
-        // The bound is worked out thread by thread; what threads share can make a lifetime cheaper still.
+        // The bound is computed by thread, and what threads share can make a lifetime cheaper
+        // still.
         let lived = lifetime.as_ref().map_or(Picodollars::ZERO, |better| better.saving);
         let least = sums.replay.minus(lived);
         Some(Self {
@@ -185,7 +182,8 @@ impl Waterfall {
         })
     }
 
-    /// What other markers, pings and lifetimes for each request would save beyond one lifetime for all.
+    /// What other markers, pings and lifetimes for each request would save beyond one lifetime for
+    /// all.
     #[must_use]
     pub fn rest(&self) -> Option<Picodollars> {
         let lifetime = self.lifetime.as_ref().map_or(Picodollars::ZERO, |better| better.saving);
@@ -193,17 +191,17 @@ impl Waterfall {
     }
 }
 
-/// A cost by class of token, as far as it has a price.
+/// A cost by class of token, as far as there are prices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spending {
     /// The tokens.
     pub charges: Charges,
-    /// What is no token: web searches.
+    /// Fees that are not for tokens: web searches.
     pub fees: Picodollars,
 }
 
 impl Spending {
-    /// Everything.
+    /// The whole cost.
     #[must_use]
     pub fn total(&self) -> Picodollars {
         self.charges.total() + self.fees
@@ -227,8 +225,8 @@ impl Spending {
     }
 }
 
-/// What the selected requests cost under a strategy, in each period between the first and the last
-/// of them; those in which nothing was sent have nothing.
+/// The cost of the selected requests under a strategy, for each period between the first and the
+/// last one. Periods without requests cost nothing.
 #[must_use]
 pub fn spending_by_period(
     ledger: &Ledger<'_>,

@@ -1,4 +1,4 @@
-//! How long requests waited for the next one of their chain, and what was lost after the waits.
+//! How long requests waited for the next one of their chain, and what was lost after the wait.
 
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
@@ -6,41 +6,41 @@ use crate::explain::breaks::Break;
 use crate::requests::prompt::Step;
 use crate::simulate::ledger::Selection;
 
-/// Bins from one TTL to the other. Both are borders, and each bin is as much longer than the one
-/// before it as the hour is longer than the five minutes, by this root.
+/// The number of bins between the two TTLs. Both are borders, and the widths grow by a constant
+/// factor.
 const BINS_BETWEEN_TTLS: i32 = 5;
 
-/// Shorter gaps are in the first bin.
+/// Shorter gaps belong to the first bin.
 const SHORTEST_MILLIS: f64 = 1_000.0;
 
 /// Gaps of about the same length.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GapBin {
-    /// From so many milliseconds on; the first bin has the shorter ones, too.
+    /// The lower border in milliseconds. The first bin also has shorter gaps.
     pub from: f64,
-    /// Up to so many.
+    /// The upper border.
     pub to: f64,
-    /// How many there are.
+    /// The number of gaps.
     pub gaps: u64,
-    /// The breaks after them.
+    /// The number of breaks after them.
     pub breaks: u64,
     /// What these sent again.
     pub rewritten: Tokens,
-    /// What that cost more than reading it, as far as it has a price.
+    /// Its cost beyond reading it, as far as there are prices.
     pub excess: Picodollars,
     /// Breaks without a price.
     pub unpriced: u64,
 }
 
-/// A histogram of gaps, from the start of a request to the start of the next one of its chain.
+/// A histogram of gaps between the starts of consecutive requests of a chain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gaps {
-    /// The bins in order, none left out between the first and the last that has a gap.
+    /// The bins in order, without holes between the first and the last that has a gap.
     pub bins: Vec<GapBin>,
 }
 
 impl Gaps {
-    /// Counts the gaps in front of the selected requests.
+    /// Counts the gaps before the selected requests.
     #[must_use]
     pub fn new(steps: &[Step], selection: &Selection, breaks: &[Break]) -> Self {
         let gaps: Vec<i64> = selection.requests().filter_map(|index| steps[index.0].gap).collect();
@@ -75,7 +75,7 @@ fn millis(ttl: Ttl) -> f64 {
     millis
 }
 
-/// Where a bin begins, counted from the one that begins at five minutes.
+/// The lower border of a bin, counted from the one that begins at five minutes.
 fn border(number: i32) -> f64 {
     let ratio = millis(Ttl::OneHour) / millis(Ttl::FiveMinutes);
     let root = ratio.powf(1.0 / f64::from(BINS_BETWEEN_TTLS));
@@ -90,7 +90,7 @@ fn number_of(gap: i64) -> i32 {
     let steps = (gap / millis(Ttl::FiveMinutes)).log(ratio) * f64::from(BINS_BETWEEN_TTLS);
     #[allow(clippy::cast_possible_truncation)] // a few dozen bins
     let near = steps.floor() as i32;
-    // The logarithm is rounded; the borders decide.
+    // The logarithm is rounded, so the borders decide.
     [near + 1, near].into_iter().find(|number| border(*number) <= gap).unwrap_or(near - 1)
 }
 

@@ -1,7 +1,6 @@
-//! Requests in groups: what each of them cost under every strategy, and what breaks cost in it. Each
-//! row of the ledger is in exactly one group, so the groups add up to the total.
-//!
-//! Days, weeks, months and years in a time zone.
+//! Requests in groups: what each group cost under every strategy, and what its breaks cost. Each
+//! row of the ledger is in exactly one group, so the groups add up to the total. Groups by time are
+//! days, weeks, months and years of a time zone.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -17,7 +16,7 @@ use crate::explain::breaks::Break;
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::simulate::ledger::{Ledger, MAIN_AGENT, Selection, Totals};
 
-/// What requests of a group have in common.
+/// What the requests of a group have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
     /// The day, week or month of the answer, in the time zone of the history.
@@ -70,9 +69,9 @@ impl Grouping {
 pub struct Lost {
     /// How many there are.
     pub breaks: u64,
-    /// Their extra cost, as far as they have a price.
+    /// Their extra cost, as far as there are prices.
     pub cost: Picodollars,
-    /// Those without a price.
+    /// The breaks without a price.
     pub unpriced: u64,
 }
 
@@ -85,17 +84,17 @@ impl Lost {
         }
     }
 
-    /// The extra cost; `None` where there are breaks and none has a price.
+    /// The extra cost, or `None` where there are breaks and none has a price.
     #[must_use]
     pub fn known_cost(&self) -> Option<Picodollars> {
         (self.breaks == 0 || self.unpriced < self.breaks).then_some(self.cost)
     }
 }
 
-/// Some requests with their sums.
+/// Some requests and their sums.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    /// What they have in common; `None` where that is unknown.
+    /// What they have in common, or `None` where that is unknown.
     pub name: Option<String>,
     /// How many there are.
     pub requests: u64,
@@ -110,7 +109,7 @@ impl Group {
         Self { by_strategy: vec![Totals::default(); columns], ..Self::default() }
     }
 
-    /// Adds another group's sums.
+    /// Adds the sums of another group.
     pub fn absorb(&mut self, other: &Self) {
         self.requests += other.requests;
         for (own, other) in self.by_strategy.iter_mut().zip(&other.by_strategy) {
@@ -127,24 +126,24 @@ impl Group {
 pub struct Groups {
     /// What the requests of each have in common.
     pub grouping: Grouping,
-    /// Periods in the order of time, others with the most expensive first.
+    /// Periods in order of time, other groups with the most expensive first.
     pub list: Vec<Group>,
-    /// All requests, added up by themselves.
+    /// All requests, summed independently of the groups.
     pub total: Group,
-    /// The column by which they are ordered: what was billed where that is known of all, else the first
-    /// that is.
+    /// The column by which they are ordered: what was billed if known for all, else the first known
+    /// one.
     pub shown: usize,
 }
 
-/// What a group is known by.
+/// What identifies a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Key<'a> {
+enum GroupKey<'a> {
     Period(Period),
     Name(&'a str),
     Unknown,
 }
 
-impl Key<'_> {
+impl GroupKey<'_> {
     fn name(self) -> Option<String> {
         match self {
             Self::Period(period) => Some(period.name()),
@@ -154,7 +153,7 @@ impl Key<'_> {
     }
 }
 
-/// Puts the selected requests into groups. The breaks are those of the selection.
+/// Groups the selected requests. The breaks are those of the selection.
 #[must_use]
 pub fn groups(
     ledger: &Ledger<'_>,
@@ -165,7 +164,7 @@ pub fn groups(
     let projects = project_names(ledger.history);
     let keys = Keys { history: ledger.history, projects: &projects, grouping };
     let mut sums =
-        Sums { columns: ledger.columns.len(), places: FxHashMap::default(), list: vec![] };
+        GroupSums { columns: ledger.columns.len(), places: FxHashMap::default(), list: vec![] };
     let mut total = Group::empty(ledger.columns.len());
     for index in selection.requests() {
         let key = keys.of(index);
@@ -192,7 +191,7 @@ pub fn groups(
     Groups { grouping, list: sums.ordered(shown), total, shown }
 }
 
-/// What was billed where that is known of all requests, else the first column that is.
+/// What was billed if known for all requests, else the first known column.
 fn shown(ledger: &Ledger<'_>, total: &Group) -> usize {
     let is_known = |number: &usize| total.by_strategy[*number].unrecorded == 0;
     let billed = ledger.columns.iter().position(|column| column.strategy.name == "billed");
@@ -200,7 +199,7 @@ fn shown(ledger: &Ledger<'_>, total: &Group) -> usize {
     billed.filter(is_known).or_else(first).unwrap_or_default()
 }
 
-/// What each request is grouped by.
+/// The keys of the requests.
 struct Keys<'a> {
     history: &'a History,
     projects: &'a BTreeMap<Symbol, String>,
@@ -208,21 +207,20 @@ struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    fn of(&self, index: RequestIndex) -> Key<'a> {
+    fn of(&self, index: RequestIndex) -> GroupKey<'a> {
         let history = self.history;
         let request = history.request(index);
-        let named = |symbol| history.text(symbol).map_or(Key::Unknown, Key::Name);
+        let named = |symbol| history.text(symbol).map_or(GroupKey::Unknown, GroupKey::Name);
         match self.grouping {
-            Grouping::Period(length) => {
-                Period::of(&history.zone, request.time(), length).map_or(Key::Unknown, Key::Period)
-            }
+            Grouping::Period(length) => Period::of(&history.zone, request.time(), length)
+                .map_or(GroupKey::Unknown, GroupKey::Period),
             Grouping::Project => {
                 let name = request.project.and_then(|project| self.projects.get(&project));
-                name.map_or(Key::Unknown, |name| Key::Name(name))
+                name.map_or(GroupKey::Unknown, |name| GroupKey::Name(name))
             }
             Grouping::Model => named(Some(request.model)),
             Grouping::AgentType => match request.agent {
-                None => Key::Name(MAIN_AGENT),
+                None => GroupKey::Name(MAIN_AGENT),
                 Some(agent) => named(history.agent_types.get(&agent).copied()),
             },
             Grouping::Branch => named(request.branch),
@@ -231,21 +229,21 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// That of a row, whose model may be another one than the request's.
-    fn of_row(&self, request: Key<'a>, model: &'a str) -> Key<'a> {
-        if self.grouping == Grouping::Model { Key::Name(model) } else { request }
+    /// The key of a row, whose model may differ from the request's.
+    fn of_row(&self, request: GroupKey<'a>, model: &'a str) -> GroupKey<'a> {
+        if self.grouping == Grouping::Model { GroupKey::Name(model) } else { request }
     }
 }
 
-/// The groups so far.
-struct Sums<'a> {
+/// The groups during the summation.
+struct GroupSums<'a> {
     columns: usize,
-    places: FxHashMap<Key<'a>, usize>,
-    list: Vec<(Key<'a>, Group)>,
+    places: FxHashMap<GroupKey<'a>, usize>,
+    list: Vec<(GroupKey<'a>, Group)>,
 }
 
-impl<'a> Sums<'a> {
-    fn of(&mut self, key: Key<'a>) -> &mut Group {
+impl<'a> GroupSums<'a> {
+    fn of(&mut self, key: GroupKey<'a>) -> &mut Group {
         let place = *self.places.entry(key).or_insert_with(|| {
             self.list.push((key, Group::empty(self.columns)));
             self.list.len() - 1
@@ -255,10 +253,10 @@ impl<'a> Sums<'a> {
 
     fn ordered(mut self, shown: usize) -> Vec<Group> {
         self.list.sort_by_key(|(key, group)| match key {
-            Key::Period(_) => (Reverse(None), *key),
+            GroupKey::Period(_) => (Reverse(None), *key),
             _ => (Reverse(group.by_strategy.get(shown).and_then(Totals::cost)), *key),
         });
-        let named = |(key, group): (Key<'_>, Group)| Group { name: key.name(), ..group };
+        let named = |(key, group): (GroupKey<'_>, Group)| Group { name: key.name(), ..group };
         self.list.into_iter().map(named).collect()
     }
 }
@@ -277,7 +275,8 @@ pub enum PeriodLength {
 }
 
 impl PeriodLength {
-    /// The shortest of which `most` cover everything between two moments; years, if need be.
+    /// The shortest period of which `most` cover the time between two moments, or years at the
+    /// longest.
     #[must_use]
     pub fn covering(first: Millis, last: Millis, most: i64) -> Self {
         const DAY: i64 = 86_400_000;
@@ -309,7 +308,7 @@ impl PeriodLength {
     }
 }
 
-/// A period, known by its first day.
+/// A period, identified by its first day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Period {
     first: Date,
@@ -317,7 +316,7 @@ pub struct Period {
 }
 
 impl Period {
-    /// The period that a moment is in; `None` outside of the calendar.
+    /// The period of a moment, or `None` outside of the calendar.
     #[must_use]
     pub fn of(zone: &Zone, at: Millis, length: PeriodLength) -> Option<Self> {
         let day = zone.day(at)?;

@@ -2,13 +2,14 @@
 
 use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
-use crate::requests::conversation::{History, RequestIndex};
+use crate::read::agent::Vendor;
+use crate::requests::conversation::{History, Request, RequestIndex};
 use crate::requests::prompt::{
     LARGEST_CONSTANT_TAIL, Step, StepKind, is_break, recorded_shortfall,
 };
 use crate::simulate::ledger::{Ledger, StrategyColumn};
 
-/// Something worth a word.
+/// An event worth mentioning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The first request of a chain.
@@ -19,41 +20,42 @@ pub enum Event {
     Compaction,
     /// Old tool results were cleared.
     Microcompaction,
-    /// The thinking of the turn before was dropped.
+    /// The thinking of the previous turn was dropped.
     ThinkingDropped,
-    /// Messages were taken out or rewritten in another way.
+    /// Messages were removed or rewritten in another way.
     Rewrite,
-    /// A captured conversation that begins with another message than before: summarised, or anew.
+    /// A captured conversation begins with another message than before: a summary, or a new
+    /// conversation.
     Restart,
-    /// The cache had expired: the gap in milliseconds and the TTL it exceeded.
+    /// The cache had expired, with the gap in milliseconds and the TTL that it exceeded.
     Expired(i64, Ttl),
-    /// Much less was read than could have been.
+    /// Much less was read than possible.
     Break(Tokens),
-    /// The last write was not readable, what lies before it was.
+    /// The last write was not readable, but what comes before it was.
     OneStepBehind(Tokens),
-    /// More was read than the record explains: a background request wrote it.
+    /// More was read than the record explains, since a background request wrote it.
     BackgroundWrite(Tokens),
     /// A large part after the last marker was sent in full.
     UncachedTail(Tokens),
-    /// The branch was left later.
+    /// The branch was abandoned later.
     Rewound,
 }
 
-/// A request with what happened at it.
+/// A request, with what happened at it.
 #[derive(Clone, Debug)]
 pub struct Turn {
     /// The request.
     pub request: RequestIndex,
-    /// From the start of the one before to its own, in milliseconds.
+    /// From the start of the previous request to its own, in milliseconds.
     pub gap: Option<i64>,
-    /// What the client added since, with the answer before: the growth of the prompt less the
-    /// output before; `None` where it cannot be told. Derived.
+    /// What the client added since, including the previous answer: the growth of the prompt less
+    /// the previous output. `None` where it cannot be told. Derived.
     pub added: Option<Tokens>,
-    /// What happened, the most important first.
+    /// What happened, most important first.
     pub events: Vec<Event>,
 }
 
-/// Reads that differ by less than this show nothing.
+/// Reads that differ by less show nothing.
 const NOISE: Tokens = Tokens(50);
 
 impl Turn {
@@ -65,8 +67,8 @@ impl Turn {
         Self { request, gap: step.gap, added, events: events(history, request, step) }
     }
 
-    /// A recorded turn under a strategy: what the conversation did is as recorded, what the cache made of
-    /// it is the strategy's.
+    /// A recorded turn under a strategy: what the conversation did stays as recorded, and what the
+    /// cache made of it is the strategy's.
     #[must_use]
     pub fn under(&self, ledger: &Ledger<'_>, column: &StrategyColumn) -> Self {
         match column.simulated {
@@ -76,7 +78,8 @@ impl Turn {
     }
 }
 
-/// A recorded break is one under a strategy, too, as far as less is read there than was cached.
+/// What the cache made of it. A recorded break counts under a strategy as far as less is read there
+/// than was cached.
 fn simulated(ledger: &Ledger<'_>, column: &StrategyColumn, turn: &Turn) -> Vec<Event> {
     let expiry = ledger.expiry(column, turn.request);
     let shortfall = ledger.shortfall(column, turn.request).filter(|tokens| *tokens > NOISE);
@@ -116,7 +119,7 @@ fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
         StepKind::ModelChange => events.push(Event::ModelChange),
         StepKind::Expired => {
             let read = request.usage.as_ref().map(|usage| usage.prompt.read);
-            // What branches or other traffic kept alive did not expire.
+            // What branches or other traffic kept alive has not expired.
             let is_lost = read.is_none_or(|read| read < step.previous_end);
             let late = step.gap.zip(step.predecessor_ttl).filter(|_| is_lost);
             if let Some((gap, ttl)) = late {
@@ -141,7 +144,7 @@ fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
         events.extend(difference(history, index, step));
     }
     let input = request.usage.as_ref().map_or(Tokens::ZERO, |usage| usage.prompt.input);
-    if input > LARGEST_CONSTANT_TAIL {
+    if input > LARGEST_CONSTANT_TAIL && has_markers(request) {
         events.push(Event::UncachedTail(input));
     }
     if !request.is_live {
@@ -150,13 +153,21 @@ fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
     events
 }
 
-/// How a read differs from what the request before had left.
+/// Whether it was sent to a cache with markers.
+fn has_markers(request: &Request) -> bool {
+    request.vendor == Vendor::Anthropic
+}
+
+/// How a read differs from what the previous request had left.
 fn difference(history: &History, index: RequestIndex, step: &Step) -> Option<Event> {
     let request = history.request(index);
     let previous = history.predecessor(request)?;
     let read = request.usage.as_ref()?.prompt.read;
     let previous_read = previous.usage.as_ref()?.prompt.read;
     let shortfall = recorded_shortfall(request, step);
+    if !has_markers(request) {
+        return (shortfall > Tokens(2_000)).then_some(Event::Break(shortfall));
+    }
     if step.dropped_thinking.is_some() && read >= step.kept_end {
         return None;
     }

@@ -1,13 +1,14 @@
 //! How well the rules reproduce the record.
 //!
-//! The simulated reads of `replay` are compared with the recorded ones. Left out of the shares are
-//! the first requests of chains and those after a change of model, whose recorded read is an input
+//! The simulated reads of `replay` are compared with the recorded ones. The shares leave out the
+//! first requests of chains and those after a change of model, as their recorded read is an input
 //! of the simulation.
 
 use std::collections::BTreeMap;
 
 use crate::base::units::Tokens;
 use crate::explain::breaks::Reconciliation;
+use crate::read::agent::Vendor;
 use crate::requests::conversation::{Request, RequestIndex};
 use crate::requests::prompt::{Step, StepKind, is_break};
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
@@ -15,7 +16,7 @@ use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
 /// How many of the worst requests are listed.
 const WORST_LISTED: usize = 20;
 
-/// A prompt must have left this much for an expiry to show.
+/// How much a prompt must have left in the cache for an expiry to show.
 const SMALLEST_TELLING_PREFIX: Tokens = Tokens(5_000);
 
 /// Which requests were compared.
@@ -23,26 +24,29 @@ const SMALLEST_TELLING_PREFIX: Tokens = Tokens(5_000);
 pub struct Coverage {
     /// All requests.
     pub requests: u64,
-    /// Those simulated; all of them.
+    /// The simulated requests: all of them.
     pub simulated: u64,
-    /// Those compared.
+    /// The compared requests.
     pub compared: u64,
     /// First requests of a chain.
     pub openings: u64,
     /// First requests after a change of model.
     pub model_changes: u64,
-    /// Captured requests whose usage is unknown, so that there is nothing to compare with.
+    /// Captured requests without usage to compare with.
     pub without_usage: u64,
+    /// Requests to services whose caches need no markers, which have rules and figures of their
+    /// own.
+    pub unmarked: u64,
 }
 
-/// How far simulated and recorded reads agree over some requests.
+/// How far simulated and recorded reads agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// Requests compared.
+    /// The compared requests.
     pub requests: u64,
-    /// Those whose read is predicted within 1 % of the prompt.
+    /// Requests whose read is predicted within 1 % of the prompt.
     pub within: u64,
-    /// Those predicted to the token.
+    /// Requests whose read is predicted exactly.
     pub exact: u64,
     /// The sum of |simulated − recorded read|.
     pub error: Tokens,
@@ -51,7 +55,7 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    fn add(&mut self, comparison: &Comparison) {
+    fn add(&mut self, comparison: &ComparedRead) {
         self.requests += 1;
         self.within += u64::from(comparison.is_within());
         self.exact += u64::from(comparison.simulated == comparison.recorded);
@@ -63,7 +67,7 @@ impl Agreement {
 /// Recorded and simulated expiries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Expiries {
-    /// Pairs of requests with a telling gap.
+    /// Pairs of requests with a long enough gap.
     pub pairs: u64,
     /// Expired in the record.
     pub recorded: u64,
@@ -88,41 +92,44 @@ pub struct Worst {
     pub simulated: Tokens,
 }
 
-/// The outcome of a verification.
+/// The result of a verification.
 #[derive(Debug, Default)]
 pub struct Verification {
     /// Which requests were compared.
     pub coverage: Coverage,
     /// All requests compared.
     pub all: Agreement,
-    /// Those that are no large misses.
+    /// The compared requests without large misses.
     pub without_large_misses: Agreement,
-    /// Large misses: over 2,000 tokens and over 5 % less than was left, inside the lifetime, on the same
-    /// model. [`Breaks`](crate::explain::breaks::Breaks) has the smaller ones and the expiries, too.
+    /// Large misses: over 2,000 tokens and over 5 % less than was left, inside the TTL, on the same
+    /// model. [`Breaks`](crate::explain::breaks::Breaks) also has smaller ones and expiries.
     pub large_misses: u64,
     /// Expiries.
     pub expiries: Expiries,
-    /// Money: the record, the rules, and what breaks explain of the difference.
+    /// Money: the record, the rules, and how much of the difference breaks explain.
     pub dollars: Reconciliation,
-    /// Rows of all strategies whose parts were added up.
+    /// Rows of all strategies whose parts were checked.
     pub conserved_rows: u64,
-    /// Rows whose parts do not add up to the prompt; always 0.
+    /// Rows whose parts do not add up to the prompt. Always 0.
     pub violations: u64,
     /// By client version.
     pub by_client_version: BTreeMap<String, Agreement>,
     /// By model.
     pub by_model: BTreeMap<String, Agreement>,
+    /// Requests that were sent without markers, by service and model. They are in no other figure
+    /// but the dollars.
+    pub unmarked: BTreeMap<(&'static str, String), Agreement>,
     /// The worst requests, the worst first.
     pub worst: Vec<Worst>,
 }
 
-struct Comparison {
+struct ComparedRead {
     recorded: Tokens,
     simulated: Tokens,
     prompt: Tokens,
 }
 
-impl Comparison {
+impl ComparedRead {
     fn of(request: &Request, replay: &Row<'_>) -> Self {
         Self {
             recorded: request.recorded().prompt.read,
@@ -140,7 +147,7 @@ impl Comparison {
     }
 }
 
-/// Compares the `replay` column of a ledger with the record; `None` where it has none.
+/// Compares the `replay` column of a ledger with the record. `None` where there is none.
 #[must_use]
 pub fn verify(
     ledger: &Ledger<'_>,
@@ -171,7 +178,7 @@ pub fn verify(
 }
 
 impl Verification {
-    /// Requests with a record but without a price, in none of the dollars.
+    /// Requests with a record but without a price, which are in no dollar amount.
     #[must_use]
     pub fn unpriced(&self) -> u64 {
         self.dollars.left_out.saturating_sub(self.coverage.without_usage)
@@ -197,10 +204,15 @@ impl Verification {
             StepKind::ModelChange => return self.coverage.model_changes += 1,
             StepKind::Continued | StepKind::Rewritten | StepKind::Expired => {}
         }
-        self.coverage.compared += 1;
         let history = ledger.history;
         let request = history.request(replay.request);
-        let comparison = Comparison::of(request, replay);
+        let comparison = ComparedRead::of(request, replay);
+        if request.vendor != Vendor::Anthropic {
+            self.coverage.unmarked += 1;
+            let key = (request.vendor.label(), replay.model.to_owned());
+            return self.unmarked.entry(key).or_default().add(&comparison);
+        }
+        self.coverage.compared += 1;
         let is_break = is_break(request, step);
         self.all.add(&comparison);
         if is_break {
@@ -222,8 +234,9 @@ impl Verification {
         }
     }
 
-    /// Consecutive requests of one chain and model, the former one with over 5,000 cached tokens,
-    /// over 1.3 TTLs apart: expired means a read under half of what was cached.
+    /// Adds a pair of consecutive requests of one chain and model, the earlier one with over 5,000
+    /// cached tokens, over 1.3 TTLs apart. It expired if less than half of what was cached was
+    /// read.
     fn add_expiry(
         &mut self,
         ledger: &Ledger<'_>,

@@ -1,4 +1,5 @@
-//! Causes of a captured request's miss: the two requests themselves say what differs, to the byte.
+//! Causes of a captured request's miss: a comparison of the two requests shows what differs, to the
+//! byte.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::requests::difference::{Difference, differences};
 use crate::requests::prompt::{NodeId, Prompt, PromptTrace, Step};
 use crate::simulate::cache::LOOKBACK;
 
-/// A captured request and the one before it.
+/// A captured request, and the one before it.
 pub(super) struct CapturedCase<'a> {
     pub(super) history: &'a History,
     pub(super) reads: &'a Reads<'a>,
@@ -27,7 +28,7 @@ pub(super) struct CapturedCase<'a> {
 }
 
 impl CapturedCase<'_> {
-    /// Every cause that fits, the surest first.
+    /// Every cause that fits, most certain first.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
         let mut candidates: Vec<Candidate> =
             [self.scope(), self.expiry(), self.write_not_visible(), self.below_minimum()]
@@ -52,7 +53,7 @@ impl CapturedCase<'_> {
         vec![Evidence::of_field(self.history.request(self.index), field, meaning)]
     }
 
-    /// Each organisation or workspace has caches of its own.
+    /// Each organisation or workspace has its own caches.
     fn scope(&self) -> Option<Candidate> {
         let scope = |index: RequestIndex| self.trace.prompts[index.0].scope;
         let meaning = "sent to another organisation or workspace than the request before";
@@ -68,7 +69,7 @@ impl CapturedCase<'_> {
             duration(gap),
             ttl.name()
         );
-        // Another request may have refreshed the entry in the meantime.
+        // Another request may have refreshed the entry in between.
         let end = self.reads.split(self.previous).cached_end();
         let is_over = gap >= ttl.millis() && self.reads.replayed(self.index) < end;
         is_over.then(|| {
@@ -103,10 +104,10 @@ impl CapturedCase<'_> {
         })
     }
 
-    /// The differences: the first in the prefix is sure to have broken it, what stands after it
-    /// could not matter any more, and what stands beside the prefix explains what is left.
+    /// The differences. The first one in the prefix certainly broke it, later ones no longer
+    /// matter, and those beside the prefix explain what is left.
     fn differing(&self, differences: &[Difference]) -> Vec<Candidate> {
-        // A line that is part of the key, and differs, is as sure to have broken it as any other block.
+        // An attribution line that is part of the key breaks the prefix like any other block.
         let first = differences.iter().position(Difference::is_of_prefix);
         let has_prefix = first.is_some();
         differences
@@ -140,7 +141,7 @@ impl CapturedCase<'_> {
         }
     }
 
-    /// The prefix came back, and every marker stands too far after its end.
+    /// The prefix came back, but every marker is too far after its end.
     fn lookback(&self) -> Option<Candidate> {
         let entry = self.trace.markers_of(&self.trace.prompts[self.previous.0]).last()?.node;
         let prompt = self.prompt();
@@ -181,10 +182,10 @@ impl CapturedCase<'_> {
         }
     }
 
-    /// What could have been read: all that the request before had cached. Where this one is a branch
-    /// of the conversation or begins another, and nothing of the earlier one comes back after the
-    /// place where they part, it is the longest prefix of its own that had been marked before.
-    /// What its edits delete of that, the request before had not deleted, and is no loss.
+    /// What could have been read: everything that the previous request had cached. A branch or a
+    /// new conversation, where nothing of the earlier one comes back after they diverge, is
+    /// compared with the longest prefix of its own that had been marked before. What its edits
+    /// newly delete is no loss.
     pub(super) fn expected(&self, entries: &FirstEntries, previous_end: Tokens) -> Tokens {
         let before = &self.trace.prompts[self.previous.0];
         let deleted = self.prompt().deleted.saturating_sub(before.deleted);
@@ -202,7 +203,7 @@ impl CapturedCase<'_> {
             return previous_end;
         }
         let Some(shared) = shared else { return Tokens::ZERO };
-        // The nodes of captured prompts stand in the trace as in their tree, after the others.
+        // The nodes of captured prompts have the order of their tree, after all others.
         let first = self.prompt().node.index() - after.0 as usize;
         let shared = NodeId::at(first + shared.0 as usize);
         let was_marked =
@@ -211,7 +212,7 @@ impl CapturedCase<'_> {
         entry.map_or(Tokens::ZERO, |node| self.trace.node(node).end.min(previous_end))
     }
 
-    /// Whether a block after the first one that differs is sent again.
+    /// Whether a block after the first different one is sent again.
     fn comes_back(
         &self,
         before: WireNodeId,
@@ -236,11 +237,11 @@ impl CapturedCase<'_> {
 /// The first captured request with a marker at a node of the trace.
 pub(super) type FirstEntries = FxHashMap<NodeId, RequestIndex>;
 
-/// Where captured requests have left entries, those that the service refused aside.
+/// Where captured requests have left entries, apart from refused ones.
 pub(super) fn first_entries(reads: &Reads<'_>, trace: &PromptTrace) -> FirstEntries {
     let history = reads.history();
     let mut entries = FirstEntries::default();
-    let captured = history.of_transcripts().len()..history.requests.len();
+    let captured = history.of_transcripts().len()..history.sent_with_markers().len();
     for index in captured.map(RequestIndex).filter(|index| !reads.is_refused(*index)) {
         let prompt = &trace.prompts[index.0];
         for marker in trace.markers_of(prompt).iter().filter(|one| one.end >= prompt.minimum) {
@@ -250,8 +251,8 @@ pub(super) fn first_entries(reads: &Reads<'_>, trace: &PromptTrace) -> FirstEntr
     entries
 }
 
-/// The TTL of what each request left: that of the last request of its chain that wrote something, as
-/// an entry keeps the TTL it was written with.
+/// The TTL of what each request left. An entry keeps the TTL it was written with, so that is the
+/// TTL of the last request of the chain that wrote something.
 pub(super) fn entry_ttls(reads: &Reads<'_>, steps: &[Step]) -> Vec<Option<Ttl>> {
     let mut ttls: Vec<Option<Ttl>> = Vec::with_capacity(steps.len());
     for (index, step) in steps.iter().enumerate() {

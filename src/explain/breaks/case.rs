@@ -1,12 +1,10 @@
-//! A shortfall with everything that a rule may look at.
-//!
-//! Sub-agents started side by side: each writes the prefix that they share, as none can read what
-//! another is still writing.
+//! A shortfall with everything that rules may look at, and sub-agents that were started side by
+//! side: each writes the prefix that they share, as none can read what another is still writing.
 
 use rustc_hash::FxHashMap;
 
 use super::find::NOISE;
-use super::readable::{Landmarks, Readable, Reads};
+use super::readable::{ReadLandmarks, Readable, Reads};
 use super::{Candidate, Cause, Confidence, Evidence};
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
@@ -17,14 +15,14 @@ use crate::requests::conversation::{History, Request, RequestIndex, TrailEntry};
 use crate::requests::prompt::{Kept, Prompt, PromptTrace, Step};
 use crate::simulate::cache::LOOKBACK;
 
-/// The field that says how much was read.
+/// The field with the number of tokens read.
 const READ_FIELD: &str = "message.usage.cache_read_input_tokens";
 
-/// A read up to so many percent above the known end of tools and system prompt is still theirs: a
-/// tool or a word more.
+/// A read up to this percentage above the known end of tools and system prompt still counts as
+/// theirs: a tool or a word more.
 const SYSTEM_WITHIN_PERCENT: u64 = 102;
 
-/// How long ago the oldest write was sent that a request could not read.
+/// The time since the oldest write that a request could not read.
 fn unread_for(history: &History, request: &Request, readable: Readable) -> i64 {
     let writes = match readable {
         Readable::EarlierEnd(steps) => steps.saturating_sub(1),
@@ -41,7 +39,7 @@ fn unread_for(history: &History, request: &Request, readable: Readable) -> i64 {
 pub(super) struct Requests {
     pub(super) index: RequestIndex,
     pub(super) previous: RequestIndex,
-    /// An earlier request that went on from the same one.
+    /// An earlier request that continued the same one.
     pub(super) earlier_branch: Option<RequestIndex>,
 }
 
@@ -61,9 +59,9 @@ pub(super) struct Case<'a> {
     /// From the start of the oldest request whose write was not readable to this one's, in
     /// milliseconds.
     pub(super) unread_for: i64,
-    /// An earlier request that went on from the same one.
+    /// An earlier request that continued the same one.
     pub(super) earlier_branch: Option<RequestIndex>,
-    /// Where tools and system prompt end at least, as far as reads show; zero where they do not.
+    /// The least end of tools and system prompt that reads show, or zero.
     pub(super) system_end: Tokens,
     trail: Vec<TrailEntry>,
     signs: Signs,
@@ -74,7 +72,7 @@ impl<'a> Case<'a> {
         reads: &Reads<'a>,
         trace: &'a PromptTrace,
         steps: &'a [Step],
-        landmarks: &Landmarks,
+        landmarks: &ReadLandmarks,
         requests: Requests,
         readable: Readable,
     ) -> Self {
@@ -105,8 +103,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether nothing was seen that could have changed a prompt, in the middle of a turn, where the
-    /// client only appends.
+    /// Whether nothing was seen that could have changed the prompt, in the middle of a turn, where
+    /// the client only appends.
     pub(super) fn is_undisturbed(&self) -> bool {
         !self.begins_turn() && !self.has_any(signs_of_change()) && !self.step.is_rewritten
     }
@@ -119,7 +117,7 @@ impl<'a> Case<'a> {
         !self.signs.is_disjoint(signs)
     }
 
-    /// The lines that show one of some signs, the first of each.
+    /// The first line that shows each of some signs.
     pub(super) fn evidence_of(&self, signs: Signs) -> Vec<Evidence> {
         let first = |sign: Sign| self.trail.iter().find(|entry| entry.signs.contains(sign));
         signs
@@ -138,18 +136,18 @@ impl<'a> Case<'a> {
         vec![Evidence::of_field(self.request, field, meaning)]
     }
 
-    /// Evidence in what was still readable.
+    /// Evidence in the readable length.
     pub(super) fn by_length(&self) -> Vec<Evidence> {
         self.answer_field(READ_FIELD, self.readable.meaning())
     }
 
-    /// Whether a rewrite before it explains the loss: where lines tell how much of the messages was kept,
-    /// that was read.
+    /// Whether a rewrite explains the loss: lines tell how much of the messages was kept, and that
+    /// much was read.
     pub(super) fn is_explained_by_rewrite(&self) -> bool {
         self.step.readable_place().is_none_or(|kept| self.split.read + NOISE >= kept)
     }
 
-    /// Lines that tell of a rewrite, and how much they say was kept.
+    /// The lines that tell of a rewrite, and how much they say was kept.
     pub(super) fn evidence_of_rewrite(&self, signs: Signs) -> Vec<Evidence> {
         let mut evidence = self.evidence_of(signs);
         let Kept::Until { request, .. } = self.step.kept else { return evidence };
@@ -168,13 +166,13 @@ impl<'a> Case<'a> {
         evidence
     }
 
-    /// A turn ended before it: the client looks at its settings anew.
+    /// Whether a turn ended before it. The client then reads its settings again.
     pub(super) fn begins_turn(&self) -> bool {
         self.request.between.has_prompt
     }
 
-    /// Whether no more than tools and system prompt were readable, or less: the change was in front
-    /// of the messages, or at their very beginning.
+    /// Whether at most tools and system prompt were readable: something changed before the
+    /// messages, or at their very beginning.
     pub(super) fn fell_to_system(&self) -> bool {
         match self.readable {
             Readable::Nothing | Readable::SharedPrefix | Readable::WholeSystem => true,
@@ -187,7 +185,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether messages were still readable, so that tools and system prompt had not changed.
+    /// Whether messages were readable, so that tools and system prompt had not changed.
     pub(super) fn reaches_into_messages(&self) -> bool {
         if self.fell_to_system() {
             return false;
@@ -195,7 +193,7 @@ impl<'a> Case<'a> {
         let is_behind_system = if self.system_end > Tokens::ZERO {
             !self.is_about_system(self.split.read)
         } else {
-            // Unknown; but tools and system prompt are not most of a conversation that goes on.
+            // Unknown, but tools and system prompt are rarely most of a continued conversation.
             self.split.read.is_at_least_percent_of(50, self.previous_split.cached_end())
         };
         matches!(self.readable, Readable::EarlierEnd(_)) || is_behind_system
@@ -207,7 +205,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Every sign of something that changes the prompt in front of the messages.
+/// Every sign of a change before the messages.
 fn signs_of_change() -> Signs {
     Sign::ToolsLoaded
         | Sign::ToolsAdded
@@ -224,29 +222,29 @@ fn signs_of_change() -> Signs {
         | Sign::OtherCommand
 }
 
-/// A shared prefix of fewer tokens is not worth a word.
+/// Smaller shared prefixes are not worth reporting.
 const LEAST_SHARED: Tokens = Tokens(2_000);
 
-/// The first request of a sub-agent that a sibling's write came too late for.
+/// The first request of a sub-agent, sent before a sibling's write could be read.
 pub(super) struct Sibling {
     pub(super) request: RequestIndex,
-    /// From the start of the sibling that wrote the prefix first, in milliseconds.
+    /// From the start of the sibling that first wrote the prefix, in milliseconds.
     pub(super) gap: i64,
     /// The prefix that they share.
     pub(super) shared: Tokens,
     pub(super) candidate: Candidate,
 }
 
-/// Prompts of one kind of agent differ by no more than their task: so many percent.
+/// The prompts of one kind of agent differ only by their task: at most this percentage.
 const SAME_KIND_WITHIN_PERCENT: u64 = 2;
 
-/// So many later siblings are looked at; hostile sessions have any number.
+/// How many later siblings are examined, as hostile sessions may have any number.
 const MOST_LATER: usize = 64;
 
-/// The siblings of all sessions that could not see each other.
+/// The siblings of all sessions that could not read each other's writes.
 ///
-/// That agents share a prefix shows in a later sibling: it reads more than the first ones found. Where
-/// no sibling came later inside the TTL, nothing is said.
+/// A later sibling shows that agents share a prefix: it reads more than the first ones found. Where
+/// none came later inside the TTL, nothing is reported.
 pub(super) fn siblings(history: &History, steps: &[Step]) -> Vec<Sibling> {
     let mut families: FxHashMap<(Symbol, Symbol), Vec<RequestIndex>> = FxHashMap::default();
     for (index, request) in history.of_transcripts().iter().enumerate() {
@@ -261,7 +259,7 @@ pub(super) fn siblings(history: &History, steps: &[Step]) -> Vec<Sibling> {
     found
 }
 
-/// The requests of a family are in the order of their starts.
+/// The requests of a family are sorted by their starts.
 fn of_family(history: &History, steps: &[Step], family: &[RequestIndex]) -> Vec<Sibling> {
     let mut found = Vec::new();
     let mut first = 0;
@@ -288,13 +286,14 @@ fn of_family(history: &History, steps: &[Step], family: &[RequestIndex]) -> Vec<
     found
 }
 
-/// Whether two agents have prompts of about the same length, as those of one kind do.
+/// Whether two agents have prompts of about the same length, like those of one kind.
 fn is_of_one_kind(one: &Request, other: &Request) -> bool {
     let (one, other) = (one.prompt_total(), other.prompt_total());
     one.abs_diff(other) <= one.max(other).share(SAME_KIND_WITHIN_PERCENT, 100)
 }
 
-/// Whether a write could be read by a request: its response had begun, as far as lines tell.
+/// Whether a request could read a write: the response to the writer had begun, as far as lines
+/// tell.
 fn is_visible(writer: &Request, reader: &Request) -> bool {
     writer.answered.is_none_or(|answered| reader.start >= answered)
 }

@@ -1,12 +1,11 @@
-//! Every request that read less than it could have.
-//!
-//! The service's own verdict on a miss, joined with what was inferred.
+//! Finds every request that read less than it could have, and joins the service's own verdicts on
+//! misses with the inferred causes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::captured::{CapturedCase, FirstEntries, entry_ttls, first_entries};
 use super::case::{Case, Requests, siblings};
-use super::readable::{Class, LONGEST_WALK, Landmarks, Readable, Reads};
+use super::readable::{Class, LONGEST_WALK, ReadLandmarks, Readable, Reads};
 use super::rules::candidates;
 use super::{Candidate, Cause, Confidence};
 use crate::base::ttl::Ttl;
@@ -15,27 +14,27 @@ use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection};
 
-/// A read may fall this short by rendering noise alone: a message is rendered in a few tokens more
-/// or less when it is read again.
+/// How far a read may fall short by rendering noise alone: a message that is read again is rendered
+/// in a few tokens more or fewer.
 pub(super) const NOISE: Tokens = Tokens(50);
 
 /// What counts as falling short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DetectionRule {
-    /// Reading less than the request before had left: what it read and wrote.
+    /// Reading less than the previous request had left, which is what it read and wrote.
     #[default]
     Complete,
-    /// The client's own rule: over 5 % and at least 2,000 tokens less than the request before read;
-    /// not on Haiku, and not after a compaction.
+    /// The client's own rule: over 5 % and at least 2,000 tokens less than the previous request
+    /// read, not on Haiku, and not after a compaction.
     Client,
 }
 
 /// How breaks are found.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// What counts as one.
+    /// What counts as a break.
     pub rule: DetectionRule,
-    /// Whether the service's verdicts are kept out of the causes.
+    /// Whether causes are found without the service's verdicts.
     pub ignores_server_reason: bool,
 }
 
@@ -46,54 +45,55 @@ pub struct Break {
     pub request: RequestIndex,
     /// What happened to the cache.
     pub class: Class,
-    /// Whether it is the first request of a fork, held against its parent.
+    /// Whether it is the first request of a fork, compared with its parent.
     pub is_fork: bool,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
-    /// Why, as far as can be told without the service's verdict.
+    /// The cause as far as it can be inferred without the service's verdict.
     pub inferred: Cause,
-    /// Every cause that fits, the surest first.
+    /// Every cause that fits, most certain first.
     pub candidates: Vec<Candidate>,
-    /// From the start of the request before to its own, in milliseconds.
+    /// From the start of the previous request to its own, in milliseconds.
     pub gap: Option<i64>,
-    /// Whether the entry should have been alive: its TTL is known and was not exceeded.
+    /// Whether the entry should have been alive, because its TTL is known and was not exceeded.
     pub is_inside_ttl: bool,
-    /// What could have been read: what the request before had read and written.
+    /// What could have been read: what the previous request had read and written.
     pub expected: Tokens,
     /// What was read.
     pub read: Tokens,
-    /// What had to be sent again, as far as the prompt still had it.
+    /// What had to be sent again, as far as it is still in the prompt.
     pub rewritten: Tokens,
-    /// What these tokens rest on.
+    /// What these tokens are based on.
     pub basis: Basis,
-    /// What that cost more than reading it; `None` where the model has no price.
+    /// Its cost beyond reading it, or `None` where the model has no price.
     pub excess: Option<Picodollars>,
-    /// What the rules, too, charge of that: an expiry is one in the replay as well.
+    /// The part of that which the rules charge as well: an expiry is one in the replay, too.
     pub predicted: Option<Picodollars>,
 }
 
 impl Break {
-    /// How much less was read than could have been.
+    /// How much less was read than possible.
     #[must_use]
     pub fn shortfall(&self) -> Tokens {
         self.expected.saturating_sub(self.read)
     }
 }
 
-/// What was found.
+/// The result of the search.
 #[derive(Debug, Default)]
 pub struct Breaks {
-    /// The breaks, session by session, in time order.
+    /// The breaks by session, in order of time.
     pub list: Vec<Break>,
-    /// Requests that were compared with the one before them.
+    /// The requests that were compared with their predecessors.
     pub compared: u64,
-    /// Requests after a hole in their chain, and those at a usage that sums several samplings up.
+    /// Requests after a hole in their chain, and those where a usage sums several samplings up.
     pub not_comparable: u64,
-    /// First requests of a chain, which have none before them.
+    /// First requests of a chain, which have no predecessor.
     pub openings: u64,
 }
 
-/// Finds the breaks among the selected requests. `None` unless the ledger has `billed` and `replay`.
+/// Finds the breaks among the selected requests. `None` unless the ledger has `billed` and
+/// `replay`.
 #[must_use]
 pub fn find(
     ledger: &Ledger<'_>,
@@ -105,7 +105,7 @@ pub fn find(
     let reads = Reads::new(ledger)?;
     let history = ledger.history;
     let finder = Finder {
-        landmarks: Landmarks::collect(history, steps),
+        landmarks: ReadLandmarks::collect(history, steps),
         branches: earlier_branches(history),
         entry_ttls: entry_ttls(&reads, steps),
         entries: first_entries(&reads, trace),
@@ -126,7 +126,7 @@ pub fn find(
 
 struct Finder<'a> {
     reads: Reads<'a>,
-    landmarks: Landmarks,
+    landmarks: ReadLandmarks,
     branches: FxHashMap<RequestIndex, RequestIndex>,
     /// The TTL of what each request left.
     entry_ttls: Vec<Option<Ttl>>,
@@ -137,8 +137,9 @@ struct Finder<'a> {
     options: Options,
 }
 
-/// The requests that go on from one that another has gone on from before.
+/// Maps each request that continues an already continued one to the first that did.
 fn earlier_branches(history: &History) -> FxHashMap<RequestIndex, RequestIndex> {
+    // The first request that continues each predecessor.
     let mut first: FxHashMap<RequestIndex, RequestIndex> = FxHashMap::default();
     let mut branches = FxHashMap::default();
     for (index, request) in history.requests.iter().enumerate() {
@@ -160,7 +161,7 @@ fn surest(candidates: &[Candidate]) -> Cause {
 impl Finder<'_> {
     fn look_at(&self, index: RequestIndex, breaks: &mut Breaks) {
         let request = self.reads.history().request(index);
-        // What the service refuses reads nothing, and leaves nothing to be read.
+        // A refused request reads nothing and leaves nothing to read.
         if self.reads.is_refused(index) {
             return;
         }
@@ -206,16 +207,16 @@ impl Finder<'_> {
         }
     }
 
-    /// What a request could have read: what the one before had read and written, less what the service
-    /// deleted of it since, which is no loss.
+    /// What a request could have read: what the previous one had read and written, less what the
+    /// service has deleted since, which is no loss.
     fn expected(&self, index: RequestIndex, previous: RequestIndex) -> Tokens {
         let deleted = self.steps[index.0].deleted;
         let end = self.reads.split(previous).cached_end().saturating_sub(deleted);
         self.captured(index, previous).map_or(end, |case| case.expected(&self.entries, end))
     }
 
-    /// What of that its model had, if it had served the conversation before: the last of its own
-    /// requests counts. What another model had is lost once, at the first switch to this one.
+    /// How much of that its model had cached, if it served the conversation before. What another
+    /// model had cached was lost once, at the first switch to this one.
     fn recoverable(&self, index: RequestIndex, previous: RequestIndex, expected: Tokens) -> Tokens {
         let history = self.reads.history();
         let model = |index: RequestIndex| history.request(index).model;
@@ -265,7 +266,7 @@ impl Finder<'_> {
         history.request(index).is_fork_of(history.request(previous))
     }
 
-    /// What is inferred from a transcript, and all that fits.
+    /// The inferred cause of a transcript's miss, and all causes that fit.
     fn transcript_causes(
         &self,
         index: RequestIndex,
@@ -284,10 +285,11 @@ impl Finder<'_> {
         (inferred, candidates)
     }
 
-    /// A break without its causes: what was expected can be had again.
+    /// A break without its causes, where `expected` could have been read.
     fn unexplained(&self, index: RequestIndex, expected: Tokens, class: Class) -> Break {
         let read = self.reads.split(index).read;
         let prompt = self.reads.ledger.prompt_total(index);
+        // What a shorter prompt no longer has was not sent again.
         let rewritten = expected.min(prompt).saturating_sub(read);
         Break {
             request: index,
@@ -307,7 +309,7 @@ impl Finder<'_> {
         }
     }
 
-    /// First requests of sub-agents that were sent before a sibling's write could be read.
+    /// Adds first requests of sub-agents that were sent before a sibling's write could be read.
     fn add_siblings(&self, selection: &Selection, breaks: &mut Breaks) {
         let selected: FxHashSet<RequestIndex> = selection.requests().collect();
         let found = siblings(self.reads.history(), self.steps);
@@ -329,11 +331,12 @@ impl Finder<'_> {
         }
         let place: FxHashMap<RequestIndex, usize> =
             selection.requests().enumerate().map(|(place, index)| (index, place)).collect();
+        // Siblings were found after all others, so the order of the selection is restored.
         breaks.list.sort_by_key(|one| place.get(&one.request).copied());
     }
 }
 
-/// Puts the causes that the service's verdict names in front.
+/// Moves the causes that agree with the service's verdict to the front.
 pub(super) fn apply_verdict(case: &Case<'_>, candidates: &mut Vec<Candidate>) {
     let Some(verdict) = case.request.verdict else { return };
     let reason = case.history.symbols.text(verdict.reason);
@@ -352,8 +355,8 @@ pub(super) fn apply_verdict(case: &Case<'_>, candidates: &mut Vec<Candidate>) {
     candidates.sort_by_key(|one| !says_so(one));
 }
 
-/// What a verdict names by itself. `previous_message_not_found` says that the service has nothing to
-/// compare with, which an expiry explains; where none fits, it explains nothing.
+/// The cause that a verdict names by itself. `previous_message_not_found` only says that the
+/// service has nothing to compare with, so it names none.
 fn named_cause(reason: &str) -> Option<Cause> {
     match reason {
         "tools_changed" => Some(Cause::ToolsChanged),

@@ -1,15 +1,14 @@
-//! The length that was still readable, and what it tells: it names the level that changed.
+//! The length that was still readable, which names the level that changed.
 //!
-//! Tools are rendered first, then the system prompt, then the messages; what lies in front of the
+//! Tools are rendered first, then the system prompt, then the messages. What comes before the
 //! change can still be read where an entry ends there. Measured over 687 shortfalls with the
 //! service's verdicts (transcript format, H.7): nothing readable inside the TTL meant changed tools
 //! (5 of 5), the shared prefix a changed system prompt (13 of 13), the end of an earlier request a
 //! rewritten message (3 of 3).
 //!
-//! What every request read and wrote: as recorded, or where that is unknown, by the rules.
-//!
-//! Lengths that other requests have shown: where the shared prefix ends, and where tools and system
-//! prompt do.
+//! Here also stand the reads and writes of every request (recorded, or by the rules where unknown),
+//! and the landmarks: lengths at which the shared prefix, and tools and system prompt, end in other
+//! requests.
 
 use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
@@ -23,11 +22,11 @@ use crate::requests::prompt::{Step, StepKind};
 use crate::simulate::ledger::{Ledger, Row, StrategyColumn};
 use crate::simulate::pricing::Billing;
 
-/// How many requests of a chain are looked back at. Reads of older ones say nothing new, and hostile
+/// How many earlier requests of a chain are examined. Older reads say nothing new, and hostile
 /// chains stay linear.
 pub(super) const LONGEST_WALK: usize = 2_000;
 
-/// A write that is not readable yet is one of seconds ago.
+/// A write that is not readable yet is at most this old.
 pub(super) const SHORT_GAP_MILLIS: i64 = 60_000;
 
 /// What a request could still read.
@@ -35,18 +34,18 @@ pub(super) const SHORT_GAP_MILLIS: i64 = 60_000;
 pub enum Readable {
     /// Nothing.
     Nothing,
-    /// What the request before had read, and nothing of what it wrote.
+    /// What the previous request had read, and nothing of what it wrote.
     PreviousRead,
     /// What first requests of the same client and model read: the part of tools and system prompt
     /// that other traffic keeps warm.
     SharedPrefix,
     /// What compactions of this session left: all of tools and system prompt.
     WholeSystem,
-    /// The end of the cached prefix of an earlier request of the chain, so many before this one.
+    /// The end of the cached prefix of an earlier request of the chain, by its distance.
     EarlierEnd(usize),
-    /// A length that an earlier request of the chain read, and that is no request's end.
+    /// A length that an earlier request of the chain read, but where none ended.
     EarlierRead,
-    /// A length not seen in this chain.
+    /// A length that is new in this chain.
     NewLength,
 }
 
@@ -78,11 +77,11 @@ impl Class {
 }
 
 impl Readable {
-    /// What the length is that a request read.
+    /// Classifies the length that a request read.
     pub(super) fn of(
         reads: &Reads<'_>,
         steps: &[Step],
-        landmarks: &Landmarks,
+        landmarks: &ReadLandmarks,
         index: RequestIndex,
     ) -> Self {
         let history = reads.history();
@@ -103,7 +102,7 @@ impl Readable {
                 let appends = !request.between.has_prompt && gap_is_short;
                 return if is_shared && !appends { Self::SharedPrefix } else { Self::PreviousRead };
             }
-            // One's end may be the next one's read; the end says more.
+            // The end of one request may be the read of the next. The end tells more.
             if split.cached_end() == read {
                 return Self::EarlierEnd(back + 1);
             }
@@ -120,7 +119,7 @@ impl Readable {
         }
     }
 
-    /// What happened to the cache.
+    /// The class of the miss.
     #[must_use]
     pub fn class(self) -> Class {
         match self {
@@ -133,7 +132,7 @@ impl Readable {
         }
     }
 
-    /// In a few words.
+    /// Its meaning in a few words.
     #[must_use]
     pub fn meaning(self) -> String {
         match self {
@@ -164,7 +163,7 @@ pub(super) struct Reads<'a> {
 }
 
 impl<'a> Reads<'a> {
-    /// `None` where the record or its replay was not asked for.
+    /// `None` unless the record and its replay were requested.
     pub(super) fn new(ledger: &'a Ledger<'a>) -> Option<Self> {
         let (billed, replay) = (ledger.billed()?, ledger.expected()?);
         Some(Self { ledger, billed, replay })
@@ -174,15 +173,15 @@ impl<'a> Reads<'a> {
         self.ledger.history
     }
 
-    /// Whether the split of a request is that of its own usage. Recorded tokens cannot be set
-    /// against prompts that are counted in bytes.
+    /// Whether the split of a request is that of its own usage. Recorded tokens cannot be compared
+    /// with prompts counted in bytes.
     pub(super) fn is_recorded(&self, index: RequestIndex) -> bool {
         let history = self.history();
         let is_in_bytes = history.is_captured(index) && history.is_counted_in_bytes();
         history.request(index).usage.is_some() && !is_in_bytes
     }
 
-    /// How a request's prompt was read, written and sent.
+    /// How a request's prompt was split into read, written and sent in full.
     pub(super) fn split(&self, index: RequestIndex) -> PromptSplit {
         let recorded = self.history().request(index).usage.as_ref();
         match recorded.filter(|_| self.is_recorded(index)) {
@@ -191,12 +190,12 @@ impl<'a> Reads<'a> {
         }
     }
 
-    /// Whether the service refuses a request, as far as the rules tell; it answered one with usage.
+    /// Whether the service refuses a request, as far as the rules tell. It answered one with usage.
     pub(super) fn is_refused(&self, index: RequestIndex) -> bool {
         self.row(index).is_some_and(|row| row.refusal.is_some())
     }
 
-    /// Whether what a request read and wrote is the end of one prefix.
+    /// Whether a request's read and written tokens are those of one prefix.
     pub(super) fn is_one_sampling(&self, index: RequestIndex) -> bool {
         let usage = self.history().request(index).usage.as_ref();
         !self.is_recorded(index) || usage.is_none_or(|usage| !usage.is_sum)
@@ -207,7 +206,7 @@ impl<'a> Reads<'a> {
         self.ledger.row(self.replay, index).map_or(Tokens::ZERO, |row| row.billing.read)
     }
 
-    /// What the split of a request rests on.
+    /// What the split of a request is based on.
     pub(super) fn basis(&self, index: RequestIndex) -> Basis {
         self.row(index).map_or(Basis::Measured, |row| row.basis)
     }
@@ -217,13 +216,13 @@ impl<'a> Reads<'a> {
         self.ledger.row(column, index)
     }
 
-    /// What a request cost more than if so many of the tokens after its read had been read, too.
-    /// `None` where its model has no price.
+    /// How much more a request cost than if it had read so many more tokens. `None` where its model
+    /// has no price.
     pub(super) fn excess(&self, index: RequestIndex, rewritten: Tokens) -> Option<Picodollars> {
         excess(&self.row(index)?.billing, rewritten, self.ledger, index)
     }
 
-    /// The same of its replay, which reads what the rules say: what the rules charge for the miss.
+    /// The same for its replay: what the rules charge for the miss.
     pub(super) fn predicted_excess(
         &self,
         index: RequestIndex,
@@ -245,8 +244,8 @@ fn split_of(billing: &Billing) -> PromptSplit {
     }
 }
 
-/// What the tokens after the read cost more than if they had been read. Those written for an hour
-/// stand in front of those for five minutes, and both in front of the input.
+/// The cost of the tokens after the read beyond reading them. One-hour writes come before
+/// five-minute writes, and both before the input.
 fn excess(
     billing: &Billing,
     rewritten: Tokens,
@@ -256,6 +255,7 @@ fn excess(
     let rates = ledger.rates_of(index)?;
     let mut read_again = *billing;
     let mut left = rewritten;
+    // The tokens right after the read come first.
     for part in [&mut read_again.write_1h, &mut read_again.write_5m, &mut read_again.input] {
         let moved = left.min(*part);
         *part = part.saturating_sub(moved);
@@ -265,33 +265,33 @@ fn excess(
     Some(billing.cost(rates).minus(read_again.cost(rates)))
 }
 
-/// Prefixes that differ by less than this share are the same but for a word: a date, a path, a tool
-/// that was loaded.
+/// Prefixes that differ by less than this percentage are the same but for a word: a date, a path, a
+/// tool that was loaded.
 const SAME_WITHIN_PERCENT: u64 = 1;
 
-/// So many lengths near a read are looked at; hostile sessions have any number.
+/// How many lengths near a read are examined, as hostile sessions may have any number.
 const MOST_NEAR: usize = 1_000;
 
-/// Sessions are comparable for one model and client, main chains and agents apart.
-type Kind = (Symbol, Option<Symbol>, bool);
+/// Sessions are comparable on one model and client, and within main chains or within agents.
+type SessionKind = (Symbol, Option<Symbol>, bool);
 
-/// What reads have shown.
+/// The lengths that reads have shown.
 #[derive(Debug, Default)]
-pub(super) struct Landmarks {
-    /// What first requests read, and what expiries left, rising, each with its session.
-    shared: FxHashMap<Kind, Vec<(Tokens, Symbol)>>,
+pub(super) struct ReadLandmarks {
+    /// What first requests and expiries left, in ascending order, each with its session.
+    shared: FxHashMap<SessionKind, Vec<(Tokens, Symbol)>>,
     /// What was left where the messages were rewritten inside the TTL.
     systems: FxHashMap<ConversationKey, Vec<Tokens>>,
     /// What the first request of a conversation read.
     own_openings: FxHashMap<ConversationKey, Tokens>,
 }
 
-fn kind(request: &Request) -> Kind {
+fn kind(request: &Request) -> SessionKind {
     (request.model, request.client_version, request.agent.is_some())
 }
 
-impl Landmarks {
-    /// Collects what the requests of transcripts show.
+impl ReadLandmarks {
+    /// Collects the lengths that the requests of transcripts show.
     pub(super) fn collect(history: &History, steps: &[Step]) -> Self {
         let mut landmarks = Self::default();
         for (request, step) in history.of_transcripts().iter().zip(steps) {
@@ -304,6 +304,7 @@ impl Landmarks {
                     landmarks.add_shared(request, read);
                     landmarks.own_openings.entry(request.conversation()).or_insert(read);
                 }
+                // A larger read shows that the conversation itself had not expired.
                 StepKind::Expired if read.0 * 2 < step.previous_end.0 => {
                     landmarks.add_shared(request, read);
                 }
@@ -331,8 +332,8 @@ impl Landmarks {
         self.shared.entry(kind(request)).or_default().push((read, request.session));
     }
 
-    /// Whether the first request of the conversation read about as much, or other sessions' first
-    /// requests or expiries did.
+    /// Whether the conversation's first request, or other sessions' first requests or expiries,
+    /// read about as much.
     pub(super) fn is_shared_prefix(&self, request: &Request, read: Tokens) -> bool {
         if self.is_own_opening(request, read) {
             return true;
@@ -350,14 +351,14 @@ impl Landmarks {
         opening.is_some_and(|opening| is_about(*opening, read))
     }
 
-    /// Whether compactions of the session left just this, and more than the shared prefix.
+    /// Whether compactions of the session left exactly this, and not the shared prefix.
     pub(super) fn is_whole_system(&self, request: &Request, read: Tokens) -> bool {
         let systems = self.systems.get(&request.conversation());
         !self.is_own_opening(request, read)
             && systems.is_some_and(|systems| systems.binary_search(&read).is_ok())
     }
 
-    /// How large tools and system prompt of a conversation are at least, as far as reads show.
+    /// The least size of a conversation's tools and system prompt that reads show.
     pub(super) fn system_end(&self, request: &Request) -> Tokens {
         let systems = self.systems.get(&request.conversation());
         let largest = systems.and_then(|systems| systems.last());
@@ -366,7 +367,7 @@ impl Landmarks {
     }
 }
 
-/// Whether two lengths differ by no more than a word in a prompt.
+/// Whether two lengths differ by a word at most.
 fn is_about(one: Tokens, other: Tokens) -> bool {
     one.abs_diff(other) <= one.max(other).share(SAME_WITHIN_PERCENT, 100)
 }

@@ -1,9 +1,6 @@
-//! Breaks added up: by cause, class, project, client version and week; and what they explain of the
-//! difference between the record and the rules.
-//!
-//! Breaks, their sums and their patterns together.
-//!
-//! The week a moment lies in.
+//! Breaks summed up by cause, class, project, client version and week, what they explain of the
+//! difference between the record and the rules, and all of it together with the breaks and their
+//! patterns.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -21,11 +18,11 @@ use crate::simulate::ledger::{Ledger, Selection};
 /// The sum of some breaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// How many.
+    /// The number of breaks.
     pub breaks: u64,
     /// What was sent again.
     pub rewritten: Tokens,
-    /// What that cost more than reading it, of the breaks that have a price.
+    /// Its cost beyond reading it, for breaks that have a price.
     pub excess: Picodollars,
     /// Breaks without a price.
     pub unpriced: u64,
@@ -41,37 +38,37 @@ impl Sum {
         }
     }
 
-    /// The excess; `None` where no break has a price.
+    /// The excess, or `None` where no break has a price.
     #[must_use]
     pub fn excess(&self) -> Option<Picodollars> {
         (self.unpriced < self.breaks || self.breaks == 0).then_some(self.excess)
     }
 }
 
-/// What the breaks explain of the difference between what was billed and what the rules charge.
+/// How much of the difference between what was billed and what the rules charge the breaks explain.
 ///
-/// billed − apart − replay = (excess − predicted) + unexplained, to the last digit: the rules charge for
+/// billed − apart − replay = (excess − predicted) + unexplained, exactly. The rules charge for
 /// expiries and compactions, too, so that part of the excess is in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reconciliation {
     /// What was billed.
     pub billed: Picodollars,
-    /// What of it was billed for samplings apart, which no simulation has.
+    /// The part of it billed for separate samplings, which no simulation has.
     pub apart: Picodollars,
-    /// What the rules make of it.
+    /// What the rules charge.
     pub replay: Picodollars,
     /// The excess of all breaks.
     pub excess: Picodollars,
-    /// The part of it that the rules charge, too.
+    /// The part of it that the rules charge as well.
     pub predicted: Picodollars,
-    /// Requests in the sums.
+    /// The requests in the sums.
     pub priced: u64,
-    /// Requests in none of the sums: without a price or a record.
+    /// The requests in none of the sums, without a price or a record.
     pub left_out: u64,
 }
 
 impl Reconciliation {
-    /// Whether the sums say anything: not where requests are there and none has a record and a price.
+    /// Whether the sums mean anything: no requests at all, or some with a record and a price.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.priced > 0 || self.left_out == 0
@@ -83,19 +80,20 @@ impl Reconciliation {
         self.excess.minus(self.predicted)
     }
 
-    /// What was billed beyond what the rules make of the same samplings; may be negative.
+    /// What was billed beyond what the rules charge for the same samplings. May be negative.
     #[must_use]
     pub fn difference(&self) -> Picodollars {
         self.billed.minus(self.apart).minus(self.replay)
     }
 
-    /// What neither the rules nor the breaks explain; may be negative.
+    /// What neither the rules nor the breaks explain. May be negative.
     #[must_use]
     pub fn unexplained(&self) -> Picodollars {
         self.difference().minus(self.beyond_rules())
     }
 
-    /// 1 − |unexplained| / (billed − apart); `None` where nothing was billed that a simulation has.
+    /// 1 − |unexplained| / (billed − apart), or `None` where nothing was billed that a simulation
+    /// has.
     #[must_use]
     pub fn explained(&self) -> Option<f64> {
         let unexplained = Picodollars(self.unexplained().0.abs());
@@ -135,18 +133,18 @@ impl Reconciliation {
     }
 }
 
-/// How the inferred causes and the service's verdicts agree, over misses of more than 2,000 tokens.
+/// How inferred causes and the service's verdicts agree, over misses of more than 2,000 tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Agreement {
-    /// Verdict and inferred cause → how often, inside the TTL and beyond it.
+pub struct VerdictAgreement {
+    /// How often each verdict and inferred cause occur together, inside the TTL and beyond it.
     pub table: BTreeMap<(String, Cause), Counted>,
     /// Verdicts that name a cause.
     pub named: Counted,
-    /// Those that the inferred cause agrees with.
+    /// Named verdicts that agree with the inferred cause.
     pub agreeing: Counted,
 }
 
-/// A count, and how much of it lies inside the TTL.
+/// A count, and how much of it is inside the TTL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// All.
@@ -162,10 +160,10 @@ impl Counted {
     }
 }
 
-/// A miss has to lose this much for a verdict to be held against it.
+/// The loss from which on a miss is compared with a verdict.
 const REAL_MISS: Tokens = Tokens(2_000);
 
-impl Agreement {
+impl VerdictAgreement {
     fn new(history: &History, breaks: &Breaks) -> Self {
         let mut agreement = Self::default();
         for found in breaks.list.iter().filter(|found| found.shortfall() > REAL_MISS) {
@@ -190,13 +188,13 @@ impl Agreement {
 pub struct Summary {
     /// All breaks.
     pub total: Sum,
-    /// Those that follow from what was done: compactions and expiries.
+    /// The breaks that follow from what was done: compactions and expiries.
     pub expected: Sum,
-    /// By cause, the most expensive first.
+    /// By cause, most expensive first.
     pub by_cause: Vec<(Cause, Sum)>,
     /// By class.
     pub by_class: BTreeMap<Class, Sum>,
-    /// By project: the last parts of its folder that tell it from the others.
+    /// By project: as much of the end of its folder as distinguishes it from the others.
     pub by_project: BTreeMap<String, Sum>,
     /// By the client's version.
     pub by_client_version: BTreeMap<String, Sum>,
@@ -205,18 +203,18 @@ pub struct Summary {
     /// What they explain.
     pub reconciliation: Reconciliation,
     /// Causes and verdicts.
-    pub agreement: Agreement,
+    pub agreement: VerdictAgreement,
 }
 
 impl Summary {
-    /// Adds the breaks up.
+    /// Sums the breaks up.
     #[must_use]
     pub fn new(ledger: &Ledger<'_>, selection: &Selection, breaks: &Breaks) -> Self {
         let history = ledger.history;
         let projects = project_names(history);
         let mut summary = Self {
             reconciliation: Reconciliation::new(ledger, selection, breaks),
-            agreement: Agreement::new(history, breaks),
+            agreement: VerdictAgreement::new(history, breaks),
             ..Self::default()
         };
         let mut by_cause: BTreeMap<Cause, Sum> = BTreeMap::new();
@@ -242,20 +240,20 @@ impl Summary {
     }
 }
 
-/// All that is known of the breaks of a selection.
+/// Everything known of the breaks of a selection.
 #[derive(Debug)]
 pub struct Analysis {
     /// The breaks.
     pub breaks: Breaks,
     /// Their sums.
     pub summary: Summary,
-    /// What recurs, that which saves most first.
+    /// What recurs, with the largest saving first.
     pub patterns: Vec<Pattern>,
 }
 
 impl Analysis {
-    /// Finds the breaks of a ledger and adds them up. `None` unless the ledger has `billed` and
-    /// `replay`; without `5m` and `1h`, what these would have saved is unknown.
+    /// Finds the breaks of a ledger and sums them up. `None` unless the ledger has `billed` and
+    /// `replay`. Without `5m` and `1h`, what these would have saved stays unknown.
     #[must_use]
     pub fn new(
         ledger: &Ledger<'_>,
@@ -271,7 +269,7 @@ impl Analysis {
     }
 }
 
-/// The ISO week in a time zone, as `2026-W07`; `unknown` outside of all calendars.
+/// The ISO week in a time zone, as `2026-W07`, or `unknown` outside of the calendar.
 pub(super) fn week(zone: &Zone, at: Millis) -> String {
     let Some(day) = zone.day(at) else { return "unknown".to_owned() };
     let week = day.iso_week_date();
@@ -284,7 +282,7 @@ mod tests {
 
     #[test]
     fn weeks_are_those_of_the_calendar() {
-        // 2026-02-14 is a Saturday, 2027-01-01 a Friday of the week that began in 2026.
+        // 2026-02-14 is a Saturday, and 2027-01-01 a Friday in a week that began in 2026.
         let at = |text: &str| {
             let at: jiff::Timestamp = text.parse().expect("a moment");
             week(&Zone::default(), Millis(at.as_millisecond()))

@@ -6,12 +6,12 @@ use rust_decimal::{Decimal, RoundingStrategy};
 
 use crate::base::wording::grouped;
 
-/// What a figure is counted in.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Dollars.
     Dollars,
-    /// Hundredths of a whole.
+    /// Hundredths.
     Percent,
     /// Tokens.
     Tokens,
@@ -19,16 +19,16 @@ pub enum Unit {
     Count,
 }
 
-/// So much of something; exact.
+/// An exact amount of something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amount {
-    /// How much: dollars, percent, tokens or things.
+    /// The value, in dollars, per cent, tokens or things.
     pub value: Decimal,
-    /// Of what.
+    /// The unit.
     pub unit: Unit,
 }
 
-/// Words after a number, each with its unit.
+/// Words after a number, and their units.
 const WORDS: [(&str, Unit); 9] = [
     ("USD", Unit::Dollars),
     ("usd", Unit::Dollars),
@@ -41,11 +41,11 @@ const WORDS: [(&str, Unit); 9] = [
     ("token", Unit::Tokens),
 ];
 
-/// Letters that stand for thousands and millions.
+/// Letters for thousands and millions.
 const FACTORS: [(&str, u32); 4] = [("k", 1_000), ("K", 1_000), ("M", 1_000_000), ("m", 1_000_000)];
 
 impl Unit {
-    /// How an amount of it is written, for messages.
+    /// An example amount of the unit, for messages.
     #[must_use]
     pub fn example(self) -> &'static str {
         match self {
@@ -58,8 +58,8 @@ impl Unit {
 }
 
 impl Amount {
-    /// An amount as it was written: `0.80 USD`, `$0.80`, `70 %`, `150k tokens`, `3`. `None` where it is
-    /// none, is negative, or is in no unit though dollars and percentages need one.
+    /// Parses an amount: `0.80 USD`, `$0.80`, `70 %`, `150k tokens`, `3`. `None` where it is not an
+    /// amount or is negative.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -87,7 +87,7 @@ impl Amount {
         Some(Self { value: value.normalize(), unit })
     }
 
-    /// The same as an amount of `unit`: what is written without a unit is a number of tokens, too.
+    /// The same amount in `unit`. A number without a unit may be tokens, too.
     #[must_use]
     pub fn of_unit(self, unit: Unit) -> Option<Self> {
         let is_plain = self.unit == Unit::Count && unit == Unit::Tokens;
@@ -95,8 +95,8 @@ impl Amount {
     }
 }
 
-/// Digits with at most one full stop among them. In front of it commas or underscores may group
-/// them by three; a comma anywhere else could be meant as a full stop.
+/// Parses digits with at most one decimal point. Before it, commas or underscores may group digits
+/// by three. Commas elsewhere are refused, as they could be decimal points.
 fn number_of(text: &str) -> Option<Decimal> {
     const MOST_DIGITS: usize = 24;
     let text = text.trim();
@@ -132,7 +132,7 @@ impl fmt::Display for Amount {
 }
 
 impl Amount {
-    /// With every decimal it has.
+    /// With all its decimals.
     #[must_use]
     pub fn exact(&self) -> String {
         let value = self.value.normalize();
@@ -144,8 +144,8 @@ impl Amount {
     }
 }
 
-/// Four below a dollar and two from one on, as in every other output: what is one when it is rounded
-/// is written as one.
+/// The least number of decimals: four below a dollar and two from one on, as in every other output.
+/// The rounded value decides.
 fn least_decimals(value: Decimal) -> u32 {
     if value.abs() < Decimal::new(99_995, 5) { 4 } else { 2 }
 }

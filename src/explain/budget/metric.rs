@@ -11,9 +11,9 @@ use crate::explain::lint::{Rule, Severity};
 pub enum Quantity {
     /// What was paid.
     Cost,
-    /// The cost divided by the sessions.
+    /// The mean cost of a session.
     MeanCostOfSessions,
-    /// The cost divided by the requests.
+    /// The mean cost of a request.
     MeanCostOfRequests,
     /// The share of the prompts that was read from cache.
     HitRate,
@@ -21,25 +21,25 @@ pub enum Quantity {
     WrittenTokens,
     /// Requests that read less than they could have.
     Breaks,
-    /// What breaks cost beyond what reading would have.
+    /// The cost of breaks beyond reading.
     BreaksCost,
     /// That cost as a share of what was paid.
     BreaksShare,
-    /// Different prefixes of captured conversations: system prompt and tools, up to the last marker on
-    /// the system prompt.
+    /// Different prefixes of captured conversations: tools and system prompt, up to the last marker
+    /// on the system prompt.
     PrefixVariants,
-    /// Findings of `lint`: places of captured prompts.
+    /// Findings of `lint`, by their places in captured prompts.
     LintFindings,
 }
 
-/// Of what it is measured.
+/// What it is measured over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Of everything selected together.
+    /// Everything selected.
     Total,
-    /// Of each session; each has to keep to the limit.
+    /// Each session, all of which must keep the limit.
     EachSession,
-    /// Of each request; each has to keep to the limit.
+    /// Each request, all of which must keep the limit.
     EachRequest,
 }
 
@@ -50,93 +50,124 @@ pub struct Metric {
     pub name: &'static str,
     /// What is measured.
     pub quantity: Quantity,
-    /// Of what.
+    /// What it is measured over.
     pub scope: Scope,
     /// In a few words.
     pub meaning: &'static str,
 }
 
 impl Metric {
+    /// The cost of all sessions.
+    pub const COST: Self = metric("cost", Quantity::Cost, Scope::Total, "the cost of all sessions");
+    /// The cost of each session.
+    pub const COST_PER_SESSION: Self =
+        metric("cost_per_session", Quantity::Cost, Scope::EachSession, "the cost of each session");
+    /// The cost of each request.
+    pub const COST_PER_REQUEST: Self =
+        metric("cost_per_request", Quantity::Cost, Scope::EachRequest, "the cost of each request");
+    /// The cost of all sessions, divided by their number.
+    pub const MEAN_COST_PER_SESSION: Self = metric(
+        "mean_cost_per_session",
+        Quantity::MeanCostOfSessions,
+        Scope::Total,
+        "the cost of all sessions, divided by their number",
+    );
+    /// The cost of all requests, divided by their number.
+    pub const MEAN_COST_PER_REQUEST: Self = metric(
+        "mean_cost_per_request",
+        Quantity::MeanCostOfRequests,
+        Scope::Total,
+        "the cost of all requests, divided by their number",
+    );
+    /// The share of all prompt tokens that was read from cache.
+    pub const HIT_RATE: Self = metric(
+        "hit_rate",
+        Quantity::HitRate,
+        Scope::Total,
+        "the share of all prompt tokens that was read from cache",
+    );
+    /// The same share of each session.
+    pub const HIT_RATE_PER_SESSION: Self = metric(
+        "hit_rate_per_session",
+        Quantity::HitRate,
+        Scope::EachSession,
+        "the same share of each session",
+    );
+    /// Tokens written to cache in all sessions.
+    pub const WRITTEN_TOKENS: Self = metric(
+        "written_tokens",
+        Quantity::WrittenTokens,
+        Scope::Total,
+        "tokens written to cache in all sessions",
+    );
+    /// Tokens written to cache in each session.
+    pub const WRITTEN_TOKENS_PER_SESSION: Self = metric(
+        "written_tokens_per_session",
+        Quantity::WrittenTokens,
+        Scope::EachSession,
+        "tokens written to cache in each session",
+    );
+    /// Requests that read less than they could have, of the causes named.
+    pub const BREAKS: Self = metric(
+        "breaks",
+        Quantity::Breaks,
+        Scope::Total,
+        "requests that read less than they could have, of the causes named",
+    );
+    /// What these breaks cost beyond what reading would have.
+    pub const BREAKS_COST: Self = metric(
+        "breaks_cost",
+        Quantity::BreaksCost,
+        Scope::Total,
+        "what these breaks cost beyond what reading would have",
+    );
+    /// That cost in hundredths of what was paid.
+    pub const BREAKS_SHARE: Self = metric(
+        "breaks_share",
+        Quantity::BreaksShare,
+        Scope::Total,
+        "that cost in hundredths of what was paid",
+    );
+    /// Different prefixes in front of captured conversations.
+    pub const PREFIX_VARIANTS: Self = metric(
+        "prefix_variants",
+        Quantity::PrefixVariants,
+        Scope::Total,
+        "different prefixes in front of captured conversations",
+    );
+    /// Places of captured prompts that break a rule of lint.
+    pub const LINT_FINDINGS: Self = metric(
+        "lint_findings",
+        Quantity::LintFindings,
+        Scope::Total,
+        "places of captured prompts that break a rule of lint",
+    );
+
     /// Every metric.
     pub const ALL: [Self; 14] = [
-        metric("cost", Quantity::Cost, Scope::Total, "the cost of all sessions"),
-        metric("cost_per_session", Quantity::Cost, Scope::EachSession, "the cost of each session"),
-        metric("cost_per_request", Quantity::Cost, Scope::EachRequest, "the cost of each request"),
-        metric(
-            "mean_cost_per_session",
-            Quantity::MeanCostOfSessions,
-            Scope::Total,
-            "the cost of all sessions, divided by their number",
-        ),
-        metric(
-            "mean_cost_per_request",
-            Quantity::MeanCostOfRequests,
-            Scope::Total,
-            "the cost of all requests, divided by their number",
-        ),
-        metric(
-            "hit_rate",
-            Quantity::HitRate,
-            Scope::Total,
-            "the share of all prompt tokens that was read from cache",
-        ),
-        metric(
-            "hit_rate_per_session",
-            Quantity::HitRate,
-            Scope::EachSession,
-            "the same share of each session",
-        ),
-        metric(
-            "written_tokens",
-            Quantity::WrittenTokens,
-            Scope::Total,
-            "tokens written to cache in all sessions",
-        ),
-        metric(
-            "written_tokens_per_session",
-            Quantity::WrittenTokens,
-            Scope::EachSession,
-            "tokens written to cache in each session",
-        ),
-        metric(
-            "breaks",
-            Quantity::Breaks,
-            Scope::Total,
-            "requests that read less than they could have, of the causes named",
-        ),
-        metric(
-            "breaks_cost",
-            Quantity::BreaksCost,
-            Scope::Total,
-            "what these breaks cost beyond what reading would have",
-        ),
-        metric(
-            "breaks_share",
-            Quantity::BreaksShare,
-            Scope::Total,
-            "that cost in hundredths of what was paid",
-        ),
-        metric(
-            "prefix_variants",
-            Quantity::PrefixVariants,
-            Scope::Total,
-            "different prefixes in front of captured conversations",
-        ),
-        metric(
-            "lint_findings",
-            Quantity::LintFindings,
-            Scope::Total,
-            "places of captured prompts that break a rule of lint",
-        ),
+        Self::COST,
+        Self::COST_PER_SESSION,
+        Self::COST_PER_REQUEST,
+        Self::MEAN_COST_PER_SESSION,
+        Self::MEAN_COST_PER_REQUEST,
+        Self::HIT_RATE,
+        Self::HIT_RATE_PER_SESSION,
+        Self::WRITTEN_TOKENS,
+        Self::WRITTEN_TOKENS_PER_SESSION,
+        Self::BREAKS,
+        Self::BREAKS_COST,
+        Self::BREAKS_SHARE,
+        Self::PREFIX_VARIANTS,
+        Self::LINT_FINDINGS,
     ];
 
-    /// The metric of a name.
+    /// The metric with a name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name == name)
     }
 
-    /// What it is counted in.
+    /// Its unit.
     #[must_use]
     pub fn unit(self) -> Unit {
         match self.quantity {
@@ -150,7 +181,7 @@ impl Metric {
         }
     }
 
-    /// Whether it is about prompts whose bytes are known.
+    /// Whether it needs prompts whose bytes are known.
     #[must_use]
     pub fn is_of_captures(self) -> bool {
         matches!(self.quantity, Quantity::PrefixVariants | Quantity::LintFindings)
@@ -162,7 +193,7 @@ impl Metric {
         matches!(self.quantity, Quantity::Breaks | Quantity::BreaksCost | Quantity::BreaksShare)
     }
 
-    /// Whether it differs from strategy to strategy.
+    /// Whether it differs between strategies.
     #[must_use]
     pub fn is_of_strategy(self) -> bool {
         !self.is_of_captures() && !self.is_of_breaks()
@@ -184,23 +215,23 @@ pub enum BreakKinds {
     /// All.
     #[default]
     All,
-    /// Those of these causes.
+    /// Those with these causes.
     Causes(BTreeSet<Cause>),
 }
 
 impl BreakKinds {
-    /// A word for causes that follow from what was done: a compaction, an expiry.
+    /// The word for causes that follow from what was done: a compaction or an expiry.
     pub const EXPECTED: &'static str = "expected";
-    /// A word for all others.
+    /// The word for all other causes.
     pub const UNEXPECTED: &'static str = "unexpected";
 
-    /// Those that nobody expects.
+    /// The breaks that nobody expects.
     #[must_use]
     pub fn unexpected() -> Self {
         Self::Causes(Cause::ALL.into_iter().filter(|cause| !cause.is_expected()).collect())
     }
 
-    /// Whether breaks of a cause count.
+    /// Whether breaks with a cause count.
     #[must_use]
     pub fn has(&self, cause: Cause) -> bool {
         match self {
@@ -213,9 +244,9 @@ impl BreakKinds {
 /// Which findings of `lint` count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LintKinds {
-    /// Those that matter so much or more.
+    /// The least severity that counts.
     pub severity: Severity,
-    /// Those of these rules; all where none is named.
+    /// Only these rules, or all where none is named.
     pub rules: BTreeSet<Rule>,
 }
 
@@ -229,7 +260,7 @@ impl LintKinds {
     /// Whether findings of a rule count.
     #[must_use]
     pub fn has(&self, rule: Rule) -> bool {
-        // Graver severities come first.
+        // Graver severities sort first.
         rule.severity() <= self.severity && (self.rules.is_empty() || self.rules.contains(&rule))
     }
 }

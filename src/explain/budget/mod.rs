@@ -9,13 +9,8 @@
 //! model = "claude-opus-*"              # only these; also project, files, strategy
 //! ```
 //!
-//! A budget.
-//!
-//! Which requests a budget is about.
-//!
-//! What a figure is held to.
-//!
-//! What is checked where nobody has said what.
+//! A budget has a metric, a limit, and a selection of requests. The budgets of a run without any of
+//! its own stand here, too.
 
 mod amount;
 mod metric;
@@ -33,16 +28,16 @@ use rust_decimal::Decimal;
 
 use crate::explain::lint::Severity;
 
-/// What happens where a limit is not kept.
+/// What happens where a limit is exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// It is said.
+pub enum BudgetLevel {
+    /// It is reported.
     Warn,
     /// The run fails.
     Fail,
 }
 
-impl Level {
+impl BudgetLevel {
     /// Every level.
     pub const ALL: [Self; 2] = [Self::Warn, Self::Fail];
 
@@ -56,39 +51,39 @@ impl Level {
     }
 }
 
-/// A figure and what it is held to.
+/// A figure, and its limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// What it is called in outputs; no other has the same name.
+    /// Its name in outputs, which no other budget has.
     pub name: String,
     /// The figure.
     pub metric: Metric,
-    /// What it is held to.
+    /// Its limit.
     pub limit: Limit,
-    /// What happens where it is not kept.
-    pub level: Level,
-    /// What to say then.
+    /// What happens where the limit is exceeded.
+    pub level: BudgetLevel,
+    /// What to print then.
     pub message: Option<String>,
-    /// Which requests it is about.
+    /// The requests that it covers.
     pub selector: Selector,
     /// Which breaks count.
     pub breaks: BreakKinds,
     /// Which findings count.
     pub lint: LintKinds,
-    /// Whether nobody asked for it: where it does not apply, it is left out.
+    /// Whether it is a default. A default is left out where it does not apply.
     pub is_default: bool,
-    /// Where it stands in its file, in bytes.
+    /// Its offset in the file, in bytes.
     pub offset: usize,
 }
 
 impl Budget {
-    /// One on everything that fails the run.
+    /// A budget on everything, which fails the run.
     fn new(metric: Metric, limit: Limit) -> Self {
         Self {
             name: String::new(),
             metric,
             limit,
-            level: Level::Fail,
+            level: BudgetLevel::Fail,
             message: None,
             selector: Selector::default(),
             breaks: BreakKinds::default(),
@@ -100,7 +95,7 @@ impl Budget {
 }
 
 impl fmt::Display for Budget {
-    /// The figure and the limit: `cost_per_session at most $0.8000 (model claude-opus-*)`.
+    /// Writes the figure and the limit: `cost_per_session at most $0.8000 (model claude-opus-*)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.metric.name, self.limit)?;
         match self.selector.to_string() {
@@ -110,36 +105,37 @@ impl fmt::Display for Budget {
     }
 }
 
-/// What a name has to look like: `*` is anything but a `/`, `**` anything, `?` a character, `{a,b}` one
+/// A pattern for names: `*` is anything but a `/`, `**` anything, `?` one character, `{a,b}` either
 /// of several.
 #[derive(Clone, Debug)]
-pub struct Pattern {
+pub struct NamePattern {
     text: String,
-    /// Of one glob: unlike a single matcher, a set says what cannot be compiled.
+    /// A set with one glob: unlike a single matcher, a set reports what cannot be compiled.
     matcher: GlobSet,
 }
 
-/// The longest pattern, so that nested braces cannot nest deeply.
+/// The longest pattern, which limits how deeply braces can nest.
 const MOST_BYTES: usize = 256;
 
-/// A selection. What is `None` selects everything.
+/// A selection of requests. `None` selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
-    /// The project, by the last parts of its folder that tell it from others.
-    pub project: Option<Pattern>,
+    /// The project, by as much of the end of its folder as distinguishes it from others.
+    pub project: Option<NamePattern>,
     /// The model of a request.
-    pub model: Option<Pattern>,
+    pub model: Option<NamePattern>,
     /// The file of a request, relative to the given paths.
-    pub files: Option<Pattern>,
-    /// The strategy whose figures count; the record, or its replay where something is not recorded.
+    pub files: Option<NamePattern>,
+    /// The strategy whose figures count. `None` is the record, or its replay where something is not
+    /// recorded.
     pub strategy: Option<String>,
 }
 
-impl Pattern {
-    /// Reads a pattern.
+impl NamePattern {
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the pattern.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.len() > MOST_BYTES {
             return Err(format!("it is longer than {MOST_BYTES} bytes"));
@@ -150,42 +146,42 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), matcher })
     }
 
-    /// Whether a name looks like it.
+    /// Whether a name matches.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         self.matcher.is_match(name)
     }
 
-    /// As it was written.
+    /// The pattern as written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
-impl PartialEq for Pattern {
+impl PartialEq for NamePattern {
     fn eq(&self, other: &Self) -> bool {
         self.text() == other.text()
     }
 }
 
-impl Eq for Pattern {}
+impl Eq for NamePattern {}
 
 impl Selector {
-    /// Whether it selects a part of the requests only.
+    /// Whether it selects only some of the requests.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.project.is_some() || self.model.is_some() || self.files.is_some()
     }
 
-    /// Whether a session is of the project.
+    /// Whether a session belongs to the project.
     #[must_use]
     pub fn has_project(&self, project: Option<&str>) -> bool {
         let Some(pattern) = &self.project else { return true };
         project.is_some_and(|project| pattern.matches(project))
     }
 
-    /// Whether a request is selected, in a session that is of the project.
+    /// Whether a request is selected, in a session that belongs to the project.
     #[must_use]
     pub fn has_request(&self, model: &str, file: &str) -> bool {
         self.model.as_ref().is_none_or(|pattern| pattern.matches(model))
@@ -194,7 +190,8 @@ impl Selector {
 }
 
 impl fmt::Display for Selector {
-    /// In words, as `model claude-opus-*, files a/**`; nothing where everything is selected.
+    /// Writes the selection, as `model claude-opus-*, files a/**`. Empty where everything is
+    /// selected.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let patterns = [("project", &self.project), ("model", &self.model), ("files", &self.files)];
         let mut parts: Vec<String> = patterns
@@ -209,22 +206,22 @@ impl fmt::Display for Selector {
 /// A limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// No more than this.
+    /// At most this.
     Max(Amount),
-    /// No less than this.
+    /// At least this.
     Min(Amount),
-    /// No more than the baseline and so much.
-    MaxIncrease(Change),
-    /// No less than the baseline without so much.
-    MaxDecrease(Change),
+    /// At most this much above the baseline.
+    MaxIncrease(LimitChange),
+    /// At most this much below the baseline.
+    MaxDecrease(LimitChange),
 }
 
 /// By how much a figure may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// In hundredths of the baseline's.
+pub enum LimitChange {
+    /// In per cent of the baseline's.
     Relative(Decimal),
-    /// In the figure's own unit; of a share that is in hundredths of the whole (points).
+    /// In the figure's own unit. For a share that is percentage points.
     Absolute(Amount),
 }
 
@@ -243,14 +240,14 @@ impl Limit {
         }
     }
 
-    /// Whether it needs a baseline.
+    /// Whether it refers to a baseline.
     #[must_use]
     pub fn needs_baseline(self) -> bool {
         matches!(self, Self::MaxIncrease(_) | Self::MaxDecrease(_))
     }
 
-    /// Whether a figure keeps to it. `baseline` is asked for only where it is needed; without one
-    /// nothing can be said.
+    /// Whether a figure keeps the limit. `None` where the limit refers to a baseline and there is
+    /// none.
     #[must_use]
     pub fn is_kept(self, figure: Decimal, baseline: Option<Decimal>) -> Option<bool> {
         Some(match self {
@@ -268,7 +265,7 @@ impl Limit {
     }
 }
 
-impl Change {
+impl LimitChange {
     /// The change in the figure's unit.
     fn of(self, baseline: Decimal) -> Option<Decimal> {
         match self {
@@ -280,7 +277,7 @@ impl Change {
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for LimitChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Relative(percent) => write!(f, "{} %", percent.normalize()),
@@ -303,12 +300,12 @@ impl fmt::Display for Limit {
     }
 }
 
-/// The budgets of a run without any of its own: requests that the service refuses fail it; with a
-/// baseline, sessions that cost over 5 % more do. The rest warns: unstable prefixes, and breaks that
-/// nobody expects and that make up more than a tenth of the cost.
+/// The budgets of a run without any of its own. Refused requests fail it, and so do, with a
+/// baseline, sessions that cost over 5 % more. Unstable prefixes, and unexpected breaks that make
+/// up more than a tenth of the cost, give a warning.
 #[must_use]
 pub fn defaults(has_baseline: bool) -> Vec<Budget> {
-    let percent = |percent: u32| Change::Relative(Decimal::from(percent));
+    let percent = |percent: u32| LimitChange::Relative(Decimal::from(percent));
     let none = Amount { value: Decimal::ZERO, unit: Unit::Count };
     let tenth = Amount { value: Decimal::TEN, unit: Unit::Percent };
     let points = Amount { value: Decimal::TWO, unit: Unit::Percent };
@@ -316,52 +313,64 @@ pub fn defaults(has_baseline: bool) -> Vec<Budget> {
         Budget {
             lint: LintKinds { severity: Severity::Error, ..LintKinds::default() },
             message: Some("The service refuses these requests.".to_owned()),
-            ..budget("refused requests", "lint_findings", Limit::Max(none), Level::Fail)
+            ..budget("refused requests", Metric::LINT_FINDINGS, Limit::Max(none), BudgetLevel::Fail)
         },
         Budget {
             lint: LintKinds { severity: Severity::Warning, ..LintKinds::default() },
-            ..budget("unstable prefixes", "lint_findings", Limit::Max(none), Level::Warn)
+            ..budget(
+                "unstable prefixes",
+                Metric::LINT_FINDINGS,
+                Limit::Max(none),
+                BudgetLevel::Warn,
+            )
         },
         Budget {
             breaks: BreakKinds::unexpected(),
-            ..budget("cost of unexpected breaks", "breaks_share", Limit::Max(tenth), Level::Warn)
+            ..budget(
+                "cost of unexpected breaks",
+                Metric::BREAKS_SHARE,
+                Limit::Max(tenth),
+                BudgetLevel::Warn,
+            )
         },
     ];
     if has_baseline {
         let increase = |change| Limit::MaxIncrease(change);
         budgets.extend([
-            budget("cost", "cost", increase(percent(5)), Level::Fail),
-            budget("cost of a session", "cost_per_session", increase(percent(5)), Level::Fail),
+            budget("cost", Metric::COST, increase(percent(5)), BudgetLevel::Fail),
+            budget(
+                "cost of a session",
+                Metric::COST_PER_SESSION,
+                increase(percent(5)),
+                BudgetLevel::Fail,
+            ),
             budget(
                 "hit rate",
-                "hit_rate",
-                Limit::MaxDecrease(Change::Absolute(points)),
-                Level::Warn,
+                Metric::HIT_RATE,
+                Limit::MaxDecrease(LimitChange::Absolute(points)),
+                BudgetLevel::Warn,
             ),
             Budget {
                 breaks: BreakKinds::unexpected(),
                 ..budget(
                     "unexpected breaks",
-                    "breaks",
-                    increase(Change::Absolute(none)),
-                    Level::Warn,
+                    Metric::BREAKS,
+                    increase(LimitChange::Absolute(none)),
+                    BudgetLevel::Warn,
                 )
             },
             budget(
                 "prefix variants",
-                "prefix_variants",
-                increase(Change::Absolute(none)),
-                Level::Warn,
+                Metric::PREFIX_VARIANTS,
+                increase(LimitChange::Absolute(none)),
+                BudgetLevel::Warn,
             ),
         ]);
     }
     budgets
 }
 
-/// # Panics
-/// Never: the names above are those of metrics.
-fn budget(name: &str, metric: &str, limit: Limit, level: Level) -> Budget {
-    let metric = Metric::by_name(metric).expect("the name of a metric");
+fn budget(name: &str, metric: Metric, limit: Limit, level: BudgetLevel) -> Budget {
     Budget { name: name.to_owned(), level, is_default: true, ..Budget::new(metric, limit) }
 }
 
@@ -378,13 +387,13 @@ mod tests {
         let most = Limit::Max(Amount::parse("$0.80").expect("an amount"));
         assert_eq!(most.is_kept(decimal("0.80"), None), Some(true));
         assert_eq!(most.is_kept(decimal("0.800000000001"), None), Some(false));
-        let seven = Limit::MaxIncrease(Change::Relative(decimal("7")));
+        let seven = Limit::MaxIncrease(LimitChange::Relative(decimal("7")));
         assert_eq!(seven.is_kept(decimal("1.07"), Some(Decimal::ONE)), Some(true));
         assert_eq!(seven.is_kept(decimal("1.070000000001"), Some(Decimal::ONE)), Some(false));
         assert_eq!(seven.is_kept(decimal("0.1"), Some(Decimal::ZERO)), Some(false), "from nothing");
         assert_eq!(seven.is_kept(Decimal::ONE, None), None, "nobody knows");
         let points = Amount::parse("2 points").expect("an amount");
-        let points = Limit::MaxDecrease(Change::Absolute(points));
+        let points = Limit::MaxDecrease(LimitChange::Absolute(points));
         assert_eq!(points.is_kept(decimal("68"), Some(decimal("70"))), Some(true));
         assert_eq!(points.is_kept(decimal("67.9"), Some(decimal("70"))), Some(false));
         assert_eq!(points.to_string(), "at most 2 points less than the baseline");

@@ -1,4 +1,4 @@
-//! Budgets from a configuration file.
+//! Reads budgets from a configuration file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::amount::{Amount, Unit};
 use super::metric::{BreakKinds, LintKinds, Metric, Quantity};
-use super::{Budget, Change, Level, Limit, Pattern, Selector};
+use super::{Budget, BudgetLevel, Limit, LimitChange, NamePattern, Selector};
 use crate::base::toml_text::{Fault, quoted, refuse_unknown_keys, text, texts};
 use crate::base::wording::{nearest, suggestion};
 use crate::explain::breaks::Cause;
@@ -84,10 +84,10 @@ fn metric(table: &DeTable<'_>, offset: usize) -> Result<Metric, Fault> {
     Metric::by_name(name).ok_or_else(|| unknown("metric", name, at, &names()))
 }
 
-fn level(table: &DeTable<'_>) -> Result<Level, Fault> {
-    let Some((name, at)) = text(table, "level")? else { return Ok(Level::Fail) };
-    let level = Level::ALL.into_iter().find(|level| level.name() == name);
-    level.ok_or_else(|| unknown("level", name, at, &Level::ALL.map(Level::name)))
+fn level(table: &DeTable<'_>) -> Result<BudgetLevel, Fault> {
+    let Some((name, at)) = text(table, "level")? else { return Ok(BudgetLevel::Fail) };
+    let level = BudgetLevel::ALL.into_iter().find(|level| level.name() == name);
+    level.ok_or_else(|| unknown("level", name, at, &BudgetLevel::ALL.map(BudgetLevel::name)))
 }
 
 /// The one limit of a budget.
@@ -108,7 +108,7 @@ fn limit(table: &DeTable<'_>, metric: Metric, offset: usize) -> Result<Limit, Fa
     })
 }
 
-/// An amount in the unit of a metric.
+/// Reads an amount in the unit of a metric.
 fn bound(key: &str, value: &Spanned<DeValue<'_>>, metric: Metric) -> Result<Amount, Fault> {
     let unit = metric.unit();
     let amount = amount(value).and_then(|amount| amount.of_unit(unit));
@@ -120,15 +120,15 @@ fn bound(key: &str, value: &Spanned<DeValue<'_>>, metric: Metric) -> Result<Amou
     })
 }
 
-/// A change: in percent of the baseline, or in the unit of a metric. Of a share, percent would mean
-/// either, so it is in points.
-fn change(key: &str, value: &Spanned<DeValue<'_>>, metric: Metric) -> Result<Change, Fault> {
+/// Reads a change: in per cent of the baseline, or in the unit of a metric. For a share "per cent"
+/// would be ambiguous, so its changes are in points.
+fn change(key: &str, value: &Spanned<DeValue<'_>>, metric: Metric) -> Result<LimitChange, Fault> {
     let unit = metric.unit();
     let is_in_points = value.get_ref().as_str().is_some_and(|text| text.ends_with("points"));
     let change = amount(value).and_then(|amount| match (amount.unit, unit) {
-        (Unit::Percent, Unit::Percent) => is_in_points.then_some(Change::Absolute(amount)),
-        (Unit::Percent, _) => (!is_in_points).then_some(Change::Relative(amount.value)),
-        _ => amount.of_unit(unit).map(Change::Absolute),
+        (Unit::Percent, Unit::Percent) => is_in_points.then_some(LimitChange::Absolute(amount)),
+        (Unit::Percent, _) => (!is_in_points).then_some(LimitChange::Relative(amount.value)),
+        _ => amount.of_unit(unit).map(LimitChange::Absolute),
     });
     change.ok_or_else(|| {
         let expected = match unit {
@@ -139,7 +139,7 @@ fn change(key: &str, value: &Spanned<DeValue<'_>>, metric: Metric) -> Result<Cha
     })
 }
 
-/// An amount as a text, or a whole number of things.
+/// Reads an amount from a text or a whole number.
 fn amount(value: &Spanned<DeValue<'_>>) -> Option<Amount> {
     match value.get_ref() {
         DeValue::String(text) => Amount::parse(text),
@@ -152,7 +152,7 @@ fn amount(value: &Spanned<DeValue<'_>>) -> Option<Amount> {
 }
 
 fn selector(table: &DeTable<'_>, metric: Metric) -> Result<Selector, Fault> {
-    let pattern = |key: &'static str| -> Result<Option<Pattern>, Fault> {
+    let pattern = |key: &'static str| -> Result<Option<NamePattern>, Fault> {
         let Some((text, at)) = text(table, key)? else { return Ok(None) };
         if metric.quantity == Quantity::LintFindings {
             let message =
@@ -161,7 +161,7 @@ fn selector(table: &DeTable<'_>, metric: Metric) -> Result<Selector, Fault> {
         }
         let unreadable =
             |problem| Fault::at(at, format!("`{key}` is no pattern of names: {problem}"));
-        Pattern::parse(text).map(Some).map_err(unreadable)
+        NamePattern::parse(text).map(Some).map_err(unreadable)
     };
     Ok(Selector {
         project: pattern("project")?,

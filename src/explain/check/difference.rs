@@ -1,92 +1,91 @@
-//! A run beside its baseline, whatever its budgets say: which sessions cost more or less, in which
-//! turns, and what is different about them.
+//! A run compared with its baseline, whatever its budgets say: which sessions cost more or less, in
+//! which turns, and what changed in them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::pairing::{Pair, Pairing, pair_turns};
+use super::pairing::{Pairing, SessionPair, pair_turns};
 use super::prompt_change::{PromptChange, PromptComparison};
-use super::turn_change::{Placed, TurnChange, turn_change};
+use super::turn_change::{PlacedTurn, TurnChange, turn_change};
 use crate::base::units::Picodollars;
-use crate::explain::snapshot::{Blocks, Figures, Session, Snapshot, Turn};
+use crate::explain::snapshot::{Blocks, Figures, Snapshot, SnapshotSession, SnapshotTurn};
 use crate::read::capture::WireTree;
 
 /// A session on both sides.
 #[derive(Clone, Debug)]
 pub struct SessionChange {
-    /// Which it is on both.
-    pub pair: Pair,
-    /// Its figures in the baseline; `None` where it is not recorded under the strategy.
+    /// The session on either side.
+    pub pair: SessionPair,
+    /// Its figures in the baseline, or `None` where it is not recorded under the strategy.
     pub before: Option<Figures>,
     /// Its figures now.
     pub now: Option<Figures>,
-    /// The turns that differ, those that changed the cost most in front. Empty where the baseline has
-    /// none.
+    /// The turns that differ, largest change in cost first. Empty where the baseline has no turns.
     pub turns: Vec<TurnChange>,
 }
 
 impl SessionChange {
-    /// What it cost; `None` without a price or a record.
+    /// Its cost in the baseline, or `None` without a price or a record.
     #[must_use]
     pub fn cost_before(&self) -> Option<Picodollars> {
         self.before?.known_cost()
     }
 
-    /// What it costs now.
+    /// Its cost now.
     #[must_use]
     pub fn cost_now(&self) -> Option<Picodollars> {
         self.now?.known_cost()
     }
 
-    /// What it costs more; `None` where a cost is unknown.
+    /// The change of its cost, or `None` where a cost is unknown.
     #[must_use]
     pub fn difference(&self) -> Option<Picodollars> {
         Some(self.cost_now()?.minus(self.cost_before()?))
     }
 
-    /// Whether nothing of it differs.
+    /// Whether it is the same on both sides.
     #[must_use]
     pub fn is_same(&self) -> bool {
         self.before == self.now && self.turns.is_empty()
     }
 }
 
-/// A part of captured prompts that differs, and where it does.
+/// A part of captured prompts that differs, and where.
 #[derive(Clone, Debug)]
 pub struct PromptDifference {
     /// What differs.
     pub change: PromptChange,
-    /// The sessions of the run, in their order.
+    /// The sessions of the run that have it, in order.
     pub sessions: Vec<usize>,
-    /// In how many requests.
+    /// How many requests have it.
     pub requests: u64,
-    /// The first of them: the places of its session and of it in that.
+    /// The first of them: the indexes of its session, and of it in the session.
     pub first: (usize, usize),
-    /// What these sessions cost more than in the baseline, for whatever reason; `None` where a cost is
-    /// unknown.
+    /// How much more these sessions cost than in the baseline, for whatever reason, or `None` where
+    /// a cost is unknown.
     pub difference: Option<Picodollars>,
 }
 
 /// Everything that differs.
 #[derive(Clone, Debug)]
-pub struct Difference {
-    /// Which session is which.
+pub struct RunDifference {
+    /// How sessions are paired.
     pub pairing: Pairing,
-    /// The strategy whose figures are held against each other.
+    /// The strategy whose figures are compared.
     pub strategy: String,
-    /// Sessions on both sides, those that changed the cost most in front.
+    /// The sessions on both sides, largest change in cost first.
     pub sessions: Vec<SessionChange>,
-    /// Parts of captured prompts, those in the most expensive sessions in front.
+    /// The parts of captured prompts that differ, those in the most expensive sessions first.
     pub prompts: Vec<PromptDifference>,
-    /// Whether the baseline has single requests.
+    /// Whether the baseline has turns.
     pub has_turns: bool,
 }
 
-impl Difference {
-    /// Holds a run against its baseline; `None` where the baseline lacks the strategy. `tree` has the
-    /// bytes of the run's prompts.
+impl RunDifference {
+    /// Compares a run with its baseline. `None` where the baseline lacks the strategy. `tree` has
+    /// the bytes of the run's prompts.
     #[must_use]
     pub fn new(
         before: &Snapshot,
@@ -125,7 +124,7 @@ impl Difference {
         })
     }
 
-    /// What the sessions on both sides cost then and now, as far as it is known.
+    /// The known cost of the sessions on both sides, in the baseline and now.
     #[must_use]
     pub fn costs(&self) -> Option<(Picodollars, Picodollars)> {
         let sum = |side: fn(&SessionChange) -> Option<Figures>| {
@@ -135,26 +134,26 @@ impl Difference {
         Some((sum(|session| session.before)?, sum(|session| session.now)?))
     }
 
-    /// The sessions of which something differs.
+    /// The sessions that differ.
     pub fn changed(&self) -> impl Iterator<Item = &SessionChange> {
         self.sessions.iter().filter(|session| !session.is_same())
     }
 }
 
-/// A session and the place of a request in it.
-type Place = (usize, usize);
+/// A session, and the index of a request in it.
+type TurnPlace = (usize, usize);
 
 struct Differences<'a> {
     before: &'a Snapshot,
     now: &'a Snapshot,
     columns: (usize, usize),
     prompts: PromptComparison<'a>,
-    /// Where each change was seen, in the order of the run.
-    found: BTreeMap<PromptChange, Vec<Place>>,
+    /// Where each change occurs, in the order of the run.
+    found: BTreeMap<PromptChange, Vec<TurnPlace>>,
 }
 
 impl Differences<'_> {
-    fn session(&mut self, pair: Pair) -> SessionChange {
+    fn session(&mut self, pair: SessionPair) -> SessionChange {
         let (before, now) = (&self.before.sessions[pair.before], &self.now.sessions[pair.now]);
         SessionChange {
             pair,
@@ -164,7 +163,12 @@ impl Differences<'_> {
         }
     }
 
-    fn turns(&mut self, pair: Pair, before: &Session, now: &Session) -> Vec<TurnChange> {
+    fn turns(
+        &mut self,
+        pair: SessionPair,
+        before: &SnapshotSession,
+        now: &SnapshotSession,
+    ) -> Vec<TurnChange> {
         let (Some(old), Some(new)) = (&before.turns, &now.turns) else { return Vec::new() };
         let pairs = pair_turns(old, new);
         let (blocks_before, blocks_now) = (&self.before.blocks, &self.now.blocks);
@@ -198,27 +202,27 @@ impl Differences<'_> {
     }
 }
 
-/// For each turn the one before it in its chain.
-fn previous_turns(turns: &[Turn]) -> Vec<Option<usize>> {
+/// For each turn, the one before it in its chain.
+fn previous_turns(turns: &[SnapshotTurn]) -> Vec<Option<usize>> {
     let mut last: FxHashMap<Option<&str>, usize> = FxHashMap::default();
     let turns = turns.iter().enumerate();
     turns.map(|(at, turn)| last.insert(turn.agent_id.as_deref(), at)).collect()
 }
 
 fn placed<'a>(
-    turns: &'a [Turn],
+    turns: &'a [SnapshotTurn],
     at: usize,
     previous: Option<usize>,
     blocks: &'a Blocks,
     column: usize,
-) -> Placed<'a> {
+) -> PlacedTurn<'a> {
     let previous = previous.map(|previous| &turns[previous]);
-    Placed { at, turn: &turns[at], previous, blocks, column }
+    PlacedTurn { at, turn: &turns[at], previous, blocks, column }
 }
 
 fn prompt_difference(
     change: PromptChange,
-    places: &[Place],
+    places: &[TurnPlace],
     costs: &BTreeMap<usize, Option<Picodollars>>,
 ) -> PromptDifference {
     let mut sessions: Vec<usize> = places.iter().map(|(session, _)| *session).collect();

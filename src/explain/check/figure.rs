@@ -1,27 +1,29 @@
-//! The figure that a budget is about, of either side.
+//! The figure of a budget, on either side.
 
 use rust_decimal::Decimal;
 use rustc_hash::FxHashSet;
 
 use crate::base::units::Picodollars;
 use crate::explain::budget::{Budget, Quantity, Selector};
-use crate::explain::snapshot::{BlockId, Figures, Session, Snapshot, Turn, TurnBreak};
+use crate::explain::snapshot::{
+    BlockId, Figures, Snapshot, SnapshotSession, SnapshotTurn, TurnBreak,
+};
 
 /// Why a figure is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
-    /// No request is what the budget asks for.
+    /// No request matches the budget.
     #[error("selects no request")]
     NothingSelected,
     /// No selected request has a price.
     #[error("no selected request has a price; give one with --prices FILE")]
     NoPrice,
-    /// A strategy that can do nothing to the requests of a side.
+    /// A strategy that cannot act on the requests of a side.
     #[error("the strategy `{strategy}` is not applicable: {reason}")]
     NotApplicable {
         /// The strategy.
         strategy: String,
-        /// Why it is not.
+        /// Why it cannot.
         reason: String,
     },
     /// A saved report without requests.
@@ -32,23 +34,23 @@ pub enum Unknown {
     /// A strategy that was not simulated when the baseline was saved.
     #[error("the baseline lacks the strategy `{0}`; save it anew with this configuration")]
     NoStrategy(String),
-    /// Prompts were not captured, so that nothing is known of their bytes.
+    /// No prompts were captured, so their bytes are unknown.
     #[error("there is no captured prompt; a transcript does not hold system prompt and tools")]
     NoCaptures,
     /// The baseline was saved without the findings of `lint`.
     #[error("the baseline has no findings of lint; save it anew")]
     NoLint,
-    /// Nothing to divide by.
+    /// A division by zero.
     #[error("the prompts have no tokens")]
     NoTokens,
-    /// Too large to be counted with.
+    /// Too large to compute with.
     #[error("the amount is too large")]
     TooLarge,
 }
 
 impl Unknown {
-    /// Whether the input, or a report with sums alone, is not what a figure is about; else something is
-    /// missing.
+    /// Whether the figure does not apply to the input, or to a report that has only sums. Otherwise
+    /// something is missing.
     pub(super) fn is_inapplicable(&self) -> bool {
         matches!(self, Self::NoCaptures | Self::NoTurns | Self::NoLint | Self::NoTokens)
     }
@@ -56,23 +58,23 @@ impl Unknown {
 
 /// What a budget selects of a session.
 pub(super) struct Selected<'a> {
-    /// The place of the session.
+    /// The index of the session.
     pub(super) session: usize,
-    /// Its selected turns with their places; `None` where the report has none.
-    pub(super) turns: Option<Vec<(usize, &'a Turn)>>,
+    /// Its selected turns with their indexes, or `None` where the report has no turns.
+    pub(super) turns: Option<Vec<(usize, &'a SnapshotTurn)>>,
     figures: Option<Figures>,
     /// Requests that are not recorded under the strategy.
     pub(super) unrecorded: u64,
 }
 
 impl Selected<'_> {
-    /// Requests without a price, which a cost lacks.
+    /// Requests without a price, which are missing in the cost.
     pub(super) fn unpriced(&self) -> u64 {
         self.figures.map_or(0, |figures| figures.unpriced)
     }
 }
 
-/// A snapshot as a budget looks at it.
+/// A snapshot as seen by a budget.
 pub(super) struct View<'a> {
     snapshot: &'a Snapshot,
     budget: &'a Budget,
@@ -80,7 +82,7 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Under a strategy, or under the one that the budget names.
+    /// The view under a strategy, or under the one that the budget names.
     pub(super) fn new(
         snapshot: &'a Snapshot,
         budget: &'a Budget,
@@ -98,7 +100,7 @@ impl<'a> View<'a> {
         Ok(Self { snapshot, budget, column })
     }
 
-    /// What is selected of some sessions; sessions of which nothing is are left out.
+    /// What is selected of some sessions. Sessions without selected requests are left out.
     pub(super) fn selected(
         &self,
         sessions: impl IntoIterator<Item = usize>,
@@ -110,7 +112,11 @@ impl<'a> View<'a> {
         if selected.is_empty() { Err(Unknown::NothingSelected) } else { Ok(selected) }
     }
 
-    fn of_session(&self, at: usize, session: &'a Session) -> Result<Option<Selected<'a>>, Unknown> {
+    fn of_session(
+        &self,
+        at: usize,
+        session: &'a SnapshotSession,
+    ) -> Result<Option<Selected<'a>>, Unknown> {
         let selector = &self.budget.selector;
         if !selector.has_project(session.project.as_deref()) {
             return Ok(None);
@@ -118,7 +124,7 @@ impl<'a> View<'a> {
         let Some(turns) = &session.turns else {
             return self.of_whole_session(at, session, selector).map(Some);
         };
-        let turns: Vec<(usize, &Turn)> = turns
+        let turns: Vec<(usize, &SnapshotTurn)> = turns
             .iter()
             .enumerate()
             .filter(|(_, turn)| selector.has_request(&turn.model, &turn.file))
@@ -132,11 +138,11 @@ impl<'a> View<'a> {
         Ok(Some(Selected { session: at, turns: Some(turns), figures, unrecorded }))
     }
 
-    /// Of a session whose requests were not saved, all or nothing can be selected.
+    /// A session whose requests were not saved is selected as a whole or not at all.
     fn of_whole_session(
         &self,
         at: usize,
-        session: &Session,
+        session: &SnapshotSession,
         selector: &Selector,
     ) -> Result<Selected<'a>, Unknown> {
         if selector.model.is_some() || selector.files.is_some() {
@@ -146,7 +152,7 @@ impl<'a> View<'a> {
         Ok(Selected { session: at, turns: None, figures, unrecorded: 0 })
     }
 
-    /// The figure of some sessions together.
+    /// The figure over some sessions together.
     pub(super) fn total(&self, selected: &[Selected<'_>]) -> Result<Decimal, Unknown> {
         let figures = Figures::sum(selected.iter().filter_map(|one| one.figures.as_ref()));
         let cost = || known_cost(figures.as_ref());
@@ -174,13 +180,13 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What a request costs.
-    pub(super) fn cost_of_turn(&self, turn: &Turn) -> Result<Decimal, Unknown> {
+    /// The cost of a request.
+    pub(super) fn cost_of_turn(&self, turn: &SnapshotTurn) -> Result<Decimal, Unknown> {
         let figures = turn.figures[self.column].as_ref();
         known_cost(figures)
     }
 
-    /// Breaks without a price, which their cost lacks.
+    /// Breaks without a price, which are missing in their cost.
     pub(super) fn unpriced_breaks(&self, selected: &[Selected<'_>]) -> Result<u64, Unknown> {
         let breaks = self.breaks(selected)?;
         Ok(breaks.iter().filter(|broken| broken.excess.is_none()).count() as u64)
@@ -196,7 +202,7 @@ impl<'a> View<'a> {
         Ok(breaks)
     }
 
-    /// Of the breaks that have a price.
+    /// The cost of the breaks that have a price.
     fn breaks_cost(&self, selected: &[Selected<'_>]) -> Result<Decimal, Unknown> {
         let breaks = self.breaks(selected)?;
         if !breaks.is_empty() && breaks.iter().all(|broken| broken.excess.is_none()) {
@@ -233,7 +239,7 @@ fn known_cost(figures: Option<&Figures>) -> Result<Decimal, Unknown> {
     figures.known_cost().ok_or(Unknown::NoPrice)?.to_decimal().ok_or(Unknown::TooLarge)
 }
 
-/// In hundredths.
+/// The hit rate in per cent.
 fn hit_rate(figures: Option<&Figures>) -> Result<Decimal, Unknown> {
     let figures = figures.ok_or(Unknown::NothingSelected)?;
     let read = Decimal::from(figures.read.0) * Decimal::ONE_HUNDRED;

@@ -1,18 +1,16 @@
-//! A run held against budgets and a baseline: which limits it keeps, and, where it differs from the
-//! baseline, in which sessions, which turns and why.
+//! Compares a run with budgets and a baseline: which limits it keeps, and in which sessions and
+//! turns it differs from the baseline, and why.
 //!
-//! A run and its baseline are the same type: a `Snapshot` is made of the ledger, or of a report
-//! that was saved from one, so a figure of either side is worked out by one function
-//! (`explain/check/figure.rs`), exactly, in decimals. Changes are held against limits over the
-//! sessions that both sides have: found by id, else by file, else by order where as many are left
-//! (`explain/check/pairing.rs`). A question that has no answer is an error, never a pass: nothing
-//! selected, nothing priced, no baseline. What differs is worked out whatever the budgets say
-//! (`explain/check/difference.rs`): turns are paired by request id, else in their order; of
-//! captured prompts a baseline has only fingerprints (length, digest, digests of fields of tools
-//! and of up to 64 pieces of each block), which name the part, the field and the first bytes that
-//! differ, and hold no text.
+//! A run and its baseline have the same type, a `Snapshot`, made from the ledger or from a report
+//! saved from one. So one function computes a figure of either side (`figure.rs`), exactly, in
+//! decimals. Limits on changes apply to the sessions that both sides have, paired by id, else by
+//! file, else by order where as many are left (`pairing.rs`). A question without an answer is an
+//! error, never a pass: nothing selected, nothing priced, no baseline.
 //!
-//! All budgets held against a run.
+//! The differences are computed whatever the budgets say (`difference.rs`). Turns are paired by
+//! request id, else in order. Of captured prompts a baseline has only fingerprints (length, digest,
+//! and digests of tool fields and of up to 64 pieces of each block). They identify the part, the
+//! field and the first bytes that differ, and contain no text.
 
 mod difference;
 mod figure;
@@ -22,10 +20,10 @@ mod prompt_change;
 mod question;
 mod turn_change;
 
-pub use difference::{Difference, PromptDifference, SessionChange};
+pub use difference::{PromptDifference, RunDifference, SessionChange};
 pub use figure::Unknown;
-pub use outcome::{Exceeded, Outcome, Status};
-pub use pairing::{MatchedBy, Pair, Pairing};
+pub use outcome::{BudgetOutcome, Exceeded, Status};
+pub use pairing::{MatchedBy, Pairing, SessionPair};
 pub use prompt_change::{PromptChange, PromptChangeKind};
 pub use turn_change::{TurnChange, TurnReason, TurnTokens};
 
@@ -35,14 +33,14 @@ use crate::explain::budget::Budget;
 use crate::explain::snapshot::{Figures, Snapshot};
 use crate::read::capture::WireTree;
 
-/// What a run comes to.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Every limit is kept.
     Pass,
-    /// Every limit that fails a run is.
+    /// Every limit that can fail a run is kept.
     Warn,
-    /// One is not.
+    /// A limit that fails the run is exceeded.
     Fail,
 }
 
@@ -71,23 +69,23 @@ pub struct Checked<'a> {
     pub tree: &'a WireTree,
 }
 
-/// A run held against budgets and a baseline.
+/// The result of comparing a run with budgets and a baseline.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// What it comes to.
+    /// The overall verdict.
     pub verdict: Verdict,
-    /// What became of each budget.
-    pub outcomes: Vec<Outcome>,
+    /// The outcome of each budget.
+    pub outcomes: Vec<BudgetOutcome>,
     /// The strategy of budgets that name none: the record, or its replay where some request is not
     /// recorded.
     pub strategy: &'static str,
-    /// Everything of the run under that strategy.
+    /// The figures of the whole run under that strategy.
     pub total: Figures,
     /// What differs from the baseline.
-    pub difference: Option<Difference>,
+    pub difference: Option<RunDifference>,
 }
 
-/// Why nothing can be said.
+/// Why there is no verdict.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
     /// No request has a price.
@@ -101,21 +99,21 @@ pub enum CheckError {
          anew from the same sessions"
     )]
     NothingInCommon,
-    /// Tokens of one side are no tokens of the other.
+    /// The two sides count tokens differently.
     #[error(
         "the baseline measures captured prompts with --tokens {before}, this run with --tokens {now}; \
          measure both alike"
     )]
     OtherCounting {
-        /// That of the baseline.
+        /// How the baseline counts.
         before: String,
-        /// That of the run.
+        /// How the run counts.
         now: String,
     },
     /// No budget applies.
     #[error("no budget applies to this input")]
     NothingChecked,
-    /// A limit about a baseline, and none is there.
+    /// A limit that refers to a baseline, without one.
     #[error(
         "the budget `{name}` is about a baseline; give one with --baseline FILE, or save one with \
          `cachesim check PATH --export report=FILE`"
@@ -124,7 +122,7 @@ pub enum CheckError {
         /// The budget.
         name: String,
     },
-    /// A figure is not known.
+    /// An unknown figure.
     #[error("the budget `{name}`: {problem}")]
     Unknown {
         /// The budget.
@@ -135,7 +133,7 @@ pub enum CheckError {
 }
 
 impl CheckError {
-    /// The budget that is meant.
+    /// The budget that the error is about.
     #[must_use]
     pub fn budget(&self) -> Option<&str> {
         match self {
@@ -147,7 +145,7 @@ impl CheckError {
         }
     }
 
-    /// Whether the input lacks something, rather than the configuration or the baseline.
+    /// Whether something is missing in the input, and not in the configuration or the baseline.
     #[must_use]
     pub fn is_about_input(&self) -> bool {
         match self {
@@ -160,10 +158,10 @@ impl CheckError {
     }
 }
 
-/// Holds a run against its budgets and its baseline.
+/// Compares a run with its budgets and its baseline.
 ///
 /// # Errors
-/// Where a question cannot be answered: a run must not pass for that.
+/// A question cannot be answered, which must not count as a pass.
 pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
     let Checked { now, before, budgets, tree } = checked;
     let strategy = default_strategy(now);
@@ -182,7 +180,7 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
     }
     let difference = before.zip(pairing);
     let difference = difference
-        .and_then(|(before, pairing)| Difference::new(before, now, pairing, strategy, tree));
+        .and_then(|(before, pairing)| RunDifference::new(before, now, pairing, strategy, tree));
     Ok(Check { verdict: verdict(&outcomes), outcomes, strategy, total, difference })
 }
 
@@ -195,7 +193,7 @@ fn check_counting(before: &Snapshot, now: &Snapshot) -> Result<(), CheckError> {
     }
 }
 
-/// The record says most, where there is one of every request.
+/// The record if it covers every request, as it says most.
 fn default_strategy(now: &Snapshot) -> &'static str {
     let billed = now.strategy("billed");
     let mut turns = now.sessions.iter().flat_map(|session| session.turns.iter().flatten());
@@ -208,7 +206,7 @@ fn total(now: &Snapshot, strategy: &str) -> Option<Figures> {
     Figures::sum(now.sessions.iter().filter_map(|session| session.totals[column].as_ref()))
 }
 
-fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<Outcome, CheckError> {
+fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome, CheckError> {
     let name = budget.name.clone();
     if budget.limit.needs_baseline() && sides.before.is_none() {
         return Err(CheckError::NoBaseline { name });
@@ -216,13 +214,13 @@ fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<Outcome, CheckError> {
     match outcome::outcome(sides, budget) {
         Ok(outcome) => Ok(outcome),
         Err(problem) if budget.is_default && problem.is_inapplicable() => {
-            Ok(Outcome::left_out(budget, problem))
+            Ok(BudgetOutcome::left_out(budget, problem))
         }
         Err(problem) => Err(CheckError::Unknown { name, problem }),
     }
 }
 
-fn verdict(outcomes: &[Outcome]) -> Verdict {
+fn verdict(outcomes: &[BudgetOutcome]) -> Verdict {
     let is = |status| outcomes.iter().any(|outcome| outcome.status == status);
     if is(Status::Failed) {
         Verdict::Fail

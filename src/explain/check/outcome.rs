@@ -1,21 +1,21 @@
-//! A budget held against a run.
+//! The outcome of a budget.
 
 use std::cmp::Reverse;
 
 use super::figure::Unknown;
-use super::question::{Candidate, Question, Sides};
-use crate::explain::budget::{Amount, Budget, Level, Quantity, Scope, Unit};
+use super::question::{FigurePair, Question, Sides};
+use crate::explain::budget::{Amount, Budget, BudgetLevel, Quantity, Scope, Unit};
 
 /// Whether a limit is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// It is.
+    /// It is kept.
     Passed,
-    /// It does not apply here; only budgets that nobody asked for can be left out.
+    /// It does not apply. Only default budgets can be left out.
     LeftOut,
-    /// It is not, and the budget only warns; or it is, as far as is known.
+    /// It is exceeded and only warns, or it is kept as far as is known.
     Warned,
-    /// It is not.
+    /// It is exceeded.
     Failed,
 }
 
@@ -32,12 +32,12 @@ impl Status {
     }
 }
 
-/// A session or a request that does not keep to a limit.
+/// A session or a request that exceeds a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exceeded {
-    /// The place of the session.
+    /// The index of the session.
     pub session: usize,
-    /// The place of the request in it.
+    /// The index of the request in it.
     pub turn: Option<usize>,
     /// Its figure.
     pub figure: Amount,
@@ -45,31 +45,32 @@ pub struct Exceeded {
     pub baseline: Option<Amount>,
 }
 
-/// What became of a budget.
+/// The outcome of a budget.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct BudgetOutcome {
     /// The budget.
     pub budget: Budget,
     /// Whether its limit is kept.
     pub status: Status,
-    /// The figure: of each session or request that which is nearest to the limit, or farthest beyond.
+    /// The figure. For limits on each session or request, the one closest to the limit or farthest
+    /// beyond.
     pub figure: Option<Amount>,
-    /// The same of the baseline, where the limit is about it.
+    /// That figure in the baseline, where the limit refers to it.
     pub baseline: Option<Amount>,
-    /// The sessions or requests beyond the limit, the farthest in front.
+    /// The sessions or requests beyond the limit, farthest first.
     pub exceeded: Vec<Exceeded>,
-    /// How many figures were held against the limit.
+    /// How many figures were compared with the limit.
     pub compared: usize,
-    /// Requests (or breaks) of both sides without a price, which the figures lack.
+    /// Requests (or breaks) of both sides without a price, which are missing in the figures.
     pub unpriced: u64,
-    /// Requests of both sides that are not recorded, which the figures lack.
+    /// Requests of both sides that are not recorded, which are missing in the figures.
     pub unrecorded: u64,
     /// Why it does not apply.
     pub left_out: Option<Unknown>,
 }
 
-impl Outcome {
-    /// That of a budget that does not apply.
+impl BudgetOutcome {
+    /// The outcome of a budget that does not apply.
     pub(super) fn left_out(budget: &Budget, why: Unknown) -> Self {
         Self {
             budget: budget.clone(),
@@ -85,12 +86,12 @@ impl Outcome {
     }
 }
 
-/// Holds a budget against both sides.
-pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<Outcome, Unknown> {
+/// Compares both sides under a budget.
+pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome, Unknown> {
     let question = Question::new(sides, budget)?;
     let mut candidates = question.candidates()?;
     let limit = budget.limit;
-    let rank = |one: &Candidate| (one.is_exceeding(limit), one.margin(limit));
+    let rank = |one: &FigurePair| (one.is_exceeding(limit), one.margin(limit));
     candidates.sort_by_key(|one| Reverse(rank(one)));
     let unit = budget.metric.unit();
     let (unpriced, unrecorded) = question.lacking()?;
@@ -99,13 +100,13 @@ pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<Outcome, Unkn
     let nothing = if unpriced > 0 { Unknown::NoPrice } else { Unknown::NothingSelected };
     let worst = candidates.first().ok_or(nothing)?;
     let amount = |value| Amount { value, unit };
-    let exceeded: Vec<&Candidate> =
+    let exceeded: Vec<&FigurePair> =
         candidates.iter().filter(|one| one.is_exceeding(limit)).collect();
     let status = match (exceeded.is_empty(), budget.level) {
         (true, _) if is_lacking => Status::Warned,
         (true, _) => Status::Passed,
-        (false, Level::Warn) => Status::Warned,
-        (false, Level::Fail) => Status::Failed,
+        (false, BudgetLevel::Warn) => Status::Warned,
+        (false, BudgetLevel::Fail) => Status::Failed,
     };
     let exceeded = exceeded.into_iter().filter(|_| budget.metric.scope != Scope::Total);
     let exceeded = exceeded.map(|one| Exceeded {
@@ -114,7 +115,7 @@ pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<Outcome, Unkn
         figure: amount(one.now),
         baseline: one.before.map(amount),
     });
-    Ok(Outcome {
+    Ok(BudgetOutcome {
         budget: budget.clone(),
         status,
         figure: Some(amount(worst.now)),

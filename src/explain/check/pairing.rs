@@ -1,19 +1,19 @@
-//! Which session of a run is which of the baseline, and which turn which.
+//! Pairs the sessions of a run with those of the baseline, and their turns.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::explain::snapshot::{Session, Turn};
+use crate::explain::snapshot::{SnapshotSession, SnapshotTurn};
 
-/// By what a session was found in the baseline.
+/// How a session was found in the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MatchedBy {
-    /// Its id.
+    /// By its id.
     Id,
-    /// The file it is in.
+    /// By its file.
     File,
-    /// Its place among those that neither tells apart.
+    /// By its order among those that neither distinguishes.
     Order,
 }
 
@@ -29,42 +29,43 @@ impl MatchedBy {
     }
 }
 
-/// A session on both sides, by its places.
+/// A session on both sides, by its indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
-    /// In the baseline.
+pub struct SessionPair {
+    /// Its index in the baseline.
     pub before: usize,
-    /// In the run.
+    /// Its index in the run.
     pub now: usize,
-    /// By what it was found.
+    /// How it was found.
     pub by: MatchedBy,
 }
 
 /// The sessions of both sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pairing {
-    /// Those on both, in the order of the run.
-    pub pairs: Vec<Pair>,
-    /// Those of the run alone.
+    /// The sessions on both sides, in the order of the run.
+    pub pairs: Vec<SessionPair>,
+    /// The sessions of the run only.
     pub new: Vec<usize>,
-    /// Those of the baseline alone.
+    /// The sessions of the baseline only.
     pub gone: Vec<usize>,
 }
 
 impl Pairing {
-    /// Finds each session of the run in the baseline: by its id, else by the file it is in, else by its
-    /// place among those that are left, if as many are left on both sides.
+    /// Finds each session of the run in the baseline: by its id, else by its file, else by its
+    /// order among those that are left, if both sides have as many left.
     #[must_use]
-    pub fn new(before: &[Session], now: &[Session]) -> Self {
+    pub fn new(before: &[SnapshotSession], now: &[SnapshotSession]) -> Self {
         let mut pairing = Self {
             pairs: Vec::new(),
             new: (0..now.len()).collect(),
             gone: (0..before.len()).collect(),
         };
         pairing.match_groups(MatchedBy::Id, |at| before[at].id.clone(), |at| now[at].id.clone());
-        let file = |session: &Session| session.files.first().map(ToString::to_string);
+        let file = |session: &SnapshotSession| session.files.first().map(ToString::to_string);
         pairing.match_groups(MatchedBy::File, |at| file(&before[at]), |at| file(&now[at]));
-        let name = |session: &Session| {
+        // Files that moved keep their names.
+        let name = |session: &SnapshotSession| {
             session.files.first().and_then(|file| file.rsplit('/').next().map(str::to_owned))
         };
         pairing.match_groups(MatchedBy::File, |at| name(&before[at]), |at| name(&now[at]));
@@ -73,7 +74,7 @@ impl Pairing {
         pairing
     }
 
-    /// Pairs what is left of each key, in order, where both sides have as much left of it.
+    /// Pairs what is left of each key, in order, where both sides have as many left.
     fn match_groups<K: Ord + Missing>(
         &mut self,
         by: MatchedBy,
@@ -89,7 +90,7 @@ impl Pairing {
         }
         for (key, (before, now)) in groups {
             if !key.is_missing() && before.len() == now.len() {
-                let pair = |(before, now)| Pair { before, now, by };
+                let pair = |(before, now)| SessionPair { before, now, by };
                 self.pairs.extend(before.into_iter().zip(now).map(pair));
             }
         }
@@ -102,21 +103,21 @@ impl Pairing {
         self.new.retain(|at| !new.contains(at));
     }
 
-    /// The session of the baseline that one of the run is.
+    /// The session of the baseline that is paired with one of the run.
     #[must_use]
     pub fn before(&self, now: usize) -> Option<usize> {
         let found = self.pairs.binary_search_by_key(&now, |pair| pair.now).ok()?;
         Some(self.pairs[found].before)
     }
 
-    /// How many sessions were found by something.
+    /// How many sessions were found in a way.
     #[must_use]
     pub fn count(&self, by: MatchedBy) -> usize {
         self.pairs.iter().filter(|pair| pair.by == by).count()
     }
 }
 
-/// A key that may say nothing.
+/// A key that may be unknown.
 trait Missing {
     fn is_missing(&self) -> bool {
         false
@@ -131,25 +132,25 @@ impl Missing for Option<String> {
     }
 }
 
-/// Turns on both sides, by their places: by request id where it is there once on each, the others in
-/// their order within the main chain and within each sub-agent. Sub-agents are known by their ids, and
-/// those whose ids are new by their order.
+/// Pairs turns, by their indexes: by request ids that occur once on each side, the others in order
+/// within the main chain and within each sub-agent. Sub-agents are identified by their ids, and
+/// those with new ids by their order.
 #[must_use]
-pub(super) fn pair_turns(before: &[Turn], now: &[Turn]) -> Vec<(usize, usize)> {
+pub(super) fn pair_turns(before: &[SnapshotTurn], now: &[SnapshotTurn]) -> Vec<(usize, usize)> {
     let (old, new) = (by_request_id(before), by_request_id(now));
     let mut pairs: Vec<(usize, usize)> =
         new.iter().filter_map(|(id, now)| Some((*old.get(id)?, *now))).collect();
     let (paired_before, paired_now): (FxHashSet<usize>, FxHashSet<usize>) =
         pairs.iter().copied().unzip();
     let (mut old, mut new) = (chains(before, &paired_before), chains(now, &paired_now));
-    // A sub-agent is known by its id; the others by which of them spoke first.
+    // Sub-agents with known ids are identified by them, the others by which of them spoke first.
     let known: Vec<Option<&str>> =
         old.agents.iter().copied().filter(|agent| new.turns.contains_key(agent)).collect();
     for agent in known {
         let turns = old.turns.remove(&agent).into_iter().flatten();
         pairs.extend(turns.zip(new.turns.remove(&agent).into_iter().flatten()));
     }
-    let left = |chains: &mut Chains<'_>| -> Vec<Vec<usize>> {
+    let left = |chains: &mut UnpairedChains<'_>| -> Vec<Vec<usize>> {
         let agents = std::mem::take(&mut chains.agents).into_iter();
         agents.filter_map(|agent| chains.turns.remove(&agent)).collect()
     };
@@ -161,15 +162,15 @@ pub(super) fn pair_turns(before: &[Turn], now: &[Turn]) -> Vec<(usize, usize)> {
 }
 
 /// The turns of the main chain and of each sub-agent.
-struct Chains<'a> {
-    /// In the order in which they spoke first.
+struct UnpairedChains<'a> {
+    /// In the order of their first turns.
     agents: Vec<Option<&'a str>>,
     turns: FxHashMap<Option<&'a str>, Vec<usize>>,
 }
 
 /// The turns that are not paired yet, by chain.
-fn chains<'a>(turns: &'a [Turn], paired: &FxHashSet<usize>) -> Chains<'a> {
-    let mut chains = Chains { agents: Vec::new(), turns: FxHashMap::default() };
+fn chains<'a>(turns: &'a [SnapshotTurn], paired: &FxHashSet<usize>) -> UnpairedChains<'a> {
+    let mut chains = UnpairedChains { agents: Vec::new(), turns: FxHashMap::default() };
     for (at, turn) in turns.iter().enumerate() {
         let agent = turn.agent_id.as_deref();
         let of_agent = chains.turns.entry(agent).or_insert_with(|| {
@@ -183,11 +184,12 @@ fn chains<'a>(turns: &'a [Turn], paired: &FxHashSet<usize>) -> Chains<'a> {
     chains
 }
 
-/// The turns whose request id no other has.
-fn by_request_id(turns: &[Turn]) -> FxHashMap<&str, usize> {
+/// The turns whose request id is unique.
+fn by_request_id(turns: &[SnapshotTurn]) -> FxHashMap<&str, usize> {
     let mut places: FxHashMap<&str, Option<usize>> = FxHashMap::default();
     for (at, turn) in turns.iter().enumerate() {
         if let Some(id) = turn.request_id.as_deref() {
+            // An id that occurs twice identifies nothing.
             places.entry(id).and_modify(|place| *place = None).or_insert(Some(at));
         }
     }
@@ -199,11 +201,18 @@ mod tests {
     use super::*;
     use crate::base::units::Millis;
 
-    fn session(id: &str, file: &str) -> Session {
-        Session { id: id.to_owned(), files: vec![file.into()], ..Session::default() }
+    fn session(id: &str, file: &str) -> SnapshotSession {
+        SnapshotSession {
+            id: id.to_owned(),
+            files: vec![file.into()],
+            ..SnapshotSession::default()
+        }
     }
 
-    fn found(before: &[Session], now: &[Session]) -> Vec<(usize, usize, &'static str)> {
+    fn found(
+        before: &[SnapshotSession],
+        now: &[SnapshotSession],
+    ) -> Vec<(usize, usize, &'static str)> {
         let pairing = Pairing::new(before, now);
         pairing.pairs.iter().map(|pair| (pair.before, pair.now, pair.by.name())).collect()
     }
@@ -226,7 +235,7 @@ mod tests {
 
     #[test]
     fn sub_agents_are_known_by_their_ids_and_else_by_their_order() {
-        let turns = |agents: &[Option<&str>]| -> Vec<Turn> {
+        let turns = |agents: &[Option<&str>]| -> Vec<SnapshotTurn> {
             agents.iter().map(|agent| turn(None, *agent)).collect()
         };
         let before = turns(&[None, Some("a"), None]);
@@ -240,8 +249,8 @@ mod tests {
         assert_eq!(pair_turns(&before, &now), [(1, 0), (0, 1)]);
     }
 
-    fn turn(request: Option<&str>, agent: Option<&str>) -> Turn {
-        Turn {
+    fn turn(request: Option<&str>, agent: Option<&str>) -> SnapshotTurn {
+        SnapshotTurn {
             request_id: request.map(str::to_owned),
             agent_id: agent.map(str::to_owned),
             model: String::new(),

@@ -1,20 +1,20 @@
-//! Where the prompt of a captured request differs from that of the baseline's. Of the latter only the
+//! Where the prompt of a captured request differs from that of the baseline, of which only
 //! fingerprints are known.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use crate::explain::snapshot::{Block, BlockId, Blocks};
+use crate::explain::snapshot::{BlockId, Blocks, SnapshotBlock};
 use crate::read::capture::{Part, WireNodeId, WireTree};
 
 /// What happened to a part of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PromptChangeKind {
-    /// It is new.
+    /// The part is new.
     Added,
-    /// It is gone.
+    /// The part is gone.
     Removed,
-    /// It stands elsewhere among the same.
+    /// The part moved among its kind.
     Moved,
     /// Its bytes differ.
     Changed,
@@ -36,26 +36,27 @@ impl PromptChangeKind {
 /// A part of a prompt that differs from the baseline's.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PromptChange {
-    /// Where it is, as `tools[1]`, `system[0]`, `messages[2].content[0]`; of what is gone, where it was.
+    /// Its place, as `tools[1]`, `system[0]`, `messages[2].content[0]`. For what is gone, its
+    /// former place.
     pub place: String,
     /// What happened to it.
     pub kind: PromptChangeKind,
-    /// Of a tool its name.
+    /// The name, for a tool.
     pub tool: Option<String>,
     /// The fields of a changed tool that differ.
     pub fields: Vec<String>,
-    /// Of a change the bytes with the first difference, in the canonical bytes of the block.
+    /// The range of bytes with the first difference, in the canonical bytes of the block.
     pub bytes: Option<(u64, u64)>,
     /// How many bytes it had.
     pub bytes_before: Option<u64>,
-    /// How many it has.
+    /// How many bytes it has now.
     pub bytes_now: Option<u64>,
 }
 
-/// The blocks of a prompt by part.
-struct Prompt<'a> {
+/// The blocks of a prompt, by part.
+struct PromptParts<'a> {
     blocks: &'a Blocks,
-    /// The last block in front of the messages.
+    /// The last block before the messages.
     front: Option<BlockId>,
     settings: Vec<(&'static str, BlockId)>,
     tools: Vec<BlockId>,
@@ -63,7 +64,7 @@ struct Prompt<'a> {
     messages: Vec<BlockId>,
 }
 
-impl<'a> Prompt<'a> {
+impl<'a> PromptParts<'a> {
     fn new(blocks: &'a Blocks, last: BlockId) -> Self {
         let mut prompt = Self {
             blocks,
@@ -94,7 +95,7 @@ impl<'a> Prompt<'a> {
         prompt
     }
 
-    fn block(&self, id: BlockId) -> &'a Block {
+    fn block(&self, id: BlockId) -> &'a SnapshotBlock {
         self.blocks.block(id)
     }
 
@@ -106,8 +107,8 @@ impl<'a> Prompt<'a> {
     }
 }
 
-/// Prompts of both sides, and what was compared already: requests that go on from each other share
-/// nearly all of theirs.
+/// Prompts of both sides, and what was compared already, as consecutive requests share nearly all
+/// of theirs.
 pub(super) struct PromptComparison<'a> {
     before: &'a Blocks,
     now: &'a Blocks,
@@ -126,7 +127,7 @@ impl<'a> PromptComparison<'a> {
         if self.before.prefix(before) == self.now.prefix(now) {
             return Vec::new();
         }
-        let (old, new) = (Prompt::new(self.before, before), Prompt::new(self.now, now));
+        let (old, new) = (PromptParts::new(self.before, before), PromptParts::new(self.now, now));
         let fronts = (old.front, new.front);
         if !self.fronts.contains_key(&fronts) {
             self.fronts.insert(fronts, self.front(&old, &new));
@@ -136,7 +137,7 @@ impl<'a> PromptComparison<'a> {
         changes
     }
 
-    fn front(&self, old: &Prompt<'_>, new: &Prompt<'_>) -> Vec<PromptChange> {
+    fn front(&self, old: &PromptParts<'_>, new: &PromptParts<'_>) -> Vec<PromptChange> {
         let mut changes = self.tools(old, new);
         changes.extend(self.system(old, new));
         for (place, id) in &new.settings {
@@ -147,7 +148,7 @@ impl<'a> PromptComparison<'a> {
         changes
     }
 
-    fn tools(&self, old: &Prompt<'_>, new: &Prompt<'_>) -> Vec<PromptChange> {
+    fn tools(&self, old: &PromptParts<'_>, new: &PromptParts<'_>) -> Vec<PromptChange> {
         let (before, after) = (by_name(old), by_name(new));
         let place = |at: usize| format!("tools[{at}]");
         let mut changes = Vec::new();
@@ -170,7 +171,7 @@ impl<'a> PromptComparison<'a> {
             }
         }
         changes.extend(moved(&before, &after, new));
-        // In the order of the prefix; of what is gone, where it was.
+        // In the order of the prefix. What is gone has its former position.
         let position = |change: &PromptChange| {
             let digits = change.place.trim_start_matches("tools[").trim_end_matches(']');
             digits.parse::<usize>().unwrap_or_default()
@@ -179,9 +180,9 @@ impl<'a> PromptComparison<'a> {
         changes
     }
 
-    /// The system prompt, block by block between what both begin and end with.
-    fn system(&self, old: &Prompt<'_>, new: &Prompt<'_>) -> Vec<PromptChange> {
-        let known = |prompt: &Prompt<'_>| -> Vec<_> {
+    /// Compares the system prompts block by block, between their common beginning and end.
+    fn system(&self, old: &PromptParts<'_>, new: &PromptParts<'_>) -> Vec<PromptChange> {
+        let known = |prompt: &PromptParts<'_>| -> Vec<_> {
             prompt.system.iter().map(|id| prompt.block(*id).fingerprint).collect()
         };
         let (before, after) = (known(old), known(new));
@@ -209,8 +210,8 @@ impl<'a> PromptComparison<'a> {
         changes
     }
 
-    /// The first block of the messages that differs: what follows, follows from it.
-    fn messages(&self, old: &Prompt<'_>, new: &Prompt<'_>) -> Option<PromptChange> {
+    /// The first block of the messages that differs. Later differences follow from it.
+    fn messages(&self, old: &PromptParts<'_>, new: &PromptParts<'_>) -> Option<PromptChange> {
         let pairs = old.messages.iter().zip(&new.messages);
         let is_same = |(one, other): &(&BlockId, &BlockId)| {
             old.block(**one).fingerprint == new.block(**other).fingerprint
@@ -232,8 +233,8 @@ impl<'a> PromptComparison<'a> {
         }
     }
 
-    /// The difference between two versions of a block, if there is one.
-    fn changed(&self, place: String, before: &Block, now: BlockId) -> Option<PromptChange> {
+    /// The difference between two versions of a block, if any.
+    fn changed(&self, place: String, before: &SnapshotBlock, now: BlockId) -> Option<PromptChange> {
         let after = self.now.block(now);
         if before.fingerprint == after.fingerprint {
             return None;
@@ -261,8 +262,8 @@ impl<'a> PromptComparison<'a> {
     }
 }
 
-/// Something that only one side has.
-fn one_sided(place: String, kind: PromptChangeKind, block: &Block) -> PromptChange {
+/// A block that only one side has.
+fn one_sided(place: String, kind: PromptChangeKind, block: &SnapshotBlock) -> PromptChange {
     let bytes = Some(block.fingerprint.bytes);
     let is_new = kind == PromptChangeKind::Added;
     PromptChange {
@@ -276,8 +277,8 @@ fn one_sided(place: String, kind: PromptChangeKind, block: &Block) -> PromptChan
     }
 }
 
-/// The places of tools by their names; of several of one name, by how many stand in front.
-fn by_name<'a>(prompt: &Prompt<'a>) -> BTreeMap<(Option<&'a str>, usize), usize> {
+/// The positions of tools by name, and for repeated names by how many come before.
+fn by_name<'a>(prompt: &PromptParts<'a>) -> BTreeMap<(Option<&'a str>, usize), usize> {
     let mut places = BTreeMap::new();
     let mut seen: BTreeMap<Option<&str>, usize> = BTreeMap::new();
     for (at, id) in prompt.tools.iter().enumerate() {
@@ -289,11 +290,11 @@ fn by_name<'a>(prompt: &Prompt<'a>) -> BTreeMap<(Option<&'a str>, usize), usize>
     places
 }
 
-/// The first tool that stands where another one stood, of those on both sides.
+/// The first tool, among those on both sides, that stands where another one stood.
 fn moved(
     before: &BTreeMap<(Option<&str>, usize), usize>,
     after: &BTreeMap<(Option<&str>, usize), usize>,
-    new: &Prompt<'_>,
+    new: &PromptParts<'_>,
 ) -> Option<PromptChange> {
     let mut kept: Vec<(usize, usize)> =
         before.iter().filter_map(|(key, old)| Some((*old, *after.get(key)?))).collect();

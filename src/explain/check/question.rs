@@ -6,8 +6,8 @@ use rust_decimal::Decimal;
 
 use super::figure::{Selected, Unknown, View};
 use super::pairing::{Pairing, pair_turns};
-use crate::explain::budget::{Budget, Change, Limit, Quantity, Scope};
-use crate::explain::snapshot::{Snapshot, Turn};
+use crate::explain::budget::{Budget, Limit, LimitChange, Quantity, Scope};
+use crate::explain::snapshot::{Snapshot, SnapshotTurn};
 
 /// Both sides of a run.
 #[derive(Clone, Copy)]
@@ -18,16 +18,16 @@ pub(super) struct Sides<'a> {
     pub(super) strategy: &'a str,
 }
 
-/// A figure, whose it is, and that of the baseline.
-pub(super) struct Candidate {
+/// A figure, what it belongs to, and the baseline's figure.
+pub(super) struct FigurePair {
     pub(super) session: usize,
     pub(super) turn: Option<usize>,
     pub(super) now: Decimal,
     pub(super) before: Option<Decimal>,
 }
 
-impl Candidate {
-    /// How far it is towards the limit and beyond, for a limit of its kind: the largest is the worst.
+impl FigurePair {
+    /// How close it comes to the limit, or how far beyond. The largest is the worst.
     pub(super) fn margin(&self, limit: Limit) -> Decimal {
         let before = self.before.unwrap_or_default();
         let growth = match limit {
@@ -38,7 +38,8 @@ impl Candidate {
         };
         let growth = growth.unwrap_or(Decimal::MAX);
         match limit {
-            Limit::MaxIncrease(Change::Relative(_)) | Limit::MaxDecrease(Change::Relative(_))
+            Limit::MaxIncrease(LimitChange::Relative(_))
+            | Limit::MaxDecrease(LimitChange::Relative(_))
                 if !growth.is_zero() =>
             {
                 growth.checked_div(before).unwrap_or(Decimal::MAX)
@@ -52,8 +53,8 @@ impl Candidate {
     }
 }
 
-/// A budget, and what it selects of the run: where its limit is about the baseline, of the sessions that
-/// this has, too.
+/// A budget, and what it selects of the run. Where its limit refers to the baseline, only sessions
+/// that the baseline also has.
 pub(super) struct Question<'a> {
     sides: Sides<'a>,
     budget: &'a Budget,
@@ -62,12 +63,12 @@ pub(super) struct Question<'a> {
     earlier: Option<Earlier<'a>>,
 }
 
-/// The baseline as the budget looks at it.
+/// The baseline as seen by the budget.
 struct Earlier<'a> {
     snapshot: &'a Snapshot,
     pairing: &'a Pairing,
     view: View<'a>,
-    /// What is selected of the sessions that the run has, too.
+    /// What is selected of the sessions that the run also has.
     selected: Vec<Selected<'a>>,
 }
 
@@ -88,8 +89,8 @@ impl<'a> Question<'a> {
         Ok(Self { sides, budget, view, selected: selected?, earlier })
     }
 
-    /// Every figure that has to keep to the limit.
-    pub(super) fn candidates(&self) -> Result<Vec<Candidate>, Unknown> {
+    /// Every figure that must keep the limit.
+    pub(super) fn candidates(&self) -> Result<Vec<FigurePair>, Unknown> {
         match self.budget.metric.scope {
             Scope::Total => Ok(vec![self.total()?]),
             Scope::EachSession => self.each_session(),
@@ -97,8 +98,8 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// How many requests have no price, and how many are not recorded, of those that the figures of
-    /// both sides are about; for the cost of breaks, how many breaks have no price.
+    /// How many requests without a price, and how many without a record, the figures of both sides
+    /// cover. For the cost of breaks, how many breaks without a price.
     pub(super) fn lacking(&self) -> Result<(u64, u64), Unknown> {
         let mut lacking = lacking_of(self.budget, &self.view, &self.selected)?;
         if let Some(earlier) = &self.earlier {
@@ -108,13 +109,13 @@ impl<'a> Question<'a> {
         Ok(lacking)
     }
 
-    fn total(&self) -> Result<Candidate, Unknown> {
+    fn total(&self) -> Result<FigurePair, Unknown> {
         let now = self.view.total(&self.selected)?;
         let before = self.earlier.as_ref().map(|earlier| earlier.view.total(&earlier.selected));
-        Ok(Candidate { session: 0, turn: None, now, before: before.transpose()? })
+        Ok(FigurePair { session: 0, turn: None, now, before: before.transpose()? })
     }
 
-    fn each_session(&self) -> Result<Vec<Candidate>, Unknown> {
+    fn each_session(&self) -> Result<Vec<FigurePair>, Unknown> {
         let mut candidates = Vec::new();
         for selected in &self.selected {
             let session = selected.session;
@@ -122,19 +123,19 @@ impl<'a> Question<'a> {
                 None => None,
                 Some(earlier) => match known(earlier.session(session))? {
                     Some(before) => Some(before),
-                    // Nothing of it was selected then.
+                    // Nothing of it was selected in the baseline.
                     None => continue,
                 },
             };
             let Some(now) = known(self.view.total(std::slice::from_ref(selected)))? else {
                 continue;
             };
-            candidates.push(Candidate { session, turn: None, now, before });
+            candidates.push(FigurePair { session, turn: None, now, before });
         }
         Ok(candidates)
     }
 
-    fn each_request(&self) -> Result<Vec<Candidate>, Unknown> {
+    fn each_request(&self) -> Result<Vec<FigurePair>, Unknown> {
         let mut candidates = Vec::new();
         for selected in &self.selected {
             let session = selected.session;
@@ -153,7 +154,7 @@ impl<'a> Question<'a> {
                         Some(before)
                     }
                 };
-                candidates.push(Candidate { session, turn: Some(*at), now, before });
+                candidates.push(FigurePair { session, turn: Some(*at), now, before });
             }
         }
         Ok(candidates)
@@ -161,14 +162,18 @@ impl<'a> Question<'a> {
 }
 
 impl<'a> Earlier<'a> {
-    /// The figure of the session that one of the run is.
+    /// The figure of the session of the baseline that is paired with one of the run.
     fn session(&self, now: usize) -> Result<Decimal, Unknown> {
         let before = self.pairing.before(now).ok_or(Unknown::NothingSelected)?;
         self.view.total(&self.view.selected([before])?)
     }
 
-    /// The turns of a session by the places of those that they are in the run.
-    fn turns(&self, run: &Snapshot, session: usize) -> Result<BTreeMap<usize, &'a Turn>, Unknown> {
+    /// The turns of a session, by the indexes of their pairs in the run.
+    fn turns(
+        &self,
+        run: &Snapshot,
+        session: usize,
+    ) -> Result<BTreeMap<usize, &'a SnapshotTurn>, Unknown> {
         let before = self.pairing.before(session);
         let before = before.and_then(|before| self.snapshot.sessions[before].turns.as_ref());
         let before = before.ok_or(Unknown::NoTurns)?;
@@ -194,8 +199,8 @@ fn lacking_of(
     Ok((unpriced, selected.iter().map(|one| one.unrecorded).sum()))
 }
 
-/// What is not known of one session or request does not count against it; that nothing is known of the
-/// report as such ends the run.
+/// `None` for a figure that is unknown for one session or request. A figure that the report as such
+/// lacks stays an error.
 fn known(figure: Result<Decimal, Unknown>) -> Result<Option<Decimal>, Unknown> {
     match figure {
         Ok(figure) => Ok(Some(figure)),

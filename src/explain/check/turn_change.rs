@@ -1,30 +1,30 @@
-//! A turn that differs from the baseline's, and what is seen to be different about it.
+//! A turn that differs from the baseline's, and in what.
 
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::breaks::Cause;
-use crate::explain::snapshot::{Blocks, Figures, Turn, TurnMarker};
+use crate::explain::snapshot::{Blocks, Figures, SnapshotTurn, TurnMarker};
 
-/// A turn whose figures differ. One of the sides is `None` where the other has more turns.
+/// A turn whose figures differ. One side is `None` where the other has more turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnChange {
-    /// Its place in the session of the baseline.
+    /// Its index in the session of the baseline.
     pub before: Option<usize>,
-    /// Its place in the session of the run.
+    /// Its index in the session of the run.
     pub now: Option<usize>,
-    /// What it cost; `None` without a price or a record.
+    /// Its cost in the baseline, or `None` without a price or a record.
     pub cost_before: Option<Picodollars>,
-    /// What it costs.
+    /// Its cost now.
     pub cost_now: Option<Picodollars>,
-    /// Tokens read from cache, written to it, and the whole prompt, then and now.
+    /// Its tokens in the baseline.
     pub tokens_before: Option<TurnTokens>,
-    /// The same now.
+    /// Its tokens now.
     pub tokens_now: Option<TurnTokens>,
-    /// What is different about it.
+    /// In what it differs.
     pub reasons: Vec<TurnReason>,
 }
 
-/// The tokens of a turn that tell how it met the cache.
+/// The tokens of a turn that show how it used the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnTokens {
     /// Read from cache.
@@ -37,24 +37,24 @@ pub struct TurnTokens {
     pub output: Tokens,
 }
 
-/// Something that is different about a turn.
+/// A difference of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TurnReason {
-    /// It is a break now, for this cause; with what speaks for it.
+    /// It is now a break with this cause and evidence.
     Broken(Cause, Option<String>),
-    /// It was a break, for this cause.
+    /// It was a break with this cause.
     NoLongerBroken(Cause),
     /// It is sent to another model.
     Model(String, String),
     /// Its prompt has other bytes.
     Prompt,
-    /// Its markers stand elsewhere, or have other TTLs.
+    /// Its markers have other places or TTLs.
     Markers,
-    /// The pause in front of it is another one, in milliseconds then and now.
+    /// The pause before it differs, in milliseconds then and now.
     Pause(i64, i64),
-    /// The prompt is larger or smaller, by so many tokens.
+    /// The prompt has so many tokens more or fewer.
     PromptSize(i128),
-    /// The answer is longer or shorter, by so many tokens.
+    /// The answer has so many tokens more or fewer.
     OutputSize(i128),
     /// Only the baseline has it.
     Gone,
@@ -62,7 +62,7 @@ pub enum TurnReason {
     New,
 }
 
-/// Pauses within a second of each other are the same.
+/// Pauses that differ by at most this are the same.
 const SAME_PAUSE: i64 = 1_000;
 
 impl From<&Figures> for TurnTokens {
@@ -77,25 +77,25 @@ impl From<&Figures> for TurnTokens {
 }
 
 impl TurnChange {
-    /// What the turn costs more, an unknown cost counting as nothing.
+    /// How much more the turn costs. An unknown cost counts as zero.
     #[must_use]
     pub fn difference(&self) -> Picodollars {
         self.cost_now.unwrap_or_default().minus(self.cost_before.unwrap_or_default())
     }
 }
 
-/// A turn with its place, the one before it in its session, its session's blocks, and the strategy whose
-/// figures count.
+/// A turn with its index, the one before it in its session, its session's blocks, and the strategy
+/// whose figures count.
 #[derive(Clone, Copy)]
-pub(super) struct Placed<'a> {
+pub(super) struct PlacedTurn<'a> {
     pub(super) at: usize,
-    pub(super) turn: &'a Turn,
-    pub(super) previous: Option<&'a Turn>,
+    pub(super) turn: &'a SnapshotTurn,
+    pub(super) previous: Option<&'a SnapshotTurn>,
     pub(super) blocks: &'a Blocks,
     pub(super) column: usize,
 }
 
-impl Placed<'_> {
+impl PlacedTurn<'_> {
     fn figures(&self) -> Option<&Figures> {
         self.turn.figures[self.column].as_ref()
     }
@@ -104,20 +104,20 @@ impl Placed<'_> {
         self.previous.map(|previous| self.turn.start.since(previous.start))
     }
 
-    /// The markers by how many blocks stand in front of each, and their TTLs.
+    /// The markers, by the number of blocks before each, with their TTLs.
     fn markers(&self) -> Vec<(usize, Ttl)> {
         let place = |marker: &TurnMarker| (self.blocks.prefix(marker.block).blocks, marker.ttl);
         self.turn.markers.iter().map(place).collect()
     }
 }
 
-/// The difference between a turn and that of the baseline; `None` where nothing of it differs.
+/// The difference between a turn and that of the baseline, or `None` where they are equal.
 pub(super) fn turn_change(
-    before: Option<Placed<'_>>,
-    now: Option<Placed<'_>>,
+    before: Option<PlacedTurn<'_>>,
+    now: Option<PlacedTurn<'_>>,
     has_other_prompt: bool,
 ) -> Option<TurnChange> {
-    let figures = |side: &Option<Placed<'_>>| side.and_then(|side| side.figures().copied());
+    let figures = |side: &Option<PlacedTurn<'_>>| side.and_then(|side| side.figures().copied());
     let (old, new) = (figures(&before), figures(&now));
     let reasons = match (&before, &now) {
         (Some(before), Some(now)) => reasons(before, now, has_other_prompt),
@@ -140,9 +140,13 @@ pub(super) fn turn_change(
     })
 }
 
-fn reasons(before: &Placed<'_>, now: &Placed<'_>, has_other_prompt: bool) -> Vec<TurnReason> {
+fn reasons(
+    before: &PlacedTurn<'_>,
+    now: &PlacedTurn<'_>,
+    has_other_prompt: bool,
+) -> Vec<TurnReason> {
     let mut reasons = Vec::new();
-    let cause = |side: &Placed<'_>| side.turn.broken.as_ref().map(|broken| broken.cause);
+    let cause = |side: &PlacedTurn<'_>| side.turn.broken.as_ref().map(|broken| broken.cause);
     match (cause(before), cause(now)) {
         (old, Some(new)) if old != Some(new) => {
             let evidence = now.turn.broken.as_ref().and_then(|broken| broken.evidence.clone());

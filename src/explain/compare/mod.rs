@@ -1,15 +1,11 @@
-//! Strategies side by side: what each costs, by how much it differs from the first one, session by
-//! session, and how far it is from the cheapest possible.
-//!
-//! The comparison of all strategies of a ledger.
-//!
-//! The figures of a comparison that expressions ask for.
+//! Compares the strategies of a ledger: what each costs, how it differs from the first one session
+//! by session, and how far it is from the bound. Expressions take their figures from here.
 
 mod expression;
 mod paired;
 
-pub use expression::{Expression, ExpressionError, ExpressionProblem, Metric, Reference};
-pub use paired::{Decisive, Paired, TimesLess, Verdict};
+pub use expression::{Expression, ExpressionError, ExpressionProblem, Reference, StrategyMetric};
+pub use paired::{Decisive, Paired, PairedVerdict, TimesLess};
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,53 +24,53 @@ use crate::simulate::strategy::{Applicability, Assumptions, Strategy};
 pub struct Compared<'l> {
     /// The strategy.
     pub strategy: &'l Strategy,
-    /// Whether it can do anything to the requests; where it cannot, it has no figures.
+    /// Whether it can act on the requests. Where it cannot, it has no figures.
     pub applicability: &'l Applicability,
-    /// What a search chose.
+    /// The choice of a search.
     pub chosen: Option<String>,
-    /// Everything together.
+    /// The totals of all requests.
     pub totals: Totals,
-    /// Main conversations.
+    /// The totals of main conversations.
     pub main: Totals,
-    /// Those of sub-agents.
+    /// The totals of sub-agents.
     pub agents: Totals,
-    /// By the model that is billed.
+    /// The totals by billed model.
     pub by_model: BTreeMap<&'l str, Totals>,
-    /// Held against the first strategy, session by session; `None` for that one, and where one of the
-    /// two is not applicable.
+    /// The comparison with the first strategy, session by session. `None` for the first one, and
+    /// where either is not applicable.
     pub paired: Option<Paired>,
-    /// What context management did, where it has one.
+    /// What context management did, in a strategy that has it.
     pub managed: Option<ManagedColumn>,
-    /// What no simulation of it can know, and what is assumed.
+    /// What no simulation of it can know, and what is assumed instead.
     pub unknowns: Vec<Cow<'static, str>>,
 }
 
-/// The cheapest that any markers, TTLs and pings could have made of the same prompts.
+/// The least that any markers, TTLs and pings could have cost for the same prompts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bound {
     /// Under the reading that the strategies are simulated with.
     pub own_reading: Option<Picodollars>,
-    /// Under the other one.
+    /// Under the other reading.
     pub other_reading: Option<Picodollars>,
 }
 
-/// Strategies side by side, the first one to be compared with.
+/// Strategies side by side. The others are compared with the first one.
 #[derive(Debug)]
 pub struct Comparison<'l> {
-    /// What every simulation assumes.
+    /// The assumptions of every simulation.
     pub assumptions: Assumptions,
-    /// The strategies, in the order in which they were asked for.
+    /// The strategies, in the order in which they were requested.
     pub strategies: Vec<Compared<'l>>,
     /// The bound of all of them.
     pub bound: Bound,
-    /// The sessions that are compared one by one.
+    /// The number of sessions that are compared.
     pub sessions: usize,
-    /// Those left out of that, since some strategy's cost of them is unknown.
+    /// The number of sessions that are left out, because their cost under some strategy is unknown.
     pub incomparable: usize,
 }
 
 impl<'l> Comparison<'l> {
-    /// Compares the columns of a ledger with the first one, and with its bounds.
+    /// Compares the columns of a ledger with its first one and with its bounds.
     #[must_use]
     pub fn new(ledger: &'l Ledger<'_>, selection: &Selection) -> Self {
         let (mut strategies, costs): (Vec<Compared<'l>>, Vec<Vec<SessionCost>>) =
@@ -103,7 +99,7 @@ impl<'l> Comparison<'l> {
         }
     }
 
-    /// The strategy that the others are compared with.
+    /// The strategy with which the others are compared.
     #[must_use]
     pub fn base(&self) -> Option<&Compared<'l>> {
         self.strategies.first()
@@ -115,8 +111,8 @@ impl<'l> Comparison<'l> {
         self.strategies.iter().find(|compared| compared.strategy.name == name)
     }
 
-    /// What a strategy costs beyond the bound; `None` where its prompts are not those recorded, or
-    /// a cost is unknown.
+    /// What a strategy costs beyond the bound. `None` where its prompts are not the recorded ones,
+    /// or a cost is unknown.
     #[must_use]
     pub fn beyond_bound(&self, compared: &Compared<'_>) -> Option<Picodollars> {
         let is_same = compared.strategy.keeps_content();
@@ -125,7 +121,7 @@ impl<'l> Comparison<'l> {
     }
 }
 
-/// A strategy's sums, not yet paired, and what each session costs.
+/// A strategy's totals, not compared yet, and the cost of each session.
 fn sums<'l>(
     ledger: &'l Ledger<'_>,
     column: &'l StrategyColumn,
@@ -159,7 +155,7 @@ fn sums<'l>(
     (compared, costs)
 }
 
-/// Adds the rows of a request to every sum it belongs to.
+/// Adds the rows of a request to every total that it belongs to.
 fn add_request<'l>(
     ledger: &'l Ledger<'_>,
     column: &'l StrategyColumn,
@@ -188,10 +184,10 @@ fn add_request<'l>(
 }
 
 impl Comparison<'_> {
-    /// A figure of a strategy; `None` where it is not known, or the strategy not compared or not
+    /// A figure of a strategy. `None` where it is unknown, or the strategy is not compared or not
     /// applicable.
     #[must_use]
-    pub fn figure(&self, strategy: &str, metric: Metric) -> Option<Decimal> {
+    pub fn figure(&self, strategy: &str, metric: StrategyMetric) -> Option<Decimal> {
         let compared = self.strategy(strategy)?;
         if !compared.applicability.is_applicable() {
             return None;
@@ -199,22 +195,22 @@ impl Comparison<'_> {
         let totals = &compared.totals;
         let tokens = |tokens: Tokens| Some(Decimal::from(tokens.0));
         match metric {
-            Metric::Cost => totals.cost()?.to_decimal(),
-            Metric::PerRequest => {
+            StrategyMetric::Cost => totals.cost()?.to_decimal(),
+            StrategyMetric::PerRequest => {
                 totals.cost()?.to_decimal()?.checked_div(Decimal::from(totals.requests))
             }
-            Metric::Input => tokens(totals.input),
-            Metric::Read => tokens(totals.read),
-            Metric::Written => tokens(totals.write_5m + totals.write_1h),
-            Metric::WrittenFiveMinutes => tokens(totals.write_5m),
-            Metric::WrittenOneHour => tokens(totals.write_1h),
-            Metric::Output => tokens(totals.output),
-            Metric::HitRate => {
+            StrategyMetric::Input => tokens(totals.input),
+            StrategyMetric::Read => tokens(totals.read),
+            StrategyMetric::Written => tokens(totals.write_5m + totals.write_1h),
+            StrategyMetric::WrittenFiveMinutes => tokens(totals.write_5m),
+            StrategyMetric::WrittenOneHour => tokens(totals.write_1h),
+            StrategyMetric::Output => tokens(totals.output),
+            StrategyMetric::HitRate => {
                 Decimal::from(totals.read.0).checked_div(Decimal::from(totals.prompt().0))
             }
-            Metric::Requests => Some(Decimal::from(totals.requests)),
-            Metric::AddedRequests => Some(Decimal::from(totals.added)),
-            Metric::Gap => {
+            StrategyMetric::Requests => Some(Decimal::from(totals.requests)),
+            StrategyMetric::AddedRequests => Some(Decimal::from(totals.added)),
+            StrategyMetric::Gap => {
                 let beyond = self.beyond_bound(compared)?.to_decimal()?;
                 beyond.checked_div(self.bound.own_reading?.to_decimal()?)
             }

@@ -1,10 +1,9 @@
-//! Two strategies held against each other, session by session.
+//! Compares two strategies session by session, and finds the cheapest of several with how certain
+//! that is.
 //!
-//! How far a sum over sessions rests on which sessions there happened to be: the percentile bootstrap
-//! (Efron 1979). Sessions are drawn anew, with replacement, as many as there are; the middle 95 % of
-//! the sums so found is the interval.
-//!
-//! Which of several strategies costs least, and how sure that is.
+//! How much a sum depends on the sessions at hand is estimated by the percentile bootstrap (Efron
+//! 1979). As many sessions as there are get drawn with replacement, again and again, and the middle
+//! 95 % of their sums is the interval.
 
 use std::cmp::Reverse;
 
@@ -13,36 +12,36 @@ use crate::base::id::Symbol;
 use crate::base::units::Picodollars;
 use crate::simulate::strategy::StrategyKind;
 
-/// Sessions are decisive that together make up so much of all differences …
+/// Sessions are decisive that together make up this share of all differences …
 const DECISIVE_PERCENT: i128 = 80;
 
-/// … the largest first, but no more than these.
+/// … largest first, but no more than this many.
 const MOST_DECISIVE: usize = 5;
 
-/// What a session costs under a strategy.
+/// The cost of a session under a strategy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SessionCost {
     pub(super) id: Symbol,
     pub(super) cost: Option<Picodollars>,
 }
 
-/// A session that decides by how much two strategies differ.
+/// A session that decides how much two strategies differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decisive {
     /// `sessionId`.
     pub session: Symbol,
-    /// What it costs more.
+    /// How much more it costs.
     pub difference: Picodollars,
 }
 
-/// How a strategy's cost differs from the base's over the sessions. Differences are positive where the
-/// strategy costs more.
+/// How a strategy's cost differs from the base's over the sessions. A positive difference means
+/// that the strategy costs more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paired {
-    /// Of all sessions together.
+    /// Over all sessions together.
     pub difference: Picodollars,
-    /// The 2.5th and 97.5th percentile of that sum, were the sessions drawn anew: how far it rests on
-    /// which sessions happened to be there. `None` with fewer than two.
+    /// The 2.5th and 97.5th percentile of that sum if the sessions were drawn again. `None` with
+    /// fewer than two sessions.
     pub interval: Option<(Picodollars, Picodollars)>,
     /// The first quartile, the median and the third quartile of a session's difference.
     pub quartiles: Option<[Picodollars; 3]>,
@@ -56,7 +55,7 @@ pub struct Paired {
     pub decisive: Vec<Decisive>,
 }
 
-/// Compares the sessions at these places, whose costs are known.
+/// Compares the sessions at these indexes, whose costs are known.
 pub(super) fn pair(base: &[SessionCost], other: &[SessionCost], places: &[usize]) -> Paired {
     let mut differences: Vec<Decisive> = places
         .iter()
@@ -69,7 +68,7 @@ pub(super) fn pair(base: &[SessionCost], other: &[SessionCost], places: &[usize]
     let count = |holds: fn(i128) -> bool| amounts.iter().filter(|amount| holds(amount.0)).count();
     let mut sorted = amounts.clone();
     sorted.sort_unstable();
-    // Of equal differences the earlier session stands first.
+    // Of equal differences the earlier session comes first.
     differences.sort_by_key(|one| Reverse(one.difference.0.abs()));
     Paired {
         difference: amounts.iter().copied().sum(),
@@ -82,7 +81,7 @@ pub(super) fn pair(base: &[SessionCost], other: &[SessionCost], places: &[usize]
     }
 }
 
-/// The values at a quarter, a half and three quarters of the ranks: of an even number the lower one.
+/// The values at a quarter, a half and three quarters of the ranks, rounded down.
 fn quartiles(sorted: &[Picodollars]) -> Option<[Picodollars; 3]> {
     let last = sorted.len().checked_sub(1)?;
     Some([1, 2, 3].map(|quarter| sorted[last * quarter / 4]))
@@ -105,10 +104,10 @@ fn decisive(mut differences: Vec<Decisive>) -> Vec<Decisive> {
     differences
 }
 
-/// So many draws; more move the interval by less than its own width in a thousand.
+/// The number of draws. More would move the interval by less than a thousandth of its width.
 const DRAWS: usize = 1_000;
 
-/// Steele and Vigna's `SplitMix64` (2014): the same draws on every machine.
+/// Steele and Vigna's `SplitMix64` (2014), which draws the same on every machine.
 struct SplitMix(u64);
 
 impl SplitMix {
@@ -120,14 +119,14 @@ impl SplitMix {
         mixed ^ (mixed >> 31)
     }
 
-    /// A place among so many.
+    /// A random index below `count`.
     fn place(&mut self, count: usize) -> usize {
         let high = (u128::from(self.next()) * count as u128) >> 64;
         usize::try_from(high).unwrap_or(0)
     }
 }
 
-/// The 2.5th and the 97.5th percentile of the sum; `None` of fewer than two amounts.
+/// The 2.5th and the 97.5th percentile of the sum, or `None` for fewer than two amounts.
 pub(super) fn interval(amounts: &[Picodollars]) -> Option<(Picodollars, Picodollars)> {
     if amounts.len() < 2 {
         return None;
@@ -140,22 +139,21 @@ pub(super) fn interval(amounts: &[Picodollars]) -> Option<(Picodollars, Picodoll
     Some((sums[DRAWS * 25 / 1_000], sums[DRAWS * 975 / 1_000 - 1]))
 }
 
-/// The cheapest strategy that somebody could follow, against the base; or where the base itself is the
-/// cheapest, against the one after it.
+/// The cheapest strategy that somebody could follow, compared with the base. If the base itself is
+/// the cheapest, compared with the next one.
 #[derive(Clone, Copy, Debug)]
-pub struct Verdict<'c, 'l> {
+pub struct PairedVerdict<'c, 'l> {
     /// The cheapest.
     pub cheapest: &'c Compared<'l>,
-    /// What it is held against.
+    /// The strategy that it is compared with.
     pub other: &'c Compared<'l>,
-    /// The strategy that is not the base against the base, session by session.
+    /// The comparison with the base, session by session, of whichever is not the base.
     pub paired: &'c Paired,
     /// How many sessions are cheaper under the cheapest.
     pub cheaper: usize,
 }
 
-/// How many times less something costs: as measured, and between which values were the sessions drawn
-/// anew.
+/// By what factor something costs less: as measured, and the interval over drawn sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimesLess {
     /// As measured.
@@ -165,17 +163,17 @@ pub struct TimesLess {
 }
 
 impl<'l> Comparison<'l> {
-    /// Which strategy costs least; `None` where there are no two to choose from. What the rules expect
-    /// without breaks, and the bound, are nothing that can be followed.
+    /// The strategy that costs least, or `None` where there are no two to choose from. The rules'
+    /// expectation and the bound do not count, as nobody can follow them.
     #[must_use]
-    pub fn verdict(&self) -> Option<Verdict<'_, 'l>> {
+    pub fn verdict(&self) -> Option<PairedVerdict<'_, 'l>> {
         let base = self.base().filter(|base| base.totals.cost().is_some())?;
         let others = self.strategies.iter().skip(1).filter(|one| can_be_followed(one));
         let priced = others.filter_map(|one| Some((one.totals.cost()?, one)));
         let (cost, best) = priced.min_by_key(|(cost, _)| *cost)?;
         let paired = best.paired.as_ref()?;
         let is_cheaper = Some(cost) < base.totals.cost();
-        Some(Verdict {
+        Some(PairedVerdict {
             cheapest: if is_cheaper { best } else { base },
             other: if is_cheaper { base } else { best },
             paired,
@@ -184,8 +182,8 @@ impl<'l> Comparison<'l> {
     }
 }
 
-impl Verdict<'_, '_> {
-    /// How many times less the cheapest costs; `None` where it costs nothing.
+impl PairedVerdict<'_, '_> {
+    /// By what factor the cheapest costs less, or `None` where it costs nothing.
     #[must_use]
     pub fn times_less(&self) -> Option<TimesLess> {
         let (low, high) = (self.cheapest.totals.cost()?, self.other.totals.cost()?);

@@ -1,6 +1,4 @@
-//! Reads the text of a configuration file.
-//!
-//! Why a configuration cannot be used.
+//! Parses a configuration file, and says why one cannot be used.
 
 use std::io;
 use std::path::Path;
@@ -10,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::layers::{ConfigFile, MOST_BYTES, Origin};
-use super::{CHECK, ConfigOption, DEFAULTS, Places, Setting, from_file};
+use super::{CHECK, ConfigOption, ConfigSetting, DEFAULTS, PathPlaces, from_file};
 use crate::base::toml_text::{
     Fault, TomlError, entries, line_and_column, quoted, refuse_unknown_keys, text,
 };
@@ -23,34 +21,34 @@ pub const SCHEMA: &str = "cachesim.config/v1";
 /// The keys of a file.
 const FILE_KEYS: [&str; 4] = ["schema", "defaults", "check", "budget"];
 
-/// Says why an option does not take a word, if it does not.
+/// Checks whether an option accepts a word, and says why not.
 pub type Accepts<'a> = &'a dyn Fn(&ConfigOption, &str) -> Result<(), String>;
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// Its name, as the user would type it.
     pub file: String,
     /// `[defaults]`, in the order of the file.
-    pub defaults: Vec<Setting>,
-    /// `[check]`, in the order of the file; `None` where there is no such table.
-    pub check: Option<Vec<Setting>>,
+    pub defaults: Vec<ConfigSetting>,
+    /// `[check]`, in the order of the file, or `None` without such a table.
+    pub check: Option<Vec<ConfigSetting>>,
     /// Each `[[budget]]`.
     pub budgets: Vec<PlacedBudget>,
 }
 
-/// A budget, and where it stands.
+/// A budget, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedBudget {
     /// The file, as the user would type it.
     pub file: String,
-    /// From 1 on.
+    /// Counted from 1.
     pub line: usize,
     /// What it limits.
     pub budget: Budget,
 }
 
-/// Reads the text of a file; `home` is what `~/` stands for in its paths.
+/// Parses a file. `home` is what `~/` stands for in its paths.
 pub(super) fn read(
     text: &str,
     file: &ConfigFile,
@@ -58,18 +56,18 @@ pub(super) fn read(
     accepts: Accepts<'_>,
 ) -> Result<Config, TomlError> {
     let folder = file.path.parent().unwrap_or(Path::new(""));
-    let reader = Reader { text, file, places: Places { folder, home }, accepts };
+    let reader = ConfigReader { text, file, places: PathPlaces { folder, home }, accepts };
     reader.config().map_err(|fault| fault.in_file(&file.name, text))
 }
 
-struct Reader<'a> {
+struct ConfigReader<'a> {
     text: &'a str,
     file: &'a ConfigFile,
-    places: Places<'a>,
+    places: PathPlaces<'a>,
     accepts: Accepts<'a>,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     fn config(&self) -> Result<Config, Fault> {
         let document = DeTable::parse(self.text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
@@ -98,7 +96,7 @@ impl Reader<'_> {
         value: &Spanned<DeValue<'_>>,
         options: &[&'static ConfigOption],
         is_for_check: bool,
-    ) -> Result<Vec<Setting>, Fault> {
+    ) -> Result<Vec<ConfigSetting>, Fault> {
         let expected = || Fault::mistyped(table, &format!("a table, [{table}]"), value);
         let content = value.get_ref().as_table().ok_or_else(expected)?;
         let keys: Vec<&str> = options.iter().map(|option| option.key).collect();
@@ -109,7 +107,7 @@ impl Reader<'_> {
             let Some(&option) = known else { continue };
             let values = from_file(option, content, value, self.places, self.accepts)?;
             let origin = self.origin(key.span().start);
-            settings.push(Setting { option, is_for_check, values, origin });
+            settings.push(ConfigSetting { option, is_for_check, values, origin });
         }
         Ok(settings)
     }
@@ -119,7 +117,7 @@ impl Reader<'_> {
         Origin::File { level: self.file.level, file: self.file.name.clone(), line }
     }
 
-    /// Budgets with their lines; there may be thousands, so the lines are counted once.
+    /// Adds the lines of budgets. There may be thousands, so the lines are counted once.
     fn placed(&self, budgets: Vec<Budget>) -> Vec<PlacedBudget> {
         let line_ends: Vec<usize> = memchr_iter(b'\n', self.text.as_bytes()).collect();
         let placed = budgets.into_iter().map(|budget| PlacedBudget {
@@ -150,16 +148,16 @@ pub enum ConfigError {
     Unreadable {
         /// Its name, as the user would type it.
         file: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A file is larger than any configuration.
     #[error("{0} is no configuration file: it has more than {MOST_BYTES} bytes")]
     TooLarge(String),
-    /// Something in a file means nothing.
+    /// Something in a file cannot be used.
     #[error(transparent)]
     Content(#[from] TomlError),
-    /// An environment variable has a value that the option does not take.
+    /// An environment variable has a value that the option does not accept.
     #[error("{variable}: {message}")]
     Environment {
         /// The variable.
@@ -172,10 +170,11 @@ pub enum ConfigError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::config::Level;
+    use crate::explain::config::ConfigLevel;
 
     fn config_at(path: &str, text: &str) -> Result<Config, String> {
-        let file = ConfigFile { level: Level::Project, path: path.into(), name: path.to_owned() };
+        let file =
+            ConfigFile { level: ConfigLevel::Project, path: path.into(), name: path.to_owned() };
         let refuses_odd_words = |_: &ConfigOption, word: &str| match word {
             "odd" => Err("`odd` is refused".to_owned()),
             _ => Ok(()),
@@ -192,7 +191,7 @@ mod tests {
         config_at("c", text).expect_err("a fault")
     }
 
-    fn values(settings: &[Setting]) -> Vec<(&str, Vec<&str>)> {
+    fn values(settings: &[ConfigSetting]) -> Vec<(&str, Vec<&str>)> {
         let mut all = Vec::new();
         for setting in settings {
             let values = setting.values.iter().map(|value| value.to_str().expect("UTF-8"));

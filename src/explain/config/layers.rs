@@ -1,11 +1,5 @@
-//! The layers of a configuration, and which of them holds: the environment over the file of the
-//! project over that of the user.
-//!
-//! What holds for an option in the end.
-//!
-//! Where a value comes from.
-//!
-//! Reads a configuration file from the disk.
+//! The layers of a configuration, each with where its values come from: the environment takes
+//! precedence over the project's file, and that over the user's.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -14,7 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::file::{Accepts, Config, ConfigError, PlacedBudget, read};
-use super::{ConfigOption, Setting};
+use super::{ConfigOption, ConfigSetting};
 use crate::base::toml_text::{TomlError, line_and_column};
 
 /// The command that has a table of its own.
@@ -23,37 +17,37 @@ const CHECK_COMMAND: &str = "check";
 /// Everything that is configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
-    /// The files it was read from.
-    pub files: Files,
-    /// What `check` holds figures against: those of one file.
+    /// The files it comes from.
+    pub files: ConfigFiles,
+    /// The budgets of `check`, all from one file.
     pub budgets: Vec<PlacedBudget>,
-    /// Of several for one option, the first holds.
-    settings: Vec<Setting>,
+    /// The first one for an option takes precedence.
+    settings: Vec<ConfigSetting>,
 }
 
 /// The files of a configuration, as the user would type them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Files {
-    /// That of the project.
+pub struct ConfigFiles {
+    /// The project's file.
     pub project: Option<String>,
-    /// That of the user.
+    /// The user's file.
     pub user: Option<String>,
-    /// Which files were looked for; none where that was not wanted.
+    /// The files that were looked for, if any.
     pub looked_for: Vec<String>,
 }
 
 impl Configuration {
-    /// Lays the environment over the file of the project, and that over the user's. What `check`
-    /// does comes from one file: the project's, where it has `[check]` or a budget.
+    /// Combines the environment with the project's and the user's files. The budgets of `check`
+    /// come from one file: the project's, if it has `[check]` or a budget.
     #[must_use]
     pub fn new(
         looked_for: Vec<String>,
-        environment: Vec<Setting>,
+        environment: Vec<ConfigSetting>,
         project: Option<Config>,
         user: Option<Config>,
     ) -> Self {
         let name = |config: &Option<Config>| config.as_ref().map(|config| config.file.clone());
-        let files = Files { project: name(&project), user: name(&user), looked_for };
+        let files = ConfigFiles { project: name(&project), user: name(&user), looked_for };
         let is_checked = |config: &Config| config.check.is_some() || !config.budgets.is_empty();
         let project_is_checked = project.as_ref().is_some_and(is_checked);
         let user = match user {
@@ -71,47 +65,47 @@ impl Configuration {
         configuration
     }
 
-    /// Whether no option has another default than the program's.
+    /// Whether no option differs from its built-in default.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.settings.is_empty()
     }
 
-    /// What holds for an option of a command.
+    /// The effective setting of an option for a command.
     #[must_use]
-    pub fn setting(&self, command: &str, key: &str) -> Option<&Setting> {
-        let holds = |setting: &&Setting| {
+    pub fn setting(&self, command: &str, key: &str) -> Option<&ConfigSetting> {
+        let holds = |setting: &&ConfigSetting| {
             setting.option.key == key && (!setting.is_for_check || command == CHECK_COMMAND)
         };
         self.settings.iter().find(holds)
     }
 
-    /// What holds for an option of `check`.
+    /// The effective setting of an option of `check`.
     #[must_use]
-    pub fn of_check(&self, option: &ConfigOption) -> Option<&Setting> {
+    pub fn of_check(&self, option: &ConfigOption) -> Option<&ConfigSetting> {
         self.setting(CHECK_COMMAND, option.key)
     }
 }
 
-/// What holds for an option, in commands where it is the same.
+/// The effective value of an option, for the commands that share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effective {
     /// The option.
     pub option: &'static ConfigOption,
     /// The commands, in the order of the help.
     pub commands: Vec<String>,
-    /// As they would be typed; none where the option has no value.
+    /// The values as they would be typed, if any.
     pub values: Vec<OsString>,
     /// Where they come from.
     pub origin: Origin,
 }
 
-/// Which of the two files.
+/// Which of the two files it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// That of the project.
+pub enum ConfigLevel {
+    /// The project's.
     Project,
-    /// That of the user, below it.
+    /// The user's, which the project's overrides.
     User,
 }
 
@@ -123,13 +117,13 @@ pub enum Origin {
     /// A configuration file.
     File {
         /// Which one.
-        level: Level,
+        level: ConfigLevel,
         /// Its name, as the user would type it.
         file: String,
-        /// From 1 on.
+        /// Counted from 1.
         line: usize,
     },
-    /// The program.
+    /// The built-in default.
     Default,
 }
 
@@ -137,28 +131,30 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Environment(variable) => write!(f, "environment {variable}"),
-            Self::File { level: Level::Project, file, line } => write!(f, "{file}:{line}"),
-            Self::File { level: Level::User, file, line } => write!(f, "user file {file}:{line}"),
+            Self::File { level: ConfigLevel::Project, file, line } => write!(f, "{file}:{line}"),
+            Self::File { level: ConfigLevel::User, file, line } => {
+                write!(f, "user file {file}:{line}")
+            }
             Self::Default => f.write_str("default"),
         }
     }
 }
 
-/// The most bytes that are read; a configuration has a few hundred.
+/// The most bytes that are read. A configuration has a few hundred.
 pub(super) const MOST_BYTES: u64 = 1_048_576;
 
 /// A configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFile {
     /// Whose it is.
-    pub level: Level,
+    pub level: ConfigLevel,
     /// Where it is.
     pub path: PathBuf,
     /// Its name in messages, as the user would type it.
     pub name: String,
 }
 
-/// Reads a file; `home` is what `~/` stands for in its paths.
+/// Reads a file. `home` is what `~/` stands for in its paths.
 ///
 /// # Errors
 /// The first thing in the file that cannot be used, or why it cannot be read.
@@ -169,7 +165,8 @@ pub fn load(
 ) -> Result<Config, ConfigError> {
     let unreadable = |source| ConfigError::Unreadable { file: file.name.clone(), source };
     let mut bytes = Vec::new();
-    // Not the size that the system reports: a device or a pipe has none.
+    // Bounded by what is read, not by the size that the system reports: devices and pipes have
+    // none.
     let opened = File::open(&file.path).map_err(unreadable)?;
     opened.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > MOST_BYTES {
@@ -184,7 +181,7 @@ pub fn load(
     Ok(read(&text, file, home, accepts)?)
 }
 
-/// The text, or the line and column of the first byte that is none.
+/// The text, or the line and column of the first byte that is not UTF-8.
 fn text(bytes: Vec<u8>) -> Result<String, (usize, usize)> {
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
@@ -199,13 +196,13 @@ mod tests {
     use crate::explain::budget::{Budget, defaults};
     use crate::explain::config::{BASELINE, CHECK, DEFAULTS, PATHS};
 
-    fn setting(key: &str, value: &str, is_for_check: bool) -> Setting {
+    fn setting(key: &str, value: &str, is_for_check: bool) -> ConfigSetting {
         let option = DEFAULTS.into_iter().chain(CHECK).find(|option| option.key == key);
         let option = option.expect("an option");
-        Setting { option, is_for_check, values: vec![value.into()], origin: Origin::Default }
+        ConfigSetting { option, is_for_check, values: vec![value.into()], origin: Origin::Default }
     }
 
-    fn file(name: &str, check: Option<Vec<Setting>>, budgets: usize) -> Config {
+    fn file(name: &str, check: Option<Vec<ConfigSetting>>, budgets: usize) -> Config {
         let placed =
             |(line, budget): (usize, Budget)| PlacedBudget { file: name.to_owned(), line, budget };
         let all = defaults(false).into_iter().take(budgets).enumerate();
@@ -225,7 +222,7 @@ mod tests {
     #[test]
     fn the_first_layer_that_says_something_holds() {
         let environment = vec![setting("paths", "typed/", false)];
-        let layers = |environment: &[Setting], project, user| {
+        let layers = |environment: &[ConfigSetting], project, user| {
             Configuration::new(vec![], environment.to_vec(), project, user)
         };
         let (project, user) = (file("project", None, 0), file("user", None, 0));

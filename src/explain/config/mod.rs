@@ -1,5 +1,5 @@
-//! Configuration: what the options of the program are where nobody gives them, from files and the
-//! environment, and what `check` holds against.
+//! Configuration: the values of options that are not typed, from files and the environment, and
+//! what `check` compares with.
 //!
 //! ```toml
 //! schema = "cachesim.config/v1"
@@ -12,24 +12,18 @@
 //! baseline = "baseline.json"
 //! ```
 //!
-//! Which options there are stands in `option.rs` and nowhere else. What an option accepts, only the
-//! command line knows; it is asked through [`Accepts`], so that a value is refused where it stands.
+//! The one table of options is here, for keys, variables and `config show`. What an option accepts, only
+//! the command line knows; it is asked through [`Accepts`], so that a value is refused where it stands.
 //!
-//! `explain/config/option.rs` is the one table of options, for keys, variables and `config show`.
 //! The command line is parsed once to know which files are wanted, and once more with what they
 //! say as clap's defaults; so whatever is typed holds over it, and commands do not know of it.
 //! Each value is checked by the parsers of all options of that name, where it stands.
-//!
-//! A value that a configuration gives an option, from a file or from the environment.
-//!
-//! The options that a configuration can set: the source of the keys of its files, of the names of
-//! its environment variables, and of what `config show` lists.
 
 mod file;
 mod layers;
 
 pub use file::{Accepts, Config, ConfigError, PlacedBudget, SCHEMA};
-pub use layers::{ConfigFile, Configuration, Effective, Files, Level, Origin, load};
+pub use layers::{ConfigFile, ConfigFiles, ConfigLevel, Configuration, Effective, Origin, load};
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -39,30 +33,30 @@ use toml::de::{DeTable, DeValue};
 
 use crate::base::toml_text::{Fault, texts};
 
-/// What a configuration says of an option.
+/// A configured value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct ConfigSetting {
     /// The option.
     pub option: &'static ConfigOption,
-    /// Whether it holds in `check` alone.
+    /// Whether it applies to `check` only.
     pub is_for_check: bool,
-    /// As they would be typed after the option; of a switch `true` or `false`.
+    /// The values as typed after the option. For a switch `true` or `false`.
     pub values: Vec<OsString>,
     /// Where it comes from.
     pub origin: Origin,
 }
 
-/// What the paths of a file begin at.
+/// What the paths of a file are relative to.
 #[derive(Clone, Copy, Debug)]
-struct Places<'a> {
+struct PathPlaces<'a> {
     /// The folder of the file.
     folder: &'a Path,
     /// What `~/` stands for.
     home: Option<&'a Path>,
 }
 
-impl Places<'_> {
-    /// A path of the file, as seen from the working directory.
+impl PathPlaces<'_> {
+    /// Resolves a path of the file against the working directory.
     fn resolve(self, text: &str) -> OsString {
         let in_home = text.strip_prefix("~/").zip(self.home);
         match in_home {
@@ -73,17 +67,17 @@ impl Places<'_> {
     }
 }
 
-/// Whether a name is that of a file.
+/// Whether a name is a file's.
 pub(crate) fn is_file(name: &OsStr) -> bool {
     Path::new(name).extension() == Some(OsStr::new("toml"))
 }
 
-/// The values that an option has in a table of a file.
+/// The values of an option in a table of a file.
 fn from_file(
     option: &ConfigOption,
     table: &DeTable<'_>,
     value: &Spanned<DeValue<'_>>,
-    places: Places<'_>,
+    places: PathPlaces<'_>,
     accepts: Accepts<'_>,
 ) -> Result<Vec<OsString>, Fault> {
     let offset = value.span().start;
@@ -117,12 +111,12 @@ fn from_file(
     }
 }
 
-/// Names, of which those of files are paths.
+/// Names, some of which are paths of files.
 fn names_of(
     option: &ConfigOption,
     table: &DeTable<'_>,
     offset: usize,
-    places: Places<'_>,
+    places: PathPlaces<'_>,
     accepts: Accepts<'_>,
 ) -> Result<Vec<OsString>, Fault> {
     let mut values = Vec::new();
@@ -148,7 +142,7 @@ fn one(
     option: &ConfigOption,
     path: &str,
     offset: usize,
-    places: Places<'_>,
+    places: PathPlaces<'_>,
 ) -> Result<OsString, Fault> {
     if path.is_empty() {
         return Err(Fault::at(offset, format!("`{}` has an empty path", option.key)));
@@ -156,7 +150,7 @@ fn one(
     Ok(places.resolve(path))
 }
 
-/// The names of a list as it is typed.
+/// The names in a typed list.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
@@ -176,16 +170,16 @@ fn accept(
         .map_err(|message| Fault::at(offset, format!("`{}`: {message}", option.key)))
 }
 
-/// What an environment variable says of an option. Lists are separated by commas, and paths begin
-/// at the working directory, as typed ones do.
+/// Reads an option from its environment variable. Lists are separated by commas, and paths are
+/// relative to the working directory, like typed ones.
 ///
 /// # Errors
-/// A value that the option does not take.
+/// The option does not accept the value.
 pub fn from_environment(
     option: &'static ConfigOption,
     value: &OsStr,
     accepts: Accepts<'_>,
-) -> Result<Setting, ConfigError> {
+) -> Result<ConfigSetting, ConfigError> {
     let wrong = |message| ConfigError::Environment { variable: option.variable(), message };
     let text = value.to_str().ok_or_else(|| wrong("the value is not UTF-8".to_owned()))?;
     let values: Vec<String> = match option.takes {
@@ -206,10 +200,10 @@ pub fn from_environment(
     }
     let values = values.into_iter().map(OsString::from).collect();
     let origin = Origin::Environment(option.variable());
-    Ok(Setting { option, is_for_check: false, values, origin })
+    Ok(ConfigSetting { option, is_for_check: false, values, origin })
 }
 
-/// Whether a word means yes or no; `None` where it means neither.
+/// Whether a word means yes or no, or `None` for neither.
 #[must_use]
 pub fn switch(text: &str) -> Option<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
@@ -222,11 +216,11 @@ pub fn switch(text: &str) -> Option<bool> {
 /// An option of the program.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ConfigOption {
-    /// Its key in a file, which is the name of the option with `_` for `-`.
+    /// Its key in a file: the name of the option with `_` for `-`.
     pub key: &'static str,
     /// What it takes.
     pub takes: Takes,
-    /// What holds where it has no value at all.
+    /// What applies where it has no value.
     pub unset: &'static str,
 }
 
@@ -239,7 +233,7 @@ pub enum Takes {
     Number,
     /// Yes or no.
     Switch,
-    /// Names, among them files that end in `.toml`.
+    /// Names, including files that end in `.toml`.
     Names,
     /// A file.
     Path,
@@ -263,7 +257,7 @@ const fn option(key: &'static str, takes: Takes, unset: &'static str) -> ConfigO
 pub static PATHS: ConfigOption =
     option("paths", Takes::Paths, "projects/ in $CLAUDE_CONFIG_DIR or ~/.claude");
 
-/// The saved figures that `check` compares with.
+/// The saved figures with which `check` compares.
 pub static BASELINE: ConfigOption = option("baseline", Takes::Path, "none");
 
 /// The keys of `[defaults]`.

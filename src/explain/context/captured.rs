@@ -2,17 +2,17 @@
 
 use rustc_hash::FxHashMap;
 
-use super::segment::{Item, Kind, SegmentId, SegmentTree};
+use super::segment::{ContextKind, Item, SegmentId, SegmentTree};
 use crate::base::units::{Basis, Tokens};
 use crate::read::capture::{BlockKind, Part, WireNode, WireNodeId};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{NodeId, PromptTrace};
 
-/// Builds the prompts of one session's captured requests.
+/// Builds the prompts of a session's captured requests.
 pub(super) struct CapturedPaths<'a> {
     history: &'a History,
     trace: &'a PromptTrace,
-    /// The nodes of the trace that are those of captures begin here.
+    /// The first node of the trace that belongs to a capture.
     first_node: usize,
     /// The last segment of each prefix.
     last_of: FxHashMap<WireNodeId, Option<SegmentId>>,
@@ -24,8 +24,8 @@ impl<'a> CapturedPaths<'a> {
         Self { history, trace, first_node, last_of: FxHashMap::default() }
     }
 
-    /// Adds the prompt of a request, which has `total` tokens. What stands after its last block is
-    /// the service's own.
+    /// Adds the prompt of a request with `total` tokens. Tokens after its last block are the
+    /// service's own.
     pub(super) fn add(
         &mut self,
         tree: &mut SegmentTree,
@@ -42,11 +42,11 @@ impl<'a> CapturedPaths<'a> {
         }
         let request = self.history.request(index);
         let (file, line) = (request.file, request.line);
-        let item = tree.add_item(Item { kind: Kind::Unattributed, file, line });
+        let item = tree.add_item(Item { kind: ContextKind::Unattributed, file, line });
         tree.add(last, item, Tokens(rest), Basis::Estimated)
     }
 
-    /// The segments of a prefix; those that are new came in with this request.
+    /// The segments of a prefix. New ones came in with this request.
     fn prefix(
         &mut self,
         tree: &mut SegmentTree,
@@ -75,17 +75,17 @@ impl<'a> CapturedPaths<'a> {
     }
 }
 
-fn kind(node: &WireNode) -> Kind {
+fn kind(node: &WireNode) -> ContextKind {
     match node.part {
-        Part::Tool => Kind::Tools,
+        Part::Tool => ContextKind::Tools,
         Part::Model | Part::SystemSettings | Part::System | Part::MessageSettings => {
-            Kind::SystemPrompt
+            ContextKind::SystemPrompt
         }
         Part::MessageStart | Part::Block => match node.kind {
-            BlockKind::ToolUse | BlockKind::Thinking | BlockKind::Answer => Kind::Answers,
-            BlockKind::ToolResult => Kind::ToolResults(None),
-            BlockKind::Media => Kind::Media,
-            BlockKind::Tool | BlockKind::Other => Kind::UserText,
+            BlockKind::ToolUse | BlockKind::Thinking | BlockKind::Answer => ContextKind::Answers,
+            BlockKind::ToolResult => ContextKind::ToolResults(None),
+            BlockKind::Media => ContextKind::Media,
+            BlockKind::Tool | BlockKind::Other => ContextKind::UserText,
         },
     }
 }

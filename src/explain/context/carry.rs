@@ -1,9 +1,9 @@
 //! What carrying each segment cost: the recorded split of every prompt, cut by position.
 //!
-//! What was read stands in front of what was written, and that in front of what was sent in full;
-//! of what was written, the hour in front of the five minutes, as the rules demand. A request that
-//! reads a thousand segments leaves a note at the last of them, and the notes are added up once at
-//! the end, so that a session takes time in its requests and segments, not in their product.
+//! In a prompt the read tokens come first, then one-hour writes, then five-minute writes, then what
+//! was sent in full, as the rules demand. A request that reads a thousand segments only notes this
+//! at the last of them, and the notes are summed up once at the end. So a session takes time in its
+//! requests plus segments, not in their product.
 
 use std::ops::AddAssign;
 
@@ -17,7 +17,7 @@ use crate::simulate::pricing::Rates;
 pub struct Charge {
     /// The tokens.
     pub tokens: Tokens,
-    /// Their cost; of requests without a price, nothing.
+    /// Their cost. Requests without a price add nothing.
     pub cost: Picodollars,
 }
 
@@ -28,12 +28,12 @@ impl AddAssign for Charge {
     }
 }
 
-/// What it took to carry something in prompts.
+/// The effort of carrying something in prompts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carrying {
     /// Requests that carried it.
     pub requests: u64,
-    /// Those of them whose model has a price.
+    /// Those whose model has a price.
     pub priced: u64,
     /// Read from cache.
     pub read: Charge,
@@ -46,7 +46,7 @@ pub struct Carrying {
 }
 
 impl Carrying {
-    /// Everything that was sent.
+    /// All tokens that were sent.
     #[must_use]
     pub fn tokens(&self) -> Tokens {
         self.charges().map(|charge| charge.tokens).sum()
@@ -64,13 +64,13 @@ impl Carrying {
         self.known(self.read.cost)
     }
 
-    /// What all of it cost; `None` where no model has a price.
+    /// The whole cost, or `None` where no model has a price.
     #[must_use]
     pub fn cost(&self) -> Option<Picodollars> {
         self.known(self.priced_cost())
     }
 
-    /// The cost of what has a price.
+    /// The known part of the cost.
     pub(super) fn priced_cost(&self) -> Picodollars {
         self.charges().map(|charge| charge.cost).sum()
     }
@@ -95,11 +95,11 @@ impl AddAssign for Carrying {
     }
 }
 
-/// The classes of tokens, in the order in which they stand in a prompt.
+/// The classes of tokens, in their order in a prompt.
 const CLASSES: usize = 4;
 
-/// How often whole segments were carried, noted at the last of a run and taken off again at the one
-/// in front of it.
+/// How often whole segments were carried. It is added at the last segment of a run, and subtracted
+/// at the one before the run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Note {
     requests: i64,
@@ -119,11 +119,11 @@ impl Note {
     }
 }
 
-/// Adds up what the prompts of a tree cost.
+/// Sums up what the prompts of a tree cost.
 pub(super) struct Carrier<'a> {
     tree: &'a SegmentTree,
     notes: Vec<Note>,
-    /// What was carried of segments through which a class ended.
+    /// What was carried of segments inside of which a class ended.
     parts: Vec<[Charge; CLASSES]>,
 }
 
@@ -137,7 +137,7 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// Carries a prompt that ends with `last` and was charged for as `split` says.
+    /// Carries a prompt that ends with `last` and was charged as `split` says.
     pub(super) fn carry(
         &mut self,
         last: Option<SegmentId>,
@@ -162,7 +162,7 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// Carries what stands from one position to another in a prompt.
+    /// Carries the tokens between two positions of a prompt.
     fn carry_range(
         &mut self,
         last: Option<SegmentId>,
@@ -175,6 +175,7 @@ impl<'a> Carrier<'a> {
         }
         let tree = self.tree;
         let before = tree.beginning_before(last, from);
+        // A class may begin or end inside of a segment. The segments between are whole.
         let first_part =
             before.map_or(0, |id| tree.segment(id).end.min(until)).saturating_sub(from);
         self.carry_part(before, first_part, class, rate);
@@ -205,9 +206,10 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// What carrying each segment took.
+    /// The effort of carrying each segment.
     pub(super) fn finish(mut self) -> Vec<Carrying> {
         let mut carried = vec![Carrying::default(); self.notes.len()];
+        // Children come after their parents, so each note is complete once it is passed on.
         for index in (0..self.notes.len()).rev() {
             let segment = self.tree.segment(SegmentId(index));
             let note = self.notes[index];
@@ -220,7 +222,7 @@ impl<'a> Carrier<'a> {
     }
 }
 
-/// What was carried of a segment: whole, as often as noted, and in parts.
+/// The effort of one segment: carried whole, as often as noted, and in parts.
 fn carrying(tokens: u64, note: &Note, parts: [Charge; CLASSES]) -> Carrying {
     let count = |times: i64| u64::try_from(times).unwrap_or(0);
     let mut charges = parts;
@@ -237,8 +239,8 @@ fn carrying(tokens: u64, note: &Note, parts: [Charge; CLASSES]) -> Carrying {
 
 #[cfg(test)]
 mod tests {
+    use super::super::segment::ContextKind;
     use super::super::segment::Item;
-    use super::super::segment::Kind;
     use super::*;
     use crate::base::units::Basis;
 
@@ -259,12 +261,12 @@ mod tests {
         }
     }
 
-    /// Three segments of 100, 50 and 20 tokens; the second prompt ends in a branch of 30 after the
-    /// second.
+    /// Three segments of 100, 50 and 20 tokens. The second prompt branches after the second one,
+    /// with 30 tokens.
     #[test]
     fn a_split_is_cut_by_position() {
         let mut tree = SegmentTree::default();
-        let item = tree.add_item(Item { kind: Kind::Answers, file: 0, line: 1 });
+        let item = tree.add_item(Item { kind: ContextKind::Answers, file: 0, line: 1 });
         let mut add = |before, tokens| tree.add(before, item, Tokens(tokens), Basis::Derived);
         let first = add(None, 100);
         let second = add(first, 50);

@@ -1,23 +1,23 @@
-//! Which of the entries that had been sent a client has changed since, by their lines.
+//! Which of the entries that were sent before a client has changed, by its lines.
 
 use super::segment::Item;
 use crate::read::transcript::Sign;
 use crate::requests::conversation::{History, Lines, Request};
 
-/// What lines before a request say of what had been sent.
+/// What lines before a request say about earlier entries.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     file: usize,
     /// The entries whose content was cleared or replaced.
     cleared: Vec<Lines>,
-    /// Those that were taken out or archived.
+    /// The entries that were removed or archived.
     removed: Vec<Lines>,
-    /// Those that the last compaction kept.
+    /// The entries that the last compaction kept.
     pub(super) kept: Option<Lines>,
 }
 
 impl Changes {
-    /// What changed between a request and the one before it.
+    /// Collects what changed between a request and its predecessor.
     pub(super) fn before(history: &History, request: &Request) -> Self {
         let mut changes = Self { file: request.file, ..Self::default() };
         if !request.between.rewrite.is_told() {
@@ -40,7 +40,7 @@ impl Changes {
         changes
     }
 
-    /// Whether nothing is known to have changed.
+    /// Whether no change is known.
     pub(super) fn is_empty(&self) -> bool {
         self.cleared.is_empty() && self.removed.is_empty()
     }
@@ -50,7 +50,7 @@ impl Changes {
         item.file == self.file && contain(&self.cleared, item.line)
     }
 
-    /// Whether an item was taken out.
+    /// Whether an item was removed.
     pub(super) fn has_removed(&self, item: &Item) -> bool {
         item.file == self.file && contain(&self.removed, item.line)
     }
@@ -61,7 +61,7 @@ impl Changes {
     }
 }
 
-/// Lines in their order, those that overlap as one.
+/// Sorts line ranges, and merges those that overlap.
 fn in_order(mut lines: Vec<Lines>) -> Vec<Lines> {
     lines.sort_by_key(|lines| lines.first);
     lines.dedup_by(|next, before| {

@@ -1,48 +1,48 @@
-//! How a prompt of a transcript grows out of the one before it in its chain.
+//! How a transcript's prompt grows out of its predecessor's.
 //!
-//! The answer has its recorded output, and what the prompt grew by beyond that is what the client
-//! added; both are figures of the record. The rest is estimated: how what was added is shared among
-//! several pieces, what a prompt that shrank has lost, and what stands in front of the first one.
-//! Whatever happens, the segments of a prompt add up to its recorded total.
+//! The answer has its recorded output, and the client added what the prompt grew by beyond that.
+//! Both are figures of the record. The rest is estimated: how several added pieces share their
+//! total, what a prompt that shrank has lost, and what comes before the first message. In any case
+//! the segments of a prompt add up to its recorded total.
 
 use rustc_hash::FxHashMap;
 
 use super::changes::Changes;
-use super::segment::{Item, ItemId, Kind, SegmentId, SegmentTree};
+use super::segment::{ContextKind, Item, ItemId, SegmentId, SegmentTree};
 use crate::base::units::{Basis, Tokens};
 use crate::requests::content::{Ratio, Ratios, is_explained, share, weight};
 use crate::requests::conversation::{History, Request, RequestIndex, TrailContent};
 use crate::requests::prompt::{PromptTrace, Step};
 
-/// Segments of prompts that were rewritten are kept apart up to so many in a session; then only
-/// their sums by kind are, so that no input needs memory in the square of its size.
+/// The most segments of rewritten prompts in a session. Beyond it only sums by kind are kept, so
+/// that memory never grows with the square of the input.
 const MOST_REWRITTEN: usize = 1 << 17;
 
-/// So many pieces of what a client added are kept one by one, the newest; older ones of one kind are
-/// kept together. Real steps add a few dozen at most.
+/// How many of the newest pieces that a client added are kept apart. Older ones of one kind are
+/// joined. Real steps add a few dozen at most.
 const MOST_PIECES: usize = 32;
 
-/// Content that is to become a segment.
+/// Content that will become a segment.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct NewSegment {
     item: ItemId,
     tokens: u64,
     basis: Basis,
 }
 
-/// What becomes of the segments after a rewrite.
+/// What a rewrite took from the segments.
 enum Loss {
-    /// The results that lines name were cleared or replaced.
+    /// Named results were cleared or replaced.
     Named(Changes),
-    /// Old results were cleared, or deleted by the service.
+    /// Old results were cleared, or the service deleted them.
     Results,
     /// Earlier thinking was dropped.
     Answers,
-    /// It cannot be told.
+    /// Unknown.
     Anything,
 }
 
-/// Builds the prompts of one session's transcripts.
+/// Builds the prompts of a session's transcripts.
 pub(super) struct Growth<'a> {
     history: &'a History,
     steps: &'a [Step],
@@ -50,7 +50,7 @@ pub(super) struct Growth<'a> {
     ratios: &'a Ratios,
     tree: &'a mut SegmentTree,
     rewritten: usize,
-    /// Where cached prefixes end → the prompts that had them cached.
+    /// The ends of cached prefixes → the prompts that had them cached.
     cached: FxHashMap<u64, Option<SegmentId>>,
 }
 
@@ -93,7 +93,8 @@ impl<'a> Growth<'a> {
         let changes = Changes::before(history, request);
         if request.between.has_compaction {
             self.compact(request, previous, before, &added, &changes)
-        } else if request.model != previous.model && tokenizer(request) != tokenizer(previous) {
+        } else if tokenizer(request) != tokenizer(previous) {
+            // Another tokenizer counts every segment differently.
             self.rewrite(index, before, None, &added, changes)
         } else if !changes.is_empty() {
             let kept = self.in_front_of(before, &changes);
@@ -113,28 +114,28 @@ impl<'a> Growth<'a> {
     }
 
     /// What the client added before a request, in the order of the file, with estimated sizes.
-    fn added(&mut self, request: &Request) -> Vec<Piece> {
+    fn added(&mut self, request: &Request) -> Vec<NewSegment> {
         let trail = &self.history.files[request.file].trail;
         self.pieces_of(request, trail.contents_back_from(request.between.trail))
     }
 
-    /// The pieces of contents, the newest of which comes first.
+    /// The pieces of contents, which come newest first.
     fn pieces_of<'c>(
         &mut self,
         request: &Request,
         contents: impl Iterator<Item = (u64, &'c TrailContent)>,
-    ) -> Vec<Piece> {
+    ) -> Vec<NewSegment> {
         let ratio: Ratio = self.ratios.of(self.history, request);
-        let mut pieces: Vec<Piece> = Vec::new();
-        let mut grouped: FxHashMap<Kind, usize> = FxHashMap::default();
+        let mut pieces: Vec<NewSegment> = Vec::new();
+        let mut grouped: FxHashMap<ContextKind, usize> = FxHashMap::default();
         for (number, (line, content)) in contents.enumerate() {
-            let kind = Kind::of(content.source, &self.history.symbols);
+            let kind = ContextKind::of(content.source, &self.history.symbols);
             let next = pieces.len();
             let is_single = number < MOST_PIECES;
             let place = if is_single { next } else { *grouped.entry(kind).or_insert(next) };
             if place == next {
                 let item = self.tree.add_item(Item { kind, file: request.file, line });
-                pieces.push(Piece { item, tokens: 0, basis: Basis::Estimated });
+                pieces.push(NewSegment { item, tokens: 0, basis: Basis::Estimated });
             }
             pieces[place].tokens += ratio.tokens(weight(content));
         }
@@ -142,60 +143,69 @@ impl<'a> Growth<'a> {
         pieces
     }
 
-    /// The first prompt of a chain: what no line shows of it stands in front.
+    /// The first prompt of a chain. What no line shows comes before the messages.
     fn open(
         &mut self,
         index: RequestIndex,
         request: &Request,
-        added: &[Piece],
+        added: &[NewSegment],
     ) -> Option<SegmentId> {
         let total = request.prompt_total().0;
-        // What was warm when the chain began is no part of it.
+        // What was warm when the chain began does not belong to it.
         let warm = request.recorded().prompt.read.0;
         let front = total.saturating_sub(sum(added)).max(warm).min(total);
-        // Where the beginning of a conversation is missing, it is no hidden prefix.
+        // Where the beginning of a conversation is missing, this is not a hidden prefix.
         let hidden = if request.between.has_hole {
             front.min(self.trace.prompts[index.0].system_prefix.0)
         } else {
             front
         };
-        let last = self.push_new(None, request, Kind::HiddenPrefix, hidden);
-        let last = self.push_new(last, request, Kind::Unattributed, front - hidden);
+        let last = self.push_new(None, request, ContextKind::HiddenPrefix, hidden);
+        let last = self.push_new(last, request, ContextKind::Unattributed, front - hidden);
         self.push(last, &fitted(added, total - front))
     }
 
-    /// The prompt of the session that a sub-agent goes on from: the first of a sub-agent's prompts
-    /// read just what that one had cached.
+    /// The prompt of the session that a sub-agent continues: the sub-agent's first prompt read
+    /// exactly what that one had cached.
     fn forked_from(&self, request: &Request) -> Option<SegmentId> {
         let read = request.recorded().prompt.read.0;
         request.agent.filter(|_| read > 0)?;
         self.cached.get(&read).copied().flatten()
     }
 
-    /// The first prompt of a fork: what it read of its parent's, and what was added.
-    fn fork(&mut self, request: &Request, parent: SegmentId, added: &[Piece]) -> Option<SegmentId> {
+    /// The first prompt of a fork: what it read of its parent's prompt, and what was added.
+    fn fork(
+        &mut self,
+        request: &Request,
+        parent: SegmentId,
+        added: &[NewSegment],
+    ) -> Option<SegmentId> {
         let read = request.recorded().prompt.read.0;
         let last = self.tree.cut(Some(parent), read);
         let free = request.prompt_total().0 - self.tree.end(last);
         let new = sum(added).min(free);
-        let last = self.push_new(last, request, Kind::Unattributed, free - new);
+        let last = self.push_new(last, request, ContextKind::Unattributed, free - new);
         self.push(last, &fitted(added, new))
     }
 
-    /// A prompt that grew: by the answer, and by what the client added.
+    /// A prompt that grew by the answer and by what the client added.
     fn grow(
         &mut self,
         request: &Request,
         previous: &Request,
         before: Option<SegmentId>,
-        added: &[Piece],
+        added: &[NewSegment],
     ) -> Option<SegmentId> {
         let growth = request.prompt_total().0 - previous.prompt_total().0;
         let mut answer = self.answer(request, previous);
+        // The prompt grew by less than the answer: part of it was not sent back.
         if growth < answer.tokens {
-            let pieces: Vec<Piece> = std::iter::once(answer).chain(added.iter().copied()).collect();
+            let pieces: Vec<NewSegment> =
+                std::iter::once(answer).chain(added.iter().copied()).collect();
             return self.push(before, &scaled(&pieces, growth));
         }
+        // The recorded output is too low, so the growth that nothing else explains belongs to the
+        // answer.
         if previous.output_is_lower_bound && !request.between.drops_answer {
             answer.tokens = answer.tokens.max(growth.saturating_sub(sum(added)));
             answer.basis = Basis::Estimated;
@@ -204,68 +214,76 @@ impl<'a> Growth<'a> {
         self.push_added(last, request, added, (growth - answer.tokens, answer.basis))
     }
 
-    /// The answer of the request before, as it stands in the prompt of this one.
-    fn answer(&mut self, request: &Request, previous: &Request) -> Piece {
-        let item = Item { kind: Kind::Answers, file: previous.file, line: previous.line };
+    /// The previous answer as part of this request's prompt.
+    fn answer(&mut self, request: &Request, previous: &Request) -> NewSegment {
+        let item = Item { kind: ContextKind::Answers, file: previous.file, line: previous.line };
         let item = self.tree.add_item(item);
-        Piece { item, tokens: request.carried_output(previous).0, basis: Basis::Derived }
+        NewSegment { item, tokens: request.carried_output(previous).0, basis: Basis::Derived }
     }
 
-    /// What the client added has so many tokens together, which rests on `basis`.
+    /// Adds what the client added, with a known total, known on the given basis.
     fn push_added(
         &mut self,
         before: Option<SegmentId>,
         request: &Request,
-        added: &[Piece],
+        added: &[NewSegment],
         (tokens, basis): (u64, Basis),
     ) -> Option<SegmentId> {
         let estimate = sum(added);
         if added.is_empty() || !is_explained(tokens, estimate) {
             let last = self.push(before, added);
-            return self.push_new(last, request, Kind::Unattributed, tokens - estimate);
+            return self.push_new(last, request, ContextKind::Unattributed, tokens - estimate);
         }
         let mut pieces = scaled(added, tokens);
+        // A single piece has all of the growth, so nothing was estimated.
         if let ([only], Basis::Derived) = (pieces.as_mut_slice(), basis) {
             only.basis = Basis::Derived;
         }
         self.push(before, &pieces)
     }
 
-    /// A prompt after a compaction: what stands in front of the messages, the summary and what
-    /// came with it, and what lines say was kept. What no line shows of it was put in again.
+    /// A prompt after a compaction: what comes before the messages, the summary and what came with
+    /// it, and what lines say was kept. The rest was attached again.
     fn compact(
         &mut self,
         request: &Request,
         previous: &Request,
         before: Option<SegmentId>,
-        added: &[Piece],
+        added: &[NewSegment],
         changes: &Changes,
     ) -> Option<SegmentId> {
         let total = request.prompt_total().0;
         let (front, kept) = self.kept_by_compaction(request, previous, before, changes);
         // The end of a conversation is kept after the summary.
-        let is_summary = |piece: &Piece| self.tree.items[piece.item.0].kind == Kind::Summaries;
+        let is_summary =
+            |piece: &NewSegment| self.tree.items[piece.item.0].kind == ContextKind::Summaries;
         let place = added.iter().rposition(is_summary).map_or(0, |summary| summary + 1);
         let pieces = [&added[..place], &kept, &added[place..]].concat();
         let (hidden, estimate) = (self.tree.end(front), sum(&pieces));
         if hidden + estimate <= total {
             let last = self.push(front, &pieces);
-            return self.push_new(last, request, Kind::Unattributed, total - hidden - estimate);
+            return self.push_new(
+                last,
+                request,
+                ContextKind::Unattributed,
+                total - hidden - estimate,
+            );
         }
+        // The estimates exceed the total, so everything is scaled, hidden prefix included.
         let front = self.pieces_between(front, None);
-        let pieces: Vec<Piece> = front.into_iter().chain(pieces).collect();
+        let pieces: Vec<NewSegment> = front.into_iter().chain(pieces).collect();
         self.push(None, &scaled(&pieces, total))
     }
 
-    /// Where a prompt ends that stands as it was in front of the summary, and what was kept of the
-    /// conversation besides.
+    /// Where the unchanged prompt before the summary ends, and what else was kept of the
+    /// conversation.
     fn kept_by_compaction(
         &mut self,
         request: &Request,
         previous: &Request,
         before: Option<SegmentId>,
         changes: &Changes,
-    ) -> (Option<SegmentId>, Vec<Piece>) {
+    ) -> (Option<SegmentId>, Vec<NewSegment>) {
         let front = self.front(before);
         if changes.kept.is_none() {
             return (front, Vec::new());
@@ -286,7 +304,7 @@ impl<'a> Growth<'a> {
         (last, pieces)
     }
 
-    /// The last segment in front of the first one that changed.
+    /// The last segment before the first changed one.
     fn in_front_of(&self, before: Option<SegmentId>, changes: &Changes) -> Option<SegmentId> {
         let has_changed = |id: &SegmentId| {
             let item = self.tree.item(*id);
@@ -296,14 +314,14 @@ impl<'a> Growth<'a> {
         first.map_or(before, |first| self.tree.segment(first).parent)
     }
 
-    /// The last segment in front of a prompt's messages.
+    /// The last segment before a prompt's messages.
     fn front(&self, last: Option<SegmentId>) -> Option<SegmentId> {
         let root = self.tree.beginning_before(last, 1)?;
-        (self.tree.item(root).kind == Kind::HiddenPrefix).then_some(root)
+        (self.tree.item(root).kind == ContextKind::HiddenPrefix).then_some(root)
     }
 
-    /// What a prompt that shrank has in common with the one before: what it read, and what stands
-    /// in front of the messages.
+    /// What a prompt that shrank shares with its predecessor: what it read, and what comes before
+    /// the messages.
     fn kept(&self, request: &Request, before: Option<SegmentId>) -> Option<SegmentId> {
         let read = self.tree.ending_by(before, request.recorded().prompt.read.0);
         let front = self.front(before);
@@ -311,14 +329,14 @@ impl<'a> Growth<'a> {
         kept.filter(|kept| self.tree.segment(*kept).end <= request.prompt_total().0)
     }
 
-    /// A prompt of which only what ends with `kept` is as it was: the rest has shrunk, or counts
-    /// differently for another model.
+    /// A prompt of which only what ends with `kept` is unchanged. The rest has shrunk, or another
+    /// model counts it differently.
     fn rewrite(
         &mut self,
         index: RequestIndex,
         before: Option<SegmentId>,
         kept: Option<SegmentId>,
-        added: &[Piece],
+        added: &[NewSegment],
         changes: Changes,
     ) -> Option<SegmentId> {
         let request = self.history.request(index);
@@ -330,7 +348,7 @@ impl<'a> Growth<'a> {
         }
         let previous = self.history.predecessor(request);
         let answer = previous.map(|previous| self.answer(request, previous));
-        let is_left = |answer: &Piece| !changes.has_removed(&self.tree.items[answer.item.0]);
+        let is_left = |answer: &NewSegment| !changes.has_removed(&self.tree.items[answer.item.0]);
         old.extend(answer.filter(is_left));
         let free = request.prompt_total().0 - self.tree.end(kept);
         let is_recounted = kept.is_none();
@@ -360,49 +378,50 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Pieces that lost all but `left` tokens: those that the loss concerns first.
-    fn reduced(&self, pieces: &[Piece], left: u64, loss: &Loss) -> Vec<Piece> {
-        let is_lost = |piece: &Piece| {
+    /// Pieces reduced to `left` tokens together, beginning with those that the loss affects.
+    fn reduced(&self, pieces: &[NewSegment], left: u64, loss: &Loss) -> Vec<NewSegment> {
+        let is_lost = |piece: &NewSegment| {
             let item = &self.tree.items[piece.item.0];
             let kind = item.kind;
             match loss {
                 Loss::Named(changes) => changes.has_cleared(item),
-                Loss::Results => matches!(kind, Kind::ToolResults(_) | Kind::Files),
-                Loss::Answers => kind == Kind::Answers,
+                Loss::Results => matches!(kind, ContextKind::ToolResults(_) | ContextKind::Files),
+                Loss::Answers => kind == ContextKind::Answers,
                 Loss::Anything => true,
             }
         };
-        let (lost, others): (Vec<Piece>, Vec<Piece>) = pieces.iter().partition(|one| is_lost(one));
+        let (lost, others): (Vec<NewSegment>, Vec<NewSegment>) =
+            pieces.iter().partition(|one| is_lost(one));
         let left_of_lost = left.saturating_sub(sum(&others));
         let lost = scaled(&lost, left_of_lost);
         let others = fitted(&others, left - left_of_lost);
         let (mut lost, mut others) = (lost.into_iter(), others.into_iter());
-        let next = |one: &Piece| if is_lost(one) { lost.next() } else { others.next() };
+        let next = |one: &NewSegment| if is_lost(one) { lost.next() } else { others.next() };
         pieces.iter().filter_map(next).collect()
     }
 
-    /// The segments from after `kept` to `last` as pieces, in their order.
-    fn pieces_between(&self, last: Option<SegmentId>, kept: Option<SegmentId>) -> Vec<Piece> {
+    /// The segments after `kept` up to `last` as pieces, in order.
+    fn pieces_between(&self, last: Option<SegmentId>, kept: Option<SegmentId>) -> Vec<NewSegment> {
         let behind = self.tree.path(last).take_while(|id| Some(*id) != kept);
         let piece = |id: SegmentId| {
             let segment = self.tree.segment(id);
-            Piece { item: segment.item, tokens: segment.tokens(), basis: Basis::Estimated }
+            NewSegment { item: segment.item, tokens: segment.tokens(), basis: Basis::Estimated }
         };
-        let mut pieces: Vec<Piece> = behind.map(piece).collect();
+        let mut pieces: Vec<NewSegment> = behind.map(piece).collect();
         pieces.reverse();
         pieces
     }
 
     /// One piece for each kind.
-    fn merged(&mut self, request: &Request, pieces: &[Piece]) -> Vec<Piece> {
-        let mut place_of: FxHashMap<Kind, usize> = FxHashMap::default();
-        let mut merged: Vec<Piece> = Vec::new();
+    fn merged(&mut self, request: &Request, pieces: &[NewSegment]) -> Vec<NewSegment> {
+        let mut place_of: FxHashMap<ContextKind, usize> = FxHashMap::default();
+        let mut merged: Vec<NewSegment> = Vec::new();
         for piece in pieces {
             let kind = self.tree.items[piece.item.0].kind;
             let place = *place_of.entry(kind).or_insert_with(|| {
                 let item = Item { kind, file: request.file, line: request.line };
                 let item = self.tree.add_item(item);
-                merged.push(Piece { item, tokens: 0, basis: Basis::Estimated });
+                merged.push(NewSegment { item, tokens: 0, basis: Basis::Estimated });
                 merged.len() - 1
             });
             merged[place].tokens += piece.tokens;
@@ -410,7 +429,7 @@ impl<'a> Growth<'a> {
         merged
     }
 
-    fn push(&mut self, before: Option<SegmentId>, pieces: &[Piece]) -> Option<SegmentId> {
+    fn push(&mut self, before: Option<SegmentId>, pieces: &[NewSegment]) -> Option<SegmentId> {
         pieces.iter().fold(before, |last, piece| {
             self.tree.add(last, piece.item, Tokens(piece.tokens), piece.basis)
         })
@@ -421,7 +440,7 @@ impl<'a> Growth<'a> {
         &mut self,
         before: Option<SegmentId>,
         request: &Request,
-        kind: Kind,
+        kind: ContextKind,
         tokens: u64,
     ) -> Option<SegmentId> {
         if tokens == 0 {
@@ -432,18 +451,22 @@ impl<'a> Growth<'a> {
     }
 }
 
-fn sum(pieces: &[Piece]) -> u64 {
+fn sum(pieces: &[NewSegment]) -> u64 {
     pieces.iter().map(|piece| piece.tokens).sum()
 }
 
-/// Pieces that have `total` tokens together, in their old proportions.
-fn scaled(pieces: &[Piece], total: u64) -> Vec<Piece> {
+/// Pieces scaled to `total` tokens together.
+fn scaled(pieces: &[NewSegment], total: u64) -> Vec<NewSegment> {
     let weights: Vec<u64> = pieces.iter().map(|piece| piece.tokens).collect();
-    let with = |(piece, tokens): (&Piece, u64)| Piece { tokens, basis: Basis::Estimated, ..*piece };
+    let with = |(piece, tokens): (&NewSegment, u64)| NewSegment {
+        tokens,
+        basis: Basis::Estimated,
+        ..*piece
+    };
     pieces.iter().zip(share(total, &weights)).map(with).collect()
 }
 
-/// Pieces as they are, scaled only where they have more than `total` tokens together.
-fn fitted(pieces: &[Piece], total: u64) -> Vec<Piece> {
+/// Pieces scaled only where they exceed `total` tokens together.
+fn fitted(pieces: &[NewSegment], total: u64) -> Vec<NewSegment> {
     if sum(pieces) <= total { pieces.to_vec() } else { scaled(pieces, total) }
 }

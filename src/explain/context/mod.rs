@@ -1,28 +1,22 @@
-//! Where the context comes from: what each kind of content held of the prompts, and what carrying
+//! Where the context comes from: what each kind of content took of the prompts, and what carrying
 //! it cost.
 //!
-//! Each prompt is a list of segments that add up to its recorded total. The recorded split into
-//! read, written and input cuts that list by position, so the figures of the kinds add up to the
-//! usage and to its cost, exactly.
+//! A prompt is a path through a session's tree of segments (`segment.rs`), which add up to its
+//! recorded total. Each segment is what one item (a result, a text, an answer) takes of the prompt,
+//! and requests of a conversation and its branches share what they have in common. A prompt grows
+//! out of its predecessor's (`growth.rs`) by the answer's recorded output and by what the client
+//! added. Pieces share the latter by their bytes, and what exceeds twice their estimate is
+//! unattributed.
 //!
-//! A prompt is a path through a tree of segments (`explain/context/segment.rs`), each what one
-//! item (a result, a text, an answer) holds of it, so that the requests of a conversation and its
-//! branches share what they have in common; a session has a tree of its own. A prompt grows out of
-//! its predecessor's (`growth.rs`) by the answer's recorded output and by what the client added;
-//! pieces share in that by their bytes, and where it is more than twice what they can have, the
-//! rest is unattributed. What a prompt that shrank had read is as it was; after that its segments
-//! lose (cleared results first where results were cleared, answers where thinking was dropped), as
-//! new segments of the same items. A compaction keeps the hidden prefix and what its lines say it
-//! kept; where lines name what changed (`changes.rs`), just that loses or goes; another tokenizer
-//! scales everything; a sub-agent whose first request read just what a request of its session had
-//! cached goes on from that one. The recorded split cuts the path by position (`carry.rs`): a
-//! request leaves a note at the last segment of each class and takes it off at the one in front of
-//! the first, found by far pointers in O(log n), and one pass adds the notes up. So the sums are
-//! the usage exactly, and no estimate can change them.
+//! A prompt that shrank keeps what it read. Its other segments lose tokens (cleared results first
+//! where results were cleared, answers where thinking was dropped), as new segments of the same
+//! items. A compaction keeps the hidden prefix and what its lines say. Where lines name what
+//! changed (`changes.rs`), only that changes. Another tokenizer scales everything. A sub-agent
+//! whose first request read exactly what a request of its session had cached continues that one.
 //!
-//! One session: the prompts of its requests, and what each kind of content and each item took.
-//!
-//! All sessions together.
+//! The recorded split into read, written and input cuts the path by position (`carry.rs`), in O(log
+//! n) by jump pointers. So the figures of the kinds add up to the usage and its cost exactly, and
+//! no estimate can change that.
 
 mod captured;
 mod carry;
@@ -32,7 +26,7 @@ mod segment;
 mod window;
 
 pub use carry::{Carrying, Charge};
-pub use segment::Kind;
+pub use segment::ContextKind;
 pub use window::{Window, Windows, windows};
 
 use std::cmp::Reverse;
@@ -58,29 +52,29 @@ pub struct SessionContext {
     pub id: Symbol,
     /// What was billed.
     pub bill: Bill,
-    /// The kinds of content, the most expensive first.
+    /// The kinds of content, most expensive first.
     pub kinds: Vec<KindTotals>,
-    /// The most expensive items, the most expensive first.
+    /// The most expensive items, most expensive first.
     pub items: Vec<CarriedItem>,
 }
 
-/// What was billed, line by line; the lines add up to its cost.
+/// What was billed, in lines that add up to its cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bill {
-    /// Everything, as the ledger has it.
+    /// The totals as in the ledger.
     pub totals: Totals,
-    /// The prompts: what all kinds together carried.
+    /// What all kinds in the prompts together carried.
     pub prompts: Carrying,
     /// The tokens of the answers.
     pub output: Tokens,
-    /// Their cost, as far as it is known.
+    /// Their cost, as far as known.
     pub output_cost: Picodollars,
-    /// The cost of web searches. Samplings billed apart are in [`Totals::apart`].
+    /// The cost of web searches. Separate samplings are in [`Totals::apart`].
     pub searches_cost: Picodollars,
 }
 
 impl Bill {
-    /// Adds the lines of another bill; its totals are the ledger's.
+    /// Adds the lines of another bill. The totals are set from the ledger.
     fn add_lines(&mut self, other: &Self) {
         self.prompts += other.prompts;
         self.output += other.output;
@@ -88,7 +82,7 @@ impl Bill {
         self.searches_cost += other.searches_cost;
     }
 
-    /// What a session was billed beside the prompts.
+    /// What a session was billed besides the prompts.
     fn beside_prompts(
         ledger: &Ledger<'_>,
         column: &StrategyColumn,
@@ -114,19 +108,19 @@ impl Bill {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KindTotals {
     /// The kind.
-    pub kind: Kind,
+    pub kind: ContextKind,
     /// How many items of it were carried.
     pub items: u64,
-    /// What they have together, each counted once.
+    /// Their tokens, each item counted once.
     pub tokens: Tokens,
-    /// What carrying them took.
+    /// The effort of carrying them.
     pub carried: Carrying,
-    /// What the sizes rest on.
+    /// What the sizes are based on.
     pub basis: Basis,
 }
 
 impl KindTotals {
-    fn nothing(kind: Kind) -> Self {
+    fn nothing(kind: ContextKind) -> Self {
         let carried = Carrying::default();
         Self { kind, items: 0, tokens: Tokens::ZERO, carried, basis: Basis::Measured }
     }
@@ -139,26 +133,26 @@ impl KindTotals {
     }
 }
 
-/// A piece of content, and what it took over its life.
+/// A piece of content, and what it took over its lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CarriedItem {
     /// The session that carried it.
     pub session: Symbol,
     /// Its kind.
-    pub kind: Kind,
-    /// The file where it came in, as a position in the history's files.
+    pub kind: ContextKind,
+    /// The file where it came in, as an index into the history's files.
     pub file: usize,
     /// The line of that file.
     pub line: u64,
-    /// Its size; where prompts were rewritten, the largest it had.
+    /// Its size. Where prompts were rewritten, its largest.
     pub tokens: Tokens,
-    /// What carrying it took.
+    /// The effort of carrying it.
     pub carried: Carrying,
-    /// What its size rests on.
+    /// What its size is based on.
     pub basis: Basis,
 }
 
-/// What all sessions are looked at with.
+/// What is needed to look at a session.
 struct Sources<'a> {
     ledger: &'a Ledger<'a>,
     /// The record.
@@ -184,7 +178,7 @@ impl Sources<'_> {
         let kinds = by_kind(&items);
         let mut bill = Bill::beside_prompts(self.ledger, self.column, &session.requests);
         for kind in &kinds {
-            // Its requests are among those that are counted already.
+            // Its requests are among those already counted.
             bill.prompts += Carrying { requests: 0, priced: 0, ..kind.carried };
         }
         items.retain(|item| item.kind.has_places());
@@ -192,8 +186,8 @@ impl Sources<'_> {
         SessionContext { id: session.id, bill, kinds, items }
     }
 
-    /// The last segment of each of the session's prompts. Those before them in their chains are
-    /// built, too, wherever they are.
+    /// The last segment of each of the session's prompts. Their predecessors are built, too,
+    /// whatever their session.
     fn prompts(
         &self,
         tree: &mut SegmentTree,
@@ -220,7 +214,7 @@ impl Sources<'_> {
         last_of
     }
 
-    /// The requests of a session and all before them, in the order in which they were sent.
+    /// The requests of a session and all their predecessors, in the order of sending.
     fn with_predecessors(&self, session: &Session) -> Vec<RequestIndex> {
         let mut known: FxHashSet<RequestIndex> = FxHashSet::default();
         for index in &session.requests {
@@ -235,7 +229,7 @@ impl Sources<'_> {
     }
 }
 
-/// What each item took, over all of its segments.
+/// What each item took, over all its segments.
 fn items(session: Symbol, tree: &SegmentTree, carried: &[Carrying]) -> Vec<CarriedItem> {
     let mut items: Vec<CarriedItem> = tree
         .items
@@ -263,7 +257,7 @@ fn items(session: Symbol, tree: &SegmentTree, carried: &[Carrying]) -> Vec<Carri
 }
 
 fn by_kind(items: &[CarriedItem]) -> Vec<KindTotals> {
-    let mut by_kind: FxHashMap<Kind, KindTotals> = FxHashMap::default();
+    let mut by_kind: FxHashMap<ContextKind, KindTotals> = FxHashMap::default();
     for item in items {
         let totals = KindTotals {
             kind: item.kind,
@@ -279,12 +273,12 @@ fn by_kind(items: &[CarriedItem]) -> Vec<KindTotals> {
     kinds
 }
 
-/// The most expensive first; where there is no price, those that were sent most.
+/// Most expensive first, and without prices those that were sent most.
 fn sort_kinds(kinds: &mut [KindTotals]) {
     kinds.sort_by_key(|one| (Reverse((one.carried.priced_cost(), one.carried.tokens())), one.kind));
 }
 
-/// Leaves the `top` most expensive items, the most expensive first.
+/// Keeps the `top` most expensive items, most expensive first.
 fn dearest(items: &mut Vec<CarriedItem>, top: usize) {
     items.sort_by_key(|one| {
         let size = (one.carried.priced_cost(), one.carried.tokens());
@@ -296,17 +290,17 @@ fn dearest(items: &mut Vec<CarriedItem>, top: usize) {
 /// Where the context of some sessions comes from.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// What was billed in all of them.
+    /// What was billed for all of them.
     pub bill: Bill,
-    /// The kinds of content, the most expensive first.
+    /// The kinds of content, most expensive first.
     pub kinds: Vec<KindTotals>,
-    /// The most expensive items of all of them, the most expensive first.
+    /// The most expensive items of all of them, most expensive first.
     pub items: Vec<CarriedItem>,
     /// The sessions, in the order of the selection.
     pub sessions: Vec<SessionContext>,
 }
 
-/// Looks at the selected sessions; `None` if the ledger does not have the record.
+/// Analyses the selected sessions. `None` if the ledger lacks the record.
 #[must_use]
 pub fn context(
     ledger: &Ledger<'_>,
@@ -332,7 +326,7 @@ pub fn context(
 }
 
 fn all_kinds(sessions: &[SessionContext]) -> Vec<KindTotals> {
-    let mut by_kind: FxHashMap<Kind, KindTotals> = FxHashMap::default();
+    let mut by_kind: FxHashMap<ContextKind, KindTotals> = FxHashMap::default();
     for totals in sessions.iter().flat_map(|session| &session.kinds) {
         by_kind.entry(totals.kind).or_insert_with(|| KindTotals::nothing(totals.kind)).add(totals);
     }

@@ -1,10 +1,8 @@
-//! Prompts as paths through a tree of segments.
+//! Prompts as paths through a tree of segments, and the kinds of content that they are made of.
 //!
-//! A segment is what an item holds of a prompt. A prompt's segments are those on the path from the
-//! root to its last one, so that prompts of one conversation share what they have in common, and
-//! so do branches. Pointers far ahead on the path find a position in a logarithm of steps.
-//!
-//! The kinds of content that a prompt is made of.
+//! A segment is what an item takes of a prompt. A prompt's segments are those on the path from the
+//! root to its last one, so prompts of one conversation and its branches share what they have in
+//! common. Jump pointers find a position in O(log n) steps.
 
 use crate::base::id::{Symbol, Symbols};
 use crate::base::units::{Basis, Tokens};
@@ -22,25 +20,25 @@ pub(super) struct ItemId(pub(super) usize);
 /// A piece of content that came in once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    pub(super) kind: Kind,
-    /// The file where it came in, as a position in the history's files.
+    pub(super) kind: ContextKind,
+    /// The file where it came in, as an index into the history's files.
     pub(super) file: usize,
     /// The line of that file.
     pub(super) line: u64,
 }
 
-/// What an item holds of the prompts below it.
+/// What an item takes of the prompts below it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     pub(super) parent: Option<SegmentId>,
     pub(super) item: ItemId,
-    /// Where it begins and ends in the prompt, in tokens; it is never empty.
+    /// Its first and last position in the prompt, in tokens. It is never empty.
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) basis: Basis,
-    /// How many segments stand before it.
+    /// The number of segments before it.
     depth: usize,
-    /// A segment further up; its own parent at the least, of the root itself.
+    /// A segment further up. For the root, itself.
     jump: SegmentId,
 }
 
@@ -72,12 +70,12 @@ impl SegmentTree {
         ItemId(self.items.len() - 1)
     }
 
-    /// Where a prompt ends.
+    /// The end of a prompt.
     pub(super) fn end(&self, last: Option<SegmentId>) -> u64 {
         last.map_or(0, |last| self.segment(last).end)
     }
 
-    /// Adds a segment after `before` and returns the prompt's last one; nothing has none.
+    /// Adds a segment after `before` and returns the prompt's last one. An empty prompt has none.
     pub(super) fn add(
         &mut self,
         before: Option<SegmentId>,
@@ -103,8 +101,8 @@ impl SegmentTree {
         Some(own)
     }
 
-    /// The depth and the far pointer of a segment after `before`. Two jumps of equal length are
-    /// joined to one, as carries are in a skew-binary number.
+    /// The depth and the jump pointer of a segment after `before`. Where the last two jumps have
+    /// equal lengths, one jump replaces both, like a carry in a skew-binary number.
     fn behind(&self, before: SegmentId) -> (usize, SegmentId) {
         let depth = |id: SegmentId| self.segment(id).depth;
         let first = self.segment(before).jump;
@@ -113,7 +111,7 @@ impl SegmentTree {
         (depth(before) + 1, if is_equal { second } else { before })
     }
 
-    /// The segments of a prompt, the last one first.
+    /// The segments of a prompt, last one first.
     pub(super) fn path(&self, last: Option<SegmentId>) -> impl Iterator<Item = SegmentId> + '_ {
         std::iter::successors(last, |id| self.segment(*id).parent)
     }
@@ -133,14 +131,14 @@ impl SegmentTree {
         Some(here)
     }
 
-    /// The last segment of a prompt that ends at a position or before.
+    /// The last segment of a prompt that ends at or before a position.
     pub(super) fn ending_by(&self, last: Option<SegmentId>, position: u64) -> Option<SegmentId> {
         let begun = self.beginning_before(last, position)?;
         let segment = self.segment(begun);
         if segment.end <= position { Some(begun) } else { segment.parent }
     }
 
-    /// A prompt up to a position; a segment through which it goes is cut.
+    /// A prompt up to a position. A segment around it is cut.
     pub(super) fn cut(&mut self, last: Option<SegmentId>, position: u64) -> Option<SegmentId> {
         let begun = self.beginning_before(last, position)?;
         let segment = *self.segment(begun);
@@ -151,7 +149,7 @@ impl SegmentTree {
         self.add(segment.parent, segment.item, tokens, Basis::Estimated)
     }
 
-    /// Whether `one` stands further after in a prompt than `other`.
+    /// Whether `one` stands later in a prompt than `other`.
     pub(super) fn is_behind(&self, one: Option<SegmentId>, other: Option<SegmentId>) -> bool {
         let depth = |id: SegmentId| self.segment(id).depth;
         one.map(depth) > other.map(depth)
@@ -160,8 +158,8 @@ impl SegmentTree {
 
 /// A kind of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// Tools, system prompt and project context, which a transcript does not hold.
+pub enum ContextKind {
+    /// Tools, system prompt and project context, which a transcript does not contain.
     HiddenPrefix,
     /// The definitions of tools, in a captured prompt.
     Tools,
@@ -175,9 +173,9 @@ pub enum Kind {
     Files,
     /// What sub-agents and background tasks reported.
     AgentReports,
-    /// The results of any other tool, by its name where it is known.
+    /// The results of other tools, by the tool's name if known.
     ToolResults(Option<Symbol>),
-    /// What the client added for the model alone.
+    /// What the client added only for the model.
     Reminders,
     /// Commands given to the client, and their output.
     Commands,
@@ -189,14 +187,14 @@ pub enum Kind {
     Unattributed,
 }
 
-/// Tools whose results are files. The others' may be so, too, but do not say.
+/// Tools whose results are files. Those of others may be files, too, but do not say so.
 const READING_TOOLS: [&str; 4] = ["Read", "NotebookRead", "read_file", "ReadFile"];
 
 /// Tools whose results are the reports of sub-agents.
 const AGENT_TOOLS: [&str; 4] = ["Task", "Agent", "TaskOutput", "AgentOutputTool"];
 
-impl Kind {
-    /// The kind of what a client added to a conversation.
+impl ContextKind {
+    /// The kind of something that a client added to a conversation.
     pub(crate) fn of(source: ContentSource, symbols: &Symbols) -> Self {
         match source {
             ContentSource::Media => Self::Media,
@@ -221,7 +219,7 @@ impl Kind {
         }
     }
 
-    /// The name in machine formats; of results, without the tool's.
+    /// The name in machine formats. For results, without the tool's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -241,7 +239,7 @@ impl Kind {
         }
     }
 
-    /// The tool, of a kind that is its results.
+    /// The tool, for a kind that is its results.
     #[must_use]
     pub fn tool(self) -> Option<Symbol> {
         match self {
@@ -250,7 +248,7 @@ impl Kind {
         }
     }
 
-    /// Whether its pieces came in on lines of their own, so that each can be named.
+    /// Whether its pieces came in on lines of their own and can be named one by one.
     pub(super) fn has_places(self) -> bool {
         !matches!(self, Self::HiddenPrefix | Self::Tools | Self::SystemPrompt | Self::Unattributed)
     }
@@ -260,7 +258,7 @@ impl Kind {
 mod tests {
     use super::*;
 
-    const ITEM: Item = Item { kind: Kind::Answers, file: 0, line: 1 };
+    const ITEM: Item = Item { kind: ContextKind::Answers, file: 0, line: 1 };
 
     #[test]
     fn positions_are_found_on_long_paths_and_branches() {

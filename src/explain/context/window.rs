@@ -1,39 +1,39 @@
-//! What held the context window of a conversation, request by request.
+//! What filled the context window of a conversation, request by request.
 
 use rustc_hash::FxHashMap;
 
 use super::Sources;
-use super::segment::{Kind, SegmentId, SegmentTree};
+use super::segment::{ContextKind, SegmentId, SegmentTree};
 use crate::base::units::Tokens;
 use crate::requests::content::Ratios;
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Session};
 
-/// What the prompts of a session's main conversation held.
+/// What the prompts of a session's main conversation contained.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
-    /// The kinds of content that were sent most, these first.
-    pub kinds: Vec<Kind>,
-    /// Whether these are sub-agents' prompts, since there are no others.
+    /// The kinds of content that were sent most, largest first.
+    pub kinds: Vec<ContextKind>,
+    /// Whether these are sub-agents' prompts, because there are no others.
     pub is_of_agents: bool,
-    /// The prompts, in the order in which they were answered.
+    /// The prompts, in the order of their answers.
     pub requests: Vec<Window>,
 }
 
-/// What one prompt held.
+/// What one prompt contained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The request.
     pub request: RequestIndex,
     /// The tokens of each of the kinds.
     pub tokens: Vec<Tokens>,
-    /// Those of all others.
+    /// The tokens of all other kinds.
     pub others: Tokens,
 }
 
-/// The windows of a session, by the `most` largest kinds of content. Those of sub-agents are left out,
-/// except where there are no others. `None` if the ledger does not have the record.
+/// The windows of a session, by the `most` largest kinds of content. Those of sub-agents are left
+/// out unless there are no others. `None` if the ledger lacks the record.
 #[must_use]
 pub fn windows(
     ledger: &Ledger<'_>,
@@ -52,7 +52,7 @@ pub fn windows(
     let is_shown = |index: &RequestIndex| is_of_agents || is_main(index);
     let requests: Vec<RequestIndex> = session.requests.iter().copied().filter(is_shown).collect();
     let kinds = largest_kinds(&tree, &requests, &last_of, most);
-    let sums = Sums::new(&tree, &kinds);
+    let sums = KindSums::new(&tree, &kinds);
     let window = |request: &RequestIndex| {
         let last = last_of.get(request).copied()??;
         let tokens = sums.until(last).to_vec();
@@ -69,13 +69,13 @@ fn largest_kinds(
     requests: &[RequestIndex],
     last_of: &FxHashMap<RequestIndex, Option<SegmentId>>,
     most: usize,
-) -> Vec<Kind> {
-    // How many prompts a segment is part of: children come after their parents.
+) -> Vec<ContextKind> {
+    // The number of prompts that contain a segment. Children come after their parents.
     let mut prompts = vec![0_u64; tree.segments.len()];
     for last in requests.iter().filter_map(|index| last_of.get(index).copied().flatten()) {
         prompts[last.0] += 1;
     }
-    let mut sent: FxHashMap<Kind, u128> = FxHashMap::default();
+    let mut sent: FxHashMap<ContextKind, u128> = FxHashMap::default();
     for (place, segment) in tree.segments.iter().enumerate().rev() {
         let times = prompts[place];
         if let Some(parent) = segment.parent {
@@ -84,20 +84,21 @@ fn largest_kinds(
         let kind = tree.items[segment.item.0].kind;
         *sent.entry(kind).or_default() += u128::from(times) * u128::from(segment.tokens());
     }
-    let mut kinds: Vec<(Kind, u128)> = sent.into_iter().filter(|(_, tokens)| *tokens > 0).collect();
+    let mut kinds: Vec<(ContextKind, u128)> =
+        sent.into_iter().filter(|(_, tokens)| *tokens > 0).collect();
     kinds.sort_by_key(|(kind, tokens)| (std::cmp::Reverse(*tokens), *kind));
     kinds.truncate(most);
     kinds.into_iter().map(|(kind, _)| kind).collect()
 }
 
 /// The tokens of each kind from the beginning of a prompt to the end of a segment.
-struct Sums {
+struct KindSums {
     width: usize,
     sums: Vec<Tokens>,
 }
 
-impl Sums {
-    fn new(tree: &SegmentTree, kinds: &[Kind]) -> Self {
+impl KindSums {
+    fn new(tree: &SegmentTree, kinds: &[ContextKind]) -> Self {
         let mut all = Self { width: kinds.len(), sums: Vec::new() };
         for segment in &tree.segments {
             let begin = all.sums.len();

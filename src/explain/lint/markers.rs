@@ -1,4 +1,4 @@
-//! Markers that the service refuses, or that are of no use.
+//! Markers that the service refuses, or that are useless.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::requests::difference::PromptView;
 use crate::requests::prompt::{Marker, NodeId};
 use crate::simulate::cache::{LOOKBACK, Refusal};
 
-/// Fewer requests with a marker show no habit.
+/// With fewer marked requests there is no habit to report.
 const FEWEST_REQUESTS: u64 = 3;
 
-/// The findings of one request alone.
+/// The findings within one request.
 pub(super) fn request_markers(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
     let outcome = trace.outcome(index);
     let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
@@ -36,7 +36,7 @@ pub(super) fn request_markers(trace: &Trace<'_>, index: RequestIndex) -> Vec<Fin
     beyond_lookback(trace, index, &view).into_iter().collect()
 }
 
-/// What a marker without a limit would have read.
+/// What a marker with unlimited lookback would have read.
 fn beyond_lookback(
     trace: &Trace<'_>,
     index: RequestIndex,
@@ -64,8 +64,8 @@ fn beyond_lookback(
     Some(finding)
 }
 
-/// Whether the entry of the request before lies in reach: then it has expired, and the limit is not
-/// what lost it.
+/// Whether the previous request's entry is within reach. Then it has expired, and the limit did not
+/// lose it.
 fn has_expired_nearby(trace: &Trace<'_>, index: RequestIndex, marker: WireNodeId) -> bool {
     let predecessor = trace.history.request(index).predecessor;
     let Some(last) = predecessor.and_then(|before| trace.last_marker(before)) else { return false };
@@ -74,8 +74,8 @@ fn has_expired_nearby(trace: &Trace<'_>, index: RequestIndex, marker: WireNodeId
         && trace.positions_between(entry, marker) < LOOKBACK
 }
 
-/// What one place's marker did over the trace.
-struct Slot {
+/// What the markers in one place did over the trace.
+struct MarkerSlot {
     first: Option<RequestIndex>,
     requests: u64,
     below_minimum: u64,
@@ -84,7 +84,7 @@ struct Slot {
     prefixes: FxHashSet<NodeId>,
     /// The prefix marked last.
     latest: Option<WireNodeId>,
-    /// Whether a request went on from what the one before it had marked here.
+    /// Whether a request continued what the previous one had marked here.
     is_extended: bool,
     tokens: Tokens,
     cost: Option<Picodollars>,
@@ -118,13 +118,13 @@ pub(super) fn trace_markers(trace: &Trace<'_>, changes: &[Finding]) -> Vec<Findi
     findings
 }
 
-/// Whether something in front of a place, or there, changed and has its price already.
+/// Whether something at or before a place changed, and has its price already.
 fn is_explained(place: &str, changes: &[Finding]) -> bool {
     let is_priced = |change: &&Finding| change.tokens > Tokens::ZERO;
     changes.iter().filter(is_priced).any(|change| rank(&change.place) <= rank(place))
 }
 
-/// Where a place stands in the prefix.
+/// The position of a place in the prefix.
 fn rank(place: &str) -> (u8, usize) {
     let part = match place.split('[').next() {
         Some("tools") => 0,
@@ -135,7 +135,7 @@ fn rank(place: &str) -> (u8, usize) {
     (part, if part == 1 { number.unwrap_or(0) } else { 0 })
 }
 
-fn never_read(place: String, slot: &Slot, first: RequestIndex) -> Finding {
+fn never_read(place: String, slot: &MarkerSlot, first: RequestIndex) -> Finding {
     let detail = format!("{} requests marked {} prefixes", slot.requests, slot.prefixes.len());
     let mut finding = Finding::new(Rule::NeverRead, place, detail, first);
     finding.requests = slot.requests;
@@ -144,7 +144,7 @@ fn never_read(place: String, slot: &Slot, first: RequestIndex) -> Finding {
     finding
 }
 
-impl Slot {
+impl MarkerSlot {
     fn new() -> Self {
         Self {
             first: None,
@@ -159,7 +159,7 @@ impl Slot {
         }
     }
 
-    /// Notes a marker of a request that reads and writes up to `before` in front of it.
+    /// Adds a marker of a request that reads and writes up to `before` in front of it.
     fn add(&mut self, trace: &Trace<'_>, index: RequestIndex, marker: &Marker, before: Tokens) {
         let node = trace.wire_node(marker.node);
         let mut path = trace.tree().path(trace.wire(index).leaf);
@@ -177,15 +177,16 @@ impl Slot {
     }
 }
 
-/// Markers by the place a person would name: a tool, a block of the system prompt, the messages.
-fn slots(trace: &Trace<'_>) -> BTreeMap<String, Slot> {
-    let mut slots: BTreeMap<String, Slot> = BTreeMap::new();
+/// Groups markers by the place that a person would name: a tool, a block of the system prompt, the
+/// messages.
+fn slots(trace: &Trace<'_>) -> BTreeMap<String, MarkerSlot> {
+    let mut slots: BTreeMap<String, MarkerSlot> = BTreeMap::new();
     for index in trace.indices().filter(|index| !trace.is_refused(*index)) {
         let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
         let mut before = trace.outcome(index).read;
         for marker in trace.markers(index) {
             let name = slot_name(trace, &view, trace.wire_node(marker.node));
-            slots.entry(name).or_insert_with(Slot::new).add(trace, index, marker, before);
+            slots.entry(name).or_insert_with(MarkerSlot::new).add(trace, index, marker, before);
             before = before.max(marker.end);
         }
     }

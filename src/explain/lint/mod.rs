@@ -1,15 +1,12 @@
-//! What makes the prefixes of captured prompts unstable, where to the byte, and what it costs.
+//! What makes the prefixes of captured prompts unstable, where to the byte, and what it costs: the
+//! rules of `lint`, and their findings.
 //!
-//! Lint reads captures with their bytes kept (each block once), compares each request with the one
-//! it goes on from part by part, as far as that one was cached, simulates the trace as it is and
-//! with an unlimited lookback, and prices what came back, was still cached and was not read
-//! (`recurring.rs`), at the TTL under which it was written again. No token has two prices: of
-//! several differences the first in the prefix has it, what only the limit of the lookback lost
-//! has another, and variants of a prefix are priced where a conversation begins.
-//!
-//! The rules of `lint`: what makes a prefix unstable, or keeps a marker from being of use.
-//!
-//! What `lint` found, where, and what it costs over the trace.
+//! Lint reads captures with their bytes kept (each block once). It compares each request part by
+//! part with the one that it continues, as far as that one was cached, and simulates the trace as
+//! it is and with an unlimited lookback. It prices what came back, was still cached and was not
+//! read (`recurring.rs`), at the TTL with which it was written again. No token has two prices. Of
+//! several differences the first one in the prefix has the price, what only the lookback limit lost
+//! is priced separately, and variants of a prefix are priced where a conversation begins.
 
 mod markers;
 mod recurring;
@@ -49,14 +46,14 @@ const IDLE_EDIT: &str =
 pub enum Severity {
     /// The service refuses the request.
     Error,
-    /// It costs tokens in this trace, or would in any longer one.
+    /// It costs tokens in this trace, or would in a longer one.
     Warning,
     /// It may cost tokens elsewhere.
     Note,
 }
 
 impl Severity {
-    /// Every severity, the gravest first.
+    /// Every severity, gravest first.
     pub const ALL: [Self; 3] = [Self::Error, Self::Warning, Self::Note];
 
     /// The word in every output.
@@ -75,61 +72,61 @@ impl Severity {
 pub enum Rule {
     /// More than four markers.
     TooManyMarkers,
-    /// Five minutes in front of an hour.
+    /// A five-minute marker before a one-hour one.
     TtlOrder,
-    /// The automatic marker contradicts that of the block it falls on.
+    /// The automatic marker contradicts that of the block on which it falls.
     TtlConflict,
     /// A marker on thinking.
     UnmarkableBlock,
     /// The same tools in another order.
     ToolOrder,
-    /// A tool with another definition.
+    /// A tool with a changed definition.
     ToolSchema,
     /// Tools come or go.
     ToolSet,
-    /// The same JSON with its keys in another order, or numbers in another spelling.
+    /// The same JSON with its keys in another order, or numbers spelled differently.
     KeyOrder,
     /// The client's attribution line differs from request to request.
     AttributionChanges,
-    /// A moment in front of stable text.
+    /// A timestamp before stable text.
     Timestamp,
-    /// A number that counts in front of stable text.
+    /// A counter before stable text.
     Counter,
-    /// A random id in front of stable text.
+    /// A random id before stable text.
     RandomId,
-    /// A hash in front of stable text.
+    /// A hash before stable text.
     Hash,
-    /// Text that changes in front of a marker which stable text could have.
+    /// Changing text before a marker that stable text could have.
     DynamicBeforeBoundary,
     /// The system prompt changes.
     SystemChanged,
     /// A message that was sent before is sent differently.
     HistoryRewritten,
-    /// A setting that is in front of what is cached changes.
+    /// A setting before what is cached changes.
     SettingChanged,
     /// Beta features that are part of the cache key come or go.
     BetasChanged,
-    /// A marker has another TTL than in the request before.
+    /// A marker has another TTL than in the previous request.
     TtlChanged,
-    /// A result that was deleted on the server is not deleted any more.
+    /// A result that was deleted on the server is no longer deleted.
     EditDropped,
     /// An edit deletes nothing.
     IdleEdit,
     /// Another model.
     ModelChanged,
-    /// Conditionals multiply the prefixes.
+    /// Conditional parts multiply the prefixes.
     PrefixVariants,
-    /// A marker over a prefix that is too short to be cached.
+    /// A marker over a prefix that is too short to cache.
     BelowMinimum,
-    /// An entry lies too far before the marker to be found.
+    /// An entry is too far before the marker to be found.
     BeyondLookback,
-    /// What a marker writes is never read, for it changes every time.
+    /// What a marker writes changes every time and is never read.
     NeverRead,
-    /// A request without a marker, though there was something to read.
+    /// A request without a marker, although there was something to read.
     MarkerMissing,
     /// A fork of a fork.
     NestedFork,
-    /// Text that looks as if it would change, although it did not here.
+    /// Text that looks as if it changed, although it did not here.
     LooksVolatile,
 }
 
@@ -203,7 +200,7 @@ impl Rule {
         }
     }
 
-    /// The rule of a name.
+    /// The rule with a name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rule| rule.name() == name)
@@ -221,7 +218,7 @@ impl Rule {
         }
     }
 
-    /// The strategy in which what the rule names does not change; `None` where there is none.
+    /// The strategy under which the cause of a rule stays constant, if there is one.
     #[must_use]
     pub fn latched_by(self) -> Option<&'static str> {
         match self {
@@ -231,7 +228,7 @@ impl Rule {
         }
     }
 
-    /// Why it matters and what to do.
+    /// Why it matters, and what to do.
     #[must_use]
     pub fn explanation(self) -> &'static str {
         match self {
@@ -343,29 +340,29 @@ pub struct Finding {
     pub rule: Rule,
     /// The part of the prompt, such as `tools[3]` or `system[1]`.
     pub place: String,
-    /// What was found there, in a few words; may name tools and fields.
+    /// What was found there, in a few words. May name tools and fields.
     pub detail: String,
-    /// The same without any word of the prompt, where that makes a difference.
+    /// The same without any word of the prompt, where that differs.
     pub plain_detail: Option<String>,
     /// Whether it is a difference between a fork and its parent.
     pub is_fork: bool,
     /// The first request that shows it.
     pub request: RequestIndex,
-    /// The first differing bytes, at that request.
+    /// The first bytes that differ, at that request.
     pub difference: Option<ByteDifference>,
     /// How many requests show it.
     pub requests: u64,
-    /// The tokens that were written, or sent in full, and could have been read.
+    /// Tokens that could have been read, but were written or sent in full.
     pub tokens: Tokens,
-    /// What that cost beyond reading them; `None` where a model has no price.
+    /// Its cost beyond reading them, or `None` where a model has no price.
     pub cost: Option<Picodollars>,
-    /// What all requests would have cost less if that had never changed ([`Rule::latched_by`]), and more
-    /// where it is negative; `None` where that is not known.
+    /// How much less all requests would have cost had this never changed ([`Rule::latched_by`]),
+    /// negative where more. `None` where unknown.
     pub latch_saves: Option<Picodollars>,
 }
 
 impl Finding {
-    /// One at a single request, without a price yet.
+    /// A finding at one request, without a price yet.
     fn new(rule: Rule, place: String, detail: String, request: RequestIndex) -> Self {
         Self {
             rule,
@@ -391,7 +388,7 @@ impl Finding {
         self
     }
 
-    /// What was found, with words of the prompt or without.
+    /// What was found, with or without words of the prompt.
     #[must_use]
     pub fn shown_detail(&self, shows_text: bool) -> &str {
         let plain = self.plain_detail.as_deref().filter(|_| !shows_text);
@@ -415,7 +412,8 @@ impl Finding {
     }
 }
 
-/// Joins findings of one rule and place, those of forks apart, and puts the most expensive of each severity first.
+/// Joins findings of one rule and place, separately for forks, and puts the most expensive of each
+/// severity first.
 fn join(findings: Vec<Finding>) -> Vec<Finding> {
     let mut joined: Vec<Finding> = Vec::new();
     let mut places: FxHashMap<(Rule, String, bool), usize> = FxHashMap::default();

@@ -1,10 +1,10 @@
-//! What of an earlier prompt comes back in a later one although something in front of it changed:
-//! only that could have been read.
+//! What of an earlier prompt comes back in a later one although something before it changed. Only
+//! that could have been read.
 
 use crate::read::capture::WireNodeId;
 use crate::requests::difference::{PromptView, same_ends, tool_name};
 
-/// A block of the later prompt, and how many of its bytes the earlier one had at the corresponding
+/// A block of the later prompt, and how many of its bytes the earlier one had in the corresponding
 /// place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Recurrence {
@@ -21,13 +21,13 @@ impl Recurrence {
     }
 }
 
-/// The blocks of the later prompt that the earlier one had, too, after the first difference. `until`
-/// is where the cached part of the earlier one ended.
+/// The blocks of the later prompt that the earlier one also had, after the first difference.
+/// `until` is the end of the earlier one's cached part.
 ///
-/// A tool corresponds to the one of its name, a block of the system prompt to the one at the same
-/// distance from the beginning or from the end, a message's block to the one at the same place.
-/// Messages that stop matching are another conversation from there on, except that, where nothing in
-/// front of them changed, the block that changed is stepped over.
+/// A tool corresponds to the one with its name, a block of the system prompt to the one at the same
+/// distance from the beginning or the end, and a block of a message to the one in the same place.
+/// From where messages no longer match, they are another conversation. Only where nothing before
+/// them changed, the one block that changed is skipped.
 pub(super) fn recurrences(
     before: &PromptView<'_>,
     after: &PromptView<'_>,
@@ -39,7 +39,7 @@ pub(super) fn recurrences(
     let mut recurring = tools(before, after, &cached(&before.tools));
     recurring.extend(system(before, after, &cached(&before.system)));
     recurring.extend(messages(before, after, &cached(&before.blocks)));
-    // What is the same prefix was read, or could be.
+    // The common prefix was read, or could be.
     recurring.retain(|one| !is_same_prefix(before, one.block));
     recurring
 }
@@ -68,6 +68,8 @@ fn system(
     let (old, new) = (before.texts(cached), after.texts(&after.system));
     let is_whole = cached.len() == before.system.len();
     let recurrence = |(place, text): (usize, &&str)| {
+        // Counting from the end finds blocks after an insertion. That needs the whole system prompt
+        // to have been cached.
         let from_end = (new.len() - place <= old.len() && is_whole)
             .then(|| old[old.len() + place - new.len()])
             .filter(|before| before == text);
@@ -95,7 +97,7 @@ fn messages(
 }
 
 fn is_same_prefix(before: &PromptView<'_>, id: WireNodeId) -> bool {
-    // On a path, ids rise.
+    // Ids rise along a path.
     [&before.tools, &before.system, &before.blocks]
         .into_iter()
         .any(|ids| ids.binary_search(&id).is_ok())

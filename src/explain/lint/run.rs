@@ -1,12 +1,10 @@
-//! All rules over all captured requests.
-//!
-//! A simulated trace of captured requests, as the rules look at it.
+//! Runs all rules over all captured requests, on a simulated trace.
 
 use rustc_hash::FxHashSet;
 
 use super::markers::{request_markers, trace_markers};
 use super::recurring::recurrences;
-use super::stability::Pair;
+use super::stability::PromptPair;
 use super::variants::prefix_variants;
 use super::volatile_text::volatile_word;
 use super::{Finding, Rule, join};
@@ -21,11 +19,11 @@ use crate::requests::prompt::{Marker, NodeId, Prompt, PromptTrace};
 use crate::simulate::cache::{BetaKey, Lookback, Outcome, Policy, effective, simulate};
 use crate::simulate::ledger::{Ledger, Selection};
 
-/// Finds what makes the prefixes of captured requests unstable, the most expensive first. Only the requests
-/// of the selection are reported; the cache is simulated over all.
+/// Finds what makes the prefixes of captured requests unstable, most expensive first. Only requests
+/// of the selection are reported. The cache is simulated over all requests.
 ///
-/// The captures have to be read with their bytes kept, and the ledger has to have the column `replay`,
-/// simulated under `policy`; without it there is nothing to find.
+/// The captures must be read with their bytes kept, and the ledger needs the column `replay`,
+/// simulated under `policy`. Without it there are no findings.
 #[must_use]
 pub fn lint(
     ledger: &Ledger<'_>,
@@ -56,23 +54,23 @@ pub fn lint(
     findings
 }
 
-/// What a strategy costs less than the replay; `None` unless the ledger has it.
+/// How much less a strategy costs than the replay. `None` unless the ledger has it.
 fn saving(ledger: &Ledger<'_>, strategy: &str, selection: &Selection) -> Option<Picodollars> {
     let cost = |name| ledger.totals(ledger.column(name)?, selection.requests()).cost();
     Some(cost("replay")?.minus(cost(strategy)?))
 }
 
-/// What differs from the request before it in its chain.
+/// What differs from the previous request of the chain.
 fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
     let Some(predecessor) = trace.history.request(index).predecessor else { return Vec::new() };
-    // Neither stores nor reads anything.
+    // A refused request neither stores nor reads anything.
     if trace.is_refused(predecessor) || trace.is_refused(index) {
         return Vec::new();
     }
     let (before, after) = (trace.wire(predecessor), trace.wire(index));
     let views = [before, after].map(|wire| PromptView::new(trace.tree(), wire.leaf));
     let last = trace.last_marker(predecessor);
-    let pair = Pair {
+    let pair = PromptPair {
         before: &views[0],
         after: &views[1],
         cached_until: last.map(|marker| trace.wire_node(marker.node)),
@@ -89,6 +87,7 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
         let detail = "nothing is marked, or too little".to_owned();
         findings.push(Finding::new(Rule::MarkerMissing, "markers".to_owned(), detail, index));
     }
+    // Only the first difference has a price, as everything after it was lost through it.
     if let Some(first) = findings.first_mut() {
         first.tokens = lost;
         first.cost = trace.rewrite_cost(index, read, read + lost);
@@ -100,7 +99,7 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
     findings
 }
 
-/// Another set of beta features, where it is part of the key.
+/// A change of beta features, where they are part of the cache key.
 fn beta_change(trace: &Trace<'_>, [before, after]: [RequestIndex; 2]) -> Option<Finding> {
     if !trace.keys_betas {
         return None;
@@ -113,7 +112,7 @@ fn beta_change(trace: &Trace<'_>, [before, after]: [RequestIndex; 2]) -> Option<
         .then(|| Finding::new(Rule::BetasChanged, BETA_HEADER.to_owned(), detail, after))
 }
 
-/// Another TTL on a marker.
+/// A change of a marker's TTL.
 fn ttl_change(
     trace: &Trace<'_>,
     [before, after]: [RequestIndex; 2],
@@ -140,7 +139,7 @@ fn idle_edits(trace: &Trace<'_>, index: RequestIndex) -> Option<Finding> {
     (idle > 0).then(|| Finding::new(Rule::IdleEdit, "cache_edits".to_owned(), detail, index))
 }
 
-/// A fork whose parent is one: its first request has a directive after another fork's.
+/// A fork of a fork: its first request has a directive after another fork's.
 fn nested_fork(trace: &Trace<'_>, index: RequestIndex) -> Option<Finding> {
     let directives = trace.wire(index).fork_messages;
     let request = trace.history.request(index);
@@ -150,8 +149,8 @@ fn nested_fork(trace: &Trace<'_>, index: RequestIndex) -> Option<Finding> {
     is_nested.then(|| Finding::new(Rule::NestedFork, "messages".to_owned(), detail, index))
 }
 
-/// The tokens that the predecessor had cached, that were still alive and came back, and that were not
-/// read, although a marker could have looked back as far.
+/// The tokens that the predecessor had cached, that were still alive, that came back and were not
+/// read, although a marker's lookback reached them.
 fn lost(
     trace: &Trace<'_>,
     predecessor: RequestIndex,
@@ -163,8 +162,9 @@ fn lost(
         return Tokens::ZERO;
     }
     let until = trace.wire_node(marker.node);
-    // What its own edits delete, it could not have read.
+    // A request cannot read what its own edits delete.
     let deleted = trace.prompt(index).deleted.saturating_sub(trace.prompt(predecessor).deleted);
+    // What only the lookback limit lost has a finding of its own.
     let read = trace.outcome(index).read.max(trace.unlimited(index).read);
     let prompt = trace.prompt(index);
     if trace.tree().path(trace.wire(index).leaf).any(|id| id == until) {
@@ -175,12 +175,12 @@ fn lost(
         .into_iter()
         .map(|one| trace.size(one.block).share(one.same, one.bytes))
         .sum();
-    // What is the same prefix, and lies after the last entry in it, came back, too.
+    // The common prefix after its last entry came back, too.
     let shared = trace.shared_end(until, index).saturating_sub(read);
     (shared + tokens).min(prompt.total.saturating_sub(read))
 }
 
-/// Words of the system prompts that look as if they would change, where nothing was seen to.
+/// Words of the system prompts that look as if they changed, where no change was seen.
 fn volatile_texts(trace: &Trace<'_>, known: &[Finding]) -> Vec<Finding> {
     let places: FxHashSet<&str> = known.iter().map(|finding| finding.place.as_str()).collect();
     let mut findings: Vec<Finding> = Vec::new();
@@ -188,7 +188,7 @@ fn volatile_texts(trace: &Trace<'_>, known: &[Finding]) -> Vec<Finding> {
     for index in trace.indices() {
         let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
         let until = trace.last_marker(index).map(|marker| trace.wire_node(marker.node));
-        // What stands after the last marker may change.
+        // What comes after the last marker may change.
         for id in view.system.iter().filter(|id| until.is_none_or(|until| **id <= until)) {
             let text = view.text(*id);
             let place = view.place(*id);
@@ -206,7 +206,7 @@ fn volatile_texts(trace: &Trace<'_>, known: &[Finding]) -> Vec<Finding> {
     findings
 }
 
-/// The captured requests with what the rules make of them.
+/// The captured requests, with what the rules make of them.
 pub(super) struct Trace<'a> {
     pub(super) history: &'a History,
     prompts: &'a PromptTrace,
@@ -220,8 +220,8 @@ pub(super) struct Trace<'a> {
 }
 
 impl<'a> Trace<'a> {
-    /// The requests as a column of the ledger simulates them under `policy`, and with markers that
-    /// look back without a limit.
+    /// The requests as a column of the ledger simulates them under `policy`, and with an unlimited
+    /// lookback.
     pub(super) fn new(
         ledger: &'a Ledger<'a>,
         outcomes: &'a [Outcome],
@@ -241,7 +241,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// The captured requests, in the order in which they were sent.
+    /// The captured requests, in the order of sending.
     pub(super) fn indices(&self) -> impl Iterator<Item = RequestIndex> + use<> {
         (self.first..self.first + self.history.captured.requests.len()).map(RequestIndex)
     }
@@ -262,7 +262,7 @@ impl<'a> Trace<'a> {
         &self.outcomes[index.0]
     }
 
-    /// The outcome if markers looked back without a limit.
+    /// The outcome with an unlimited lookback.
     pub(super) fn unlimited(&self, index: RequestIndex) -> &Outcome {
         &self.unlimited[index.0]
     }
@@ -271,7 +271,7 @@ impl<'a> Trace<'a> {
         self.outcome(index).refusal.is_some()
     }
 
-    /// The markers of a request, one for each block, over prefixes from `minimum` on.
+    /// The markers of a request, one for each block, over prefixes of at least `minimum`.
     fn markers_from(&self, index: RequestIndex, minimum: Tokens) -> Vec<&'a Marker> {
         let markers = self.prompts.markers_of(self.prompt(index)).iter();
         let sent = markers.filter_map(|marker| Some((marker, marker.ttl?))).collect();
@@ -283,8 +283,8 @@ impl<'a> Trace<'a> {
         self.markers_from(index, Tokens::ZERO)
     }
 
-    /// The markers that take effect: of a request that is not refused those over a prefix that is
-    /// long enough.
+    /// The markers that take effect: those of a request that is not refused, over a long enough
+    /// prefix.
     pub(super) fn effective(&self, index: RequestIndex) -> Vec<&'a Marker> {
         if self.is_refused(index) {
             return Vec::new();
@@ -297,7 +297,7 @@ impl<'a> Trace<'a> {
         self.effective(index).last().copied()
     }
 
-    /// The captured node after a node of the trace.
+    /// The captured node of a node of the trace.
     pub(super) fn wire_node(&self, node: NodeId) -> WireNodeId {
         WireNodeId(u32::try_from(node.index() - self.first_node).expect("a captured node"))
     }
@@ -313,7 +313,7 @@ impl<'a> Trace<'a> {
         self.end(id).saturating_sub(parent.map_or(Tokens::ZERO, |parent| self.end(parent)))
     }
 
-    /// Where the prefix ends in a request that it shares with another path.
+    /// The end, in a request, of the prefix that it shares with another path.
     pub(super) fn shared_end(&self, path: WireNodeId, index: RequestIndex) -> Tokens {
         let shared = self.tree().shared(path, self.wire(index).leaf);
         shared.map_or(Tokens::ZERO, |shared| {
@@ -328,7 +328,7 @@ impl<'a> Trace<'a> {
         positions(marker).saturating_sub(positions(entry))
     }
 
-    /// How many blocks of the system prompt stand in front of its last marker there, it included.
+    /// How many blocks of the system prompt come up to its last marker there, including that block.
     pub(super) fn marked_system_blocks(&self, index: RequestIndex) -> usize {
         let is_system = |id: &WireNodeId| self.tree().node(*id).part == Part::System;
         let markers = &self.wire(index).markers;
@@ -340,8 +340,8 @@ impl<'a> Trace<'a> {
             .map_or(0, |last| self.tree().path(last).filter(|id| is_system(id)).count())
     }
 
-    /// What a stretch of a prompt costs beyond reading it: as it is written under the request's
-    /// markers, and sent in full after the last of them. `None` where the model has no price.
+    /// The cost of a stretch of a prompt beyond reading it: written under the request's markers,
+    /// and sent in full after the last of them. `None` where the model has no price.
     pub(super) fn rewrite_cost(
         &self,
         index: RequestIndex,
@@ -360,7 +360,7 @@ impl<'a> Trace<'a> {
         Some(cost.minus(rates.cache_read.times(to.saturating_sub(from))))
     }
 
-    /// What writing tokens under a marker costs beyond sending them in full.
+    /// The cost of writing tokens under a marker beyond sending them in full.
     pub(super) fn premium_cost(
         &self,
         index: RequestIndex,
@@ -375,7 +375,7 @@ impl<'a> Trace<'a> {
         Some(written.minus(rates.input).times(tokens))
     }
 
-    /// Whether what a request cached can be read by a later one of its scope and model.
+    /// Whether a later request of the same scope and model can read what a request cached.
     pub(super) fn is_readable_from(&self, writer: RequestIndex, reader: RequestIndex) -> bool {
         let (before, after) = (self.prompt(writer), self.prompt(reader));
         let ttl = self.last_marker(writer).and_then(|marker| marker.ttl);

@@ -1,6 +1,5 @@
-//! What differs between two consecutive requests of a chain in front of what was cached.
-//!
-//! Which rules the tools of two requests touch: their order, their definitions, the set.
+//! What differs between two consecutive requests of a chain before the end of what was cached, and
+//! which rules changed tools break: their order, their definitions, the set.
 
 use super::volatile_text::changing_word;
 use super::{Finding, Rule};
@@ -12,23 +11,23 @@ use crate::requests::difference::{
     tool_name,
 };
 
-/// Texts that differ in more bytes than this differ in more than one word.
+/// Texts that differ in more bytes differ in more than one word.
 const LONGEST_WORD: usize = 64;
 
 /// Two requests, the earlier of which left something in the cache.
-pub(super) struct Pair<'a> {
+pub(super) struct PromptPair<'a> {
     pub(super) before: &'a PromptView<'a>,
     pub(super) after: &'a PromptView<'a>,
-    /// Where the cached part of the earlier one ended, if any of it was cached.
+    /// The end of the earlier one's cached part, if any of it was cached.
     pub(super) cached_until: Option<WireNodeId>,
-    /// How many blocks of the later one's system prompt stand in front of its last marker there.
+    /// How many blocks of the later one's system prompt come up to its last marker there.
     pub(super) marked_system: usize,
     /// The later request.
     pub(super) request: RequestIndex,
 }
 
-impl Pair<'_> {
-    /// All differences, in the order of the prefix: only the first one can have cost anything.
+impl PromptPair<'_> {
+    /// All differences, in the order of the prefix. Only the first one can have cost anything.
     pub(super) fn differences(&self) -> Vec<Finding> {
         if self.before.model != self.after.model {
             let detail = "another model answered this request".to_owned();
@@ -42,10 +41,10 @@ impl Pair<'_> {
         findings
     }
 
-    /// Whether a part of the earlier prompt was cached. Where nothing was, everything is looked at:
-    /// it would matter as soon as something is.
+    /// Whether a part of the earlier prompt was cached. Where nothing was, everything is examined,
+    /// as it would matter once something is.
     fn was_cached(&self, id: Option<WireNodeId>) -> bool {
-        // On a path, ids rise.
+        // Ids rise along a path.
         match (self.cached_until, id) {
             (Some(until), Some(id)) => id <= until,
             (None, _) => true,
@@ -80,7 +79,7 @@ impl Pair<'_> {
         tool_findings(&before, &after).into_iter().filter(is_felt).map(finding).collect()
     }
 
-    /// Which of the settings differ.
+    /// The settings that differ.
     fn settings(&self, before: Option<WireNodeId>, after: Option<WireNodeId>) -> Option<Finding> {
         let id = before?;
         let (before, after) = (self.before.text(id), self.after.text(after?));
@@ -135,7 +134,8 @@ impl Pair<'_> {
         finding
     }
 
-    /// A change in front of the last marker of the system prompt takes stable text with it.
+    /// The rule for a changed block. One before the last marker of the system prompt takes stable
+    /// text with it.
     fn system_rule(&self, position: usize) -> Rule {
         if position < self.marked_system {
             Rule::DynamicBeforeBoundary
@@ -144,7 +144,7 @@ impl Pair<'_> {
         }
     }
 
-    /// The first block of what was cached that came back with other bytes.
+    /// The first cached block that came back with other bytes.
     fn messages(&self) -> Option<Finding> {
         let blocks = &self.before.blocks;
         let cached = blocks.iter().take_while(|id| self.was_cached(Some(**id))).count();
@@ -171,9 +171,9 @@ impl Pair<'_> {
         Some(finding)
     }
 
-    /// The same bytes in messages with other roles or borders.
+    /// The same bytes in messages with other roles or boundaries.
     fn borders(&self, cached: &[WireNodeId]) -> Option<Finding> {
-        // Behind a difference in front of the messages every node is another one.
+        // After a difference before the messages all nodes differ anyway.
         if self.before.message_settings != self.after.message_settings {
             return None;
         }
@@ -185,21 +185,21 @@ impl Pair<'_> {
     }
 }
 
-/// Whether a request asks something else instead of going on: nothing that the earlier one had from
-/// the first difference on comes back.
+/// Whether a request asks something else instead of continuing: nothing of the earlier one comes
+/// back from the first difference on.
 fn is_another_question(before: &[&str], after: &[&str], position: usize) -> bool {
     let rest = before[position..].iter().zip(&after[position..]);
     let comes_back = rest.clone().any(|(one, other)| one == other);
     !comes_back && (position == 0 || (position + 1 == before.len() && before.len() == after.len()))
 }
 
-/// Whether two texts are the same again soon after their first difference.
+/// Whether two texts agree again soon after their first difference.
 fn is_one_word_apart(before: &str, after: &str, at: usize) -> bool {
     let (old, new) = (&before.as_bytes()[at..], &after.as_bytes()[at..]);
     old.len().max(new.len()) - common_end(old, new) <= LONGEST_WORD
 }
 
-/// What a rule has to say of two tool lists.
+/// What a rule says about two tool lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ToolFinding {
     pub(super) rule: Rule,
@@ -210,7 +210,7 @@ pub(super) struct ToolFinding {
     pub(super) plain_detail: &'static str,
 }
 
-/// What there is to say of the tools of two requests, given by their canonical bytes.
+/// The findings about the tools of two requests, given by their canonical bytes.
 pub(super) fn tool_findings(before: &[&str], after: &[&str]) -> Vec<ToolFinding> {
     let changes = tool_changes(before, after);
     let mut findings: Vec<ToolFinding> = set_finding(&changes, before, after).into_iter().collect();
@@ -219,7 +219,7 @@ pub(super) fn tool_findings(before: &[&str], after: &[&str]) -> Vec<ToolFinding>
     findings
 }
 
-/// One finding for all tools that came or went, where the names begin to differ.
+/// One finding for all tools that came or went, at the first name that differs.
 fn set_finding(changes: &[ToolChange], before: &[&str], after: &[&str]) -> Option<ToolFinding> {
     let named = |kind: ToolChangeKind, words: &'static str| {
         let such = changes.iter().filter(move |change| change.kind == kind);

@@ -1,7 +1,6 @@
-//! How many prefixes there are in front of the conversations, and which conditionals multiply them.
-//!
-//! What is conditional in the variants of a prefix: parts that some of them lack, and places where
-//! they have one of a few texts. Nothing is known but which variants have which parts.
+//! How many prefixes conversations begin with, and which conditions multiply them: parts that some
+//! variants lack, and places that have one of a few texts. All that is known is which variants have
+//! which parts.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,36 +16,36 @@ use crate::read::harness::IDENTITIES;
 use crate::requests::conversation::RequestIndex;
 use crate::requests::difference::{PromptView, tool_name};
 
-/// What separates paragraphs in canonical bytes.
+/// Separates paragraphs in canonical bytes.
 const BLANK_LINE: &str = r"\n\n";
 
-/// How the canonical bytes of a text block begin and end, in either order of its keys.
+/// The beginning and end of a text block's canonical bytes, with its keys in either order.
 const TEXT_BLOCKS: [(&str, &str); 2] =
     [(r#"{"type":"text","text":""#, r#""}"#), (r#"{"text":""#, r#"","type":"text"}"#)];
 
-/// More variants than this are no conditionals but text that changes every time.
+/// More variants are not conditional but change every time.
 const MOST_VARIANTS: usize = 64;
 
-/// A prefix in front of conversations.
+/// A prefix of conversations.
 #[derive(Debug)]
-struct Variant<'a> {
+struct PrefixVariant<'a> {
     first: RequestIndex,
-    /// Whether a request had it again that did not go on from one that had it.
+    /// Whether a request had it again without continuing one that had it.
     has_returned: bool,
     tools: Vec<&'a str>,
-    /// The paragraphs in front of the boundary, with the places where each begins.
+    /// The paragraphs before the boundary, with the places where they begin.
     paragraphs: Vec<(&'a str, String)>,
     end: Tokens,
 }
 
-/// Prompts that may be variants of one another: of one model, and of one agent.
+/// Prompts that may be variants of each other: of one model and agent.
 type Family = (Symbol, Option<Symbol>);
 
 /// The prefix variants of each model and agent.
 pub(super) fn prefix_variants(trace: &Trace<'_>) -> Vec<Finding> {
     let mut fronts: FxHashMap<RequestIndex, WireNodeId> = FxHashMap::default();
     let mut known: FxHashMap<(Family, WireNodeId), usize> = FxHashMap::default();
-    let mut families: BTreeMap<Family, Vec<Variant<'_>>> = BTreeMap::new();
+    let mut families: BTreeMap<Family, Vec<PrefixVariant<'_>>> = BTreeMap::new();
     for index in trace.indices() {
         let wire = trace.wire(index);
         let family = (wire.model, wire.agent);
@@ -71,7 +70,7 @@ pub(super) fn prefix_variants(trace: &Trace<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// The blocks of the system prompt in front of the boundary, and where the whole front ends. The
+/// The blocks of the system prompt before the boundary, and the end of that whole part. The
 /// boundary is the last marker of the system prompt, or its end where it has none.
 fn front(trace: &Trace<'_>, view: &PromptView<'_>, index: RequestIndex) -> (usize, WireNodeId) {
     let marked = trace.marked_system_blocks(index);
@@ -85,10 +84,10 @@ fn variant<'a>(
     view: &PromptView<'a>,
     index: RequestIndex,
     front: usize,
-) -> Variant<'a> {
+) -> PrefixVariant<'a> {
     let blocks = view.texts(&view.system[..front]).into_iter().enumerate();
     let last = view.system[..front].last().or(view.tools.last());
-    Variant {
+    PrefixVariant {
         first: index,
         has_returned: false,
         tools: view.texts(&view.tools),
@@ -109,9 +108,9 @@ fn paragraphs(block: usize, bytes: &str) -> impl Iterator<Item = (&str, String)>
     })
 }
 
-impl Variant<'_> {
-    /// What it can have in common with others: names of tools, and paragraphs but for those that only
-    /// say what the client is.
+impl PrefixVariant<'_> {
+    /// What it may share with others: names of tools, and paragraphs other than those that only say
+    /// what the client is.
     fn parts(&self) -> FxHashSet<String> {
         let tools = self.tools.iter().map(|tool| format!("tool {}", tool_name(tool)));
         let says_something = |text: &&str| !is_identity(text);
@@ -120,21 +119,22 @@ impl Variant<'_> {
     }
 }
 
-/// Whether a paragraph is in every prompt of the client, whatever it is for.
+/// Whether a paragraph is in every prompt of the client, whatever its purpose.
 fn is_identity(paragraph: &str) -> bool {
     paragraph.starts_with(ATTRIBUTION) || IDENTITIES.contains(&paragraph)
 }
 
-/// The largest variant and those that have, with it or with another of these, most of the smaller
-/// one's parts in common: a variant without any of the conditional parts is one, another prompt of
-/// the same model, such as that of a side question, is none.
-fn related(variants: Vec<Variant<'_>>) -> Vec<Variant<'_>> {
-    let parts: Vec<FxHashSet<String>> = variants.iter().map(Variant::parts).collect();
+/// The largest variant, and those that share most of the smaller one's parts with it or with
+/// another of these. A variant without any of the conditional parts belongs to them. Another prompt
+/// of the same model, such as a side question's, does not.
+fn related(variants: Vec<PrefixVariant<'_>>) -> Vec<PrefixVariant<'_>> {
+    let parts: Vec<FxHashSet<String>> = variants.iter().map(PrefixVariant::parts).collect();
     let Some(largest) = (0..parts.len()).rev().max_by_key(|number| parts[*number].len()) else {
         return variants;
     };
     let is_near = |one: usize, other: usize| {
         let common = parts[one].intersection(&parts[other]).count();
+        // Of the smaller one, so that a variant without conditional parts is near to a fuller one.
         common * 2 > parts[one].len().min(parts[other].len())
     };
     let mut is_related = vec![false; parts.len()];
@@ -152,11 +152,11 @@ fn related(variants: Vec<Variant<'_>>) -> Vec<Variant<'_>> {
     variants.into_iter().filter(|_| is_related.next() == Some(true)).collect()
 }
 
-fn finding(trace: &Trace<'_>, model: &str, variants: &[Variant<'_>]) -> Option<Finding> {
+fn finding(trace: &Trace<'_>, model: &str, variants: &[PrefixVariant<'_>]) -> Option<Finding> {
     let second = variants.get(1)?;
     let tools = optional_tools(variants);
     let paragraphs = conditional_paragraphs(variants);
-    // Text that is another one each time is no conditional.
+    // Text that differs each time is not conditional.
     if tools.is_empty() && paragraphs.is_empty() {
         return None;
     }
@@ -186,10 +186,13 @@ fn finding(trace: &Trace<'_>, model: &str, variants: &[Variant<'_>]) -> Option<F
     Some(finding)
 }
 
-/// The stretch that a conversation's first request had to write for a variant of its own, although
-/// another variant was there to be read. What happens within a conversation is a change, with a
-/// price of its own.
-fn lost(trace: &Trace<'_>, earlier: &[Variant<'_>], variant: &Variant<'_>) -> (Tokens, Tokens) {
+/// What a conversation's first request had to write for its own variant, although another variant
+/// could have been read. Changes within a conversation are priced separately.
+fn lost(
+    trace: &Trace<'_>,
+    earlier: &[PrefixVariant<'_>],
+    variant: &PrefixVariant<'_>,
+) -> (Tokens, Tokens) {
     let index = variant.first;
     let is_opening = trace.history.request(index).predecessor.is_none();
     let is_marked = !trace.effective(index).is_empty();
@@ -199,15 +202,16 @@ fn lost(trace: &Trace<'_>, earlier: &[Variant<'_>], variant: &Variant<'_>) -> (T
 }
 
 /// The tools that some variants have and others lack.
-fn optional_tools(variants: &[Variant<'_>]) -> BTreeSet<String> {
-    let names = |variant: &Variant<'_>| variant.tools.iter().map(|tool| tool_name(tool)).collect();
+fn optional_tools(variants: &[PrefixVariant<'_>]) -> BTreeSet<String> {
+    let names =
+        |variant: &PrefixVariant<'_>| variant.tools.iter().map(|tool| tool_name(tool)).collect();
     let sets: Vec<BTreeSet<String>> = variants.iter().map(names).collect();
     let is_optional = |tool: &&String| sets.iter().any(|set| !set.contains(*tool));
     sets.iter().flatten().filter(is_optional).map(|tool| format!("tool `{tool}`")).collect()
 }
 
-/// The conditions on which paragraphs depend.
-fn conditional_paragraphs(variants: &[Variant<'_>]) -> Vec<Conditional> {
+/// The conditions that paragraphs depend on.
+fn conditional_paragraphs(variants: &[PrefixVariant<'_>]) -> Vec<Conditional> {
     let mut having: FxHashMap<&str, Having> = FxHashMap::default();
     for (number, variant) in variants.iter().enumerate() {
         for (text, _) in &variant.paragraphs {
@@ -219,12 +223,17 @@ fn conditional_paragraphs(variants: &[Variant<'_>]) -> Vec<Conditional> {
     let mut parts = Vec::new();
     let mut known = FxHashSet::default();
     for variant in variants {
+        // Counted in paragraphs that all variants have, so that intervals agree between variants.
         let mut interval = 0;
         for (text, _) in &variant.paragraphs {
             if is_everywhere(text) {
                 interval += 1;
             } else if known.insert(*text) {
-                parts.push(Part { having: having[text], interval, place: places[text].to_owned() });
+                parts.push(PrefixPart {
+                    having: having[text],
+                    interval,
+                    place: places[text].to_owned(),
+                });
             }
         }
     }
@@ -233,10 +242,10 @@ fn conditional_paragraphs(variants: &[Variant<'_>]) -> Vec<Conditional> {
     conditionals(variants.len(), returned, &parts)
 }
 
-/// Where each paragraph stands in the variant that has most of them and has it, so that neighbours in
-/// one are told apart.
-fn fullest_places<'v>(variants: &'v [Variant<'_>]) -> FxHashMap<&'v str, &'v str> {
-    let mut fullest: Vec<&Variant<'_>> = variants.iter().collect();
+/// The place of each paragraph, in the variant with most paragraphs that has it, so that its
+/// neighbours are told apart.
+fn fullest_places<'v>(variants: &'v [PrefixVariant<'_>]) -> FxHashMap<&'v str, &'v str> {
+    let mut fullest: Vec<&PrefixVariant<'_>> = variants.iter().collect();
     fullest.sort_by_key(|variant| Reverse(variant.paragraphs.len()));
     let mut places = FxHashMap::default();
     for (text, place) in fullest.iter().flat_map(|variant| &variant.paragraphs) {
@@ -245,7 +254,7 @@ fn fullest_places<'v>(variants: &'v [Variant<'_>]) -> FxHashMap<&'v str, &'v str
     places
 }
 
-/// Where a conditional stands, and how many texts it decides among.
+/// The place of a conditional part, and the number of texts to choose from.
 fn named(conditional: &Conditional) -> String {
     let place = conditional.places.first().cloned().unwrap_or_default();
     match conditional.places.len() {
@@ -254,8 +263,7 @@ fn named(conditional: &Conditional) -> String {
     }
 }
 
-/// How many prefixes there can be, as powers and as their product where that is a number of a
-/// common size.
+/// How many prefixes are possible, as powers, and as a product where that is not too large.
 fn possible(ways: impl Iterator<Item = u64>) -> String {
     let mut counts: BTreeMap<u64, u32> = BTreeMap::new();
     for ways in ways {
@@ -270,37 +278,41 @@ fn possible(ways: impl Iterator<Item = u64>) -> String {
     format!("{}{product}", factors.join(" x "))
 }
 
-/// The variants that have a part, one bit each.
+/// The variants that have a part, as bits.
 pub(super) type Having = u64;
 
 /// A part of a prefix, such as a paragraph.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct PrefixPart {
     /// The variants that have it.
     pub(super) having: Having,
-    /// The place between parts that all variants have.
+    /// The interval between parts that all variants have.
     pub(super) interval: usize,
-    /// Where it stands, in words.
+    /// Its place, in words.
     pub(super) place: String,
 }
 
-/// What depends on a condition.
+/// Parts that depend on one condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Conditional {
-    /// The places of what depends on it, one for each text that may stand there.
+    /// The places of these parts, one for each possible text.
     pub(super) places: Vec<String>,
-    /// In how many ways it can be decided.
+    /// The number of possible choices.
     pub(super) ways: u64,
 }
 
-/// The conditionals of so many variants, in the order of their places. `returned` are the variants
-/// that came back, which text that is another one each time does not.
-pub(super) fn conditionals(variants: usize, returned: Having, parts: &[Part]) -> Vec<Conditional> {
+/// The conditional parts of some variants, in the order of their places. `returned` are the
+/// variants that came back, which text that differs each time never does.
+pub(super) fn conditionals(
+    variants: usize,
+    returned: Having,
+    parts: &[PrefixPart],
+) -> Vec<Conditional> {
     let all = Having::MAX >> (Having::BITS as usize - variants.clamp(1, Having::BITS as usize));
-    let mut intervals: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
+    let mut intervals: BTreeMap<usize, Vec<PrefixPart>> = BTreeMap::new();
     for part in parts.iter().filter(|part| part.having != all) {
         let parts = intervals.entry(part.interval).or_default();
-        // What comes and goes together depends on one condition.
+        // Parts that come and go together depend on one condition.
         if parts.iter().all(|known| known.having != part.having) {
             parts.push(part.clone());
         }
@@ -308,7 +320,7 @@ pub(super) fn conditionals(variants: usize, returned: Having, parts: &[Part]) ->
     intervals.into_values().flat_map(|parts| of_interval(all, returned, parts)).collect()
 }
 
-fn of_interval(all: Having, returned: Having, mut parts: Vec<Part>) -> Vec<Conditional> {
+fn of_interval(all: Having, returned: Having, mut parts: Vec<PrefixPart>) -> Vec<Conditional> {
     let mut conditionals = Vec::new();
     while let Some(alternatives) = alternatives(all, &parts) {
         let (chosen, rest) = split(parts, &alternatives);
@@ -319,8 +331,8 @@ fn of_interval(all: Having, returned: Having, mut parts: Vec<Part>) -> Vec<Condi
             conditionals.push(Conditional { places, ways });
         }
     }
-    // A text that is another one each time, and that some variants lack, is there or not.
-    let singles = |part: &Part| part.having.is_power_of_two() && part.having & returned == 0;
+    // A text that differs each time, and that some variants lack, is either there or not.
+    let singles = |part: &PrefixPart| part.having.is_power_of_two() && part.having & returned == 0;
     if parts.iter().filter(|part| singles(part)).count() > 2 {
         let mut is_first = true;
         parts.retain(|part| !singles(part) || std::mem::take(&mut is_first));
@@ -330,13 +342,15 @@ fn of_interval(all: Having, returned: Having, mut parts: Vec<Part>) -> Vec<Condi
     conditionals
 }
 
-/// Parts of which each variant has exactly one: two of them, or else as many as it takes.
-fn alternatives(all: Having, parts: &[Part]) -> Option<Vec<Having>> {
+/// Parts of which each variant has exactly one: a pair, or else as many as that takes.
+fn alternatives(all: Having, parts: &[PrefixPart]) -> Option<Vec<Having>> {
     let is_there = |having: Having| parts.iter().any(|part| part.having == having);
     let pair = parts.iter().find(|part| is_there(all & !part.having));
     if let Some(part) = pair {
         return Some(vec![part.having, all & !part.having]);
     }
+    // Greedy from the rarest part on, as a search for every exact cover would take exponential
+    // time.
     let mut rarest: Vec<Having> = parts.iter().map(|part| part.having).collect();
     rarest.sort_by_key(|having| having.count_ones());
     (0..rarest.len()).find_map(|first| {
@@ -352,12 +366,12 @@ fn alternatives(all: Having, parts: &[Part]) -> Option<Vec<Having>> {
     })
 }
 
-/// Whether no text occurs twice, so that it is another one each time.
-fn differs_each_time(all: Having, returned: Having, alternatives: &[Part]) -> bool {
+/// Whether no text occurs twice, so that it differs each time.
+fn differs_each_time(all: Having, returned: Having, alternatives: &[PrefixPart]) -> bool {
     alternatives.len() == all.count_ones() as usize && returned == 0
 }
 
-fn split(parts: Vec<Part>, chosen: &[Having]) -> (Vec<Part>, Vec<Part>) {
+fn split(parts: Vec<PrefixPart>, chosen: &[Having]) -> (Vec<PrefixPart>, Vec<PrefixPart>) {
     parts.into_iter().partition(|part| chosen.contains(&part.having))
 }
 
@@ -365,9 +379,10 @@ fn split(parts: Vec<Part>, chosen: &[Having]) -> (Vec<Part>, Vec<Part>) {
 mod tests {
     use super::*;
 
-    /// The conditionals of variants given as their parts; what all have parts the intervals.
+    /// The conditional parts of variants, which are given as their parts. Parts that all have
+    /// separate the intervals.
     fn found(returned: Having, variants: &[&[&str]]) -> Vec<(String, u64)> {
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<PrefixPart> = Vec::new();
         for (number, texts) in variants.iter().enumerate() {
             let mut interval = 0;
             for text in *texts {
@@ -377,7 +392,7 @@ mod tests {
                 }
                 match parts.iter_mut().find(|part| part.place == *text) {
                     Some(part) => part.having |= 1 << number,
-                    None => parts.push(Part {
+                    None => parts.push(PrefixPart {
                         having: 1 << number,
                         interval,
                         place: (*text).to_owned(),
@@ -399,7 +414,7 @@ mod tests {
         assert_eq!(found(0, &[&["a", "now 1", "c"], &["a", "now 2", "c"]]), []);
         let three: [&[&str]; 3] = [&["a", "b", "c"], &["a", "b"], &["b", "c"]];
         assert_eq!(found(0, &three), expected(&[("a", 2), ("c", 2)]));
-        // A part of several paragraphs depends on one condition.
+        // Several paragraphs that belong together depend on one condition.
         assert_eq!(found(0, &[&["a", "b", "b2"], &["a"]]), expected(&[("b", 2)]));
     }
 
@@ -417,7 +432,7 @@ mod tests {
             &["s", "3", "t"],
         ];
         assert_eq!(found(0, &three), expected(&[("1/2/3", 3), ("o", 2)]));
-        // One of two came back, which a clock does not.
+        // One of the two came back, which a clock does not.
         assert_eq!(found(1, &[&["s", "if"], &["s", "else"]]), expected(&[("if/else", 2)]));
     }
 

@@ -1,14 +1,14 @@
-//! Words that change by nature: moments, counters, random ids, hashes.
+//! Words that change by nature: timestamps, counters, random ids, hashes.
 
 use super::Rule;
 
-/// Shorter mixes of letters and digits are names, such as `v2` or `utf8`.
+/// Shorter mixtures of letters and digits are names, such as `v2` or `utf8`.
 const SHORTEST_RANDOM: usize = 6;
 
-/// Lengths of common hashes in hexadecimal digits: MD5, SHA-1, SHA-256.
+/// The lengths of common hashes in hexadecimal: MD5, SHA-1, SHA-256.
 const HASH_LENGTHS: [usize; 3] = [32, 40, 64];
 
-/// The text with its escaped white space as spaces, everything at the same position.
+/// The text with escaped white space replaced by spaces, at the same positions.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars();
@@ -26,7 +26,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// The word around a position: letters, digits, and what joins them in moments and ids.
+/// The word around a position: letters, digits, and what joins them in timestamps and ids.
 fn word(text: &str, at: usize) -> &str {
     let is_part =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':' | b'.' | b'_' | b'+');
@@ -35,11 +35,11 @@ fn word(text: &str, at: usize) -> &str {
     let from = bytes[..at].iter().rposition(|byte| !is_part(*byte)).map_or(0, |before| before + 1);
     let to =
         bytes[at..].iter().position(|byte| !is_part(*byte)).map_or(bytes.len(), |end| at + end);
-    // Both ends stand beside ASCII bytes or at the ends of the text.
+    // Both ends are next to ASCII bytes, or at the ends of the text.
     text.get(from..to).unwrap_or_default().trim_matches(['.', ':', '-'])
 }
 
-/// What kind of word changes at a position.
+/// The kind of the word that changes at a position.
 pub(super) fn changing_word(before: &str, after: &str, at: usize) -> Option<Rule> {
     let (before, after) = (plain(before), plain(after));
     let (before, after) = (word(&before, at), word(&after, at));
@@ -57,7 +57,7 @@ pub(super) fn changing_word(before: &str, after: &str, at: usize) -> Option<Rule
     }
 }
 
-/// The first word of a text that looks as if it would change, with its kind.
+/// The first word of a text that looks as if it changes, with its kind.
 pub(super) fn volatile_word(text: &str) -> Option<(usize, Rule)> {
     let is_border =
         |character: char| !(character.is_ascii_alphanumeric() || "-:.+_".contains(character));
@@ -91,7 +91,7 @@ fn is_moment(word: &str) -> bool {
                 || (word.len() == 13 && word.starts_with('1'))))
 }
 
-/// `2026-08-03` at the beginning.
+/// Whether it begins like `2026-08-03`.
 fn has_date(word: &str) -> bool {
     let Some(date) = word.get(..10) else { return false };
     let parts: Vec<&str> = date.split('-').collect();
@@ -99,7 +99,7 @@ fn has_date(word: &str) -> bool {
         if year.len() == 4 && month.len() == 2 && [year, month, day].iter().all(|part| is_digits(part)))
 }
 
-/// `10:00` or `10:00:00`, alone or after a date and a `T`.
+/// Whether it is `10:00` or `10:00:00`, alone or after a date and a `T`.
 fn has_time_of_day(word: &str) -> bool {
     let time = if has_date(word) { word.get(11..).unwrap_or_default() } else { word };
     let mut parts = time.split(':');
@@ -124,7 +124,7 @@ fn is_uuid(word: &str) -> bool {
     lengths == [8, 4, 4, 4, 12] && word.split('-').all(is_hexadecimal)
 }
 
-/// A UUID, or letters and digits in a mix that no word has.
+/// A UUID, or a mixture of letters and digits that no word has.
 fn is_random(word: &str) -> bool {
     let last = word.rsplit(['_', '-', ':']).next().unwrap_or(word);
     let has = |is: fn(&u8) -> bool| last.bytes().any(|byte| is(&byte));

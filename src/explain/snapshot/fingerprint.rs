@@ -1,7 +1,5 @@
-//! What some bytes are known by, once they are gone: their length and digest, and digests of their
-//! pieces, which tell where another version first differs.
-//!
-//! The blocks of captured prompts, by what they are known by.
+//! Fingerprints of blocks of captured prompts, which identify bytes that are gone: length and
+//! digest, and digests of pieces, which tell where another version first differs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +17,7 @@ use crate::read::capture::{Part, WireNode};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub u64);
 
-/// The digest of some bytes.
+/// The digest of bytes.
 pub(super) fn digest(bytes: &[u8]) -> Digest {
     Digest(u64::from_be_bytes(Blake2b::<U8>::digest(bytes).into()))
 }
@@ -32,13 +30,13 @@ impl fmt::Display for Digest {
 }
 
 impl Digest {
-    /// Reads what [`fmt::Display`] writes.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    /// Parses what [`fmt::Display`] writes.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         is_hexadecimal(text, 16).then(|| u64::from_str_radix(text, 16).ok().map(Self)).flatten()
     }
 }
 
-/// What a block is known by.
+/// The fingerprint of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fingerprint {
     /// The length of its canonical bytes.
@@ -58,14 +56,14 @@ impl Fingerprint {
     }
 }
 
-/// A block is cut into so many pieces at most …
+/// The most pieces of a block …
 const MOST_PIECES: usize = 64;
 
-/// … of so many bytes at least.
+/// … each of at least so many bytes.
 const LEAST_PIECE: usize = 16;
 
-/// Digests of the pieces of a block, of equal lengths but for the last; none of a block whose pieces
-/// should not be known. A short piece could be found by trying.
+/// Digests of the pieces of a block, which have equal lengths except for the last one. Empty for
+/// blocks whose pieces must stay unknown, as a short piece could be found by guessing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pieces(pub(super) Vec<u32>);
 
@@ -75,8 +73,8 @@ impl Pieces {
     }
 
     /// Where another version of a block first differs from one of `length` bytes with these pieces:
-    /// the piece with the first difference, in bytes of both. `None` where every piece is the same,
-    /// and the other version is no longer, or where no pieces are known.
+    /// the range of the first different piece. `None` where every piece is the same and the other
+    /// version is no longer, or where no pieces are known.
     #[must_use]
     pub fn first_difference(&self, length: u64, other: &[u8]) -> Option<Range<u64>> {
         let length = usize::try_from(length).ok()?;
@@ -106,21 +104,21 @@ fn piece_length(length: usize) -> usize {
     length.div_ceil(MOST_PIECES).max(LEAST_PIECE)
 }
 
-/// A short digest is enough: it tells two versions of one piece apart, not pieces of anything.
+/// A short digest is enough, as it only distinguishes two versions of one piece.
 fn piece_digest(bytes: &[u8]) -> u32 {
     (digest(bytes).0 >> 32) as u32
 }
 
 impl fmt::Display for Pieces {
-    /// Eight hexadecimal digits for each.
+    /// Eight hexadecimal digits each.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|piece| write!(f, "{piece:08x}"))
     }
 }
 
 impl Pieces {
-    /// Reads what [`fmt::Display`] writes, for a block of `length` bytes. No pieces may be known.
-    pub(super) fn parse(text: &str, length: u64) -> Option<Self> {
+    /// Parses what [`fmt::Display`] writes, for a block of `length` bytes. There may be no pieces.
+    pub(crate) fn parse(text: &str, length: u64) -> Option<Self> {
         if text.is_empty() {
             return Some(Self::default());
         }
@@ -138,52 +136,53 @@ fn is_hexadecimal(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// A block, as a position in [`Blocks::list`].
+/// A block, as an index into [`Blocks::list`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(pub usize);
 
-/// A block, or a setting that stands in front of some.
+/// A block, or a setting before some blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
-    /// The one in front; always an earlier one.
+pub struct SnapshotBlock {
+    /// The one before it, always an earlier one.
     pub parent: Option<BlockId>,
     /// The part of the prompt.
     pub part: Part,
-    /// Of a tool its name.
+    /// The name, for a tool.
     pub name: Option<String>,
-    /// The digests of the fields of a tool, by their places in it.
+    /// The digests of a tool's fields, by their paths.
     pub fields: BTreeMap<String, Digest>,
-    /// What its canonical bytes are known by.
+    /// The fingerprint of its canonical bytes.
     pub fingerprint: Fingerprint,
-    /// The digests of its pieces, of tools and the system prompt.
+    /// The digests of its pieces, for tools and the system prompt.
     pub pieces: Pieces,
 }
 
-/// All blocks: a tree in which a prefix is there once.
+/// All blocks, as a tree that has each prefix once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blocks {
     /// The blocks, parents before their children.
-    pub list: Vec<Block>,
-    prefixes: Vec<Prefix>,
+    pub list: Vec<SnapshotBlock>,
+    prefixes: Vec<BlockPrefix>,
 }
 
-/// What stands up to a block.
+/// The prefix up to a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Prefix {
-    /// How many blocks, its own counted.
+pub struct BlockPrefix {
+    /// The number of blocks, including its own.
     pub blocks: usize,
-    /// Of all their fingerprints; the same on both sides exactly where all of these are, but for chance.
+    /// The digest of all their fingerprints. Equal on both sides exactly where all of these are,
+    /// but for collisions.
     pub digest: u64,
 }
 
-/// The fields of a tool are told apart down to this depth.
+/// Fields of a tool are distinguished down to this depth.
 const FIELD_DEPTH: usize = 2;
 
-impl Block {
-    /// The fingerprint of a block whose bytes are kept.
+impl SnapshotBlock {
+    /// The block of a node whose bytes are kept.
     pub(super) fn of_node(node: &WireNode) -> Self {
         let bytes = node.bytes.as_deref().unwrap_or_default();
-        // What a person wrote is in the messages.
+        // Messages contain what a person wrote, so their pieces stay unknown.
         let is_written_for_many = matches!(node.part, Part::Tool | Part::System);
         let value = (node.part == Part::Tool).then(|| serde_json::from_slice(bytes).ok()).flatten();
         let value: serde_json::Value = value.unwrap_or_default();
@@ -221,32 +220,33 @@ fn add_fields(
 }
 
 impl Blocks {
-    /// Blocks whose parents come before them.
+    /// Wraps blocks whose parents come before them.
     #[must_use]
-    pub fn new(list: Vec<Block>) -> Self {
-        let mut prefixes: Vec<Prefix> = Vec::with_capacity(list.len());
+    pub fn new(list: Vec<SnapshotBlock>) -> Self {
+        let mut prefixes: Vec<BlockPrefix> = Vec::with_capacity(list.len());
         for block in &list {
-            let parent = block.parent.map_or_else(Prefix::default, |parent| prefixes[parent.0]);
+            let parent =
+                block.parent.map_or_else(BlockPrefix::default, |parent| prefixes[parent.0]);
             let own = (parent.digest, block.part, block.fingerprint);
             let digest = FxBuildHasher.hash_one(own);
-            prefixes.push(Prefix { blocks: parent.blocks + 1, digest });
+            prefixes.push(BlockPrefix { blocks: parent.blocks + 1, digest });
         }
         Self { list, prefixes }
     }
 
-    /// What stands up to a block.
+    /// The prefix up to a block.
     #[must_use]
-    pub fn prefix(&self, id: BlockId) -> Prefix {
+    pub fn prefix(&self, id: BlockId) -> BlockPrefix {
         self.prefixes[id.0]
     }
 
-    /// The block of an id.
+    /// The block with an id.
     #[must_use]
-    pub fn block(&self, id: BlockId) -> &Block {
+    pub fn block(&self, id: BlockId) -> &SnapshotBlock {
         &self.list[id.0]
     }
 
-    /// A block and all before it, from the root on.
+    /// A block and all before it, from the root down.
     #[must_use]
     pub fn path(&self, id: BlockId) -> Vec<BlockId> {
         let mut path: Vec<BlockId> =

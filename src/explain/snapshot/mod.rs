@@ -1,18 +1,10 @@
-//! What a run was, in a form that can be saved and held against a later one: each session's turns
-//! with their figures, and of captured prompts a fingerprint of every block, without its text.
-//!
-//! The same form is made of a ledger and of a saved report, so that a figure of either side is worked
-//! out in one way.
-//!
-//! Sessions, their turns, and the figures of these.
-//!
-//! The snapshot of a ledger.
+//! A run in a form that can be saved and compared with a later one: each session's turns with their
+//! figures, and fingerprints of all blocks of captured prompts, without text. It is made from a
+//! ledger or a saved report, so that the figures of both sides are computed in one way.
 
-mod baseline;
 mod fingerprint;
 
-pub use baseline::{BaselineError, parse_baseline};
-pub use fingerprint::{Block, BlockId, Blocks, Fingerprint, Pieces, Prefix};
+pub use fingerprint::{BlockId, BlockPrefix, Blocks, Digest, Fingerprint, Pieces, SnapshotBlock};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,58 +18,58 @@ use crate::explain::breaks::{Break, Breaks, Cause};
 use crate::explain::lint::{Finding, Rule};
 use crate::read::capture::{Part, WireNodeId, WireRequest, WireTree};
 use crate::requests::conversation::{History, RequestIndex, project_names};
-use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
+use crate::simulate::ledger::{Ledger, Row, Selection, Session, StrategyColumn};
 
 /// A run.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    /// The strategies that every [`Turn::figures`] has, in this order.
+    /// The strategies that every [`SnapshotTurn::figures`] has, in this order.
     pub strategies: Vec<String>,
-    /// Why strategies that are not applicable are not, in words.
+    /// Why some strategies are not applicable, in words.
     pub inapplicable: BTreeMap<String, String>,
-    /// The sessions, the one that began first in front.
-    pub sessions: Vec<Session>,
+    /// The sessions, in the order of their starts.
+    pub sessions: Vec<SnapshotSession>,
     /// The blocks of captured prompts, each prefix once.
     pub blocks: Blocks,
-    /// The id of the prices; `None` where a report does not say it.
+    /// The id of the prices, or `None` where a report does not have it.
     pub prices: Option<String>,
-    /// How captured prompts were measured, as `--tokens` takes it; `None` where none was captured, or a
-    /// report does not say it.
+    /// How captured prompts were measured, in the form of `--tokens`. `None` where none was
+    /// captured, or a report does not have it.
     pub counting: Option<String>,
-    /// What `lint` found; `None` where no prompt was captured, or nobody looked.
+    /// What `lint` found, or `None` where no prompt was captured or lint did not run.
     pub lint: Option<Vec<LintCount>>,
 }
 
-/// How often a rule of `lint` was broken.
+/// How often a rule of `lint` is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LintCount {
     /// The rule.
     pub rule: Rule,
-    /// At how many places of the prompts.
+    /// In how many places of the prompts.
     pub findings: u64,
 }
 
 /// A session.
 #[derive(Clone, Debug, Default)]
-pub struct Session {
+pub struct SnapshotSession {
     /// `sessionId`.
     pub id: String,
-    /// The files it is in, relative to the given paths, the first one in front.
+    /// Its files, relative to the given paths, first one first.
     pub files: Vec<Arc<str>>,
-    /// The name of its project, where one is recorded.
+    /// The name of its project, if recorded.
     pub project: Option<String>,
-    /// The sum under each strategy; `None` where nothing of it is recorded.
+    /// The totals under each strategy, or `None` where nothing is recorded.
     pub totals: Vec<Option<Figures>>,
-    /// Its requests; `None` in a report that was saved without them.
-    pub turns: Option<Vec<Turn>>,
+    /// Its requests, or `None` in a report that was saved without them.
+    pub turns: Option<Vec<SnapshotTurn>>,
 }
 
 /// A request.
 #[derive(Clone, Debug)]
-pub struct Turn {
+pub struct SnapshotTurn {
     /// `request_id`.
     pub request_id: Option<String>,
-    /// The sub-agent; `None` on the main chain.
+    /// The sub-agent, or `None` on the main chain.
     pub agent_id: Option<String>,
     /// The model it was sent to.
     pub model: String,
@@ -85,25 +77,25 @@ pub struct Turn {
     pub file: Arc<str>,
     /// The line of the file.
     pub line: u64,
-    /// When it was sent, as far as can be told.
+    /// When it was sent, as far as known.
     pub start: Millis,
-    /// The sum of its rows under each strategy; `None` where it is not recorded.
+    /// The sum of its rows under each strategy, or `None` where it is not recorded.
     pub figures: Vec<Option<Figures>>,
-    /// The break, where it is one.
+    /// The break, if it is one.
     pub broken: Option<TurnBreak>,
-    /// The last block of its prompt, where the prompt was captured.
+    /// The last block of its prompt, if captured.
     pub block: Option<BlockId>,
-    /// The last block of what is meant to be the same in every conversation: the last marked block of
-    /// the system prompt, or the last of system prompt and tools.
+    /// The last block of what should be the same in every conversation: the last marked block of
+    /// the system prompt, or the last block of system prompt and tools.
     pub front: Option<BlockId>,
-    /// Its markers, where the prompt was captured.
+    /// Its markers, if the prompt was captured.
     pub markers: Vec<TurnMarker>,
 }
 
 /// A marker of a captured prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnMarker {
-    /// The block it stands on.
+    /// The block with the marker.
     pub block: BlockId,
     /// Its TTL.
     pub ttl: Ttl,
@@ -112,13 +104,13 @@ pub struct TurnMarker {
 /// A break.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnBreak {
-    /// Why.
+    /// The cause.
     pub cause: Cause,
     /// What was sent again.
     pub rewritten: Tokens,
-    /// What that cost more than reading it; `None` where the model has no price.
+    /// Its cost beyond reading it, or `None` where the model has no price.
     pub excess: Option<Picodollars>,
-    /// What speaks for the cause, without a word of the prompt; not saved.
+    /// The evidence for the cause, without words of the prompt. Not saved.
     pub evidence: Option<String>,
 }
 
@@ -137,14 +129,14 @@ pub struct Figures {
     pub write_1h: Tokens,
     /// Output.
     pub output: Tokens,
-    /// The cost of those that have a price.
+    /// The cost of the rows that have one.
     pub cost: Picodollars,
     /// Requests with a row that has no price.
     pub unpriced: u64,
 }
 
 impl Figures {
-    /// The sum of the rows of one request; `None` where there are none.
+    /// The sum of the rows of one request, or `None` without rows.
     fn of_rows<'a>(rows: impl Iterator<Item = Row<'a>>) -> Option<Self> {
         let mut rows = rows.peekable();
         rows.peek()?;
@@ -162,19 +154,19 @@ impl Figures {
             }
         }
         if sum.unpriced > 0 {
-            // The cost of a part of a request is not that of the request.
+            // The cost of a part of a request is not the cost of the request.
             sum.cost = Picodollars::ZERO;
         }
         Some(sum)
     }
 
-    /// The sums of some turns under each of so many strategies.
-    fn of_turns(turns: &[Turn], strategies: usize) -> Vec<Option<Self>> {
+    /// The sums of some turns, under each strategy.
+    pub(crate) fn of_turns(turns: &[SnapshotTurn], strategies: usize) -> Vec<Option<Self>> {
         let sum = |at: usize| Self::sum(turns.iter().filter_map(|turn| turn.figures[at].as_ref()));
         (0..strategies).map(sum).collect()
     }
 
-    /// Adds others.
+    /// Adds other figures.
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.input += other.input;
@@ -186,7 +178,7 @@ impl Figures {
         self.unpriced += other.unpriced;
     }
 
-    /// The sum of several; `None` of none.
+    /// The sum of several, or `None` of none.
     pub fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         all.into_iter().fold(None, |sum: Option<Self>, one| {
             let mut sum = sum.unwrap_or_default();
@@ -201,13 +193,13 @@ impl Figures {
         self.write_5m + self.write_1h
     }
 
-    /// The whole prompts.
+    /// The tokens of the whole prompts.
     #[must_use]
     pub fn prompt(&self) -> Tokens {
         self.input + self.read + self.written()
     }
 
-    /// The cost; `None` where no request has a price.
+    /// The cost, or `None` where no request has a price.
     #[must_use]
     pub fn known_cost(&self) -> Option<Picodollars> {
         (self.unpriced < self.requests).then_some(self.cost)
@@ -215,14 +207,14 @@ impl Figures {
 }
 
 impl Snapshot {
-    /// The place of a strategy among [`Self::strategies`].
+    /// The index of a strategy in [`Self::strategies`].
     #[must_use]
     pub fn strategy(&self, name: &str) -> Option<usize> {
         self.strategies.iter().position(|strategy| strategy == name)
     }
 }
 
-/// The snapshot of the selected requests. The captures have to be read with their bytes kept.
+/// The snapshot of the selected requests. The captures must be read with their bytes kept.
 #[must_use]
 pub fn snapshot(
     ledger: &Ledger<'_>,
@@ -242,7 +234,7 @@ pub fn snapshot(
         strategies: ledger.columns.iter().map(|column| column.strategy.name.to_string()).collect(),
         inapplicable: inapplicable(ledger),
         sessions: selection.sessions.iter().map(|session| recorder.session(session)).collect(),
-        blocks: Blocks::new(tree.nodes.iter().map(Block::of_node).collect()),
+        blocks: Blocks::new(tree.nodes.iter().map(SnapshotBlock::of_node).collect()),
         prices: Some(ledger.prices.id.clone()),
         counting: (!tree.nodes.is_empty()).then(|| history.captured.counting.to_string()),
         lint: findings.map(lint_counts),
@@ -275,13 +267,14 @@ struct Recorder<'a> {
 }
 
 impl Recorder<'_> {
-    fn session(&self, session: &crate::simulate::ledger::Session) -> Session {
-        let turns: Vec<Turn> = session.requests.iter().map(|index| self.turn(*index)).collect();
+    fn session(&self, session: &Session) -> SnapshotSession {
+        let turns: Vec<SnapshotTurn> =
+            session.requests.iter().map(|index| self.turn(*index)).collect();
         let files = session.files(self.history).into_iter();
         let files = files.map(|file| Arc::clone(&self.history.files[file].label)).collect();
         let project =
             session.requests.iter().find_map(|index| self.history.request(*index).project);
-        Session {
+        SnapshotSession {
             id: self.history.symbols.text(session.id).to_owned(),
             files,
             project: project.and_then(|project| self.projects.get(&project)).cloned(),
@@ -290,12 +283,12 @@ impl Recorder<'_> {
         }
     }
 
-    fn turn(&self, index: RequestIndex) -> Turn {
+    fn turn(&self, index: RequestIndex) -> SnapshotTurn {
         let request = self.history.request(index);
         let wire = self.history.wire(index);
         let tree = &self.history.captured.tree;
         let figures = |column| Figures::of_rows(self.ledger.rows(column, index));
-        Turn {
+        SnapshotTurn {
             request_id: self.history.text(request.request).map(str::to_owned),
             agent_id: self.history.text(request.agent).map(str::to_owned),
             model: self.history.model(index).to_owned(),
@@ -334,7 +327,7 @@ fn markers(wire: &WireRequest) -> Vec<TurnMarker> {
     wire.markers.iter().map(marker).collect()
 }
 
-/// The last block that conversations are meant to share.
+/// The last block that conversations are supposed to share.
 fn front(tree: &WireTree, wire: &WireRequest) -> Option<WireNodeId> {
     let is_system = |id: &WireNodeId| tree.node(*id).part == Part::System;
     let marked = wire.markers.iter().rev().map(|marker| marker.node).find(is_system);

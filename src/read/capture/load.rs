@@ -9,7 +9,7 @@ use super::tree::WireTree;
 use crate::base::id::Symbols;
 use crate::base::model::Models;
 use crate::read::harness::{Harness, Placed, place_lines};
-use crate::read::input::{Chunk, Diagnostics, Extent, OpenSource};
+use crate::read::input::{Chunk, Diagnostics, Extent, ObjectReader, OpenSource};
 
 /// What is known of parts of blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::attribution::Host;
@@ -15,8 +14,7 @@ use crate::base::id::{Moved, Symbol, Symbols};
 use crate::base::model::Facts;
 use crate::base::units::Millis;
 use crate::read::input::{
-    Diagnostics, Kind, Stretch, Text, Usage, UsageProblem, moment, read_usage,
-    replace_lone_surrogates,
+    Diagnostics, Kind, ObjectReader, Stretch, Text, Usage, UsageProblem, moment, read_usage,
 };
 
 /// The scope of records that name none.
@@ -186,64 +184,6 @@ impl<'a> RequestParser<'a> {
         self.parsed
     }
 
-    /// Takes in the line that is number `line` of its file, without its newline.
-    pub(super) fn line(&mut self, bytes: &[u8], line: u64) {
-        match simdutf8::basic::from_utf8(bytes) {
-            Ok(text) => self.text(text.trim_start_matches('\u{feff}').trim(), line),
-            Err(_) => self.reject(Kind::NotUtf8, line, "the line is skipped"),
-        }
-    }
-
-    /// Takes in the text of a line: nearly always one record, sometimes several run together.
-    pub(super) fn text(&mut self, text: &str, line: u64) {
-        match text.as_bytes().first() {
-            None => self.reject(Kind::EmptyLine, line, ""),
-            Some(b'{') => self.records(text, line),
-            Some(_) => self.reject(Kind::NotAnObject, line, "a capture has one object a line"),
-        }
-    }
-
-    fn records(&mut self, text: &str, line: u64) {
-        let records = serde_json::Deserializer::from_str(text).into_iter::<Record<'_>>();
-        let mut is_first = true;
-        for record in records {
-            match record {
-                Ok(record) => self.record(&record, line),
-                Err(error) => return self.broken(text, line, &error, is_first),
-            }
-            if !is_first {
-                self.reject(Kind::JoinedLine, line, "each value of the line is used");
-            }
-            is_first = false;
-        }
-    }
-
-    fn broken(&mut self, text: &str, line: u64, error: &serde_json::Error, is_first: bool) {
-        let column = error.column();
-        let (kind, detail) = match error.classify() {
-            Category::Eof => (Kind::TornLine, format!("the JSON ends at column {column}")),
-            Category::Data => (Kind::DuplicateKey, format!("at column {column}")),
-            Category::Syntax | Category::Io => {
-                let repaired = replace_lone_surrogates(text).filter(|_| is_first);
-                if let Some(repaired) = repaired {
-                    self.reject(Kind::LoneSurrogate, line, "replaced, and the line is used");
-                    return self.records(&repaired, line);
-                }
-                (Kind::NotJson, format!("bad JSON at column {column}"))
-            }
-        };
-        self.reject(kind, line, detail);
-    }
-
-    pub(super) fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
-        let is_lost = matches!(
-            kind,
-            Kind::TornLine | Kind::NotJson | Kind::NotUtf8 | Kind::TooDeep | Kind::DuplicateKey
-        );
-        self.parsed.lost = self.parsed.lost.saturating_add(u32::from(is_lost));
-        self.parsed.diagnostics.add(kind, self.file, line, detail);
-    }
-
     fn record(&mut self, record: &Record<'_>, line: u64) {
         let Some(request) = record.request.0.as_ref() else {
             let detail = "no object `request`; a capture has the body as sent there";
@@ -365,6 +305,24 @@ impl<'a> RequestParser<'a> {
         };
         self.reject(kind, line, "the usage is not used");
         None
+    }
+}
+
+impl ObjectReader for RequestParser<'_> {
+    type Object<'a> = Record<'a>;
+    const FILE: &'static str = "a capture";
+
+    fn object(&mut self, record: &Record<'_>, _: &str, line: u64) {
+        self.record(record, line);
+    }
+
+    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
+        let is_lost = matches!(
+            kind,
+            Kind::TornLine | Kind::NotJson | Kind::NotUtf8 | Kind::TooDeep | Kind::DuplicateKey
+        );
+        self.parsed.lost = self.parsed.lost.saturating_add(u32::from(is_lost));
+        self.parsed.diagnostics.add(kind, self.file, line, detail);
     }
 }
 

@@ -7,13 +7,14 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::place::{BundleError, Harness, Placed};
-use crate::read::input::{Diagnostics, Extent, Kind, OpenSource};
+use crate::read::input::{Diagnostics, Extent, Kind, ObjectReader, OpenSource};
 
 /// A key and its value, as they are written.
 #[derive(Clone, Copy, Debug)]
@@ -246,50 +247,48 @@ pub(crate) fn place_lines(
     open: &mut OpenSource,
     harness: &mut Harness,
     diagnostics: &mut Diagnostics,
-    mut each: impl FnMut(u64, Placed, bool),
+    each: impl FnMut(u64, Placed, bool),
 ) -> Extent {
-    let label = std::sync::Arc::clone(&open.label);
-    let mut rejected = Diagnostics::default();
-    let extent = open.read_in_order(diagnostics, |number, line| {
-        let mut reject = |kind, detail: String| rejected.add(kind, &label, number, detail);
-        let Ok(text) = str::from_utf8(line) else {
-            return reject(Kind::NotUtf8, "the line is skipped".to_owned());
-        };
-        let text = text.trim_start_matches('\u{feff}').trim();
-        if text.is_empty() {
-            return reject(Kind::EmptyLine, String::new());
-        }
-        for (position, record) in records(text).into_iter().enumerate() {
-            match harness.place(record) {
-                Ok(placed) => {
-                    match &placed {
-                        Placed::Request(_, repairs) if repairs.is_empty() => {}
-                        Placed::Request(_, repairs) => {
-                            reject(Kind::RepairedMessages, repairs.to_string());
-                        }
-                        Placed::Refused(_) => {
-                            let detail = "give the section a `reason`, or leave `volatile` out";
-                            reject(Kind::VolatileWithoutReason, detail.to_owned());
-                        }
-                    }
-                    each(number, placed, harness.is_first_party());
-                }
-                Err(error) => reject(Kind::NotABundle, error.to_string()),
-            }
-            if position > 0 {
-                reject(Kind::JoinedLine, "each value of the line is used".to_owned());
-            }
-        }
-    });
-    diagnostics.absorb(rejected);
+    let label = Arc::clone(&open.label);
+    let mut placing = Placing { harness, label: &label, rejected: Diagnostics::default(), each };
+    let extent = open.read_in_order(diagnostics, |number, line| placing.line(line, number));
+    diagnostics.absorb(placing.rejected);
     extent
 }
 
-/// The values of a line: nearly always one. Text that is not JSON is given as it is, to be named.
-fn records(text: &str) -> Vec<&str> {
-    let values: Result<Vec<&RawValue>, _> =
-        serde_json::Deserializer::from_str(text).into_iter().collect();
-    values.map_or_else(|_| vec![text], |values| values.into_iter().map(RawValue::get).collect())
+/// Places record after record.
+struct Placing<'a, Each> {
+    harness: &'a mut Harness,
+    label: &'a Arc<str>,
+    rejected: Diagnostics,
+    each: Each,
+}
+
+impl<Each: FnMut(u64, Placed, bool)> ObjectReader for Placing<'_, Each> {
+    type Object<'a> = &'a RawValue;
+    const FILE: &'static str = "a bundle";
+
+    fn object(&mut self, _: &&RawValue, text: &str, line: u64) {
+        let placed = match self.harness.place(text) {
+            Ok(placed) => placed,
+            Err(error) => return self.reject(Kind::NotABundle, line, error.to_string()),
+        };
+        match &placed {
+            Placed::Request(_, repairs) if repairs.is_empty() => {}
+            Placed::Request(_, repairs) => {
+                self.reject(Kind::RepairedMessages, line, repairs.to_string());
+            }
+            Placed::Refused(_) => {
+                let detail = "give the section a `reason`, or leave `volatile` out";
+                self.reject(Kind::VolatileWithoutReason, line, detail);
+            }
+        }
+        (self.each)(line, placed, self.harness.is_first_party());
+    }
+
+    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
+        self.rejected.add(kind, self.label, line, detail);
+    }
 }
 
 #[cfg(test)]

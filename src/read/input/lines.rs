@@ -141,10 +141,15 @@ impl<R: Read> Chunks<R> {
         self.fill_next(chunk)
     }
 
-    /// The chunk that is filled next, in the memory of `buffer`.
-    pub(crate) fn peek(&mut self, mut buffer: Chunk) -> &Chunk {
+    /// Reads the chunk that is filled next, in the memory of `buffer`.
+    pub(crate) fn peek(&mut self, mut buffer: Chunk) {
         let result = self.fill_next(&mut buffer);
-        &self.peeked.insert((buffer, result)).0
+        self.peeked = Some((buffer, result));
+    }
+
+    /// The chunk that was read and not taken yet.
+    pub(crate) fn peeked(&self) -> Option<&Chunk> {
+        self.peeked.as_ref().map(|(chunk, _)| chunk)
     }
 
     fn fill_next(&mut self, chunk: &mut Chunk) -> io::Result<bool> {

@@ -6,6 +6,7 @@
 mod discover;
 mod lenient;
 mod lines;
+mod objects;
 mod skim;
 mod stretches;
 mod usage;
@@ -16,8 +17,9 @@ pub(crate) use lenient::{
     replace_lone_surrogates,
 };
 pub(crate) use lines::{CHUNK, Chunk, LONGEST_LINE};
-pub(crate) use skim::{first_value, only_value};
-pub(crate) use stretches::{Expected, Format, InOrder, OpenSource, Stretch, locked};
+pub(crate) use objects::ObjectReader;
+pub(crate) use skim::only_value;
+pub(crate) use stretches::{Expected, InOrder, OpenSource, Stretch, locked};
 pub use stretches::{Extent, read_lines};
 pub use usage::{Iteration, PriceTier, PromptSplit, Usage, UsageProblem};
 pub(crate) use usage::{UsageObject, read_usage};

@@ -22,22 +22,6 @@ const DEEPEST: u32 = 64;
 /// How many bytes are looked at together.
 const BLOCK: usize = 16;
 
-/// The first value of a text, an object or a list, and where it ends.
-///
-/// # Errors
-/// What `serde_json` says.
-pub(crate) fn first_value<'de, T: Deserialize<'de>>(
-    text: &'de str,
-) -> serde_json::Result<(T, usize)> {
-    if let Some(skimmed) = skim(text) {
-        return Ok(skimmed);
-    }
-    let mut values = serde_json::Deserializer::from_str(text).into_iter();
-    // Of no text at all it says what is wrong with that.
-    let value = values.next().unwrap_or_else(|| serde_json::from_str(text))?;
-    Ok((value, values.byte_offset()))
-}
-
 /// The only value of a text.
 ///
 /// # Errors
@@ -50,7 +34,7 @@ pub(crate) fn only_value<'de, T: Deserialize<'de>>(text: &'de str) -> serde_json
 }
 
 /// The first value of a text, and where it ends; `None` where `serde_json` has to read it.
-fn skim<'de, T: Deserialize<'de>>(text: &'de str) -> Option<(T, usize)> {
+pub(super) fn skim<'de, T: Deserialize<'de>>(text: &'de str) -> Option<(T, usize)> {
     let mut skimmer = Skimmer { text, bytes: text.as_bytes(), at: 0, depth: 0 };
     let value = T::deserialize(&mut skimmer).ok()?;
     Some((value, skimmer.at))

@@ -2,18 +2,13 @@
 //! and joined in file order, so that the result does not depend on the number of threads.
 //!
 //! Parts that several threads make, passed on in their order, whichever is done first.
-//!
-//! The format of a file, found from its content.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::Deserialize;
-
 use super::discover::Source;
-use super::lenient::{Shape, Text};
 use super::lines::{CHUNK, Chunk, Chunks, LONGEST_LINE};
 use super::{Diagnostics, Kind};
 
@@ -56,10 +51,9 @@ impl Expected {
     }
 }
 
-/// A source with its first lines read and its format known.
+/// A source with its first lines read.
 pub(crate) struct OpenSource {
     chunks: Chunks<Box<dyn Read + Send>>,
-    pub(crate) format: Format,
     /// The name shown.
     pub(crate) label: Arc<str>,
     /// The name without folders and endings.
@@ -94,15 +88,19 @@ impl OpenSource {
     /// What the system says.
     pub(crate) fn open_into(source: &Source, buffer: Chunk) -> io::Result<Self> {
         let mut chunks = Chunks::new(source.open()?);
-        let format = Format::of(chunks.peek(buffer));
+        chunks.peek(buffer);
         Ok(Self {
             chunks,
-            format,
             label: Arc::clone(&source.label),
             stem: source.stem().to_owned(),
             size: source.size,
             spare: Chunk::default(),
         })
+    }
+
+    /// The first lines, by which its format is known; `None` once they were read.
+    pub(crate) fn first_lines(&self) -> Option<&Chunk> {
+        self.chunks.peeked()
     }
 
     /// About how many stretches the source comes in.
@@ -258,64 +256,6 @@ impl<Part, Join: FnMut(Part)> InOrder<Part, Join> {
 /// again.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What a file's lines are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// Claude Code's transcript, or anything unknown.
-    Transcript,
-    /// A Codex rollout, which only a reader that is asked for it reads.
-    Rollout,
-    /// Captured requests, as capture records or as the exchanges of a claude-trace log.
-    Capture,
-    /// Prompt parts whose markers are not placed yet.
-    Bundle,
-}
-
-/// What some editors put in front of a text.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// The types of a rollout's lines.
-const ROLLOUT_LINE_TYPES: [&str; 5] =
-    ["session_meta", "turn_context", "event_msg", "response_item", "compacted"];
-
-/// The keys that tell formats apart.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Probe<'a> {
-    request: Shape<Presence>,
-    prompt: Shape<Presence>,
-    payload: Shape<Presence>,
-    #[serde(borrow)]
-    r#type: Text<'a>,
-}
-
-/// An object of which only the presence counts.
-#[derive(Default, Deserialize)]
-struct Presence {}
-
-impl Format {
-    /// The format of the first line that shows one.
-    pub(crate) fn of(chunk: &Chunk) -> Self {
-        chunk.lines().find_map(|(_, line)| Self::of_line(line)).unwrap_or(Self::Transcript)
-    }
-
-    fn of_line(line: &[u8]) -> Option<Self> {
-        let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
-        // The first of several values run together.
-        let mut values = serde_json::Deserializer::from_slice(line).into_iter::<Probe<'_>>();
-        let probe = values.next()?.ok()?;
-        if probe.request.0.is_some() {
-            Some(Self::Capture)
-        } else if probe.prompt.0.is_some() {
-            Some(Self::Bundle)
-        } else {
-            let name = probe.r#type.as_str()?;
-            let is_rollout = probe.payload.0.is_some() && ROLLOUT_LINE_TYPES.contains(&name);
-            Some(if is_rollout { Self::Rollout } else { Self::Transcript })
-        }
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::title::Title;
 use super::{AgentNote, Entry, ResponseLine, move_agent_note, move_entry, move_response_line};
 use crate::base::id::{Moved, Symbols};
 use crate::read::input::{
-    Chunk, Diagnostics, Expected, Extent, Kind, OpenSource, Source, Stretch, locked,
+    Chunk, Diagnostics, Expected, Extent, Kind, ObjectReader, OpenSource, Source, Stretch, locked,
 };
 
 /// The content of one file.
@@ -196,7 +196,7 @@ fn reject_foreign(joined: &mut ParsedLines, label: &Arc<str>) {
     joined.entries.clear();
     joined.titles.clear();
     joined.agent_notes.clear();
-    let detail = "no line of this file is a transcript's, a capture's or a bundle's";
+    let detail = "no line of this file is a transcript's, a rollout's, a capture's or a bundle's";
     joined.diagnostics.add(Kind::ForeignFormat, label, 0, detail);
     joined.diagnostics.add_count(Kind::ForeignFormat, joined.objects - 1);
 }

@@ -1,9 +1,6 @@
-//! One line of bytes → entries and diagnostics. The only place that runs a JSON parser over
-//! transcripts; each value is parsed once.
+//! One line of bytes → entries and diagnostics. Each value is parsed once.
 
 use std::sync::Arc;
-
-use serde_json::error::Category;
 
 use super::content::{attachment, json_length, user_message};
 use super::sign::{
@@ -17,9 +14,7 @@ use super::{
     StopReason, ToolUse, agent_notes,
 };
 use crate::base::id::{EntryId, Symbol, Symbols};
-use crate::read::input::{
-    Content, Diagnostics, Kind, Text, first_value, moment, read_usage, replace_lone_surrogates,
-};
+use crate::read::input::{Content, Diagnostics, Kind, ObjectReader, Text, moment, read_usage};
 
 /// The model name of messages that the client made itself.
 pub(crate) const SYNTHETIC_MODEL: &str = "<synthetic>";
@@ -89,81 +84,7 @@ impl<'a> LineParser<'a> {
         self.parsed
     }
 
-    /// Takes in the line that is number `line` of its file, without its newline.
-    pub(super) fn line(&mut self, bytes: &[u8], line: u64) {
-        match simdutf8::basic::from_utf8(bytes) {
-            Ok(text) => self.text(text, line),
-            Err(_) => self.reject(Kind::NotUtf8, line, "the line is skipped"),
-        }
-    }
-
-    fn text(&mut self, text: &str, line: u64) {
-        let text = text.trim_start_matches('\u{feff}').trim();
-        match text.as_bytes().first() {
-            None => self.reject(Kind::EmptyLine, line, ""),
-            Some(b'{') => self.objects(text, line),
-            Some(_) => self.reject_other_value(text, line),
-        }
-    }
-
-    /// Takes in the values of a line: nearly always one object, sometimes several run together.
-    fn objects(&mut self, text: &str, line: u64) {
-        let mut rest = text;
-        let mut is_first = true;
-        while rest.starts_with('{') {
-            let (object, end) = match first_value::<Line<'_>>(rest) {
-                Ok(first) => first,
-                Err(error) => return self.object_with_error(rest, line, &error),
-            };
-            self.object(&object, line);
-            if self.keeps_titles {
-                self.parsed.titles.extend(title(&object, &rest[..end]));
-            }
-            if !is_first {
-                self.reject(Kind::JoinedLine, line, "each value of the line is used");
-            }
-            is_first = false;
-            rest = rest[end..].trim_start();
-        }
-        if !rest.is_empty() {
-            self.reject_other_value(rest, line);
-        }
-    }
-
-    fn object_with_error(&mut self, text: &str, line: u64, error: &serde_json::Error) {
-        let column = error.column();
-        match error.classify() {
-            Category::Eof => {
-                self.reject(Kind::TornLine, line, format!("the JSON ends at column {column}"));
-            }
-            Category::Data => {
-                self.reject(Kind::DuplicateKey, line, format!("at column {column}"));
-            }
-            Category::Syntax | Category::Io => match replace_lone_surrogates(text) {
-                Some(repaired) => {
-                    self.reject(Kind::LoneSurrogate, line, "replaced, and the line is used");
-                    self.objects(&repaired, line);
-                }
-                None => {
-                    self.reject(Kind::NotJson, line, format!("bad JSON at column {column}"));
-                }
-            },
-        }
-    }
-
-    fn reject_other_value(&mut self, text: &str, line: u64) {
-        if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
-            self.reject(Kind::NotAnObject, line, "a transcript has one object a line");
-        } else {
-            self.reject(Kind::NotJson, line, "bad JSON at column 1");
-        }
-    }
-
-    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
-        self.parsed.diagnostics.add(kind, self.file, line, detail);
-    }
-
-    fn object(&mut self, object: &Line<'_>, line: u64) {
+    fn add(&mut self, object: &Line<'_>, line: u64) {
         self.parsed.objects += 1;
         let mut signs_of_content = Signs::new();
         let kind = match object.r#type.as_str() {
@@ -344,6 +265,22 @@ impl<'a> LineParser<'a> {
     }
 }
 
+impl ObjectReader for LineParser<'_> {
+    type Object<'a> = Line<'a>;
+    const FILE: &'static str = "a transcript";
+
+    fn object(&mut self, object: &Line<'_>, text: &str, line: u64) {
+        self.add(object, line);
+        if self.keeps_titles {
+            self.parsed.titles.extend(title(object, text));
+        }
+    }
+
+    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
+        self.parsed.diagnostics.add(kind, self.file, line, detail);
+    }
+}
+
 /// The symbol of a text that is mostly the one before; of an empty one none.
 fn repeated(symbols: &mut Symbols, text: &Text<'_>, latest: &mut Option<Symbol>) -> Option<Symbol> {
     let text = text.as_str().filter(|text| !text.is_empty())?;
@@ -370,48 +307,6 @@ mod tests {
             parser.line(line, number);
         }
         parser.finish()
-    }
-
-    fn only_kind(line: &[u8]) -> Kind {
-        let parsed = parse(&[line]);
-        let mut counts = parsed.diagnostics.counts();
-        let (kind, count) = counts.next().expect("a diagnostic");
-        assert_eq!((count, counts.next()), (1, None));
-        kind
-    }
-
-    #[test]
-    fn every_kind_of_damage_is_named() {
-        assert_eq!(only_kind(b"  \r"), Kind::EmptyLine);
-        assert_eq!(only_kind(br#"{"type":"user","uuid":"#), Kind::TornLine);
-        assert_eq!(only_kind(b"// a comment"), Kind::NotJson);
-        assert_eq!(only_kind(br#"{"type":"user" "uuid"}"#), Kind::NotJson);
-        assert_eq!(only_kind(b"[1]"), Kind::NotAnObject);
-        assert_eq!(only_kind(b"42"), Kind::NotAnObject);
-        assert_eq!(only_kind(b"{\"type\":\"\xff\"}"), Kind::NotUtf8);
-        assert_eq!(only_kind(br#"{"type":"user","type":"user"}"#), Kind::DuplicateKey);
-    }
-
-    #[test]
-    fn two_values_on_a_line_are_both_used() {
-        let parsed = parse(&[br#"{"type":"system","uuid":"a"}{"type":"system","uuid":"b"}"#]);
-        assert_eq!(parsed.entries.len(), 2);
-        assert_eq!(parsed.diagnostics.count(Kind::JoinedLine), 1);
-    }
-
-    #[test]
-    fn a_torn_second_value_does_not_cost_the_first() {
-        let parsed = parse(&[br#"{"type":"system","uuid":"a"}{"type":"sys"#]);
-        assert_eq!(parsed.entries.len(), 1);
-        assert_eq!(parsed.diagnostics.count(Kind::TornLine), 1);
-    }
-
-    #[test]
-    fn a_lone_surrogate_is_replaced() {
-        let line = br#"{"type":"user","uuid":"a","message":{"role":"user","content":"\ud83d x \ud83d\ude00"}}"#;
-        let parsed = parse(&[line]);
-        assert_eq!(parsed.diagnostics.count(Kind::LoneSurrogate), 1);
-        assert_eq!(parsed.entries.len(), 1);
     }
 
     #[test]

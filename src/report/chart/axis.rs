@@ -1,4 +1,4 @@
-//! Axes: a range, and places on it with labels that a person can read.
+//! Axes: ranges, with positions and readable labels.
 
 use crate::base::wording::grouped;
 
@@ -7,34 +7,34 @@ use crate::base::wording::grouped;
 pub(super) struct Axis {
     pub(super) from: f64,
     pub(super) to: f64,
-    /// What it measures, where no heading says so.
+    /// What it measures, unless a heading says so.
     pub(super) title: String,
-    /// In order. Where labels would overlap, some are left out.
+    /// In order. Labels that would overlap are left out.
     pub(super) ticks: Vec<Tick>,
 }
 
-/// A place on an axis.
+/// A labelled position on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tick {
     pub(super) at: f64,
     pub(super) label: String,
 }
 
-/// What the numbers of an axis count.
+/// What an axis counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum AxisUnit {
     Tokens,
     Dollars,
     /// Whole things.
     Count,
 }
 
-/// Steps of an axis are these times a power of ten.
+/// Steps are one of these times a power of ten.
 const STEPS: [f64; 3] = [1.0, 2.0, 5.0];
 
 impl Axis {
-    /// From nothing to at least `highest`, in about `steps` steps.
-    pub(super) fn amounts(highest: f64, unit: Unit, steps: u8) -> Self {
+    /// An axis from zero to at least `highest`, in about `steps` steps.
+    pub(super) fn amounts(highest: f64, unit: AxisUnit, steps: u8) -> Self {
         let step = step_for(highest, unit, steps);
         let count = (highest / step).ceil().max(1.0);
         let numbers = std::iter::successors(Some(0.0), |number| Some(number + 1.0));
@@ -45,11 +45,11 @@ impl Axis {
         Self { from: 0.0, to: count * step, title: String::new(), ticks }
     }
 
-    /// Things numbered from 1 on, each in the middle of a unit of its own.
+    /// An axis of things numbered from 1, each in the middle of its unit.
     pub(super) fn numbers(count: usize, title: &str) -> Self {
         #[allow(clippy::cast_precision_loss)] // places in a picture
         let to = count.max(1) as f64;
-        let step = step_for(to, Unit::Count, 10);
+        let step = step_for(to, AxisUnit::Count, 10);
         let numbers = std::iter::successors(Some(step), |at| Some(at + step));
         let first = if step > 1.0 { Some(1.0) } else { None };
         let places = first.into_iter().chain(numbers.take_while(|at| *at <= to));
@@ -57,8 +57,8 @@ impl Axis {
         Self { from: 0.0, to, title: title.to_owned(), ticks: places.map(tick).collect() }
     }
 
-    /// Lengths of time on a logarithmic scale, from one number of milliseconds to another; places on
-    /// it are those of [`logarithm`].
+    /// A logarithmic axis of durations, between two numbers of milliseconds. Positions on it are
+    /// those of [`logarithm`].
     pub(super) fn durations(from: f64, to: f64, title: &str) -> Self {
         const SECOND: f64 = 1_000.0;
         const MINUTE: f64 = 60.0 * SECOND;
@@ -90,30 +90,30 @@ impl Axis {
     }
 }
 
-/// The place of a length of time, in milliseconds, on a logarithmic axis.
+/// The position of a duration in milliseconds on a logarithmic axis.
 pub(super) fn logarithm(millis: f64) -> f64 {
     millis.max(1.0).log10()
 }
 
-/// The least round step with which `steps` reach `highest`.
-fn step_for(highest: f64, unit: Unit, steps: u8) -> f64 {
+/// The smallest round step with which `steps` reach `highest`.
+fn step_for(highest: f64, unit: AxisUnit, steps: u8) -> f64 {
     let least = match unit {
-        Unit::Tokens | Unit::Count => 1.0,
-        Unit::Dollars => 0.000_001,
+        AxisUnit::Tokens | AxisUnit::Count => 1.0,
+        AxisUnit::Dollars => 0.000_001,
     };
     let wanted = (highest / f64::from(steps.max(1))).max(least);
     let power = 10_f64.powf(wanted.log10().floor());
     let round = STEPS.into_iter().chain([10.0]).map(|step| step * power);
-    // A step that falls short by rounding alone is the one that was meant.
+    // A step may fall short by rounding alone.
     let step = round.into_iter().find(|step| *step * 1.000_001 >= wanted);
     step.unwrap_or(10.0 * power).max(least)
 }
 
-fn amount(value: f64, step: f64, unit: Unit) -> String {
+fn amount(value: f64, step: f64, unit: AxisUnit) -> String {
     match unit {
-        Unit::Count => whole(value),
-        Unit::Tokens => thousands(value, step),
-        Unit::Dollars => format!("${}", decimal(value, step)),
+        AxisUnit::Count => whole(value),
+        AxisUnit::Tokens => thousands(value, step),
+        AxisUnit::Dollars => format!("${}", decimal(value, step)),
     }
 }
 
@@ -122,7 +122,7 @@ fn whole(value: f64) -> String {
     grouped(value.round() as u64)
 }
 
-/// `0`, `500`, `20k`, `1.5M`.
+/// Formats `0`, `500`, `20k`, `1.5M`.
 fn thousands(value: f64, step: f64) -> String {
     let (unit, name) = match step {
         step if step >= 1e8 => (1e9, "B"),
@@ -137,7 +137,7 @@ fn thousands(value: f64, step: f64) -> String {
     }
 }
 
-/// With as many decimals as the step needs.
+/// Formats with as many decimals as the step needs.
 fn decimal(value: f64, step: f64) -> String {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // from 0 to 6
     let decimals = (-step.log10()).ceil().clamp(0.0, 6.0) as usize;
@@ -160,23 +160,23 @@ mod tests {
 
     #[test]
     fn amounts_have_round_steps() {
-        let axis = Axis::amounts(187_000.0, Unit::Tokens, 5);
+        let axis = Axis::amounts(187_000.0, AxisUnit::Tokens, 5);
         assert_eq!(labels(&axis), ["0", "50k", "100k", "150k", "200k"]);
         assert!((axis.to - 200_000.0).abs() < 1e-6);
-        let axis = Axis::amounts(1_240.56, Unit::Dollars, 5);
+        let axis = Axis::amounts(1_240.56, AxisUnit::Dollars, 5);
         assert_eq!(labels(&axis), ["$0", "$500", "$1,000", "$1,500"]);
-        let axis = Axis::amounts(0.041, Unit::Dollars, 5);
+        let axis = Axis::amounts(0.041, AxisUnit::Dollars, 5);
         assert_eq!(labels(&axis), ["$0.00", "$0.01", "$0.02", "$0.03", "$0.04", "$0.05"]);
         assert_eq!(
-            labels(&Axis::amounts(1_500_000.0, Unit::Tokens, 3)),
+            labels(&Axis::amounts(1_500_000.0, AxisUnit::Tokens, 3)),
             ["0", "0.5M", "1.0M", "1.5M"]
         );
-        assert_eq!(labels(&Axis::amounts(3.0, Unit::Count, 5)), ["0", "1", "2", "3"]);
+        assert_eq!(labels(&Axis::amounts(3.0, AxisUnit::Count, 5)), ["0", "1", "2", "3"]);
     }
 
     #[test]
     fn nothing_has_an_axis_too() {
-        for unit in [Unit::Tokens, Unit::Dollars, Unit::Count] {
+        for unit in [AxisUnit::Tokens, AxisUnit::Dollars, AxisUnit::Count] {
             let axis = Axis::amounts(0.0, unit, 5);
             assert!(axis.to > axis.from && axis.ticks.len() == 2, "{axis:?}");
         }

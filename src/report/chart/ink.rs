@@ -1,19 +1,19 @@
-//! What is drawn in which colour, on light and on dark ground.
+//! The colours of drawings, on light and on dark backgrounds.
 //!
 //! The first series have the colours of Okabe and Ito ("Color Universal Design", 2008), which most
-//! colour-blind readers can tell apart; the classes of tokens differ in lightness, too. A test holds every two
-//! colours that occur together against each other as such readers see them.
+//! colour-blind readers can tell apart. The classes of tokens differ in lightness, too. A test
+//! compares every two colours that occur together, as such readers see them.
 
 /// The role of a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ink {
     Background,
     Text,
-    /// Text of less weight, and axes.
+    /// Less important text, and axes.
     Muted,
-    /// Lines after the data.
+    /// Lines behind the data.
     Grid,
-    /// Lines that mean something.
+    /// Lines with a meaning.
     Rule,
     Read,
     Written5m,
@@ -23,30 +23,30 @@ pub(super) enum Ink {
     Fees,
     /// What was billed.
     Record,
-    /// One of several, by its number.
+    /// One of several series, by its number.
     Series(usize),
-    /// What is left of several.
+    /// The rest of several series.
     Others,
-    /// What follows from what was done.
+    /// Losses that follow from what was done.
     Expected,
-    /// What should not have been.
+    /// Losses that should not have happened.
     Unexpected,
-    /// What could be saved.
+    /// Possible savings.
     Saving,
 }
 
 /// Red, green and blue.
 pub(super) type Rgb = (u8, u8, u8);
 
-/// An ink's colours on light and on dark ground. No two inks have the same on light ground, since a
-/// style sheet knows them by that.
-struct Pair {
+/// An ink's colours on light and dark backgrounds. Light colours are unique, as a style sheet
+/// identifies inks by them.
+struct ColourPair {
     light: Rgb,
     dark: Rgb,
 }
 
-const fn pair(light: u32, dark: u32) -> Pair {
-    Pair { light: rgb(light), dark: rgb(dark) }
+const fn pair(light: u32, dark: u32) -> ColourPair {
+    ColourPair { light: rgb(light), dark: rgb(dark) }
 }
 
 const fn rgb(hexadecimal: u32) -> Rgb {
@@ -54,10 +54,10 @@ const fn rgb(hexadecimal: u32) -> Rgb {
     (red, green, blue)
 }
 
-/// How many series have colours of their own.
+/// How many series have their own colours.
 const SERIES_COLOURS: usize = 8;
 
-const SERIES: [Pair; SERIES_COLOURS] = [
+const SERIES: [ColourPair; SERIES_COLOURS] = [
     pair(0x00_72_B2, 0x4F_A8_E0),
     pair(0xD5_5E_00, 0xF0_84_3C),
     pair(0x00_9E_73, 0x2F_C6_9A),
@@ -92,7 +92,7 @@ impl Ink {
         others.into_iter().chain((0..SERIES_COLOURS).map(Self::Series))
     }
 
-    fn pair(self) -> &'static Pair {
+    fn pair(self) -> &'static ColourPair {
         match self {
             Self::Background => &const { pair(0xFF_FF_FF, 0x0D_11_17) },
             Self::Text => &const { pair(0x1F_23_28, 0xE6_ED_F3) },
@@ -127,7 +127,7 @@ impl Ink {
 mod tests {
     use super::*;
 
-    /// A colour as light of three wavelengths, from 0 to 1.
+    /// A colour as linear light, from 0 to 1.
     fn linear((red, green, blue): Rgb) -> [f64; 3] {
         [red, green, blue].map(|channel| {
             let value = f64::from(channel) / 255.0;
@@ -181,7 +181,7 @@ mod tests {
         one.iter().zip(other).map(|(one, other)| (one - other).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// The smallest distance of two colours for any reader.
+    /// The smallest distance between two colours for any reader.
     fn least_distance(one: Rgb, other: Rgb) -> f64 {
         let (one, other) = (linear(one), linear(other));
         let seen = DEFICIENCIES

@@ -1,15 +1,12 @@
-//! Charts: data first (`kinds/`), then pictures (`drawing/`).
+//! Charts: first as data (`kinds/`), then as pictures (`drawing/`).
 //!
-//! Charts are data before they are pictures: a kind (`kinds/`) says what stands where in the units
-//! of its axes, and knows no pixel; the drawing (`drawing/`) gives each part a place of its own,
-//! measured in the bundled font, so that nothing covers anything; a test reads every picture back
-//! and looks for what overlaps. Plotters draws shapes on whole pixels; PNGs are that SVG,
-//! rasterised. Colours are roles (`ink.rs`): on light ground each has one of its own, by which a
-//! style sheet finds it where the ground is dark. Of more requests than columns can be told apart
-//! `turns` shows the worst of each column at its true figures, and what happened stands in lanes
-//! below. Several strategies are panels on one scale.
-//!
-//! A chart as data: what stands where, in the units of its axes, before anybody thinks of pixels.
+//! A kind says what stands where in the units of its axes, and knows no pixels. The drawing gives
+//! each part its own place, measured in the bundled font, so that nothing overlaps. A test reads
+//! every picture back and looks for overlaps. Plotters draws shapes on whole pixels, and PNGs are
+//! rasterised from that SVG. Colours are roles (`ink.rs`): each has its own on a light background,
+//! by which a style sheet finds it on a dark one. Where there are more requests than
+//! distinguishable columns, `turns` shows the worst request of each column with its true figures,
+//! and events are in lanes below. Several strategies are panels on one scale.
 
 mod axis;
 mod drawing;
@@ -32,23 +29,23 @@ use ink::Ink;
 pub struct Chart {
     /// What it shows.
     pub title: String,
-    /// Of what, and how much of it: the figures that count, for those who cannot see it.
+    /// Of what, and how much: the most important figures, for those who cannot see the chart.
     pub subtitle: String,
     legend: Vec<LegendEntry>,
     /// From top to bottom.
     panels: Vec<Panel>,
-    /// What has to be known to read it right.
+    /// What readers need to know to read it correctly.
     notes: Vec<String>,
 }
 
-/// What a colour stands for.
+/// The meaning of a colour.
 #[derive(Clone, Debug, PartialEq)]
 struct LegendEntry {
     ink: Ink,
     label: String,
 }
 
-/// A part of a chart as wide as the chart.
+/// A part of a chart, over its whole width.
 #[derive(Clone, Debug, PartialEq)]
 enum Panel {
     Plot(Plot),
@@ -58,25 +55,25 @@ enum Panel {
     Nothing(String),
 }
 
-/// Two axes with what stands between them.
+/// Two axes, and the data between them.
 #[derive(Clone, Debug, PartialEq)]
 struct Plot {
-    /// What the upright axis measures.
+    /// What the vertical axis measures.
     heading: String,
-    /// In pixels, without the labels of the axis.
+    /// In pixels, excluding the labels of the axis.
     height: u16,
     x: Axis,
     y: Axis,
     columns: Columns,
-    lines: Vec<Line>,
-    /// Upright lines.
-    rules: Vec<Rule>,
+    lines: Vec<ValueLine>,
+    /// Vertical lines.
+    rules: Vec<AxisRule>,
 }
 
 /// Stacked columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Columns {
-    /// From the bottom to the top.
+    /// From bottom to top.
     inks: Vec<Ink>,
     /// From left to right.
     columns: Vec<Column>,
@@ -89,13 +86,13 @@ struct Column {
     to: f64,
     /// The heights of its parts, none of them negative.
     parts: Vec<f64>,
-    /// What stands above it where there is room, or nothing.
+    /// Shown above it where there is room. May be empty.
     label: String,
 }
 
-/// A line, named where it ends.
+/// A line, with its name at its end.
 #[derive(Clone, Debug, PartialEq)]
-struct Line {
+struct ValueLine {
     ink: Ink,
     label: String,
     /// Its last value, in words.
@@ -103,42 +100,42 @@ struct Line {
     points: Vec<(f64, f64)>,
 }
 
-/// A place on an axis that has a meaning.
+/// A position on an axis with a meaning.
 #[derive(Clone, Debug, PartialEq)]
-struct Rule {
+struct AxisRule {
     at: f64,
     label: String,
 }
 
-/// Bars that lie one below the other.
+/// Bars below each other.
 #[derive(Clone, Debug, PartialEq)]
 struct Bars {
     heading: String,
     x: Axis,
     /// From top to bottom.
     rows: Vec<Bar>,
-    rule: Option<Rule>,
+    rule: Option<AxisRule>,
 }
 
 /// A bar.
 #[derive(Clone, Debug, PartialEq)]
 struct Bar {
     label: String,
-    /// Its figures, in words, after its end.
+    /// Its figures in words, after its end.
     value: String,
     /// Where it begins.
     from: f64,
     parts: Vec<(Ink, f64)>,
 }
 
-/// Marks below a plot, on its upper axis, in lanes with a name each.
+/// Marks below a plot, on its horizontal axis, in named lanes.
 #[derive(Clone, Debug, PartialEq)]
 struct Lanes {
     x: Axis,
     lanes: Vec<Lane>,
 }
 
-/// Marks of one meaning.
+/// Marks with one meaning.
 #[derive(Clone, Debug, PartialEq)]
 struct Lane {
     label: String,
@@ -157,14 +154,14 @@ impl Chart {
         }
     }
 
-    /// A chart that has nothing to show, and says why.
+    /// A chart without data, and the reason.
     fn without_data(title: &str, subtitle: &str, reason: &str) -> Self {
         let mut chart = Self::new(title, subtitle);
         chart.panels.push(Panel::Nothing(reason.to_owned()));
         chart
     }
 
-    /// Adds what has to be known to read it right.
+    /// Adds something that readers need to know.
     pub fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
@@ -175,7 +172,7 @@ impl Chart {
 }
 
 impl Columns {
-    /// What an axis has to reach: the height of the highest column, with room for its label.
+    /// What an axis must reach: the height of the highest column, with room for its label.
     fn highest(&self) -> f64 {
         const LABEL_ROOM: f64 = 1.1;
         let highest = self.columns.iter().map(Column::height).fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! What the page says first: what was spent, what of it was avoidable, why, and what to change.
+//! What the page says first: what was spent, how much of it was avoidable, why, and what to change.
 
 use super::PageView;
 use crate::base::units::{Basis, Picodollars};
@@ -11,19 +11,19 @@ use crate::report::number::{
 use crate::simulate::ledger::Totals;
 use crate::simulate::strategy::StrategyKind;
 
-/// A figure with what it means.
+/// A figure, and its meaning.
 pub(super) struct Figure {
-    /// What it is of.
+    /// Its name.
     pub(super) name: &'static str,
     /// The figure.
     pub(super) value: String,
-    /// What it rests on.
+    /// What it is based on.
     pub(super) basis: &'static str,
-    /// What to know of it, in sentences.
+    /// Remarks on it, in sentences.
     pub(super) meaning: String,
 }
 
-/// The figures, the most important first.
+/// The figures, most important first.
 pub(super) fn answer(view: &PageView<'_>) -> Vec<Figure> {
     let mut figures = vec![spent(view, &view.answer.billed)];
     figures.extend(agents(view));
@@ -76,7 +76,7 @@ fn spent(view: &PageView<'_>, billed: &Totals) -> Figure {
     }
 }
 
-/// Why nothing is known of a cost.
+/// Why a cost is unknown.
 fn unknown(billed: &Totals) -> &'static str {
     match (billed.unrecorded > 0, billed.unpriced > 0) {
         (true, true) => "usage or prices are missing; --prices FILE gives prices",
@@ -169,7 +169,7 @@ fn lost(view: &PageView<'_>) -> Figure {
     }
 }
 
-/// The first letter is a capital.
+/// Capitalises the first letter.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

@@ -1,6 +1,5 @@
-//! The most expensive breaks one by one, with what speaks for their causes.
-//!
-//! Breaks by request and by session.
+//! The most expensive breaks one by one, with the evidence for their causes, and breaks by request
+//! and by session.
 
 use rustc_hash::FxHashMap;
 
@@ -13,7 +12,7 @@ use crate::report::breaks_view::{dearest_breaks, evidence};
 use crate::report::number::{dollars, tokens};
 use crate::requests::conversation::{History, RequestIndex};
 
-/// So many are listed.
+/// How many are listed.
 const MOST_BREAKS: usize = 100;
 
 /// A break in the table.
@@ -66,7 +65,7 @@ pub(super) fn break_lines(view: &PageView<'_>) -> Vec<BreakLine> {
 #[derive(Debug, Default)]
 pub(super) struct BreakIndex {
     causes: FxHashMap<RequestIndex, Cause>,
-    /// Session → what they lost; `None` where one of them has no price.
+    /// What each session lost, or `None` where one of its breaks has no price.
     lost: FxHashMap<Symbol, Option<Picodollars>>,
 }
 
@@ -82,12 +81,12 @@ impl BreakIndex {
         index
     }
 
-    /// Why a request is a break, if it is one.
+    /// The cause, if a request is a break.
     pub(super) fn cause(&self, request: RequestIndex) -> Option<Cause> {
         self.causes.get(&request).copied()
     }
 
-    /// What the breaks of a session lost; unknown where one of them has no price.
+    /// What the breaks of a session lost, or `None` where one of them has no price.
     pub(super) fn lost(&self, session: Symbol) -> Option<Picodollars> {
         self.lost.get(&session).copied().unwrap_or(Some(Picodollars::ZERO))
     }

@@ -1,18 +1,14 @@
-//! The report as one page of HTML: everything it needs is in it, and it loads nothing.
+//! The report as one HTML page that contains everything it needs and loads nothing.
 //!
-//! What it shows first stands in the page as written. The turns of the sessions are data that its
-//! script reads when a session is opened, so that a page with many of them opens at once.
+//! What it says first is HTML, written by a template (askama) that escapes every value. The turns
+//! of each session are a block of JSON next to it, column by column, which the page's script reads
+//! when the session is opened, so that a page with many turns opens at once. The script makes
+//! elements and text, never markup, and the page's policy allows only that script and that style
+//! sheet.
 //!
-//! The report is one page that loads nothing. What it says first stands in it as HTML, written by
-//! a template (askama) whose every value is escaped; the turns of each session are a block of JSON
-//! beside it, by columns, that the page's script reads when the session is opened. The script
-//! makes elements and text, never markup. The page's policy allows nothing but that script and
-//! that style sheet. Beyond 60,000 requests or 8 MB of turns those of the cheapest sessions are
-//! left out, and the page says so. Times are UTC with the offsets of the time zone beside them, so
-//! that the page and the program say the same. On narrow screens a turn is its dollars and what
-//! happened.
-//!
-//! Charts that stand in the page.
+//! Beyond 60,000 requests or 8 MB of turns those of the cheapest sessions are left out, and the
+//! page says so. Times are UTC, with the offsets of the time zone, so that the page and the program
+//! agree. On narrow screens a turn is reduced to its dollars and events.
 
 mod answer;
 mod break_lines;
@@ -53,21 +49,21 @@ use crate::simulate::strategy::Assumptions;
 const SCRIPT: &str = include_str!("report.js");
 const STYLE: &str = include_str!("report.css");
 
-/// The strategies whose dollars stand side by side in the turns.
+/// The strategies whose costs the turns show side by side.
 const BESIDE: [&str; 3] = ["billed", "5m", "1h"];
 
-/// What the page is made of.
+/// The contents of the page.
 #[derive(Debug)]
 pub struct PageView<'a> {
     /// What the page says first.
     pub answer: &'a Answer,
-    /// What to change; `None` where nothing has a price.
+    /// What to change, or `None` where nothing has a price.
     pub advice: Option<&'a Advice>,
-    /// The strategies to show, the first of which is the base, and their bounds.
+    /// The strategies to show, with the base first, and their bounds.
     pub ledger: &'a Ledger<'a>,
-    /// The same strategies side by side.
+    /// The comparison of these strategies.
     pub comparison: &'a Comparison<'a>,
-    /// The record and what breaks are priced with, under the rules by the letter.
+    /// The record, and what breaks are priced with, under the literal rules.
     pub evidence: &'a Ledger<'a>,
     /// The breaks of `evidence`.
     pub analysis: &'a Analysis,
@@ -79,11 +75,11 @@ pub struct PageView<'a> {
     pub steps: &'a [Step],
     /// The requests that are reported.
     pub selection: &'a Selection,
-    /// What the simulations of `ledger` assume.
+    /// The assumptions of the simulations in `ledger`.
     pub assumptions: &'a Assumptions,
     /// The charts.
     pub charts: &'a [PageChart],
-    /// Rules for the charts, to stand after those of the page.
+    /// Style rules for the charts, to be put after those of the page.
     pub chart_style: &'a str,
     /// Titles of sessions.
     pub titles: &'a FxHashMap<Symbol, String>,
@@ -92,7 +88,7 @@ pub struct PageView<'a> {
 }
 
 impl<'a> PageView<'a> {
-    /// The strategies that the page shows; those that are not applicable have no figures.
+    /// The strategies that the page shows. Those that are not applicable have no figures.
     fn shown(&self) -> impl Iterator<Item = &'a StrategyColumn> + use<'a> {
         let columns: &'a [StrategyColumn] = &self.ledger.columns;
         columns.iter().filter(|column| column.applicability().is_applicable())
@@ -100,8 +96,8 @@ impl<'a> PageView<'a> {
 }
 
 impl<'a> PageView<'a> {
-    /// The strategies whose dollars stand side by side in the turns: of those that are shown the ones that
-    /// say most, or where there is none of them the first.
+    /// The strategies whose costs the turns show side by side: the most informative of those shown,
+    /// else the first.
     fn beside(&self) -> Vec<&'a StrategyColumn> {
         let is_beside = |column: &&StrategyColumn| BESIDE.contains(&column.strategy.name.as_ref());
         let beside: Vec<&StrategyColumn> = self.shown().filter(is_beside).collect();
@@ -112,9 +108,9 @@ impl<'a> PageView<'a> {
 /// Writes the page.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_page(view: &PageView<'_>, out: &mut dyn Write) -> io::Result<()> {
-    Page::of(view).write_into(out)
+    Page::of(view)?.write_into(out)
 }
 
 /// The ranked list of changes.
@@ -126,17 +122,17 @@ fn advised(view: &PageView<'_>) -> Grid {
 }
 
 /// A table with its caption.
-struct Table {
+struct CaptionedTable {
     caption: String,
     grid: Grid,
 }
 
-impl Table {
+impl CaptionedTable {
     fn of(caption: impl Into<String>, grid: Grid) -> Self {
         Self { caption: caption.into(), grid }
     }
 
-    /// Nothing is said by a table without rows.
+    /// A table without rows says nothing.
     fn is_empty(&self) -> bool {
         self.grid.is_empty()
     }
@@ -151,7 +147,7 @@ impl Table {
     }
 }
 
-/// What the template asks for.
+/// The data of the template.
 #[derive(Template)]
 #[template(path = "report.html")]
 struct Page<'a> {
@@ -165,34 +161,36 @@ struct Page<'a> {
     beside: Vec<&'a str>,
     zone: &'a str,
     span: Option<String>,
-    strategies: Table,
+    strategies: CaptionedTable,
     strategy_notes: Vec<String>,
     apart: Option<String>,
-    context: Table,
+    context: CaptionedTable,
     sessions: Vec<SessionLine>,
     sessions_note: Option<String>,
     count: String,
     sessions_block: String,
     embedded: Embedded,
-    causes: Table,
-    changes: Table,
+    causes: CaptionedTable,
+    changes: CaptionedTable,
     changes_note: &'static str,
     breaks: Vec<BreakLine>,
     all_breaks: String,
     coverage: String,
-    verification: Vec<Table>,
+    verification: Vec<CaptionedTable>,
     verification_note: Option<String>,
-    diagnostics: Table,
+    diagnostics: CaptionedTable,
     table_id: &'a str,
     table_as_of: &'a str,
-    prices: Table,
-    unpriced: Table,
+    prices: CaptionedTable,
+    unpriced: CaptionedTable,
     inputs: String,
     assumptions: Vec<String>,
 }
 
 impl<'a> Page<'a> {
-    fn of(view: &'a PageView<'a>) -> Self {
+    /// # Errors
+    /// Where the data of the page cannot be JSON.
+    fn of(view: &'a PageView<'a>) -> io::Result<Self> {
         let history = view.ledger.history;
         let breaks = BreakIndex::new(history, &view.analysis.breaks.list);
         let sessions = session_figures(view, &breaks);
@@ -201,7 +199,7 @@ impl<'a> Page<'a> {
         let incomplete = sessions.iter().filter(|session| session.is_incomplete()).count() as u64;
         let (analysis, verification) = (view.analysis, view.verification);
         let all = counted(sessions.len() as u64, "session", "sessions");
-        Self {
+        Ok(Self {
             policy: content_policy(SCRIPT, &style),
             script: SCRIPT,
             style,
@@ -212,7 +210,7 @@ impl<'a> Page<'a> {
             beside: view.beside().iter().map(|column| column.strategy.name.as_ref()).collect(),
             zone: history.zone.name(),
             span: span(view),
-            strategies: Table::of(
+            strategies: CaptionedTable::of(
                 "Costs and tokens of all requests",
                 compare_view::totals(view.comparison),
             ),
@@ -220,34 +218,34 @@ impl<'a> Page<'a> {
             apart: Some(view.answer.billed.apart)
                 .filter(|apart| *apart > Picodollars::ZERO)
                 .map(|apart| dollars(Some(apart))),
-            context: Table::of(
+            context: CaptionedTable::of(
                 "What the prompts held, and what carrying it cost",
                 kinds(history, &view.context.kinds, &view.context.bill),
             ),
             sessions: session_lines(&history.zone, &dearest),
             sessions_note: (incomplete > 0).then(|| incomplete_note(incomplete)),
             count: format!("{} of {all}", grouped(sessions.len() as u64)),
-            sessions_block: sessions_block(view, &sessions),
-            embedded: embedded(view, &breaks, &dearest),
-            causes: Table::of("Breaks by cause", causes(&analysis.summary)),
-            changes: Table::of("What to change", advised(view)),
+            sessions_block: sessions_block(view, &sessions)?,
+            embedded: embedded(view, &breaks, &dearest)?,
+            causes: CaptionedTable::of("Breaks by cause", causes(&analysis.summary)),
+            changes: CaptionedTable::of("What to change", advised(view)),
             changes_note: CHANGES_NOTE,
             breaks: break_lines(view),
             all_breaks: counted(analysis.breaks.list.len() as u64, "break", "breaks"),
             coverage: verify::coverage(history, verification),
             verification: verification_tables(verification),
             verification_note: verify::unpriced(verification),
-            diagnostics: Table::of(
+            diagnostics: CaptionedTable::of(
                 "What in the input was not as expected",
                 origin::diagnostics(view),
             ),
             table_id: &view.ledger.prices.id,
             table_as_of: &view.ledger.prices.as_of,
-            prices: Table::of("Dollars for a million tokens", origin::used_prices(view)),
-            unpriced: Table::of("Models without a price", origin::unpriced_models(view)),
+            prices: CaptionedTable::of("Dollars for a million tokens", origin::used_prices(view)),
+            unpriced: CaptionedTable::of("Models without a price", origin::unpriced_models(view)),
             inputs: origin::inputs(view),
             assumptions: origin::assumptions(view),
-        }
+        })
     }
 
     /// The charts of a section.
@@ -256,7 +254,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// When the first and the last request were sent.
+/// The times of the first and the last request.
 fn span(view: &PageView<'_>) -> Option<String> {
     let zone = &view.ledger.history.zone;
     let (first, last) = view.answer.span?;
@@ -271,27 +269,30 @@ fn incomplete_note(sessions: u64) -> String {
     )
 }
 
-fn verification_tables(verification: &Verification) -> Vec<Table> {
+fn verification_tables(verification: &Verification) -> Vec<CaptionedTable> {
     vec![
-        Table::of("How far the rules and the record agree", verify::figures(verification)),
-        Table::of("By model", verify::groups("model", &verification.by_model)),
-        Table::of("By client version", verify::groups("client", &verification.by_client_version)),
+        CaptionedTable::of("How far the rules and the record agree", verify::figures(verification)),
+        CaptionedTable::of("By model", verify::groups("model", &verification.by_model)),
+        CaptionedTable::of(
+            "By client version",
+            verify::groups("client", &verification.by_client_version),
+        ),
     ]
 }
 
-/// A chart: an SVG without style attributes, which the page's policy would refuse.
+/// A chart: an SVG without style attributes, which the page's policy would block.
 #[derive(Clone, Debug)]
 pub struct PageChart {
-    /// Which chart, and so in which section it stands: `strategies`, `cost`, `breaks`, `gaps`,
+    /// The kind of chart, which decides its section: `strategies`, `cost`, `breaks`, `gaps`,
     /// `daily`, `turns`, `context` or `waterfall`.
     pub id: &'static str,
     /// Its caption.
     pub title: String,
-    /// The drawing, as it is inserted.
+    /// The drawing, inserted as it is.
     pub svg: String,
 }
 
-/// The charts with one of some ids, in the order of the ids.
+/// The charts with some ids, in the order of the ids.
 fn charts_of<'a>(charts: &'a [PageChart], ids: &[&str]) -> Vec<&'a PageChart> {
     ids.iter().flat_map(|id| charts.iter().filter(move |chart| chart.id == *id)).collect()
 }

@@ -1,6 +1,5 @@
-//! Where the figures come from: what was read, what was wrong with it, and what was assumed.
-//!
-//! The prices that the page's costs rest on.
+//! Where the figures come from: what was read, what was wrong with it, what was assumed, and which
+//! prices apply.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +37,7 @@ pub(super) fn inputs(view: &PageView<'_>) -> String {
     )
 }
 
-/// What the simulations assume, a sentence each.
+/// The assumptions of the simulations, one sentence each.
 pub(super) fn assumptions(view: &PageView<'_>) -> Vec<String> {
     let assumed = view.assumptions;
     let mut sentences = vec![
@@ -74,7 +73,7 @@ pub(super) fn assumptions(view: &PageView<'_>) -> Vec<String> {
     sentences
 }
 
-/// The rates of every model that occurs, on the days on which it does.
+/// The rates of every model that occurs, on the days of its requests.
 pub(super) fn used_prices(view: &PageView<'_>) -> Grid {
     let mut grid = price_grid(&[
         ("model", Align::Left),
@@ -91,7 +90,7 @@ pub(super) fn used_prices(view: &PageView<'_>) -> Grid {
     grid
 }
 
-/// The models that occur and have prices, each with its first and its last day.
+/// The models that occur and have prices, each with its first and last day.
 fn models<'a>(view: &PageView<'a>) -> BTreeMap<&'a str, (&'a ModelPrices, (Date, Date))> {
     let mut models: BTreeMap<&str, (&ModelPrices, (Date, Date))> = BTreeMap::new();
     for index in view.selection.requests() {

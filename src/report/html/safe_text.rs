@@ -1,8 +1,8 @@
-//! Text in a page: escaped for HTML, or for the JSON that the page's script reads. Either way it can
-//! neither end what it stands in nor change the direction of the text around it.
+//! Text in a page, escaped for HTML or for the JSON that the page's script reads, and the content
+//! security policy of the page: its own script and style sheet, identified by their hashes, and
+//! fonts inside of the latter.
 //!
-//! The page's content security policy: its own script and its own style sheet, known by their hashes,
-//! fonts that stand in the latter, and nothing else.
+//! Escaped text can neither end what contains it nor change the direction of the text around it.
 
 use std::io::Write;
 use std::{fmt, io};
@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::report::escape::is_unsafe;
 
-/// What stands for a character that is not shown.
+/// Replaces a character that must not be shown.
 const REPLACEMENT: char = '\u{fffd}';
 
 /// The escaper of every template: for elements and for quoted attributes.
@@ -49,14 +49,17 @@ fn escape(c: char) -> Option<&'static str> {
 }
 
 /// Data as the text of a `<script type="application/json">`.
-pub(super) fn data_block(data: &impl Serialize) -> String {
+///
+/// # Errors
+/// Where data cannot be JSON.
+pub(super) fn data_block(data: &impl Serialize) -> io::Result<String> {
     let mut bytes = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, BlockFormat);
-    data.serialize(&mut serializer).expect("the data of the page have no maps with other keys");
-    String::from_utf8(bytes).expect("JSON is UTF-8")
+    data.serialize(&mut serializer)?;
+    String::from_utf8(bytes).map_err(io::Error::other)
 }
 
-/// Compact JSON without a character that HTML could take for the end of the block.
+/// Compact JSON without characters that HTML could take for the end of the block.
 struct BlockFormat;
 
 impl Formatter for BlockFormat {
@@ -86,7 +89,7 @@ impl Formatter for BlockFormat {
         match escape {
             CharEscape::Quote => writer.write_all(b"\\\""),
             CharEscape::ReverseSolidus => writer.write_all(b"\\\\"),
-            // The others are control characters.
+            // The rest are control characters.
             _ => write!(writer, "\\u{:04x}", u32::from(REPLACEMENT)),
         }
     }
@@ -94,7 +97,7 @@ impl Formatter for BlockFormat {
 
 /// The content of the page's `<meta http-equiv="Content-Security-Policy">`.
 ///
-/// The texts are those between the tags, to the byte. (CSP Level 3, 6.7.3.3.)
+/// The texts are those between the tags, byte for byte. (CSP Level 3, 6.7.3.3.)
 pub(super) fn content_policy(script: &str, style: &str) -> String {
     format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; font-src data:; base-uri 'none'; form-action 'none'",
@@ -123,7 +126,7 @@ mod tests {
 
     #[test]
     fn data_cannot_end_their_block() {
-        let block = data_block(&[HOSTILE, "</script><!--"]);
+        let block = data_block(&[HOSTILE, "</script><!--"]).expect("JSON");
         assert!(!block.contains(['<', '>', '&', '\u{2028}', '\u{202e}']), "{block}");
         let read: Vec<String> = serde_json::from_str(&block).expect("JSON");
         let replaced = "\"><script>'&\u{fffd}\u{fffd}[2J\u{fffd}\u{fffd}é\\";

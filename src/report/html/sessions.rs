@@ -1,14 +1,13 @@
-//! The sessions: a row each for the first strategy, and the figures of all strategies for the page's
-//! script.
-//!
-//! Which sessions' turns are in the page: as many as a browser opens in a second.
-//!
-//! Money as a number that the page's script reads: micro-dollars, exactly.
+//! The sessions of the page: a row each for the first strategy, the figures of all strategies for
+//! the page's script, and which sessions' turns are embedded, as many as a browser opens in a
+//! second. Money in the script's data is exact micro-dollars.
 
 use std::cmp::Reverse;
+use std::{fmt, io};
 
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::PageView;
@@ -24,13 +23,13 @@ use crate::simulate::ledger::{Session, Totals};
 
 /// A session in the table.
 pub(super) struct SessionLine {
-    /// Its place among the sessions, in the order in which they began.
+    /// Its number, in the order in which sessions began.
     pub(super) number: usize,
-    /// Its id, short where that tells it apart.
+    /// Its id, shortened where that is distinct.
     pub(super) name: String,
-    /// Its title, empty where it has none.
+    /// Its title, or empty.
     pub(super) title: String,
-    /// The files it is in.
+    /// Its files.
     pub(super) files: String,
     pub(super) began: String,
     pub(super) requests: String,
@@ -40,17 +39,17 @@ pub(super) struct SessionLine {
     pub(super) lost: String,
 }
 
-/// What the page knows of a session.
+/// The page's data on a session.
 pub(super) struct SessionFigures<'a> {
     session: &'a Session,
     number: usize,
-    /// Its whole id, its title and its files, in which is searched.
+    /// Its whole id, title and files, for searching.
     name: String,
     title: String,
     files: String,
     began: Millis,
     lost: Option<Picodollars>,
-    /// For each strategy that is shown.
+    /// For each shown strategy.
     by_strategy: Vec<Totals>,
 }
 
@@ -76,7 +75,7 @@ pub(super) fn session_figures<'a>(
     selection.sessions.par_iter().enumerate().map(figures).collect()
 }
 
-/// The first file, and how many there are besides.
+/// The first file, and the number of others.
 fn files(view: &PageView<'_>, session: &Session) -> String {
     let files = session.files(view.ledger.history);
     let Some((first, others)) = files.split_first() else { return String::new() };
@@ -92,7 +91,7 @@ fn began(view: &PageView<'_>, session: &Session) -> Millis {
     first.map_or(Millis(0), |index| view.ledger.history.request(*index).start)
 }
 
-/// A cost that holds all requests; `None` where some are unknown.
+/// A cost that covers all requests, or `None` where some are unknown.
 fn whole_cost(totals: &Totals) -> Option<Picodollars> {
     totals.cost().filter(|_| totals.unpriced == 0 && totals.unrecorded == 0)
 }
@@ -103,22 +102,22 @@ impl<'a> SessionFigures<'a> {
         self.session
     }
 
-    /// Its place among the sessions.
+    /// Its number.
     pub(super) fn number(&self) -> usize {
         self.number
     }
 
-    /// What it costs under the first strategy.
+    /// Its cost under the first strategy.
     pub(super) fn cost(&self) -> Option<Picodollars> {
         self.by_strategy.first().and_then(Totals::cost)
     }
 
-    /// Whether some request of it has no price or no record under the first strategy.
+    /// Whether any of its requests has no price or no record under the first strategy.
     pub(super) fn is_incomplete(&self) -> bool {
         self.by_strategy.first().is_some_and(|totals| whole_cost(totals).is_none())
     }
 
-    /// What a strategy costs more than the first; unknown where it is of other requests.
+    /// How much more a strategy costs than the first one, or `None` where it covers other requests.
     fn difference(&self, totals: &Totals) -> Option<Picodollars> {
         let base = whole_cost(self.by_strategy.first()?)?;
         Some(whole_cost(totals)?.minus(base))
@@ -141,7 +140,7 @@ impl<'a> SessionFigures<'a> {
     }
 }
 
-/// The most expensive first; of equals the one that began first.
+/// Most expensive first, and of equals the one that began first.
 pub(super) fn dearest_first<'s, 'a>(
     sessions: &'s [SessionFigures<'a>],
 ) -> Vec<&'s SessionFigures<'a>> {
@@ -160,16 +159,14 @@ pub(super) fn session_lines(zone: &Zone, dearest: &[&SessionFigures<'_>]) -> Vec
 struct SessionsData<'a> {
     /// The names of the strategies.
     strategies: Vec<&'a str>,
-    /// Which of them stand side by side in the turns.
+    /// The indexes of those that the turns show side by side.
     beside: Vec<usize>,
-    /// The time zone: its name, and from which second on clocks are how many seconds ahead of UTC.
+    /// The time zone: its name, and the offsets from UTC in seconds with the times from which they
+    /// apply.
     zone: &'a str,
     offsets: Vec<(i64, i64)>,
     sessions: Vec<SessionData<'a>>,
 }
-
-/// An amount as it is written; null where it is unknown.
-type MicroDollars = Option<Box<RawValue>>;
 
 #[derive(Serialize)]
 struct SessionData<'a> {
@@ -181,14 +178,14 @@ struct SessionData<'a> {
     /// When it began, in milliseconds since the Unix epoch.
     began: i64,
     requests: usize,
-    /// What its breaks cost, in micro-dollars; null without a price.
-    lost: MicroDollars,
-    /// For each strategy: the prompts, what of them was read, the cost and its difference to the
-    /// first strategy's, in micro-dollars.
-    figures: Vec<(Tokens, Tokens, MicroDollars, MicroDollars)>,
+    /// The cost of its breaks in micro-dollars, or null without a price.
+    lost: Option<MicroDollars>,
+    /// For each strategy: the prompts, how much of them was read, the cost and its difference to
+    /// the first strategy's, in micro-dollars.
+    figures: Vec<(Tokens, Tokens, Option<MicroDollars>, Option<MicroDollars>)>,
 }
 
-/// From which of some moments on, in order, clocks are how many seconds ahead of UTC.
+/// The offsets from UTC in seconds, with the times from which they apply. `times` is in order.
 fn offsets(zone: &Zone, times: &[Millis]) -> Vec<(i64, i64)> {
     let mut offsets: Vec<(i64, i64)> = Vec::new();
     for at in times {
@@ -201,11 +198,17 @@ fn offsets(zone: &Zone, times: &[Millis]) -> Vec<(i64, i64)> {
 }
 
 /// The text of the data block of all sessions.
-pub(super) fn sessions_block(view: &PageView<'_>, sessions: &[SessionFigures<'_>]) -> String {
+///
+/// # Errors
+/// Where they cannot be JSON.
+pub(super) fn sessions_block(
+    view: &PageView<'_>,
+    sessions: &[SessionFigures<'_>],
+) -> io::Result<String> {
     let data = |session: &SessionFigures<'_>| -> Vec<_> {
         let figures = |totals: &Totals| {
-            let difference = session.difference(totals).map(micro_dollars);
-            (totals.prompt(), totals.read, totals.cost().map(micro_dollars), difference)
+            let difference = session.difference(totals).map(MicroDollars);
+            (totals.prompt(), totals.read, totals.cost().map(MicroDollars), difference)
         };
         session.by_strategy.iter().map(figures).collect()
     };
@@ -215,7 +218,7 @@ pub(super) fn sessions_block(view: &PageView<'_>, sessions: &[SessionFigures<'_>
         files: &session.files,
         began: session.began.0,
         requests: session.session.requests.len(),
-        lost: session.lost.map(micro_dollars),
+        lost: session.lost.map(MicroDollars),
         figures: data(session),
     });
     let names: Vec<&str> = view.shown().map(|column| column.strategy.name.as_ref()).collect();
@@ -234,32 +237,36 @@ pub(super) fn sessions_block(view: &PageView<'_>, sessions: &[SessionFigures<'_>
     })
 }
 
-/// The turns of so many requests are embedded …
+/// The most requests whose turns are embedded …
 const MOST_REQUESTS: usize = 60_000;
 
-/// … as long as they take no more than this, in bytes: with many strategies a request takes more.
+/// … and the most bytes they take, as many strategies make them larger.
 const MOST_BYTES: usize = 8_000_000;
 
 /// The data blocks of the sessions whose turns are embedded.
 pub(super) struct Embedded {
-    /// The number of the session and its turns, in the order of the numbers.
+    /// The numbers of sessions and their turns, in order.
     pub(super) blocks: Vec<(usize, String)>,
     /// What is missing, in a sentence.
     pub(super) note: Option<String>,
 }
 
 /// Embeds the turns of the most expensive sessions.
+///
+/// # Errors
+/// Where they cannot be JSON.
 pub(super) fn embedded(
     view: &PageView<'_>,
     breaks: &BreakIndex,
     dearest: &[&SessionFigures<'_>],
-) -> Embedded {
+) -> io::Result<Embedded> {
     let mut chosen = dearest.to_vec();
     keep_within(MOST_REQUESTS, &mut chosen, |session| session.session().requests.len());
     let block = |session: &&SessionFigures<'_>| {
-        (session.number(), turns_block(view, breaks, session.session()))
+        Ok((session.number(), turns_block(view, breaks, session.session())?))
     };
-    let mut blocks: Vec<(usize, String)> = chosen.par_iter().map(block).collect();
+    let blocks: io::Result<Vec<(usize, String)>> = chosen.par_iter().map(block).collect();
+    let mut blocks = blocks?;
     keep_within(MOST_BYTES, &mut blocks, |(_, block)| block.len());
     blocks.sort_by_key(|(number, _)| *number);
     let missing = (dearest.len() - blocks.len()) as u64;
@@ -270,11 +277,11 @@ pub(super) fn embedded(
             counted(missing, "session", "sessions"),
         )
     });
-    Embedded { blocks, note }
+    Ok(Embedded { blocks, note })
 }
 
-/// Keeps those in front for which there is room. What alone is too large does not keep out what
-/// stands after it.
+/// Keeps those for which there is room, in order. One that is too large alone does not keep later
+/// ones out.
 fn keep_within<T>(mut room: usize, all: &mut Vec<T>, size: impl Fn(&T) -> usize) {
     all.retain(|one| {
         let rest = room.checked_sub(size(one));
@@ -283,21 +290,32 @@ fn keep_within<T>(mut room: usize, all: &mut Vec<T>, size: impl Fn(&T) -> usize)
     });
 }
 
-/// Picodollars in a micro-dollar.
+/// Picodollars per micro-dollar.
 const PICODOLLARS: u128 = 1_000_000;
 
-/// An amount as a JSON number, without exponent or trailing zeros.
-pub(super) fn micro_dollars(amount: Picodollars) -> Box<RawValue> {
-    let sign = if amount.0 < 0 { "-" } else { "" };
-    let (whole, fraction) =
-        (amount.0.unsigned_abs() / PICODOLLARS, amount.0.unsigned_abs() % PICODOLLARS);
-    let text = if fraction == 0 {
-        format!("{sign}{whole}")
-    } else {
-        let digits = format!("{fraction:06}");
-        format!("{sign}{whole}.{}", digits.trim_end_matches('0'))
-    };
-    RawValue::from_string(text).expect("digits are a number")
+/// An amount that is written as a JSON number of micro-dollars, without exponent or trailing zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MicroDollars(pub(super) Picodollars);
+
+impl fmt::Display for MicroDollars {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Picodollars(amount) = self.0;
+        let sign = if amount < 0 { "-" } else { "" };
+        let (whole, fraction) =
+            (amount.unsigned_abs() / PICODOLLARS, amount.unsigned_abs() % PICODOLLARS);
+        write!(f, "{sign}{whole}")?;
+        if fraction > 0 {
+            let digits = format!("{fraction:06}");
+            write!(f, ".{}", digits.trim_end_matches('0'))?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for MicroDollars {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawValue::from_string(self.to_string()).map_err(S::Error::custom)?.serialize(serializer)
+    }
 }
 
 #[cfg(test)]
@@ -306,7 +324,8 @@ mod tests {
 
     #[test]
     fn what_stands_in_front_is_kept() {
-        // 40,000 of 60,000 leave 20,000: 30,000 are too many, 20,000 are not, and then one is.
+        // 40,000 of 60,000 leave 20,000. Then 30,000 are too many, 20,000 fit, and 1 no longer
+        // does.
         let mut sessions = vec![40_000, 30_000, 20_000, 1];
         keep_within(MOST_REQUESTS, &mut sessions, |requests| *requests);
         assert_eq!(sessions, [40_000, 20_000]);
@@ -317,7 +336,7 @@ mod tests {
 
     #[test]
     fn amounts_are_exact() {
-        let written = |amount| micro_dollars(Picodollars(amount)).get().to_owned();
+        let written = |amount| MicroDollars(Picodollars(amount)).to_string();
         assert_eq!(written(0), "0");
         assert_eq!(written(26_977_500_000), "26977.5");
         assert_eq!(written(-1), "-0.000001");

@@ -1,13 +1,14 @@
 //! The turns of a session, column by column, for the page's script.
 
+use std::io;
+
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use super::PageView;
 use super::break_lines::BreakIndex;
 use super::safe_text::data_block;
-use super::sessions::micro_dollars;
+use super::sessions::MicroDollars;
 use crate::base::id::Symbol;
 use crate::base::units::{Picodollars, Tokens};
 use crate::base::wording::counted;
@@ -18,17 +19,17 @@ use crate::requests::conversation::{History, Request, RequestIndex};
 use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, Row, Session, StrategyColumn};
 
-/// A value for each turn. Most columns of a session hold one value only.
+/// A value for each turn. Most columns of a session have only one value.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-enum Column<T> {
+enum TurnColumn<T> {
     /// The same for every turn.
     Same(T),
-    /// One for each.
+    /// One value for each turn.
     Each(Vec<T>),
 }
 
-impl<T: PartialEq> FromIterator<T> for Column<T> {
+impl<T: PartialEq> FromIterator<T> for TurnColumn<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let mut values: Vec<T> = values.into_iter().collect();
         if values.windows(2).all(|pair| pair[0] == pair[1])
@@ -40,78 +41,75 @@ impl<T: PartialEq> FromIterator<T> for Column<T> {
     }
 }
 
-/// A note about one turn: its place, and the words.
+/// A remark on one turn: its index, and the words.
 type Note = (usize, String);
 
-/// A session's turns. What was read is what is left of the prompt.
+/// A session's turns. What was read is the rest of the prompt.
 #[derive(Serialize)]
 struct SessionTurns {
-    /// How many.
+    /// The number of turns.
     count: usize,
     /// When the first was sent, in seconds since the Unix epoch.
     start: i64,
-    /// Seconds from the turn before to each, as they are listed.
+    /// Seconds from the previous turn to each, in the listed order.
     step: Vec<i64>,
     /// The sub-agents.
     agents: Vec<String>,
-    /// Which sub-agent; null in the main conversation.
-    agent: Column<Option<usize>>,
-    /// From the request before in the conversation, in tenths of a second.
-    gap: Column<Option<i64>>,
+    /// The index of the sub-agent, or null in the main conversation.
+    agent: TurnColumn<Option<usize>>,
+    /// From the previous request of the conversation, in tenths of a second.
+    gap: TurnColumn<Option<i64>>,
     /// The whole prompt.
-    prompt: Column<Tokens>,
-    /// Tokens of the answer; null where they are not known.
-    output: Column<Option<Tokens>>,
-    /// The turns whose recorded output may be less than the real one.
+    prompt: TurnColumn<Tokens>,
+    /// Tokens of the answer, or null where unknown.
+    output: TurnColumn<Option<Tokens>>,
+    /// The turns whose recorded output may be too low.
     bounds: Vec<usize>,
-    /// What happened, where anything did.
+    /// What happened, if anything did.
     words: Vec<Note>,
-    /// Breaks, each with its cause.
+    /// Breaks, with their causes.
     breaks: Vec<(usize, &'static str)>,
-    /// Turns in front of which the conversation was shortened.
+    /// Turns before which the conversation was shortened.
     compactions: Vec<usize>,
     /// In the order of the strategies that the page shows.
     strategies: Vec<StrategyTurns>,
 }
 
-/// The same turns under a strategy. A turn without a figure of it has null as its input.
+/// The same turns under a strategy. A turn without figures has null as its input.
 #[derive(Serialize)]
 struct StrategyTurns {
-    /// The whole prompt, where it is not the session's.
+    /// The whole prompt, where it differs from the session's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    prompt: Option<Column<Tokens>>,
+    prompt: Option<TurnColumn<Tokens>>,
     /// Sent in full.
-    input: Column<Option<Tokens>>,
+    input: TurnColumn<Option<Tokens>>,
     /// Written for five minutes.
-    write_5m: Column<Tokens>,
+    write_5m: TurnColumn<Tokens>,
     /// Written for an hour.
-    write_1h: Column<Tokens>,
-    /// Tokens of the answer, where they are not the session's.
+    write_1h: TurnColumn<Tokens>,
+    /// Tokens of the answer, where they differ from the session's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<Column<Option<Tokens>>>,
-    /// What the turn costs with all that belongs to it, in micro-dollars, exactly; null without a
-    /// price.
-    cost: Column<Option<Exact>>,
-    /// Turns that the service refuses, and why: nothing is read, written or sent.
+    output: Option<TurnColumn<Option<Tokens>>>,
+    /// The exact cost of the turn and everything that belongs to it, in micro-dollars, or null
+    /// without a price.
+    cost: TurnColumn<Option<MicroDollars>>,
+    /// Turns that the service refuses, and why. Nothing is then read, written or sent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     refused: Vec<(usize, &'static str)>,
-    /// What else the cost of a turn holds.
+    /// What else is included in the cost of a turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     besides: Vec<Note>,
 }
 
-/// An amount as it is written.
-#[derive(Clone, Debug, Serialize)]
-struct Exact(Box<RawValue>);
-
-impl PartialEq for Exact {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.get() == other.0.get()
-    }
-}
-
-/// The turns of a session, as the text of its data block.
-pub(super) fn turns_block(view: &PageView<'_>, breaks: &BreakIndex, session: &Session) -> String {
+/// The turns of a session as the text of its data block.
+///
+/// # Errors
+/// Where they cannot be JSON.
+pub(super) fn turns_block(
+    view: &PageView<'_>,
+    breaks: &BreakIndex,
+    session: &Session,
+) -> io::Result<String> {
     data_block(&session_turns(view, breaks, session))
 }
 
@@ -119,8 +117,8 @@ fn session_turns(view: &PageView<'_>, breaks: &BreakIndex, session: &Session) ->
     let history = view.ledger.history;
     let requests: Vec<&Request> =
         session.requests.iter().map(|index| history.request(*index)).collect();
-    let recorded: Vec<Recorded> =
-        session.requests.iter().map(|index| Recorded::of(view.ledger, *index)).collect();
+    let recorded: Vec<RecordedTokens> =
+        session.requests.iter().map(|index| RecordedTokens::of(view.ledger, *index)).collect();
     let (agents, agent) = agents(history, &requests);
     let (start, step) = times(&requests);
     let turn = |index: &RequestIndex| Turn::recorded(history, view.steps, *index);
@@ -146,22 +144,22 @@ fn session_turns(view: &PageView<'_>, breaks: &BreakIndex, session: &Session) ->
     }
 }
 
-/// What is the same under every strategy that sends the requests as recorded.
+/// What every strategy that sends the requests as recorded shares.
 #[derive(Clone, Copy)]
-struct Recorded {
+struct RecordedTokens {
     prompt: Tokens,
     output: Option<Tokens>,
 }
 
-impl Recorded {
+impl RecordedTokens {
     fn of(ledger: &Ledger<'_>, index: RequestIndex) -> Self {
         let usage = ledger.history.request(index).usage.as_ref();
         Self { prompt: ledger.prompt_total(index), output: usage.map(|usage| usage.output) }
     }
 }
 
-/// The sub-agents by name, and which of them each turn is of.
-fn agents(history: &History, requests: &[&Request]) -> (Vec<String>, Column<Option<usize>>) {
+/// The sub-agents by name, and the one that each turn belongs to.
+fn agents(history: &History, requests: &[&Request]) -> (Vec<String>, TurnColumn<Option<usize>>) {
     let mut places: FxHashMap<Symbol, usize> = FxHashMap::default();
     let mut names = Vec::new();
     let agent = requests.iter().map(|request| {
@@ -175,7 +173,7 @@ fn agents(history: &History, requests: &[&Request]) -> (Vec<String>, Column<Opti
     (names, agent)
 }
 
-/// When the first was sent, and the seconds from turn to turn.
+/// The time of the first turn, and the seconds between turns.
 fn times(requests: &[&Request]) -> (i64, Vec<i64>) {
     let seconds = |request: &&Request| request.start.0.div_euclid(1_000);
     let start = requests.first().map_or(0, seconds);
@@ -184,7 +182,7 @@ fn times(requests: &[&Request]) -> (i64, Vec<i64>) {
     (start, steps.map(|(own, before)| own.saturating_sub(before)).collect())
 }
 
-/// What happened under the strategies that stand side by side, where anything did.
+/// What happened under the strategies shown side by side, if anything did.
 fn words(view: &PageView<'_>, session: &Session) -> Vec<Note> {
     let beside = view.beside();
     let (ledger, mut notes) = (view.ledger, Vec::new());
@@ -216,24 +214,24 @@ fn causes(breaks: &BreakIndex, session: &Session) -> Vec<(usize, &'static str)> 
 }
 
 /// A turn under a strategy.
-struct Figures {
+struct TurnFigures {
     prompt: Tokens,
-    /// None where the strategy has no row of it.
+    /// `None` where the strategy has no row.
     input: Option<Tokens>,
     write_5m: Tokens,
     write_1h: Tokens,
     output: Option<Tokens>,
-    cost: Option<Exact>,
+    cost: Option<MicroDollars>,
     refusal: Option<Refusal>,
     besides: Option<String>,
 }
 
-impl Figures {
+impl TurnFigures {
     fn of(
         ledger: &Ledger<'_>,
         column: &StrategyColumn,
         index: RequestIndex,
-        recorded: Recorded,
+        recorded: RecordedTokens,
     ) -> Self {
         let rows: Vec<Row<'_>> = ledger.rows(column, index).collect();
         let own = rows.iter().find(|row| row.iteration.is_none() && row.added.is_none());
@@ -259,15 +257,15 @@ fn strategy_turns(
     ledger: &Ledger<'_>,
     column: &StrategyColumn,
     session: &Session,
-    recorded: &[Recorded],
+    recorded: &[RecordedTokens],
 ) -> StrategyTurns {
-    let turns: Vec<Figures> = session
+    let turns: Vec<TurnFigures> = session
         .requests
         .iter()
         .zip(recorded)
-        .map(|(index, recorded)| Figures::of(ledger, column, *index, *recorded))
+        .map(|(index, recorded)| TurnFigures::of(ledger, column, *index, *recorded))
         .collect();
-    let differs = |is_same: fn(&Figures, &Recorded) -> bool| {
+    let differs = |is_same: fn(&TurnFigures, &RecordedTokens) -> bool| {
         turns.iter().zip(recorded).any(|(turn, recorded)| !is_same(turn, recorded))
     };
     let has_other_prompts = differs(|turn, recorded| turn.prompt == recorded.prompt);
@@ -279,19 +277,19 @@ fn strategy_turns(
         write_5m: turns.iter().map(|turn| turn.write_5m).collect(),
         write_1h: turns.iter().map(|turn| turn.write_1h).collect(),
         output: has_other_outputs.then(|| turns.iter().map(|turn| turn.output).collect()),
-        cost: turns.iter().map(|turn| turn.cost.clone()).collect(),
+        cost: turns.iter().map(|turn| turn.cost).collect(),
         refused: noted().filter_map(|(at, turn)| Some((at, turn.refusal?.name()))).collect(),
         besides: noted().filter_map(|(at, turn)| Some((at, turn.besides.clone()?))).collect(),
     }
 }
 
 /// The cost of the rows that have one.
-fn cost(rows: &[Row<'_>]) -> Option<Exact> {
+fn cost(rows: &[Row<'_>]) -> Option<MicroDollars> {
     let known = rows.iter().filter_map(|row| row.cost);
-    known.reduce(|sum, cost| sum + cost).map(|cost: Picodollars| Exact(micro_dollars(cost)))
+    known.reduce(|sum, cost| sum + cost).map(|cost: Picodollars| MicroDollars(cost))
 }
 
-/// What else the cost of a turn holds, if anything.
+/// What else is included in the cost of a turn, if anything.
 fn besides(rows: &[Row<'_>]) -> Option<String> {
     let earlier = rows.iter().filter(|row| row.iteration.is_some()).count() as u64;
     let added = rows.iter().filter(|row| row.added.is_some()).count() as u64;
@@ -307,10 +305,10 @@ mod tests {
 
     #[test]
     fn a_column_of_one_value_is_that_value() {
-        let column = |values: &[Option<u8>]| values.iter().copied().collect::<Column<_>>();
-        assert_eq!(column(&[Some(0), Some(0)]), Column::Same(Some(0)));
-        assert_eq!(column(&[]), Column::Each(vec![]));
-        let written = data_block(&[column(&[Some(1), None]), column(&[None, None])]);
+        let column = |values: &[Option<u8>]| values.iter().copied().collect::<TurnColumn<_>>();
+        assert_eq!(column(&[Some(0), Some(0)]), TurnColumn::Same(Some(0)));
+        assert_eq!(column(&[]), TurnColumn::Each(vec![]));
+        let written = data_block(&[column(&[Some(1), None]), column(&[None, None])]).expect("JSON");
         assert_eq!(written, "[[1,null],null]");
     }
 }

@@ -1,15 +1,15 @@
-//! The schema of `cachesim.toml`, made of the same tables by which it is read.
+//! The schema of `cachesim.toml`, made from the same tables by which it is read.
 
 use serde_json::{Map, Value, json};
 
 use crate::explain::breaks::Cause;
-use crate::explain::budget::{BUDGET_KEYS, BreakKinds, Level, Limit, Metric};
+use crate::explain::budget::{BUDGET_KEYS, BreakKinds, BudgetLevel, Limit, Metric};
 use crate::explain::config::{CHECK, ConfigOption, DEFAULTS, SCHEMA, Takes};
 use crate::explain::lint::{Rule, Severity};
 use crate::simulate::strategy::ALL as STRATEGIES;
 
-/// The schema (draft 2020-12) of the TOML document. What depends on another value, such as the unit of
-/// a limit on its metric, is said in descriptions; the program checks it.
+/// The schema (draft 2020-12) of the TOML document. What depends on another value, such as the unit
+/// of a limit on its metric, is explained in descriptions and checked by the program.
 pub(super) fn config_schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -98,7 +98,7 @@ fn property(key: &str) -> Value {
         "max_decrease" => described("No less than the baseline without so much.", amount()),
         "level" => described(
             "What happens where it is not kept; without it the run fails.",
-            json!({ "enum": Level::ALL.map(Level::name) }),
+            json!({ "enum": BudgetLevel::ALL.map(BudgetLevel::name) }),
         ),
         "message" => described("What to say then.", text()),
         "project" => described("Only projects with such names (a pattern with *).", text()),

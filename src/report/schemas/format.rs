@@ -1,8 +1,5 @@
-//! A machine format and its JSON schema.
-//!
-//! The schemas of values: counts, moments, exact decimals, and objects by name.
-//!
-//! The schemas of words: every name that an enumeration is written with, from where it is written.
+//! A machine format and its JSON schema: schemas of counts, times, exact decimals and objects by
+//! name, and of words, taken from where each enumeration is written.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -16,9 +13,9 @@ use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::analysis::Grouping;
 use crate::explain::breaks::Ground;
-use crate::explain::budget::{Level, Limit, Metric};
+use crate::explain::budget::{BudgetLevel, Limit, Metric};
 use crate::explain::check::{MatchedBy, PromptChangeKind, Status, Verdict};
-use crate::explain::context::Kind as ContentKind;
+use crate::explain::context::ContextKind as ContentKind;
 use crate::explain::lint::{Rule, Severity};
 use crate::read::capture::Part;
 use crate::read::input::Kind as DiagnosticKind;
@@ -38,25 +35,25 @@ use crate::simulate::strategy::Obstacle;
 pub struct MachineFormat {
     /// The name of its schema.
     pub name: &'static str,
-    /// The commands that write it or, of an input, read it.
+    /// The commands that write it, or, for an input, read it.
     pub commands: &'static str,
-    /// What it holds, in a line.
+    /// What it contains, in one line.
     pub meaning: &'static str,
     source: Source,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Source {
-    /// What its documents say in `schema`, and the schema of the type that is written.
+    /// The value of `schema` in its documents, and the schema of the type that is written.
     Derived { tag: &'static str, schema: fn() -> Schema },
-    /// A schema made of tables.
+    /// A schema made from tables.
     Made(fn() -> Value),
     /// The text of a schema.
     Written(&'static str),
 }
 
 impl MachineFormat {
-    /// One whose documents are written from `T`, and have `tag` in their field `schema`.
+    /// A format whose documents are written from `T`, with `tag` in their field `schema`.
     pub(super) const fn output<T: JsonSchema>(
         name: &'static str,
         tag: &'static str,
@@ -67,7 +64,7 @@ impl MachineFormat {
         Self { name, commands, meaning, source }
     }
 
-    /// One that is read, with a schema written by hand.
+    /// A format that is read, with a schema written by hand.
     pub(super) const fn input(
         name: &'static str,
         commands: &'static str,
@@ -77,7 +74,7 @@ impl MachineFormat {
         Self { name, commands, meaning, source: Source::Written(schema) }
     }
 
-    /// One that is read, with a schema made of the tables by which it is read.
+    /// A format that is read, with a schema made from the tables by which it is read.
     pub(super) const fn made(
         name: &'static str,
         commands: &'static str,
@@ -87,7 +84,7 @@ impl MachineFormat {
         Self { name, commands, meaning, source: Source::Made(schema) }
     }
 
-    /// The JSON schema (draft 2020-12), as a text that ends with a line break.
+    /// The JSON schema (draft 2020-12) as text with a final line break.
     #[must_use]
     pub fn schema(&self) -> String {
         match self.source {
@@ -97,7 +94,7 @@ impl MachineFormat {
         }
     }
 
-    /// Says which format it is.
+    /// Adds which format it is.
     fn complete(&self, mut schema: Schema, tag: &str) -> Value {
         schema.insert("$id".to_owned(), json!(format!("urn:cachesim:{}:v1", self.name)));
         schema.insert("title".to_owned(), json!(format!("cachesim {}, {tag}", self.name)));
@@ -114,7 +111,7 @@ impl MachineFormat {
     }
 }
 
-/// Fields are required unless they may be left out of what is written.
+/// Fields are required unless they may be left out.
 fn derived<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12()
         .for_serialize()
@@ -123,7 +120,7 @@ fn derived<T: JsonSchema>() -> Schema {
         .into_root_schema_for::<T>()
 }
 
-/// Takes out what is Rust's alone: line breaks of comments, the widths of numbers.
+/// Removes what only concerns Rust: line breaks of comments, the widths of numbers.
 fn plain(schema: &mut Schema) {
     if let Some(Value::String(text)) = schema.get_mut("description") {
         *text = text.replace('\n', " ");
@@ -211,7 +208,7 @@ impl<K: JsonSchema, V: JsonSchema> JsonSchema for Keyed<K, V> {
     }
 }
 
-/// All variants of an enumeration. One that is forgotten does not compile.
+/// All variants of an enumeration. Missing one does not compile.
 macro_rules! every {
     ($type:ident: $($variant:ident $(($value:expr))?),+) => {{
         let _is_exhaustive = |one: $type| match one {
@@ -221,7 +218,7 @@ macro_rules! every {
     }};
 }
 
-/// Types that are written as one of some words.
+/// Implements schemas for types that are written as one of some words.
 macro_rules! words {
     ($($type:ident as $name:literal: $words:expr;)+) => {$(
         impl JsonSchema for $type {
@@ -266,7 +263,7 @@ words! {
     Variant as "ForkVariant": VARIANTS.map(|variant| variant.name);
     Part as "PromptPart": Part::ALL.map(Part::name).as_slice();
     Metric as "Metric": Metric::ALL.map(|metric| metric.name).as_slice();
-    Level as "Level": every!(Level: Warn, Fail).map(Level::name);
+    BudgetLevel as "Level": every!(BudgetLevel: Warn, Fail).map(BudgetLevel::name);
     Limit as "LimitKind": Limit::KEYS;
     Status as "BudgetStatus": every!(Status: Passed, LeftOut, Warned, Failed).map(Status::name);
     Verdict as "Verdict": every!(Verdict: Pass, Warn, Fail).map(Verdict::name);

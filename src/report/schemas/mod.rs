@@ -1,9 +1,9 @@
-//! The JSON schemas of the machine formats, by name. Those of outputs are derived from the rows and
-//! documents that are written, those of inputs stand in `schemas/`.
+//! The JSON schemas of the machine formats, by name.
 //!
 //! Schemas of outputs are derived from the very types that are written, words from the functions
-//! that write them, that of the configuration from the tables by which it is read; `schemas/` has
-//! them checked in, and a test compares.
+//! that write them, and that of the configuration from the tables by which it is read. Schemas of
+//! other inputs are written by hand in `schemas/`, where all of them are checked in. A test
+//! compares.
 
 mod config;
 mod format;
@@ -20,7 +20,7 @@ use super::compare_json::{self, CompareObject, StrategyLine};
 use super::config_view::{self, ConfigObject};
 use super::context_json::{self, ContextObject};
 use super::explain_json::{self, ExplainObject};
-use super::fork::{self, Fork};
+use super::fork::{self, ForkObject};
 use super::groups::{self, GroupsObject};
 use super::ledger_rows::{self, LedgerRow};
 use super::lint::{self, Lint};
@@ -28,7 +28,7 @@ use super::prices::{self, PricesObject};
 use super::report_json::{self, Report};
 use super::verify::{self, VerifyObject};
 
-/// Every machine format. One that is not listed here has no schema.
+/// Every machine format. Others have no schema.
 #[rustfmt::skip] // a format is a line
 pub static MACHINE_FORMATS: [MachineFormat; 20] = [
     MachineFormat::output::<Report<'_>>("report", report_json::SCHEMA, "analyze --format json", "totals by strategy, by model and by session"),
@@ -44,7 +44,7 @@ pub static MACHINE_FORMATS: [MachineFormat; 20] = [
     MachineFormat::output::<ContextObject<'_>>("context", context_json::SCHEMA, "context --format json", "what each kind of content held, and what carrying it cost"),
     MachineFormat::output::<VerifyObject<'_>>("verify", verify::SCHEMA, "verify --format json", "how well the rules reproduce the record"),
     MachineFormat::output::<Lint<'_>>("lint", lint::SCHEMA, "lint --format json", "what makes prefixes unstable"),
-    MachineFormat::output::<Fork<'_>>("fork", fork::SCHEMA, "fork --format json", "what each way to fork is charged"),
+    MachineFormat::output::<ForkObject<'_>>("fork", fork::SCHEMA, "fork --format json", "what each way to fork is charged"),
     MachineFormat::output::<PricesObject<'_>>("prices", prices::SCHEMA, "prices list|show --format json", "models and their prices"),
     MachineFormat::output::<ConfigObject<'_>>("config-show", config_view::SCHEMA, "config show --format json", "every option with its value and where it comes from"),
     MachineFormat::made("config", "read by every command", "the configuration, cachesim.toml", config::config_schema),

@@ -1,7 +1,5 @@
-//! Tables and sentences as the lines of a terminal. No line is longer than the width, and none is broken
-//! inside a word or a number.
-//!
-//! Which columns of a table fit a width, and how wide each is.
+//! Tables and sentences as lines of a terminal, and which columns of a table fit a width. No line
+//! is longer than the width, and none is broken inside a word or a number.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -17,7 +15,7 @@ use crate::report::document::TextStyle;
 use crate::report::escape::terminal_safe;
 
 impl Grid {
-    /// Writes the table within a width, and which columns it hides.
+    /// Writes the table within a width, and names the columns that it hides.
     pub(in crate::report) fn write_text(
         &self,
         style: TextStyle,
@@ -49,7 +47,7 @@ impl Grid {
         let cells = self.cells(fitted, row);
         let height = cells.iter().map(Cell::height).max().unwrap_or(1);
         for line in 0..height {
-            // A string takes everything.
+            // Writing to a string cannot fail.
             let _ = write!(out, "{ansi}");
             let start = out.len();
             self.line(out, fitted, |place| cells[place].line(line));
@@ -60,7 +58,7 @@ impl Grid {
         }
     }
 
-    /// The shown cells of a row, each in its width.
+    /// The visible cells of a row, fitted to their widths.
     fn cells(&self, fitted: &Fitted, row: usize) -> Vec<Cell<'_>> {
         let cell = |(column, width): &(usize, usize)| {
             let text = terminal_safe(self.cell(row, *column));
@@ -74,7 +72,7 @@ impl Grid {
         fitted.columns.iter().map(cell).collect()
     }
 
-    /// One line of all shown columns, of each what `text` makes of its place among them.
+    /// One line of all visible columns. `text` gives the text for a column's index among them.
     fn line<'t>(&self, out: &mut String, fitted: &Fitted, text: impl Fn(usize) -> &'t str) {
         let start = out.len();
         for (at, (column, width)) in fitted.columns.iter().enumerate() {
@@ -107,14 +105,14 @@ impl Grid {
     }
 }
 
-/// What is shown of a cell.
+/// The visible text of a cell.
 enum Cell<'g> {
     Line(Cow<'g, str>),
     Lines(Vec<String>),
 }
 
 impl Cell<'_> {
-    /// How many lines it takes.
+    /// The number of its lines.
     fn height(&self) -> usize {
         match self {
             Self::Line(_) => 1,
@@ -122,7 +120,7 @@ impl Cell<'_> {
         }
     }
 
-    /// One of them; empty where it has fewer.
+    /// One of its lines, or an empty one beyond them.
     fn line(&self, number: usize) -> &str {
         match self {
             Self::Line(text) if number == 0 => text,
@@ -147,7 +145,7 @@ fn ansi_style(tone: Tone) -> Style {
     }
 }
 
-/// A text without line breaks as lines of a width, broken at spaces. A longer word is shortened.
+/// Breaks a text without line breaks into lines of a width, at spaces. Longer words are cut.
 pub(in crate::report) fn wrap(text: &str, width: usize) -> Vec<String> {
     let options = Options::new(width)
         .break_words(false)
@@ -167,8 +165,8 @@ pub(in crate::report) fn wrap(text: &str, width: usize) -> Vec<String> {
     textwrap::wrap(&text, options).into_iter().map(Cow::into_owned).collect()
 }
 
-/// A text cut to a width: of a path or a line of a file the end is kept, of all else the beginning, as far
-/// as whole words go.
+/// Cuts a text to a width. A path, or a line in a file, keeps its end, and anything else as many
+/// whole words as fit.
 fn shortened(text: Cow<'_, str>, width: usize) -> Cow<'_, str> {
     if display_width(&text) <= width {
         return text;
@@ -184,7 +182,7 @@ fn shortened(text: Cow<'_, str>, width: usize) -> Cow<'_, str> {
         Cow::Owned(format!("…{}", kept.chars().rev().collect::<String>()))
     } else {
         let kept: String = text.chars().take_while(|one| fits(one)).collect();
-        // Whole words, unless hardly anything would be left.
+        // Whole words, unless almost nothing would be left.
         let words = kept.rsplit_once(' ').map(|(words, _)| words);
         let kept = words.filter(|words| display_width(words) * 2 > room).unwrap_or(&kept);
         Cow::Owned(format!("{}…", kept.trim_end_matches([',', ';', ':'])))
@@ -202,27 +200,27 @@ fn is_place(text: &str) -> bool {
 /// Spaces between columns.
 pub(super) const GAP: usize = 2;
 
-/// A column of sentences is not set narrower than this, as long as others can be hidden.
+/// The least width of a column of sentences, as long as other columns can be hidden.
 const LEAST_SENTENCE: usize = 24;
 
-/// Unless that would hide the last columns, of which dollars mostly are one.
+/// Its least width where that would hide the last columns, which mostly have dollars.
 const NARROWEST_SENTENCE: usize = 18;
 
-/// Names are cut to this, or to the name of their column, where nothing more can be hidden.
+/// Names are cut to this, or to the name of their column, once no more columns can be hidden.
 const LEAST_NAME: usize = 12;
 
-/// The columns that are shown.
+/// The visible columns.
 #[derive(Debug)]
 pub(super) struct Fitted {
-    /// Each shown column and its width, in the order of the table.
+    /// Each visible column and its width, in the order of the table.
     pub(super) columns: Vec<(usize, usize)>,
-    /// The others, without bars.
+    /// The hidden columns, without bars.
     pub(super) hidden: Vec<usize>,
-    /// The width at which none is hidden.
+    /// The width at which none would be hidden.
     pub(super) needed: usize,
 }
 
-/// How wide a column would be, and how narrow it may become.
+/// The natural width of a column, and its least width.
 #[derive(Clone, Copy, Debug)]
 struct Measure {
     natural: usize,
@@ -230,8 +228,9 @@ struct Measure {
 }
 
 impl Fitted {
-    /// Fits a table into a width. Columns are hidden in the order the table names; then names are
-    /// cut and sentences set narrower; then columns are hidden from the right, but for the first.
+    /// Fits a table into a width. First columns are hidden in the order that the table names, then
+    /// names are cut and sentences narrowed, then columns are hidden from the right, except for the
+    /// first.
     pub(super) fn new(grid: &Grid, width: usize, has_bars: bool) -> Self {
         let mut measures = measure(grid);
         let align = |column: usize| grid.columns()[column].1;
@@ -269,7 +268,7 @@ impl Fitted {
     }
 }
 
-/// Gives every column its least width, and what is left to those that want more.
+/// Gives every column its least width, and distributes the rest among those that want more.
 fn share(measures: &[Measure], shown: &[usize], width: usize) -> Vec<(usize, usize)> {
     let mut columns: Vec<(usize, usize)> =
         shown.iter().map(|column| (*column, measures[*column].least)).collect();
@@ -314,7 +313,7 @@ fn measure(grid: &Grid) -> Vec<Measure> {
     natural.iter().zip(least).map(|(natural, least)| Measure { natural: *natural, least }).collect()
 }
 
-/// How many columns of a terminal a text takes.
+/// The number of terminal columns that a text takes.
 pub(super) fn display_width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { terminal_safe(text).width() }
 }

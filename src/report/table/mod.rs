@@ -1,6 +1,4 @@
 //! Tables: their cells, the columns that fit a width, and the lines of a terminal.
-//!
-//! The cells of a table.
 
 mod draw;
 
@@ -8,56 +6,56 @@ pub(super) use draw::wrap;
 
 use crate::report::escape::markdown_cell;
 
-/// A table. All cells stand in one text, so that a long table takes little more than its words.
+/// A table. All cells are in one text, so a long table takes little more than its words.
 #[derive(Debug)]
 pub(super) struct Grid {
     columns: Vec<(String, Align)>,
-    /// Columns that are hidden where there is no room for all, in the order in which they go.
+    /// Columns to hide where there is not enough room, in that order.
     hidden_first: Vec<usize>,
     text: String,
-    rows: Vec<Row>,
-    /// Where each cell ends in the text of its row, row by row.
+    rows: Vec<GridRow>,
+    /// The end of each cell in the text of its row, row by row.
     ends: Vec<u32>,
 }
 
 #[derive(Debug)]
-struct Row {
-    /// Where it begins in the text.
+struct GridRow {
+    /// Its start in the text.
     start: usize,
     tone: Tone,
 }
 
-/// How a column is set.
+/// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
     /// Words.
     Left,
     /// Numbers.
     Right,
-    /// Words that may be broken over several lines.
+    /// Words that may wrap over several lines.
     Wrapped,
-    /// Bars, which show a number of another column: only a terminal has them.
+    /// Bars, which show a number of another column. Only on terminals.
     Bar,
 }
 
-/// What a row's colour means.
+/// The meaning of a row's colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Tone {
-    /// Nothing.
+    /// No meaning.
     #[default]
     Plain,
-    /// Money was lost: a break.
+    /// Money was lost by a break.
     Loss,
     /// A cache expired.
     Expiry,
-    /// Money is or would be saved.
+    /// Money was or would be saved.
     Saving,
     /// Nothing happened.
     Quiet,
 }
 
 impl Grid {
-    /// The same columns without a row.
+    /// An empty table with the same columns.
     pub(in crate::report) fn without_rows(&self) -> Self {
         Self {
             columns: self.columns.clone(),
@@ -78,7 +76,7 @@ impl Grid {
         }
     }
 
-    /// A table whose columns need no names.
+    /// A table whose columns have no names.
     pub(in crate::report) fn plain(columns: &[Align]) -> Self {
         Self::new(&columns.iter().map(|align| ("", *align)).collect::<Vec<_>>())
     }
@@ -88,8 +86,8 @@ impl Grid {
         self.columns.iter().any(|(name, _)| !name.is_empty())
     }
 
-    /// Names the columns that are hidden where there is no room for all, in the order in which they
-    /// go. Bars go before them.
+    /// Names the columns to hide where there is not enough room, in that order. Bars are hidden
+    /// before them.
     pub(in crate::report) fn hide_first(mut self, names: &[&str]) -> Self {
         let position = |name: &&str| self.columns.iter().position(|(own, _)| own == name);
         let positions: Vec<usize> = names.iter().filter_map(position).collect();
@@ -111,15 +109,15 @@ impl Grid {
             self.text.push_str(&cell);
             self.ends.push(u32::try_from(self.text.len() - start).expect("a row is a few words"));
         }
-        self.rows.push(Row { start, tone });
+        self.rows.push(GridRow { start, tone });
     }
 
-    /// Adds the rows of a table of the same columns.
+    /// Adds the rows of a table with the same columns.
     pub(in crate::report) fn append(&mut self, other: Self) {
         debug_assert_eq!(self.columns, other.columns);
         let start = self.text.len();
         self.text.push_str(&other.text);
-        self.rows.extend(other.rows.iter().map(|row| Row { start: start + row.start, ..*row }));
+        self.rows.extend(other.rows.iter().map(|row| GridRow { start: start + row.start, ..*row }));
         self.ends.extend(other.ends);
     }
 
@@ -132,12 +130,12 @@ impl Grid {
         &self.hidden_first
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub(in crate::report) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there is no row.
+    /// Whether there are no rows.
     pub(in crate::report) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -172,7 +170,7 @@ impl Grid {
         markdown_row(names) + &markdown_row(rules)
     }
 
-    /// All but bars.
+    /// The columns without bars.
     fn columns_of_pages(&self) -> impl Iterator<Item = usize> {
         (0..self.columns.len()).filter(|column| self.columns[*column].1 != Align::Bar)
     }

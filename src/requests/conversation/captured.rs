@@ -18,6 +18,7 @@ use super::between::{Between, Trail};
 use super::{History, InputFile, Request, RequestIndex};
 use crate::base::id::Symbol;
 use crate::base::units::Millis;
+use crate::read::agent::Vendor;
 use crate::read::capture::{Captures, TokenCounting, WireNodeId, WireRequest, WireTree};
 use crate::read::input::Kind;
 
@@ -310,6 +311,7 @@ fn request_of(placed: &Placed, predecessor: Option<RequestIndex>, has_hole: bool
         message: captured.message,
         request: captured.request,
         model: captured.model,
+        vendor: Vendor::Anthropic,
         session: placed.session,
         agent: captured.agent,
         client_version: None,

@@ -15,6 +15,7 @@ use super::{History, InputFile, Request, RequestIndex, session_titles, settle_ag
 use crate::base::id::{EntryId, Moved, Symbol, Symbols};
 use crate::base::model::Models;
 use crate::base::units::Millis;
+use crate::read::agent::Vendor;
 use crate::read::input::{Diagnostics, Kind, UsageProblem};
 use crate::read::transcript::{AgentNote, Title};
 
@@ -226,6 +227,7 @@ impl Placer<'_> {
             message: Some(lines.message),
             request: lines.request,
             model: lines.model,
+            vendor: Vendor::Anthropic,
             session: response.session.expect("`move_symbols` names every session"),
             agent: response.agent,
             client_version: response.client_version,

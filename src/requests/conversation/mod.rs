@@ -26,6 +26,7 @@
 //!
 //! The titles in all files → the title of each session.
 
+mod agents;
 mod between;
 mod captured;
 mod file;
@@ -59,6 +60,7 @@ use crate::base::id::{EntryId, Symbol, Symbols};
 use crate::base::model::{Facts, Models};
 use crate::base::units::{Millis, Tokens};
 use crate::base::zone::Zone;
+use crate::read::agent::{AgentRequest, Vendor};
 use crate::read::capture::{TokenCounting, WireRequest};
 use crate::read::input::{Diagnostics, Usage};
 use crate::read::transcript::{Entry, ServerVerdict, TitleKind, Titled};
@@ -77,6 +79,8 @@ pub struct Request {
     pub request: Option<Symbol>,
     /// `message.model`.
     pub model: Symbol,
+    /// Whose cache rules it was sent under.
+    pub vendor: Vendor,
     /// The session it began in.
     pub session: Symbol,
     /// The sub-agent; `None` on the main chain.
@@ -137,14 +141,16 @@ pub struct InputFile {
 }
 
 /// Every request of the input, once: those of transcripts in the order in which they were sent, then
-/// the captured ones in theirs. (The bytes of a transcript's prompt are not known, so the two can
-/// share no prefix.)
+/// the captured ones in theirs, then those of other agents. (The bytes of a transcript's prompt are not
+/// known, and agents have prompts of their own, so that no two of the three share a prefix.)
 #[derive(Debug, Default)]
 pub struct History {
     /// Requests by start, then by answer, file and line. A predecessor always comes first.
     pub requests: Vec<Request>,
     /// The prompts of the captured ones.
     pub captured: CapturedPrompts,
+    /// What is known of the requests of other agents, in the order of the history's.
+    pub of_agents: Vec<AgentRequest>,
     /// The files read, in input order.
     pub files: Vec<InputFile>,
     /// The strings of the requests.
@@ -173,17 +179,22 @@ pub struct History {
 }
 
 impl History {
-    /// Those whose prompts are not known, only their usage.
+    /// Those of Claude Code's transcripts: their prompts are not known, only their usage.
     #[must_use]
     pub fn of_transcripts(&self) -> &[Request] {
-        let captured = self.captured.requests.len();
-        &self.requests[..self.requests.len() - captured]
+        &self.requests[..self.sent_with_markers().len() - self.captured.requests.len()]
+    }
+
+    /// Those of transcripts and captures, whose caches have markers.
+    #[must_use]
+    pub fn sent_with_markers(&self) -> &[Request] {
+        &self.requests[..self.requests.len() - self.of_agents.len()]
     }
 
     /// Whether the prompt of a request is known.
     #[must_use]
     pub fn is_captured(&self, index: RequestIndex) -> bool {
-        index.0 >= self.of_transcripts().len()
+        (self.of_transcripts().len()..self.sent_with_markers().len()).contains(&index.0)
     }
 
     /// Whether there are captured prompts, and their sizes are bytes and no tokens.

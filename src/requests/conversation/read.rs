@@ -6,14 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::History;
 use super::file::{FileBuilder, FileConversation, build};
 use super::join::Files;
+use crate::read::Format;
+use crate::read::agent::AgentFile;
 use crate::read::capture::{CaptureOptions, Captures, load_bundles, load_captures};
 use crate::read::harness::Harness;
-use crate::read::input::{Chunk, Discovered, Format, InOrder, Kind, Location, OpenSource, Source};
+use crate::read::input::{Chunk, Discovered, InOrder, Location, OpenSource, Source};
 use crate::read::transcript::{Spare, load_open, unreadable};
-
-/// What is said of a rollout where another format was looked for.
-const ROLLOUT: &str =
-    "a Codex rollout, which `cachesim compare --provider openai` holds against the rules";
 
 /// Files up to this size are read by one thread each.
 const SMALL_FILE: u64 = 8 * 1024 * 1024;
@@ -28,6 +26,7 @@ pub type ReadOptions = CaptureOptions;
 enum Content {
     Transcript(Box<FileConversation>),
     Captures(Box<Captures>),
+    Agent(Box<AgentFile>),
     /// Bundles, not read yet: their sessions may go on from one file to the next. Standard input
     /// stays open; of thousands of files each is opened anew.
     Bundles(Option<Box<OpenSource>>),
@@ -43,6 +42,7 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
     let mut together = Together {
         files: Files::default(),
         captures: Vec::new(),
+        agents: Vec::new(),
         harness: Harness::with_global_scope(options.global_scope),
         options: options.clone(),
     };
@@ -73,10 +73,11 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
         }
     });
     in_order.finish();
-    let Together { files, captures, .. } = together;
+    let Together { files, captures, agents, .. } = together;
     let mut history = files.join();
     history.captured.counting = options.counting;
     history.add_captures(captures);
+    history.add_agents(agents);
     history.set_models(options.models);
     diagnostics.absorb(std::mem::take(&mut history.diagnostics));
     history.diagnostics = diagnostics;
@@ -111,6 +112,7 @@ impl Turns {
 struct Together {
     files: Files,
     captures: Vec<Captures>,
+    agents: Vec<AgentFile>,
     /// What places bundles, whose sessions go on from file to file.
     harness: Harness,
     options: ReadOptions,
@@ -122,6 +124,7 @@ impl Together {
         match content {
             Content::Transcript(conversation) => self.files.add(*conversation),
             Content::Captures(file) => self.captures.push(*file),
+            Content::Agent(file) => self.agents.push(*file),
             Content::Bundles(open) => self.add_bundles(source, open.map(|open| *open)),
         }
     }
@@ -184,14 +187,12 @@ fn read_source(
         Ok(open) => open,
         Err(error) => return Content::Transcript(Box::new(build(unreadable(source, &error)))),
     };
-    let content = match open.format {
-        Format::Transcript | Format::Rollout => {
-            let mut read = workspace.read_transcript(&mut open, threads, options);
-            if open.format == Format::Rollout {
-                read.diagnostics.explain(Kind::ForeignFormat, ROLLOUT);
-            }
-            Content::Transcript(Box::new(read))
+    let format = open.first_lines().map_or(Format::Transcript, Format::of);
+    let content = match format {
+        Format::Transcript => {
+            Content::Transcript(Box::new(workspace.read_transcript(&mut open, threads, options)))
         }
+        Format::Agent(agent) => Content::Agent(Box::new(agent.read(&mut open))),
         Format::Capture => Content::Captures(Box::new(load_captures(&mut open, threads, options))),
         Format::Bundle => {
             let is_file = matches!(source.location, Location::File(_));

@@ -4,7 +4,7 @@
 //! Rewrites have a place where lines tell it: a compaction that keeps the beginning, cleared or
 //! late replaced results, entries that were cut out or summarised. The last request whose whole
 //! prompt stands in front of the first changed entry is what the next prompt goes on from
-//! (`requests/prompt/kept.rs`), each request since whose messages are sent again counting for two
+//! (`requests/prompt/build.rs`), each request since whose messages are sent again counting for two
 //! positions at least; so a far one is out of the lookback's reach. Where lines do not tell, tools
 //! and system prompt are what remains. An answer that is not sent again (`Between::drops_answer`)
 //! is no part of the next prompt.

@@ -1,9 +1,7 @@
-//! How the markers of two requests differ.
+//! How the markers and the beta features of two requests differ.
 //!
-//! A marker in the messages moves on with every request, and so does the automatic one; these are
-//! compared from the last one backwards. Those on tools and system prompt are compared by their places.
-//!
-//! How the beta features that two requests ask for differ.
+//! Markers in the messages, and the automatic one, move on with every request, so they are compared
+//! from the last one backwards. Those on tools and system prompt are compared by position.
 
 use std::collections::BTreeSet;
 
@@ -23,8 +21,8 @@ pub(super) fn marker_differences(
 ) -> Vec<Difference> {
     let markers = Markers::new(pair, before, after);
     let scope = markers.scope();
-    // As in the client: markers that stand elsewhere follow from another strategy, or from blocks that
-    // came or went.
+    // A change of scope, or blocks that came or went, move markers as well. Like the client, this
+    // then does not count the move as a difference of its own.
     let is_same_front = pair.before.tools.len() == pair.after.tools.len()
         && pair.before.system.len() == pair.after.system.len();
     let moved = if scope.is_none() && is_same_front { markers.moved() } else { None };
@@ -40,18 +38,18 @@ pub(crate) fn ttl_difference(
     Markers::new(Pair { before, after }, old, new).ttl()
 }
 
-/// What a marker of another request corresponds to.
+/// What a marker corresponds to in another request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Slot {
     Tool(usize),
     System(usize),
-    /// It moves on with the conversation.
+    /// The marker moves on with the conversation.
     Moving,
 }
 
 impl PromptView<'_> {
     fn slot(&self, marker: WireMarker) -> Slot {
-        // On a path, ids rise.
+        // Ids rise along a path.
         let position = |ids: &[WireNodeId]| ids.binary_search(&marker.node).ok();
         let tool = position(&self.tools).map(Slot::Tool);
         let place = tool.or_else(|| position(&self.system).map(Slot::System));
@@ -76,7 +74,7 @@ impl<'a> Markers<'a> {
         Self { pair, before, after }
     }
 
-    /// Whether entries that all scopes share are used.
+    /// Whether one request uses entries shared by all scopes, and the other does not.
     fn scope(&self) -> Option<Difference> {
         let global = |markers: &[PlacedMarker]| {
             markers.iter().find(|(_, marker)| marker.is_global).map(|(_, marker)| marker.node)
@@ -99,7 +97,7 @@ impl<'a> Markers<'a> {
         Some(Difference::new(kind, self.pair.after.place(new.node), detail))
     }
 
-    /// The markers that correspond, in the order of the prefix.
+    /// The corresponding markers, in the order of the prefix.
     fn pairs(&self) -> Vec<(WireMarker, WireMarker)> {
         let fixed: FxHashMap<Slot, WireMarker> =
             self.after.iter().copied().filter(|(slot, _)| *slot != Slot::Moving).collect();
@@ -111,7 +109,7 @@ impl<'a> Markers<'a> {
         pairs
     }
 
-    /// Markers on other blocks in front of the messages, or more or fewer in them.
+    /// Markers on other blocks before the messages, or a different number in the messages.
     fn moved(&self) -> Option<Difference> {
         let slots = |markers: &[PlacedMarker]| -> Vec<Slot> {
             markers.iter().map(|(slot, _)| *slot).collect()
@@ -128,13 +126,13 @@ impl<'a> Markers<'a> {
     }
 }
 
-/// The markers that move on with the conversation, the last one first.
+/// The markers that move on with the conversation, last one first.
 fn moving_backwards(markers: &[PlacedMarker]) -> impl Iterator<Item = WireMarker> + '_ {
     markers.iter().rev().filter(|(slot, _)| *slot == Slot::Moving).map(|(_, marker)| *marker)
 }
 
-/// What certain beta features stand for, by how their names begin. Claude Code sends those of auto mode
-/// in that mode alone.
+/// What some beta features stand for, by the beginnings of their names. Claude Code sends those of
+/// auto mode only in that mode.
 pub(crate) const BETA_FAMILIES: [(&str, DifferenceKind); 4] = [
     ("fast-mode-", DifferenceKind::FastMode),
     ("afk-mode-", DifferenceKind::AutoMode),
@@ -142,7 +140,7 @@ pub(crate) const BETA_FAMILIES: [(&str, DifferenceKind); 4] = [
     ("cache-editing-", DifferenceKind::CachedMicrocompaction),
 ];
 
-/// The kinds of differences that beta features show.
+/// The kinds of differences that beta features reveal.
 const KINDS: [DifferenceKind; 4] = [
     DifferenceKind::Betas,
     DifferenceKind::FastMode,
@@ -150,8 +148,8 @@ const KINDS: [DifferenceKind; 4] = [
     DifferenceKind::CachedMicrocompaction,
 ];
 
-/// The differences between two sets of beta features, each given by its names in alphabetical order,
-/// joined by commas; one difference for each kind. Where either set is not known there are none.
+/// The differences between two sets of beta features, at most one of each kind. A set is its names
+/// in alphabetical order, joined by commas. There are none where either set is unknown.
 pub(crate) fn beta_differences(before: Option<&str>, after: Option<&str>) -> Vec<Difference> {
     let (Some(before), Some(after)) = (before, after) else { return Vec::new() };
     KINDS.into_iter().filter_map(|kind| difference(kind, before, after)).collect()

@@ -1,6 +1,5 @@
-//! Where the messages of two requests part, and what became of the earlier ones.
-//!
-//! How much two sequences have in common at their ends.
+//! Where the messages of two requests diverge, and what became of the earlier ones. Also how much
+//! two sequences have in common at their ends.
 
 use std::ops::Range;
 
@@ -11,11 +10,11 @@ use super::view::{PromptView, SAME_IN_OTHER_BYTES, says_the_same};
 use super::{Difference, DifferenceKind, Pair};
 use crate::read::capture::{BlockKind, Part, WireNodeId};
 
-/// What Claude Code puts in the place of an old result.
+/// The text with which Claude Code replaces an old result.
 pub(crate) const CLEARED: &str = "[Old tool result content cleared]";
 
-/// The first difference between the messages that the earlier request had and those of the later one.
-/// Messages that were added are none.
+/// The first difference between the earlier request's messages and the same ones of the later
+/// request. Messages that were added are no difference.
 pub(super) fn message_difference(pair: Pair<'_>) -> Option<Difference> {
     let position = pair.parting()?;
     let tails = Tails {
@@ -39,8 +38,8 @@ pub(super) fn message_difference(pair: Pair<'_>) -> Option<Difference> {
     ))
 }
 
-/// How the results differ that two requests have deleted on the server, each in the order of the prefix. A
-/// deletion leaves the prefix as it is.
+/// How the results differ that two requests delete on the server, each list in the order of the
+/// prefix. Deleting a result leaves the prefix as it is.
 pub(crate) fn deletion_difference(
     before: &[WireNodeId],
     after: &[WireNodeId],
@@ -59,10 +58,10 @@ pub(crate) fn deletion_difference(
 }
 
 impl Pair<'_> {
-    /// The first block of the earlier request's messages that the later one does not have there.
+    /// The first block of the earlier messages that the later request lacks in that place.
     fn parting(self) -> Option<usize> {
-        // Behind a difference in front of the messages every node is another one, and only bytes and
-        // borders can be compared.
+        // After a difference before the messages all nodes differ, so only their parts and bytes
+        // can be compared.
         let is_same_in_front = self.before.message_settings == self.after.message_settings;
         let is_same = |one: WireNodeId, other: WireNodeId| {
             one == other
@@ -84,7 +83,7 @@ struct TailBlock<'a> {
 }
 
 impl<'a> PromptView<'a> {
-    /// The blocks of the messages from `position` on.
+    /// The blocks of the messages, from `position` on.
     fn tail(&self, position: usize) -> Vec<TailBlock<'a>> {
         let block = |id: &WireNodeId| TailBlock {
             text: self.text(*id),
@@ -95,7 +94,7 @@ impl<'a> PromptView<'a> {
     }
 }
 
-/// The blocks of both requests from where they part.
+/// The blocks of both requests, from where they diverge.
 struct Tails<'a> {
     /// At least one.
     before: Vec<TailBlock<'a>>,
@@ -139,7 +138,7 @@ impl Tails<'_> {
         }
     }
 
-    /// Whether all that is missing is thinking.
+    /// Whether only thinking is missing.
     fn is_thinking_stripped(&self) -> bool {
         self.before.first().is_some_and(|block| block.kind == BlockKind::Thinking)
             && without_thinking(&self.after).starts_with(&without_thinking(&self.before))
@@ -151,6 +150,7 @@ impl Tails<'_> {
         let is_alike = pair.is_some_and(|(old, new)| {
             same_ends(old.text, new.text) * 2 >= old.text.len().max(new.text.len())
         });
+        // A first block that mostly agrees was edited and counts as coming back.
         (self.returning() + usize::from(is_alike)) * 2 < self.before.len()
     }
 
@@ -166,7 +166,7 @@ fn without_thinking<'a>(tail: &[TailBlock<'a>]) -> Vec<&'a str> {
     kept.map(|block| block.text).collect()
 }
 
-/// What became of one block, where that has a name.
+/// What became of a block, where that has a name.
 fn block_change(before: &str, after: &str) -> Option<(DifferenceKind, &'static str)> {
     let value = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let (old, new) = (value(before), value(after));
@@ -185,18 +185,18 @@ fn has_image(block: &Value) -> bool {
     is_image(block) || block["content"].as_array().is_some_and(|inner| inner.iter().any(is_image))
 }
 
-/// How many elements are the same from the beginning on.
+/// How many elements are equal from the start.
 pub(crate) fn common_start<T: PartialEq>(one: &[T], other: &[T]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
-/// How many elements are the same up to the end.
+/// How many elements are equal up to the end.
 pub(crate) fn common_end<T: PartialEq>(one: &[T], other: &[T]) -> usize {
     one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count()
 }
 
-/// The stretches of both that lie between what is the same from the beginning on and what is the same
-/// up to the end; `None` where both are the same.
+/// The stretches of both between their common start and their common end. `None` where both are
+/// equal.
 pub(crate) fn differing<T: PartialEq>(
     one: &[T],
     other: &[T],
@@ -207,7 +207,7 @@ pub(crate) fn differing<T: PartialEq>(
     (!one.is_empty() || !other.is_empty()).then_some((one, other))
 }
 
-/// How many bytes two different texts share at their beginning and at their end.
+/// How many bytes two different texts share at both ends together.
 pub(crate) fn same_ends(before: &str, after: &str) -> usize {
     let (before, after) = (before.as_bytes(), after.as_bytes());
     let same = common_start(before, after);

@@ -1,15 +1,12 @@
-//! In what two captured prompts differ: which of their parts, and from which byte on.
+//! Differences between two captured requests: which parts of their prompts differ, and from which
+//! byte on.
 //!
-//! Two captured requests are compared part by part, by bytes: first what is part of the prefix, in
-//! its order, so that the first difference stands where their paths part; then what stands beside
-//! it: scope, TTL and places of markers, beta features, and other fields of the body, which the
-//! service may make part of the key without saying so. Header names and such fields are interned,
-//! since they rarely change; the values of the fields are kept only with the bytes. `lint`
-//! compares with the same functions, but only as far as the earlier request was cached.
-//!
-//! Two captured requests, compared part by part.
-//!
-//! What kinds of differences there are, and which dimension each belongs to.
+//! First come the parts of the prefix in their order, so that the first difference stands where the
+//! two paths diverge. Then comes what stands beside the prefix: scope, TTLs and places of markers,
+//! beta features, and other fields of the body, which the service may make part of the key without
+//! saying so. Header names and such fields rarely change and are interned. Values of fields are
+//! kept only with the bytes. `lint` uses the same functions, but only as far as the earlier request
+//! was cached.
 
 mod markers;
 mod messages;
@@ -34,23 +31,23 @@ use tools::system_differences;
 use crate::read::capture::WireNodeId;
 use crate::requests::conversation::{History, RequestIndex};
 
-/// Something in which a request differs from an earlier one.
+/// A part in which a request differs from an earlier one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What kind of difference it is.
+    /// The kind of difference.
     pub kind: DifferenceKind,
     /// The part of the request, such as `tools[3]`, `system[1]`, `messages[4].content[0]` or
-    /// `output_config.effort`. It is one of the later request, but where nothing is left there.
+    /// `output_config.effort`. It names a place in the later request, unless nothing is left there.
     pub place: String,
     /// What was found there, in a few words, none of them from the prompt.
     pub detail: String,
-    /// The tool that differs, and its field if one does: words of the prompt.
+    /// The tool that differs, and the field if there is one. Words of the prompt.
     pub tool: Option<String>,
-    /// The node of the earlier prompt; `None` where there was nothing, or nothing of the prefix.
+    /// The node of the earlier prompt, or `None` where nothing of the prefix stood there.
     pub before: Option<WireNodeId>,
     /// The node of the later prompt.
     pub after: Option<WireNodeId>,
-    /// The first differing bytes of what stands at the place in both; words of the prompt.
+    /// The first bytes that differ at that place. Words of the prompt.
     pub bytes: Option<ByteDifference>,
 }
 
@@ -67,18 +64,18 @@ impl Difference {
         }
     }
 
-    /// The same between two nodes of the prefix.
+    /// Sets the nodes of the prefix that differ.
     fn between(self, before: Option<WireNodeId>, after: Option<WireNodeId>) -> Self {
         Self { before, after, ..self }
     }
 
-    /// The same with what stood and what stands at the place.
+    /// Sets the bytes that differ, from both texts at the place.
     fn with_bytes(self, before: Option<&str>, after: Option<&str>) -> Self {
         let bytes = before.zip(after).map(|(before, after)| ByteDifference::between(before, after));
         Self { bytes, ..self }
     }
 
-    /// Whether it is one of the prefix, and does not stand beside it.
+    /// Whether the difference lies in the prefix, and not beside it.
     #[must_use]
     pub fn is_of_prefix(&self) -> bool {
         self.before.is_some() || self.after.is_some() || self.kind == DifferenceKind::Model
@@ -91,25 +88,25 @@ impl Difference {
     }
 }
 
-/// Where two prompts part.
+/// Where two prompts diverge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
-    /// The last node that both have; `None` where not even the model is the same.
+    /// The last node that both share, or `None` where not even the model is the same.
     pub shared: Option<WireNodeId>,
-    /// The first difference. It stands right after the shared node, unless the later prompt goes on
-    /// from the earlier one, and the two differ beside the prefix at most.
+    /// The first difference. It stands right after the shared node, unless the later prompt
+    /// continues the earlier one and they differ only beside the prefix.
     pub first: Option<Difference>,
 }
 
-/// All differences between two captured requests, of which `before` is the earlier one; none where one
-/// of them is of a transcript. The captures have to be read with their bytes kept.
+/// All differences between two captured requests, with `before` the earlier one. There are none
+/// where either comes from a transcript. The captures must be read with their bytes kept.
 ///
-/// First comes what is part of the prefix, in its order: model, tools, speed and citations, system
-/// prompt, the settings in front of the messages, messages; whatever the first of these is, nothing
-/// after it can be read. Of messages only the first difference is told. Then comes what stands beside
-/// the prefix: scope and other attributes of markers, beta features, other fields of the body. What the
-/// service makes of those is not documented, so one of them explains only what the first part leaves
-/// unexplained: that more was lost than stands after the shared prefix.
+/// First come differences in the prefix, in its order: model, tools, speed and citations, system
+/// prompt, the settings before the messages, messages. Nothing after the first of them can be read
+/// from the cache. Of messages only the first difference is listed. Then come differences beside
+/// the prefix: scope and other attributes of markers, beta features, other fields of the body. The
+/// service does not document their effect, so they explain only what the prefix leaves open: that
+/// more was lost than stands after the shared prefix.
 #[must_use]
 pub fn differences(
     history: &History,
@@ -140,8 +137,8 @@ pub fn differences(
     differences
 }
 
-/// Where two captured requests part; `None` where one of them is of a transcript. The captures have to
-/// be read with their bytes kept.
+/// Where two captured requests diverge, or `None` where either comes from a transcript. The
+/// captures must be read with their bytes kept.
 #[must_use]
 pub fn divergence(
     history: &History,
@@ -189,7 +186,7 @@ impl<'a> Pair<'a> {
             ToolChangeKind::Respelled => (DifferenceKind::ToolRespelled, SAME_IN_OTHER_BYTES),
         };
         let place = change.position();
-        // Where one of the two has no such tool, another one stands there.
+        // The one that lacks the tool has another one in that place.
         let text = |texts: &[&'a str], own: Option<usize>| texts.get(own.unwrap_or(place)).copied();
         let node = |nodes: &[WireNodeId], own: Option<usize>| own.map(|own| nodes[own]);
         let mut difference = Difference::new(kind, format!("tools[{place}]"), detail)
@@ -216,8 +213,8 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// What a client watches to explain a break: the twelve dimensions of Claude Code's break detector, and
-/// the messages.
+/// What a client watches to explain a break: the twelve dimensions of Claude Code's break detector,
+/// and the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dimension {
     /// The blocks of the system prompt, and what the service writes into it.
@@ -234,20 +231,20 @@ pub enum Dimension {
     Scope,
     /// The set of beta features.
     Betas,
-    /// Whether the client decides by itself which calls need no permission. No field of the prompt says
-    /// so; Claude Code adds the beta features `afk-mode-…` and `dangerous-tool-use-…`, and once it
-    /// has, keeps them for the session. A capture without headers cannot show it.
+    /// Whether the client decides by itself which calls need no permission. No field of the prompt
+    /// says so. Claude Code adds the beta features `afk-mode-…` and `dangerous-tool-use-…`, and
+    /// then keeps them for the session. A capture without headers cannot show it.
     AutoMode,
-    /// Whether the subscriber pays for usage beyond the plan. No field says so; its visible effect is
-    /// that every marker falls from an hour to five minutes.
+    /// Whether the subscriber pays for usage beyond the plan. No field says so. Its visible effect
+    /// is that every marker drops from an hour to five minutes.
     Overage,
     /// Results deleted on the server: `cache_edits` in messages, `context_management`, and the beta feature `cache-editing-…`.
     CachedMicrocompaction,
     /// `output_config.effort`.
     Effort,
-    /// Fields of the body that nothing else here looks at.
+    /// Fields of the body that no other dimension covers.
     ExtraBody,
-    /// The messages, and the settings in front of them.
+    /// The messages, and the settings before them.
     Messages,
 }
 
@@ -279,26 +276,26 @@ pub enum Dimension {
 /// | `ExtraBody` | extra body |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DifferenceKind {
-    /// Another model, which has caches of its own.
+    /// Another model, which has its own caches.
     Model,
     /// A tool is new.
     ToolAdded,
     /// A tool is gone.
     ToolRemoved,
-    /// A field of a tool says something else.
+    /// The content of a tool's field changed.
     ToolChanged,
     /// A tool stands where another one stood.
     ToolMoved,
-    /// A tool says the same in other bytes.
+    /// A tool has the same content in other bytes.
     ToolRespelled,
-    /// Citations are on or off now, which the service writes into the system prompt.
+    /// Citations were switched on or off, which the service writes into the system prompt.
     Citations,
     /// `speed`, or its beta feature.
     FastMode,
-    /// The client's attribution line in the system prompt, where it is part of the key: Anthropic's own
-    /// service leaves it out of the prefix, others do not.
+    /// The client's attribution line in the system prompt, where it is part of the key. Anthropic's
+    /// own service leaves it out of the prefix, others do not.
     Attribution,
-    /// Another block of the system prompt.
+    /// A block of the system prompt changed.
     SystemPrompt,
     /// `thinking`.
     Thinking,
@@ -308,35 +305,34 @@ pub enum DifferenceKind {
     Effort,
     /// `output_config.format`.
     OutputFormat,
-    /// There are images where there were none, or the other way round: in the whole prompt, or in a
-    /// block that was sent before.
+    /// Images appeared or disappeared, in the whole prompt or in a block that was sent before.
     Image,
-    /// A block that was sent before is another one now, or stands in another message.
+    /// A block that was sent before changed, or moved to another message.
     MessageRewritten,
-    /// The content of an old result was replaced by the client's placeholder.
+    /// The client's placeholder replaced the content of an old result.
     ResultsCleared,
-    /// Thinking of earlier turns is gone, and all else is the same.
+    /// Thinking of earlier turns is gone, and everything else is the same.
     ThinkingStripped,
-    /// The last messages are gone; others may stand in their place.
+    /// The last messages are gone. Others may stand in their place.
     Rewound,
-    /// Next to nothing of what was sent from the first message on comes back: a compaction, or another
+    /// Almost nothing of the messages comes back, from the first one on: a compaction, or another
     /// conversation.
     MessagesReplaced,
-    /// Results are deleted on the server, or are not any more.
+    /// Results are deleted on the server, or no longer are.
     CachedMicrocompaction,
-    /// A marker is global now, or none is any more.
+    /// A marker became global, or none is any longer.
     Scope,
-    /// All markers had an hour, and all have five minutes now.
+    /// All markers had an hour, and now have five minutes.
     Overage,
     /// Another TTL on a marker.
     TtlTier,
-    /// Markers stand elsewhere, or there are more or fewer. That loses what no marker looks back to.
+    /// Markers moved, or their number changed. That loses what no marker looks back to.
     MarkersMoved,
     /// Beta features came or went.
     Betas,
     /// The beta features of auto mode came or went.
     AutoMode,
-    /// A field of the body that nothing else here looks at.
+    /// A field of the body that no other kind covers.
     ExtraBody,
 }
 

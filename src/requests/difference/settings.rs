@@ -1,7 +1,5 @@
-//! The settings that are part of the prefix: those in front of the system prompt and those in front of
-//! the messages.
-//!
-//! How the fields differ that two bodies have besides what is part of the prefix.
+//! The settings that are part of the prefix (those before the system prompt and those before the
+//! messages), and the other fields of the body.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +22,7 @@ pub(crate) enum Setting {
 }
 
 impl Setting {
-    /// All, in the order of the prefix.
+    /// All settings, in the order of the prefix.
     const ALL: [Self; 7] = [
         Self::Citations,
         Self::Speed,
@@ -48,7 +46,7 @@ impl Setting {
         }
     }
 
-    /// Where it stands in the body.
+    /// Its place in the body.
     pub(super) fn place(self) -> &'static str {
         match self {
             Self::Effort => "output_config.effort",
@@ -57,7 +55,7 @@ impl Setting {
         }
     }
 
-    /// What kind of difference another value of it is.
+    /// The kind of difference when its value changes.
     pub(super) fn kind(self) -> DifferenceKind {
         match self {
             Self::Citations => DifferenceKind::Citations,
@@ -71,13 +69,13 @@ impl Setting {
     }
 }
 
-/// Whether a value of `thinking`, given as canonical JSON, says that there is to be none.
+/// Whether a value of `thinking`, as canonical JSON, switches thinking off.
 pub(crate) fn disables_thinking(value: &str) -> bool {
     let value: Value = serde_json::from_str(value).unwrap_or_default();
     value["type"] == "disabled"
 }
 
-/// A setting with two values, each as canonical JSON.
+/// A setting with its two values, each as canonical JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SettingChange<'a> {
     pub(crate) setting: Setting,
@@ -85,7 +83,8 @@ pub(crate) struct SettingChange<'a> {
     pub(super) after: &'a str,
 }
 
-/// The settings in which two nodes, given by their canonical bytes, differ; in the order of the prefix.
+/// The settings in which two nodes differ, in the order of the prefix. Nodes are given by their
+/// canonical bytes.
 pub(crate) fn setting_changes<'a>(before: &'a str, after: &'a str) -> Vec<SettingChange<'a>> {
     if before == after {
         return Vec::new();
@@ -101,8 +100,8 @@ pub(crate) fn setting_changes<'a>(before: &'a str, after: &'a str) -> Vec<Settin
     Setting::ALL.into_iter().filter_map(change).collect()
 }
 
-/// The canonical bytes of a node of settings whose values are replaced by those that `rewrite` gives for
-/// them. A node in which nothing is replaced comes out as it went in.
+/// The canonical bytes of a node of settings, with the values that `rewrite` replaces. Unchanged
+/// where it replaces none.
 pub(crate) fn rewrite_settings<'a>(
     node: &'a str,
     mut rewrite: impl FnMut(Setting, &'a str) -> &'a str,
@@ -120,11 +119,11 @@ fn values(node: &str) -> BTreeMap<&str, &RawValue> {
     serde_json::from_str(node).unwrap_or_default()
 }
 
-/// The field with which a client has old results and thinking left out by the service.
+/// The field with which a client asks the service to leave out old results and thinking.
 const CONTEXT_MANAGEMENT: &str = "context_management";
 
-/// The differences between the other fields of two bodies, each given as the canonical JSON of an
-/// object; one for each field. Where either is not known there are none.
+/// The differences between the other fields of two bodies, one for each field. A body is given as
+/// the canonical JSON of an object. There are none where either is unknown.
 pub(super) fn extra_body_differences(before: Option<&str>, after: Option<&str>) -> Vec<Difference> {
     let (Some(before), Some(after)) = (before, after) else { return Vec::new() };
     if before == after {

@@ -1,6 +1,5 @@
-//! How the tools of two requests differ: which came and went, which moved, which are defined anew.
-//!
-//! How the system prompts of two requests differ.
+//! How the tools of two requests differ (which came, went, moved or changed), and how their system
+//! prompts differ.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -12,18 +11,18 @@ use super::{Difference, DifferenceKind, Pair};
 use crate::read::capture::ATTRIBUTION;
 use crate::read::input::Text;
 
-/// In what way a tool differs.
+/// The way in which a tool differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ToolChangeKind {
-    /// It is gone.
+    /// The tool is gone.
     Gone,
-    /// It is new.
+    /// The tool is new.
     New,
-    /// It stands where another one stood; the first such tool alone.
+    /// The tool stands where another one stood. Only the first such tool is listed.
     Moved,
-    /// A field of its definition, named here, says something else.
+    /// A field of its definition changed, by its name.
     Changed(String),
-    /// Its definition says the same in other bytes.
+    /// Its definition has the same content in other bytes.
     Respelled,
 }
 
@@ -33,27 +32,28 @@ pub(crate) struct ToolChange {
     pub(crate) kind: ToolChangeKind,
     /// The tool's name.
     pub(crate) name: String,
-    /// Its position in the earlier list; of one that moved, the position of the tool that stood in
-    /// its place.
+    /// Its position in the earlier list. For one that moved, the position of the tool that it
+    /// displaced.
     pub(crate) before: Option<usize>,
     /// Its position in the later list.
     pub(crate) after: Option<usize>,
 }
 
 impl ToolChange {
-    /// Where it is felt.
+    /// Where the difference takes effect.
     pub(crate) fn position(&self) -> usize {
         self.after.or(self.before).unwrap_or(0)
     }
 }
 
-/// The name of a tool, given by its canonical bytes.
+/// The name of a tool, from its canonical bytes.
 pub(crate) fn tool_name(text: &str) -> String {
     name_of(&parsed(text))
 }
 
-/// The differences between the tools of two requests, given by their canonical bytes, in the order of
-/// the prefix. There are some exactly if the lists differ, and the first is where they do.
+/// The differences between the tools of two requests, in the order of the prefix. Tools are given
+/// by their canonical bytes. There are differences exactly where the lists differ, and the first is
+/// where they do.
 pub(crate) fn tool_changes(before: &[&str], after: &[&str]) -> Vec<ToolChange> {
     if before == after {
         return Vec::new();
@@ -78,7 +78,7 @@ pub(crate) fn tool_changes(before: &[&str], after: &[&str]) -> Vec<ToolChange> {
     changes
 }
 
-/// A name, and how many tools of the name stand in front.
+/// A name, and how many tools of that name come before. Names can repeat.
 type Key = (String, usize);
 
 struct Tool<'a> {
@@ -112,7 +112,7 @@ impl<'a> ToolList<'a> {
         self.positions.get(&tool.key).copied()
     }
 
-    /// The positions of the tools that another list has, too.
+    /// The positions of the tools that another list also has.
     fn kept<'l>(&'l self, other: &'l Self) -> impl Iterator<Item = usize> + 'l {
         let is_kept = |position: &usize| other.position(&self.tools[*position]).is_some();
         (0..self.tools.len()).filter(is_kept)
@@ -127,15 +127,16 @@ fn name_of(tool: &Value) -> String {
     tool["name"].as_str().unwrap_or("without a name").to_owned()
 }
 
-/// The tools of a list that another one lacks: their positions and names.
+/// The tools that another list lacks, by position and name.
 fn missing(list: &ToolList<'_>, other: &ToolList<'_>) -> impl Iterator<Item = (usize, String)> {
     let tools = list.tools.iter().enumerate();
     let missing = tools.filter(|(_, tool)| other.position(tool).is_none());
     missing.map(|(position, tool)| (position, tool.key.0.clone()))
 }
 
-/// The first tool that stands where another one stood, of those in both lists.
+/// The first tool, among those in both lists, that stands where another one stood.
 fn moved(old: &ToolList<'_>, new: &ToolList<'_>) -> Option<ToolChange> {
+    // Without the tools that came or went, equal orders pair equal keys.
     let mut pairs = old.kept(new).zip(new.kept(old));
     let (before, after) =
         pairs.find(|(one, other)| old.tools[*one].key != new.tools[*other].key)?;
@@ -164,12 +165,12 @@ fn redefined(old: &ToolList<'_>, new: &ToolList<'_>) -> Vec<ToolChange> {
     new.tools.iter().enumerate().filter_map(change).collect()
 }
 
-/// Whether a block of the system prompt is the client's attribution line.
+/// Whether a text block of the system prompt is the client's attribution line.
 pub(crate) fn is_attribution(text: &str) -> bool {
     text.contains(ATTRIBUTION)
 }
 
-/// A text block, as far as it matters.
+/// The fields of a text block that matter here.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct TextBlock<'a> {
@@ -184,7 +185,7 @@ pub(crate) fn begins_with_attribution(block: &str) -> bool {
     is_attribution(block) && read().text.as_str().is_some_and(|text| text.starts_with(ATTRIBUTION))
 }
 
-/// Each block that is another one now; where their number differs, all of them as one difference.
+/// Each block that changed. Where the number of blocks differs, one difference for all of them.
 pub(super) fn system_differences(pair: Pair<'_>) -> Vec<Difference> {
     let before = pair.before.texts(&pair.before.system);
     let after = pair.after.texts(&pair.after.system);

@@ -1,15 +1,12 @@
-//! A prompt taken apart into the parts that a person would name.
-//!
-//! What two JSON values say, whatever their bytes.
-//!
-//! The first byte in which two texts differ, and what stands around it.
+//! A prompt split into the parts that a person would name, and comparisons of their texts: by the
+//! JSON that they say, and by the first byte that differs.
 
 use serde_json::Value;
 
 use super::messages::common_start;
 use crate::read::capture::{BlockKind, Part, WireNodeId, WireTree};
 
-/// The blocks of a prompt by part.
+/// The blocks of a prompt, by part.
 #[derive(Debug)]
 pub(crate) struct PromptView<'a> {
     tree: &'a WireTree,
@@ -49,7 +46,7 @@ impl<'a> PromptView<'a> {
         view
     }
 
-    /// What a node adds to the prompt.
+    /// The part of the prompt that a node belongs to.
     pub(super) fn part(&self, id: WireNodeId) -> Part {
         self.tree.node(id).part
     }
@@ -59,7 +56,7 @@ impl<'a> PromptView<'a> {
         self.tree.node(id).kind
     }
 
-    /// How many messages there are.
+    /// The number of messages.
     pub(super) fn messages(&self) -> usize {
         self.blocks.iter().filter(|id| self.part(**id) == Part::MessageStart).count()
     }
@@ -67,7 +64,7 @@ impl<'a> PromptView<'a> {
     /// The canonical bytes of a node.
     pub(crate) fn text(&self, id: WireNodeId) -> &'a str {
         let bytes = self.tree.node(id).bytes.as_deref().unwrap_or_default();
-        // Canonical bytes are made from text.
+        // Canonical bytes are made from text, so they are UTF-8.
         std::str::from_utf8(bytes).unwrap_or_default()
     }
 
@@ -92,7 +89,7 @@ impl<'a> PromptView<'a> {
         "the settings".to_owned()
     }
 
-    /// The message that a block is in, and its place there.
+    /// The message of a block, and its place there.
     pub(super) fn message_of(&self, block: usize) -> (usize, usize) {
         let is_start = |id: &WireNodeId| self.part(*id) == Part::MessageStart;
         let upto = &self.blocks[..=block];
@@ -102,7 +99,7 @@ impl<'a> PromptView<'a> {
     }
 }
 
-/// What is said of values that differ in nothing but the order of keys or the spelling of numbers.
+/// The detail for values that differ only in the order of keys or the spelling of numbers.
 pub(crate) const SAME_IN_OTHER_BYTES: &str = "the same in other bytes";
 
 /// Whether two JSON texts say the same.
@@ -111,7 +108,7 @@ pub(crate) fn says_the_same(before: &str, after: &str) -> bool {
     value(before).is_some_and(|before| value(after) == Some(before))
 }
 
-/// The first field in which two values differ, whatever the order of keys; `None` where they say
+/// The first field in which two values differ, whatever the order of keys. `None` where they say
 /// the same.
 pub(crate) fn changed_field(before: &Value, after: &Value) -> Option<String> {
     changed_below(before, after, String::new())
@@ -121,7 +118,7 @@ fn changed_below(before: &Value, after: &Value, path: String) -> Option<String> 
     let below =
         |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     match (before, after) {
-        // What could not be taken apart may differ anywhere.
+        // Texts that could not be parsed may differ anywhere.
         (Value::Null, Value::Null) if path.is_empty() => Some("the definition".to_owned()),
         (Value::Object(old), Value::Object(new)) => {
             let names = old.keys().chain(new.keys().filter(|name| !old.contains_key(*name)));
@@ -142,29 +139,29 @@ fn changed_below(before: &Value, after: &Value, path: String) -> Option<String> 
     }
 }
 
-/// Bytes shown around the first difference.
+/// How many bytes are shown around the first difference.
 const CONTEXT: usize = 32;
 
 /// The first bytes in which two versions of a block differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByteDifference {
-    /// Their position in the canonical bytes of the block.
+    /// Their offset in the canonical bytes of the block.
     pub byte: usize,
-    /// What stood there before, with a little around it.
+    /// The bytes of the earlier version, with a little context.
     pub before: String,
-    /// What stands there now.
+    /// The bytes of the later version.
     pub after: String,
 }
 
 impl ByteDifference {
-    /// Where two versions of a block part, given by their canonical bytes.
+    /// Where two versions of a block differ first, given by their canonical bytes.
     pub(crate) fn between(before: &str, after: &str) -> Self {
         let byte = first_difference(before, after);
         Self { byte, before: context(before, byte), after: context(after, byte) }
     }
 }
 
-/// The first byte in which two texts differ, on a border of characters of both.
+/// The first byte in which two texts differ, on a character boundary of both.
 pub(crate) fn first_difference(before: &str, after: &str) -> usize {
     let same = common_start(before.as_bytes(), after.as_bytes());
     (0..=same)
@@ -173,7 +170,7 @@ pub(crate) fn first_difference(before: &str, after: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// What stands around a position.
+/// The text around an offset.
 pub(crate) fn context(text: &str, at: usize) -> String {
     let from = floor(text, at.saturating_sub(CONTEXT));
     let to = ceil(text, at.saturating_add(CONTEXT));

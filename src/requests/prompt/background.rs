@@ -1,9 +1,9 @@
 //! Background requests: suggestions, recaps and titles that the client sends between two turns.
 //!
-//! They are not in the transcript, but they move the cache: one that was sent after an answer has
-//! written that answer, and has started the clock anew. They come at the end of a turn only.
-//! Whether a client sends them is a habit of its version, its settings and the session, and of
-//! whether a recap was shown; it is learnt from the turns before and from other sessions.
+//! They are not in the transcript, but they move the cache: one sent after an answer has written
+//! that answer and restarted the clock. They come only at the end of a turn. Whether a client sends
+//! them depends on its version, its settings, the session, and whether it showed a recap. That
+//! habit is learned from the turns before and from other sessions.
 
 use super::build::Kept;
 use super::calibrate::{ClientVersion, ClientVersions, Tallies, Tally};
@@ -15,35 +15,35 @@ use crate::requests::conversation::{History, Request};
 /// The first version whose recaps and suggestions extended the cached prefix in measured sessions.
 const EXTENDING_SINCE: ClientVersion = ClientVersion::new(2, 1, 150);
 
-/// Chances before anything was seen, with and without a recap, since that version and before it.
-/// (Measured: 37–60 % of all turns since, 1 % in the versions just before.)
+/// Prior chances with and without a recap since that version, and before it. (Measured: 37–60 % of
+/// all turns since, 1 % in the versions just before.)
 const CHANCE_WITH_RECAP: f64 = 0.9;
 const CHANCE_WITHOUT_RECAP: f64 = 0.4;
 const CHANCE_BEFORE: f64 = 0.1;
 
-/// How much an earlier turn weighs against the one after it.
+/// The weight of a turn relative to the one after it.
 const FADING: f64 = 0.8;
 
-/// How much other sessions weigh against one turn of the own session.
+/// The weight of other sessions relative to one turn of the session itself.
 const WEIGHT_OF_OTHERS: f64 = 0.5;
 
-/// How many turns of other sessions the prior chance counts for.
+/// How many turns of other sessions the prior chance is worth.
 const WEIGHT_OF_PRIOR: f64 = 2.0;
 
-/// Bytes of JSON text in a token, and tokens of what surrounds a message or makes up a reminder.
-/// Rough: they only place the end of a prefix between two known sizes.
+/// Bytes of JSON text per token, and tokens of a message's frame, of a reminder and of an image.
+/// Rough figures: they only place the end of a prefix between two known sizes.
 const BYTES_PER_TOKEN: u64 = 3;
 const TOKENS_AROUND_MESSAGE: u64 = 5;
 const TOKENS_OF_ATTACHMENT: u64 = 60;
 const TOKENS_OF_IMAGE: u64 = 1_500;
 
-/// What an answer's prompt has after its last marker without reminders, at the most.
+/// The most that an answer's prompt has after its last marker without reminders.
 const USUAL_TAIL: Tokens = Tokens(10);
 
-/// A read may fall this short of the cached prefix by rendering noise alone.
+/// How far a read may fall short of the cached prefix by rendering noise alone.
 const NOISE: Tokens = Tokens(50);
 
-/// A background request that is to be expected.
+/// A background request that probably took place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExpectedBackground {
     /// The end of the prefix it wrote.
@@ -52,7 +52,7 @@ pub(super) struct ExpectedBackground {
     pub(super) at: Millis,
 }
 
-/// What decides the habit: the client's version most of all, and the model within it.
+/// What decides the habit: mostly the client's version, and the model within it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Habit {
     client_version: Option<Symbol>,
@@ -71,15 +71,15 @@ impl Habit {
     }
 }
 
-/// What all sessions show.
+/// What all sessions show of their habits.
 #[derive(Default)]
 pub(super) struct BackgroundHabits(Tallies<Habit>);
 
-/// What one chain showed so far, without recaps and with them.
+/// What one chain has shown so far: without recaps, and with them.
 #[derive(Clone, Copy, Default)]
 pub(super) struct BackgroundMemory([Fading; 2]);
 
-/// An average in which the latest value weighs most.
+/// An average in which later values weigh more.
 #[derive(Clone, Copy, Default)]
 struct Fading {
     sum: f64,
@@ -93,7 +93,7 @@ impl Fading {
     }
 }
 
-/// What a request shows of a background request before it; `None` where it shows nothing.
+/// Whether a request shows a background request before it. `None` where it shows neither.
 fn observation(history: &History, request: &Request, step: &Step) -> Option<bool> {
     let read = request.recorded().prompt.read;
     let is_telling = step.kind == StepKind::Continued
@@ -125,7 +125,7 @@ impl BackgroundHabits {
         habits
     }
 
-    /// The background request to expect before `request`, if any.
+    /// The background request that probably preceded `request`.
     pub(super) fn expect(
         &self,
         history: &History,
@@ -164,14 +164,14 @@ impl BackgroundHabits {
         (own.sum + WEIGHT_OF_OTHERS * of_model) / (own.weight + WEIGHT_OF_OTHERS)
     }
 
-    /// How often other sessions show a background request, starting from a prior chance.
+    /// The share of background requests in other sessions, smoothed by a prior chance.
     fn elsewhere(&self, habit: Habit, session: Symbol, prior: f64) -> f64 {
         let Tally { seen, not_seen } = self.0.elsewhere(habit, session);
         let (seen, not_seen) = (f64::from(seen), f64::from(not_seen));
         (seen + WEIGHT_OF_PRIOR * prior) / (seen + not_seen + WEIGHT_OF_PRIOR)
     }
 
-    /// Learns from a request, for those after it in its chain.
+    /// Learns from a request, for later ones in its chain.
     pub(super) fn learn(
         history: &History,
         request: &Request,
@@ -194,8 +194,8 @@ fn prior_chance(version: ClientVersion, has_recap: bool) -> f64 {
 
 /// The end of the answer before `request`, which is what a background request has written.
 ///
-/// Where the answer's output is known, it follows its prompt without the constant tail. Else it is
-/// what `request`'s prompt leaves when the client's new messages are taken off.
+/// Where the answer's output is known, the answer follows its prompt without the constant tail.
+/// Otherwise it is `request`'s prompt less the client's new messages.
 fn written_end(request: &Request, previous: &Request, step: &Step) -> Tokens {
     let tail = previous.recorded().prompt.input.min(USUAL_TAIL);
     let has_other_messages = step.is_rewritten || step.dropped_thinking.is_some();

@@ -7,6 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::agents::agent_prompts;
 use super::calibrate::{Calibrated, LARGEST_CONSTANT_TAIL, calibrate};
 use super::captured::add_captured;
 use super::trace::{
@@ -79,7 +80,10 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
             rare: rare.kept(),
         });
     }
+    let of_agents = agent_prompts(&mut tree.trace, history, shared);
+    // The nodes of captured prompts are the last ones, by which they are found.
     add_captured(&mut tree.trace, history, steps, shared);
+    tree.trace.prompts.extend(of_agents);
     tree.trace
 }
 

@@ -1,17 +1,15 @@
-//! What a transcript does not say of a prompt, estimated for each request from earlier requests
-//! and from other sessions; never from its own split or from what came after it in its chain.
+//! What a transcript does not say about a prompt: estimated for each request from earlier requests
+//! of its chain and from other sessions, never from its own split or from later requests of its
+//! chain.
 //!
-//! The tail of a prompt that no marker covers and that is sent in full.
+//! Here stands the estimate of a prompt's tail, which no marker covers and which is sent in full.
+//! Most of it is a constant of the model and of what came last (a tool result or a prompt), and
+//! some clients put reminders there. Both repeat, so the estimate is the tail of the last request
+//! of the same kind. Over a run the errors cancel out, as the next request of the kind takes each
+//! one back.
 //!
-//! Most of it is a constant of the model and of what came last (a tool result or a prompt); some
-//! clients also put reminders there. Both repeat from request to request, so the estimate is what
-//! the last request of the same kind had. Over a run the errors of such an estimate cancel out:
-//! each is taken back by the next request of the kind.
-//!
-//! Counts of what sessions show, from which a session can be left out: what is learnt for a
-//! request must not come from the request itself.
-//!
-//! Client versions, compared as numbers.
+//! Tallies of what sessions show can leave a session out, so that nothing is learned for a request
+//! from itself. Client versions are compared as numbers.
 
 use std::hash::Hash;
 
@@ -28,7 +26,7 @@ use crate::requests::conversation::{History, Request};
 /// The estimates for one request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Calibrated {
-    /// What stands after the last marker.
+    /// The tokens after the last marker.
     pub(super) uncached_tail: Tokens,
     /// A background request before it.
     pub(super) background: Option<ExpectedBackground>,
@@ -72,14 +70,13 @@ pub(super) fn calibrate<'a>(
     })
 }
 
-/// A tail up to this is the constant overhead of a model, which repeats from request to request;
-/// only a larger one is content.
+/// A tail up to this size is the constant overhead of a model. Only a larger one is content.
 pub const LARGEST_CONSTANT_TAIL: Tokens = Tokens(20);
 
-/// Before any request was seen: what most recent models have.
+/// The tail before any request was seen: that of most recent models.
 pub(super) const COMMON_TAIL: Tokens = Tokens(2);
 
-/// What a tail depends on.
+/// What the size of a tail depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct TailKind {
     model: Symbol,
@@ -89,7 +86,7 @@ struct TailKind {
     is_agent: bool,
 }
 
-/// The tails seen so far, in the order in which requests were sent.
+/// The tails seen so far, in the order of the requests.
 #[derive(Default)]
 pub(super) struct Tails {
     latest: FxHashMap<TailKind, Tokens>,
@@ -97,7 +94,7 @@ pub(super) struct Tails {
 }
 
 impl Tails {
-    /// The tail to expect of a request.
+    /// The expected tail of a request.
     pub(super) fn expect(&self, request: &Request, step: &Step) -> Tokens {
         self.latest
             .get(&TailKind::of(request, step))
@@ -107,7 +104,7 @@ impl Tails {
             .min(request.prompt_total().saturating_sub(cached_before(request, step)))
     }
 
-    /// Learns from a request, for those that come after it.
+    /// Learns from a request, for later ones.
     pub(super) fn learn(&mut self, request: &Request, step: &Step) {
         let prompt = &request.recorded().prompt;
         if prompt.cached_end() > Tokens::ZERO {
@@ -117,7 +114,7 @@ impl Tails {
     }
 }
 
-/// What was surely cached of a prompt when it was sent: no tail reaches into it.
+/// What was surely cached of a prompt when it was sent. No tail reaches into it.
 fn cached_before(request: &Request, step: &Step) -> Tokens {
     match step.kind {
         StepKind::Opening | StepKind::ModelChange => request.recorded().prompt.read,
@@ -140,7 +137,7 @@ impl TailKind {
     }
 }
 
-/// How often something was seen, and how often not.
+/// How often something was seen, and how often it was not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) seen: u32,
@@ -157,7 +154,7 @@ impl Tally {
     }
 }
 
-/// Tallies by a kind of circumstance.
+/// Tallies, by the circumstances.
 pub(super) struct Tallies<K> {
     all: FxHashMap<K, Tally>,
     by_session: FxHashMap<(K, Symbol), Tally>,
@@ -175,7 +172,7 @@ impl<K: Copy + Eq + Hash> Tallies<K> {
         self.by_session.entry((kind, session)).or_default().add(was_seen);
     }
 
-    /// What all sessions but this one show.
+    /// What all other sessions show.
     pub(super) fn elsewhere(&self, kind: K, session: Symbol) -> Tally {
         let all = self.all.get(&kind).copied().unwrap_or_default();
         let own = self.by_session.get(&(kind, session)).copied().unwrap_or_default();
@@ -183,7 +180,7 @@ impl<K: Copy + Eq + Hash> Tallies<K> {
     }
 }
 
-/// `major.minor.patch`; missing or other parts count as 0.
+/// `major.minor.patch`. Missing or other parts count as 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ClientVersion(u32, u32, u32);
 
@@ -198,7 +195,7 @@ impl ClientVersion {
         Self(next(), next(), next())
     }
 
-    /// How far two versions are apart, the more important parts first.
+    /// The distance of two versions, most significant part first.
     pub(super) fn distance(self, other: Self) -> (u32, u32, u32) {
         (self.0.abs_diff(other.0), self.1.abs_diff(other.1), self.2.abs_diff(other.2))
     }
@@ -208,7 +205,7 @@ impl ClientVersion {
 pub(super) struct ClientVersions(FxHashMap<Option<Symbol>, ClientVersion>);
 
 impl ClientVersions {
-    /// Those of all requests.
+    /// The versions of all requests.
     pub(super) fn of_all(history: &History) -> Self {
         let mut versions = FxHashMap::default();
         for request in history.of_transcripts() {
@@ -219,7 +216,7 @@ impl ClientVersions {
         Self(versions)
     }
 
-    /// The version of the client that sent a request.
+    /// The version of a request's client.
     pub(super) fn of(&self, request: &Request) -> ClientVersion {
         self.0.get(&request.client_version).copied().unwrap_or_default()
     }

@@ -1,17 +1,14 @@
-//! Captured requests → prompts: the tree of known bytes with its sizes.
+//! Captured requests → prompts: the tree of known bytes, with sizes.
 //!
-//! Where tokens are counted as bytes the sizes are exact. Else they are estimates, and usage corrects
-//! them in the order in which requests were sent: a request's total is exact, what it adds to the
-//! tree shares in it by the estimates, and where it said that its cached prefix ends (read + written)
-//! is known to the requests after it. A request's own split changes nothing in its own simulation.
+//! Sizes are exact where tokens are counted as bytes (`--tokens bytes:N`), else estimates by kind
+//! of text and tokenizer family. Recorded usage corrects the estimates in the order of the
+//! requests. The total of a request is exact, and its new nodes (and those that requests without
+//! usage added before) share in it by their estimates. The end of its cached prefix (read +
+//! written) is known to later requests only: a request's split moves only the nodes that it added
+//! itself, so it cannot influence its own simulation.
 //!
-//! Sizes of captures are bytes (`--tokens bytes:N`) or estimates by kind of text and tokenizer
-//! family. Recorded usage corrects these in the order of the requests: the total of a request is
-//! exact, what it adds to the tree (and what requests without usage added before) shares in it by
-//! the estimates, and where its cached prefix ends (read + written) is known to the requests after
-//! it. What an earlier expiry left of the same tools and system prompt is what other traffic keeps
-//! warm (`--shared-prefix auto`). Only nodes that the request itself added are moved by its split,
-//! so it cannot see it.
+//! What an earlier expiry left of the same tools and system prompt is what other traffic keeps warm
+//! (`--shared-prefix auto`).
 
 use rustc_hash::FxHashMap;
 
@@ -45,7 +42,7 @@ pub(super) fn add_captured(
         counting: captured.counting,
         models: FxHashMap::default(),
     };
-    // Recorded reads are tokens, and cannot be set against bytes.
+    // Recorded reads are tokens, and cannot be compared with bytes.
     let counts_tokens = captured.counting == TokenCounting::Estimated;
     let mut warmth = Warmth { shared, by_head: FxHashMap::default() };
     let beta_sets = beta_sets(history);
@@ -62,7 +59,7 @@ pub(super) fn add_captured(
         sizing.learn(wire, &total, split);
         let before = request.predecessor.map(|before| trace.prompts[before.0].deleted);
         let deleted = total.deleted_until(wire.leaf);
-        // What its own edits delete, it could not have read.
+        // A request cannot read what its own edits delete.
         let newly_deleted = deleted.saturating_sub(before.unwrap_or_default());
         let edits = Edits {
             deletions: total.deletions_from(first_node),
@@ -100,8 +97,8 @@ pub(super) fn add_captured(
     trace.set_landmarks(landmarks(first_node, captured));
 }
 
-/// The set of beta features of each captured request, by number. One that does not tell is taken to have
-/// what the request before in its conversation had, else what was sent last, else what was sent first.
+/// The number of each captured request's set of beta features. A request without one gets that of
+/// the request before it in its conversation, else the last one sent, else the first one sent.
 fn beta_sets(history: &History) -> Vec<Option<u32>> {
     let first = history.of_transcripts().len();
     let mut numbers: FxHashMap<Symbol, u32> = FxHashMap::default();
@@ -121,7 +118,7 @@ fn beta_sets(history: &History) -> Vec<Option<u32>> {
     sets.into_iter().map(|set| set.or(earliest)).collect()
 }
 
-/// The first result that the request before had deleted, and that is back.
+/// The first result that the previous request had deleted and that is back.
 fn restored(
     history: &History,
     wire: &WireRequest,
@@ -144,7 +141,7 @@ struct WarmPrefix {
 
 const NOTHING_WARM: WarmPrefix = WarmPrefix { tokens: Tokens::ZERO, basis: Basis::Derived };
 
-/// What recorded reads have shown to be warm, though no request of the input kept it so.
+/// What recorded reads show to be warm although no request of the input kept it so.
 struct Warmth {
     shared: SharedPrefix,
     /// What the last expiry left, by model and by tools and system prompt.
@@ -152,8 +149,8 @@ struct Warmth {
 }
 
 impl Warmth {
-    /// Of the first request of a chain its own read shows it; of one after an expiry that of an
-    /// earlier expiry with the same tools and system prompt.
+    /// The warm prefix of a request: for the first one of a chain its own read, for one after an
+    /// expiry the read after an earlier expiry of the same tools and system prompt.
     fn expect(&self, history: &History, wire: &WireRequest, step: &Step) -> WarmPrefix {
         let opening = history.request(step.opening).usage.as_ref().map(|usage| usage.prompt.read);
         let known = |read: Option<Tokens>, basis| {
@@ -170,7 +167,8 @@ impl Warmth {
         }
     }
 
-    /// A read of less than half of what was cached shows that it had expired, and what had not.
+    /// Learns from a read of less than half of what was cached: the rest had expired, and this had
+    /// not.
     fn learn(&mut self, wire: &WireRequest, step: &Step, split: Option<PromptSplit>) {
         let Some(split) = split.filter(|_| step.kind == StepKind::Expired) else { return };
         if split.read.0 * 2 < step.previous_end.0 {
@@ -184,8 +182,7 @@ fn broken_read(request: &Request, step: &Step) -> Option<Tokens> {
     is_break(request, step).then_some(usage.prompt.read)
 }
 
-/// What is known of the bytes of the nodes from `first` on. Where tokens are bytes a share of a block is
-/// exact.
+/// The landmarks of the nodes from `first` on. Where tokens are bytes, a share of a block is exact.
 fn landmarks(first: usize, captured: &CapturedPrompts) -> Landmarks {
     let nodes = &captured.tree.nodes;
     if nodes.iter().all(|node| node.landmarks.is_none()) {
@@ -197,7 +194,7 @@ fn landmarks(first: usize, captured: &CapturedPrompts) -> Landmarks {
     Landmarks { of_nodes, basis: if is_exact { Basis::Derived } else { Basis::Estimated } }
 }
 
-/// Adds the tree's nodes, still without sizes.
+/// Adds the tree's nodes, without sizes for now.
 fn add_nodes(trace: &mut PromptTrace, tree: &WireTree) {
     let first = trace.nodes.len();
     for wire in &tree.nodes {
@@ -210,8 +207,8 @@ fn add_nodes(trace: &mut PromptTrace, tree: &WireTree) {
     }
 }
 
-/// The node that a block adds after another one, which is given with the kind of its own block; still
-/// without a size.
+/// The node that a block adds after `before`, which comes with the kind of its own block. It has no
+/// size yet.
 pub(crate) fn node_behind(before: Option<(NodeId, &Node, BlockKind)>, wire: &WireNode) -> Node {
     let (positions, blocks) = before.map_or((0, 0), |(_, node, _)| (node.positions, node.blocks));
     let is_block = u32::from(wire.part.is_block());
@@ -228,7 +225,7 @@ pub(crate) fn node_behind(before: Option<(NodeId, &Node, BlockKind)>, wire: &Wir
     }
 }
 
-/// The level of a part.
+/// The level of a part of the prompt.
 pub(crate) fn level(part: Part) -> Level {
     match part {
         Part::Model | Part::Tool | Part::SystemSettings | Part::System => Level::System,
@@ -236,15 +233,14 @@ pub(crate) fn level(part: Part) -> Level {
     }
 }
 
-/// A prompt's size.
+/// The size of a prompt.
 struct Total {
-    /// What the request adds to the tree.
+    /// The nodes that the request adds to the tree.
     added: Vec<WireNodeId>,
     tokens: Tokens,
-    /// Where its last block ends.
+    /// The end of its last block.
     end: Tokens,
-    /// The results that are deleted, in the order of the prefix. The nodes keep the sizes that they
-    /// have with them.
+    /// The deleted results, in the order of the prefix. Nodes keep sizes that include them.
     deleted: Vec<(WireNodeId, Tokens)>,
     leaf: WireNodeId,
     basis: Basis,
@@ -264,28 +260,28 @@ impl Total {
     }
 }
 
-/// What the usage of a model's requests has shown.
+/// What usage has shown of a model's sizes.
 #[derive(Clone, Copy, Default)]
 struct ModelSizes {
-    /// What stands after the last block.
+    /// The tokens after the last block.
     tail: Option<Tokens>,
     /// Estimated and recorded tokens of the same content.
     estimated: u64,
     recorded: u64,
 }
 
-/// What a node's size rests on.
+/// What a node's size is based on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SizeState {
-    /// No request has come by yet.
+    /// No request has sent the node yet.
     Unknown,
-    /// Only requests without usage have.
+    /// Only requests without usage have sent it.
     Estimated,
-    /// It shares in a recorded total, or is exact.
+    /// It is a share of a recorded total, or exact.
     Settled,
 }
 
-/// Gives nodes their sizes, in the order in which requests were sent.
+/// Gives the nodes their sizes, in the order of the requests.
 struct Sizing<'a> {
     tree: &'a WireTree,
     nodes: &'a mut [Node],
@@ -295,8 +291,8 @@ struct Sizing<'a> {
 }
 
 impl Sizing<'_> {
-    /// Sizes what a request adds to the tree, and says how large its prompt is. `recorded` is what the
-    /// service says that it has deleted.
+    /// Sizes the nodes that a request adds, and returns the size of its prompt. `recorded` is how
+    /// much the service reports as deleted.
     fn size(
         &mut self,
         wire: &WireRequest,
@@ -308,7 +304,7 @@ impl Sizing<'_> {
         let split = split.filter(|_| self.counting == TokenCounting::Estimated);
         let model = self.models.get(&wire.model).copied().unwrap_or_default();
         let added = self.last_nodes(wire.leaf, |state| state == SizeState::Unknown);
-        // A recorded total also settles what requests without usage had to estimate.
+        // A recorded total also settles the nodes that requests without usage had to estimate.
         let new = match split {
             Some(_) => self.last_nodes(wire.leaf, |state| state != SizeState::Settled),
             None => added.clone(),
@@ -320,7 +316,7 @@ impl Sizing<'_> {
             Some(total) => {
                 let tail = model.tail.unwrap_or(COMMON_TAIL);
                 let end = (total + all_deleted).saturating_sub(tail);
-                // What is new lies after what is known.
+                // New nodes end after the known ones.
                 if new.is_empty() { end } else { end.max(base) }
             }
             None if new.is_empty() => base,
@@ -346,14 +342,15 @@ impl Sizing<'_> {
         Total { added, tokens, end: end.min(tokens), deleted, leaf: wire.leaf, basis }
     }
 
-    /// What the edits of a request delete. Where the service says how much that is in all, the results
-    /// share in it by their sizes.
+    /// The results that a request's edits delete, with their sizes. Where the service reports a
+    /// total, they share in it in proportion.
     fn deleted(&self, wire: &WireRequest, recorded: Option<Tokens>) -> Vec<(WireNodeId, Tokens)> {
         let mut deleted: Vec<(WireNodeId, Tokens)> =
             wire.deleted.iter().map(|id| (*id, self.own_size(wire.model, *id))).collect();
         let all: Tokens = deleted.iter().map(|(_, tokens)| *tokens).sum();
         let recorded = recorded.filter(|_| self.counting == TokenCounting::Estimated);
         let Some(recorded) = recorded.filter(|_| all > Tokens::ZERO) else { return deleted };
+        // Shares of running sums, so that the rounded parts add up to the total.
         let (mut before, mut given) = (0, Tokens::ZERO);
         for (_, tokens) in &mut deleted {
             before += tokens.0;
@@ -374,7 +371,7 @@ impl Sizing<'_> {
         self.end(id).saturating_sub(before)
     }
 
-    /// The last nodes of a path, as long as their states are such; in the order of the path.
+    /// The last nodes of a path whose states satisfy `is`, in the order of the path.
     fn last_nodes(&self, leaf: WireNodeId, is: impl Fn(SizeState) -> bool) -> Vec<WireNodeId> {
         let is_such = |id: &WireNodeId| is(self.states[id.0 as usize]);
         let mut nodes: Vec<WireNodeId> = self.tree.path(leaf).take_while(is_such).collect();
@@ -382,7 +379,7 @@ impl Sizing<'_> {
         nodes
     }
 
-    /// Where the known part of a path ends.
+    /// The end of the known part of a path.
     fn end_before(&self, new: &[WireNodeId], leaf: WireNodeId) -> Tokens {
         match new.first() {
             None => self.end(leaf),
@@ -397,7 +394,8 @@ impl Sizing<'_> {
         self.nodes[id.0 as usize].end
     }
 
-    /// Shares the tokens from `base` to `end` among consecutive nodes, by their counted sizes.
+    /// Distributes the tokens from `base` to `end` over consecutive nodes, in proportion to their
+    /// counted sizes.
     fn share(&mut self, nodes: &[WireNodeId], base: Tokens, end: Tokens, basis: Basis) {
         let counted = |id: &WireNodeId| u128::from(self.tree.node(*id).tokens);
         let all: u128 = nodes.iter().map(counted).sum();
@@ -409,7 +407,7 @@ impl Sizing<'_> {
             let is_last = number + 1 == nodes.len();
             let part =
                 if is_last { tokens } else { (tokens * before).checked_div(all).unwrap_or(0) };
-            // No more than `tokens`, which were 64 bits.
+            // Never above `tokens`, which was 64 bits.
             let part = u64::try_from(part).unwrap_or(u64::MAX);
             let node = &mut self.nodes[id.0 as usize];
             node.end = base + Tokens(part);
@@ -436,16 +434,16 @@ impl Sizing<'_> {
         }
     }
 
-    /// Learns from a request's split, for the requests after it, where its cached prefix ends and
-    /// what stands after its last block. Only what the request added to the tree is sized anew:
-    /// the rest may be what it reads itself.
+    /// Learns from a request's split, for later requests, where its cached prefix ends and what
+    /// follows its last block. Only nodes that this request added are resized: it may read the
+    /// others itself.
     fn learn(&mut self, wire: &WireRequest, total: &Total, split: Option<PromptSplit>) {
         let split = split.filter(|_| self.counting == TokenCounting::Estimated);
         let (Some(split), Some(last)) = (split, wire.markers.last()) else { return };
         if split.cached_end() == Tokens::ZERO {
             return;
         }
-        // What is deleted is still part of the nodes.
+        // The nodes still include what is deleted.
         let cached = split.cached_end() + total.deleted_until(last.node);
         if last.node == wire.leaf {
             self.models.entry(wire.model).or_default().tail = Some(split.input);

@@ -1,13 +1,13 @@
-//! Chains → the trace that the cache rules are applied to: prompts as paths through a tree of
-//! prefixes, with sizes that are measured, derived or calibrated.
+//! Chains → the trace to which the cache rules apply: prompts as paths through a tree of prefixes,
+//! with measured, derived or calibrated sizes.
 //!
 //! A `Prompt` holds the request's total, the TTLs of its markers, and, for the first request of a
 //! chain and the first after a change of model, the recorded read, which shows what was already
-//! warm. Its own split is not in the type, so it cannot leak. What others than the request itself
-//! show goes in through calibration (`calibrate.rs`), which looks at earlier requests of the chain
-//! and at other sessions only:
+//! warm. Its own split is not in the type, so it cannot leak into its simulation. What other
+//! requests show goes in through calibration (`calibrate.rs`), which looks only at earlier requests
+//! of the chain and at other sessions.
 //!
-//! - `tail.rs`: what stands after the last marker is what the last request of the same kind had;
+//! - the tail (`calibrate.rs`): what stands after the last marker is what the last request of the same kind had;
 //! - `background.rs`: whether the client sent an unrecorded request between two turns, which wrote
 //!   the answer and started the clock anew: a habit of version, session and recap, learnt turn by
 //!   turn;
@@ -15,23 +15,19 @@
 //!   messages were rewritten), and what of them outlives an expiry because other traffic keeps it
 //!   warm.
 //!
-//! Where a request's cached prefix ends (read + written) becomes known to the requests after it:
-//! that is the node it adds to the tree. Where the service deletes tokens of prefixes that stay
-//! valid (`cache_deleted_input_tokens`), nodes keep the size that they would have without it, and
-//! `Prompt::deleted` comes off.
+//! Later requests know where a request's cached prefix ends (read + written): that is the node it
+//! adds to the tree. Where the service deletes tokens of prefixes that stay valid
+//! (`cache_deleted_input_tokens`), nodes keep their full size and `Prompt::deleted` is subtracted.
 //!
-//! How a request follows the one before it: what the record allows to be said without looking at
-//! the request's own split into read, written and input.
-//!
-//! Breaks in the record: requests that read much less than the one before had left for them.
-//!
-//! A request that, inside the TTL, on the same model, with a prompt of at least 97 % of what was
-//! cached, reads over 2,000 tokens and over 5 % less than that is a break. `replay` does not know
-//! of it. A counterfactual keeps it (and falls to just the chain's opening prefix, which early in
-//! a chain are too small to be called breaks), so that it differs from the record by its policy
-//! alone. What was warm in front of the messages at a break is readable under every policy, since
-//! the recorded read shows it; more than that is not.
+//! This file says how each request follows the one before it (a [`Step`]), without looking at its
+//! own split, and which requests are breaks. A break is inside the TTL, on the same model, with a
+//! prompt of at least 97 % of what was cached, and reads over 2,000 tokens and over 5 % less than
+//! that. `replay` knows nothing of breaks. A counterfactual keeps them, so that it differs from the
+//! record by its policy alone, and also keeps falls to just the chain's opening prefix, which early
+//! in a chain are too small to be called breaks. At a kept break every policy can read what the
+//! recorded read shows, and no more.
 
+mod agents;
 mod background;
 mod build;
 mod calibrate;
@@ -51,6 +47,7 @@ pub use trace::{
     Rare, Repair,
 };
 
+use agents::agent_step;
 use build::kept_of_rewrite;
 
 use crate::base::ttl::{TierTtl, Ttl};
@@ -59,50 +56,51 @@ use crate::read::capture::WireRequest;
 use crate::read::input::PromptSplit;
 use crate::requests::conversation::{History, Request, RequestIndex};
 
-/// The way a request follows its predecessor.
+/// How a request follows its predecessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
     /// The first request of its chain.
     Opening,
-    /// Another model than before, which has caches of its own.
+    /// Another model than before, which has its own caches.
     ModelChange,
     /// The conversation goes on and its cache is alive.
     Continued,
     /// The messages were rewritten: a compaction, cleared results, an edit.
     Rewritten,
-    /// The cache had expired.
+    /// The cache has expired.
     Expired,
 }
 
 /// A request and how it follows its predecessor.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// The kind.
+    /// The kind of step.
     pub kind: StepKind,
     /// The request before it in its chain.
     pub predecessor: Option<RequestIndex>,
     /// From start to start, in milliseconds.
     pub gap: Option<i64>,
-    /// The TTLs of this request's markers, its own or those it goes on with.
+    /// The TTLs of this request's markers: its own, else the last known ones.
     pub ttl: Option<TierTtl>,
     /// The TTL of the predecessor's messages.
     pub predecessor_ttl: Option<Ttl>,
-    /// What the service has deleted of the conversation's cached prefix since the predecessor.
+    /// What the service deleted of the conversation's cached prefix since the predecessor.
     pub deleted: Tokens,
-    /// The same, of all requests so far.
+    /// What the service has deleted of it so far.
     pub all_deleted: Tokens,
-    /// The end of the predecessor's cached prefix, less what was deleted of it since.
+    /// The end of the predecessor's cached prefix, less what was deleted since.
     pub previous_end: Tokens,
-    /// Whether the messages were rewritten, alive or expired.
+    /// Whether the messages were rewritten, before or after an expiry.
     pub is_rewritten: bool,
-    /// The first answer of the turn before whose thinking this prompt drops: what was cached up to
-    /// that answer is all that is the same.
+    /// The first answer of the previous turn whose thinking this prompt drops. Only what was cached
+    /// up to that answer is unchanged.
     pub dropped_thinking: Option<RequestIndex>,
-    /// What of the predecessor's cached prefix this prompt begins with.
+    /// How much of the predecessor's cached prefix this prompt begins with.
     pub kept: Kept,
-    /// Its end; where nothing tells how much of rewritten messages was kept, the predecessor's.
+    /// The end of what is kept. Where nothing tells how much of rewritten messages was kept, the
+    /// predecessor's end.
     pub kept_end: Tokens,
-    /// The first answer with thinking in the turn that this request belongs to.
+    /// The first answer with thinking in this request's turn.
     turn_thinking: Option<RequestIndex>,
     /// The first request of its chain, or the first after the last change of model.
     pub opening: RequestIndex,
@@ -115,15 +113,15 @@ impl Step {
         self.gap.zip(self.predecessor_ttl).is_some_and(|(gap, ttl)| gap < ttl.millis())
     }
 
-    /// Where lines tell how much of rewritten messages stands as it was: the end of the entry that is
-    /// still within reach of this request's last marker.
+    /// The end of the entry that this request's last marker can still reach, where lines tell how
+    /// much of rewritten messages is unchanged.
     #[must_use]
     pub fn readable_place(&self) -> Option<Tokens> {
         let Kept::Until { positions, .. } = self.kept else { return None };
         (self.is_rewritten && positions < LOOKBACK).then_some(self.kept_end)
     }
 
-    /// Whether the conversation was summarised before it; a captured one that begins with another
+    /// Whether the conversation was summarised before it. A captured one that begins with another
     /// message may have been.
     #[must_use]
     pub fn is_compacted(&self, history: &History, index: RequestIndex) -> bool {
@@ -149,10 +147,14 @@ pub fn steps(history: &History) -> Vec<Step> {
     for captured in &history.captured.requests {
         steps.push(captured_step(history, captured, &steps));
     }
+    for recorded in &history.of_agents {
+        steps.push(agent_step(history, recorded, &steps));
+    }
     steps
 }
 
-/// A captured request: its bytes, not its step, say what it has in common with the one before.
+/// The step of a captured request. What the two prompts share is not decided here but by their
+/// bytes.
 fn captured_step(history: &History, captured: &WireRequest, steps: &[Step]) -> Step {
     let own = RequestIndex(steps.len());
     let request = history.request(own);
@@ -178,7 +180,7 @@ fn captured_step(history: &History, captured: &WireRequest, steps: &[Step]) -> S
     let gap = request.start.since(previous.start);
     let predecessor_ttl = before.ttl.map(|ttl| ttl.messages);
     let is_expired = predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis());
-    // Another first message: a compaction, or a conversation that begins anew.
+    // A different first message means a compaction, or a conversation that begins anew.
     let first = history.of_transcripts().len();
     let opening_before = history.captured.requests[predecessor.0 - first].likeness.opening;
     let is_rewritten = captured.likeness.opening != opening_before;
@@ -246,7 +248,7 @@ fn next_step(
     let predecessor_ttl = before.ttl.map(|ttl| ttl.messages);
     let is_expired = predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis());
     let own_thinking = request.has_thinking.then_some(RequestIndex(index));
-    // A prompt that grew by more than the thinking it dropped cannot be told from one that kept it.
+    // A prompt that grew by more than the thinking it dropped looks like one that kept it.
     let shows_a_loss =
         request.prompt_total() + deleted < previous.prompt_total() + previous.recorded().output;
     let dropped_thinking = before.turn_thinking.filter(|_| {
@@ -260,6 +262,7 @@ fn next_step(
         !request.prompt_total().is_at_least_percent_of(REWRITTEN_BELOW_PERCENT, previous_end);
     let place = kept_of_rewrite(history, request, predecessor, steps);
     let is_unexplained = is_shrunk && dropped_thinking.is_none();
+    // Lines that tell of a loss decide. Otherwise a compaction or the size does.
     let is_rewritten = match place {
         Some(Kept::All) => is_unexplained,
         Some(_) => true,
@@ -310,15 +313,15 @@ fn next_step(
     }
 }
 
-/// The tier of a request whose read is known: one that reads has markers even where it wrote
-/// nothing, of the default lifetime as far as is known.
+/// The tier of a request whose read is known. A request that reads has markers even if it wrote
+/// nothing, with the default lifetime as far as is known.
 fn opening_ttl(prompt: &PromptSplit) -> Option<TierTtl> {
     let has_read = prompt.read > Tokens::ZERO;
     recorded_ttl(prompt).or(has_read.then_some(TierTtl::uniform(Ttl::FiveMinutes)))
 }
 
-/// The tier a request wrote with. Which tokens got which TTL is not looked at: where both occur,
-/// the hour stands in front, as the rules demand.
+/// The tier a request wrote with. Which tokens got which TTL does not matter: where both occur, the
+/// rules demand the hour first.
 fn recorded_ttl(prompt: &PromptSplit) -> Option<TierTtl> {
     match (prompt.write_5m > Tokens::ZERO, prompt.write_1h > Tokens::ZERO) {
         (false, false) => None,
@@ -328,13 +331,13 @@ fn recorded_ttl(prompt: &PromptSplit) -> Option<TierTtl> {
     }
 }
 
-/// What a request fell short of the end of its predecessor's cached prefix.
+/// How far a request fell short of the end of its predecessor's cached prefix.
 #[must_use]
 pub fn recorded_shortfall(request: &Request, step: &Step) -> Tokens {
     readable_end(step).saturating_sub(request.recorded().prompt.read)
 }
 
-/// What was still readable of what the one before had cached, as far as lines tell.
+/// What was still readable of the predecessor's cached prefix, as far as lines tell.
 fn readable_end(step: &Step) -> Tokens {
     step.readable_place().unwrap_or(step.previous_end)
 }
@@ -353,8 +356,8 @@ pub fn is_break(request: &Request, step: &Step) -> bool {
 }
 
 /// Whether a counterfactual has to keep what happened: a break, or a fall to just what was warm
-/// when the chain began. Early in a chain that prefix is most of the prompt, so that the fall is
-/// too small to be called a break, but it is one in kind.
+/// when the chain began. Early in a chain that prefix is most of the prompt, so that the fall is a
+/// break in kind but too small to be called one.
 #[must_use]
 fn is_kept(history: &History, request: &Request, step: &Step) -> bool {
     let opening = history.request(step.opening).recorded().prompt.read;

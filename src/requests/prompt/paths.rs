@@ -1,17 +1,17 @@
-//! The tree of prefixes cut into paths, so that whatever concerns a whole prefix takes a few steps.
+//! The tree of prefixes cut into paths, so that operations on a whole prefix take few steps.
 //!
-//! Each node continues the path of its parent if most of the tree after the parent is after it
-//! (heavy-path decomposition). From any node to the root there are at most log₂(nodes) paths,
-//! however the conversations branch.
+//! Each node's path continues with the child that has the most descendants (heavy-path
+//! decomposition). From any node to the root there are at most log₂(nodes) paths, however the
+//! conversations branch.
 
 use super::trace::{Node, NodeId};
 
-/// A place in the tree: a path, and how far down from the root.
+/// A place in the tree: a path, and a depth below the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The path.
     pub(crate) path: u32,
-    /// The number of nodes before this one on its way from the root.
+    /// How many nodes come before this one on the way from the root.
     pub(crate) depth: u32,
 }
 
@@ -19,14 +19,14 @@ pub(crate) struct Place {
 #[derive(Debug)]
 pub(crate) struct Paths {
     places: Vec<Place>,
-    /// For each path, the node in front of its first one.
+    /// For each path, the node before its first one.
     before: Vec<Option<NodeId>>,
-    /// The nodes of each path, from the root on.
+    /// The nodes of each path, from the root down.
     nodes: Vec<Vec<NodeId>>,
 }
 
 impl Paths {
-    /// Cuts a tree whose parents stand before their children.
+    /// Cuts a tree whose parents come before their children.
     pub(crate) fn new(nodes: &[Node]) -> Self {
         let heavy = heavy_children(nodes);
         let mut places: Vec<Place> = Vec::with_capacity(nodes.len());
@@ -50,23 +50,23 @@ impl Paths {
         Self { places, before, nodes: on_path }
     }
 
-    /// Where a node stands.
+    /// The place of a node.
     pub(crate) fn place(&self, node: NodeId) -> Place {
         self.places[node.index()]
     }
 
-    /// The longest prefix that two nodes have in common.
+    /// The longest prefix that two nodes share.
     pub(crate) fn common(&self, one: NodeId, other: NodeId) -> Option<NodeId> {
         let others: Vec<Place> = self.pieces(other).collect();
-        // Depths fall from piece to piece, so the first common path is the deepest.
+        // Depths decrease from piece to piece, so the first common path is the deepest.
         self.pieces(one).find_map(|piece| {
             let met = others.iter().find(|other| other.path == piece.path)?;
             self.at(Place { depth: piece.depth.min(met.depth), ..piece })
         })
     }
 
-    /// The last node, on the way from the root to this one, for which something holds that holds for
-    /// all before it.
+    /// The last node on the way from the root to this one for which `holds`. It must hold for a
+    /// prefix of the way.
     pub(crate) fn last_on_the_way(
         &self,
         node: NodeId,
@@ -76,6 +76,8 @@ impl Paths {
             let nodes = &self.nodes[piece.path as usize];
             let first_depth = self.place(nodes[0]).depth;
             let nodes = &nodes[..=(piece.depth - first_depth) as usize];
+            // It holds for a prefix of the way, so a binary search on the first path that has any
+            // is enough.
             let count = nodes.partition_point(|node| holds(*node));
             count.checked_sub(1).map(|last| nodes[last])
         })
@@ -87,7 +89,8 @@ impl Paths {
         nodes.get(place.depth.checked_sub(first_depth)? as usize).copied()
     }
 
-    /// The pieces of paths from a node to the root: on each, how far down the prefix reaches.
+    /// The pieces of paths from a node to the root, each with the depth that the prefix reaches on
+    /// it.
     pub(crate) fn pieces(&self, node: NodeId) -> impl Iterator<Item = Place> + '_ {
         self.ends(node).map(|(_, piece)| piece)
     }
@@ -101,7 +104,7 @@ impl Paths {
     }
 }
 
-/// For each node the child with the most nodes after it, the first of several.
+/// For each node, the child with the most descendants, the first one of equals.
 fn heavy_children(nodes: &[Node]) -> Vec<Option<NodeId>> {
     let mut sizes = vec![1_u32; nodes.len()];
     let mut heavy: Vec<Option<NodeId>> = vec![None; nodes.len()];
@@ -166,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_comb_has_few_pieces_to_the_root() {
-        // Every node has a dead end as its first child and goes on with the second.
+        // Every node has a dead end as its first child and goes on with its second.
         let mut parents = vec![None];
         for step in 0..500 {
             parents.push(Some(step * 2));

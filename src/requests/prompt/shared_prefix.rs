@@ -1,14 +1,14 @@
-//! The prefix in front of a conversation: how large tools and system prompt are, and how much of
-//! them outlives the conversation's own cache.
+//! The prefix before a conversation: how large tools and system prompt are, and how much of them
+//! outlives the conversation's own cache.
 //!
-//! Neither is in a transcript. Both show when something goes wrong: a request whose messages were
-//! rewritten reads just the tools and the system prompt; one that comes after an expiry reads just
-//! what other traffic kept warm; the first of a chain reads what was warm when it began. The
-//! estimate for a request comes from what its own chain showed before it, else from what other
-//! sessions show, those of the same project and client first.
+//! A transcript has neither, but requests reveal them. One whose messages were rewritten reads just
+//! the tools and the system prompt. One after an expiry reads just what other traffic kept warm.
+//! The first of a chain reads what was warm when it began. The estimate for a request comes from
+//! earlier requests of its chain, else from other sessions, first those of the same project and
+//! client.
 //!
 //! With `--shared-prefix cold` nothing is readable after an expiry, a rewrite inside the TTL finds
-//! what the chain's first request read, and sessions do not keep one another's entries alive: each
+//! what the chain's first request read, and sessions do not keep one another's entries alive. Each
 //! chain is on its own, as in the generator that the tests compare with.
 
 use std::cmp::Reverse;
@@ -21,17 +21,17 @@ use crate::base::id::Symbol;
 use crate::base::units::Tokens;
 use crate::requests::conversation::{History, Request};
 
-/// Since this version the static prompt is cached for all users together, so that it is nearly
-/// always warm.
+/// Since this version the static prompt is cached for all users together, so it is nearly always
+/// warm.
 const SHARED_BY_ALL_SINCE: ClientVersion = ClientVersion::new(2, 1, 84);
 
-/// How many observations of a kind are kept; more add nothing and would make a large history slow.
+/// How many observations of a kind are kept. More add nothing, and slow a large history down.
 const MOST_OBSERVATIONS: usize = 128;
 
 /// A read above this share of the prompt was no rewrite: something unrecorded had cached it.
 const TELLING_BELOW_PERCENT: u64 = 90;
 
-/// Something a session showed of its prefix.
+/// What a session revealed of its prefix.
 #[derive(Clone, Copy)]
 struct Observation {
     session: Symbol,
@@ -43,13 +43,13 @@ struct Observation {
     read: Tokens,
 }
 
-/// Observations are comparable for one model, on main chains or on agents.
+/// Observations are comparable on one model, and within main chains or within agents.
 type Kind = (Symbol, bool);
 
-/// Expiries are comparable for one client, too.
+/// Expiries are comparable only for one client version, too.
 type ExpiryKind = (Symbol, bool, Option<Symbol>);
 
-/// What all sessions show of their prefixes.
+/// What all sessions reveal of their prefixes.
 #[derive(Default)]
 pub(super) struct SharedPrefixes {
     rewrites: FxHashMap<Kind, Vec<Observation>>,
@@ -58,7 +58,7 @@ pub(super) struct SharedPrefixes {
     survival: Tallies<ExpiryKind>,
 }
 
-/// What one chain showed so far.
+/// What one chain has revealed so far.
 #[derive(Clone, Copy, Default)]
 pub(super) struct PrefixMemory {
     rewrite: Option<Tokens>,
@@ -73,9 +73,9 @@ fn expiry_kind(request: &Request) -> ExpiryKind {
     (request.model, request.agent.is_some(), request.client_version)
 }
 
-/// Whether a read shows the prefix alone, and not a conversation that something had kept.
+/// Whether a read reveals the prefix alone, and not a conversation that something had kept warm.
 fn is_telling(request: &Request, step: &Step) -> bool {
-    // What was read of kept messages shows where these end.
+    // A read of kept messages reveals where these end, and not the prefix before them.
     if step.readable_place().is_some_and(|kept| request.recorded().prompt.read >= kept) {
         return false;
     }
@@ -85,7 +85,7 @@ fn is_telling(request: &Request, step: &Step) -> bool {
 }
 
 impl SharedPrefixes {
-    /// Collects what every session shows.
+    /// Collects what every session reveals.
     pub(super) fn collect(history: &History, versions: &ClientVersions, steps: &[Step]) -> Self {
         let mut prefixes = Self::default();
         for (request, step) in history.of_transcripts().iter().zip(steps) {
@@ -115,7 +115,7 @@ impl SharedPrefixes {
         prefixes
     }
 
-    /// The size of tools and system prompt of a request.
+    /// The size of a request's tools and system prompt.
     pub(super) fn system_prefix(
         &self,
         history: &History,
@@ -142,8 +142,9 @@ impl SharedPrefixes {
         let same_client = |one: &&Observation| one.client_version == request.client_version;
         let same_project = |one: &&Observation| one.project == request.project;
         let opening = history.request(step.opening).recorded().prompt.read;
-        // Chains that found the same prefix warm when they began have the same tools.
+        // Chains that found the same prefix warm at their start have the same tools.
         let same_opening = |one: &&Observation| one.opening == opening && opening > Tokens::ZERO;
+        // From the most to the least specific evidence.
         median(rewrites.clone().filter(same_client).filter(same_project))
             .or_else(|| median(rewrites.clone().filter(same_client).filter(same_opening)))
             .or((opening > Tokens::ZERO).then_some(opening))
@@ -153,7 +154,7 @@ impl SharedPrefixes {
             .or_else(|| nearest_client(rewrites, versions, request))
     }
 
-    /// What other traffic keeps warm of a request's prefix when its own cache has expired.
+    /// What other traffic keeps warm of a request's prefix after its own cache has expired.
     pub(super) fn shared_prefix(
         &self,
         history: &History,
@@ -182,7 +183,7 @@ impl SharedPrefixes {
         }
     }
 
-    /// Learns from a request, for those after it in its chain.
+    /// Learns from a request, for later ones in its chain.
     pub(super) fn learn(request: &Request, step: &Step, memory: &mut PrefixMemory) {
         if !is_telling(request, step) {
             return;

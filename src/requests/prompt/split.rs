@@ -1,9 +1,9 @@
-//! The tree split inside of blocks: where two blocks after one prefix begin with the same bytes, what they
-//! share becomes a node of its own.
+//! Splits the tree inside of blocks: where two blocks after one prefix begin with the same bytes,
+//! the shared part becomes a node of its own.
 //!
-//! Caches without markers match tokens, not blocks. Blocks show by their landmarks how much they share; of all
-//! blocks after one prefix these lengths make a small tree, as suffixes do in a suffix tree: in
-//! order of their landmarks neighbours share most.
+//! Caches without markers match tokens, not blocks. The landmarks of blocks show how much they
+//! share. Sorted by their landmarks, neighbours share most, and the shared lengths of all blocks
+//! after one prefix form a small tree, like the inner nodes of a suffix tree over a suffix array.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use super::trace::{Node, NodeId, PromptTrace};
 use crate::base::units::Basis;
 use crate::read::capture::{Landmark, shared};
 
-/// What is known of the bytes of the blocks of a tree.
+/// What is known of the bytes of a tree's blocks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Landmarks {
-    /// Of each node; nothing of those after the last one.
+    /// By node. Nodes past the end have none.
     pub(crate) of_nodes: Vec<Option<Arc<[Landmark]>>>,
-    /// What the size of a part of a block rests on.
+    /// What the size of a part of a block is based on.
     pub(crate) basis: Basis,
 }
 
@@ -32,24 +32,24 @@ impl Landmarks {
 pub(crate) struct SplitTrace {
     /// The same prompts.
     pub(crate) trace: PromptTrace,
-    /// For each node the last one of the tree as it was that its prefix holds whole.
+    /// For each node, the last node of the original tree that its prefix contains whole.
     whole: Vec<Option<NodeId>>,
 }
 
 impl SplitTrace {
-    /// Splits a tree; `None` where no two blocks share a part.
+    /// Splits a tree, or returns `None` where no two blocks share a part.
     pub(crate) fn new(trace: &PromptTrace, landmarks: &Landmarks) -> Option<Self> {
         let splits = Splits::find(trace, landmarks);
         (!splits.beginnings.is_empty()).then(|| splits.apply(trace, landmarks))
     }
 
-    /// The last node of the tree as it was that a prefix holds whole.
+    /// The last node of the original tree that a prefix contains whole.
     pub(crate) fn whole(&self, node: NodeId) -> Option<NodeId> {
         self.whole[node.index()]
     }
 }
 
-/// What a node or a beginning stands after.
+/// What a node or a common beginning follows.
 #[derive(Clone, Copy)]
 enum Before {
     Node(NodeId),
@@ -59,16 +59,16 @@ enum Before {
 /// The common beginning of several blocks.
 struct Beginning {
     before: Before,
-    /// The landmarks that they share.
+    /// How many landmarks they share.
     shared: usize,
     /// The first block that begins so.
     first: NodeId,
 }
 
-/// Where a tree is split.
+/// The places where a tree is split.
 struct Splits {
     beginnings: Vec<Beginning>,
-    /// For each node the beginning that it goes on from.
+    /// For each node, the common beginning that it continues.
     behind: Vec<Option<usize>>,
 }
 
@@ -90,9 +90,10 @@ impl Splits {
         splits
     }
 
-    /// Finds the beginnings that blocks after one prefix share, which come in order of their landmarks.
+    /// Finds the common beginnings of blocks after one prefix, which are sorted by their landmarks.
     fn split(&mut self, siblings: &[(NodeId, NodeId)], landmarks: &Landmarks) {
-        // The beginnings that the block at hand and the one before it share, each longer than the last.
+        // A stack of the beginnings that the current block shares with the next one, each longer
+        // than the one below.
         let mut open: Vec<usize> = Vec::new();
         for (place, (parent, block)) in siblings.iter().enumerate() {
             let next = siblings.get(place + 1);
@@ -103,11 +104,14 @@ impl Splits {
             }
             self.behind[block.index()] = open.last().copied();
             self.note_first(&open, *block);
+            // The next block shares less: the longer beginnings end here.
             let mut closed = None;
             while let Some(last) = open.pop_if(|last| self.beginnings[*last].shared > length) {
                 self.note_first(&open, self.beginnings[last].first);
                 closed = Some(last);
             }
+            // It shares more than the rest of the stack, so a beginning of that length goes in
+            // between.
             if let Some(closed) = closed.filter(|_| length > self.length(&open)) {
                 let first = self.beginnings[closed].first;
                 let between = self.open(&mut open, *parent, length, first);
@@ -116,7 +120,7 @@ impl Splits {
         }
     }
 
-    /// The length of the last beginning that is open.
+    /// The length of the longest open beginning.
     fn length(&self, open: &[usize]) -> usize {
         open.last().map_or(0, |last| self.beginnings[*last].shared)
     }
@@ -174,21 +178,21 @@ impl Splits {
     }
 }
 
-/// The split tree while it grows.
+/// The split tree under construction.
 struct Tree<'a> {
     splits: &'a Splits,
     trace: &'a PromptTrace,
     landmarks: &'a Landmarks,
     nodes: Vec<Node>,
     whole: Vec<Option<NodeId>>,
-    /// Where the nodes of the tree as it was are now.
+    /// The new ids of the original nodes.
     moved: Vec<NodeId>,
-    /// Where the beginnings are that were added.
+    /// The ids of the beginnings that were added.
     beginnings: Vec<Option<NodeId>>,
 }
 
 impl Tree<'_> {
-    /// Adds a node of the tree as it was, after what it begins with.
+    /// Adds a node of the original tree, after the beginning that it continues.
     fn add(&mut self, id: NodeId) {
         let node = *self.trace.node(id);
         let beginning = self.splits.behind.get(id.index()).copied().flatten();
@@ -201,7 +205,7 @@ impl Tree<'_> {
         self.whole.push(Some(id));
     }
 
-    /// Adds a beginning and those in front of it that are not there yet.
+    /// Adds a beginning, after those before it that are missing.
     fn add_beginning(&mut self, last: usize) -> NodeId {
         let mut missing = Vec::new();
         let mut here = Before::Beginning(last);
@@ -227,7 +231,8 @@ impl Tree<'_> {
         parent
     }
 
-    /// A common beginning: as large as its share of the landmarks of the first block that has it.
+    /// The node of a common beginning. Its size is its share of the landmarks of the first block
+    /// that has it.
     fn beginning_behind(&self, parent: NodeId, beginning: &Beginning) -> Node {
         let block = self.trace.node(beginning.first);
         let before = block.parent.map(|parent| self.trace.node(parent).end).unwrap_or_default();

@@ -1,13 +1,12 @@
 //! Prompts as paths through a tree of prefixes.
 //!
-//! A node is the end of a prefix: of a block where the bytes are known, of what a request had cached
-//! where only its usage is. Requests of a conversation share the nodes before them, and so do
-//! forks, and sessions with equal bytes; memory grows with new content, not with requests times
-//! history.
+//! A node is the end of a prefix: of a block where the bytes are known, else of what a request had
+//! cached. Requests of a conversation, forks, and sessions with equal bytes share nodes. So memory
+//! grows with new content, not with requests times history.
 //!
 //! A [`Prompt`] carries of its own recorded usage only what a simulation may know: the total, the
 //! TTLs of its markers, and, for the first request of a chain or after a change of model, the read
-//! that shows what was already warm. Its split into read, written and input is not here.
+//! that shows what was already warm. It does not have its split into read, written and input.
 
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -19,7 +18,7 @@ use crate::base::id::Symbol;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Millis, Tokens};
 
-/// How many positions a marker looks back for an entry, its own counted.
+/// How many positions a marker looks back for an entry, including its own.
 pub const LOOKBACK: u32 = 20;
 
 /// A node of the tree.
@@ -27,7 +26,7 @@ pub const LOOKBACK: u32 = 20;
 pub struct NodeId(NonZeroU32);
 
 impl NodeId {
-    /// The node of a position in [`PromptTrace::nodes`].
+    /// The node at a position in [`PromptTrace::nodes`].
     ///
     /// # Panics
     /// Never in practice: a trace would need 2³² nodes.
@@ -56,14 +55,14 @@ pub enum Level {
 /// The end of a prefix.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// The prefix that this one extends; always an earlier node.
+    /// The prefix that this one extends, always an earlier node.
     pub parent: Option<NodeId>,
-    /// The size of the whole prefix. A request whose own marker stands here knows better.
+    /// The size of the whole prefix. A request with its own marker here knows the size better.
     pub end: Tokens,
-    /// What the size rests on.
+    /// What the size is based on.
     pub basis: Basis,
-    /// How many positions the prefix has: every block is one, a run of tool calls or of tool
-    /// results one together.
+    /// How many positions the prefix has. Every block is one, and a run of tool calls or of tool
+    /// results together is one.
     pub positions: u32,
     /// How many blocks the prefix has.
     pub blocks: u32,
@@ -71,24 +70,24 @@ pub struct Node {
     pub level: Level,
     /// Whether a marker may stand at its end.
     pub is_markable: bool,
-    /// The session that wrote it, where sessions may be taken apart.
+    /// The session that wrote it, where sessions may be kept apart.
     pub session: Option<Symbol>,
 }
 
-/// A marker (`cache_control`), as recorded or where a policy may put one.
+/// A marker (`cache_control`), as recorded or as a policy may place one.
 #[derive(Clone, Copy, Debug)]
 pub struct Marker {
-    /// The prefix it marks.
+    /// The prefix that it marks.
     pub node: NodeId,
     /// The size of that prefix as this request knows it.
     pub end: Tokens,
-    /// What the size rests on.
+    /// What the size is based on.
     pub basis: Basis,
-    /// Its recorded TTL; `None` where none was recorded.
+    /// Its recorded TTL, if any.
     pub ttl: Option<Ttl>,
-    /// Whether it has `scope: global`: its entries are shared by all scopes.
+    /// Whether it has `scope: global`, so that all scopes share its entries.
     pub is_global: bool,
-    /// Whether it is the request's own (automatic caching) and not a block's.
+    /// Whether it belongs to the request (automatic caching) and not to a block.
     pub is_automatic: bool,
     /// Whether its block may carry a marker.
     pub is_markable: bool,
@@ -103,27 +102,27 @@ pub struct BackgroundWrite {
     pub at: Millis,
 }
 
-/// What is known of the edits of a prompt.
+/// What is known of the context edits of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edits {
-    /// The deleted results, in the order of the prefix. Where there are none, what is deleted comes off
-    /// whatever is found.
+    /// The deleted results, in the order of the prefix. Where none are known, the deleted tokens
+    /// come off whatever prefix is found.
     pub deletions: Vec<Deletion>,
-    /// The first result that the request before had deleted, and that is back: what was cached from
-    /// there on does not have it.
+    /// The first result that the previous request had deleted and that is back. What was cached
+    /// after it lacks it.
     pub restored: Option<NodeId>,
 }
 
-/// A result that the service deletes of a prefix.
+/// A result that the service deletes from a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deletion {
     /// The prefix that ends with it.
     pub node: NodeId,
-    /// How large it was.
+    /// Its size.
     pub tokens: Tokens,
 }
 
-/// How a break is repaired: the request finds what the one before it had cached.
+/// How a break is repaired: the request finds what its predecessor had cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Repair {
     /// If that is still alive.
@@ -137,62 +136,61 @@ pub enum Repair {
 pub struct Prompt {
     /// When it was sent.
     pub start: Millis,
-    /// When its response began, from which on its writes can be read.
+    /// When its response began. Its writes can be read from then on.
     pub readable_from: Millis,
-    /// The model, of which each has caches of its own.
+    /// The model. Each has its own caches.
     pub model: Symbol,
     /// The organisation or workspace whose cache it uses.
     pub scope: Option<Symbol>,
-    /// The set of beta features that it asks for, by a number that only equal sets share; `None` where it
-    /// is not known.
+    /// The number of its set of beta features, the same for equal sets. `None` where it is unknown.
     pub betas: Option<u32>,
-    /// The session it belongs to, where sessions may be taken apart.
+    /// The session it belongs to, where sessions may be kept apart.
     pub session: Option<Symbol>,
-    /// The prompt before it in its conversation, by its place in [`PromptTrace::prompts`].
+    /// The previous prompt of its conversation, as an index into [`PromptTrace::prompts`].
     pub predecessor: Option<usize>,
     /// Whether it is a sub-agent's.
     pub is_agent: bool,
     /// The size of the whole prompt.
     pub total: Tokens,
-    /// What the service deletes of the prefixes in front of it, by edits that change no byte
+    /// What the service deletes from the prefixes before it, by edits that change no byte
     /// (`cache_edits`).
     pub deleted: Tokens,
-    /// What that size rests on.
+    /// What the total is based on.
     pub basis: Basis,
-    /// The shortest prefix its model caches.
+    /// The shortest prefix that its model caches.
     pub minimum: Tokens,
-    /// Where its own prefix ends, or the part of it that is cached.
+    /// The end of its prefix, or of the part of it that is cached.
     pub node: NodeId,
     /// Its markers in [`PromptTrace::markers`], in the order of the prefix.
     pub markers: Range<usize>,
-    /// The size of tools and system prompt, which survive a rewritten conversation; calibrated.
+    /// The size of tools and system prompt, which survive a rewritten conversation. Calibrated.
     pub system_prefix: Tokens,
-    /// What other traffic keeps warm when every entry of its own has expired.
+    /// What other traffic keeps warm after all its own entries have expired.
     pub shared_prefix: Tokens,
-    /// What that size rests on.
+    /// What that size is based on.
     pub shared_prefix_basis: Basis,
-    /// What few prompts have; `None` where it has nothing of it.
+    /// What few prompts have, or `None` where it has nothing of it.
     pub rare: Option<Box<Rare>>,
 }
 
-/// What few prompts have, kept apart so that the others are small.
+/// What few prompts have, kept apart so that the others stay small.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rare {
     /// Where the deleted tokens stood, where that is known.
     pub edits: Edits,
-    /// A background request since the one before.
+    /// A background request since the previous prompt.
     pub background: Option<BackgroundWrite>,
-    /// What was warm when its chain began or changed its model; measured.
+    /// What was warm when its chain began or changed its model. Measured.
     pub opening: Option<Tokens>,
-    /// What was read in a break inside the TTL, for counterfactuals that keep it; measured.
+    /// What was read at a break inside the TTL, for counterfactuals that keep it. Measured.
     pub broken_read: Option<Tokens>,
-    /// Whether what its predecessor had cached is found whatever was recorded, for counterfactuals that
-    /// repair a break.
+    /// Whether the prompt finds what its predecessor had cached whatever was recorded, for
+    /// counterfactuals that repair a break.
     pub repair: Option<Repair>,
 }
 
 impl Rare {
-    /// What a prompt keeps of it: nothing where it has nothing.
+    /// Boxes it, or drops it where it holds nothing.
     #[must_use]
     pub fn kept(self) -> Option<Box<Self>> {
         (self != Self::default()).then(|| Box::new(self))
@@ -200,8 +198,8 @@ impl Rare {
 }
 
 impl Prompt {
-    /// A prompt without markers, of a main conversation's first request, that can be read from its start
-    /// on and of which nothing else is known.
+    /// The first prompt of a main conversation, without markers, readable from its start on, and
+    /// with nothing else known of it.
     #[must_use]
     pub fn new(model: Symbol, start: Millis, node: NodeId, total: Tokens) -> Self {
         Self {
@@ -226,25 +224,25 @@ impl Prompt {
         }
     }
 
-    /// A background request since the one before.
+    /// A background request since the previous prompt.
     #[must_use]
     pub fn background(&self) -> Option<BackgroundWrite> {
         self.rare.as_ref()?.background
     }
 
-    /// What was warm when its chain began or changed its model; measured.
+    /// What was warm when its chain began or changed its model. Measured.
     #[must_use]
     pub fn opening(&self) -> Option<Tokens> {
         self.rare.as_ref()?.opening
     }
 
-    /// What was read in a break inside the TTL; measured.
+    /// What was read at a break inside the TTL. Measured.
     #[must_use]
     pub fn broken_read(&self) -> Option<Tokens> {
         self.rare.as_ref()?.broken_read
     }
 
-    /// Whether what its predecessor had cached is found whatever was recorded.
+    /// Whether it finds what its predecessor had cached whatever was recorded.
     #[must_use]
     pub fn repair(&self) -> Option<Repair> {
         self.rare.as_ref()?.repair
@@ -256,19 +254,19 @@ impl Prompt {
         Some(&self.rare.as_ref()?.edits)
     }
 
-    /// What few prompts have, as this one has it.
+    /// What few prompts have, with the values of this one.
     #[must_use]
     pub fn to_rare(&self) -> Rare {
         self.rare.as_deref().cloned().unwrap_or_default()
     }
 
-    /// What a request besides the recorded ones has of it that goes on from this one: the edits.
+    /// What an added request that continues this one inherits: the edits.
     #[must_use]
     pub fn rare_of_next(&self) -> Option<Box<Rare>> {
         Rare { edits: self.edits()?.clone(), ..Rare::default() }.kept()
     }
 
-    /// Changes what few prompts have, of a prompt that has any of it.
+    /// Changes what few prompts have, if this prompt has any of it.
     pub fn change_rare(&mut self, change: impl FnOnce(&mut Rare)) {
         if let Some(rare) = &mut self.rare {
             change(rare);
@@ -281,13 +279,13 @@ impl Prompt {
         self.edits().and_then(|edits| edits.restored).is_none_or(|restored| node < restored)
     }
 
-    /// The deleted tokens of a prefix of this prompt.
+    /// The deleted tokens inside of a prefix of this prompt.
     #[must_use]
     pub fn deleted_until(&self, node: NodeId) -> Tokens {
         let Some(edits) = self.edits().filter(|edits| !edits.deletions.is_empty()) else {
             return self.deleted;
         };
-        // Ids rise on a path.
+        // Ids rise along a path.
         let inside = edits.deletions.iter().filter(|deletion| deletion.node <= node);
         inside.map(|deletion| deletion.tokens).sum()
     }
@@ -296,7 +294,7 @@ impl Prompt {
 /// All requests of a run against one cache, in the order in which they were sent.
 #[derive(Clone, Debug, Default)]
 pub struct PromptTrace {
-    /// The tree, parents before their children.
+    /// The tree, with parents before their children.
     pub nodes: Vec<Node>,
     /// The markers of all prompts.
     pub markers: Vec<Marker>,
@@ -304,20 +302,27 @@ pub struct PromptTrace {
     pub prompts: Vec<Prompt>,
     /// What is known of the bytes of blocks.
     landmarks: Landmarks,
-    /// Shared by copies, which mostly differ in their markers alone.
+    /// Shared by copies, most of which differ only in their markers.
     paths: OnceLock<Arc<Paths>>,
-    /// The same prompts over a tree that is split inside of blocks, where that is another one.
+    /// The same prompts over a tree split inside of blocks, where that differs.
     split: OnceLock<Option<Arc<SplitTrace>>>,
 }
 
 impl PromptTrace {
-    /// A trace of its parts.
+    /// Assembles a trace.
     #[must_use]
     pub fn new(nodes: Vec<Node>, markers: Vec<Marker>, prompts: Vec<Prompt>) -> Self {
         Self { nodes, markers, prompts, ..Self::default() }
     }
 
-    /// Notes what is known of the bytes of its blocks.
+    /// A trace of the first `count` prompts.
+    #[must_use]
+    pub fn first(&self, count: usize) -> Self {
+        let prompts = self.prompts[..count].to_vec();
+        Self { prompts, split: OnceLock::new(), ..self.clone() }
+    }
+
+    /// Sets what is known of the bytes of blocks.
     pub(crate) fn set_landmarks(&mut self, landmarks: Landmarks) {
         self.split.take();
         self.landmarks = landmarks;
@@ -328,28 +333,28 @@ impl PromptTrace {
         &self.landmarks
     }
 
-    /// The same prompts over a tree that is split inside of blocks; `None` where no two blocks after one
-    /// prefix are known to share a part. Made once.
+    /// The same prompts over a tree split inside of blocks. `None` where no two blocks after one
+    /// prefix are known to share a part. Computed once.
     pub(crate) fn split(&self) -> Option<&SplitTrace> {
         self.split.get_or_init(|| SplitTrace::new(self, &self.landmarks).map(Arc::new)).as_deref()
     }
 
-    /// The node of an id.
+    /// The node with an id.
     #[must_use]
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
-    /// Adds a node after those there are; its parent is one of them.
+    /// Adds a node after all others. Its parent must exist.
     pub fn add_node(&mut self, node: Node) -> NodeId {
-        // A copy of a trace brings along the paths of the tree as it was.
+        // The paths of the tree, which a copy brings along, are no longer valid.
         self.paths.take();
         self.split.take();
         self.nodes.push(node);
         NodeId::at(self.nodes.len() - 1)
     }
 
-    /// For each node the nearest one at or before it that may be marked.
+    /// For each node, the nearest markable one at or before it.
     #[must_use]
     pub fn nearest_markable(&self) -> Vec<Option<NodeId>> {
         let mut nearest: Vec<Option<NodeId>> = Vec::with_capacity(self.nodes.len());
@@ -366,36 +371,37 @@ impl PromptTrace {
         &self.markers[prompt.markers.clone()]
     }
 
-    /// The size that a prefix has in a prompt which does not mark it itself.
+    /// The size that a prefix has in a prompt that does not mark it itself.
     #[must_use]
     pub fn end_in(&self, prompt: &Prompt, node: NodeId) -> Tokens {
         self.node(node).end.saturating_sub(prompt.deleted_until(node)).min(prompt.total)
     }
 
-    /// A node and all before it, from its end to the root.
+    /// A node and all nodes before it, from its end to the root.
     pub fn path(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         std::iter::successors(Some(node), |node| self.node(*node).parent)
     }
 
-    /// The longest prefix that two have in common.
+    /// The longest prefix that two nodes share.
     #[must_use]
     pub fn common(&self, one: NodeId, other: NodeId) -> Option<NodeId> {
         self.paths().common(one, other)
     }
 
-    /// The longest prefix of a node for which something holds that holds for all before it.
+    /// The longest prefix of a node for which `holds`. It must hold for all prefixes before that
+    /// one.
     #[must_use]
     pub fn last_on_the_way(&self, node: NodeId, holds: impl Fn(NodeId) -> bool) -> Option<NodeId> {
         self.paths().last_on_the_way(node, holds)
     }
 
-    /// The longest prefix of a node that has at most so many blocks.
+    /// The longest prefix of a node with at most so many blocks.
     #[must_use]
     pub fn ancestor_with_blocks(&self, node: NodeId, blocks: u32) -> Option<NodeId> {
         self.last_on_the_way(node, |node| self.node(node).blocks <= blocks)
     }
 
-    /// The tree cut into long paths; made once for a tree.
+    /// The tree cut into long paths. Computed once.
     pub(crate) fn paths(&self) -> &Paths {
         self.paths.get_or_init(|| Arc::new(Paths::new(&self.nodes)))
     }

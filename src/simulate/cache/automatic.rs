@@ -1,17 +1,18 @@
 //! The trace under an automatic prefix cache → what each request reads, writes and sends in full.
 //!
-//! Such a cache needs no markers: the service keeps what was sent, and a request reads the longest
-//! beginning that it shares with an earlier one of the same model and scope whose response has
-//! begun, in whole steps, if it is long enough and not too long ago. A read starts its life anew.
+//! Such a cache needs no markers. The service keeps what was sent, and a request reads the longest
+//! prefix that it shares with an earlier one of the same model and scope, in whole steps, if that
+//! prefix is long enough, recent enough, and the response to the earlier request has begun. A read
+//! restarts its life.
 //!
-//! Two prompts share what lies before the deepest node that both pass, where blocks that begin with the
-//! same bytes share a node inside of them ([`PromptTrace::split`]). Of a transcript that is where an earlier request's cached prefix ended: what stood after it is not known to come again.
+//! Two prompts share what comes before the deepest node on both paths. Blocks that begin with the
+//! same bytes share a node inside of them ([`PromptTrace::split`]). In a transcript the shared
+//! prefix ends where an earlier request's cached prefix did, as nothing shows that the rest came
+//! again.
 //!
-//! Which prefixes an automatic cache holds, and when each was last used.
-//!
-//! A use of a prefix is one of all that lies before its end. So a piece of a path remembers its
-//! uses ("everything down to depth 40 was used at 10:00") instead of a clock for each node, and
-//! forgets a use when a later one reaches as far down. A request costs O(log nodes) steps.
+//! A use of a prefix is a use of everything before its end. So a piece of a path remembers uses
+//! ("everything down to depth 40 was used at 10:00") instead of a clock for each node, and forgets
+//! a use once a later one reaches as far. A request costs O(log nodes) steps.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -31,34 +32,34 @@ pub struct AutomaticCache {
     pub minimum: Tokens,
     /// Prefixes are stored and read in whole multiples of this.
     pub step: Tokens,
-    /// How long after its last use a prefix is found, in milliseconds.
+    /// How long a prefix is found after its last use, in milliseconds.
     pub lifetime: i64,
     /// Where entries stand.
     pub places: EntryPlaces,
-    /// Whether what is stored has a price of its own.
+    /// Whether writes have a price of their own.
     pub charges_writes: bool,
 }
 
 /// Where a cache has entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryPlaces {
-    /// Behind every step of a prompt.
+    /// After every step of a prompt.
     Everywhere,
-    /// Where a request's cached prefix ended: at its last message, or where it put a marker.
+    /// Where a request's cached prefix ended: at its last message, or at its marker.
     RequestEnds,
 }
 
-/// What is simulated beside the rules.
+/// What is simulated, besides the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AutomaticPolicy {
     /// The rules.
     pub cache: AutomaticCache,
-    /// Whether breaks that were recorded inside the TTL happen here, too.
+    /// Whether recorded breaks inside the TTL happen here, too.
     pub keeps_breaks: bool,
 }
 
-/// Applies the rules to every prompt, in order. `ratio` says how many tokens the provider counts
-/// for those of a prompt.
+/// Applies the rules to every prompt, in order. `ratio` converts a prompt's tokens to those that
+/// the provider counts.
 #[must_use]
 pub fn simulate_automatic(
     trace: &PromptTrace,
@@ -67,6 +68,7 @@ pub fn simulate_automatic(
 ) -> Vec<Outcome> {
     let AutomaticCache { places, lifetime, .. } = policy.cache;
     let split = trace.split();
+    // Simulated over the split tree, and hits are mapped back to whole nodes of the original one.
     let trace = split.map_or(trace, |split| &split.trace);
     let prefixes = Prefixes::new(trace.paths(), places, lifetime);
     let mut run = Run { trace, policy, prefixes, waiting: BinaryHeap::new() };
@@ -82,7 +84,7 @@ struct Run<'a> {
     trace: &'a PromptTrace,
     policy: &'a AutomaticPolicy,
     prefixes: Prefixes<'a>,
-    /// Prompts whose responses have not begun, by when they will.
+    /// Prompts whose responses have not begun, by when they will begin.
     waiting: BinaryHeap<Reverse<(Millis, usize)>>,
 }
 
@@ -111,7 +113,7 @@ impl Run<'_> {
         self.split(ratio.of(prompt.total), read, stored, found)
     }
 
-    /// Stores the prompts whose responses have begun.
+    /// Stores the prompts whose responses have begun by now.
     fn store_begun(&mut self, now: Millis) {
         while let Some(Reverse((begun, index))) = self.waiting.peek().copied() {
             if begun > now {
@@ -129,7 +131,8 @@ impl Run<'_> {
         Some(found)
     }
 
-    /// The size of a prefix as the prompt knows it, in the trace's tokens: best at its own markers.
+    /// The size of a prefix as the prompt knows it, in the trace's tokens. Its own markers know
+    /// best.
     fn prefix(&self, prompt: &Prompt, node: NodeId) -> Prefix {
         let own = self.trace.markers_of(prompt).iter().rfind(|marker| marker.node == node);
         let (tokens, basis) = own.map_or_else(
@@ -139,8 +142,8 @@ impl Run<'_> {
         Prefix { tokens: tokens.min(prompt.total), basis }
     }
 
-    /// What a request finds, in the tokens of the trace: the rules' answer, except where the record
-    /// alone can tell.
+    /// What a request finds, in the trace's tokens: what the rules say, save where only the record
+    /// can tell.
     fn readable(&self, prompt: &Prompt, found: Option<NodeId>) -> Prefix {
         let shared = Prefix { tokens: prompt.shared_prefix, basis: prompt.shared_prefix_basis };
         let found = found.map_or(shared, |node| {
@@ -159,7 +162,7 @@ impl Run<'_> {
         Prefix { tokens: read.tokens.min(prompt.total), ..read }
     }
 
-    /// A prefix as the provider counts and stores it; nothing if it is too short.
+    /// A prefix as the provider counts and stores it, or nothing if it is too short.
     fn whole_steps(&self, prefix: Prefix, ratio: TokenRatio) -> Prefix {
         let AutomaticCache { step, minimum, .. } = self.policy.cache;
         let tokens = ratio.of(prefix.tokens);
@@ -188,7 +191,7 @@ fn owner(prompt: &Prompt) -> Owner {
     Owner { model: prompt.model, scope: prompt.scope }
 }
 
-/// A cache of its own: prefixes are found only by requests of the same model and scope.
+/// The owner of a cache: prefixes are found only by requests of the same model and scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Owner {
     pub(super) model: Symbol,
@@ -206,37 +209,37 @@ struct Use {
 /// What one owner's requests left on one path.
 #[derive(Debug, Default)]
 struct Stretch {
-    /// Times rise, depths fall: an earlier use that reached less far tells nothing.
+    /// Times rise and depths fall: an earlier use that reached less far is redundant.
     uses: Vec<Use>,
-    /// Where requests ended, by depth; only where entries stand nowhere else.
+    /// The depths where requests ended. Empty where entries stand everywhere.
     ends: Vec<(u32, NodeId)>,
 }
 
-/// The prefixes of a cache.
+/// The prefixes in a cache.
 #[derive(Debug)]
 pub(super) struct Prefixes<'a> {
     paths: &'a Paths,
-    /// How long after its last use a prefix is found, in milliseconds.
+    /// How long a prefix is found after its last use, in milliseconds.
     lifetime: i64,
     places: EntryPlaces,
     stretches: FxHashMap<(u32, Owner), Stretch>,
 }
 
 impl Stretch {
-    /// The use that reaches furthest of those that are not over.
+    /// The deepest use that is still alive.
     fn live(&self, lifetime: i64, now: Millis) -> Option<Use> {
         let dead = self.uses.partition_point(|one| now.since(one.at) >= lifetime);
         self.uses.get(dead).copied()
     }
 
-    /// The last entry down to a depth that is alive.
+    /// The last live entry down to a depth.
     fn last_entry(&self, depth: u32, lifetime: i64, now: Millis) -> Option<NodeId> {
         let reach = self.live(lifetime, now)?.depth.min(depth);
         let after = self.ends.partition_point(|(end, _)| *end <= reach);
         self.ends[..after].last().map(|(_, node)| *node)
     }
 
-    /// Forgets the entries that have died, so that no later use brings them back.
+    /// Forgets dead entries, so that no later use revives them.
     fn forget_dead(&mut self, lifetime: i64, now: Millis) {
         let alive = self
             .live(lifetime, now)
@@ -250,12 +253,14 @@ impl Stretch {
         }
     }
 
-    /// Notes a use. It may come after a later one: a request counts once its response has begun.
+    /// Records a use. It may come after a later one, as a request counts only once its response has
+    /// begun.
     fn add_use(&mut self, new: Use) {
         let after = self.uses.partition_point(|one| one.at <= new.at);
         if self.uses.get(after).is_some_and(|later| later.depth >= new.depth) {
             return;
         }
+        // Earlier uses that reached no further are redundant now.
         let kept = self.uses[..after].partition_point(|one| one.depth > new.depth);
         self.uses.splice(kept..after, [new]);
     }
@@ -280,12 +285,12 @@ impl<'a> Prefixes<'a> {
         })
     }
 
-    /// Notes at `now` that a prefix was used at `at`.
+    /// Records at `now` that a prefix was used at `at`.
     pub(super) fn refresh(&mut self, node: NodeId, owner: Owner, at: Millis, now: Millis) {
         self.note(node, owner, at, now, false);
     }
 
-    /// Notes at `now` that a request that was sent at `at` left its prompt.
+    /// Records at `now` that a request sent at `at` stored its prompt.
     pub(super) fn store(&mut self, node: NodeId, owner: Owner, at: Millis, now: Millis) {
         self.note(node, owner, at, now, true);
     }

@@ -1,9 +1,9 @@
 //! The cache entries: which prefixes are stored, and until when each can be read.
 //!
-//! A read refreshes every live entry on its path. Doing that entry by entry would cost a walk to
-//! the root for each request, so entries that were read together share a clock: a piece of a path
-//! remembers its uses ("everything down to depth 40 was read at 10:00") instead of its entries'.
-//! An entry that no read has passed since it was written has a clock of its own.
+//! A read refreshes every live entry on its path. Doing that entry by entry would walk to the root
+//! for each request. So entries that were read together share a clock: a piece of a path remembers
+//! reads ("everything down to depth 40 was read at 10:00") instead of a time for each entry. An
+//! entry that no read has passed since it was written has its own clock.
 
 use std::cell::Cell;
 
@@ -14,23 +14,23 @@ use crate::base::ttl::Ttl;
 use crate::base::units::Millis;
 use crate::requests::prompt::{NodeId, Paths};
 
-/// A cache of its own: entries are found only by requests and markers of the same partition.
+/// A separate cache: entries are found only by requests and markers of the same partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Partition {
     pub(super) model: Symbol,
-    /// The organisation or workspace; `None` for entries that all of them share.
+    /// The organisation or workspace. `None` for entries that all of them share.
     pub(super) scope: Option<Symbol>,
     /// The beta features, where they are part of the key.
     pub(super) betas: Option<u32>,
-    /// The session, where sessions are taken apart.
+    /// The session, where sessions are kept apart.
     pub(super) session: Option<Symbol>,
     /// Whether all scopes share its entries.
     pub(super) is_global: bool,
-    /// The TTL of the markers, where each has entries of its own.
+    /// The TTL of the markers, where each TTL has its own entries.
     pub(super) ttl: Option<Ttl>,
 }
 
-/// An entry with a clock of its own.
+/// An entry with its own clock.
 #[derive(Clone, Copy, Debug)]
 struct Fresh {
     ttl: Ttl,
@@ -40,20 +40,20 @@ struct Fresh {
     readable_from: Millis,
 }
 
-/// The entries of one TTL on a piece of a path that were read together.
+/// The entries of one TTL on a piece of a path that share clocks.
 #[derive(Debug, Default)]
 struct Shared {
-    /// Rising; a new entry is nearly always the deepest.
+    /// In ascending order. A new entry is nearly always the deepest.
     depths: Vec<u32>,
-    /// Uses: (depth, time), depths falling and times rising. A use of a depth is one of all depths
-    /// before it, so an earlier use of a smaller depth tells nothing.
+    /// Reads as (depth, time), with falling depths and rising times. A read of a depth covers all
+    /// depths before it, so an earlier read of a smaller depth is redundant.
     uses: Vec<(u32, Millis)>,
 }
 
 /// The entries of one partition on one path.
 #[derive(Debug, Default)]
 struct Stretch {
-    /// By depth, rising.
+    /// By depth, in ascending order.
     fresh: Vec<(u32, Fresh)>,
     five_minutes: Shared,
     one_hour: Shared,
@@ -65,9 +65,9 @@ pub(super) struct Entries<'a> {
     paths: &'a Paths,
     lifetimes: Lifetimes,
     stretches: Vec<Stretch>,
-    /// Where the stretch of a path and partition stands.
+    /// The index of the stretch of each path and partition.
     places: FxHashMap<(u32, Partition), usize>,
-    /// The one that was looked up last: the next is mostly the same.
+    /// The last lookup. The next one mostly has the same key.
     last: Cell<Option<((u32, Partition), usize)>>,
     has_global: bool,
 }
@@ -85,8 +85,8 @@ impl Lifetimes {
     }
 }
 
-/// Where a depth stands among rising ones, or would stand. It is looked for from the end, where it
-/// mostly is: a long conversation has many.
+/// Finds a depth, or the place where it belongs, among ascending ones. It searches from the end,
+/// where the depth mostly is, as long conversations have many.
 fn place_from_end(depths: &[u32], depth: u32) -> Result<usize, usize> {
     let mut reach = 1;
     while reach < depths.len() && depths[depths.len() - reach] > depth {
@@ -97,13 +97,13 @@ fn place_from_end(depths: &[u32], depth: u32) -> Result<usize, usize> {
 }
 
 impl Shared {
-    /// Down to which depth entries are alive.
+    /// The depth down to which entries are alive.
     fn live_down_to(&self, ttl: Ttl, lifetimes: Lifetimes, now: Millis) -> Option<u32> {
         let dead = self.uses.partition_point(|(_, used)| !lifetimes.is_alive(ttl, *used, now));
         self.uses.get(dead).map(|(depth, _)| *depth)
     }
 
-    /// Forgets what has died, so that no later use brings it back.
+    /// Forgets what has died, so that no later read revives it.
     fn forget_dead(&mut self, ttl: Ttl, lifetimes: Lifetimes, now: Millis) {
         if let Some(live) = self.live_down_to(ttl, lifetimes, now) {
             let alive =
@@ -121,10 +121,10 @@ impl Shared {
         }
     }
 
-    /// Notes a read of everything down to a depth. A background request may be noted after a later
-    /// one of another branch; no clock goes back.
+    /// Records a read of everything down to a depth. A background request may be recorded after a
+    /// later one of another branch, so clocks never go back.
     fn note_use(&mut self, depth: u32, now: Millis) {
-        // Nothing is held so far up that the read would keep alive.
+        // The stretch holds nothing so far up that the read would refresh.
         if self.depths.first().is_none_or(|first| *first > depth) {
             return;
         }
@@ -157,7 +157,7 @@ impl Stretch {
         }
     }
 
-    /// The longest TTL of the entries of a depth that can be read.
+    /// The longest TTL among the readable entries at a depth.
     fn readable(&self, depth: u32, lifetimes: Lifetimes, now: Millis) -> Option<Ttl> {
         let fresh = self.fresh_at(depth).filter(|entry| {
             entry.readable_from <= now && lifetimes.is_alive(entry.ttl, entry.written, now)
@@ -176,6 +176,7 @@ impl Stretch {
             shared.forget_dead(ttl, lifetimes, now);
         }
         let end = self.fresh.partition_point(|(at, _)| *at <= depth);
+        // From now on these share the clock of the read. Those that died unread are dropped.
         for (at, entry) in self.fresh.extract_if(..end, |(_, entry)| entry.readable_from <= now) {
             if lifetimes.is_alive(entry.ttl, entry.written, now) {
                 match entry.ttl {
@@ -191,7 +192,7 @@ impl Stretch {
 }
 
 impl<'a> Entries<'a> {
-    /// An empty cache whose entries are found for `grace` milliseconds beyond their TTL.
+    /// Creates an empty cache whose entries are found for `grace` milliseconds beyond their TTL.
     pub(super) fn new(paths: &'a Paths, grace: i64) -> Self {
         Self {
             paths,
@@ -203,7 +204,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Where the stretch of a path and partition stands, if any entry was stored there.
+    /// The index of the stretch of a path and partition, if any entry was stored there.
     fn place(&self, path: u32, partition: Partition) -> Option<usize> {
         let key = (path, partition);
         if let Some((_, place)) = self.last.get().filter(|(last, _)| *last == key) {
@@ -219,14 +220,14 @@ impl<'a> Entries<'a> {
         self.has_global
     }
 
-    /// The TTL of the entry at a node, if there is one that can be read now.
+    /// The TTL of the entry at a node, if there is a readable one.
     pub(super) fn readable(&self, node: NodeId, partition: Partition, now: Millis) -> Option<Ttl> {
         let place = self.paths.place(node);
         let stretch = self.place(place.path, partition)?;
         self.stretches[stretch].readable(place.depth, self.lifetimes, now)
     }
 
-    /// Notes that a prefix was read: every readable entry on its path starts its life anew.
+    /// Records a read of a prefix, which refreshes every readable entry on its path.
     pub(super) fn refresh(&mut self, node: NodeId, partition: Partition, now: Millis) {
         for piece in self.paths.pieces(node) {
             if let Some(stretch) = self.place(piece.path, partition) {
@@ -235,8 +236,8 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Stores an entry where none can be read. Requests that write one prefix before it can be
-    /// read keep the longer TTL, the later start and the earlier moment of readability.
+    /// Stores an entry where none is readable. Requests that write one prefix before it can be read
+    /// keep the longer TTL, the later start, and the earlier time of readability.
     pub(super) fn store(
         &mut self,
         node: NodeId,

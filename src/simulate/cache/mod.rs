@@ -1,22 +1,19 @@
-//! The providers' caching rules: prompts → what each reads, writes and sends in full.
+//! The providers' caching rules: prompts → what each reads, writes and sends in full. Here stand
+//! the policies that a simulation applies, and the ratios between token vocabularies.
 //!
-//! This layer knows neither JSON nor money, and nothing of where a prompt came from.
+//! This layer knows neither JSON nor money, nor where a prompt came from.
 //!
-//! Entries exist where a marker stood. One lives for its TTL from the start of the request that
-//! last used it, and can be read once the response to the request that wrote it has begun. A
-//! marker looks for one at its own position and back over 20 positions, its own counted; the
-//! longest prefix that any marker finds is read. A read refreshes every readable entry on its
-//! path: entries that were read together share one clock for a piece of a path (`entries.rs`), so
-//! this takes O(log nodes) steps however the conversations branch. A marker below the hit stores
-//! an entry free of charge; siblings that write one prefix before it can be read keep the longer
-//! TTL. Global markers have a cache of their own that all scopes share. Prefixes below the model's
-//! minimum are not cached, and markers that the service would refuse make the request invalid. A
-//! transcript's prompt has two markers: after the system prompt, whose size each request
-//! estimates, and at the end of what it had cached.
+//! Entries exist where a marker stood. An entry lives for its TTL from the start of the request
+//! that last used it, and can be read once the response to the request that wrote it has begun. A
+//! marker looks for one at its own position and back over 20 positions, including its own. The
+//! longest prefix that any marker finds is read, and every readable entry on its path is refreshed
+//! (`entries.rs`). A marker below the hit stores an entry free of charge. Siblings that write one
+//! prefix before it can be read keep the longer TTL.
 //!
-//! What a simulation changes about the recorded requests, and what it assumes of the service.
-//!
-//! Token counts of one vocabulary in terms of another.
+//! Global markers have their own cache, which all scopes share. Prefixes below the model's minimum
+//! are not cached, and markers that the service would refuse make the request invalid. A
+//! transcript's prompt has two markers: after the system prompt, whose size each request estimates,
+//! and at the end of what it had cached.
 
 mod automatic;
 mod entries;
@@ -39,59 +36,59 @@ use crate::requests::prompt::{Level, Marker, NodeId};
 pub struct Policy {
     /// Which markers there are.
     pub markers: Markers,
-    /// Whether breaks that were recorded inside the TTL happen here, too.
+    /// Whether recorded breaks inside the TTL happen here, too.
     pub keeps_breaks: bool,
-    /// How long entries are found beyond their TTL, in milliseconds: providers delete them promptly,
-    /// though not immediately, and the starts of requests are known to seconds only.
+    /// How long entries are found beyond their TTL, in milliseconds. Providers delete them promptly
+    /// but not immediately, and the starts of requests are known to the second only.
     pub ttl_grace: i64,
-    /// Whether a session keeps the entries of another one alive that it shares a prefix with.
+    /// Whether sessions that share a prefix keep each other's entries alive.
     pub shares_sessions: bool,
     /// What a marker counts when it looks back.
     pub lookback: Lookback,
-    /// How long an entry lives that was written after one of a shorter TTL.
+    /// How long an entry lives that was written after one with a shorter TTL.
     pub reading: Reading,
-    /// What becomes of an entry when markers change their TTL.
+    /// What happens to an entry when markers change their TTL.
     pub ttl_change: TtlChange,
     /// Whether the beta features of a request are part of the key.
     pub betas: BetaKey,
 }
 
-/// Whether the set of beta features is part of the key. The documentation names another set among what
-/// affects prompts, and not what of them it loses.
+/// Whether the set of beta features is part of the key. The documentation says that another set
+/// affects prompts, but not what is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BetaKey {
-    /// It is, in front of everything, like the model: clients keep the features of a session on so that
-    /// its cache is not lost. Where a capture does not tell the features, they are none that others have.
+    /// It is, before everything else, like the model. Clients keep the features of a session on so
+    /// that its cache is not lost. Unknown features count as a set of their own.
     #[default]
     Key,
     /// It changes nothing.
     Beside,
 }
 
-/// What a marker finds of entries that were written for another TTL: the documentation does not say.
+/// What a marker finds of entries written with another TTL. The documentation does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TtlChange {
     /// It finds them like its own. They keep the TTL that they were written with.
     #[default]
     Keeps,
-    /// Nothing: the TTL is part of the key, and a change of it loses what was cached.
+    /// Nothing: the TTL is part of the key, and changing it loses what was cached.
     Loses,
 }
 
-/// How long an entry for an hour lives that was written after a read of one for five minutes: the
+/// How long a one-hour entry lives that was written after a read of a five-minute one. The
 /// documentation does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reading {
-    /// Its own TTL, whatever lies before it. This is what the documented rules say when they are
-    /// taken by the letter.
+    /// Its own TTL, whatever comes before it. The documented rules say so if taken literally.
     #[default]
     Literal,
-    /// No longer than what lies before it: no entry outlives the shortest-lived part of its prefix.
+    /// No longer than what comes before it: no entry outlives the shortest-lived part of its
+    /// prefix.
     Conservative,
 }
 
 impl Reading {
-    /// The one that it is not.
+    /// The other reading.
     #[must_use]
     pub fn other(self) -> Self {
         match self {
@@ -100,7 +97,7 @@ impl Reading {
         }
     }
 
-    /// The TTL of an entry after a prefix of another one.
+    /// The TTL of an entry after a prefix with another one.
     #[must_use]
     pub fn ttl_behind(self, prefix: Ttl, own: Ttl) -> Ttl {
         match self {
@@ -115,9 +112,9 @@ impl Reading {
 pub enum Markers {
     /// None: everything is sent in full.
     None,
-    /// Those recorded.
+    /// The recorded ones.
     AsRecorded,
-    /// Where the recorded ones are, with these TTLs.
+    /// The recorded places with these TTLs.
     Fixed(TtlPlan),
 }
 
@@ -125,17 +122,18 @@ pub enum Markers {
 /// August 2026 and speaks of positions since; some platforms still say blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lookback {
-    /// A run of tool calls is one, and a run of tool results.
+    /// A run of tool calls counts as one, and so does a run of tool results.
     #[default]
     Positions,
-    /// Every block is one.
+    /// Every block counts as one.
     Blocks,
-    /// Nothing: it finds whatever lies before it. No service does; it shows what the limit costs.
+    /// Nothing: the marker finds whatever comes before it. No service does this. It shows what the
+    /// limit costs.
     Unlimited,
 }
 
 impl Markers {
-    /// The TTL that a marker has under the policy; `None` where there is no marker.
+    /// The TTL of a marker under the policy, or `None` where it has no marker.
     fn ttl(self, marker: &Marker, level: Level, is_agent: bool) -> Option<Ttl> {
         match (self, level) {
             (Self::None, _) => None,
@@ -146,14 +144,14 @@ impl Markers {
     }
 }
 
-/// A marker with the TTL it is sent with.
+/// A marker with the TTL that it is sent with.
 pub type Sent<'a> = (&'a Marker, Ttl);
 
-/// The markers of one prompt, of which the service takes four.
+/// The markers of one prompt, of which the service accepts four.
 pub type SentMarkers<'a> = SmallVec<[Sent<'a>; 4]>;
 
-/// The markers that take effect: those over a prefix that is long enough, and of the automatic one
-/// and an explicit one on the same block the explicit one.
+/// The markers that take effect. Those over too short a prefix do not, nor does the automatic one
+/// on a block with an explicit one.
 #[must_use]
 pub fn effective(mut sent: SentMarkers<'_>, minimum: Tokens) -> SentMarkers<'_> {
     let explicit: SmallVec<[NodeId; 4]> = sent
@@ -168,10 +166,10 @@ pub fn effective(mut sent: SentMarkers<'_>, minimum: Tokens) -> SentMarkers<'_> 
     sent
 }
 
-/// How many tokens of one vocabulary stand for a thousand of another.
+/// How many tokens of one vocabulary correspond to a thousand of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenRatio {
-    /// Tokens for a thousand.
+    /// Tokens per thousand.
     pub per_mille: u64,
 }
 

@@ -1,6 +1,4 @@
-//! How one prompt is billed.
-//!
-//! Requests that the service refuses for their markers.
+//! How one prompt is billed, and which requests the service refuses for their markers.
 //!
 //! A refused request is answered with an error: nothing is read, written or billed. Where several
 //! reasons apply, the first in the order of [`Refusal`] is given.
@@ -19,20 +17,20 @@ pub struct Outcome {
     pub write_5m: Tokens,
     /// Written for an hour.
     pub write_1h: Tokens,
-    /// Written to an automatic cache that charges for it; its entries have no TTL to choose.
+    /// Written to an automatic cache that charges for it. Its entries have no TTL to choose.
     pub written: Tokens,
     /// Sent in full.
     pub input: Tokens,
-    /// What the split rests on.
+    /// What the split is based on.
     pub basis: Basis,
     /// The prefix that was found in the cache.
     pub found: Option<NodeId>,
-    /// Why the service refuses the request; then all figures are zero.
+    /// Why the service refuses the request. All figures are then zero.
     pub refusal: Option<Refusal>,
 }
 
 impl Outcome {
-    /// The whole prompt; nothing for a refused one.
+    /// The whole prompt, or nothing for a refused one.
     #[must_use]
     pub fn total(&self) -> Tokens {
         self.read + self.write_5m + self.write_1h + self.written + self.input
@@ -46,17 +44,17 @@ impl Outcome {
     }
 }
 
-/// The most markers a request may have, the automatic one among them.
+/// The most markers of a request, including the automatic one.
 const MOST_MARKERS: usize = 4;
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Refusal {
-    /// The automatic marker falls on a block that is marked with another TTL.
+    /// The automatic marker falls on a block with a marker of another TTL.
     TtlConflict,
     /// More than four markers.
     TooManyBreakpoints,
-    /// A marker for five minutes in front of one for an hour.
+    /// A five-minute marker before a one-hour one.
     TtlOrder,
     /// A marker on a block that cannot carry one.
     UnmarkableBlock,
@@ -74,7 +72,7 @@ impl Refusal {
         }
     }
 
-    /// What people read.
+    /// The name for people.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
@@ -86,7 +84,7 @@ impl Refusal {
     }
 }
 
-/// Why the markers of a request, with the TTLs they are sent with, are refused, if they are.
+/// Why the service refuses the markers of a request, if it does.
 #[must_use]
 pub(super) fn refusal(markers: &[Sent<'_>]) -> Option<Refusal> {
     let automatic = markers.iter().find(|(marker, _)| marker.is_automatic);

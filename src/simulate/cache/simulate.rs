@@ -1,12 +1,8 @@
 //! The trace under a policy → what each request reads, writes and sends in full.
 //!
-//! Rules (Anthropic's prompt caching, as documented): entries exist only where a marker stood; an
-//! entry lives for its TTL from the start of the request that last used it, and can be read once
-//! the response to the request that wrote it has begun; each marker looks for an entry at its own
-//! position and back over at most 20 positions, its own counted, and the longest prefix found is
-//! read; a read refreshes every live entry on its path; what lies between the read and the last
-//! marker is written; what lies after is input. A marker over a prefix below the model's minimum
-//! is ignored.
+//! The rules are those of Anthropic's prompt caching, as documented. They stand at the top of the
+//! folder's `mod.rs`. What lies between the read and the last marker is written, and the rest is
+//! input. A marker over a prefix below the model's minimum is ignored.
 
 use super::entries::{Entries, Partition};
 use super::outcome::{Outcome, refusal};
@@ -29,7 +25,7 @@ struct Cache<'a> {
     entries: Entries<'a>,
 }
 
-/// The longest readable prefix in front of a prompt.
+/// The longest readable prefix of a prompt.
 #[derive(Clone, Copy, Debug)]
 struct Hit {
     node: NodeId,
@@ -69,7 +65,7 @@ impl<'a> Cache<'a> {
             .collect()
     }
 
-    /// What a request reads: the rules' answer, except where the record alone can tell.
+    /// What a request reads: what the rules say, save where only the record can tell.
     fn read(&self, prompt: &Prompt, hit: Option<Hit>) -> (Tokens, Basis) {
         let (found, basis) = match hit {
             Some(hit) if hit.end >= prompt.shared_prefix => (hit.end, hit.basis),
@@ -81,8 +77,8 @@ impl<'a> Cache<'a> {
             (Some(opening), _) if prompt.repair().is_none() || opening > found => {
                 (opening, Basis::Derived)
             }
-            // A break falls to what is warm in front of the messages, also where the policy has
-            // let the chain itself expire: the recorded read shows that it was.
+            // A break falls back to what is warm before the messages, even where the policy has let
+            // the chain itself expire: the recorded read shows that it was warm.
             (_, Some(broken)) if broken <= most => (broken, Basis::Derived),
             (_, Some(_)) => (most, Basis::Estimated),
             (_, None) => (found, basis),
@@ -90,7 +86,7 @@ impl<'a> Cache<'a> {
         (read.min(prompt.total), basis)
     }
 
-    /// A background request has the message marker at its own end, and reads what it finds.
+    /// Sends a background request, whose message marker stands at its own end.
     fn send_background(&mut self, prompt: &Prompt, sent: &[Sent<'a>]) {
         let Some(background) = prompt.background() else { return };
         let Some(((last, ttl), others)) = sent.split_last() else { return };
@@ -105,7 +101,7 @@ impl<'a> Cache<'a> {
     fn find(&self, prompt: &Prompt, sent: &[Sent<'_>], now: Millis) -> Option<Hit> {
         let blocks = |node: NodeId| self.trace.node(node).blocks;
         let mut longest: Option<(NodeId, Ttl)> = None;
-        // From the last one on: no marker finds anything after itself.
+        // From the last one on, as no marker finds anything after itself.
         for sent in sent.iter().rev() {
             let (marker, _) = sent;
             if longest.is_some_and(|(longest, _)| blocks(longest) >= blocks(marker.node)) {
@@ -117,7 +113,7 @@ impl<'a> Cache<'a> {
             longest = found.or(longest);
         }
         let (hit, ttl) = longest?;
-        // A request knows the sizes in front of its own markers best.
+        // A request knows the sizes before its own markers best.
         let own = sent.iter().find(|(marker, _)| marker.node == hit);
         let (end, basis) = own.map_or_else(
             || (self.trace.end_in(prompt, hit), self.trace.node(hit).basis),
@@ -126,8 +122,8 @@ impl<'a> Cache<'a> {
         Some(Hit { node: hit, end, basis, ttl })
     }
 
-    /// What a repaired request finds of the one before it: the entry at its last marker, as that one
-    /// would find it itself.
+    /// What a repaired request finds of the previous one: the entry at its last marker, as that
+    /// request would find it itself.
     fn find_repaired(&self, prompt: &Prompt) -> Option<Hit> {
         let repair = prompt.repair()?;
         let before = &self.trace.prompts[prompt.predecessor?];
@@ -141,7 +137,7 @@ impl<'a> Cache<'a> {
         Some(Hit { node: marker.node, end, basis: Basis::Estimated, ttl })
     }
 
-    /// The nearest readable entry at a marker or before it, as far back as it looks.
+    /// The nearest readable entry at a marker or before it, within its lookback.
     fn find_from(&self, prompt: &Prompt, sent: Sent<'_>, now: Millis) -> Option<(NodeId, Ttl)> {
         let (marker, _) = sent;
         let from = self.count(marker.node);
@@ -164,8 +160,8 @@ impl<'a> Cache<'a> {
         }
     }
 
-    /// Refreshes what was read, and stores an entry at every marker that has none. One below the
-    /// hit is stored free of charge.
+    /// Refreshes what was read, and stores an entry at every marker that lacks one. Entries below
+    /// the hit are free of charge.
     fn use_entries(
         &mut self,
         prompt: &Prompt,
@@ -177,7 +173,8 @@ impl<'a> Cache<'a> {
         if let Some(hit) = hit {
             let first = sent.first().map(|(_, ttl)| *ttl);
             let others = sent.iter().map(|(_, ttl)| *ttl).filter(|ttl| Some(*ttl) != first);
-            // Markers of one TTL have one cache; where TTLs have no caches of their own, all have.
+            // Where each TTL has its own cache, refresh that of each TTL. Otherwise one cache holds
+            // all.
             let ttls = first.into_iter().chain(others.take(1));
             let caches = if self.policy.ttl_change == TtlChange::Keeps { 1 } else { 2 };
             for ttl in ttls.take(caches) {
@@ -187,7 +184,7 @@ impl<'a> Cache<'a> {
                 }
             }
         }
-        // What other traffic had kept warm lives as long as that traffic wants.
+        // What other traffic keeps warm lives for as long as that traffic goes on.
         let own = hit.filter(|hit| prompt.opening().is_none() && hit.end >= prompt.shared_prefix);
         for (marker, ttl) in sent {
             let partition = self.partition(prompt, marker.is_global, *ttl);
@@ -198,7 +195,7 @@ impl<'a> Cache<'a> {
         }
     }
 
-    /// Where a request stores the entries of its markers of a TTL.
+    /// The cache in which a request stores the entries of its markers of a TTL.
     fn partition(&self, prompt: &Prompt, is_global: bool, ttl: Ttl) -> Partition {
         Partition {
             model: prompt.model,
@@ -210,9 +207,9 @@ impl<'a> Cache<'a> {
         }
     }
 
-    /// Where a marker looks for the entry of a node. Where sessions are taken apart, it is found
-    /// with the session that wrote it, and the system prompt's with the session that the request
-    /// goes on from.
+    /// The cache in which a marker looks for the entry of a node. Where sessions are kept apart,
+    /// that is the session that wrote the node, and for the system prompt the session that the
+    /// request continues.
     fn read_partition(&self, prompt: &Prompt, sent: Sent<'_>, node: NodeId) -> Partition {
         let (marker, ttl) = sent;
         let own = self.partition(prompt, marker.is_global, ttl);
@@ -232,8 +229,8 @@ impl<'a> Cache<'a> {
     }
 }
 
-/// Bills a prompt: read, then what is written after it up to the last marker, then input. What
-/// lies before the last marker for an hour is written for an hour.
+/// Bills a prompt: the read, then what is written up to the last marker, then input. What comes
+/// before the last one-hour marker is written for an hour.
 fn split(prompt: &Prompt, sent: &[Sent<'_>], read: Tokens, basis: Basis) -> Outcome {
     let limit = |marker: &Marker| marker.end.max(read).min(prompt.total);
     let hour = sent.iter().rfind(|(_, ttl)| *ttl == Ttl::OneHour).map(|(marker, _)| *marker);

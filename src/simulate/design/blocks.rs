@@ -1,6 +1,5 @@
-//! The tree of prefixes, to which a design adds those that were never sent.
-//!
-//! What blocks say, whatever stands in front of them.
+//! The tree of prefixes, to which a design adds prefixes that were never sent, and the contents of
+//! blocks, independent of what comes before them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,30 +13,30 @@ use crate::read::capture::{
 use crate::requests::conversation::CapturedPrompts;
 use crate::requests::prompt::{Landmarks, Node, NodeId, PromptTrace, level, node_behind};
 
-/// A block of a prompt: what it says, and the node of a request as sent that has its kind and size.
+/// A block of a prompt: its content, and the node of a sent request with its kind and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PromptBlock {
     pub(super) source: WireNodeId,
     pub(super) content: ContentId,
-    /// The length of its canonical bytes where it is a part of that block.
+    /// The length of its canonical bytes, where it is a part of that block.
     pub(super) bytes: Option<u64>,
-    /// Where in the prompt it stands.
+    /// The part of the prompt that it stands in.
     pub(super) part: Part,
-    /// Its size, where that is not the node's.
+    /// Its size, where that differs from the node's.
     pub(super) size: Option<Tokens>,
 }
 
-/// The tree. Every block has the size that it has as sent, so that nothing is sized anew.
+/// The tree. Blocks keep the sizes that they have as sent, so nothing is measured again.
 pub(super) struct BlockTree<'a> {
     wire: &'a WireTree,
-    /// Those of the trace as sent, then those that were added.
+    /// The nodes of the trace as sent, then the added ones.
     pub(super) nodes: Vec<Node>,
-    /// How many of them are of transcripts, and stand before all others.
+    /// How many of them belong to transcripts. These come first.
     first: usize,
     /// The kind of the last block of each node after those.
     kinds: Vec<BlockKind>,
     children: FxHashMap<(Option<NodeId>, ContentId), NodeId>,
-    /// What the size of an added prefix rests on.
+    /// What the size of an added prefix is based on.
     basis: Basis,
     counting: TokenCounting,
     /// The contents of the nodes that were added.
@@ -45,7 +44,7 @@ pub(super) struct BlockTree<'a> {
 }
 
 impl<'a> BlockTree<'a> {
-    /// The tree of the prompts as sent.
+    /// Builds the tree of the prompts as sent.
     pub(super) fn new(
         captured: &'a CapturedPrompts,
         as_sent: &PromptTrace,
@@ -83,7 +82,7 @@ impl<'a> BlockTree<'a> {
         node.end.saturating_sub(before)
     }
 
-    /// The tokens of a block: as sent or, of a part of a block, its share by bytes.
+    /// The tokens of a block as sent. A part of a block has its share by bytes.
     pub(super) fn size_of(&self, block: &PromptBlock) -> Tokens {
         let whole = block.size.unwrap_or_else(|| self.size(block.source));
         match (block.bytes, self.counting) {
@@ -96,7 +95,7 @@ impl<'a> BlockTree<'a> {
         }
     }
 
-    /// What is known of the bytes of all blocks, where it was kept of those as sent.
+    /// The landmarks of all blocks, where they were kept for those as sent.
     pub(super) fn landmarks(&self, as_sent: &Landmarks, contents: &Contents<'_>) -> Landmarks {
         let mut landmarks = as_sent.clone();
         if landmarks.of_nodes.is_empty() {
@@ -112,8 +111,8 @@ impl<'a> BlockTree<'a> {
         landmarks
     }
 
-    /// The nodes of a prompt of these blocks, as many as there are blocks. A prefix that is new is as large
-    /// as its blocks are in this prompt.
+    /// The nodes of a prompt with these blocks, one for each. A new prefix is as large as its
+    /// blocks are in this prompt.
     pub(super) fn path(&mut self, blocks: &[PromptBlock]) -> Vec<NodeId> {
         let mut path: Vec<NodeId> = Vec::with_capacity(blocks.len());
         let mut end = Tokens::ZERO;
@@ -147,11 +146,11 @@ impl<'a> BlockTree<'a> {
         self.kinds[node.index() - self.first] != BlockKind::Thinking
     }
 
-    /// The last node that two prefixes have in common; `None` where not even the model is the same.
+    /// The last node that two prefixes share, or `None` where not even the model is the same.
     pub(super) fn shared(&self, one: NodeId, other: NodeId) -> Option<NodeId> {
         let (mut one, mut other) = (one, other);
         while one != other {
-            // Ids rise on a path, so the later node cannot be on the other one's.
+            // Ids rise along a path, so the later node cannot be on the other one's path.
             let later = if one > other { &mut one } else { &mut other };
             *later = self.nodes[later.index()].parent?;
         }
@@ -159,12 +158,12 @@ impl<'a> BlockTree<'a> {
     }
 }
 
-/// A content: equal blocks have equal ones, wherever they stand in the tree.
+/// The identity of a content. Equal blocks have equal ones, wherever they stand in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ContentId(usize);
 
-/// The part of the prompt, the role of the message that begins here, and the canonical bytes: what the
-/// hash of a prefix is made of.
+/// The part of the prompt, the role of a message that begins here, and the canonical bytes:
+/// everything that the hash of a prefix is made of.
 type Content<'a> = (Part, Option<&'a [u8]>, Cow<'a, [u8]>);
 
 /// The contents of a tree.
@@ -175,7 +174,7 @@ pub(super) struct Contents<'a> {
 }
 
 impl<'a> Contents<'a> {
-    /// Those of all nodes; `None` where their bytes are not kept.
+    /// The contents of all nodes, or `None` where their bytes are not kept.
     pub(super) fn of(tree: &'a WireTree) -> Option<Self> {
         let mut contents =
             Self { ids: FxHashMap::default(), all: Vec::new(), of_nodes: Vec::new() };
@@ -187,23 +186,23 @@ impl<'a> Contents<'a> {
         Some(contents)
     }
 
-    /// That of a node.
+    /// The content of a node.
     pub(super) fn of_node(&self, id: WireNodeId) -> ContentId {
         self.of_nodes[id.0 as usize]
     }
 
-    /// That of settings with these canonical bytes.
+    /// The content of settings with these canonical bytes.
     pub(super) fn of_settings(&mut self, part: Part, bytes: String) -> ContentId {
         self.id((part, None, Cow::Owned(bytes.into_bytes())))
     }
 
-    /// That of a block of a part with these canonical bytes.
+    /// The content of a block with these canonical bytes in a part.
     pub(super) fn of_block(&mut self, part: Part, bytes: impl Into<Cow<'a, [u8]>>) -> ContentId {
         self.id((part, None, bytes.into()))
     }
 
-    /// That of the same block at another place of the messages: as the first one of a message of this role,
-    /// or after another block.
+    /// The content of the same block at another place in the messages: as the first block of a
+    /// message of this role, or after another block.
     pub(super) fn moved(&mut self, content: ContentId, role: Option<&'a [u8]>) -> ContentId {
         let part = if role.is_some() { Part::MessageStart } else { Part::Block };
         let bytes = self.all[content.0].2.clone();

@@ -1,5 +1,5 @@
-//! Deferred tools: their definitions stand outside of the prefix until they are searched for, and then in
-//! the conversation, in front of the first answer that calls them.
+//! Deferred tools. Their definitions are outside of the prefix until they are searched for, and
+//! from then on in the conversation, before the first answer that calls them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -10,19 +10,19 @@ use crate::base::units::Tokens;
 use crate::read::capture::{BlockKind, Part, WireNodeId, WireTree};
 use crate::read::harness::tool_rank;
 
-/// What stands in place of the deferred definitions has always the same bytes.
+/// Stands for the deferred definitions. Its bytes never change.
 const SEARCH_TOOL: &[u8] = b"the tool that searches, and the names of those that are deferred";
 
 /// A deferred tool, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ToolId(usize);
 
-/// Definitions that stand in the conversation, in front of an answer.
+/// Definitions that stand in the conversation before an answer.
 #[derive(Clone, Debug)]
 pub(super) struct Expansion {
-    /// Where the last of them stands among the blocks of the design.
+    /// The index of the last of them among the blocks of the design.
     pub(super) place: usize,
-    /// Of which tools.
+    /// The tools that they define.
     pub(super) tools: Vec<ToolId>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct DeferredTools {
 }
 
 impl DeferredTools {
-    /// Those of a tree.
+    /// Finds the deferred tools of a tree.
     pub(super) fn of(tree: &WireTree, deferral: Deferral) -> Self {
         let mut names = FxHashMap::default();
         let mut of_nodes = FxHashMap::default();
@@ -56,7 +56,8 @@ impl DeferredTools {
         Self { search: deferral.search, of_nodes }
     }
 
-    /// Takes the deferred definitions out of a prompt, and puts those back that its messages call for.
+    /// Takes the deferred definitions out of a prompt, and inserts those that its messages call
+    /// for.
     pub(super) fn defer<'a>(
         &self,
         tree: &'a WireTree,
@@ -84,7 +85,8 @@ impl DeferredTools {
             ..*any
         };
         let mut blocks: Vec<PromptBlock> = Vec::with_capacity(layout.blocks.len() + 1);
-        // Where each block stands; of a definition that is taken out, the one after it.
+        // The new place of each block. A definition that is taken out has that of the block after
+        // it.
         let mut places: Vec<usize> = Vec::with_capacity(layout.blocks.len());
         let mut has_search = false;
         for (place, block) in layout.blocks.iter().enumerate() {
@@ -116,7 +118,7 @@ impl DeferredTools {
         layout.blocks = blocks;
     }
 
-    /// The deferred tools that the message which begins with the first block calls, each once.
+    /// The deferred tools that a message calls, each once. The message begins with the first block.
     fn called_in_message(&self, tree: &WireTree, blocks: &[PromptBlock]) -> Vec<ToolId> {
         let rest = blocks.iter().skip(1);
         let rest = rest.take_while(|block| tree.node(block.source).part != Part::MessageStart);

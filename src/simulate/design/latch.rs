@@ -1,8 +1,6 @@
-//! Settings that stay on once they are on.
-//!
-//! The attribution line with which each session began.
-//!
-//! What of system prompts several sessions share, and the marker that caches it for everyone.
+//! What stays the same over a conversation or session: settings that stay on once they are on, the
+//! attribution line with which a session began, and the marker that caches for everyone what system
+//! prompts of several sessions share.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,20 +17,20 @@ use crate::requests::difference::{
 };
 use crate::requests::prompt::{Marker, NodeId, Step};
 
-/// A conversation: the first request of its chain, and a hash of the message that it began with.
+/// A conversation, by the first request of its chain and a hash of its first message.
 type ConversationId = (RequestIndex, u64);
 
-/// What is on when a request is sent.
+/// What is latched when a request is sent.
 #[derive(Clone, Debug)]
 pub(super) struct Latches<'a> {
     settings: BTreeMap<Setting, &'a str>,
-    /// The beta features that were ever asked for, in alphabetical order and joined by commas.
+    /// The beta features requested so far, in alphabetical order and joined by commas.
     betas: String,
-    /// The conversation, and how many beta features and other fields it has had by then.
+    /// The conversation, and how many beta features and other fields it has had so far.
     beside: (ConversationId, usize),
 }
 
-/// What the requests of a conversation have had on so far.
+/// What the requests of a conversation have switched on so far.
 #[derive(Default)]
 struct Conversation<'a> {
     settings: BTreeMap<Setting, &'a str>,
@@ -40,9 +38,9 @@ struct Conversation<'a> {
     other_fields: FxHashSet<String>,
 }
 
-/// The latches with which each captured request is sent, in their order. Those of a conversation that
-/// began with one message are latched together, in the order in which its requests were sent: a request
-/// after a flip may look as if it went on from one before the flip.
+/// The latches of each captured request, in their order. Requests of a conversation with the same
+/// first message are latched together, in the order in which they were sent: after a flip, a
+/// request may look as if it continued one from before the flip.
 pub(super) fn latches<'a>(history: &'a History, steps: &[Step]) -> Vec<Latches<'a>> {
     let first = history.of_transcripts().len();
     let mut conversations: FxHashMap<ConversationId, Conversation<'a>> = FxHashMap::default();
@@ -75,7 +73,8 @@ impl<'a> Conversation<'a> {
 }
 
 impl<'a> Latches<'a> {
-    /// The canonical bytes of settings with what is latched; `None` where that changes nothing.
+    /// The canonical bytes of settings with the latched values, or `None` where these change
+    /// nothing.
     pub(super) fn rewrite(&self, node: &'a str) -> Option<String> {
         let mut is_changed = false;
         let rewritten = rewrite_settings(node, |setting, value| {
@@ -86,13 +85,13 @@ impl<'a> Latches<'a> {
         is_changed.then_some(rewritten)
     }
 
-    /// The beta features that are asked for, in alphabetical order and joined by commas.
+    /// The beta features that are requested, in alphabetical order and joined by commas.
     pub(super) fn betas(&self) -> &str {
         &self.betas
     }
 
-    /// Whether beta features and other fields, which only ever grow in number, are those of an earlier
-    /// request.
+    /// Whether beta features and other fields are the same as at an earlier request. They only ever
+    /// grow, so their numbers tell.
     pub(super) fn has_same_beside(&self, before: &Self) -> bool {
         self.beside == before.beside
     }
@@ -104,7 +103,7 @@ pub(super) fn settings_text(tree: &WireTree, id: WireNodeId) -> Option<&str> {
     matches!(node.part, Part::SystemSettings | Part::MessageSettings).then(|| node.text())
 }
 
-/// Whether a value of a setting is one that is kept.
+/// Whether a value of a setting is latched.
 fn is_on(setting: Setting, value: &str) -> bool {
     match setting {
         Setting::Speed => value != "\"standard\"",
@@ -128,7 +127,7 @@ pub(super) struct Attributions {
 }
 
 impl Attributions {
-    /// Those of all captured requests.
+    /// Finds those of all captured requests.
     pub(super) fn of(history: &History) -> Self {
         let tree = &history.captured.tree;
         let blocks: FxHashSet<WireNodeId> = (0..)
@@ -138,12 +137,12 @@ impl Attributions {
             .collect();
         let mut first = FxHashMap::default();
         if !blocks.is_empty() {
-            let sent = &history.requests[history.of_transcripts().len()..];
+            let sent = &history.sent_with_markers()[history.of_transcripts().len()..];
             for (request, wire) in sent.iter().zip(&history.captured.requests) {
                 if first.contains_key(&request.session) {
                     continue;
                 }
-                // The one in front where there are several.
+                // The first one where there are several.
                 if let Some(block) = tree.path(wire.leaf).filter(|id| blocks.contains(id)).last() {
                     first.insert(request.session, block);
                 }
@@ -152,7 +151,7 @@ impl Attributions {
         Self { blocks, first }
     }
 
-    /// What stands in a session in the place of a block as sent.
+    /// The block that stands for a sent block in a session.
     pub(super) fn instead_of(&self, block: WireNodeId, session: Symbol) -> WireNodeId {
         let first = self.first.get(&session).filter(|_| self.blocks.contains(&block));
         first.copied().unwrap_or(block)
@@ -164,18 +163,18 @@ fn is_attribution(tree: &WireTree, id: WireNodeId) -> bool {
     node.part == Part::System && begins_with_attribution(node.text())
 }
 
-/// The blocks of a system prompt: the prefixes that end with them, and how large these are.
+/// The blocks of a system prompt: the prefixes that end with them, and their sizes.
 pub(super) type System = Vec<(NodeId, Tokens)>;
 
 /// Which sessions have the prefixes that end in system prompts.
 #[derive(Default)]
 pub(super) struct Sessions {
-    /// The only session; nothing where there are several.
+    /// The only session, or `None` where there are several.
     by_node: FxHashMap<NodeId, Option<Symbol>>,
 }
 
 impl Sessions {
-    /// Takes a request of a session into account.
+    /// Adds a request of a session.
     pub(super) fn add(&mut self, session: Symbol, system: &System) {
         for (node, _) in system {
             let only = self.by_node.entry(*node).or_insert(Some(session));
@@ -187,8 +186,7 @@ impl Sessions {
         self.by_node.get(&node) == Some(&None)
     }
 
-    /// The markers of a request with one for everyone after what is static of its system prompt, in the
-    /// place of all on the system prompt.
+    /// Replaces all markers on the system prompt by one for everyone, after the static part.
     pub(super) fn mark_static(
         &self,
         tree: &BlockTree<'_>,
@@ -201,7 +199,7 @@ impl Sessions {
             return;
         };
         let (Some((first, _)), Some((last, _))) = (system.first(), system.last()) else { return };
-        // Ids rise on a path.
+        // Ids rise along a path.
         let of_system =
             |marker: &Marker| !marker.is_automatic && (*first..=*last).contains(&marker.node);
         let Some(place) = markers.iter().position(of_system) else { return };

@@ -1,6 +1,5 @@
-//! A request as sent → its blocks as a design sends them, and where its markers stand among them.
-//!
-//! The markers of a prompt as a design sends it, and what stands in front of them.
+//! A request as sent → its blocks as a design sends them, with its markers, and the sizes of the
+//! prefixes before these.
 
 use std::ops::Range;
 
@@ -24,32 +23,32 @@ const MOST_MARKERS: usize = 4;
 
 /// A prompt as a design sends it.
 pub(super) struct Layout {
-    /// Its blocks as sent.
+    /// The blocks as sent.
     pub(super) sent: Vec<WireNodeId>,
-    /// Its blocks.
+    /// The blocks of the design.
     pub(super) blocks: Vec<PromptBlock>,
-    /// Where the blocks of the system prompt stand among them.
+    /// The range of the system prompt among them.
     pub(super) system: Range<usize>,
-    /// Where its markers stand.
+    /// The places of its markers.
     pub(super) markers: Vec<MarkerPlace>,
-    /// Where definitions of deferred tools stand in the conversation.
+    /// The places of deferred definitions in the conversation.
     pub(super) expansions: Vec<Expansion>,
 }
 
-/// Where a marker stands among the blocks of a request.
+/// The place of a marker among the blocks of a request.
 #[derive(Clone, Copy)]
 pub(super) struct MarkerPlace {
-    /// The marker of the request as sent that it is, or is like.
+    /// The index of the sent marker that it is, or is like.
     pub(super) like: usize,
-    /// Where that one stands among the blocks as sent.
+    /// The place of that marker among the blocks as sent.
     pub(super) sent: usize,
-    /// Where it stands among those of the design.
+    /// Its place among the blocks of the design.
     pub(super) designed: usize,
     /// Whether the design adds it.
     pub(super) is_added: bool,
 }
 
-/// Lays prompts out by a design, with what has to be known of other requests for that.
+/// Lays prompts out by a design, with what that needs to know of other requests.
 pub(super) struct Layouts<'a> {
     history: &'a History,
     steps: &'a [Step],
@@ -59,9 +58,9 @@ pub(super) struct Layouts<'a> {
     static_texts: StaticTexts<ContentId>,
     stable_paragraphs: Option<StableParagraphs>,
     reminders: Option<Reminders>,
-    /// Of each captured request; of none where nothing is latched.
+    /// Of each captured request. Empty where nothing is latched.
     latches: Vec<Latches<'a>>,
-    /// Where tools are deferred.
+    /// Set where tools are deferred.
     deferred: Option<DeferredTools>,
 }
 
@@ -105,20 +104,19 @@ impl<'a> Layouts<'a> {
         layouts
     }
 
-    /// Whether beta features and other fields of a captured request, given by its number, are those of
-    /// an earlier one once they are latched.
+    /// Whether, once latched, the beta features and other fields of a captured request are those of
+    /// an earlier one. Both are given by number.
     pub(super) fn has_same_beside(&self, number: usize, before: usize) -> bool {
         let pair = self.latches.get(number).zip(self.latches.get(before));
         pair.is_some_and(|(latches, before)| latches.has_same_beside(before))
     }
 
-    /// The beta features with which a captured request, given by its number, is sent; `None` where nothing
-    /// is latched.
+    /// The beta features with which a captured request is sent, or `None` where nothing is latched.
     pub(super) fn latched_betas(&self, number: usize) -> Option<&str> {
         self.latches.get(number).map(Latches::betas)
     }
 
-    /// The layout of a captured request, given by its number.
+    /// The layout of a captured request, by its number.
     pub(super) fn layout(&mut self, number: usize) -> Layout {
         let captured = &self.history.captured;
         let (tree, wire) = (&captured.tree, &captured.requests[number]);
@@ -135,7 +133,7 @@ impl<'a> Layouts<'a> {
         if !self.ranks.is_empty() {
             blocks[tools].sort_by_key(|block| &self.ranks[&block.source]);
         }
-        // Ids rise on a path.
+        // Ids rise along a path.
         let place = |marker: &WireMarker| sent.partition_point(|id| *id < marker.node);
         let mut markers: Vec<MarkerPlace> =
             wire.markers.iter().map(place).enumerate().map(as_sent).collect();
@@ -166,6 +164,7 @@ impl<'a> Layouts<'a> {
                 }
             }
         }
+        // The automatic marker always falls on the last block that can carry one.
         for marker in markers.iter_mut().filter(|marker| wire.markers[marker.like].is_automatic) {
             if !marker.is_added {
                 marker.designed = last_markable(tree, &blocks).unwrap_or(marker.designed);
@@ -179,7 +178,7 @@ impl<'a> Layouts<'a> {
         layout
     }
 
-    /// What blocks say.
+    /// The contents of blocks.
     pub(super) fn contents(&self) -> &Contents<'a> {
         &self.contents
     }
@@ -188,7 +187,7 @@ impl<'a> Layouts<'a> {
         RequestIndex(self.history.of_transcripts().len() + number)
     }
 
-    /// What stands in the place of a block as sent.
+    /// The block that stands for a sent block.
     fn block(&mut self, id: WireNodeId, number: usize, session: Symbol) -> PromptBlock {
         let source = self.attributions.instead_of(id, session);
         let content = self.contents.of_node(source);
@@ -238,7 +237,7 @@ impl<'a> Layouts<'a> {
         self.reminders = Some(reminders);
     }
 
-    /// The conversation of a captured request, given by its number, and the blocks of its system prompt.
+    /// The conversation of a captured request, by its number, and the blocks of its system prompt.
     fn system(&self, number: usize) -> (RequestIndex, Vec<ContentId>) {
         let captured = &self.history.captured;
         let index = self.index(number);
@@ -261,7 +260,7 @@ fn tool_ranks(tree: &WireTree) -> FxHashMap<WireNodeId, ToolRank<'_>> {
     tools.map(|(id, node)| (id, tool_rank(node.text()))).collect()
 }
 
-/// Where the blocks of a part, which stand together, are in a prompt.
+/// The range of a part's blocks in a prompt, where they stand together.
 fn place_of(tree: &WireTree, prompt: &[WireNodeId], part: Part) -> Range<usize> {
     let is_part = |id: &WireNodeId| tree.node(*id).part == part;
     let start = prompt.iter().position(is_part).unwrap_or(0);
@@ -277,13 +276,14 @@ fn start_of_messages(tree: &WireTree, blocks: &[PromptBlock]) -> usize {
     blocks.iter().position(is_message).unwrap_or(blocks.len())
 }
 
-/// Moves the static blocks of a system prompt to its front, and says which is the last of them.
+/// Moves the static blocks of a system prompt to its front, and returns the index of the last of
+/// them.
 fn put_static_first(system: &mut [PromptBlock], statics: &FxHashSet<ContentId>) -> Option<usize> {
     system.sort_by_key(|block| !statics.contains(&block.content));
     system.partition_point(|block| statics.contains(&block.content)).checked_sub(1)
 }
 
-/// Puts a system prompt with its stable paragraphs first in the place of the one as sent.
+/// Replaces the system prompt by one with its stable paragraphs first.
 fn put_stable_first(
     blocks: &mut Vec<PromptBlock>,
     system: &mut Range<usize>,
@@ -307,8 +307,8 @@ fn put_stable_first(
     }
 }
 
-/// Moves the first of the markers on the system prompt to the last static block, where none is there.
-/// Says whether the system prompt has markers.
+/// Moves the first marker on the system prompt to the last static block, where none stands. Returns
+/// whether the system prompt has markers.
 fn mark_end_of_static(
     markers: &mut [MarkerPlace],
     wire: &[WireMarker],
@@ -331,7 +331,7 @@ fn mark_end_of_static(
     true
 }
 
-/// Marks the last stable block as the next marker marks its own.
+/// Marks the last stable block in the same way as the next marker does its own.
 fn add_marker(markers: &mut Vec<MarkerPlace>, system: &Range<usize>, last: Option<usize>) {
     let Some(designed) = last.filter(|_| (1..MOST_MARKERS).contains(&markers.len())) else {
         return;
@@ -342,7 +342,7 @@ fn add_marker(markers: &mut Vec<MarkerPlace>, system: &Range<usize>, last: Optio
     markers.insert(place, MarkerPlace { designed, is_added: true, ..like });
 }
 
-/// Drops markers on blocks that have one already; the request's own marker stays.
+/// Drops markers on blocks that have one already. The request's own marker stays.
 fn leave_one_on_each(markers: &mut Vec<MarkerPlace>, wire: &[WireMarker]) {
     let mut marked = FxHashSet::default();
     markers.retain(|marker| {
@@ -359,7 +359,7 @@ fn last_markable(tree: &WireTree, blocks: &[PromptBlock]) -> Option<usize> {
     blocks.iter().rposition(is_markable)
 }
 
-/// The sizes of a prompt as sent and as a design sends it.
+/// The sizes of a prompt's prefixes, as sent and as a design sends them.
 pub(super) struct Ends {
     sent: Vec<Tokens>,
     designed: Vec<Tokens>,
@@ -380,23 +380,23 @@ impl Ends {
         }
     }
 
-    /// The size of what ends with a block, of which is known how large what ended with another one was as
-    /// sent: both differ by the blocks in front of them.
+    /// The size of a prefix of the design, from the known size of one as sent. They differ by the
+    /// blocks before their ends.
     fn moved(&self, known: Tokens, sent: usize, designed: usize) -> Tokens {
         (known + self.designed[designed]).saturating_sub(self.sent[sent])
     }
 
-    /// The size of the whole prompt, of which is known how large it was as sent.
+    /// The size of the whole prompt, from its known size as sent.
     pub(super) fn total(&self, known: Tokens) -> Tokens {
         self.moved(known, self.sent.len() - 1, self.designed.len() - 1)
     }
 
-    /// Where a block of the design ends.
+    /// The end of a block of the design.
     pub(super) fn end(&self, designed: usize) -> Tokens {
         self.designed[designed]
     }
 
-    /// Whether as much stands in front of a block as stood in front of another one as sent.
+    /// Whether as much comes before a block of the design as came before a block as sent.
     fn is_same(&self, sent: usize, designed: usize) -> bool {
         self.sent[sent] == self.designed[designed]
     }
@@ -427,7 +427,7 @@ pub(super) fn markers(
         }
     };
     let mut markers: Vec<Marker> = layout.markers.iter().map(marker).collect();
-    // Ids rise on a path.
+    // Ids rise along a path.
     markers.sort_by_key(|marker| (marker.node, marker.is_automatic));
     markers
 }

@@ -1,6 +1,5 @@
-//! The trace of all requests as a design sends them.
-//!
-//! Whether a break of the record would have happened under a design, too.
+//! The trace of all requests as a design sends them, and whether a recorded break would have
+//! happened under it, too.
 
 use rustc_hash::FxHashMap;
 
@@ -13,16 +12,17 @@ use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Deletion, Edits, Marker, NodeId, Prompt, PromptTrace, Rare, Step};
 
-/// The trace `as_sent` of a history, rewritten as if its captured requests had been sent by `design`. It
-/// has the same requests in the same order; those of transcripts are as they were, and so are all
-/// where the captures were read without keeping their bytes. Searches for deferred tools come besides.
+/// Rewrites the trace `as_sent` of a history as if `design` had sent its captured requests. The
+/// result has the same requests in the same order. Those of transcripts stay as they were, and so
+/// do all of them where the captures were read without their bytes. Searches for deferred tools are
+/// returned separately.
 ///
-/// Every block has the size that it has as sent, and one in the place of another has its own: so the total
-/// of a request is the recorded one, and changes by what was replaced. The recorded split belongs to
-/// the prompt as sent and is not looked at. What other traffic keeps warm is taken to be as much
-/// under any design. Breaks of the record that a counterfactual keeps are kept, but for those that
-/// differing bytes explain (or, where settings are latched, beta features and other fields of the
-/// body) and that the design would have prevented.
+/// Every block keeps its size as sent, and a replacement has its own size, so a request's total
+/// changes only by what was replaced. The recorded split belongs to the prompt as sent and is not
+/// used. Other traffic is assumed to keep the same amount warm under any design. Recorded breaks
+/// that a counterfactual keeps are kept, unless the design would have prevented them: where
+/// differing bytes explain them (or, with latched settings, beta features and other fields of the
+/// body).
 #[must_use]
 pub fn redesign(
     history: &History,
@@ -64,26 +64,26 @@ pub fn redesign(
 pub struct Redesigned {
     /// The recorded requests.
     pub trace: PromptTrace,
-    /// Those in which the model searches for deferred tools.
+    /// The requests in which the model searches for deferred tools.
     pub searches: Vec<ToolSearch>,
 }
 
-/// A request with the result of a search for tools.
+/// A request with the result of a tool search.
 #[derive(Clone, Debug)]
 pub struct ToolSearch {
     /// The recorded request that it follows.
     pub after: usize,
-    /// Its prompt: that of the recorded request and the definitions.
+    /// Its prompt: that of the recorded request, and the definitions.
     pub prompt: Prompt,
 }
 
-/// A search, before its prompt is made.
+/// A search whose prompt does not exist yet.
 struct Search {
     /// The number of the captured request that it follows.
     after: usize,
-    /// When.
+    /// When it is sent.
     at: Millis,
-    /// Where its prompt ends.
+    /// The end of its prompt.
     node: NodeId,
     end: Tokens,
 }
@@ -99,11 +99,11 @@ struct Designed {
 struct Redesign<'a> {
     history: &'a History,
     as_sent: &'a PromptTrace,
-    /// How many requests are of transcripts, and stand before all others.
+    /// How many requests belong to transcripts. These come first.
     first: usize,
     tree: BlockTree<'a>,
     layouts: Layouts<'a>,
-    /// The sets of beta features so far.
+    /// The numbers of the sets of beta features so far.
     betas: FxHashMap<String, u32>,
     /// The captured requests so far.
     designed: Vec<Designed>,
@@ -136,8 +136,8 @@ impl Redesign<'_> {
         Designed { prompt, markers, system, expansions: layout.expansions }
     }
 
-    /// Notes the searches between a captured request and the one it goes on from: for tools whose
-    /// definitions that one did not have.
+    /// Records the searches between a captured request and its predecessor: for tools whose
+    /// definitions that one lacked.
     fn note_searches(&mut self, number: usize, layout: &Layout, path: &[NodeId], ends: &Ends) {
         let request = self.history.request(RequestIndex(self.first + number));
         let Some(before) = request.predecessor else { return };
@@ -146,6 +146,7 @@ impl Redesign<'_> {
         for Expansion { place, tools } in &layout.expansions {
             let is_new = |tool| known.iter().all(|expansion| !expansion.tools.contains(tool));
             if tools.iter().any(is_new) {
+                // Just before the request that has the result of the search.
                 let at = Millis(request.start.0.saturating_sub(1));
                 let (node, end) = (path[*place], ends.end(*place));
                 self.searches.push(Search { after, at, node, end });
@@ -153,10 +154,11 @@ impl Redesign<'_> {
         }
     }
 
-    /// The beta features with which a captured request is sent.
+    /// The number of the set of beta features with which a captured request is sent.
     fn betas(&mut self, number: usize, as_sent: &Prompt) -> Option<u32> {
         let known = as_sent.betas?;
         let Some(latched) = self.layouts.latched_betas(number) else { return Some(known) };
+        // Latched sets differ from those sent, so they are numbered anew.
         if let Some(set) = self.betas.get(latched) {
             return Some(*set);
         }
@@ -165,7 +167,7 @@ impl Redesign<'_> {
         Some(set)
     }
 
-    /// Where the deleted results stand in a prompt of the design.
+    /// The places of the deleted results in a prompt of the design.
     fn edits(&self, as_sent: &Prompt, layout: &Layout, path: &[NodeId]) -> Edits {
         let Some(edits) = as_sent.edits() else { return Edits::default() };
         let moved = |node: NodeId| {
@@ -181,7 +183,8 @@ impl Redesign<'_> {
         }
     }
 
-    /// Whether the design prevents a break of a captured request, of which it makes the prompt `node`.
+    /// Whether the design prevents a break of a captured request, whose prompt under it ends at
+    /// `node`.
     fn prevents_break(&self, number: usize, node: NodeId) -> bool {
         let index = RequestIndex(self.first + number);
         let Some(before) = self.history.request(index).predecessor else { return false };
@@ -262,7 +265,7 @@ impl Redesign<'_> {
     }
 }
 
-/// Two requests of which the later one goes on from the earlier one.
+/// Two requests, the later one continuing the earlier one.
 pub(super) struct Pair {
     /// The last prefix that the earlier one marked.
     pub(super) marked: NodeId,
@@ -270,9 +273,9 @@ pub(super) struct Pair {
     pub(super) prompt: NodeId,
 }
 
-/// Whether bytes that differed as sent explain a break and a design has more of them in common. A break
-/// where they did not differ is the service's, and no design prevents it; one that a design leaves
-/// as it was happens again.
+/// Whether differing bytes as sent explain a break, and the design shares more of them. Where no
+/// bytes differed, the break is the service's, and no design prevents it. Where the design shares
+/// no more, it happens again.
 pub(super) fn prevents_break(tree: &BlockTree<'_>, sent: &Pair, designed: &Pair) -> bool {
     let shared = |pair: &Pair| tree.shared(pair.marked, pair.prompt);
     let as_sent = shared(sent);

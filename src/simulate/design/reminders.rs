@@ -1,4 +1,4 @@
-//! Reminders and notifications at the end of the messages.
+//! Moves reminders and notifications to the end of the messages.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -9,10 +9,10 @@ use crate::requests::conversation::RequestIndex;
 
 const USER: &[u8] = b"\"user\"";
 
-/// A reminder and its place: how many other blocks of the messages stand in front of it.
+/// A reminder and its place: how many other blocks of the messages come before it.
 type Place = (usize, ContentId);
 
-/// The reminders of each conversation, which is known by its first request.
+/// The reminders of each conversation, by the first request of the conversation.
 #[derive(Default)]
 pub(super) struct Reminders {
     conversations: FxHashMap<RequestIndex, Conversation>,
@@ -21,12 +21,12 @@ pub(super) struct Reminders {
 #[derive(Default)]
 struct Conversation {
     requests: u32,
-    /// For each reminder at a place how many requests came before it, and how many had it.
+    /// How many requests came before each reminder at a place, and how many had it.
     seen: FxHashMap<Place, (u32, u32)>,
 }
 
 impl Reminders {
-    /// Takes the messages of a request of a conversation into account.
+    /// Adds the messages of a request of a conversation.
     pub(super) fn add(&mut self, opening: RequestIndex, tree: &WireTree, messages: &[PromptBlock]) {
         let conversation = self.conversations.entry(opening).or_default();
         let before = conversation.requests;
@@ -37,17 +37,19 @@ impl Reminders {
         }
     }
 
-    /// Whether every later request of the conversation has the reminder where it is.
+    /// Whether every later request of the conversation has the reminder in its place.
     fn stays(&self, opening: RequestIndex, place: Place) -> bool {
         self.conversations.get(&opening).is_none_or(|conversation| {
             let (before, had) = conversation.seen.get(&place).copied().unwrap_or_default();
+            // Together with the requests before it first occurred, those that had it are all: none
+            // since lacked it.
             before + had == conversation.requests
         })
     }
 
-    /// The messages of a request with those reminders last that do not stay, and where each block as sent is
-    /// now, or for a reminder that moved the block in front of it, counted from 1; `None` where none
-    /// moves.
+    /// The messages of a request with the reminders that move at the end, and the new place of each
+    /// block, counted from 1. A reminder that moved has the place of the block before it. `None`
+    /// where nothing moves.
     pub(super) fn lay_out<'a>(
         &self,
         opening: RequestIndex,
@@ -63,7 +65,7 @@ impl Reminders {
         let mut laid_out = Vec::with_capacity(messages.len());
         let mut places = Vec::with_capacity(messages.len());
         let mut late = Vec::new();
-        // The role of the message at hand, and whether its first block has stayed.
+        // The role of the current message, and whether its first block has stayed.
         let mut role: &[u8] = USER;
         let mut has_begun = false;
         let mut last_role = role;
@@ -82,6 +84,7 @@ impl Reminders {
             }
             places.push(laid_out.len());
         }
+        // Reminders are blocks of a user message: the last one, or a new one after an answer.
         let mut begins = (laid_out.is_empty() || last_role != USER).then_some(USER);
         for block in late {
             laid_out.push(at_place(block, tree.node(block.source), begins.take(), contents));

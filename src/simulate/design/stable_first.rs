@@ -1,8 +1,6 @@
-//! System prompts whose stable paragraphs stand first.
-//!
-//! Which parts of system prompts are static: those that every request of a conversation has.
-//!
-//! The paragraphs of texts, each known by what it says, whatever the order of its lists.
+//! System prompts with their stable paragraphs first: which parts are static (every request of a
+//! conversation has them), and the paragraphs of texts, equal where they differ only in the order
+//! of their lists.
 
 use std::hash::Hash;
 
@@ -12,12 +10,12 @@ use super::blocks::{ContentId, Contents, PromptBlock};
 use crate::read::capture::{Part, plain_text, text_block};
 use crate::requests::conversation::RequestIndex;
 
-/// How far a piece of a system prompt stays the same, the most stable first.
+/// How stable a piece of a system prompt is, most stable first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stability {
-    /// In several conversations.
+    /// Several conversations have it.
     Shared,
-    /// In its conversation.
+    /// Its conversation has it throughout.
     Static,
     /// It changes.
     Changing,
@@ -34,14 +32,14 @@ pub(super) struct StableParagraphs {
 /// A system prompt with its stable paragraphs first.
 pub(super) struct StableFirst {
     pub(super) blocks: Vec<PromptBlock>,
-    /// For each block as sent where the last one is that holds something of it.
+    /// For each block as sent, the last place that holds any of it.
     pub(super) places: Vec<usize>,
-    /// The last stable block; nothing where all are stable, or none.
+    /// The last stable block, or `None` where all or none are stable.
     pub(super) last_stable: Option<usize>,
 }
 
 impl StableParagraphs {
-    /// Takes the system prompt of a request of a conversation into account.
+    /// Adds the system prompt of a request of a conversation.
     pub(super) fn add(
         &mut self,
         opening: RequestIndex,
@@ -55,7 +53,7 @@ impl StableParagraphs {
         self.statics.add(opening, pieces);
     }
 
-    /// Finds what several conversations have, once all requests were taken into account.
+    /// Finds what several conversations share, once all requests were added.
     pub(super) fn finish(&mut self) {
         self.shared = self.statics.shared();
     }
@@ -70,8 +68,8 @@ impl StableParagraphs {
         }
     }
 
-    /// The system prompt of a request of a conversation with its stable paragraphs first; `None` where it
-    /// stays as sent.
+    /// The system prompt of a request with its stable paragraphs first, or `None` where it stays as
+    /// sent.
     pub(super) fn lay_out(
         &self,
         opening: RequestIndex,
@@ -83,6 +81,7 @@ impl StableParagraphs {
             let parts = self.parts(opening, *block, contents);
             cut.extend(parts.into_iter().map(|(stability, part)| (stability, place, part)));
         }
+        // A stable sort keeps the order as sent within each stability.
         cut.sort_by_key(|(stability, ..)| *stability);
         if cut.iter().map(|(.., block)| block).eq(system) {
             return None;
@@ -96,7 +95,7 @@ impl StableParagraphs {
         })
     }
 
-    /// A block cut into one of each stability that its pieces have.
+    /// Cuts a block into one block for each stability among its pieces.
     fn parts(
         &self,
         opening: RequestIndex,
@@ -124,8 +123,8 @@ impl StableParagraphs {
     }
 }
 
-/// The parts of the system prompts of each conversation, which is known by its first request: blocks, or
-/// pieces of them.
+/// The parts (blocks, or pieces of them) of each conversation's system prompts. A conversation is
+/// identified by its first request.
 pub(super) struct StaticTexts<T> {
     conversations: FxHashMap<RequestIndex, Conversation<T>>,
 }
@@ -133,7 +132,7 @@ pub(super) struct StaticTexts<T> {
 struct Conversation<T> {
     /// What every request has.
     common: FxHashSet<T>,
-    /// Whether any has something else.
+    /// Whether any request has something else.
     has_changes: bool,
 }
 
@@ -144,7 +143,7 @@ impl<T> Default for StaticTexts<T> {
 }
 
 impl<T: Copy + Eq + Hash> StaticTexts<T> {
-    /// Takes the system prompt of a request of a conversation into account.
+    /// Adds the system prompt of a request of a conversation.
     pub(super) fn add(&mut self, opening: RequestIndex, system: impl Iterator<Item = T>) {
         let parts: FxHashSet<T> = system.collect();
         let Some(conversation) = self.conversations.get_mut(&opening) else {
@@ -156,7 +155,7 @@ impl<T: Copy + Eq + Hash> StaticTexts<T> {
         conversation.common.retain(|part| parts.contains(part));
     }
 
-    /// The static parts of a conversation; `None` where none of its parts ever changes.
+    /// The static parts of a conversation, or `None` where no part ever changes.
     pub(super) fn of(&self, opening: RequestIndex) -> Option<&FxHashSet<T>> {
         let conversation = self.conversations.get(&opening)?;
         conversation.has_changes.then_some(&conversation.common)
@@ -189,18 +188,18 @@ pub(super) enum Piece {
     Block(ContentId),
 }
 
-/// The paragraphs of all texts that were looked at.
+/// The paragraphs of all texts that were added.
 #[derive(Default)]
 pub(super) struct Paragraphs {
-    /// By what they say with their lists sorted.
+    /// By their text with sorted lists.
     ids: FxHashMap<String, usize>,
-    /// As they are written: as sent or, where that was in several orders, with their lists sorted.
+    /// Their text: as sent, or with sorted lists where it was sent in several orders.
     written: Vec<String>,
     of_blocks: FxHashMap<ContentId, Vec<Piece>>,
 }
 
 impl Paragraphs {
-    /// Takes a block into account.
+    /// Adds a block.
     pub(super) fn add(&mut self, block: ContentId, contents: &Contents<'_>) {
         if self.of_blocks.contains_key(&block) {
             return;
@@ -216,18 +215,18 @@ impl Paragraphs {
         self.of_blocks.insert(block, if is_whole { vec![Piece::Block(block)] } else { pieces });
     }
 
-    /// The pieces of a block that was taken into account.
+    /// The pieces of a block that was added.
     pub(super) fn of(&self, block: ContentId) -> &[Piece] {
         self.of_blocks.get(&block).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a block that was taken into account says what its pieces are written as.
+    /// Whether the text of a block equals the text of its pieces.
     pub(super) fn are_as_sent(&self, block: ContentId, contents: &Contents<'_>) -> bool {
         let sent = text(block, contents).map(|text| paragraphs(&text)).unwrap_or_default();
         sent.is_empty() || sent.join("\n\n") == self.text(self.of(block))
     }
 
-    /// The text of some paragraphs, with blank lines between them.
+    /// The text of paragraphs, with blank lines between them.
     pub(super) fn text(&self, pieces: &[Piece]) -> String {
         let written = pieces.iter().filter_map(|piece| match piece {
             Piece::Paragraph(id) => Some(self.written[*id].as_str()),
@@ -250,20 +249,20 @@ impl Paragraphs {
     }
 }
 
-/// The text of a block that is a text and nothing else.
+/// The text of a block that is nothing but a text.
 fn text(block: ContentId, contents: &Contents<'_>) -> Option<String> {
     std::str::from_utf8(contents.bytes(block)).ok().and_then(plain_text)
 }
 
-/// What stands between blank lines.
+/// The paragraphs between blank lines.
 fn paragraphs(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let paragraphs = lines.split(|line| line.trim().is_empty());
     paragraphs.filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect()
 }
 
-/// A paragraph with the lines of each list in order. Where any line is indented it stays as it is: the line
-/// belongs to the one in front of it.
+/// A paragraph with the lines of each list sorted. It stays as it is where any line is indented,
+/// since that line belongs to the one before it.
 fn with_sorted_lists(paragraph: &str) -> String {
     let mut lines: Vec<&str> = paragraph.split('\n').collect();
     if lines.iter().any(|line| line.starts_with([' ', '\t'])) {
@@ -298,7 +297,7 @@ mod tests {
         assert_eq!(sorted("b\na"), "b\na");
         assert_eq!(sorted("2. b\n1. a"), "2. b\n1. a");
         assert_eq!(sorted("- c\n- a\n  - of a"), "- c\n- a\n  - of a");
-        // A list of another bullet is another list.
+        // Another bullet begins another list.
         assert_eq!(sorted("- b\n* c\n* a"), "- b\n* a\n* c");
     }
 }

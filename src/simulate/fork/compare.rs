@@ -1,4 +1,4 @@
-//! What each way to fork reads, writes and sends in full, and what that is worth.
+//! What each way to fork reads, writes and sends in full, and what that costs.
 
 use super::equivalents::{Equivalents, Multipliers};
 use super::trace::trace;
@@ -10,19 +10,19 @@ use crate::simulate::cache::{Outcome, simulate};
 use crate::simulate::pricing::{Billing, PriceContext, PriceTable, Rates};
 use crate::simulate::strategy::Assumptions;
 
-/// Whose prices hold.
+/// Whose prices apply.
 #[derive(Clone, Copy, Debug)]
 pub struct ForkPrices<'a> {
     /// The table.
     pub table: &'a PriceTable,
     /// The model, by any of its names.
     pub model: &'a str,
-    /// The moment of the requests.
+    /// The time of the requests.
     pub at: Millis,
 }
 
 impl ForkPrices<'_> {
-    /// What a token of a prompt of this size costs.
+    /// The rates of a prompt of this size.
     fn rates(&self, prompt: Tokens) -> Option<Rates> {
         let Self { table, model, at } = *self;
         table.rates(&PriceContext { model, at, prompt, tier: PriceTier::default() })
@@ -32,24 +32,24 @@ impl ForkPrices<'_> {
 /// Why forks cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForkError {
-    /// The sizes.
+    /// Impossible sizes.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// Nothing can be expressed in what costs nothing.
+    /// A model whose input is free, so that equivalents have no unit.
     #[error("`{0}` has no price for input tokens to compare with")]
     NoInputPrice(String),
 }
 
-/// What one prompt or several are charged. Their output is not part of it.
+/// What prompts are charged, without their output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Charge {
+pub struct ForkCharge {
     /// Read from cache.
     pub read: Tokens,
     /// Written for the TTL of the plan.
     pub written: Tokens,
     /// Sent in full.
     pub input: Tokens,
-    /// All of it in tokens sent in full.
+    /// All of it, in tokens sent in full.
     pub equivalents: Equivalents,
     /// All of it in money; `None` without a price.
     pub cost: Option<Picodollars>,
@@ -57,11 +57,11 @@ pub struct Charge {
 
 /// One way to fork.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Comparison {
+pub struct ForkComparison {
     /// The way.
     pub variant: Variant,
-    /// What each child is charged, in the order of the plan.
-    pub children: Vec<Charge>,
+    /// The charge of each child, in the order of the plan.
+    pub children: Vec<ForkCharge>,
 }
 
 /// All ways to fork.
@@ -69,20 +69,21 @@ pub struct Comparison {
 pub struct ForkTable<'a> {
     /// What is forked.
     pub plan: &'a ForkPlan,
-    /// What a token read or written weighs: of the model with prices, for its largest prompt here.
+    /// The weights of tokens read and written: those of the model's prices, if any, for its largest
+    /// prompt here.
     pub multipliers: Multipliers,
-    /// Whose prices hold; `None` without a model.
+    /// Whose prices apply, or `None` without a model.
     pub prices: Option<ForkPrices<'a>>,
-    /// Each way, the one without sharing first.
-    pub comparisons: Vec<Comparison>,
+    /// Each way, beginning with the one without sharing.
+    pub comparisons: Vec<ForkComparison>,
 }
 
-impl Comparison {
-    /// What all children are charged.
+impl ForkComparison {
+    /// The charge of all children together.
     #[must_use]
-    pub fn total(&self) -> Charge {
+    pub fn total(&self) -> ForkCharge {
         let children = || self.children.iter();
-        Charge {
+        ForkCharge {
             read: children().map(|child| child.read).sum(),
             written: children().map(|child| child.written).sum(),
             input: children().map(|child| child.input).sum(),
@@ -95,7 +96,8 @@ impl Comparison {
 /// Applies the rules to every way to fork.
 ///
 /// # Errors
-/// A plan without children, with too many, or with impossible sizes; a model without prices.
+/// A plan without children, with too many of them, or with impossible sizes, or a model without
+/// prices.
 pub fn compare<'a>(
     plan: &'a ForkPlan,
     prices: Option<ForkPrices<'a>>,
@@ -109,7 +111,7 @@ pub fn compare<'a>(
     let charge = |outcome: Outcome| charge(&outcome, plan.ttl, multipliers, prices.as_ref());
     let comparisons = VARIANTS
         .into_iter()
-        .map(|variant| Comparison {
+        .map(|variant| ForkComparison {
             variant,
             children: children(plan, &variant).into_iter().map(charge).collect(),
         })
@@ -122,7 +124,7 @@ fn model_multipliers(plan: &ForkPlan, prices: &ForkPrices<'_>) -> Option<Multipl
     Multipliers::of(&prices.rates(plan.prompt(largest))?, plan.ttl)
 }
 
-/// What the rules make of the children's requests; the parent's, in front of them, is over.
+/// The outcomes of the children's requests. The parent's comes before them and is dropped.
 fn children(plan: &ForkPlan, variant: &Variant) -> Vec<Outcome> {
     simulate(&trace(plan, variant), &Assumptions::default().replay()).split_off(1)
 }
@@ -132,14 +134,14 @@ fn charge(
     ttl: Ttl,
     multipliers: Multipliers,
     prices: Option<&ForkPrices<'_>>,
-) -> Charge {
+) -> ForkCharge {
     let Outcome { read, write_5m, write_1h, input, .. } = *outcome;
     let written = match ttl {
         Ttl::FiveMinutes => write_5m,
         Ttl::OneHour => write_1h,
     };
     let billing = Billing { input, read, write_5m, write_1h, output: Tokens::ZERO };
-    Charge {
+    ForkCharge {
         read,
         written,
         input,
@@ -170,12 +172,12 @@ mod tests {
         }
     }
 
-    /// Read, written and input of each child of a variant, and the equivalents of all of them.
+    /// Read, written and input of each child of a variant, and the equivalents of all children.
     fn figures(plan: &ForkPlan, variant: &str) -> (Vec<(u64, u64, u64)>, String) {
         let table = compare(plan, None).expect("a plan");
-        let named = |comparison: &&Comparison| comparison.variant.name == variant;
+        let named = |comparison: &&ForkComparison| comparison.variant.name == variant;
         let comparison = table.comparisons.iter().find(named).expect("a variant");
-        let split = |child: &Charge| (child.read.0, child.written.0, child.input.0);
+        let split = |child: &ForkCharge| (child.read.0, child.written.0, child.input.0);
         let children = comparison.children.iter().map(split).collect();
         (children, comparison.total().equivalents.to_string())
     }

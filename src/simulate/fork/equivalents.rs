@@ -1,4 +1,4 @@
-//! Tokens read and written, weighed in tokens sent in full.
+//! Tokens read and written, weighed against tokens sent in full.
 
 use std::fmt;
 use std::iter::Sum;
@@ -12,15 +12,14 @@ use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::simulate::pricing::Rates;
 
-/// Parts of a token that are counted.
+/// The parts of a token that are counted.
 const PARTS: u32 = 1_000_000;
 
-/// The most that a token may weigh.
+/// The highest weight of a token.
 const MOST_WEIGHT: u32 = 1_000;
 
-/// Input-token equivalents, in millionths of a token: what costs as much as so many tokens that
-/// are sent in full. Every list price is a whole number of millionths of its input price, so
-/// nothing rounds.
+/// Input-token equivalents, in millionths of a token: what costs as much as so many tokens sent in
+/// full. Every list price is a whole number of millionths of its input price, so nothing rounds.
 ///
 /// No sum overflows: a price is at most 10¹⁵ times another ([`Rates`]), and all prompts of a plan
 /// together have at most 4 · 10¹⁶ tokens.
@@ -34,13 +33,13 @@ impl Equivalents {
         Self(u128::from(PARTS)).times(tokens)
     }
 
-    /// So much for each of several tokens.
+    /// The equivalents of several tokens of this weight.
     #[must_use]
     pub fn times(self, tokens: Tokens) -> Self {
         Self(self.0 * u128::from(tokens.0))
     }
 
-    /// A float, for percentages that are rounded anyway.
+    /// As a float, for percentages that are rounded anyway.
     #[must_use]
     #[allow(clippy::cast_precision_loss)] // only for display
     pub fn to_tokens_lossy(self) -> f64 {
@@ -48,7 +47,7 @@ impl Equivalents {
     }
 }
 
-/// Why a text is no weight of a token.
+/// Text that is not the weight of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a number from 0 to {MOST_WEIGHT} with up to six decimals")]
 pub struct NotAWeight;
@@ -97,17 +96,18 @@ impl Serialize for Equivalents {
     }
 }
 
-/// What a token that is not sent in full weighs.
+/// The weights of tokens that are not sent in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Multipliers {
-    /// One that is read.
+    /// The weight of a token that is read.
     pub read: Equivalents,
-    /// One that is written for the TTL of the plan.
+    /// The weight of a token that is written for the TTL of the plan.
     pub write: Equivalents,
 }
 
 impl Multipliers {
-    /// Those of most models: reads at 0.1, writes at 1.25 for five minutes and at 2 for an hour.
+    /// The weights of most models: reads at 0.1, writes at 1.25 for five minutes and at 2 for an
+    /// hour.
     #[must_use]
     pub fn usual(ttl: Ttl) -> Self {
         let write = match ttl {
@@ -117,14 +117,14 @@ impl Multipliers {
         Self { read: Equivalents(100_000), write: Equivalents(write) }
     }
 
-    /// The same with another weight of a token written.
+    /// The same, with another weight for writes.
     #[must_use]
     pub fn with_write(self, write: Option<Equivalents>) -> Self {
         Self { write: write.unwrap_or(self.write), ..self }
     }
 
-    /// Those of a model's prices, rounded to millionths; `None` where sending in full costs
-    /// nothing.
+    /// The weights from a model's prices, rounded to millionths. `None` where sending in full is
+    /// free.
     #[must_use]
     pub fn of(rates: &Rates, ttl: Ttl) -> Option<Self> {
         let write = match ttl {

@@ -1,11 +1,12 @@
-//! What sharing a prefix among forked agents saves: sizes → the requests of each way to fork, put
+//! What forked agents save by sharing a prefix: sizes → the requests of each way to fork, put
 //! through the rules, in tokens, input-token equivalents and money.
 //!
 //! A fork's prompt is the parent's, the parent's whole last answer, one constant placeholder for
-//! the result of each of its calls, and the directive, in which alone siblings differ. So what
-//! siblings have in common ends at the last placeholder. With a marker there the first child
-//! writes what the others read; the directives are input. A parent of 100,000 tokens, an answer
-//! of 500, placeholders of 200 and three directives of 100, with reads at 0.1 and writes at 1.25:
+//! the result of each of its calls, and the directive, which alone differs between siblings. So
+//! siblings share everything up to the last placeholder. With a marker there, the first child
+//! writes what the others read, and the directives are input. Take a parent of 100,000 tokens, an
+//! answer of 500, placeholders of 200 and three directives of 100, with reads at 0.1 and writes at
+//! 1.25:
 //!
 //! ```text
 //! without sharing  3 × (100,000 + 500 + 200 + 100)             = 302,400
@@ -15,25 +16,20 @@
 //! with sharing     10,975 + 2 × 10,170                         =  31,315
 //! ```
 //!
-//! The prompts have one marker each, and a parent that is warm has its own. Left out is the marker
-//! of the system prompt: in front of a warm parent it changes nothing; after a cold one it would
-//! let siblings that share nothing else share tools and system prompt. No marker is so far after
-//! the parent's that the lookback would not reach it, so an answer is taken to have fewer than
-//! twenty positions.
+//! The prompts have one marker each, and so does a warm parent. There is no marker on the system
+//! prompt: before a warm parent it changes nothing, and after a cold one it would let siblings that
+//! share nothing else share tools and system prompt. An answer is assumed to have fewer than twenty
+//! positions, so that lookback reaches the parent's marker.
 //!
-//! Forks have no input but sizes: each variant is a small `PromptTrace` of the parent's request
-//! and its children's, which the simulator treats like any other, so the calculator cannot
-//! disagree with the rules. Equivalents are whole millionths of a token sent in full.
-//!
-//! What is compared: the sizes of the parts of forks, and the state of the parent's prefix.
-//!
-//! The ways to fork that are compared.
+//! Forks have no input but sizes. Each variant is a small `PromptTrace` of the parent's request and
+//! its children's, which the simulator treats like any other, so this cannot disagree with the
+//! rules.
 
 mod compare;
 mod equivalents;
 mod trace;
 
-pub use compare::{Charge, Comparison, ForkError, ForkPrices, ForkTable, compare};
+pub use compare::{ForkCharge, ForkComparison, ForkError, ForkPrices, ForkTable, compare};
 pub use equivalents::{Equivalents, Multipliers};
 
 use crate::base::ttl::Ttl;
@@ -42,44 +38,44 @@ use crate::base::units::Tokens;
 /// The most children of a plan.
 pub const MOST_CHILDREN: usize = 10_000;
 
-/// The most tokens of one part; with it no sum over all children overflows.
+/// The most tokens of one part. Within it no sum over all children overflows.
 pub const MOST_TOKENS: u64 = 1_000_000_000_000;
 
 /// A parent and its children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForkPlan {
-    /// The parent's prompt as far as its last marker: tools, system prompt, messages.
+    /// The parent's prompt up to its last marker: tools, system prompt, messages.
     pub parent: Tokens,
-    /// The parent's last answer, which stands after that marker.
+    /// The parent's last answer, after that marker.
     pub assistant: Tokens,
-    /// The placeholders for the results of its calls, all together.
+    /// The placeholders for the results of its calls, together.
     pub placeholders: Tokens,
     /// The directive of each child.
     pub directives: Vec<Tokens>,
-    /// How much of the parent's prompt children still share, as far as a marker, where they decide
-    /// anew which of its results are replaced.
+    /// How much of the parent's prompt, up to a marker, children share where they decide again
+    /// which of its results are replaced.
     pub kept: Tokens,
     /// Whether the parent's prefix is still cached when the children start.
     pub parent_is_warm: bool,
     /// The TTL of all markers.
     pub ttl: Ttl,
-    /// What a token written weighs, in tokens sent in full; `None` for what its TTL usually costs.
-    /// Prices of a model hold over it.
+    /// The weight of a token written, in tokens sent in full, or `None` for the usual one of its
+    /// TTL. Prices of a model take precedence.
     pub write_weight: Option<Equivalents>,
     /// The shortest prefix that the model caches.
     pub minimum: Tokens,
 }
 
-/// Why a plan makes no sense.
+/// Why a plan is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// Nothing to share with.
+    /// No children.
     #[error("there are no children; give at least one directive")]
     NoChildren,
-    /// More than anyone forks.
+    /// More children than anyone forks.
     #[error("{0} children are too many; {MOST_CHILDREN} are the most")]
     TooManyChildren(usize),
-    /// A part that cannot be empty is.
+    /// A part that must not be empty is.
     #[error("{0} cannot have 0 tokens")]
     Empty(&'static str),
     /// More of the parent is kept than it has.
@@ -87,7 +83,7 @@ pub enum PlanError {
     KeepsTooMuch {
         /// The parent's size.
         parent: Tokens,
-        /// What of it is kept.
+        /// How much of it is kept.
         kept: Tokens,
     },
     /// A part is larger than any prompt.
@@ -107,7 +103,7 @@ impl ForkPlan {
         self.parent + self.assistant + self.placeholders + directive
     }
 
-    /// Whether there is something to compare.
+    /// Fails where there is nothing to compare.
     fn check(&self) -> Result<(), PlanError> {
         if self.directives.is_empty() {
             return Err(PlanError::NoChildren);
@@ -142,26 +138,26 @@ enum Part {
     Assistant,
     /// The placeholders for the results of its calls.
     Placeholders,
-    /// What the child is to do.
+    /// The child's task.
     Directive,
 }
 
-/// When siblings start.
+/// When the siblings of the first child start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Start {
-    /// When the response to the first child has begun, so that what it wrote can be read.
+    /// Once the response to the first child has begun, so that its writes can be read.
     Staggered,
     /// With the first child.
     AtOnce,
 }
 
-/// What of the parent's prompt children begin with.
+/// How much of the parent's prompt children begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shares {
-    /// Nothing: each has a prefix of its own.
+    /// Nothing: each child has its own prefix.
     Nothing,
-    /// What stands in front of the first result that they replace otherwise than the parent. Among
-    /// themselves they decide alike.
+    /// What comes before the first result that they replace differently from the parent. Siblings
+    /// replace the same ones.
     Kept,
     /// All of it.
     Everything,
@@ -172,19 +168,19 @@ enum Shares {
 pub struct Variant {
     /// The name in every output.
     pub name: &'static str,
-    /// What it is, in words.
+    /// What it means, in words.
     pub meaning: &'static str,
-    /// What of the parent's bytes the prompts begin with.
+    /// How much of the parent's bytes the prompts begin with.
     shares: Shares,
-    /// What stands after the parent's prompt, in this order.
+    /// What follows the parent's prompt, in this order.
     parts: [Part; 3],
-    /// The part at whose end the marker is.
+    /// The part that ends with the marker.
     marker: Option<Part>,
     /// When siblings start.
     start: Start,
 }
 
-/// Claude Code's order: in a message, results come before text.
+/// Claude Code's order: results come before text in a message.
 const DIRECTIVE_LAST: [Part; 3] = [Part::Assistant, Part::Placeholders, Part::Directive];
 const DIRECTIVE_FIRST: [Part; 3] = [Part::Assistant, Part::Directive, Part::Placeholders];
 
@@ -193,7 +189,7 @@ const fn fork(name: &'static str, meaning: &'static str, marker: Part, start: St
     Variant { name, meaning, shares: Shares::Everything, parts, marker: Some(marker), start }
 }
 
-/// All of them; the first is what the others are compared with.
+/// All ways. The others are compared with the first.
 pub const VARIANTS: [Variant; 9] = [
     Variant {
         shares: Shares::Nothing,

@@ -1,20 +1,20 @@
-//! A plan, forked in one way → the requests that the rules are applied to.
+//! A plan, forked in one way → the requests to which the rules are applied.
 
 use super::{ForkPlan, Part, Shares, Start, Variant};
 use crate::base::id::{Symbol, Symbols};
 use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
 
-/// When the first child starts, in milliseconds: late enough for whatever was before.
+/// When the first child starts, in milliseconds: late enough for whatever came before.
 const FIRST_CHILD: i64 = 24 * 60 * 60 * 1_000;
 
-/// How long before it a parent starts whose prefix is warm.
+/// How long before it a warm parent starts.
 const SINCE_WARM_PARENT: i64 = 10_000;
 
-/// How long it takes until a response begins.
+/// The time from a request to its response.
 const UNTIL_RESPONSE: i64 = 1_000;
 
-/// The parent's request, and after it one for each child.
+/// The parent's request, followed by one for each child.
 pub(super) fn trace(plan: &ForkPlan, variant: &Variant) -> PromptTrace {
     let mut forks = Forks::new(plan, variant);
     forks.add_parent();
@@ -31,7 +31,7 @@ struct Forks<'a> {
     variant: &'a Variant,
     trace: PromptTrace,
     model: Symbol,
-    /// The prefixes that all children have in common, the parent's first.
+    /// The prefixes that all children share, the parent's first.
     common: Vec<NodeId>,
 }
 
@@ -41,8 +41,8 @@ impl<'a> Forks<'a> {
         Self { plan, variant, trace: PromptTrace::default(), model, common: Vec::new() }
     }
 
-    /// The parent's own request, which marked its whole prompt. One whose entry has just expired
-    /// is as good as none.
+    /// Adds the parent's own request, which marked its whole prompt. A parent whose entry has just
+    /// expired is like none, and is left out.
     fn add_parent(&mut self) {
         let age = if self.plan.parent_is_warm { SINCE_WARM_PARENT } else { self.plan.ttl.millis() };
         let kept = match self.variant.shares {
@@ -87,7 +87,7 @@ impl<'a> Forks<'a> {
         }
     }
 
-    /// A prefix that goes on from another one.
+    /// Adds a prefix that extends another one.
     fn extend(&mut self, parent: Option<NodeId>, tokens: Tokens) -> NodeId {
         let before = parent.map(|parent| *self.trace.node(parent));
         let blocks = before.map_or(1, |before| before.blocks + 1);
@@ -104,7 +104,7 @@ impl<'a> Forks<'a> {
         NodeId::at(self.trace.nodes.len() - 1)
     }
 
-    /// A request whose prompt ends at `node`.
+    /// Adds a request whose prompt ends at `node`.
     fn add_prompt(&mut self, node: NodeId, marked: Vec<NodeId>, start: Millis) {
         let first_marker = self.trace.markers.len();
         for marked in marked {

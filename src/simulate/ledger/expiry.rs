@@ -7,19 +7,19 @@ use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::StepKind;
 use crate::simulate::strategy::Purpose;
 
-/// A request that came too late for what its conversation had cached.
+/// A request that came after its conversation's cache had expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expiry {
-    /// From the start of the request before to its own, in milliseconds.
+    /// From the start of the previous request to its own, in milliseconds.
     pub gap: i64,
-    /// How long the messages before it lived.
+    /// The TTL of the previous messages.
     pub ttl: Ttl,
 }
 
 impl Ledger<'_> {
-    /// The expiry at a request under a strategy: it comes no sooner than the TTL after the request before
-    /// it, or after the last ping, and reads less than that one left. `None` where it is none, and where
-    /// entries have no TTL to choose.
+    /// The expiry at a request under a strategy: it comes at least a TTL after the previous request
+    /// or the last ping, and reads less than that one left. `None` where it did not expire, and
+    /// where entries have no TTL to choose.
     #[must_use]
     pub fn expiry(&self, column: &StrategyColumn, index: RequestIndex) -> Option<Expiry> {
         let step = &self.steps[index.0];
@@ -37,8 +37,8 @@ impl Ledger<'_> {
         (idle >= ttl.millis() && is_short).then_some(Expiry { gap, ttl })
     }
 
-    /// How much less a request reads than the one before it had read and written; `None` where that is
-    /// unknown.
+    /// How much less a request reads than the previous one had read and written, or `None` where
+    /// that is unknown.
     #[must_use]
     pub fn shortfall(&self, column: &StrategyColumn, index: RequestIndex) -> Option<Tokens> {
         let before = self.row(column, self.steps[index.0].predecessor?)?.billing;
@@ -47,7 +47,7 @@ impl Ledger<'_> {
         Some(cached.saturating_sub(own.read))
     }
 
-    /// How long the messages of a request live under a strategy.
+    /// The TTL of a request's messages under a strategy.
     fn message_ttl(&self, column: &StrategyColumn, index: RequestIndex) -> Option<Ttl> {
         let request = self.history.request(index);
         if let Some(plan) = column.ttl_plan() {

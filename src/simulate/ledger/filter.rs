@@ -1,7 +1,5 @@
-//! Which requests of the input are reported, by the names that people know them by. What a name stands
-//! for is found in the history; one that stands for nothing is an error that says what there is.
-//!
-//! The names of one kind that an input has, and what somebody may mean who writes one.
+//! Which requests of the input are reported, by the names that people use. Names are looked up in
+//! the history. An unknown one is an error that lists what there is.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +11,16 @@ use crate::base::units::Millis;
 use crate::base::wording::{counted, nearest, suggestion};
 use crate::requests::conversation::{History, Request, project_names};
 
-/// So many names are listed.
+/// How many names are listed.
 const MOST_LISTED: usize = 10;
 
-/// How agents are called that are none.
+/// The name of main conversations among agents.
 pub const MAIN_AGENT: &str = "main";
 
-/// What somebody wants to have reported. Lists that are empty leave nothing out; of several names in a
-/// list each adds what it stands for.
+/// What to report. Empty lists leave nothing out. The names in a list are alternatives.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Sessions: ids, beginnings of ids, or ends of them after a `…`.
+    /// Sessions: ids, prefixes of ids, or their ends after a `…`.
     pub sessions: Vec<String>,
     /// Projects: names, folders, or parts of names.
     pub projects: Vec<String>,
@@ -31,7 +28,7 @@ pub struct Filter {
     pub models: Vec<String>,
     /// Branches: names or parts of them.
     pub branches: Vec<String>,
-    /// Agents: `main`, types, ids or beginnings of ids.
+    /// Agents: `main`, types, ids or prefixes of ids.
     pub agents: Vec<String>,
     /// Requests answered from this moment on.
     pub since: Option<Millis>,
@@ -42,7 +39,7 @@ pub struct Filter {
 /// Why nothing is selected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
-    /// A name stands for nothing in the input.
+    /// A name that matches nothing in the input.
     #[error("--{option}: `{name}` is not in the input, which has {}{}", named_things(*.count, .option), nearest_of(.nearest))]
     Unknown {
         /// The option.
@@ -51,17 +48,17 @@ pub enum FilterError {
         name: String,
         /// How many names there are.
         count: usize,
-        /// Those nearest to it.
+        /// The names nearest to it.
         nearest: Vec<String>,
     },
-    /// The beginning of several names.
+    /// A prefix of several names.
     #[error("--{option}: `{name}` is the beginning or end of {}: {}; give more of it", named_things(*.count, .option), listed(.candidates, *.count))]
     Ambiguous {
         /// The option.
         option: &'static str,
-        /// The beginning.
+        /// The prefix.
         name: String,
-        /// How many names begin like this.
+        /// How many names begin with it.
         count: usize,
         /// The first of them.
         candidates: Vec<String>,
@@ -69,9 +66,9 @@ pub enum FilterError {
     /// Nothing is left of what the names select.
     #[error("no request {}; {of} has {}, answered from {first} to {last} ({zone})", .options.join(" and "), counted(*.requests, "request", "requests"))]
     Nothing {
-        /// The options that leave everything out.
+        /// The options that together leave everything out.
         options: Vec<&'static str>,
-        /// What was looked through.
+        /// What was searched.
         of: &'static str,
         /// How many requests it has.
         requests: u64,
@@ -121,10 +118,10 @@ impl FilterError {
 }
 
 impl Filter {
-    /// The requests that it leaves.
+    /// The selected requests.
     ///
     /// # Errors
-    /// A name that stands for nothing or for too much, and a selection of nothing.
+    /// A name that matches nothing or too much, and an empty selection.
     pub fn select(&self, history: &History) -> Result<Selection, FilterError> {
         let chosen = self.chosen(history)?;
         let selection =
@@ -156,7 +153,7 @@ impl Filter {
         })
     }
 
-    /// What there is where nothing is left: of what the names select, else of all.
+    /// What there is where nothing is left: among what the names select, else in all.
     fn nothing(&self, history: &History, chosen: &Chosen) -> FilterError {
         let times = |is_named: bool| {
             let requests = history.requests.iter();
@@ -184,14 +181,14 @@ impl Filter {
     }
 }
 
-/// What the names of a filter stand for; `None` where there are no names.
+/// What the names of a filter stand for, or `None` without names.
 #[derive(Debug)]
 struct Chosen {
     sessions: Option<FxHashSet<Symbol>>,
     projects: Option<FxHashSet<Symbol>>,
     models: Option<FxHashSet<Symbol>>,
     branches: Option<FxHashSet<Symbol>>,
-    /// `None` among them is the main conversation.
+    /// `None` in the set is the main conversation.
     agents: Option<FxHashSet<Option<Symbol>>>,
 }
 
@@ -220,7 +217,7 @@ impl Chosen {
     }
 }
 
-/// What names stand for of which each may be of several.
+/// What names stand for, where each may match several things.
 fn named<'a>(
     wanted: &[String],
     option: &'static str,
@@ -262,7 +259,7 @@ fn sessions(
     wanted.iter().map(one).collect::<Result<_, _>>().map(Some)
 }
 
-/// What a name stands for that may be cut, but has to be of one alone.
+/// What a shortened name stands for, which must be unique.
 fn one_of(names: &Names<'_>, option: &'static str, name: &str) -> Result<Symbol, FilterError> {
     let found = names.begun(name);
     match found.as_slice() {
@@ -275,7 +272,7 @@ fn one_of(names: &Names<'_>, option: &'static str, name: &str) -> Result<Symbol,
     }
 }
 
-/// Agents are `main`, all of a type, or one by its id.
+/// Resolves agents: `main`, all of a type, or one by its id.
 fn agents(
     wanted: &[String],
     history: &History,
@@ -321,7 +318,7 @@ pub(super) struct Named<'a> {
     pub(super) other_name: Option<&'a str>,
 }
 
-/// The names of one kind, in the order in which the requests have them.
+/// The names of one kind, in the order of the requests.
 #[derive(Clone, Debug)]
 pub(super) struct Names<'a>(Vec<Named<'a>>);
 
@@ -330,7 +327,7 @@ impl<'a> Names<'a> {
         Self(names)
     }
 
-    /// Those that the requests have.
+    /// The names among the requests.
     pub(super) fn of(history: &'a History, symbol: impl Fn(&'a Request) -> Option<Symbol>) -> Self {
         let mut known = FxHashSet::default();
         let symbols = history.requests.iter().filter_map(symbol);
@@ -342,7 +339,7 @@ impl<'a> Names<'a> {
         self.0.len()
     }
 
-    /// Those of this name; where there is none, those that have it as a part.
+    /// Everything with this name, else everything that contains it.
     pub(super) fn called(&self, name: &str) -> Vec<Symbol> {
         let is_called = |one: &&Named<'_>| {
             one.name == name || one.other_name.is_some_and(|other| other == name)
@@ -355,13 +352,13 @@ impl<'a> Names<'a> {
         if exact.is_empty() { of_name(&has_part) } else { exact }
     }
 
-    /// That of exactly this name.
+    /// What has exactly this name.
     pub(super) fn exactly(&self, name: &str) -> Option<Symbol> {
         self.0.iter().find(|one| one.name == name).map(|one| one.symbol)
     }
 
-    /// That of this name; where there is none, those that begin like this, or end like this after a
-    /// `…`, which is how long ones are printed.
+    /// Everything with this name, else everything that begins with it, or ends with it after a `…`,
+    /// as long names are printed.
     pub(super) fn begun(&self, name: &str) -> Vec<Named<'a>> {
         if let Some(exact) = self.0.iter().find(|one| one.name == name) {
             return vec![*exact];
@@ -374,12 +371,12 @@ impl<'a> Names<'a> {
         self.0.iter().filter(is_meant).copied().collect()
     }
 
-    /// Both kinds.
+    /// The names of both kinds.
     pub(super) fn and(&self, other: &Self) -> Self {
         Self(self.0.iter().chain(&other.0).copied().collect())
     }
 
-    /// One more name, which stands for nothing of its own.
+    /// Adds a name that stands for nothing of its own.
     pub(super) fn and_name(mut self, name: &'a str) -> Self {
         if let Some(first) = self.0.first().copied() {
             self.0.push(Named { name, ..first });
@@ -387,7 +384,7 @@ impl<'a> Names<'a> {
         self
     }
 
-    /// The three names nearest to one that is none of them.
+    /// The three names nearest to an unknown one.
     pub(super) fn nearest(&self, name: &str) -> Vec<String> {
         let names = nearest(name, self.0.iter().map(|one| one.name));
         names.into_iter().map(str::to_owned).collect()

@@ -1,7 +1,6 @@
-//! The one table everything after the simulator reads: for each request and strategy, its tokens
-//! and their exact cost. Rollups add up its rows and nothing else.
-//!
-//! The ledger: a history under several strategies, priced.
+//! The ledger: a history under several strategies, priced. It is the one table that everything
+//! after the simulator reads: for each request and strategy, its tokens and their exact cost.
+//! Rollups add up its rows and nothing else.
 
 mod expiry;
 mod filter;
@@ -14,7 +13,6 @@ pub use selection::{Selection, Session};
 pub use totals::{Breakdown, Row, Totals};
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use rayon::prelude::*;
 
@@ -28,7 +26,7 @@ use crate::simulate::management::{Effects, Management};
 use crate::simulate::pricing::{
     Billing, PriceContext, PriceTable, Rates, RequestRates, price_context,
 };
-use crate::simulate::provider::{Provider, token_ratio};
+use crate::simulate::provider::{Provider, Unmarked, token_ratio};
 use crate::simulate::strategy::{
     Added, Applicability, Assumptions, Material, Purpose, Simulated, Strategy, StrategyKind,
 };
@@ -38,14 +36,14 @@ use crate::simulate::strategy::{
 pub struct StrategyColumn {
     /// The strategy.
     pub strategy: Strategy,
-    /// What became of the requests; `None` for the record itself.
+    /// The outcomes of the requests, or `None` for the record itself.
     pub simulated: Option<Simulated>,
-    /// What the tokens cost where the strategy's prompts are not those recorded.
+    /// The rates, where the strategy's prompts are not the recorded ones.
     rates: Option<RequestRates>,
 }
 
 impl StrategyColumn {
-    /// An outcome for each request; `None` for the record itself.
+    /// An outcome for each request, or `None` for the record itself.
     #[must_use]
     pub fn outcomes(&self) -> Option<&[Outcome]> {
         self.simulated.as_ref().map(|simulated| simulated.outcomes.as_slice())
@@ -69,7 +67,7 @@ impl StrategyColumn {
         self.simulated.as_ref()?.chosen.as_ref().map(ToString::to_string)
     }
 
-    /// The TTLs that it gives to all markers, if it does.
+    /// The TTLs of all markers, where it sets them.
     fn ttl_plan(&self) -> Option<TtlPlan> {
         let chosen = self.simulated.as_ref().and_then(|simulated| simulated.chosen.as_ref());
         match (&self.strategy.kind, chosen) {
@@ -78,7 +76,7 @@ impl StrategyColumn {
         }
     }
 
-    /// Whether markers have the TTLs that were recorded, where it gives them no others.
+    /// Whether markers keep their recorded TTLs, where it sets no others.
     fn keeps_ttls(&self) -> bool {
         !matches!(self.strategy.kind, StrategyKind::Elsewhere(..) | StrategyKind::Optimal(_))
     }
@@ -90,7 +88,7 @@ impl StrategyColumn {
         sent.map_or(index, |sent| RequestIndex(sent.priced_as))
     }
 
-    /// What the strategy sends besides, after a request.
+    /// What the strategy sends in addition, after a request.
     fn added_after(&self, index: RequestIndex) -> &[Added] {
         let added = self.simulated.as_ref().map_or(&[][..], |simulated| &simulated.added);
         let added = if self.applicability().is_applicable() { added } else { &[] };
@@ -107,16 +105,16 @@ pub struct ManagedColumn {
     pub management: Management,
     /// What it did.
     pub effects: Effects,
-    /// The sum of the requests that it sent itself.
+    /// The totals of the requests that it sent itself.
     pub own: Totals,
 }
 
-/// Rows for every request and strategy, made when they are asked for.
+/// Rows for every request and strategy, made on demand.
 #[derive(Debug)]
 pub struct Ledger<'a> {
     /// The requests.
     pub history: &'a History,
-    /// How each follows the one before it.
+    /// How each request follows the one before it.
     pub steps: &'a [Step],
     /// The prices.
     pub prices: &'a PriceTable,
@@ -124,7 +122,8 @@ pub struct Ledger<'a> {
     pub assumptions: Assumptions,
     /// The strategies, in output order.
     pub columns: Vec<StrategyColumn>,
-    /// The least that any markers, TTLs and pings could have cost, under each reading that was asked for.
+    /// The bound (the least that any markers, TTLs and pings could have cost) under each requested
+    /// reading.
     pub bounds: Vec<StrategyColumn>,
     /// The whole prompt of each request.
     totals: Vec<Tokens>,
@@ -156,22 +155,27 @@ impl<'a> Ledger<'a> {
         assumptions: &Assumptions,
     ) -> Self {
         let totals: Vec<Tokens> = trace.prompts.iter().map(|prompt| prompt.total).collect();
-        // Every simulation needs the paths, and none should wait for another one to find them.
+        // Every simulation needs the paths of the tree. Computed here, none waits for another one
+        // to do so.
         let (rates, _) = rayon::join(
             || RequestRates::new(history, prices, totals.iter().copied()),
             || trace.paths(),
         );
-        let material = Material { history, steps, trace, rates: &rates, assumptions };
-        // Only another provider's column needs them.
-        let of_providers = LazyLock::new(PriceTable::of_providers);
+        let unmarked = Unmarked::of(history, trace);
+        let marked = unmarked.as_ref().map(|_| trace.first(history.sent_with_markers().len()));
+        let designed = marked.as_ref().unwrap_or(trace);
+        let material = Material { history, steps, trace: designed, rates: &rates, assumptions };
         let column = |strategy: &Strategy| {
-            let simulated = strategy.simulate(material);
+            let mut simulated = strategy.simulate(material);
+            if let (Some(simulated), Some(unmarked)) = (&mut simulated, &unmarked) {
+                simulated.add_unmarked(strategy, unmarked, assumptions);
+            }
             if let Some(provider) = simulated.as_ref().and_then(|simulated| simulated.provider) {
                 let sent = simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
                 let rates = history.requests.iter().enumerate().map(|(index, request)| {
                     let total = sent.map_or(totals[index], |sent| sent[index].total);
                     let total = token_ratio(history.facts(request.model)).of(total);
-                    provider.rates(&of_providers, provider.model, request.start, total)
+                    provider.rates(PriceTable::of_providers(), provider.model, request.start, total)
                 });
                 let rates = Some(rates.collect());
                 return StrategyColumn { strategy: strategy.clone(), simulated, rates };
@@ -190,32 +194,32 @@ impl<'a> Ledger<'a> {
         Self { history, steps, prices, assumptions: *assumptions, columns, bounds, totals, rates }
     }
 
-    /// The column of a strategy, if it was asked for.
+    /// The column of a strategy, if it was requested.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&StrategyColumn> {
         self.columns.iter().find(|column| column.strategy.name == name)
     }
 
-    /// What was billed, if it was asked for.
+    /// What was billed, if it was requested.
     #[must_use]
     pub fn billed(&self) -> Option<&StrategyColumn> {
         self.columns.iter().find(|column| column.strategy.kind == StrategyKind::Recorded)
     }
 
-    /// What the rules expect of the recorded requests, if it was asked for.
+    /// What the rules expect of the recorded requests, if it was requested.
     #[must_use]
     pub fn expected(&self) -> Option<&StrategyColumn> {
         self.columns.iter().find(|column| column.strategy.kind == StrategyKind::Replay)
     }
 
-    /// One lifetime for every marker, if it was asked for.
+    /// One lifetime for every marker, if it was requested.
     #[must_use]
     pub fn lifetime(&self, ttl: Ttl) -> Option<&StrategyColumn> {
         let kind = Strategy::lifetime(ttl).kind;
         self.columns.iter().find(|column| column.strategy.kind == kind)
     }
 
-    /// The bound under a reading, if it was asked for.
+    /// The bound under a reading, if it was requested.
     #[must_use]
     pub fn bound(&self, reading: Reading) -> Option<&StrategyColumn> {
         let kind = StrategyKind::Optimal(Some(reading));
@@ -228,8 +232,8 @@ impl<'a> Ledger<'a> {
         self.totals[index.0]
     }
 
-    /// The row of a request under a strategy. The record has none where its usage is unknown, and a
-    /// strategy none where it is not applicable: its figures would be those of the record.
+    /// The row of a request under a strategy. The record has none where its usage is unknown. A
+    /// strategy has none where it is not applicable, as its figures would be those of the record.
     #[must_use]
     pub fn row<'s>(&'s self, column: &'s StrategyColumn, index: RequestIndex) -> Option<Row<'s>> {
         if !column.applicability().is_applicable() {
@@ -271,7 +275,7 @@ impl<'a> Ledger<'a> {
         })
     }
 
-    /// The rows of what a strategy sends after a request that was not recorded.
+    /// The rows of the requests that a strategy adds after a request.
     fn added_rows<'s>(
         &'s self,
         column: &'s StrategyColumn,
@@ -296,7 +300,7 @@ impl<'a> Ledger<'a> {
         })
     }
 
-    /// What context management did under a strategy that has it.
+    /// What context management did, under a strategy that has it.
     #[must_use]
     pub fn managed(&self, column: &StrategyColumn) -> Option<ManagedColumn> {
         let simulated = column.simulated.as_ref()?;
@@ -315,7 +319,7 @@ impl<'a> Ledger<'a> {
         Some(ManagedColumn { management, effects, own })
     }
 
-    /// The rows of earlier samplings that were billed apart; only the record has them.
+    /// The rows of earlier samplings that were billed separately. Only the record has them.
     fn earlier_rows<'s>(
         &'s self,
         column: &'s StrategyColumn,
@@ -356,8 +360,8 @@ impl<'a> Ledger<'a> {
         })
     }
 
-    /// All rows of a request under a strategy: its earlier samplings, its own, and what is sent
-    /// besides until the next.
+    /// All rows of a request under a strategy: its earlier samplings, its own, and what is added
+    /// before the next one.
     pub fn rows<'s>(
         &'s self,
         column: &'s StrategyColumn,
@@ -367,7 +371,7 @@ impl<'a> Ledger<'a> {
         self.earlier_rows(column, index).chain(own).chain(self.added_rows(column, index))
     }
 
-    /// Passes on the same rows; says whether there are any.
+    /// Calls `each` for those rows, and returns whether there are any.
     fn each_row<'s>(
         &'s self,
         column: &'s StrategyColumn,
@@ -375,7 +379,7 @@ impl<'a> Ledger<'a> {
         mut each: impl FnMut(&Row<'s>),
     ) -> bool {
         let mut has_rows = false;
-        // One after the other, since a chain of them would copy each row several times.
+        // A chain of iterators would copy each row several times.
         for row in self.earlier_rows(column, index) {
             each(&row);
             has_rows = true;
@@ -391,7 +395,7 @@ impl<'a> Ledger<'a> {
         has_rows
     }
 
-    /// The sum over requests.
+    /// The totals over some requests.
     pub fn totals(
         &self,
         column: &StrategyColumn,
@@ -405,8 +409,7 @@ impl<'a> Ledger<'a> {
         totals
     }
 
-    /// The models without a price, each with how many of the requests it served, in order of their
-    /// names.
+    /// The models without a price, by name, with the number of requests that each served.
     #[must_use]
     pub fn unpriced_models(
         &self,
@@ -416,7 +419,7 @@ impl<'a> Ledger<'a> {
             return Vec::new();
         }
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        // The record has the most rows of a request; where it has none, any simulation will do.
+        // The record has the most rows of a request. Where it has none, any simulation will do.
         let columns: Vec<_> = self.billed().into_iter().chain(&self.columns).collect();
         for index in requests {
             for column in &columns {
@@ -433,7 +436,7 @@ impl<'a> Ledger<'a> {
         counts.into_iter().collect()
     }
 
-    /// Whether every row surely has a price.
+    /// Whether every row certainly has a price.
     fn is_priced(&self) -> bool {
         let mut columns = self.columns.iter().filter_map(|column| column.rates.as_ref());
         let mut requests = self.history.requests.iter().filter_map(|one| one.usage.as_ref());
@@ -446,7 +449,7 @@ impl<'a> Ledger<'a> {
         price_context(self.history, index, self.prompt_total(index))
     }
 
-    /// What the tokens of a request cost; `None` where its model has no price.
+    /// The rates of a request, or `None` where its model has no price.
     #[must_use]
     pub fn rates_of(&self, index: RequestIndex) -> Option<&Rates> {
         self.rates.of(index)

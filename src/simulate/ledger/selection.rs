@@ -1,4 +1,4 @@
-//! Which requests are reported, and in which order. The cache is simulated over all of them.
+//! Which requests are reported, and in which order. The cache is simulated over all requests.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -11,13 +11,13 @@ use crate::requests::conversation::{History, Request, RequestIndex};
 pub struct Session {
     /// `sessionId`.
     pub id: Symbol,
-    /// Its requests in the order of their answers (captured ones of their starts), those of
-    /// sub-agents among them.
+    /// Its requests in the order of their answers (captured ones of their starts), including those
+    /// of sub-agents.
     pub requests: Vec<RequestIndex>,
 }
 
 impl Session {
-    /// The files it is in, by their places in the history, in the order of its requests.
+    /// Its files, as indexes into those of the history, in the order of its requests.
     #[must_use]
     pub fn files(&self, history: &History) -> Vec<usize> {
         let mut known: FxHashSet<usize> = FxHashSet::default();
@@ -26,7 +26,7 @@ impl Session {
     }
 }
 
-/// The reported requests by session, the session that began first in front.
+/// The reported requests by session, ordered by the start of the session.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// The sessions.
@@ -44,7 +44,7 @@ impl Selection {
         })
     }
 
-    /// The requests that a condition leaves.
+    /// The requests that meet a condition.
     #[must_use]
     pub fn of(history: &History, is_selected: impl Fn(&Request) -> bool) -> Self {
         let mut sessions: Vec<Session> = Vec::new();
@@ -60,7 +60,8 @@ impl Selection {
             sessions[place].requests.push(RequestIndex(index));
         }
         for session in &mut sessions {
-            // Of a captured request the start is known, of one in a transcript only the answer.
+            // Captured requests have a start. Those of transcripts only have the time of the
+            // answer.
             session.requests.sort_by_key(|index| {
                 let request = history.request(*index);
                 let at = if history.is_captured(*index) { request.start } else { request.time() };
@@ -70,8 +71,7 @@ impl Selection {
         Self { sessions }
     }
 
-    /// The same without the requests of rewound branches, and without sessions of which nothing else is
-    /// selected.
+    /// Drops the requests of rewound branches, and sessions that have no others.
     #[must_use]
     pub fn live(mut self, history: &History) -> Self {
         for session in &mut self.sessions {
@@ -81,7 +81,7 @@ impl Selection {
         self
     }
 
-    /// Every reported request, session by session.
+    /// Every reported request, by session.
     pub fn requests(&self) -> impl Iterator<Item = RequestIndex> + '_ {
         self.sessions.iter().flat_map(|session| session.requests.iter().copied())
     }

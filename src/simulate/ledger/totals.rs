@@ -1,8 +1,4 @@
-//! Sums over rows.
-//!
-//! A row of the ledger.
-//!
-//! The sums of a column, of all requests, of each session and of each model, in one pass.
+//! Rows of the ledger, and sums over them: of a whole column, of each session and of each model.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -18,9 +14,9 @@ use crate::simulate::strategy::Purpose;
 /// The sum of some rows of one strategy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Requests; further samplings of one do not count.
+    /// Requests. Further samplings of one do not count.
     pub requests: u64,
-    /// Requests that the strategy sends besides.
+    /// Requests that the strategy adds.
     pub added: u64,
     /// Sent in full.
     pub input: Tokens,
@@ -38,14 +34,14 @@ pub struct Totals {
     pub unpriced: u64,
     /// Requests whose model has no price.
     pub unpriced_requests: u64,
-    /// What further samplings cost; they are in the cost, and no simulation has them.
+    /// The cost of further samplings. It is part of the cost, and no simulation has them.
     pub apart: Picodollars,
-    /// Requests whose output is unknown, so that it is in no sum.
+    /// Requests with unknown output, which is in no sum.
     pub without_output: u64,
     /// Requests that the service refuses.
     pub refused: u64,
-    /// Requests whose record is unknown, or to which the strategy can do nothing, so that they are in
-    /// no sum of it.
+    /// Requests that are in no sum, because their record is unknown or the strategy cannot act on
+    /// them.
     pub unrecorded: u64,
 }
 
@@ -74,7 +70,7 @@ impl Totals {
         }
     }
 
-    /// The cost of the rows that have one; `None` where none of several has, or all are unknown.
+    /// The cost of the rows that have one. `None` where no row has one although some should.
     #[must_use]
     pub fn cost(&self) -> Option<Picodollars> {
         let is_known =
@@ -82,13 +78,13 @@ impl Totals {
         is_known.then_some(self.priced)
     }
 
-    /// The whole prompts.
+    /// The tokens of the whole prompts.
     #[must_use]
     pub fn prompt(&self) -> Tokens {
         self.input + self.read + self.write_5m + self.write_1h
     }
 
-    /// The share of the prompts that was read from cache; `None` without any prompt.
+    /// The share of the prompts that was read from cache, or `None` without prompts.
     #[must_use]
     #[allow(clippy::cast_precision_loss)] // a share for display
     pub fn hit_rate(&self) -> Option<f64> {
@@ -128,23 +124,23 @@ pub struct Row<'a> {
     pub model: &'a str,
     /// The tokens of each class.
     pub billing: Billing,
-    /// Whether the output is known; where it is not, it is in neither the tokens nor the cost.
+    /// Whether the output is known. An unknown one is in neither the tokens nor the cost.
     pub is_output_known: bool,
-    /// Why the service refuses the request, for a simulated row; all its figures are zero.
+    /// Why the service refuses the request, for a simulated row. All its figures are then zero.
     pub refusal: Option<Refusal>,
-    /// What the prompt's split rests on.
+    /// What the prompt's split is based on.
     pub basis: Basis,
-    /// Which earlier sampling this is, for one that was billed apart; `None` for the request.
+    /// The number of an earlier sampling that was billed separately. `None` for the request itself.
     pub iteration: Option<usize>,
-    /// Why and when it is sent, for one that the strategy adds to those recorded.
+    /// Why and when it is sent, for a request that the strategy adds.
     pub added: Option<(Purpose, Millis)>,
-    /// What the tokens of each class cost; `None` where the model has no price.
+    /// The cost of the tokens of each class, or `None` where the model has no price.
     pub charges: Option<Charges>,
-    /// The cost, web searches included; `None` where the model has no price.
+    /// The cost, including web searches, or `None` where the model has no price.
     pub cost: Option<Picodollars>,
 }
 
-/// What a strategy adds up to.
+/// The totals of a strategy.
 #[derive(Debug, Default)]
 pub struct Breakdown<'a> {
     /// Of all reported requests.
@@ -153,8 +149,8 @@ pub struct Breakdown<'a> {
     pub live: Totals,
     /// Of each session, in the order of the selection.
     pub sessions: Vec<Totals>,
-    /// Of the rows that each model was billed for, which may differ from the request's own for
-    /// samplings that were billed apart. A request without rows counts for its own.
+    /// Of each billed model, which may differ from the request's for samplings that were billed
+    /// separately. A request without rows counts for its own model.
     pub models: BTreeMap<&'a str, Totals>,
 }
 
@@ -167,7 +163,7 @@ impl Ledger<'_> {
         selection: &Selection,
     ) -> Breakdown<'s> {
         let mut breakdown = Breakdown::default();
-        // Requests of one model mostly follow each other.
+        // Consecutive requests mostly have the same model.
         let mut latest: Option<(&str, Totals)> = None;
         for session in &selection.sessions {
             let (mut live, mut rewound) = (Totals::default(), Totals::default());
@@ -198,7 +194,8 @@ impl Ledger<'_> {
 }
 
 impl<'a> Breakdown<'a> {
-    /// The sums of a model since the model before it, which are added to its own.
+    /// The entry of a model. `latest` holds what was summed since the model last changed, and is
+    /// merged into it.
     fn of_model<'l>(
         &mut self,
         model: &'a str,

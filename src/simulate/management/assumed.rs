@@ -1,5 +1,4 @@
-//! What the simulation of a rule assumes, and what it cannot know; in short sentences without their full
-//! stops.
+//! What the simulation of a rule assumes and cannot know, in short sentences without full stops.
 
 use super::Management;
 use super::clearing::{Microcompaction, ResultBudget};

@@ -1,17 +1,16 @@
-//! Which results give way, and when.
-//!
-//! Large results that never come in: a preview and a pointer to a file take their place.
+//! Which results are cleared, and when, and large results that never come in: a preview and a
+//! pointer to a file replace them.
 
 use super::Management;
 use super::conversation::Conversation;
 use super::pieces::{Content, PieceId, PieceTree};
 use crate::base::units::Tokens;
 
-/// Microcompaction, by one of its two ways or by both. In main conversations only.
+/// Microcompaction by one of its two ways, or both. In main conversations only.
 ///
-/// By time comes first (D.2, F.1). Where it clears something the service is not asked, and forgets
-/// what it has deleted so far: those results are sent again, as placeholders or, where they are among
-/// the newest that stay, in full.
+/// Clearing by time comes first (D.2, F.1). Where it clears something, the service is not asked,
+/// and forgets what it has deleted so far: those results are sent again, as placeholders or, if
+/// they are among the newest, in full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Microcompaction {
     /// By time.
@@ -20,42 +19,42 @@ pub struct Microcompaction {
     pub by_service: Option<ByService>,
 }
 
-/// When the last answer is older than a gap, so that the cache is cold anyway, all results of
-/// compactable tools but the newest give way to a placeholder.
+/// Where the last answer is older than a gap, so that the cache is cold anyway, all results of
+/// compactable tools but the newest are replaced by a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByTime {
-    /// Milliseconds since the last answer, beyond which results are cleared.
+    /// The time since the last answer after which results are cleared, in milliseconds.
     pub gap: i64,
-    /// How many results stay; at least one does.
+    /// How many results stay, at least one.
     pub keep_recent: u32,
 }
 
 impl Default for ByTime {
-    /// An hour, after which an entry for an hour has expired (F.1).
+    /// An hour, after which a one-hour entry has expired (F.1).
     fn default() -> Self {
         Self { gap: 60 * 60 * 1_000, keep_recent: 5 }
     }
 }
 
-/// When there are more results of compactable tools than a trigger, the service is told to delete all
-/// but the newest (`cache_edits`), in this request and all after it. The bytes that are sent stay as
-/// they are, so the cached prefix stays valid and is smaller by what was deleted.
+/// Where there are more results of compactable tools than a trigger, the service is told to delete
+/// all but the newest (`cache_edits`), in this request and all later ones. The bytes that are sent
+/// stay the same, so the cached prefix stays valid and only shrinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByService {
-    /// How many results that are neither deleted nor cleared may stand in a prompt.
+    /// How many results that are neither deleted nor cleared a prompt may have.
     pub trigger: u32,
     /// How many stay.
     pub keep_recent: u32,
 }
 
 impl Default for ByService {
-    /// What community rebuilds use (F.2); the real ones are set remotely.
+    /// What community rebuilds use (F.2). The real values are set remotely.
     fn default() -> Self {
         Self { trigger: 10, keep_recent: 5 }
     }
 }
 
-/// What is looked at before a request is sent.
+/// The state before a request is sent.
 pub(super) struct Moment {
     /// The request.
     pub(super) index: usize,
@@ -63,16 +62,16 @@ pub(super) struct Moment {
     pub(super) idle: i64,
 }
 
-/// What gives way before a request.
+/// What is cleared before a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clearing {
-    /// The last result that does, with all before it.
+    /// The last result that is cleared, with all before it.
     pub(super) until: PieceId,
     /// Whether the service deletes it, so that no byte changes.
     pub(super) is_deletion: bool,
 }
 
-/// What the rule clears; `None` where it clears nothing new.
+/// What the rule clears, or `None` where it clears nothing new.
 pub(super) fn clearing(
     management: &Management,
     results: &PieceTree,
@@ -88,7 +87,7 @@ pub(super) fn clearing(
                 Some(Clearing { until, is_deletion: true })
             })
         }
-        // F.3.
+        // As specified in F.3.
         Management::ToolResultClearing { trigger, keep, clear_at_least } => {
             let last = conversation.results.filter(|_| conversation.total > *trigger);
             let all = results.tokens(last);
@@ -105,7 +104,7 @@ pub(super) fn clearing(
 }
 
 impl ByTime {
-    /// F.1: the last assistant message is older than the gap.
+    /// F.1: whether the last assistant message is older than the gap.
     fn clears(
         self,
         results: &PieceTree,
@@ -120,7 +119,7 @@ impl ByTime {
 }
 
 impl ByService {
-    /// F.2; by E.5 only results in front of the last message can be referred to.
+    /// F.2, and by E.5 only results before the last message can be referred to.
     fn deletes(
         self,
         results: &PieceTree,
@@ -142,28 +141,28 @@ fn all_but(kept: u32, results: &PieceTree, last: Option<PieceId>) -> Option<Piec
     results.newest(last, |stretch| stretch.count <= count)
 }
 
-/// What clearing results saves beyond those that were cleared before.
+/// What clearing saves beyond the results that were cleared before.
 fn new_savings(results: &PieceTree, until: PieceId, before: Option<PieceId>) -> Tokens {
     results.savings(Some(until)).saturating_sub(results.savings(before))
 }
 
-/// A budget for the results that come in with a request (D.3). What is replaced is replaced by the same
-/// bytes in all later requests, and what was sent in full stays: so nothing that was cached changes.
-/// Results of `Read`, which would read the file again, are not replaced, but count. In every
-/// conversation.
+/// A budget for the results that come in with a request (D.3). A result is replaced by the same
+/// bytes in all later requests, and one that was sent in full stays, so nothing that was cached
+/// changes. Results of `Read` are counted but not replaced, since the model would read the file
+/// again. In every conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResultBudget {
-    /// A result with more characters than this is replaced.
+    /// A result with more characters is replaced.
     pub each: u64,
-    /// Where the results of one user message have more together, the largest are replaced until they do
-    /// not, or none is left.
+    /// Where the results of one user message together have more characters, the largest are
+    /// replaced until they do not, or none is left.
     pub message: u64,
     /// The characters of preview and pointer together.
     pub preview: u64,
 }
 
 impl Default for ResultBudget {
-    /// The client's own; of the preview about two kilobytes are known.
+    /// The client's own values. The preview is known to have about two kilobytes.
     fn default() -> Self {
         Self { each: 50_000, message: 200_000, preview: 2_000 }
     }
@@ -176,7 +175,7 @@ pub(super) struct Replaced {
     pub(super) tokens: Tokens,
 }
 
-/// A result that came in.
+/// A result that comes in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Incoming<'a> {
     pub(super) content: &'a Content,
@@ -185,7 +184,7 @@ pub(super) struct Incoming<'a> {
 }
 
 impl ResultBudget {
-    /// What it takes out of the results of one user message.
+    /// Applies the budget to the results of one user message.
     pub(super) fn replace(self, results: &[Incoming<'_>]) -> Replaced {
         let mut replaced = Replaced::default();
         let mut sum: u64 = results.iter().map(|result| result.content.bytes).sum();

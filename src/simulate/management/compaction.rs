@@ -1,6 +1,6 @@
-//! Full compaction: what its request sends, and what it leaves of a conversation.
-//!
-//! Session-memory compaction: what stays of a conversation after its memory, and what the memory costs.
+//! Full compaction (what its request sends, and what it leaves of a conversation), and
+//! session-memory compaction (what stays of a conversation after its memory, and what the memory
+//! costs).
 
 use super::Trigger;
 use super::conversation::{Conversation, MemoryState, Oldest, Part, Rounds};
@@ -8,42 +8,43 @@ use super::pieces::PieceTree;
 use crate::base::units::Tokens;
 use crate::requests::conversation::History;
 
-/// Full compaction, in every conversation. It takes the place of those recorded.
+/// Full compaction, in every conversation. It replaces the recorded ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compaction {
-    /// From which size on.
+    /// The size that triggers it.
     pub trigger: Trigger,
     /// The request for the summary.
     pub attempt: Attempt,
     /// The size of a summary.
     pub summary: Tokens,
-    /// What is put in again.
+    /// What is attached again.
     pub again: PutInAgain,
 }
 
 /// How a summary is asked for (I.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// The largest prompt that the service takes; where it is not known, it takes every one.
+    /// The largest prompt that the service accepts. Where it is unknown, every one.
     pub window: Option<Tokens>,
     /// What the request adds to the conversation.
     pub request: Tokens,
-    /// What its answer has besides the summary, and is taken off again.
+    /// What its answer has besides the summary. It is dropped afterwards.
     pub analysis: Tokens,
-    /// How often it is sent again without the oldest rounds, where it was too long.
+    /// How often it is sent again without the oldest rounds where it was too long.
     pub retries: u32,
-    /// Whether the service says by how much it was; else a fifth of the rounds is left out.
+    /// Whether the service says by how much it was too long. Otherwise a fifth of the rounds is
+    /// dropped.
     pub is_gap_reported: bool,
-    /// So many compactions in a row that fail stop all later ones.
+    /// How many failed compactions in a row stop all later ones.
     pub failures: u32,
 }
 
-/// What is put in again after a summary (I.4).
+/// What is attached again after a summary (I.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PutInAgain {
-    /// The files read last.
+    /// The files that were read last.
     pub files: Budget,
-    /// The skills used last.
+    /// The skills that were used last.
     pub skills: Budget,
     /// The plan.
     pub plan: Tokens,
@@ -51,18 +52,18 @@ pub struct PutInAgain {
     pub agents: Tokens,
     /// The list of deferred tools.
     pub tools: Tokens,
-    /// What MCP servers instruct.
+    /// The instructions of MCP servers.
     pub mcp: Tokens,
 }
 
-/// How much is put in again.
+/// How much is attached again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     /// The most pieces.
     pub pieces: u32,
-    /// The most of each.
+    /// The most tokens of each.
     pub each: Tokens,
-    /// The most of all together.
+    /// The most tokens together.
     pub all: Tokens,
 }
 
@@ -79,7 +80,7 @@ impl Default for Compaction {
 }
 
 impl Default for Attempt {
-    /// Of what the request and the analysis have, I.3 has a range: two to three and one to three
+    /// I.3 gives ranges for the request and the analysis: two to three thousand, and one to three
     /// thousand.
     fn default() -> Self {
         Self {
@@ -94,8 +95,8 @@ impl Default for Attempt {
 }
 
 impl PutInAgain {
-    /// The client's own budgets; the lists are as large as they mostly were after recorded
-    /// compactions (clients from 2.1.170 on), and there is no plan.
+    /// The client's own budgets. The lists have their usual size after recorded compactions
+    /// (clients from 2.1.170 on), and there is no plan.
     #[must_use]
     pub fn usual() -> Self {
         Self {
@@ -117,30 +118,31 @@ impl PutInAgain {
 }
 
 impl Budget {
-    /// Of files.
+    /// The budget for files.
     pub const FILES: Self = Self { pieces: 5, each: Tokens(5_000), all: Tokens(50_000) };
-    /// Of skills. No number of them is known; this one only limits how far back is looked.
+    /// The budget for skills. Their number is unknown, and this one only limits how far back to
+    /// look.
     pub const SKILLS: Self = Self { pieces: 50, each: Tokens(5_000), all: Tokens(25_000) };
 
-    /// What is put in again of pieces with these sizes.
+    /// How much of pieces with these sizes is attached again.
     fn spent(self, sizes: impl Iterator<Item = Tokens>) -> Tokens {
         let all: Tokens = sizes.take(self.pieces as usize).map(|size| size.min(self.each)).sum();
         all.min(self.all)
     }
 }
 
-/// What became of a request for a summary.
+/// The result of a request for a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Attempted {
-    /// What it sent of the conversation when the service took it; `None` where it never did.
+    /// What it sent of the conversation when the service accepted it, or `None` where it never did.
     pub(super) size: Option<Tokens>,
     /// How often it was sent again.
     pub(super) retries: u32,
 }
 
 impl Attempt {
-    /// Asks for the summary of a conversation of such a size, whose rounds are given, the newest
-    /// first. A round begins with an answer.
+    /// Asks for the summary of a conversation of this size with these rounds, newest first. A round
+    /// begins with an answer.
     pub(super) fn ask(&self, size: Tokens, rounds: impl Iterator<Item = Tokens>) -> Attempted {
         let longest = self.window.map(|window| window.saturating_sub(self.request));
         let Some(longest) = longest.filter(|longest| size > *longest) else {
@@ -158,7 +160,7 @@ impl Attempt {
         Attempted { size: (left <= longest).then_some(left), retries }
     }
 
-    /// Leaves out the oldest rounds: as many as cover the gap, or a fifth. One stays; `None` where
+    /// Drops the oldest rounds: as many as cover the gap, or a fifth. One round stays. `None` where
     /// there is no other.
     fn drop_oldest(&self, rounds: &mut Vec<Tokens>, gap: Tokens) -> Option<Tokens> {
         let most = rounds.len().checked_sub(1).filter(|most| *most > 0)?;
@@ -173,8 +175,8 @@ impl Attempt {
     }
 }
 
-/// The prompt after a full compaction (I.4): what stands in front of the messages, the summary, and
-/// what is put in again.
+/// The prompt after a full compaction (I.4): what comes before the messages, the summary, and what
+/// is attached again.
 pub(super) fn summarised(
     compaction: &Compaction,
     conversation: &Conversation,
@@ -183,19 +185,19 @@ pub(super) fn summarised(
     conversation.front + compaction.summary + compaction.again.tokens(conversation, pieces)
 }
 
-/// Session-memory compaction, in main conversations. It takes the place of recorded compactions and
-/// needs no request; keeping the memory up to date does.
+/// Session-memory compaction, in main conversations. It replaces the recorded compactions. It needs
+/// no request itself, but keeping the memory up to date does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionMemory {
-    /// From which size on.
+    /// The size that triggers it.
     pub trigger: Trigger,
     /// The size of the memory.
     pub memory: Tokens,
-    /// At least so much of the latest messages stays.
+    /// The least that stays of the latest messages.
     pub minimum: Tokens,
-    /// At least so many messages with text stay.
+    /// The least number of messages with text that stay.
     pub minimum_messages: u32,
-    /// No more than this stays, unless one message, or a call and its result, is larger.
+    /// The most that stays, unless one message, or a call and its result, is larger.
     pub maximum: Tokens,
     /// When the memory is written.
     pub updates: MemoryUpdates,
@@ -204,9 +206,9 @@ pub struct SessionMemory {
 /// When a fork of the conversation writes its memory (G.5), and what it sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryUpdates {
-    /// For the first time from this size on: the prompt and its answer.
+    /// The size (prompt and answer) at which it is first written.
     pub first: Tokens,
-    /// Then whenever the conversation has grown by so much …
+    /// Then it is written whenever the conversation has grown by so much …
     pub growth: Tokens,
     /// … and so many results have come in.
     pub calls: u32,
@@ -217,7 +219,7 @@ pub struct MemoryUpdates {
 }
 
 impl Default for SessionMemory {
-    /// The minimum and maximum are the client's (I.2), and the memory is as large as it may be (G.5).
+    /// The minimum and maximum are the client's (I.2), and the memory has its largest size (G.5).
     fn default() -> Self {
         Self {
             trigger: Trigger::At(Tokens(100_000)),
@@ -231,8 +233,8 @@ impl Default for SessionMemory {
 }
 
 impl Default for MemoryUpdates {
-    /// The smaller of the values that G.5 has; what the fork sends and answers is taken to be what a
-    /// summary does beside the summary.
+    /// The smaller of the values in G.5. What the fork sends and answers is assumed to be what a
+    /// summary takes besides the summary itself.
     fn default() -> Self {
         Self {
             first: Tokens(10_000),
@@ -245,7 +247,7 @@ impl Default for MemoryUpdates {
 }
 
 impl MemoryUpdates {
-    /// Notes that a conversation has so many tokens with its last answer; says whether its memory is
+    /// Records the size of a conversation with its last answer, and returns whether its memory is
     /// written now.
     pub(super) fn is_due(&self, state: &mut MemoryState, size: Tokens) -> bool {
         let has_grown = size.saturating_sub(state.size) >= self.growth;
@@ -261,7 +263,7 @@ impl MemoryUpdates {
     }
 }
 
-/// The prompt after a session-memory compaction (I.2), and the oldest of what stays.
+/// The prompt after a session-memory compaction (I.2), and the oldest message that stays.
 pub(super) fn remembered(
     memory: &SessionMemory,
     conversation: &Conversation,
@@ -302,9 +304,9 @@ mod tests {
     #[test]
     fn the_oldest_rounds_cover_a_reported_gap() {
         let attempt = Attempt::default();
-        // 1,000 in front of the messages, 1,500 in rounds, 50 for the request.
+        // 1,000 before the messages, 1,500 in rounds, 50 for the request.
         assert_eq!(ask(attempt, 2_550), (Some(2_500), 0));
-        // 300 too many: the oldest round has 400. 450: the next one goes, too.
+        // 300 too many: the oldest round has 400. 450 too many: the next one is dropped, too.
         assert_eq!(ask(attempt, 2_250), (Some(2_100), 1));
         assert_eq!(ask(attempt, 2_100), (Some(2_000), 1));
         // All but the newest: 1,300 remain.

@@ -1,6 +1,5 @@
-//! A conversation under context management, as one of its requests finds it.
-//!
-//! The messages of a conversation, in the parts between which it can be cut.
+//! A conversation under context management as one of its requests finds it, and its messages in
+//! rounds, the parts between which it can be cut.
 
 use std::ops::AddAssign;
 
@@ -17,37 +16,37 @@ use crate::requests::conversation::{ContentSource, History, Request, RequestInde
 pub(super) struct Conversation {
     /// The prompt as recorded.
     pub(super) recorded: Tokens,
-    /// The prompt as it is now.
+    /// The prompt under the management.
     pub(super) total: Tokens,
-    /// What the service deletes of the bytes that are sent, which have so much more.
+    /// What the service deletes: the bytes that are sent have so much more.
     pub(super) deleted: Tokens,
-    /// What stands in front of the first message, and no line shows.
+    /// What comes before the first message, and no line shows.
     pub(super) front: Tokens,
     /// The last result of a compactable tool whose size is known.
     pub(super) results: Option<PieceId>,
-    /// The last one that was cleared or deleted, with all before it.
+    /// The last result that was cleared or deleted, with all before it.
     pub(super) cleared: Option<PieceId>,
-    /// The last one that a placeholder stands for, with all before it.
+    /// The last result that a placeholder replaces, with all before it.
     pub(super) replaced: Option<PieceId>,
-    /// The request that rewrote the messages last, or began them: within what it rewrote, no prefix
-    /// is in the cache.
+    /// The request that last rewrote the messages, or began them. No prefix that ends inside of the
+    /// rewritten part is in the cache.
     pub(super) rewritten: usize,
     /// The last file that was read or attached.
     pub(super) files: Option<PieceId>,
     /// The last skill that was used.
     pub(super) skills: Option<PieceId>,
-    /// The oldest message that still stands in the prompt as it came.
+    /// The oldest message that is still in the prompt as it came.
     pub(super) oldest: Oldest,
-    /// What keeps compactions from following one another too fast.
+    /// Stops compactions that follow one another too fast.
     pub(super) breaker: Breaker,
-    /// What is known of its memory.
+    /// The state of its memory.
     pub(super) memory: MemoryState,
 }
 
-/// The conversations that later requests go on from, each as a request left it.
+/// The conversations that later requests continue, each as a request left it.
 pub(super) struct Conversations {
     standing: FxHashMap<usize, Conversation>,
-    /// For each request, how many are still to go on from it.
+    /// For each request, how many requests have yet to continue it.
     followers: Vec<u32>,
 }
 
@@ -60,16 +59,17 @@ impl Conversations {
         Self { standing: FxHashMap::default(), followers }
     }
 
-    /// The one that a request left, for one that goes on from it.
+    /// The conversation as a request left it, for one that continues it.
     ///
     /// # Panics
-    /// Never: a predecessor comes first, and what it left is kept until the last one has gone on from it.
+    /// Never: a predecessor comes first, and its conversation is kept until the last request has
+    /// continued it.
     pub(super) fn at(&self, before: RequestIndex) -> &Conversation {
         &self.standing[&before.0]
     }
 
-    /// Keeps what a request leaves for those that go on from it, and forgets what it was the last to go
-    /// on from.
+    /// Stores what a request leaves for those that continue it, and drops what it was the last to
+    /// continue.
     pub(super) fn keep(&mut self, index: usize, request: &Request, conversation: Conversation) {
         if let Some(before) = request.predecessor {
             self.followers[before.0] -= 1;
@@ -83,28 +83,28 @@ impl Conversations {
     }
 }
 
-/// What is known of a conversation's memory.
+/// The state of a conversation's memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct MemoryState {
     /// Whether it was written.
     pub(super) is_written: bool,
-    /// The size of the conversation when it was, or what was left of it since.
+    /// The size of the conversation when it was written, or what was left of it since.
     pub(super) size: Tokens,
-    /// The results that came in since.
+    /// The results that have come in since.
     pub(super) calls: u32,
 }
 
-/// How a prompt follows the one before it, in the record.
+/// How a recorded prompt follows the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transition {
-    /// It goes on.
+    /// The conversation grew.
     Grown,
     /// It was summarised.
     Compacted,
-    /// It was summarised, but another design goes on with so many tokens more.
+    /// It was summarised, but another design continues with so many more tokens.
     Undone(Tokens),
-    /// It was rewritten otherwise, or its tokens count differently for another model: what of it
-    /// is still there cannot be told.
+    /// It was rewritten in another way, or another model counts its tokens differently. What is
+    /// left of it cannot be told.
     Rewritten,
 }
 
@@ -115,7 +115,7 @@ impl Conversation {
         start.anew(index)
     }
 
-    /// The next prompt, which was recorded with `recorded` tokens.
+    /// The next prompt, which had `recorded` tokens in the record.
     pub(super) fn next(self, index: usize, recorded: Tokens, transition: Transition) -> Self {
         let next = Self { recorded, ..self };
         match transition {
@@ -131,6 +131,7 @@ impl Conversation {
                 ..next.anew(index)
             },
             Transition::Rewritten => {
+                // Nothing is known of this rewrite, so the proportion stays.
                 let total = self.rescaled(self.total, recorded);
                 let sent = self.rescaled(self.sent(), recorded);
                 Self {
@@ -143,13 +144,13 @@ impl Conversation {
         }
     }
 
-    /// Without what is known of its contents.
+    /// Forgets what is known of its contents.
     fn anew(self, index: usize) -> Self {
         let oldest = Oldest { request: index, has_answer: false };
         Self { results: None, cleared: None, replaced: None, rewritten: index, oldest, ..self }
     }
 
-    /// A part of the prompt, which has `recorded` tokens from now on.
+    /// A part of the prompt, scaled to `recorded` tokens.
     fn rescaled(&self, part: Tokens, recorded: Tokens) -> Tokens {
         if part == self.recorded {
             return recorded;
@@ -157,31 +158,31 @@ impl Conversation {
         part.share(recorded.0, self.recorded.0)
     }
 
-    /// The prompt with what the service deletes of it.
+    /// The prompt, including what the service deletes of it.
     pub(super) fn sent(&self) -> Tokens {
         self.total + self.deleted
     }
 
-    /// A position in the recorded prompt, in the prompt as it is.
+    /// Maps a position in the recorded prompt to the present prompt.
     pub(super) fn moved(&self, recorded: Tokens) -> Tokens {
         (recorded + self.total).saturating_sub(self.recorded).min(self.total)
     }
 
-    /// A position in the recorded prompt, in the bytes that are sent.
+    /// Maps a position in the recorded prompt to the bytes that are sent.
     pub(super) fn moved_as_sent(&self, recorded: Tokens) -> Tokens {
         (recorded + self.sent()).saturating_sub(self.recorded).min(self.sent())
     }
 
-    /// Whether the prompt is as it was recorded.
+    /// Whether the prompt is as recorded.
     pub(super) fn is_recorded(&self) -> bool {
         self.total == self.recorded
     }
 }
 
-/// So many rounds are looked at, at the most, the newest.
+/// The most rounds that are looked at, newest first.
 const MOST_ROUNDS: usize = 2_000;
 
-/// Messages that stand together.
+/// Consecutive messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Part {
     /// Their size.
@@ -197,23 +198,23 @@ impl AddAssign for Part {
     }
 }
 
-/// An answer and what the client added after it.
+/// An answer, and what the client added after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Round {
     answer: Part,
     added: Part,
-    /// Whether results came in, which stay with the calls in the answer.
+    /// Whether results came in. They cannot be separated from the calls in the answer.
     has_results: bool,
 }
 
 impl Round {
-    /// Messages of which nothing is known but their size.
+    /// Messages of which only the size is known.
     pub(super) fn whole(tokens: Tokens, contents: &[Content]) -> Self {
         let added = Part { tokens, texts: texts(contents) };
         Self { added, ..Self::default() }
     }
 
-    /// An answer and what came in after it, by which a prompt grew so much.
+    /// An answer and what followed it, by which a prompt grew by `growth`.
     pub(super) fn new(growth: Tokens, contents: &[Content], answered: &Request) -> Self {
         let output = answered.recorded().output;
         let answer = if answered.output_is_lower_bound {
@@ -230,16 +231,17 @@ impl Round {
         }
     }
 
-    /// All of it.
+    /// Its whole size.
     pub(super) fn tokens(&self) -> Tokens {
         self.answer.tokens + self.added.tokens
     }
 
-    /// What it can be cut into, the newest first, each with whether the answer is in it.
+    /// The parts it can be cut into, newest first, each with whether it contains the answer.
     pub(super) fn parts(&self) -> impl Iterator<Item = (Part, bool)> {
         let mut all = self.answer;
         all += self.added;
         let parts = if self.has_results {
+            // Calls cannot be cut off from their results.
             [(all, true), (Part::default(), true)]
         } else {
             [(self.added, false), (self.answer, true)]
@@ -248,8 +250,8 @@ impl Round {
     }
 }
 
-/// How many messages with text came in: what a user wrote, or a command, a skill or an agent in the
-/// user's name. Reminders and files are attachments.
+/// How many messages with text came in: those a user wrote, or a command, a skill or an agent in
+/// the user's name. Reminders and files are attachments.
 fn texts(contents: &[Content]) -> u32 {
     let is_message = |content: &&Content| match content.source {
         ContentSource::Text(kind) => !matches!(kind, ContentKind::Reminder | ContentKind::File),
@@ -258,12 +260,12 @@ fn texts(contents: &[Content]) -> u32 {
     u32::try_from(contents.iter().filter(is_message).count()).unwrap_or(u32::MAX)
 }
 
-/// The oldest part that still stands in a prompt as it came.
+/// The oldest part that is still in a prompt as it came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Oldest {
     /// The request with which it came in.
     pub(super) request: usize,
-    /// Whether the answer before it still stands there, too.
+    /// Whether the answer before it is still there, too.
     pub(super) has_answer: bool,
 }
 
@@ -276,19 +278,19 @@ impl Rounds {
         Self(Vec::with_capacity(requests))
     }
 
-    /// Adds that of the next request.
+    /// Adds the round of the next request.
     pub(super) fn push(&mut self, round: Round) {
         self.0.push(round);
     }
 
-    /// Puts all messages of the last request's prompt into one.
+    /// Joins all messages of the last request's prompt into one round.
     pub(super) fn join_last(&mut self, messages: Tokens) {
         if let Some(last) = self.0.last_mut() {
             *last = Round::whole(messages, &[]);
         }
     }
 
-    /// Those of the last request's conversation back to an oldest one, the newest first.
+    /// The rounds of the last request's conversation back to the oldest one, newest first.
     pub(super) fn back_from_last<'a>(
         &'a self,
         oldest: Oldest,

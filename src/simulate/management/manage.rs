@@ -13,7 +13,7 @@ use crate::read::transcript::ContentKind;
 use crate::requests::conversation::{ContentSource, History, Request, RequestIndex};
 use crate::requests::prompt::{Level, Prompt, PromptTrace, Step};
 
-/// So many results, files or skills of one request are looked at one by one, the newest.
+/// How many results, files or skills of one request are looked at one by one, newest first.
 const MOST_PIECES: usize = 64;
 
 /// The prompts of a history under context management.
@@ -21,7 +21,7 @@ const MOST_PIECES: usize = 64;
 pub struct Managed {
     /// The recorded requests, with the prompts that they would have had.
     pub trace: PromptTrace,
-    /// What is sent besides.
+    /// What is sent in addition.
     pub added: Vec<AddedPrompt>,
     /// What was done.
     pub effects: Effects,
@@ -32,15 +32,15 @@ pub struct Managed {
 pub struct AddedPrompt {
     /// The recorded request that it follows.
     pub after: usize,
-    /// What for.
+    /// What it is for.
     pub reason: Reason,
     /// Its prompt.
     pub prompt: Prompt,
-    /// What it answers.
+    /// The size of its answer.
     pub output: Tokens,
 }
 
-/// What the management sends a request for.
+/// Why the management sends a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The summary of a conversation.
@@ -49,22 +49,22 @@ pub enum Reason {
     Memory,
 }
 
-/// What context management did, in all conversations.
+/// What context management did in all conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
     /// How often it took something away.
     pub events: u64,
-    /// The results that it cleared.
+    /// How many results it cleared.
     pub results: u64,
-    /// What it took out of prompts when it did, in all.
+    /// The tokens it took out of prompts at these events.
     pub tokens: Tokens,
-    /// How often a request for a summary was too long, and was sent again with less.
+    /// How often a request for a summary was too long and was sent again with less.
     pub retries: u64,
-    /// How often a compaction was given up.
+    /// How many compactions were given up.
     pub failures: u64,
 }
 
-/// Rewrites the prompts of transcripts; captured ones stay as they are.
+/// Rewrites the prompts of transcripts. Captured ones stay as they are.
 #[must_use]
 pub fn manage(
     history: &History,
@@ -126,7 +126,7 @@ impl<'a> Manager<'a> {
         self.conversations.keep(index, request, conversation);
     }
 
-    /// Keeps a prompt small; says whether bytes of what stood in the last one change by that.
+    /// Shrinks a prompt. Returns whether that changes bytes of what the previous prompt had.
     fn shrink(
         &mut self,
         index: usize,
@@ -148,12 +148,14 @@ impl<'a> Manager<'a> {
         }
     }
 
-    /// The first request of a conversation: what its contents do not explain stands in front.
+    /// The first request of a conversation. What its contents do not explain comes before the
+    /// messages.
     fn open(&self, index: usize, request: &Request) -> (Conversation, Vec<Content>) {
         let contents = self.bounded(request);
         let total = request.prompt_total();
         let unexplained = total.saturating_sub(sum(&contents));
-        // Where the beginning of a conversation is missing, only tools and system prompt do.
+        // Where the beginning of a conversation is missing, only tools and system prompt come
+        // before it.
         let front = if request.between.has_hole {
             unexplained.min(self.recorded.prompts[index].system_prefix)
         } else {
@@ -162,7 +164,7 @@ impl<'a> Manager<'a> {
         (Conversation::open(index, total, front), contents)
     }
 
-    /// The conversation as the next request finds it, before anything is taken away.
+    /// The conversation as the next request finds it, before anything is taken out.
     fn go_on(
         &mut self,
         index: usize,
@@ -209,7 +211,7 @@ impl<'a> Manager<'a> {
         }
     }
 
-    /// Whether a request's recorded messages share nothing with those of the one before it.
+    /// Whether a request's recorded messages share nothing with those of its predecessor.
     fn is_cut(&self, index: usize) -> bool {
         let prompt = &self.recorded.prompts[index];
         let node = prompt.background().map_or(prompt.node, |background| background.node);
@@ -217,7 +219,7 @@ impl<'a> Manager<'a> {
         parent.is_some_and(|parent| self.recorded.node(parent).level == Level::System)
     }
 
-    /// What came in with a request of whose growth nothing is known.
+    /// What came in with a request whose growth is unknown.
     fn bounded(&self, request: &Request) -> Vec<Content> {
         let mut contents = self.contents.estimated(request);
         let total = request.prompt_total();
@@ -271,7 +273,7 @@ impl<'a> Manager<'a> {
         self.rounds.push(round);
     }
 
-    /// Clears the results that the rule clears now; says whether bytes of the prefix change by that.
+    /// Clears what the rule clears now. Returns whether that changes bytes of the prefix.
     fn clear(&mut self, index: usize, request: &Request, now: &mut Conversation) -> bool {
         let Some(previous) = self.history.predecessor(request) else { return false };
         let moment = Moment { index, idle: request.start.since(previous.finished) };
@@ -293,6 +295,7 @@ impl<'a> Manager<'a> {
             now.deleted += saved;
             return false;
         }
+        // The path parts before the first result that becomes a placeholder now.
         let replaced = pieces.count(now.replaced);
         let first = pieces.newest(until, |stretch| stretch.count <= replaced + 1);
         let came_in = first.map_or(index, |first| pieces.get(first).piece.request);
@@ -303,7 +306,7 @@ impl<'a> Manager<'a> {
         true
     }
 
-    /// Puts previews in place of large results that come in with a request.
+    /// Replaces large results that come in with a request by previews.
     fn replace(&mut self, budget: ResultBudget, now: &mut Conversation, contents: &[Content]) {
         let results = contents.iter().filter(|content| is_result(content));
         let results: Vec<Incoming<'_>> = results
@@ -335,6 +338,7 @@ impl<'a> Manager<'a> {
             return false;
         }
         let Some((total, oldest)) = self.compacted(index, now) else { return false };
+        // A compaction that would not shrink the prompt is not made.
         if total >= now.total {
             return false;
         }
@@ -359,8 +363,8 @@ impl<'a> Manager<'a> {
         true
     }
 
-    /// The size of a prompt after a compaction, and the oldest message that stays; `None` where there
-    /// is nothing to put in place of the others.
+    /// The size of a prompt after a compaction, and the oldest message that stays. `None` where
+    /// nothing can replace the others.
     fn compacted(&self, index: usize, now: &Conversation) -> Option<(Tokens, Oldest)> {
         match self.management {
             Management::Compaction(compaction) => {
@@ -376,7 +380,7 @@ impl<'a> Manager<'a> {
         }
     }
 
-    /// Sends the request for a summary of a conversation of such a size, unless the breaker or its
+    /// Sends the request for a summary of a conversation of this size, unless the breaker or its
     /// length prevents it.
     fn summarise(
         &mut self,
@@ -404,6 +408,7 @@ impl<'a> Manager<'a> {
         self.effects.retries += u64::from(attempted.retries);
         let prompt = self.rewrite.send(&Sent {
             before: before.0,
+            // Just before the request that finds the conversation compacted.
             at: Millis(now.0.saturating_sub(1)),
             total: sent + attempt.request,
             keeps_messages: attempted.retries == 0,
@@ -413,7 +418,7 @@ impl<'a> Manager<'a> {
         true
     }
 
-    /// Lets a fork write the conversation's memory after a request, if it is time.
+    /// Lets a fork write the conversation's memory after a request, if it is due.
     fn update_memory(
         &mut self,
         memory: &SessionMemory,

@@ -2,30 +2,24 @@
 //! the service kept them smaller.
 //!
 //! A [`Management`] rewrites a trace: prompts shrink, and where bytes of a prefix change, the path
-//! of the prompt parts from the old one there. The simulator then knows what is still read. Only
-//! totals, outputs and the sizes of contents are looked at, never how a prompt was billed. What the
-//! agent would have done differently cannot be known; [`Management::unknowns`] says so, and
-//! [`Management::assumptions`] which sizes are assumed.
+//! of the prompt leaves the old one there. The simulator then knows what can still be read. Only
+//! totals, outputs and the sizes of contents are used, never how a prompt was billed. What the
+//! agent would have done differently cannot be known, as [`Management::unknowns`] says.
+//! [`Management::assumptions`] says which sizes are assumed.
 //!
-//! Context management makes another trace of the recorded one, with the same requests. Each
-//! request carries its conversation's state (`conversation.rs`): the prompt's recorded size and
-//! the present one, and the last compactable result on its path through a tree of pieces
-//! (`pieces.rs`) with sums and far pointers, so that "all but the newest five" takes O(log n)
-//! however conversations branch. Nodes keep their places (`rewrite.rs`): where bytes change, a
-//! request's node gets another parent, the last node in front of what was cleared first, and those
-//! that go on from it follow; where the service deletes tokens of a prefix that stays
-//! (`cache_edits`), paths stay as they are and `Prompt::deleted` comes off whatever the prompt
-//! finds. A result that comes in as a preview changes sizes, and no path. What a prompt grew by in
-//! the record it grows by here. A recorded rewrite of which nothing is known keeps the proportion,
-//! and what stood before it cannot be cleared any more; a recorded compaction ends what clearing
-//! saved, and is undone by a design that compacts by itself, whose own requests are added. Only
-//! totals, outputs and contents are looked at, never a recorded split.
+//! Each request carries its conversation's state (`conversation.rs`): the recorded and the present
+//! size of the prompt, and the last compactable result on its path through a tree of pieces
+//! (`pieces.rs`). Sums and jump pointers in that tree find "all but the newest five" in O(log n)
+//! however conversations branch.
 //!
-//! The ways in which a client or the service keeps a context small.
+//! Where bytes change, a request's node gets another parent, the last node before what was cleared
+//! first, and later requests follow (`rewrite.rs`). Where the service deletes tokens of a prefix
+//! that stays (`cache_edits`), paths stay, and `Prompt::deleted` is subtracted from whatever the
+//! prompt finds. A result replaced by a preview changes sizes but no path.
 //!
-//! From which size on a conversation is compacted (I.1).
-//!
-//! What stops compactions that do not help.
+//! A prompt grows by as much as in the record. A recorded rewrite of which nothing is known keeps
+//! the proportion, and what came before it can no longer be cleared. A recorded compaction ends
+//! what clearing saved. A design that compacts by itself undoes it, and its own requests are added.
 
 mod assumed;
 mod clearing;
@@ -47,31 +41,31 @@ use crate::base::wording::grouped;
 /// What shrinks the context, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Management {
-    /// Old results of compactable tools give way, in main conversations.
+    /// Old results of compactable tools are cleared, in main conversations.
     Microcompaction(Microcompaction),
-    /// When a prompt is larger than a trigger, the service clears the oldest results of compactable
-    /// tools (`clear_tool_uses_20250919`). It does so for every conversation.
+    /// Where a prompt exceeds a trigger, the service clears the oldest results of compactable tools
+    /// (`clear_tool_uses_20250919`), in every conversation.
     ToolResultClearing {
         /// The largest prompt that is left alone.
         trigger: Tokens,
         /// How many tokens of the newest results stay.
         keep: Tokens,
-        /// Where less than this can be cleared, nothing is.
+        /// The least that must be clearable for anything to be cleared.
         clear_at_least: Tokens,
     },
-    /// Large results do not come in as a whole.
+    /// Large results come in as previews.
     ResultBudget(ResultBudget),
-    /// The conversation gives way to a summary, for which the client sends a request.
+    /// A summary replaces the conversation. The client sends a request for it.
     Compaction(Compaction),
-    /// The conversation gives way to a memory that the client has kept, and its latest messages.
+    /// A memory that the client has kept, and the latest messages, replace the conversation.
     SessionMemory(SessionMemory),
 }
 
-/// What stands in place of a cleared result, as JSON.
+/// What replaces a cleared result, as JSON.
 const PLACEHOLDER: &str = "\"[Old tool result content cleared]\"";
 
 impl Management {
-    /// Whether it concerns a conversation.
+    /// Whether it applies to a conversation.
     fn concerns(&self, is_agent: bool) -> bool {
         match self {
             Self::Microcompaction(_) | Self::SessionMemory(_) => !is_agent,
@@ -79,7 +73,7 @@ impl Management {
         }
     }
 
-    /// From which size on a conversation is compacted.
+    /// The size that triggers a compaction.
     #[must_use]
     pub fn trigger(&self) -> Option<Trigger> {
         match self {
@@ -91,7 +85,7 @@ impl Management {
         }
     }
 
-    /// The bytes of what stands for a piece that is taken out.
+    /// The bytes of what replaces a piece.
     fn placeholder(&self) -> u64 {
         match self {
             Self::ResultBudget(budget) => budget.preview,
@@ -100,33 +94,33 @@ impl Management {
     }
 }
 
-/// From which size on a conversation is compacted: the last prompt, its answer and what came in
-/// since.
+/// The size from which on a conversation is compacted: the last prompt, its answer and what came in
+/// since (I.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// From this size on.
+    /// This size.
     At(Tokens),
     /// So far below the end of the window.
     Below(WindowEnd),
 }
 
-/// How much of a window is left to a conversation.
+/// How much of a window a conversation may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowEnd {
     /// The window: the model's, or a smaller one that was set.
     pub window: Tokens,
-    /// The longest answer that is asked for.
+    /// The longest answer that is requested.
     pub max_output: Tokens,
-    /// No more than this is reserved for an answer.
+    /// The most that is reserved for an answer.
     pub reserve: Tokens,
-    /// What stays free besides.
+    /// What stays free in addition.
     pub buffer: Tokens,
-    /// A share of what is not reserved, where it is reached earlier.
+    /// A percentage of what is not reserved, if that is reached earlier.
     pub percent: Option<u32>,
 }
 
 impl Default for WindowEnd {
-    /// The client's own (2.1.88).
+    /// The client's own values (2.1.88).
     fn default() -> Self {
         Self {
             window: Tokens(200_000),
@@ -159,7 +153,7 @@ impl Trigger {
 }
 
 impl fmt::Display for Trigger {
-    /// The size, and where it comes from.
+    /// The size, and what it follows from.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tokens = |tokens: Tokens| grouped(tokens.0);
         write!(f, "{} tokens", tokens(self.threshold()))?;
@@ -174,14 +168,14 @@ impl fmt::Display for Trigger {
     }
 }
 
-/// Fewer requests than this between two compactions make the second one a quick refill. The client's
-/// own number is not known.
+/// Fewer requests than this between two compactions make the second one a quick refill. The
+/// client's number is not known.
 const QUICK: u32 = 3;
 
-/// So many quick refills in a row stop it (I.1, since 2.1.89).
+/// How many quick refills in a row stop compactions (I.1, since 2.1.89).
 const MOST_QUICK: u32 = 3;
 
-/// Counts compactions of a conversation that fail, or follow one another too fast.
+/// Counts compactions of a conversation that fail or follow one another too fast, and stops them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Breaker {
     /// Requests since the last compaction.
@@ -193,22 +187,23 @@ struct Breaker {
 }
 
 impl Breaker {
-    /// Another request of the conversation.
+    /// Counts a request of the conversation.
     fn step(&mut self) {
         self.since = self.since.map(|since| since.saturating_add(1));
     }
 
-    /// Whether a compaction is tried at all, where so many failures in a row stop it (I.1, since 2.1.76).
+    /// Whether a compaction is tried at all. Enough failures in a row prevent it (I.1, since
+    /// 2.1.76).
     fn lets_try(&self, most_failures: u32) -> bool {
         self.quick < MOST_QUICK && self.failures < most_failures
     }
 
-    /// One has failed.
+    /// Counts a failure.
     fn fail(&mut self) {
         self.failures += 1;
     }
 
-    /// Whether a conversation that has reached its threshold is compacted; once it is not, it never
+    /// Whether a conversation that has reached its threshold is compacted. Once it is not, it never
     /// is again.
     fn lets_pass(&mut self) -> bool {
         self.failures = 0;
@@ -227,11 +222,11 @@ mod tests {
     fn a_threshold_follows_from_the_window() {
         let of = |end: WindowEnd| Trigger::Below(end).threshold();
         let usual = WindowEnd::default();
-        // 200,000 − 20,000 − 13,000; an answer of 8,000 reserves no more than that.
+        // 200,000 − 20,000 − 13,000. An answer of 8,000 reserves no more than that.
         assert_eq!(of(usual), Tokens(167_000));
         assert_eq!(of(WindowEnd { max_output: Tokens(8_000), ..usual }), Tokens(179_000));
         assert_eq!(of(WindowEnd { reserve: Tokens(32_000), ..usual }), Tokens(155_000));
-        // A half of 180,000; 95 % of it, 171,000, would be beyond the threshold.
+        // Half of 180,000. 95 % of it, 171,000, would be above the threshold.
         assert_eq!(of(WindowEnd { percent: Some(50), ..usual }), Tokens(90_000));
         assert_eq!(of(WindowEnd { percent: Some(95), ..usual }), Tokens(167_000));
         assert_eq!(of(WindowEnd { window: Tokens(20_000), ..usual }), Tokens::ZERO);
@@ -249,7 +244,7 @@ mod tests {
             (0..requests).for_each(|_| breaker.step());
             breaker.lets_try(3) && breaker.lets_pass()
         };
-        // A slow refill begins the count anew.
+        // A slow refill restarts the count.
         let passed = [7, 1, 2, 3, 2, 2, 2, 50].map(&mut wait);
         assert_eq!(passed, [true, true, true, true, true, true, false, false]);
     }
@@ -259,7 +254,7 @@ mod tests {
         let mut breaker = Breaker::default();
         breaker.fail();
         breaker.fail();
-        // One that passes begins the count anew.
+        // A success restarts the count.
         assert!(breaker.lets_try(3) && breaker.lets_pass());
         breaker.fail();
         breaker.fail();

@@ -1,10 +1,8 @@
-//! The pieces of content that stand in prompts, as paths through a tree: conversations that branch
-//! share what lies before they part.
+//! The pieces of content in prompts, as paths through a tree in which conversations that branch
+//! share what comes before, and what a client added before each request, in tokens.
 //!
-//! What a client added to a conversation before each request, with the tokens it has.
-//!
-//! What the prompt grew by beyond the answer is shared among the pieces by their bytes, as
-//! `context` does it; where that cannot be, the bytes alone give an estimate.
+//! What the prompt grew by beyond the answer is shared among the added pieces by their bytes, as in
+//! `context`. Where that is not possible, the bytes alone give an estimate.
 
 use crate::base::units::Tokens;
 use crate::read::harness::COMPACTABLE_TOOLS;
@@ -13,7 +11,7 @@ use crate::requests::content::{FRAME_BYTES, Ratios, is_explained, share, weight}
 use crate::requests::conversation::{ContentSource, History, Request, TrailContent};
 use crate::requests::prompt::Step;
 
-/// A piece of a [`PieceTree`]; it also stands for all before it on its path.
+/// A piece of a [`PieceTree`]. It also stands for all pieces before it on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PieceId(usize);
 
@@ -24,22 +22,22 @@ pub(super) struct Piece {
     pub(super) request: usize,
     /// Its size.
     pub(super) tokens: Tokens,
-    /// What is left of it when it is cleared.
+    /// What is left of it once it is cleared.
     pub(super) cleared: Tokens,
 }
 
-/// A piece, and the sums over all up to it.
+/// A piece, with sums over its path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
     pub(super) piece: Piece,
     before: Option<PieceId>,
-    /// How many pieces.
+    /// The number of pieces.
     pub(super) count: u32,
-    /// Their size.
+    /// Their tokens.
     pub(super) tokens: Tokens,
     /// What clearing them saves.
     pub(super) savings: Tokens,
-    /// A piece further up; its own where there is none.
+    /// A piece further up, or itself where there is none.
     jump: PieceId,
 }
 
@@ -79,7 +77,8 @@ impl PieceTree {
         own
     }
 
-    /// Two jumps of equal length are joined to one, as carries are in a skew-binary number.
+    /// Where the last two jumps have equal lengths, one jump replaces both, like a carry in a
+    /// skew-binary number.
     fn jump_behind(&self, before: PieceId) -> PieceId {
         let count = |id: PieceId| self.get(id).count;
         let first = self.get(before).jump;
@@ -88,8 +87,8 @@ impl PieceTree {
         if is_equal { second } else { before }
     }
 
-    /// The newest of the pieces up to `last` for which something holds that holds for all before
-    /// it, too. Takes a logarithm of steps.
+    /// The newest of the pieces up to `last` for which `holds`. It must hold for all pieces before
+    /// that one. Takes O(log n) steps.
     pub(super) fn newest(
         &self,
         last: Option<PieceId>,
@@ -98,13 +97,15 @@ impl PieceTree {
         let mut here = last?;
         while !holds(self.get(here)) {
             let jump = self.get(here).jump;
+            // A jump is taken only where its end does not hold either, so that it never passes the
+            // newest.
             let is_too_far = jump == here || holds(self.get(jump));
             here = if is_too_far { self.get(here).before? } else { jump };
         }
         Some(here)
     }
 
-    /// The pieces up to `last`, the newest first.
+    /// The pieces up to `last`, newest first.
     pub(super) fn back_from(&self, last: Option<PieceId>) -> impl Iterator<Item = &Piece> {
         let stretch = |id: PieceId| self.get(id);
         let all = std::iter::successors(last.map(stretch), move |this| this.before.map(stretch));
@@ -118,19 +119,19 @@ pub(super) struct Content {
     pub(super) source: ContentSource,
     /// Its size.
     pub(super) tokens: Tokens,
-    /// Its size as JSON; of media none is known.
+    /// Its size as JSON. Unknown for media.
     pub(super) bytes: u64,
-    /// What stands for it has so much.
+    /// The size of what replaces it.
     pub(super) placeholder: Tokens,
-    /// What the client takes its size for.
+    /// The client's own estimate of its size.
     pub(super) rough: Tokens,
 }
 
-/// What all conversations are looked at with.
+/// What is needed to look at contents.
 pub(super) struct Contents<'a> {
     history: &'a History,
     ratios: Ratios,
-    /// The bytes of what stands for a piece that was taken out.
+    /// The bytes of what replaces a piece.
     placeholder: u64,
 }
 
@@ -139,7 +140,7 @@ impl<'a> Contents<'a> {
         Self { history, ratios: Ratios::learn(history, steps), placeholder }
     }
 
-    /// What came in with a request, the oldest first, with estimated sizes.
+    /// What came in with a request, oldest first, with estimated sizes.
     pub(super) fn estimated(&self, request: &Request) -> Vec<Content> {
         let ratio = self.ratios.of(self.history, request);
         let placeholder = Tokens(ratio.tokens(self.placeholder + FRAME_BYTES));
@@ -157,7 +158,7 @@ impl<'a> Contents<'a> {
         contents
     }
 
-    /// The same, as far as the growth of the prompt tells more: what it grew by beyond the answer.
+    /// The same, corrected where the growth of the prompt beyond the answer tells more.
     pub(super) fn measured(&self, request: &Request, previous: &Request) -> Vec<Content> {
         let mut contents = self.estimated(request);
         let growth = request.prompt_total().saturating_sub(previous.prompt_total());
@@ -210,7 +211,7 @@ pub(super) fn sum(contents: &[Content]) -> Tokens {
     contents.iter().map(|content| content.tokens).sum()
 }
 
-/// Gives pieces so many tokens together, in their proportions.
+/// Scales pieces to a total.
 pub(super) fn fit(contents: &mut [Content], total: Tokens) {
     let weights: Vec<u64> = contents.iter().map(|content| content.tokens.0).collect();
     for (content, tokens) in contents.iter_mut().zip(share(total.0, &weights)) {
@@ -218,7 +219,7 @@ pub(super) fn fit(contents: &mut [Content], total: Tokens) {
     }
 }
 
-/// Whether a piece belongs to a compaction: its summary, or what it puts in again.
+/// Whether a piece belongs to a compaction: the summary, or what is attached again.
 pub(super) fn is_of_compaction(content: &Content) -> bool {
     matches!(
         content.source,

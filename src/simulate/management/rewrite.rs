@@ -1,20 +1,20 @@
 //! The trace while its prompts are rewritten.
 //!
-//! Nodes keep their places: a prompt whose bytes change parts from the old path by getting another
-//! parent, and those that go on from it follow.
+//! Nodes keep their ids. A prompt whose bytes change leaves the old path, as its node gets another
+//! parent, and later prompts follow.
 
 use super::conversation::Conversation;
 use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::prompt::{Marker, Node, NodeId, Prompt, PromptTrace};
 
-/// How the path of a prompt through the tree differs from the recorded one.
+/// How a prompt's path through the tree differs from the recorded one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Path {
-    /// It goes on from the one before as it did.
+    /// It continues its predecessor as recorded.
     Recorded,
-    /// It goes on from the one before, though it was cut in the record.
+    /// It continues its predecessor although it was cut in the record.
     Joined,
-    /// It parts from the one before.
+    /// It leaves the path of its predecessor.
     Parted,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Rewrite<'a> {
         Self { recorded, nodes, markers, prompts }
     }
 
-    /// The rewritten prompts, and those after them as they were.
+    /// The rewritten prompts, followed by the rest as recorded.
     pub(super) fn finish(mut self) -> PromptTrace {
         self.prompts.extend_from_slice(&self.recorded.prompts[self.prompts.len()..]);
         PromptTrace::new(self.nodes, self.markers, self.prompts)
@@ -44,20 +44,20 @@ impl<'a> Rewrite<'a> {
         self.recorded.prompts[request].node
     }
 
-    /// Lets a prompt part from the path of the one before it, in front of what came in with an
-    /// earlier request.
+    /// Lets a prompt leave the path of its predecessor, before what came in with an earlier
+    /// request.
     pub(super) fn part(&mut self, request: usize, in_front_of: usize) {
         let parent = self.nodes[self.node_of(in_front_of).index()].parent;
         self.set_parent(request, parent);
     }
 
-    /// Lets a prompt share nothing but the system prompt with the one before it.
+    /// Lets a prompt share only the system prompt with its predecessor.
     pub(super) fn restart(&mut self, request: usize) {
         let system = self.recorded.markers_of(&self.recorded.prompts[request]).first();
         self.set_parent(request, system.map(|system| system.node));
     }
 
-    /// Lets a prompt go on from the one before it.
+    /// Lets a prompt continue its predecessor.
     pub(super) fn go_on(&mut self, request: usize, before: usize) {
         self.set_parent(request, Some(self.node_of(before)));
     }
@@ -67,7 +67,7 @@ impl<'a> Rewrite<'a> {
         self.nodes[node.index()].parent = parent;
     }
 
-    /// Adds the prompt of the next request, which goes on from `before`.
+    /// Adds the prompt of the next request, which continues `before`.
     pub(super) fn push(
         &mut self,
         conversation: &Conversation,
@@ -86,11 +86,11 @@ impl<'a> Rewrite<'a> {
         self.prompts.push(prompt);
     }
 
-    /// Gives a node its place after its parent, and its size; the record deleted so much of it.
+    /// Updates a node for its parent and its size, of which the record deleted `deleted`.
     fn move_node(&mut self, id: NodeId, conversation: &Conversation, deleted: Tokens) {
         let parent = self.nodes[id.index()].parent;
         let recorded = self.recorded.node(id);
-        // Behind another parent it has one position at least.
+        // After another parent it has at least one position.
         let own = match recorded.parent {
             Some(before) if parent == Some(before) => {
                 recorded.positions - self.recorded.node(before).positions
@@ -109,8 +109,8 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// Gives a prompt its new sizes. What a break read is kept, save where it was a compaction's
-    /// doing that is undone; the simulator bounds it by what there is to be read.
+    /// Gives a prompt its new sizes. What a break read is kept, unless it came from a compaction
+    /// that is undone. The simulator limits it to what can be read.
     fn resize(&mut self, prompt: &mut Prompt, conversation: &Conversation, path: Path) {
         let total = conversation.total;
         prompt.total = total;
@@ -137,8 +137,8 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// A request that goes on from that of a recorded one: what it has cached is read, unless the oldest
-    /// messages are missing, and the rest is written.
+    /// Adds a request that continues a recorded one. What that one cached is read, unless the
+    /// oldest messages are missing, and the rest is written.
     pub(super) fn send(&mut self, sent: &Sent) -> Prompt {
         let Sent { before, at, total, keeps_messages } = *sent;
         let previous = self.prompts[before].clone();
@@ -180,20 +180,20 @@ impl<'a> Rewrite<'a> {
     }
 }
 
-/// A request besides those recorded.
+/// A request besides the recorded ones.
 pub(super) struct Sent {
-    /// The recorded request that it goes on from.
+    /// The recorded request that it continues.
     pub(super) before: usize,
-    /// When.
+    /// When it is sent.
     pub(super) at: Millis,
     /// The size of its prompt.
     pub(super) total: Tokens,
-    /// Whether it has the messages of the other one.
+    /// Whether it keeps the messages of that request.
     pub(super) keeps_messages: bool,
 }
 
-/// What was warm when a chain began or changed its model. Tools and system prompt are as they were;
-/// of messages it is no more than was recorded, less what was taken out of them.
+/// What was warm when a chain began or changed its model. Tools and system prompt stay. Messages
+/// were warm up to what was recorded, less what was taken out of them.
 fn opened(read: Tokens, prompt: &Prompt, conversation: &Conversation, path: Path) -> Tokens {
     let of_system = read.min(prompt.system_prefix);
     match path {

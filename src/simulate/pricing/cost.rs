@@ -1,4 +1,4 @@
-//! What a request costs under the prices of its day.
+//! What a request costs at the prices of its day.
 
 use std::ops::AddAssign;
 
@@ -11,16 +11,16 @@ use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::read::input::PriceTier;
 use crate::simulate::cache::Outcome;
 
-/// What decides the price of a request besides its tokens.
+/// What determines the price of a request besides its tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct PriceContext<'a> {
     /// The model, as the transcript writes it.
     pub model: &'a str,
     /// When the request was sent.
     pub at: Millis,
-    /// The whole prompt, on which long-prompt prices depend.
+    /// The size of the whole prompt, on which long-prompt prices depend.
     pub prompt: Tokens,
-    /// Speed, batch and place.
+    /// Speed, batch and location.
     pub tier: PriceTier,
 }
 
@@ -40,7 +40,7 @@ pub struct Billing {
 }
 
 impl Billing {
-    /// A prompt as it was simulated, and its output.
+    /// A simulated prompt, and its output.
     #[must_use]
     pub fn of(outcome: &Outcome, output: Tokens) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Billing {
         self.charges(rates).total()
     }
 
-    /// What the tokens of each class cost at these rates.
+    /// The cost of the tokens of each class at these rates.
     #[must_use]
     pub fn charges(&self, rates: &Rates) -> Charges {
         Charges {
@@ -71,7 +71,7 @@ impl Billing {
     }
 }
 
-/// What the tokens of each class cost.
+/// The cost of the tokens of each class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Charges {
     /// Sent in full.
@@ -87,7 +87,7 @@ pub struct Charges {
 }
 
 impl Charges {
-    /// All of them.
+    /// Their sum.
     #[must_use]
     pub fn total(&self) -> Picodollars {
         self.input + self.read + self.write_5m + self.write_1h + self.output
@@ -105,7 +105,7 @@ impl AddAssign for Charges {
 }
 
 impl PriceTable {
-    /// The rates of a request, with every tier applied; `None` where the model has no price.
+    /// The rates of a request after every tier, or `None` where the model has no price.
     #[must_use]
     pub fn rates(&self, context: &PriceContext<'_>) -> Option<Rates> {
         let model = self.find(context.model)?;
@@ -124,7 +124,7 @@ impl PriceTable {
         Some(rates.times(multiplier))
     }
 
-    /// What web searches cost.
+    /// The cost of web searches.
     #[must_use]
     pub fn web_searches(&self, count: u32) -> Picodollars {
         Picodollars(self.web_search.0 * i128::from(count))
@@ -136,19 +136,19 @@ impl ModelPrices {
         let day = self.priced_day(context.at)?;
         let speed = if context.tier.fast { Speed::Fast } else { Speed::Standard };
         self.rates_at(day, context.prompt, speed)
-            // Where a model has no fast mode on that day, it is served at the ordinary speed.
+            // A model without fast mode on that day is served at ordinary speed.
             .or_else(|| self.rates_at(day, context.prompt, Speed::Standard))
     }
 
-    /// The day whose rates a moment has: its own in UTC, and before the launch that of the launch.
-    /// `None` outside of the calendar.
+    /// The day whose rates apply: the UTC day, or launch day before that. `None` outside of the
+    /// calendar.
     #[must_use]
     pub fn priced_day(&self, at: Millis) -> Option<Date> {
         Some(day_of(at)?.max(self.launch()))
     }
 
-    /// The rates on a day: those of the highest size tier that the prompt reaches, and of several
-    /// such the latest.
+    /// The rates on a day: those of the highest size tier that the prompt reaches, and the latest
+    /// of these.
     #[must_use]
     pub fn rates_at(&self, day: Date, prompt: Tokens, speed: Speed) -> Option<Rates> {
         self.rates

@@ -1,7 +1,7 @@
 //! LiteLLM's `model_prices_and_context_window.json` as a price table.
 //!
-//! It has no dates, so its prices hold for every day. The write price "above 1hr" means the TTL,
-//! not a size; where a model lacks it, Anthropic's rule of twice the input price holds.
+//! It has no dates, so its prices hold for every day. "Above 1hr" in a write price means the TTL,
+//! not a size. Where a model lacks it, Anthropic's rule of twice the input price applies.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,8 @@ struct ProviderEntry<'a> {
     us: Option<&'a RawValue>,
 }
 
-/// Reads every model that has a price for input and output; images, audio and the like have none.
+/// Reads every model that has a price for input and output. Those for images, audio and the like
+/// have none.
 pub(super) fn parse(text: &str, file: &str) -> Result<BTreeMap<String, ModelPrices>, PriceError> {
     let json_error = |source| PriceError::Json { file: file.to_owned(), source };
     let table: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(json_error)?;
@@ -67,7 +68,7 @@ impl Reader<'_> {
             aliases: Vec::new(),
             rates,
             us_only: entry.us.and_then(|us| Multiplier::parse(us.get())).unwrap_or(Multiplier::ONE),
-            // Regional endpoints are models of their own in this table.
+            // Regional endpoints are separate models in this table.
             regional: Multiplier::ONE,
             source: "litellm".to_owned(),
         }))
@@ -89,7 +90,7 @@ impl Reader<'_> {
         let write_5m = self.price(&format!("cache_creation_input_token_cost{tier}"))?;
         let write_1h = self.price(&format!("cache_creation_input_token_cost_above_1hr{tier}"))?;
         let read = self.price(&format!("cache_read_input_token_cost{tier}"))?;
-        // A provider without a price for writes charges them as input.
+        // Providers without a price for writes charge them as input.
         let cache_write_5m = write_5m.unwrap_or(input);
         let twice_input = Picodollars(input.0 * 2);
         let cache_write_1h = write_1h.unwrap_or(match write_5m {

@@ -1,10 +1,8 @@
-//! Token counts → exact money: dated price tables, the tiers that apply to a request, and the
-//! cost of its parts.
+//! Token counts → exact money: dated price tables, the tiers that apply to a request, and the cost
+//! of its parts.
 //!
-//! Prices are dated rows in `models/*.toml`. A dollar for a million tokens is 10⁶ picodollars for
-//! one, so every cost is a whole number of picodollars and no sum rounds.
-//!
-//! Prices of a model: what a token of each class costs, and when.
+//! Prices are dated rows in `models/*.toml`. A dollar per million tokens is 10⁶ picodollars per
+//! token, so every cost is a whole number of picodollars and no sum rounds.
 
 mod cost;
 mod litellm;
@@ -21,10 +19,10 @@ use rust_decimal::prelude::ToPrimitive;
 
 use crate::base::units::{Picodollars, Tokens};
 
-/// Picodollars for a token in a dollar for a million tokens.
+/// Picodollars per token in a dollar per million tokens.
 const PER_DOLLAR_A_MILLION: i64 = 1_000_000;
 
-/// No token costs a thousand dollars; the bound keeps products of prices and multipliers exact.
+/// No token costs a thousand dollars. This bound keeps products of prices and multipliers exact.
 const LARGEST_PRICE: i64 = 1_000_000_000_000_000;
 const LARGEST_MULTIPLIER: i64 = 1_000;
 
@@ -44,7 +42,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Applies a multiplier to every class, rounding to whole picodollars a token.
+    /// Applies a multiplier to every class, rounding to whole picodollars per token.
     #[must_use]
     pub fn times(&self, multiplier: Multiplier) -> Self {
         Self {
@@ -67,16 +65,16 @@ pub enum Speed {
     Fast,
 }
 
-/// Rates and the requests they hold for.
+/// Rates, and the requests that they apply to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// The first day; `None` since launch.
+    /// The first day, or `None` since launch.
     pub from: Option<Date>,
-    /// The first day on which it no longer holds.
+    /// The first day on which they no longer apply.
     pub until: Option<Date>,
-    /// Only for prompts of more tokens than this.
+    /// Only prompts with more tokens than this.
     pub above: Option<Tokens>,
-    /// Only at this speed.
+    /// Only this speed.
     pub speed: Speed,
     /// The prices.
     pub rates: Rates,
@@ -104,14 +102,14 @@ impl Multiplier {
     /// No change.
     pub const ONE: Self = Self(Decimal::ONE);
 
-    /// Reads a decimal number above zero.
+    /// Parses a decimal number above zero.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let largest = Decimal::from(LARGEST_MULTIPLIER);
         decimal(text).filter(|value| *value > Decimal::ZERO && *value <= largest).map(Self)
     }
 
-    /// Both factors together.
+    /// The product of both factors.
     #[must_use]
     pub fn times(self, other: Self) -> Self {
         Self(self.0 * other.0)
@@ -124,13 +122,13 @@ impl Multiplier {
     }
 }
 
-/// Dollars for a million tokens → picodollars for one; `None` for what is no such price.
+/// Dollars per million tokens → picodollars per token. `None` for what cannot be such a price.
 fn per_million(text: &str) -> Option<Picodollars> {
     whole(decimal(text)?.checked_mul(Decimal::from(PER_DOLLAR_A_MILLION))?)
 }
 
-/// Dollars for one token or one search → picodollars, rounded to whole ones: tables of such
-/// prices are written by programs that compute with floats.
+/// Dollars per token or per search → picodollars, rounded, since programs that compute with floats
+/// write these tables.
 fn per_unit(text: &str) -> Option<Picodollars> {
     let million = Decimal::from(PER_DOLLAR_A_MILLION);
     whole(decimal(text)?.checked_mul(million)?.checked_mul(million)?.round())

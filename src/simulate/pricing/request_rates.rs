@@ -1,4 +1,4 @@
-//! What the tokens of each request of a history cost.
+//! The rates of each request of a history.
 
 use rustc_hash::FxHashMap;
 
@@ -7,10 +7,12 @@ use super::cost::PriceContext;
 use super::table::PriceTable;
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
+use crate::read::agent::Vendor;
 use crate::read::input::PriceTier;
 use crate::requests::conversation::{History, RequestIndex};
 
-/// The rates of every request. Requests of a model and day mostly share theirs, which are kept once.
+/// The rates of every request. Requests of a model and day mostly share theirs, which are stored
+/// once.
 #[derive(Debug, Default)]
 pub struct RequestRates {
     rates: Vec<Rates>,
@@ -35,12 +37,12 @@ struct RateKey {
     model: Symbol,
     day: i64,
     tier: PriceTier,
-    /// How many of the sizes above which prices change the prompt exceeds.
+    /// How many of the sizes at which prices change the prompt exceeds.
     sizes_exceeded: usize,
 }
 
 impl RequestRates {
-    /// Looks up the rates of every request, whose prompts have these sizes.
+    /// Looks up the rates of every request, for prompts of these sizes.
     #[must_use]
     pub fn new(
         history: &History,
@@ -51,18 +53,22 @@ impl RequestRates {
         Self::as_sent(history, prices, totals.map(|(index, total)| (RequestIndex(index), total)))
     }
 
-    /// Looks up the rates of requests that are sent to the model of another one, in order; their
-    /// prompts have these sizes.
+    /// Looks up the rates of requests sent to the model of another one, in order, for prompts of
+    /// these sizes.
     #[must_use]
     pub(crate) fn as_sent(
         history: &History,
         prices: &PriceTable,
         sent: impl IntoIterator<Item = (RequestIndex, Tokens)>,
     ) -> Self {
-        let sizes = prices.sizes();
+        let mut sizes = prices.sizes();
+        if !history.of_agents.is_empty() {
+            sizes.append(&mut PriceTable::of_providers().sizes());
+        }
+        let sizes: Vec<Tokens> = sizes.into_iter().collect();
         let mut known: FxHashMap<RateKey, Option<u32>> = FxHashMap::default();
         let mut found = Self::default();
-        // Requests mostly have the rates of the one before.
+        // A request mostly has the rates of the one before.
         let mut latest = None;
         for (model, prompt) in sent {
             let context = price_context(history, model, prompt);
@@ -74,9 +80,9 @@ impl RequestRates {
             };
             let place = match latest {
                 Some((same, place)) if same == key => place,
-                _ => *known
-                    .entry(key)
-                    .or_insert_with(|| prices.rates(&context).map(|rates| found.keep(rates))),
+                _ => *known.entry(key).or_insert_with(|| {
+                    rates_in(prices, history, model, &context).map(|rates| found.keep(rates))
+                }),
             };
             latest = Some((key, place));
             found.rate_of.push(place);
@@ -95,14 +101,27 @@ impl RequestRates {
         u32::try_from(self.rates.len() - 1).expect("fewer than 2^32 price rows")
     }
 
-    /// What the tokens of a request cost; `None` where its model has no price.
+    /// The rates of a request, or `None` where its model has no price.
     #[must_use]
     pub fn of(&self, index: RequestIndex) -> Option<&Rates> {
         self.rate_of[index.0].map(|rate| &self.rates[rate as usize])
     }
 }
 
-/// What the price of a request depends on, if its prompt has this size.
+/// The rates of a request. One to another vendor has the built-in rates, unless the table has its
+/// model.
+fn rates_in(
+    prices: &PriceTable,
+    history: &History,
+    index: RequestIndex,
+    context: &PriceContext<'_>,
+) -> Option<Rates> {
+    let is_elsewhere = history.request(index).vendor != Vendor::Anthropic;
+    let elsewhere = || PriceTable::of_providers().rates(context);
+    prices.rates(context).or_else(|| is_elsewhere.then(elsewhere)?)
+}
+
+/// What the price of a request with a prompt of this size depends on.
 #[must_use]
 pub fn price_context(history: &History, index: RequestIndex, prompt: Tokens) -> PriceContext<'_> {
     let request = history.request(index);

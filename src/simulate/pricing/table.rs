@@ -1,6 +1,7 @@
-//! Price tables: the one compiled in, and files that replace its rows.
+//! Price tables: the built-in one, and files that replace its rows.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use jiff::civil::Date;
 use serde::Deserialize;
@@ -10,10 +11,10 @@ use super::{Multiplier, Rate, Rates, Speed, litellm, per_million, per_unit};
 use crate::base::model::Platform;
 use crate::base::units::{Picodollars, Tokens};
 
-/// The table compiled in.
+/// The built-in table.
 const BUILT_IN: &str = include_str!("../../../models/anthropic.toml");
 
-/// The prices of providers with automatic caches, compiled in, too.
+/// The built-in prices of providers with automatic caches.
 const OF_PROVIDERS: &str = include_str!("../../../models/providers.toml");
 
 /// The schema of a price file.
@@ -22,7 +23,7 @@ const SCHEMA: &str = "cachesim.prices/v1";
 /// Why a price file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PriceError {
-    /// The text is no TOML of the right shape.
+    /// The text is not TOML of the right shape.
     #[error("{file}: {source}")]
     Toml {
         /// The file.
@@ -30,7 +31,7 @@ pub enum PriceError {
         /// What is wrong and where.
         source: Box<toml::de::Error>,
     },
-    /// The text is no JSON of LiteLLM's shape.
+    /// The text is not JSON of LiteLLM's shape.
     #[error("{file}: {source}")]
     Json {
         /// The file.
@@ -38,16 +39,16 @@ pub enum PriceError {
         /// What is wrong and where.
         source: serde_json::Error,
     },
-    /// A value is no price, date or multiplier.
+    /// A value is not a price, date or multiplier.
     #[error("{file}: model `{model}`: `{value}` is no {expected}")]
     Value {
         /// The file.
         file: String,
         /// The model.
         model: String,
-        /// What stands there.
+        /// What it is.
         value: String,
-        /// What should.
+        /// What it should be.
         expected: &'static str,
     },
     /// The file has another schema.
@@ -63,38 +64,38 @@ pub enum PriceError {
 /// The prices of one model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelPrices {
-    /// The id without date.
+    /// The id without its date.
     pub id: String,
     /// Other names.
     pub aliases: Vec<String>,
     /// The rates, in the file's order.
     pub rates: Vec<Rate>,
-    /// On inference in the United States only.
+    /// For inference in the United States only.
     pub us_only: Multiplier,
-    /// On regional endpoints of Bedrock and Google Cloud.
+    /// For regional endpoints of Bedrock and Google Cloud.
     pub regional: Multiplier,
-    /// The table it is from.
+    /// The table it comes from.
     pub source: String,
 }
 
 /// Prices by model.
 #[derive(Clone, Debug)]
 pub struct PriceTable {
-    /// The name of the table, with those of the files laid over it.
+    /// The name of the table, and of the files laid over it.
     pub id: String,
     /// The day on which the prices were last checked.
     pub as_of: String,
-    /// One web search.
+    /// The price of one web search.
     pub web_search: Picodollars,
-    /// On batches.
+    /// For batches.
     pub batch: Multiplier,
-    /// Where models are called; `None` where their names are to tell.
+    /// Where models are called. `None` lets their names tell.
     pub platform: Option<Platform>,
     models: BTreeMap<String, ModelPrices>,
 }
 
 impl PriceTable {
-    /// The table compiled in.
+    /// The built-in table.
     ///
     /// # Panics
     /// Never: a test reads the same text.
@@ -108,12 +109,22 @@ impl PriceTable {
     /// # Panics
     /// Never: a test reads the same text.
     #[must_use]
-    pub fn of_providers() -> Self {
-        Self::parse(OF_PROVIDERS, "providers' prices")
-            .expect("the compiled-in prices are well-formed")
+    pub fn of_providers() -> &'static Self {
+        static TABLE: LazyLock<PriceTable> = LazyLock::new(|| {
+            PriceTable::parse(OF_PROVIDERS, "providers' prices")
+                .expect("the compiled-in prices are well-formed")
+        });
+        &TABLE
     }
 
-    /// Lays the models of a file over this table: our TOML, or LiteLLM's JSON.
+    /// Adds the providers' prices to the id, for a history with requests to other vendors.
+    #[must_use]
+    pub fn naming_providers(self) -> Self {
+        Self { id: format!("{}+{}", self.id, Self::of_providers().id), ..self }
+    }
+
+    /// Lays the models of a file over this table. The file is this program's TOML, or LiteLLM's
+    /// JSON.
     ///
     /// # Errors
     /// What in the file cannot be used.
@@ -132,11 +143,10 @@ impl PriceTable {
         Ok(())
     }
 
-    /// The sizes of prompts above which some model's prices change, rising.
-    pub(super) fn sizes(&self) -> Vec<Tokens> {
+    /// The prompt sizes at which some model's prices change.
+    pub(super) fn sizes(&self) -> BTreeSet<Tokens> {
         let rates = self.models.values().flat_map(|model| &model.rates);
-        let sizes: BTreeSet<Tokens> = rates.filter_map(|rate| rate.above).collect();
-        sizes.into_iter().collect()
+        rates.filter_map(|rate| rate.above).collect()
     }
 
     /// The models in order of their ids.
@@ -144,8 +154,8 @@ impl PriceTable {
         self.models.values()
     }
 
-    /// The prices of a model, by the name as written or by its canonical one; a date or `-latest`
-    /// behind an id changes nothing.
+    /// The prices of a model, by the name as written or by its canonical one. A date or `-latest`
+    /// after an id does not matter.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&ModelPrices> {
         let canonical = crate::base::model::canonical_name(name);
@@ -245,7 +255,7 @@ struct RateFile {
     #[serde(default)]
     speed: SpeedFile,
     input: String,
-    /// For both TTLs, or for caches that have none to choose.
+    /// For both TTLs, or for caches without a choice of them.
     cache_write: Option<String>,
     cache_write_5m: Option<String>,
     cache_write_1h: Option<String>,
@@ -299,8 +309,8 @@ impl Reader<'_> {
         })
     }
 
-    /// The prices of writes for five minutes and for an hour: one each, one for both, or none,
-    /// where they cost what input costs.
+    /// The prices of five-minute and one-hour writes: one each, one for both, or none, where they
+    /// cost the same as input.
     fn write_prices<'r>(&self, rate: &'r RateFile) -> Result<(&'r str, &'r str), PriceError> {
         match (&rate.cache_write_5m, &rate.cache_write_1h, &rate.cache_write) {
             (Some(write_5m), Some(write_1h), None) => Ok((write_5m, write_1h)),

@@ -1,70 +1,74 @@
-//! The rules against the record: what Codex reported as cached, and what a provider's rules give.
+//! The rules against the record: what other agents recorded as read, and what a provider's rules
+//! give.
 
 use std::collections::BTreeMap;
 
 use super::Provider;
+use super::unmarked::Unmarked;
 use crate::base::units::Tokens;
-use crate::requests::prompt::SharedPrefix;
+use crate::requests::conversation::History;
+use crate::requests::prompt::PromptTrace;
 use crate::simulate::cache::{TokenRatio, simulate_automatic};
-use crate::simulate::rollout::{Rollout, RolloutTrace, build};
 
-/// How reads under the rules compare with those recorded, over all requests but the first of each
-/// session, whose read the simulation is told.
+/// How reads under the rules compare with recorded ones, over all requests but the first of each
+/// session, whose read is an input of the simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Agreement {
-    /// Requests compared.
+pub struct RolloutAgreement {
+    /// The compared requests.
     pub requests: u64,
-    /// Those whose reads differ by no more than 1 % of the prompt.
+    /// Requests whose reads differ by at most 1 % of the prompt.
     pub within_1_percent: u64,
-    /// Those whose reads differ by less than the rules' step.
+    /// Requests whose reads differ by less than the rules' step.
     pub within_step: u64,
-    /// Those whose reads differ by less than the step that the record of their session shows.
+    /// Requests whose reads differ by less than the step that their session's record shows.
     pub within_recorded_step: u64,
-    /// All that was read.
+    /// The recorded reads.
     pub recorded: Tokens,
-    /// All that is read under the rules.
+    /// The reads under the rules.
     pub simulated: Tokens,
-    /// The differences, without their signs.
+    /// The absolute differences.
     pub error: Tokens,
-    /// Requests that read less than half of what their predecessor sent, in the record and under
-    /// the rules.
+    /// Requests that read less than half of what their predecessor sent, both in the record and
+    /// under the rules.
     pub both_lost: u64,
-    /// In the record only: other machines, evictions, changed prompts.
+    /// Only in the record: other machines, evictions, changed prompts.
     pub only_recorded_lost: u64,
-    /// Under the rules only: prefixes that lived longer than assumed.
+    /// Only under the rules: prefixes that lived longer than assumed.
     pub only_simulated_lost: u64,
-    /// Requests that read more than their predecessor sent: one that was not recorded came between.
+    /// Requests that read more than their predecessor sent: an unrecorded one came between.
     pub beyond_predecessor: u64,
 }
 
-/// Compares the requests of the provider's models.
+/// Compares the requests of the provider's models that were sent without markers.
 #[must_use]
-pub fn agreement(rollouts: &[Rollout], provider: &Provider) -> Agreement {
-    let RolloutTrace { trace, requests, predecessors, symbols } =
-        build(rollouts, SharedPrefix::Auto);
-    let outcomes = simulate_automatic(&trace, &provider.policy(false), |_| TokenRatio::ONE);
-    let steps: Vec<Tokens> = rollouts.iter().map(recorded_step_of_session).collect();
-    let mut agreement = Agreement::default();
-    for (index, prompt) in trace.prompts.iter().enumerate() {
-        let (rollout, number) = requests[index];
-        let recorded = rollouts[rollout].requests[number].cached;
-        let (Some(recorded), Some(predecessor)) = (recorded, predecessors[index]) else { continue };
-        if provider.serves(symbols.text(prompt.model)) {
-            agreement.add(&Comparison {
-                recorded,
-                simulated: outcomes[index].read,
-                prompt: prompt.total,
-                predecessor: trace.prompts[predecessor].total,
+pub fn agreement(history: &History, trace: &PromptTrace, provider: &Provider) -> RolloutAgreement {
+    let mut agreement = RolloutAgreement::default();
+    let Some(unmarked) = Unmarked::of(history, trace) else { return agreement };
+    let outcomes =
+        simulate_automatic(&unmarked.prompts(), &provider.policy(false), |_| TokenRatio::ONE);
+    let first = history.sent_with_markers().len();
+    let steps = recorded_steps(history);
+    for (place, outcome) in outcomes.iter().enumerate() {
+        let request = &history.requests[first + place];
+        let model = unmarked.model(place);
+        let Some(predecessor) = history.predecessor(request) else { continue };
+        if provider.serves(model) {
+            let of_session = steps.iter().filter(|((file, _), _)| *file == request.file);
+            agreement.add(&Compared {
+                recorded: request.recorded().prompt.read,
+                simulated: outcome.read,
+                prompt: request.prompt_total(),
+                predecessor: predecessor.prompt_total(),
                 step: provider.cache.step,
-                recorded_step: steps[rollout],
+                recorded_step: Tokens(of_session.map(|(_, step)| *step).max().unwrap_or(0)),
             });
         }
     }
     agreement
 }
 
-/// One request under the rules and in the record.
-struct Comparison {
+/// One request, under the rules and in the record.
+struct Compared {
     recorded: Tokens,
     simulated: Tokens,
     prompt: Tokens,
@@ -73,8 +77,8 @@ struct Comparison {
     recorded_step: Tokens,
 }
 
-impl Agreement {
-    fn add(&mut self, one: &Comparison) {
+impl RolloutAgreement {
+    fn add(&mut self, one: &Compared) {
         let error = one.recorded.abs_diff(one.simulated);
         self.requests += 1;
         self.within_1_percent += u64::from(Tokens(error.0 * 100) <= one.prompt);
@@ -93,28 +97,29 @@ impl Agreement {
     }
 }
 
-/// The largest step that all recorded reads of a model are apart by, in all of its sessions; `None`
-/// where there are not two different ones.
+/// The largest common step of a model's recorded reads in all of its sessions. `None` where there
+/// are not two different ones.
 #[must_use]
-pub fn recorded_step(rollouts: &[Rollout], model: &str) -> Option<Tokens> {
-    let of_model = |rollout: &Rollout| steps_by_model(rollout).get(model).copied();
-    let step = rollouts.iter().filter_map(of_model).fold(0, greatest_common_divisor);
+pub fn recorded_step(history: &History, model: &str) -> Option<Tokens> {
+    let steps = recorded_steps(history);
+    let of_model = steps.iter().filter(|((_, name), _)| *name == model).map(|(_, step)| *step);
+    let step = of_model.fold(0, greatest_common_divisor);
     (step > 0).then_some(Tokens(step))
 }
 
-/// The coarsest step of the session's models.
-fn recorded_step_of_session(rollout: &Rollout) -> Tokens {
-    Tokens(steps_by_model(rollout).into_values().max().unwrap_or(0))
-}
-
-fn steps_by_model(rollout: &Rollout) -> BTreeMap<&str, u64> {
-    let mut firsts: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut steps: BTreeMap<&str, u64> = BTreeMap::new();
-    for request in &rollout.requests {
-        let Some(read) = request.cached.filter(|read| *read > Tokens::ZERO) else { continue };
-        let model = rollout.symbols.text(request.model);
-        let first = *firsts.entry(model).or_insert(read.0);
-        let step = steps.entry(model).or_default();
+/// The largest common step of the recorded reads of each file and model.
+fn recorded_steps(history: &History) -> BTreeMap<(usize, &str), u64> {
+    let mut firsts: BTreeMap<(usize, &str), u64> = BTreeMap::new();
+    let mut steps: BTreeMap<(usize, &str), u64> = BTreeMap::new();
+    for request in &history.requests[history.sent_with_markers().len()..] {
+        let read = request.recorded().prompt.read;
+        if read == Tokens::ZERO {
+            continue;
+        }
+        let key = (request.file, history.symbols.text(request.model));
+        let first = *firsts.entry(key).or_insert(read.0);
+        let step = steps.entry(key).or_default();
+        // Differences, as a constant offset is not part of the step.
         *step = greatest_common_divisor(*step, read.0.abs_diff(first));
     }
     steps

@@ -1,15 +1,18 @@
-//! Providers with automatic prefix caches: their rules, what is assumed where they publish none,
+//! Providers with automatic prefix caches: their rules, the assumptions where they publish none,
 //! their prices, how their token counts compare with Claude's, and how well the rules agree with
-//! what Codex recorded.
+//! what other agents recorded.
 //!
-//! Left out: Gemini's explicit caches, whose rules need a client that creates and deletes cache
-//! objects, and whose price of storage is not reliably known.
+//! They serve the same trace without its markers. A request reads the longest prefix that an
+//! earlier one of its model and scope sent, in whole steps, while it lives. Some providers have
+//! entries only where a request ended, and charge for them. Tokens match inside of blocks, too:
+//! captures keep digests along each distinct block (`read/capture/tree.rs`), and the tree is split
+//! where blocks after one prefix share some (`requests/prompt/split.rs`).
 //!
 //! The same trace without its markers: a request reads the longest beginning that an earlier one
 //! of its model and scope sent, in whole steps, while it lives; some providers have entries only
 //! where a request ended, and charge for them. Two prompts share what lies before the deepest node
 //! that both pass, and tokens match inside of blocks: captures keep digests along each distinct
-//! block (`read/capture/landmarks.rs`), and where blocks after one prefix share some, the tree is
+//! block, and where blocks after one prefix share some, the tree is
 //! split there (`requests/prompt/split.rs`). A use of a prefix is one of all its beginnings, so
 //! each path remembers uses instead of a clock for each node. Token counts are converted by a
 //! stated ratio. What a provider does not document is an assumption with a text, which goes with
@@ -22,8 +25,11 @@
 //! Claude's token counts in terms of other providers'.
 
 mod agreement;
+mod unmarked;
 
-pub use agreement::{Agreement, agreement, recorded_step};
+pub use agreement::{RolloutAgreement, agreement, recorded_step};
+pub(crate) use unmarked::Unmarked;
+pub use unmarked::rules_of;
 
 use crate::base::model::Facts;
 use crate::base::units::{Millis, Tokens};
@@ -34,7 +40,7 @@ use crate::simulate::pricing::{Billing, PriceContext, PriceTable, Rates};
 const MINUTE: i64 = 60 * 1_000;
 const HOUR: i64 = 60 * MINUTE;
 
-/// A cache that finds every step of a prompt and charges nothing for writes.
+/// A cache that finds every step of a prompt, and whose writes are free.
 const fn free(minimum: u64, step: u64, lifetime: i64) -> AutomaticCache {
     AutomaticCache {
         minimum: Tokens(minimum),
@@ -63,7 +69,7 @@ const FIVE_MINUTES_ASSUMED: &str = "undocumented: how long a prefix is kept; ass
 const SIZES_ASSUMED: &str = "undocumented: the shortest prefix and the step; assumed: 1,024 and \
     128 tokens, as OpenAI documents";
 
-/// Every provider, in the order of the outputs.
+/// Every provider, in output order.
 pub static ALL: [Provider; 10] = [
     Provider {
         name: "openai",
@@ -196,13 +202,13 @@ pub static ALL: [Provider; 10] = [
     },
 ];
 
-/// The provider of a name.
+/// The provider with a name.
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Provider> {
     ALL.iter().find(|provider| provider.name == name)
 }
 
-/// What the common beginning of two captured prompts rests on, for outputs.
+/// How captured prompts are compared, for outputs.
 pub const MATCHING_ASSUMPTION: &str = "captured prompts are compared inside of blocks, as canonical JSON with \
     its framing; assumed: providers render them in the same order, and settings that part Claude's caches \
     (thinking, tool choice, effort, images) part these, too; where tokens are estimated, a part of a block \
@@ -213,20 +219,20 @@ pub const MATCHING_ASSUMPTION: &str = "captured prompts are compared inside of b
 pub struct Provider {
     /// The name in options and outputs.
     pub name: &'static str,
-    /// What it stands for, in a line.
+    /// What it stands for, in one line.
     pub summary: &'static str,
     /// The model whose prices apply unless another is named.
     pub model: &'static str,
-    /// The beginnings of its models' ids.
+    /// The prefixes of its models' ids.
     pub families: &'static [&'static str],
     /// The rules.
     pub cache: AutomaticCache,
-    /// What the rules rest on: what is documented, and what is assumed where nothing is.
+    /// What the rules are based on: what is documented, and what is assumed otherwise.
     pub assumptions: &'static [&'static str],
 }
 
 impl Provider {
-    /// Whether the cache is one of a model's: of all providers none names more of its id.
+    /// Whether a model is served under this cache: no other provider names more of its id.
     #[must_use]
     pub fn serves(&self, model: &str) -> bool {
         let own = self.named(model);
@@ -245,8 +251,9 @@ impl Provider {
         AutomaticPolicy { cache: self.cache, keeps_breaks }
     }
 
-    /// The rates of a request to one of its models; `None` where the model has no price. Where two
-    /// of a provider's caches have different prices for a model, the table has `provider/model`.
+    /// The rates of a request to one of its models, or `None` where the model has no price. Where
+    /// two of a provider's caches have different prices for a model, the table has
+    /// `provider/model`.
     #[must_use]
     pub fn rates(
         &self,
@@ -261,8 +268,8 @@ impl Provider {
         prices.rates(&PriceContext { model, at, prompt, tier: PriceTier::default() })
     }
 
-    /// What is billed of a prompt and an answer, both in the provider's tokens. These caches have
-    /// one price for writes, which stands for either TTL.
+    /// What is billed for a prompt and an answer, both in the provider's tokens. These caches have
+    /// one write price, which stands for either TTL.
     #[must_use]
     pub fn billing(outcome: &Outcome, output: Tokens) -> Billing {
         Billing {
@@ -275,13 +282,13 @@ impl Provider {
     }
 }
 
-/// What [`token_ratio`] rests on, for outputs.
+/// What [`token_ratio`] is based on, for outputs.
 pub const VOCABULARY_ASSUMPTION: &str = "tokens are converted from Claude's vocabularies: 1,000 of \
     Opus 4.7 and later count as 770 elsewhere, those of earlier models as as many; of one kind of \
     content the ratio is between 0.6 and 1";
 
-/// How many tokens other providers count for a thousand of a model's. Of models other than Claude's
-/// the counts are kept.
+/// How many tokens other providers count for a thousand of a model's. The counts of models other
+/// than Claude's are kept.
 #[must_use]
 pub fn token_ratio(facts: &Facts) -> TokenRatio {
     TokenRatio { per_mille: facts.elsewhere_per_1000 }

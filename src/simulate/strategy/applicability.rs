@@ -1,9 +1,9 @@
-//! Whether a strategy can act on an input, and why not where it cannot.
+//! Whether a strategy can act on an input, and why not.
 //!
-//! A design states what it does in parts (tools sorted, markers for five minutes, pings). Each part that
-//! leaves every request as it was recorded has an obstacle. A strategy all of whose parts have one is
-//! not applicable: its figures would be those of the record, and what these differ by from another
-//! strategy would pass for a saving.
+//! A design consists of parts (tools sorted, five-minute markers, pings). A part that leaves every
+//! request as it was recorded has an obstacle. A strategy whose parts all have one is not
+//! applicable: its figures would be those of the record, and their difference from another strategy
+//! would pass for a saving.
 
 use crate::requests::conversation::History;
 use crate::requests::prompt::{Marker, Prompt, PromptTrace};
@@ -11,31 +11,31 @@ use crate::requests::prompt::{Marker, Prompt, PromptTrace};
 /// Why a part of a strategy does nothing to an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// A prompt design, and there are transcripts alone.
+    /// A prompt design, but there are only transcripts.
     NoCapturedPrompt,
-    /// A prompt design, and the bytes of the captures were not kept.
+    /// A prompt design, but the bytes of the captures were not kept.
     NoPromptBytes,
-    /// A prompt design, and the captured prompts are so already.
+    /// A prompt design, but the captured prompts already follow it.
     PromptsAsDesigned,
-    /// Context management, and there are captures alone.
+    /// Context management, but there are only captures.
     NoTranscript,
-    /// Context management, and nothing calls for it.
+    /// Context management, but nothing calls for it.
     NothingToTakeOut,
-    /// Forks, and no sub-agent has a parent that is known.
+    /// Forks, but no sub-agent has a known parent.
     NoKnownParent,
-    /// Decisions of forks, and there is no fork.
+    /// Decisions of forks, but there is no fork.
     NoFork,
-    /// Starts, and there is nothing in which they differ.
+    /// Starts of sub-agents, but none start together.
     NoAgentsTogether,
-    /// Side queries that write nothing, and there is none that does.
+    /// Side queries that write nothing, but none writes anything.
     NoSideQuery,
-    /// Sessions apart, and they share nothing.
+    /// Separate sessions, but they share nothing.
     NothingShared,
-    /// TTLs, and no request has a marker.
+    /// TTLs, but no request has a marker.
     NoMarker,
-    /// A TTL that stays, and none changes.
+    /// A TTL that stays, but none changes.
     NoTtlChange,
-    /// Pings, and nothing waits with a cache.
+    /// Pings, but nothing waits with a cache.
     NothingToKeepAlive,
 }
 
@@ -60,7 +60,7 @@ impl Obstacle {
         }
     }
 
-    /// The same in words.
+    /// The reason in words.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -90,17 +90,17 @@ impl Obstacle {
 /// Whether a strategy can act on an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Applicability {
-    /// Every part of it can, at least on some requests.
+    /// Every part can act, at least on some requests.
     #[default]
     Whole,
-    /// Some parts can; these are the obstacles of the others.
+    /// Some parts can. These are the obstacles of the others.
     Part(Vec<Obstacle>),
-    /// None can.
+    /// No part can.
     None(Vec<Obstacle>),
 }
 
 impl Applicability {
-    /// That of a design of so many parts.
+    /// The applicability of a design with so many parts.
     pub(super) fn of(parts: usize, obstacles: Vec<Obstacle>) -> Self {
         match obstacles.len() {
             0 => Self::Whole,
@@ -115,7 +115,7 @@ impl Applicability {
         !matches!(self, Self::None(_))
     }
 
-    /// Why the idle parts are.
+    /// The obstacles of the idle parts.
     #[must_use]
     pub fn obstacles(&self) -> &[Obstacle] {
         match self {
@@ -125,7 +125,7 @@ impl Applicability {
     }
 }
 
-/// Whether any request of a trace is sent in another way, the nodes of both being of one tree.
+/// Whether any request of a trace is sent differently. The nodes of both traces belong to one tree.
 pub(super) fn differs(before: &PromptTrace, after: &PromptTrace) -> bool {
     let is_same = |one: &Prompt, other: &Prompt| {
         sent(one) == sent(other)
@@ -138,7 +138,7 @@ pub(super) fn differs(before: &PromptTrace, after: &PromptTrace) -> bool {
     !before.prompts.iter().zip(&after.prompts).all(|(one, other)| is_same(one, other))
 }
 
-/// What a simulation looks at of a prompt, its markers aside.
+/// What a simulation looks at in a prompt, apart from its markers.
 fn sent(prompt: &Prompt) -> impl PartialEq {
     (
         (prompt.node, prompt.total, prompt.deleted, prompt.model, prompt.scope, prompt.betas),

@@ -1,4 +1,4 @@
-//! The strategies that can be asked for by name.
+//! The strategies that have a name.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -17,14 +17,14 @@ use crate::simulate::management::{
     ByService, ByTime, Compaction, Management, Microcompaction, ResultBudget, SessionMemory,
 };
 
-/// The names that a run without `--strategy` uses.
+/// The strategies of a run without `--strategy`.
 pub const DEFAULT: [&str; 5] = ["billed", "replay", "none", "5m", "1h"];
 
 const FIVE_MINUTES: TierTtl = TierTtl::uniform(Ttl::FiveMinutes);
 const ONE_HOUR: TierTtl = TierTtl::uniform(Ttl::OneHour);
 const MINUTE: i64 = 60_000;
 
-/// Every strategy, in the order of the outputs.
+/// Every strategy, in output order.
 pub static ALL: LazyLock<Vec<Strategy>> = LazyLock::new(|| {
     let mut all = vec![Strategy::billed(), Strategy::expected(), Strategy::uncached()];
     all.extend(lifetimes());
@@ -168,7 +168,7 @@ fn sharings() -> Vec<Strategy> {
     ]
 }
 
-/// Captured prompts as another design would have made them.
+/// Captured prompts as other designs would have made them.
 fn prompts() -> Vec<Strategy> {
     let with = |prompt| Design { prompt, ..Design::default() };
     let as_sent = PromptDesign::default();
@@ -278,7 +278,7 @@ fn managements() -> Vec<Strategy> {
     ]
 }
 
-/// A TTL for main conversations, and one for those of sub-agents.
+/// One TTL for main conversations, and one for those of sub-agents.
 fn with(main: TierTtl, agents: TierTtl) -> Design {
     Design { ttl: Some(TtlPlan { main, agents }), ..Design::default() }
 }
@@ -290,7 +290,7 @@ impl Strategy {
         named("billed", "what the transcript says was charged", StrategyKind::Recorded)
     }
 
-    /// The recorded requests under the rules, without any break but expiries and compactions.
+    /// The recorded requests under the rules, without any breaks but expiries and compactions.
     #[must_use]
     pub fn expected() -> Self {
         named("replay", "the recorded requests under the rules", StrategyKind::Replay)
@@ -320,7 +320,7 @@ impl Strategy {
         design("mixed", summary, with(TierTtl::MIXED, TierTtl::MIXED))
     }
 
-    /// The built-in strategy of a name.
+    /// The built-in strategy with a name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         ALL.iter().find(|strategy| strategy.name == name).cloned()

@@ -1,4 +1,4 @@
-//! What a design does differently from the recorded one.
+//! What a design does differently from the recorded requests.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::requests::prompt::Repair;
 use crate::simulate::design::PromptDesign;
 use crate::simulate::management::Management;
 
-/// A design of an agent's requests. What it does not set is as recorded.
+/// A design of an agent's requests. What it does not set stays as recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Design {
     /// Where its markers stand.
@@ -27,7 +27,7 @@ pub struct Design {
     pub keep_alive: Option<KeepAlive>,
     /// What its requests share with each other.
     pub sharing: Sharing,
-    /// What its prompts are made of, where they were captured.
+    /// How captured prompts are laid out.
     pub prompt: PromptDesign,
     /// How it keeps prompts small.
     pub management: Option<Box<Management>>,
@@ -41,7 +41,7 @@ pub struct Design {
 pub struct Sharing {
     /// Whether sub-agents are forks of the conversation that starts them.
     pub forks_agents: bool,
-    /// Whether forks decide anew which results are replaced.
+    /// Whether forks decide again which results are replaced.
     pub decides_anew: bool,
     /// How sub-agents that belong together start.
     pub starts: Option<Starts>,
@@ -54,7 +54,7 @@ pub struct Sharing {
 /// How sub-agents that belong together start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Starts {
-    /// The others after the first one's response began.
+    /// One first, and the others after its response began.
     Staggered,
     /// All before any response.
     AtOnce,
@@ -73,10 +73,10 @@ pub enum Layout {
     Nowhere,
     /// At these places.
     At(EnumSet<Anchor>),
-    /// At every so many blocks, of which the latest four. What the blocks of a transcript's prompt
-    /// are is not known; there the end of each request counts as one.
+    /// Every so many blocks, of which the latest four. The blocks of a transcript's prompt are
+    /// unknown, so the end of each request counts as one.
     Every(u32),
-    /// So many, at the same distances in blocks, the last one at the end.
+    /// So many, at equal distances in blocks, with the last one at the end.
     Even(u32),
 }
 
@@ -87,16 +87,16 @@ pub enum Anchor {
     System,
     /// The block in the middle of the prompt.
     Half,
-    /// Where the request before in the conversation ended, as far as it is still the same.
+    /// The end of the conversation's previous request, as far as it is unchanged.
     Previous,
     /// The end of the last message.
     Last,
 }
 
-/// Pings: the conversation as it was sent last, again, for one token of output.
+/// Pings: the conversation as it was last sent, again, for one token of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
-    /// From the last request or ping to the next, in milliseconds.
+    /// From the last request or ping to the next one, in milliseconds.
     pub every: i64,
     /// How long a conversation may be idle until pings stop, in milliseconds.
     pub limit: i64,
@@ -105,7 +105,7 @@ pub struct KeepAlive {
 }
 
 impl Design {
-    /// Whether it sends the prompts as recorded, one after the other as recorded.
+    /// Whether it sends the prompts as recorded, in the recorded order.
     #[must_use]
     pub fn keeps_content(&self) -> bool {
         self.sharing == Sharing::default()
@@ -114,7 +114,7 @@ impl Design {
             && self.repairs.is_empty()
     }
 
-    /// Whether every prompt has the recorded size and model, whatever is found of it in the cache.
+    /// Whether every prompt has the recorded size and model, whatever the cache holds of it.
     #[must_use]
     pub fn keeps_prompts(&self) -> bool {
         let Sharing { forks_agents, decides_anew, .. } = self.sharing;
@@ -124,7 +124,7 @@ impl Design {
             && self.management.is_none()
     }
 
-    /// This design with all that another one sets, too.
+    /// This design, with everything that another one sets.
     #[must_use]
     pub fn with(mut self, other: &Self) -> Self {
         if other.layout != Layout::AsRecorded {
@@ -142,7 +142,7 @@ impl Design {
 }
 
 impl Sharing {
-    /// This with all that another one sets, too.
+    /// This, with everything that another one sets.
     fn with(self, other: Self) -> Self {
         Self {
             forks_agents: self.forks_agents || other.forks_agents,
@@ -155,8 +155,8 @@ impl Sharing {
 }
 
 impl Design {
-    /// Whether it makes prompts otherwise, sends no request more, and does nothing else to what requests
-    /// hold.
+    /// Whether it changes prompts, sends no additional request, and changes nothing else in
+    /// requests.
     #[must_use]
     pub fn changes_prompts_alone(&self) -> bool {
         let prompts_as_sent = Self { prompt: PromptDesign::default(), ..self.clone() };

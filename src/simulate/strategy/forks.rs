@@ -1,15 +1,12 @@
-//! Sub-agents as forks: each goes on from the conversation that started it, instead of from a prompt
-//! of its own.
+//! Sub-agents as forks, and other ways in which requests share prompts: staggered starts of
+//! sub-agents, side queries that write nothing, and sessions with separate caches.
 //!
-//! A fork has its parent's tools, system prompt and messages, the parent's whole last answer, one
-//! placeholder for the result of each call in it, the same for all siblings, and after that its
-//! directive (the client's fork agents, since 2.1.232). Of the calls those are counted that started a
-//! sub-agent; how many others stood beside them is not known here. Its model is the parent's. Markers
-//! stand after the system prompt, the placeholders and the last message, so siblings share all but
-//! their directives.
-//!
-//! What requests share with each other: starts of sub-agents one after the other or all at once, side
-//! queries that write nothing, sessions with caches of their own.
+//! A fork continues the conversation that started it, instead of a prompt of its own. It has its
+//! parent's tools, system prompt and messages, the parent's whole last answer, one placeholder for
+//! the result of each call in it, the same for all siblings, and then its directive (the client's
+//! fork agents, since 2.1.232). Only calls that started a sub-agent are counted, as others are not
+//! known here. Its model is the parent's. Markers stand after the system prompt, the placeholders
+//! and the last message, so siblings share everything but their directives.
 
 use rustc_hash::FxHashMap;
 
@@ -20,10 +17,10 @@ use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
 
-/// What a placeholder for the result of one call takes: a sentence of eight words and its frame.
+/// The tokens of a placeholder for the result of one call: a sentence of eight words and its frame.
 const PLACEHOLDER: Tokens = Tokens(25);
 
-/// Where the forks of one request of the parent begin.
+/// The prefix with which the forks of one request of the parent begin.
 #[derive(Clone, Copy)]
 struct Stem {
     /// The parent's request.
@@ -37,13 +34,13 @@ struct Stem {
 #[derive(Clone, Copy)]
 struct Fork {
     stem: Stem,
-    /// The whole first prompt as recorded and as a fork.
+    /// The whole first prompt, as recorded and as a fork.
     recorded: Tokens,
     forked: Tokens,
 }
 
-/// Makes forks of all sub-agents that are none; recorded forks that differ from their parents begin
-/// with their parents' bytes.
+/// Turns all sub-agents that are not forks into forks. Recorded forks that differ from their
+/// parents get their parents' bytes.
 pub(super) fn fork_agents(plan: &mut Plan<'_>, history: &History) {
     let parents = parents(&plan.trace, history);
     let mut siblings: FxHashMap<usize, u64> = FxHashMap::default();
@@ -76,12 +73,12 @@ pub(super) fn fork_agents(plan: &mut Plan<'_>, history: &History) {
         priced_as.map(|(place, fork)| fork.map_or(place, |fork| fork.stem.parent)).collect();
 }
 
-/// Lets recorded forks share no more than tools and system prompt with their parents, as where they
-/// replace another result at the beginning of the messages. Siblings decide alike.
+/// Lets recorded forks share only tools and system prompt with their parents, as if they replaced
+/// another result at the beginning of the messages. Siblings decide the same.
 pub(super) fn decide_anew(plan: &mut Plan<'_>, history: &History) {
     let parents = parents(&plan.trace, history);
     let trace = plan.trace.to_mut();
-    // Nodes that only such prompts have, by the node as recorded.
+    // The nodes that only such prompts have, by the recorded node.
     let mut anew: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     let mut is_fork = vec![false; trace.prompts.len()];
     for place in 0..trace.prompts.len() {
@@ -100,7 +97,7 @@ pub(super) fn decide_anew(plan: &mut Plan<'_>, history: &History) {
     }
 }
 
-/// The node of the same blocks after tools and system prompt that only forks have.
+/// The copy of a node, with the same blocks after tools and system prompt, that only forks have.
 fn move_node(
     trace: &mut PromptTrace,
     anew: &mut FxHashMap<NodeId, NodeId>,
@@ -117,25 +114,26 @@ fn move_node(
     *anew.get(&node).unwrap_or(&node)
 }
 
-/// The request that a sub-agent's first one goes on from.
+/// The request that a sub-agent's first request continues.
 #[derive(Clone, Copy)]
 struct Parent {
     place: usize,
-    /// Whether it did in the record, too: it is a fork.
+    /// Whether it did so in the record, too, so that it is a fork.
     is_recorded: bool,
 }
 
-/// For the first prompt of each sub-agent the one that it forks, else the latest one of its session's
-/// main conversation.
+/// For the first prompt of each sub-agent, the one that it forks, else the latest one of its
+/// session's main conversation.
 fn parents(trace: &PromptTrace, history: &History) -> Vec<Option<Parent>> {
     let mut latest: FxHashMap<(Symbol, bool), usize> = FxHashMap::default();
     let mut parents = Vec::with_capacity(trace.prompts.len());
     for (place, prompt) in trace.prompts.iter().enumerate() {
         let request = history.request(RequestIndex(place));
-        // The prompts of captures and of transcripts have nothing in common.
+        // The prompts of captures and of transcripts share nothing.
         let session = (request.session, history.is_captured(RequestIndex(place)));
         let recorded = history.predecessor(request);
         let is_recorded = recorded.is_some_and(|before| request.is_fork_of(before));
+        // A recorded fork has its parent as predecessor. Other sub-agents have none at their start.
         let before = prompt.predecessor.filter(|_| is_recorded);
         let is_first = prompt.is_agent && prompt.predecessor.is_none();
         let place_of = before.or_else(|| latest.get(&session).copied().filter(|_| is_first));
@@ -147,7 +145,7 @@ fn parents(trace: &PromptTrace, history: &History) -> Vec<Option<Parent>> {
     parents
 }
 
-/// Whether a fork does not begin with all that its parent had marked.
+/// Whether a fork does not begin with everything that its parent had marked.
 fn goes_astray(trace: &PromptTrace, parent: usize, fork: &Prompt) -> bool {
     let marked = trace.markers_of(&trace.prompts[parent]).last().map(|marker| marker.node);
     let is_on_path = |marked| trace.path(fork.node).any(|node| node == marked);
@@ -161,14 +159,15 @@ struct Forking<'a> {
 }
 
 impl Forking<'_> {
-    /// The fork that begins with a prompt; what its own system prompt held is the parent's now.
+    /// The fork that begins with a prompt. The parent's system prompt replaces the one that it had.
     fn begin(&mut self, first: &Prompt, parent: usize, answer: Tokens) -> Fork {
         let stem = self.stem(parent, answer);
         let directive = first.total.saturating_sub(self.system_end(first));
         Fork { stem, recorded: first.total, forked: stem.end + directive }
     }
 
-    /// A recorded fork with its parent's bytes in front; what it has after the parent's messages stays.
+    /// A recorded fork with its parent's bytes first. What it has after the parent's messages
+    /// stays.
     fn repair(&self, first: &Prompt, parent: Parent) -> Fork {
         let place = parent.place;
         let Prompt { node, total: end, .. } = self.trace.prompts[place];
@@ -181,8 +180,8 @@ impl Forking<'_> {
         }
     }
 
-    /// What a captured fork has after as many blocks of messages as its parent has; `None` where it
-    /// has fewer, or where blocks are not known.
+    /// The tokens of a captured fork after as many blocks of messages as its parent has. `None`
+    /// where it has fewer, or where blocks are unknown.
     fn behind_messages_of(&self, first: &Prompt, parent: usize) -> Option<Tokens> {
         let messages = |prompt: &Prompt| {
             let is_message = |node: &NodeId| self.trace.node(*node).level == Level::Messages;
@@ -195,11 +194,11 @@ impl Forking<'_> {
         first.scope.map(|_| first.total.saturating_sub(end))
     }
 
-    /// How much of a prompt is tools and system prompt, as far as is known.
+    /// How much of a prompt is tools and system prompt, as far as known.
     fn system_end(&self, prompt: &Prompt) -> Tokens {
         let is_system = |node: &NodeId| self.trace.node(*node).level == Level::System;
         let system = self.trace.path(prompt.node).find(is_system);
-        // Of a transcript's prompt each request estimates it anew.
+        // Each request estimates it anew for a transcript's prompt.
         let end = system.map_or(Tokens::ZERO, |system| self.trace.node(system).end);
         end.max(prompt.system_prefix)
     }
@@ -230,7 +229,7 @@ impl Forking<'_> {
         })
     }
 
-    /// Makes a fork's prompt of a recorded one: what it had grown by, it grows by here.
+    /// Turns a recorded prompt into a fork's, which grows by the same amounts.
     fn set(&mut self, place: usize, prompt: &Prompt, recorded: &PromptTrace, fork: Fork) {
         let total = (fork.forked + prompt.total).saturating_sub(fork.recorded).max(fork.stem.end);
         let last = recorded.markers_of(prompt).last();
@@ -265,6 +264,7 @@ impl Forking<'_> {
         self.trace.prompts[place] = Prompt {
             model: parent.model,
             minimum: parent.minimum,
+            // The first request of a fork follows the parent's.
             predecessor: Some(prompt.predecessor.unwrap_or(fork.stem.parent)),
             total,
             basis: Basis::Estimated,
@@ -279,14 +279,14 @@ impl Forking<'_> {
     }
 }
 
-/// Sub-agents of a session and model that start within this time of each other are of one batch.
+/// Sub-agents of a session and model that start within this time of each other belong to one batch.
 const BATCH: i64 = 60_000;
 
 /// Sets when the sub-agents of a batch can read what the others have written.
 ///
-/// Of captured requests the bytes tell what they share. Of a transcript's only the recorded reads of
-/// the first requests do: staggered, each but the first reads what any of its batch has read; at
-/// once, all read what the least of them has.
+/// The bytes of captured requests tell what these share. For transcripts only the recorded reads of
+/// the first requests do: if staggered, each but the first reads the most that any of its batch has
+/// read, and if started at once, all read the least.
 pub(super) fn start_agents(plan: &mut Plan<'_>, history: &History, starts: Starts) {
     let batches = batches(&plan.trace, history);
     let trace = plan.trace.to_mut();
@@ -342,8 +342,9 @@ fn batches(trace: &PromptTrace, history: &History) -> Vec<Vec<usize>> {
     batches
 }
 
-/// Side queries mark the last message that they share with the conversation they branch off, instead
-/// of their own end (`skip_cache_write`): nothing goes on from them, so nobody would read it.
+/// Lets side queries mark the last message that they share with the conversation they branch off,
+/// instead of their own end (`skip_cache_write`). Nothing continues them, so nobody would read
+/// that.
 pub(super) fn skip_cache_writes(plan: &mut Plan<'_>) {
     let trace = plan.trace.to_mut();
     let next = continuations(trace);
@@ -353,7 +354,7 @@ pub(super) fn skip_cache_writes(plan: &mut Plan<'_>) {
         let branches_off =
             prompt.predecessor.filter(|before| is_dead_end && next[*before] != Some(place));
         let Some(before) = branches_off else { continue };
-        // The conversation's next request may have the answer in common with it, too.
+        // The conversation's next request may share the answer with it, too.
         let others = next[before].into_iter().chain([before]);
         let shared =
             others.filter_map(|other| trace.common(trace.prompts[other].node, prompt.node));
@@ -374,11 +375,11 @@ pub(super) fn skip_cache_writes(plan: &mut Plan<'_>) {
     }
 }
 
-/// For each prompt the one that its conversation goes on with: the latest after which it goes on still
-/// further, else the latest, after which the record ends.
+/// For each prompt, the one with which its conversation continues: the latest one that is itself
+/// continued, else the latest one, after which the record ends.
 fn continuations(trace: &PromptTrace) -> Vec<Option<usize>> {
     let mut next: Vec<Option<usize>> = vec![None; trace.prompts.len()];
-    // From the end, so that it is known of each prompt whether anything goes on from it.
+    // From the end, so that it is known whether anything continues a prompt.
     for (place, prompt) in trace.prompts.iter().enumerate().rev() {
         let Some(before) = prompt.predecessor else { continue };
         let goes_on = next[place].is_some();
@@ -389,11 +390,12 @@ fn continuations(trace: &PromptTrace) -> Vec<Option<usize>> {
     next
 }
 
-/// Gives every session a cache of its own, entries of global scope included. The policy keeps them
-/// apart where requests name their sessions; a transcript's do.
+/// Gives every session its own cache, including entries of global scope. The policy keeps sessions
+/// apart where requests name them, as those of transcripts do.
 ///
-/// Nobody else keeps anything warm then, neither for the first request nor after an expiry. Only what
-/// a recorded sub-agent found when it began stays: others of its session may have written it.
+/// Nobody else keeps anything warm then, neither for the first request nor after an expiry. Only
+/// what a recorded sub-agent found when it began stays, as others of its session may have written
+/// it.
 pub(super) fn part_sessions(plan: &mut Plan<'_>, history: &History) {
     for (place, prompt) in plan.trace.to_mut().prompts.iter_mut().enumerate() {
         let session = history.request(RequestIndex(place)).session;

@@ -1,11 +1,6 @@
-//! Where the markers of another design stand.
-//!
-//! Keep-alive: a conversation that waits for its user is sent again before its entries expire.
-//!
-//! A client does not know when its user comes back, or whether: it pings until the limit, also
-//! after the last request of a conversation.
-//!
-//! Markers that keep the TTL with which their conversation began.
+//! Where the markers of another design stand, and which TTL they keep. Also keep-alive: a waiting
+//! conversation is sent again before its entries expire. A client does not know when its user comes
+//! back, or whether: it pings until the limit, even after the last request of a conversation.
 
 use enumset::EnumSet;
 
@@ -15,7 +10,7 @@ use crate::base::units::{Millis, Tokens};
 use crate::requests::prompt::{Level, Marker, NodeId, Prompt, PromptTrace, Step};
 use crate::simulate::cache::LOOKBACK;
 
-/// Puts the markers of every prompt where a layout wants them.
+/// Places the markers of every prompt by a layout.
 pub(super) fn place(plan: &mut Plan<'_>, layout: Layout) {
     if matches!(layout, Layout::AsRecorded | Layout::Nowhere) {
         return;
@@ -42,8 +37,8 @@ pub(super) fn place(plan: &mut Plan<'_>, layout: Layout) {
     }
 }
 
-/// Whether a marker finds what other traffic keeps warm of tools and system prompt: one that stands
-/// there, or from which looking back leads there.
+/// Whether a marker finds what other traffic keeps warm of tools and system prompt, at its own
+/// position or within its lookback.
 fn reaches_system(trace: &PromptTrace, prompt: &Prompt) -> bool {
     let Some(first) = trace.markers_of(prompt).first() else { return false };
     let system = trace.last_on_the_way(first.node, |node| trace.node(node).level == Level::System);
@@ -52,7 +47,7 @@ fn reaches_system(trace: &PromptTrace, prompt: &Prompt) -> bool {
     })
 }
 
-/// A marker at a node: the recorded one where there is one, whose size the request knows best.
+/// A marker at a node: the recorded one if there is one, as its request knows the size best.
 fn marker_at(trace: &PromptTrace, prompt: &Prompt, node: NodeId) -> Marker {
     let recorded = trace.markers_of(prompt);
     let last = recorded.last();
@@ -71,12 +66,12 @@ fn marker_at(trace: &PromptTrace, prompt: &Prompt, node: NodeId) -> Marker {
     }
 }
 
-/// What a layout asks about the nodes of a trace.
+/// What a layout needs to know about the nodes of a trace.
 struct Places<'a> {
     trace: &'a PromptTrace,
-    /// The nearest node at or before each one that may be marked.
+    /// For each node, the nearest markable one at or before it.
     markable: Vec<Option<NodeId>>,
-    /// The nearest one among tools and system prompt.
+    /// The nearest one in tools and system prompt.
     systems: Vec<Option<NodeId>>,
     /// The nearest one at or after the last multiple of the layout's distance.
     multiples: Vec<Option<NodeId>>,
@@ -132,14 +127,14 @@ impl<'a> Places<'a> {
         anchors.iter().filter_map(at).collect()
     }
 
-    /// The end of the request before, where this one begins with it.
+    /// The end of the previous request, where this one begins with it.
     fn previous(&self, prompt: &Prompt) -> Option<NodeId> {
         let before = &self.trace.prompts[prompt.predecessor?];
         let common = self.trace.common(before.node, prompt.node)?;
         self.markable[common.index()]
     }
 
-    /// The end of so many parts of a prompt's blocks.
+    /// The end of some of the equal parts of a prompt's blocks.
     fn part(&self, prompt: &Prompt, part: u32, parts: u32) -> Option<NodeId> {
         let blocks = u64::from(self.trace.node(prompt.node).blocks);
         let wanted = blocks * u64::from(part) / u64::from(parts);
@@ -156,7 +151,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// What a ping answers.
+/// The output of a ping.
 const PING_OUTPUT: Tokens = Tokens(1);
 
 /// Adds the pings of every conversation.
@@ -171,7 +166,7 @@ pub(super) fn add_pings(plan: &mut Plan<'_>, pings: KeepAlive) {
         let Role::Recorded(after) = plan.role(place) else { continue };
         let role = Role::Added { after, purpose: Purpose::KeepAlive, output: PING_OUTPUT };
         let last = ends[place].map_or(pings.limit, |end| {
-            // One that would be sent together with the next request is of no use.
+            // A ping at the time of the next request is useless.
             end.since(prompt.start).saturating_sub(1).min(pings.limit)
         });
         let count = last.checked_div(pings.every).unwrap_or(0);
@@ -183,7 +178,7 @@ pub(super) fn add_pings(plan: &mut Plan<'_>, pings: KeepAlive) {
     plan.add(added);
 }
 
-/// When the conversation goes on after each prompt, if it does, be it on another branch: nobody waits
+/// When the conversation continues after each prompt, if it does, on whatever branch. Nobody waits
 /// after one that was left.
 fn idle_until(trace: &PromptTrace) -> Vec<Option<Millis>> {
     let firsts = first_prompts(trace);
@@ -195,7 +190,7 @@ fn idle_until(trace: &PromptTrace) -> Vec<Option<Millis>> {
     ends
 }
 
-/// The first prompt of the conversation that each belongs to.
+/// The first prompt of each prompt's conversation.
 fn first_prompts(trace: &PromptTrace) -> Vec<usize> {
     let mut firsts: Vec<usize> = Vec::with_capacity(trace.prompts.len());
     for (place, prompt) in trace.prompts.iter().enumerate() {
@@ -207,15 +202,16 @@ fn first_prompts(trace: &PromptTrace) -> Vec<usize> {
     firsts
 }
 
-/// The request that reads what a prompt has cached, and nothing else; `None` where nothing is.
+/// The request that reads what a prompt has cached, and nothing else. `None` where nothing is
+/// cached.
 fn ping_of(trace: &PromptTrace, prompt: &Prompt) -> Option<Prompt> {
     let last = trace.markers_of(prompt).last().filter(|last| last.end >= prompt.minimum)?;
     let rare = prompt.rare_of_next();
     Some(Prompt { total: last.end, basis: last.basis, rare, ..prompt.clone() })
 }
 
-/// Gives every marker of a recorded request the TTL that markers of its level had when its conversation
-/// began, or was switched to its model. Where no TTL is known of that, the markers stay as they are.
+/// Gives every marker of a recorded request the TTL that markers of its level had when its
+/// conversation began or switched to its model. Where that is unknown, markers keep theirs.
 pub(super) fn latch_ttl(plan: &mut Plan<'_>, steps: &[Step]) {
     for place in 0..plan.trace.prompts.len() {
         let Role::Recorded(index) = plan.role(place) else { continue };

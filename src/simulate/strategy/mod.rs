@@ -1,13 +1,18 @@
 //! Strategies: what was recorded, what the rules make of it, and other designs of the same
-//! requests.
+//! requests. Here also stand who can adopt a strategy, and what every simulation of a run assumes.
 //!
-//! A strategy is a function on the trace: a design moves markers, changes TTLs, adds requests or
-//! rewrites prompts, and hands the result to the same simulator.
+//! A strategy is a function on the trace. A `Design` says what is done differently, in this order:
+//! captured prompts are laid out differently (`simulate/design/`), contexts are kept small
+//! (`simulate/management/`), requests share more or less (`forks.rs`), markers are placed and pings
+//! added (`layout.rs`). The result is a `Plan` of recorded and added requests, over which the same
+//! simulator runs. A design that does none of this borrows the trace, and a copy shares the paths
+//! of the tree. Added requests are rows of the ledger without ids. Searches simulate each
+//! candidate, separately for main conversations and sub-agents.
 //!
 //! A strategy is a function on the trace. A `Design` says what is done differently; in this order
 //! captured prompts are made otherwise (`simulate/design/`), contexts kept small
-//! (`simulate/management/`), requests share more or less (`simulate/strategy/{forks,sharing}.rs`),
-//! markers placed (`layout.rs`) and pings added (`keep_alive.rs`); the result is a `Plan`, whose
+//! (`simulate/management/`), requests share more or less (`forks.rs`),
+//! markers placed and pings added (`layout.rs`); the result is a `Plan`, whose
 //! prompts are recorded requests or added ones, and the same simulator runs over it. Where a
 //! design does none of that the trace is borrowed; a copy shares the paths of the tree. Added
 //! requests are rows of the ledger without ids. Searches simulate each candidate, for main
@@ -61,7 +66,7 @@ use crate::simulate::provider::{MATCHING_ASSUMPTION, Provider, VOCABULARY_ASSUMP
 pub struct Strategy {
     /// The name in options and outputs.
     pub name: Cow<'static, str>,
-    /// What it stands for, in a line.
+    /// What it stands for, in one line.
     pub summary: Cow<'static, str>,
     /// What it does.
     pub kind: StrategyKind,
@@ -76,17 +81,17 @@ pub enum StrategyKind {
     Replay,
     /// Another design.
     Counterfactual(Design),
-    /// The cheapest of several designs for the history at hand.
+    /// The cheapest of several designs for this history.
     Cheapest(Search),
     /// The prompts under another provider's automatic cache: as recorded, or as a design makes them.
     Elsewhere(&'static Provider, PromptDesign),
-    /// The cheapest that any choice of markers, TTLs and pings could have made of the requests, under
-    /// this reading or that of the run.
+    /// The least that any choice of markers, TTLs and pings could have cost, under this reading or
+    /// that of the run.
     Optimal(Option<Reading>),
 }
 
 impl Strategy {
-    /// What people see of it: its name, but for what is no strategy to choose.
+    /// What people see: its name, except for what is not a strategy to choose.
     #[must_use]
     pub fn label(&self) -> &str {
         match self.kind {
@@ -95,7 +100,7 @@ impl Strategy {
         }
     }
 
-    /// Applies the strategy; `None` for the record itself.
+    /// Applies the strategy. `None` for the record itself.
     #[must_use]
     pub fn simulate(&self, material: Material<'_>) -> Option<Simulated> {
         match &self.kind {
@@ -117,7 +122,7 @@ impl Strategy {
         }
     }
 
-    /// Whether it manages contexts, for which it needs to know what lies between the requests.
+    /// Whether it manages contexts, for which it needs to know what lies between requests.
     #[must_use]
     pub fn manages_context(&self) -> bool {
         match &self.kind {
@@ -148,10 +153,10 @@ impl Strategy {
         }
     }
 
-    /// The prompts that this strategy makes as another provider would have served them; `None` where it does
-    /// not change prompts. Markers, TTLs and pings mean nothing there. Of a strategy that also manages
-    /// contexts, or lets requests share more or less, the prompts alone would not be what it sends, so
-    /// it is `None`, too.
+    /// The prompts that this strategy makes, as another provider would have served them. `None`
+    /// where it does not change prompts, as markers, TTLs and pings mean nothing there. `None`,
+    /// too, for a strategy that also manages contexts or changes what requests share, as the
+    /// prompts alone would not be what it sends.
     #[must_use]
     pub fn elsewhere_as_designed(&self, provider: &'static Provider) -> Option<Self> {
         let StrategyKind::Counterfactual(design) = &self.kind else { return None };
@@ -175,7 +180,7 @@ impl Strategy {
         }
     }
 
-    /// Whether it needs to know how much of their beginnings the blocks of captured prompts share.
+    /// Whether it needs to know how long the common prefixes of captured blocks are.
     #[must_use]
     pub fn needs_block_parts(&self) -> bool {
         matches!(self.kind, StrategyKind::Elsewhere(..))
@@ -199,7 +204,7 @@ impl Strategy {
         }
     }
 
-    /// Whether it sends the prompts as recorded, so that the bound holds for it.
+    /// Whether it sends the prompts as recorded, so that the bound applies to it.
     #[must_use]
     pub fn keeps_content(&self) -> bool {
         match &self.kind {
@@ -213,22 +218,22 @@ impl Strategy {
     }
 }
 
-/// Who can make a strategy come true.
+/// Who can adopt a strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Whoever uses a client: with a setting, a variable or a command.
+    /// Users of a client: by a setting, a variable or a command.
     User,
-    /// Whoever builds an agent: in the fields of its requests.
+    /// Builders of an agent: in the fields of its requests.
     Builder,
-    /// Nobody: what was, what the rules expect, and the least possible.
+    /// Nobody: the record, what the rules expect, and the least possible.
     Bound,
 }
 
 impl Reach {
-    /// All, in the order of the outputs.
+    /// All, in output order.
     pub const ALL: [Self; 3] = [Self::User, Self::Builder, Self::Bound];
 
-    /// What people see of it.
+    /// The name for people.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
@@ -240,7 +245,7 @@ impl Reach {
 }
 
 impl Strategy {
-    /// Who can make it come true.
+    /// Who can adopt it.
     #[must_use]
     pub fn reach(&self) -> Reach {
         match &self.kind {
@@ -257,8 +262,8 @@ impl Strategy {
 }
 
 /// Clients have settings for one lifetime for each kind of conversation (`promptCacheTtl`,
-/// `subagentPromptCacheTtl`), for no caching (`DISABLE_PROMPT_CACHING`), and for the size at which a
-/// conversation is summarised (`CLAUDE_CODE_AUTO_COMPACT_WINDOW`).
+/// `subagentPromptCacheTtl`), for no caching (`DISABLE_PROMPT_CACHING`), and for the size at which
+/// a conversation is summarised (`CLAUDE_CODE_AUTO_COMPACT_WINDOW`).
 fn is_set_by_users(design: &Design) -> bool {
     let is_uniform =
         |plan: &TtlPlan| [plan.main, plan.agents].iter().all(|tier| tier.system == tier.messages);
@@ -273,7 +278,7 @@ fn is_set_by_users(design: &Design) -> bool {
 /// What every simulation of a run assumes.
 #[derive(Clone, Copy, Debug)]
 pub struct Assumptions {
-    /// Whether counterfactuals keep the recorded breaks inside the TTL.
+    /// Whether counterfactuals keep recorded breaks inside the TTL.
     pub keeps_breaks: bool,
     /// What other traffic keeps warm.
     pub shared_prefix: SharedPrefix,
@@ -281,9 +286,9 @@ pub struct Assumptions {
     pub ttl_grace: i64,
     /// What a marker counts when it looks back.
     pub lookback: Lookback,
-    /// How long an entry lives that was written after one of a shorter TTL.
+    /// How long an entry lives that was written after one with a shorter TTL.
     pub reading: Reading,
-    /// What becomes of an entry when markers change their TTL.
+    /// What happens to an entry when markers change their TTL.
     pub ttl_change: TtlChange,
     /// Whether the beta features of a request are part of the key.
     pub betas: BetaKey,
@@ -319,7 +324,7 @@ impl Assumptions {
         }
     }
 
-    /// The policy of the recorded requests: nothing but the rules.
+    /// The policy of the recorded requests: the rules alone.
     #[must_use]
     pub fn replay(&self) -> Policy {
         Policy { keeps_breaks: false, ..self.policy(Markers::AsRecorded) }

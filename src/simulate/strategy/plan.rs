@@ -1,4 +1,5 @@
-//! The requests that a design sends: those recorded, as it would have sent them, and those it adds.
+//! The requests that a design sends: the recorded ones as it would have sent them, and those that
+//! it adds.
 
 use std::borrow::Cow;
 
@@ -8,10 +9,10 @@ use crate::requests::prompt::{Prompt, PromptTrace};
 use crate::simulate::design::ToolSearch;
 use crate::simulate::management::{AddedPrompt, Reason};
 
-/// What the answer with a search for tools is taken to have.
+/// The assumed size of the answer that searches for tools.
 pub(super) const SEARCH_OUTPUT: Tokens = Tokens(100);
 
-/// Why a design sends a request that was not recorded.
+/// Why a design sends an additional request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Purpose {
     /// To keep the cache alive.
@@ -24,12 +25,12 @@ pub enum Purpose {
     ToolSearch,
 }
 
-/// What a prompt of a plan is.
+/// What a prompt of a plan stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// The recorded request of this place in the history.
+    /// The recorded request with this index in the history.
     Recorded(usize),
-    /// One that the design adds.
+    /// A request that the design adds.
     Added {
         /// The recorded request that it follows.
         after: usize,
@@ -38,12 +39,12 @@ pub(super) enum Role {
     },
 }
 
-/// What a design sends, in the order in which it is sent.
+/// What a design sends, in the order of sending.
 pub(super) struct Plan<'a> {
     pub(super) trace: Cow<'a, PromptTrace>,
-    /// Of each prompt; empty where every prompt is the recorded one of its place.
+    /// The role of each prompt. Empty where every prompt is the recorded one at its index.
     pub(super) roles: Vec<Role>,
-    /// For each recorded request the one whose model it is sent to; empty where it is its own.
+    /// For each recorded request, the one whose model it is sent to. Empty where that is its own.
     pub(super) priced_as: Vec<usize>,
 }
 
@@ -53,13 +54,14 @@ impl<'a> Plan<'a> {
         Self { trace: Cow::Borrowed(trace), roles: Vec::new(), priced_as: Vec::new() }
     }
 
-    /// Sends other prompts instead of those recorded.
+    /// Replaces the recorded prompts.
     pub(super) fn rewrite(&mut self, trace: PromptTrace) {
         self.priced_as = (0..trace.prompts.len()).collect();
         self.trace = Cow::Owned(trace);
     }
 
-    /// The recorded requests as they are sent, where that is not as recorded; before any is added.
+    /// The recorded requests as sent, where they differ from the record. To be called before any
+    /// are added.
     pub(super) fn totals(&self) -> Option<Vec<Sent>> {
         (!self.priced_as.is_empty()).then(|| {
             let sent = self.trace.prompts.iter().zip(&self.priced_as);
@@ -68,7 +70,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Adds what context management sends itself.
+    /// Adds the requests of context management.
     pub(super) fn add_managed(&mut self, added: Vec<AddedPrompt>) {
         let added = added.into_iter().map(|AddedPrompt { after, reason, prompt, output }| {
             let purpose = match reason {
@@ -80,7 +82,7 @@ impl<'a> Plan<'a> {
         self.add(added.collect());
     }
 
-    /// Adds what a prompt design sends besides.
+    /// Adds the requests of a prompt design.
     pub(super) fn add_searches(&mut self, searches: Vec<ToolSearch>) {
         let added = searches.into_iter().map(|ToolSearch { after, prompt }| {
             let purpose = Purpose::ToolSearch;
@@ -89,12 +91,12 @@ impl<'a> Plan<'a> {
         self.add(added.collect());
     }
 
-    /// What the prompt at a place is.
+    /// The role of the prompt at an index.
     pub(super) fn role(&self, place: usize) -> Role {
         self.roles.get(place).copied().unwrap_or(Role::Recorded(place))
     }
 
-    /// Adds prompts, each where its time belongs; after those of the same time.
+    /// Inserts prompts by time, after those of the same time.
     pub(super) fn add(&mut self, added: Vec<(Prompt, Role)>) {
         if added.is_empty() {
             return;

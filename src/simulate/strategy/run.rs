@@ -1,10 +1,10 @@
-//! A strategy applied to a history: what every request reads, writes and sends in full, and what
-//! the strategy sends besides.
+//! Applies a strategy to a history: what every request reads, writes and sends in full, and what is
+//! sent in addition.
 
 use super::applicability::{Applicability, Obstacle, differs, has_several_sessions};
 use super::design::{Design, Layout};
 use super::plan::{Plan, Purpose, Role};
-use super::{Assumptions, forks, layout};
+use super::{Assumptions, Strategy, StrategyKind, forks, layout};
 use crate::base::ttl::TtlPlan;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::requests::conversation::{History, RequestIndex};
@@ -13,24 +13,24 @@ use crate::simulate::cache::{Markers, Outcome, Policy, simulate, simulate_automa
 use crate::simulate::design::{PromptDesign, ToolSearch, redesign};
 use crate::simulate::management::{AddedPrompt, Effects, Management, manage};
 use crate::simulate::pricing::{Billing, RequestRates};
-use crate::simulate::provider::{Provider, token_ratio};
+use crate::simulate::provider::{Provider, Unmarked, token_ratio};
 
 /// What strategies are applied to.
 #[derive(Clone, Copy)]
 pub struct Material<'a> {
     /// The requests.
     pub history: &'a History,
-    /// How each follows the one before it.
+    /// How each request follows the one before it.
     pub steps: &'a [Step],
-    /// Their prompts as recorded.
+    /// The prompts as recorded.
     pub trace: &'a PromptTrace,
-    /// What their tokens cost.
+    /// The rates of their tokens.
     pub rates: &'a RequestRates,
-    /// What is assumed.
+    /// The assumptions.
     pub assumptions: &'a Assumptions,
 }
 
-/// What main conversations and those of sub-agents cost.
+/// The costs of main conversations and of sub-agents.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ChainCosts {
     pub(super) main: Picodollars,
@@ -38,7 +38,7 @@ pub(super) struct ChainCosts {
 }
 
 impl Material<'_> {
-    /// What prompts and added requests cost, without the recorded output; what has no price is
+    /// The cost of prompts and added requests, without the recorded output. What has no price is
     /// left out.
     pub(super) fn costs(&self, simulated: &Simulated) -> ChainCosts {
         let recorded = simulated.outcomes.iter().enumerate();
@@ -55,23 +55,56 @@ impl Material<'_> {
     }
 }
 
-/// What became of the requests under a strategy.
+/// The result of a simulation.
 #[derive(Debug, Default)]
 pub struct Simulated {
-    /// Whether the strategy can act on the requests. Where it cannot, they are simulated as recorded.
+    /// Whether the strategy can act on the requests. Where it cannot, they are simulated as
+    /// recorded.
     pub applicability: Applicability,
-    /// Of each recorded request.
+    /// The outcome of each recorded request.
     pub outcomes: Vec<Outcome>,
-    /// What was sent besides, by the request it follows, then by time.
+    /// What is sent in addition, by the request it follows, then by time.
     pub added: Vec<Added>,
-    /// The prompts' sizes, and whose models they are sent to, where the design made others of them.
+    /// The sizes of the prompts, and whose models they are sent to, where the design changed them.
     pub totals: Option<Vec<Sent>>,
-    /// What context management did, in a design that has one.
+    /// What context management did, in a design that has it.
     pub managed: Option<(Management, Effects)>,
     /// The design that a search has chosen.
     pub chosen: Option<Design>,
-    /// The other provider that serves the requests, in whose tokens the outcomes are.
+    /// The other provider that serves the requests. The outcomes are in its tokens.
     pub provider: Option<&'static Provider>,
+}
+
+impl Simulated {
+    /// Adds the requests that were sent without markers. Only other rules, or no cache at all,
+    /// change their recorded figures.
+    pub(crate) fn add_unmarked(
+        &mut self,
+        strategy: &Strategy,
+        unmarked: &Unmarked<'_>,
+        assumptions: &Assumptions,
+    ) {
+        let keeps_breaks = assumptions.keeps_breaks;
+        let is_alone = self.outcomes.is_empty();
+        let outcomes = match &strategy.kind {
+            StrategyKind::Replay => unmarked.expected(false),
+            StrategyKind::Elsewhere(provider, _) => unmarked.elsewhere(provider, keeps_breaks),
+            StrategyKind::Counterfactual(design) if design.layout == Layout::Nowhere => {
+                unmarked.uncached()
+            }
+            _ => {
+                if is_alone {
+                    self.applicability = Applicability::None(vec![Obstacle::NoMarker]);
+                }
+                unmarked.recorded()
+            }
+        };
+        self.outcomes.extend(outcomes);
+        if let Some(totals) = &mut self.totals {
+            let sent = |(index, total): (RequestIndex, _)| Sent { total, priced_as: index.0 };
+            totals.extend(unmarked.sizes().map(sent));
+        }
+    }
 }
 
 /// A recorded request as a design sends it.
@@ -83,23 +116,23 @@ pub struct Sent {
     pub priced_as: usize,
 }
 
-/// A request that a strategy sends besides those recorded.
+/// A request that a strategy sends in addition.
 #[derive(Clone, Copy, Debug)]
 pub struct Added {
     /// The recorded request that it follows.
     pub after: usize,
     /// Why it is sent.
     pub purpose: Purpose,
-    /// When.
+    /// When it is sent.
     pub at: Millis,
     /// How its prompt is billed.
     pub outcome: Outcome,
-    /// What it answers.
+    /// The size of its answer.
     pub output: Tokens,
 }
 
-/// Puts prompts under another provider's rules, in its own tokens: those recorded, or as a design makes
-/// them.
+/// Simulates prompts under another provider's rules, in its tokens: the recorded ones, or as a
+/// design makes them.
 pub(super) fn simulate_elsewhere(
     provider: &'static Provider,
     design: PromptDesign,
@@ -134,7 +167,7 @@ pub(super) struct Prepared<'a> {
     shares_sessions: bool,
     totals: Option<Vec<Sent>>,
     managed: Option<(Management, Effects)>,
-    /// How many things the design does, and those of them that change nothing.
+    /// How many parts the design has, and the obstacles of those that change nothing.
     parts: usize,
     obstacles: Vec<Obstacle>,
 }
@@ -167,7 +200,7 @@ impl<'a> Prepared<'a> {
         Self { plan, layout, markers, shares_sessions, totals, managed, parts, obstacles }
     }
 
-    /// Sends it with these TTLs, or with those recorded.
+    /// Simulates it with these TTLs, or with the recorded ones.
     pub(super) fn simulate(&self, ttl: Option<TtlPlan>, material: Material<'_>) -> Simulated {
         let markers = match (self.markers, ttl) {
             (Markers::AsRecorded, Some(ttl)) => Markers::Fixed(ttl),
@@ -184,7 +217,7 @@ impl<'a> Prepared<'a> {
     }
 
     fn applicability(&self, ttl: Option<TtlPlan>) -> Applicability {
-        // Where a layout leaves no marker, that is its choice.
+        // A layout may leave no marker by choice.
         let has_own = self.layout != Layout::AsRecorded;
         let is_unmarked = ttl.is_some() && !has_own && self.plan.trace.markers.is_empty();
         let unmarked = is_unmarked.then_some(Obstacle::NoMarker);
@@ -193,11 +226,11 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// A plan while the parts of a design that make other prompts are applied, one after the other.
+/// A plan while the parts of a design that change prompts are applied, one by one.
 struct Drawing<'a> {
     material: Material<'a>,
     plan: Plan<'a>,
-    /// What a prompt design sends besides.
+    /// The searches that a prompt design adds.
     searches: Vec<ToolSearch>,
     parts: usize,
     obstacles: Vec<Obstacle>,
@@ -209,13 +242,13 @@ impl<'a> Drawing<'a> {
         Self { material, plan, searches: Vec::new(), parts: 0, obstacles: Vec::new() }
     }
 
-    /// Notes a part, and its obstacle where it changed nothing.
+    /// Counts a part, and records its obstacle where it changed nothing.
     fn note(&mut self, acts: bool, obstacle: Obstacle) {
         self.parts += 1;
         self.obstacles.extend((!acts).then_some(obstacle));
     }
 
-    /// Lets the recorded breaks that a design repairs not happen.
+    /// Removes the recorded breaks that a design repairs.
     fn repair(&mut self, design: &Design) {
         if design.repairs.is_empty() {
             return;
@@ -253,7 +286,7 @@ impl<'a> Drawing<'a> {
         self.searches = designed.searches;
     }
 
-    /// What it did, and what it sends besides.
+    /// What context management did, and what it sends in addition.
     fn manage(&mut self, management: &Management) -> ((Management, Effects), Vec<AddedPrompt>) {
         let Material { history, steps, .. } = self.material;
         let obstacle = if history.of_transcripts().is_empty() {
@@ -297,7 +330,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Applies a part, and notes whether it changed anything.
+    /// Applies a part, and records whether it changed anything.
     fn part(&mut self, obstacle: Obstacle, apply: impl FnOnce(&mut Plan<'_>)) {
         let before = self.plan.trace.clone();
         apply(&mut self.plan);

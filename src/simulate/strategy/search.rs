@@ -12,27 +12,27 @@ use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
 pub enum Search {
     /// Every layout of up to four anchors, with each TTL.
     Layout,
-    /// Pings at the longest safe interval of each TTL, up to each of some limits.
+    /// Pings at the longest safe interval of each TTL, up to each of several limits.
     KeepAlive,
 }
 
 const MINUTE: i64 = 60 * 1_000;
 
-/// Just before an entry expires; a ping takes a few seconds to be sent.
+/// Just before an entry expires, as it takes a few seconds to send a ping.
 const SAFE_INTERVALS: [(Ttl, i64); 2] =
     [(Ttl::FiveMinutes, 4 * MINUTE + MINUTE / 2), (Ttl::OneHour, 55 * MINUTE)];
 
-/// Limits of idle time, in minutes; none is no ping at all.
+/// Limits of idle time, in minutes. Zero means no pings.
 const LIMITS: [i64; 8] = [0, 15, 30, 60, 120, 240, 480, 1_440];
 
-/// Longer series never pay: at a tenth of the input each, twenty pings cost as much as writing anew
-/// for an hour.
+/// Longer series never pay: reads cost a tenth of the input, so twenty pings cost as much as
+/// writing again for an hour.
 const MOST_PINGS: i64 = 60;
 
 const TTLS: [TierTtl; 3] =
     [TierTtl::uniform(Ttl::FiveMinutes), TierTtl::MIXED, TierTtl::uniform(Ttl::OneHour)];
 
-/// A design with one TTL everywhere, and what it costs.
+/// A design with one TTL everywhere, and its cost.
 struct Tried {
     design: Design,
     ttl: TierTtl,
@@ -40,7 +40,7 @@ struct Tried {
 }
 
 impl Search {
-    /// Designs, each with the TTLs that it is tried with.
+    /// The designs, each with the TTLs to try.
     fn candidates(self) -> Vec<(Design, Vec<TierTtl>)> {
         match self {
             Self::Layout => layouts().collect(),
@@ -69,7 +69,7 @@ fn keep_alives() -> impl Iterator<Item = (Design, Vec<TierTtl>)> {
     })
 }
 
-/// Simulates every candidate and keeps the cheapest, of equal ones the first.
+/// Simulates every candidate and keeps the cheapest, the first one of equals.
 pub(super) fn cheapest(search: Search, material: Material<'_>) -> Simulated {
     let tried: Vec<Tried> = search
         .candidates()
@@ -89,7 +89,7 @@ pub(super) fn cheapest(search: Search, material: Material<'_>) -> Simulated {
 }
 
 /// The cheapest design for main conversations, with the cheapest TTL for sub-agents under the same
-/// layout: the two share next to nothing, and pings are for main conversations alone.
+/// layout. The two share next to nothing, and pings are for main conversations alone.
 fn cheapest_of(tried: &[Tried]) -> Design {
     let whole = |main: &Tried| {
         let agents = tried

@@ -1,17 +1,17 @@
-//! Patterns of how sessions are used: resumed, updated, switched.
+//! Patterns in how sessions are used: resumed, updated, switched.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use super::{Evidence, Ground, Pattern, counted, rests_on};
+use super::{Ground, Pattern, PatternEvidence, counted, rests_on};
 use crate::explain::breaks::Cause;
 use crate::explain::breaks::find::Break;
 use crate::read::transcript::Sign;
 use crate::requests::conversation::RequestIndex;
 
-/// Resumes that missed a cache which was still alive, by the version that resumed.
-pub(super) fn resumes(evidence: &Evidence<'_>) -> Option<Pattern> {
+/// Resumes that missed a cache that was still alive, by the resuming version.
+pub(super) fn resumes(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_miss = |found: &Break| found.cause == Cause::Resumed && found.is_inside_ttl;
     let breaks: Vec<&Break> = evidence.breaks_that(is_miss).collect();
     if breaks.is_empty() {
@@ -36,8 +36,8 @@ pub(super) fn resumes(evidence: &Evidence<'_>) -> Option<Pattern> {
     Some(evidence.of_excess("resume_misses", &breaks, Ground::Excess, observation, advice))
 }
 
-/// Whether lines before a request show that the session was taken up again.
-fn is_resumed(evidence: &Evidence<'_>, index: RequestIndex) -> bool {
+/// Whether lines before a request show that the session was resumed.
+fn is_resumed(evidence: &PatternEvidence<'_>, index: RequestIndex) -> bool {
     let request = evidence.history.request(index);
     let previous = evidence.history.predecessor(request);
     if previous.is_some_and(|previous| previous.session != request.session) {
@@ -48,7 +48,7 @@ fn is_resumed(evidence: &Evidence<'_>, index: RequestIndex) -> bool {
 }
 
 /// How many sessions each version resumed inside the TTL, as far as lines or misses show.
-fn live_resumes(evidence: &Evidence<'_>) -> BTreeMap<String, usize> {
+fn live_resumes(evidence: &PatternEvidence<'_>) -> BTreeMap<String, usize> {
     let missed: FxHashSet<RequestIndex> = evidence
         .breaks_that(|found| found.cause == Cause::Resumed)
         .map(|found| found.request)
@@ -64,13 +64,13 @@ fn live_resumes(evidence: &Evidence<'_>) -> BTreeMap<String, usize> {
     resumes
 }
 
-fn version(evidence: &Evidence<'_>, index: RequestIndex) -> String {
+fn version(evidence: &PatternEvidence<'_>, index: RequestIndex) -> String {
     let request = evidence.history.request(index);
     evidence.history.text(request.client_version).unwrap_or("unknown").to_owned()
 }
 
-/// Sessions that another version took up.
-pub(super) fn updates(evidence: &Evidence<'_>) -> Option<Pattern> {
+/// Sessions that another version continued.
+pub(super) fn updates(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_such = |found: &Break| found.cause == Cause::ClientVersionChanged;
     let breaks: Vec<&Break> = evidence.breaks_that(is_such).collect();
     if breaks.is_empty() {
@@ -84,10 +84,10 @@ pub(super) fn updates(evidence: &Evidence<'_>) -> Option<Pattern> {
     Some(evidence.of_excess("updates", &breaks, Ground::Excess, observation, advice))
 }
 
-/// Models, efforts and speeds that were switched in mid-session.
-pub(super) fn switches(evidence: &Evidence<'_>) -> Option<Pattern> {
+/// Models, efforts and speeds that were switched within a session.
+pub(super) fn switches(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_switch = |found: &Break| {
-        // A refusal is no choice of the user's.
+        // A refusal is not a choice of the user.
         !rests_on(found, found.cause, Sign::RefusalFallback)
             && matches!(
                 found.cause,

@@ -1,8 +1,8 @@
-//! Patterns of TTLs that do not fit how a conversation is used.
+//! Patterns of TTLs that do not suit how a conversation is used.
 
 use rustc_hash::FxHashSet;
 
-use super::{Evidence, Ground, Pattern, counted};
+use super::{Ground, Pattern, PatternEvidence, counted};
 use crate::base::id::Symbol;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
@@ -11,12 +11,12 @@ use crate::explain::breaks::Cause;
 use crate::explain::breaks::find::Break;
 use crate::requests::conversation::{ConversationKey, RequestIndex};
 
-/// Prompts of so many tokens are cached by every model.
+/// Every model caches prompts of this size.
 const SURELY_CACHEABLE: Tokens = Tokens(8_192);
 
-/// Entries for five minutes that were needed again within an hour: on the main conversations, and on
-/// those of sub-agents, which have a setting of their own.
-pub(super) fn short_lived(evidence: &Evidence<'_>) -> Vec<Pattern> {
+/// Five-minute entries that were needed again within an hour, for main conversations and for
+/// sub-agents, which have their own setting.
+pub(super) fn short_lived(evidence: &PatternEvidence<'_>) -> Vec<Pattern> {
     let main = short_lived_of(
         evidence,
         "short_ttl_main",
@@ -37,7 +37,7 @@ pub(super) fn short_lived(evidence: &Evidence<'_>) -> Vec<Pattern> {
 }
 
 fn short_lived_of(
-    evidence: &Evidence<'_>,
+    evidence: &PatternEvidence<'_>,
     name: &'static str,
     are_agents: bool,
     whose: &str,
@@ -65,7 +65,7 @@ fn short_lived_of(
 
 /// A pattern whose change was simulated, if it saves anything.
 fn worth_it(
-    evidence: &Evidence<'_>,
+    evidence: &PatternEvidence<'_>,
     name: &'static str,
     breaks: &[&Break],
     saving: Picodollars,
@@ -78,8 +78,8 @@ fn worth_it(
     })
 }
 
-/// Pauses that no TTL outlives.
-pub(super) fn long_pauses(evidence: &Evidence<'_>) -> Option<Pattern> {
+/// Pauses longer than any TTL.
+pub(super) fn long_pauses(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_long = |found: &Break| {
         let is_expiry = matches!(found.cause, Cause::TtlExpired5m | Cause::TtlExpired1h);
         is_expiry && found.gap.is_some_and(|gap| gap >= Ttl::OneHour.millis())
@@ -100,7 +100,7 @@ pub(super) fn long_pauses(evidence: &Evidence<'_>) -> Option<Pattern> {
 }
 
 /// Conversations whose TTL fell from an hour to five minutes.
-pub(super) fn shortened(evidence: &Evidence<'_>) -> Option<Pattern> {
+pub(super) fn shortened(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let mut flipped: FxHashSet<ConversationKey> = FxHashSet::default();
     let mut since: FxHashSet<RequestIndex> = FxHashSet::default();
     let selected: FxHashSet<RequestIndex> = evidence.selection.requests().collect();
@@ -136,7 +136,7 @@ pub(super) fn shortened(evidence: &Evidence<'_>) -> Option<Pattern> {
 }
 
 /// Large prompts that were neither read nor written.
-pub(super) fn uncached(evidence: &Evidence<'_>) -> Option<Pattern> {
+pub(super) fn uncached(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_uncached = |index: RequestIndex| {
         evidence.history.request(index).usage.as_ref().is_some_and(|usage| {
             usage.prompt.cached_end() == Tokens::ZERO && usage.prompt.input >= SURELY_CACHEABLE

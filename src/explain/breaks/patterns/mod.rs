@@ -1,6 +1,5 @@
-//! Breaks that come again and again, each with what to change and what that would have saved here.
-//!
-//! Each pattern is looked for by itself; what several would save overlaps and does not add up.
+//! Breaks that recur, each with what to change and what that would have saved here. Patterns are
+//! found independently, so their savings overlap and do not add up.
 
 mod habits;
 mod lifetime;
@@ -20,7 +19,7 @@ use crate::requests::conversation::{ConversationKey, History, RequestIndex};
 use crate::requests::prompt::Step;
 use crate::simulate::ledger::{Ledger, Selection};
 
-/// What recurs.
+/// A recurring break.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     /// Its name in outputs.
@@ -33,18 +32,18 @@ pub struct Pattern {
     pub occurrences: u64,
     /// In how many sessions.
     pub sessions: u64,
-    /// What the change would have saved; `None` without prices.
+    /// What the change would have saved, or `None` without prices.
     pub saving: Option<Picodollars>,
-    /// What the saving rests on.
+    /// What the saving is based on.
     pub ground: Ground,
 }
 
-/// What a saving rests on.
+/// What a saving is based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ground {
     /// The excess of these breaks, all of which would have been avoided.
     Excess,
-    /// The excess, of which the change avoids a part that nobody can tell.
+    /// The excess, an unknown part of which would have been avoided.
     AtMostExcess,
     /// The difference between the rules and a simulated strategy on the same requests.
     Simulated,
@@ -63,7 +62,7 @@ impl Ground {
 }
 
 /// What patterns are looked for in.
-struct Evidence<'a> {
+struct PatternEvidence<'a> {
     ledger: &'a Ledger<'a>,
     history: &'a History,
     steps: &'a [Step],
@@ -71,7 +70,7 @@ struct Evidence<'a> {
     breaks: &'a Breaks,
 }
 
-/// Every pattern that is there, the one that saves most first.
+/// Every pattern that is found, those that save most first.
 #[must_use]
 pub fn patterns(
     ledger: &Ledger<'_>,
@@ -79,7 +78,7 @@ pub fn patterns(
     selection: &Selection,
     breaks: &Breaks,
 ) -> Vec<Pattern> {
-    let evidence = Evidence { ledger, history: ledger.history, steps, selection, breaks };
+    let evidence = PatternEvidence { ledger, history: ledger.history, steps, selection, breaks };
     let mut patterns: Vec<Pattern> = Vec::new();
     patterns.extend(lifetime::short_lived(&evidence));
     patterns.extend(lifetime::long_pauses(&evidence));
@@ -97,7 +96,7 @@ pub fn patterns(
     patterns
 }
 
-impl<'a> Evidence<'a> {
+impl<'a> PatternEvidence<'a> {
     fn conversation(&self, index: RequestIndex) -> ConversationKey {
         self.history.request(index).conversation()
     }
@@ -111,15 +110,16 @@ impl<'a> Evidence<'a> {
         breaks.list.iter().filter(move |found| is_such(found))
     }
 
-    /// How many sessions some breaks are in.
+    /// The number of sessions with these breaks.
     fn sessions(&self, breaks: &[&Break]) -> u64 {
         let sessions: FxHashSet<Symbol> =
             breaks.iter().map(|found| self.history.request(found.request).session).collect();
         sessions.len() as u64
     }
 
-    /// What some requests cost more by the rules than under a strategy; `None` where none of them has
-    /// a price. Against the rules, so that what else went wrong is not credited to the strategy.
+    /// How much more some requests cost by the rules than under a strategy, or `None` where none
+    /// has a price. Not compared with the record, so that the strategy gets no credit for what else
+    /// went wrong.
     fn saved_by(
         &self,
         strategy: &str,
@@ -157,7 +157,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// Whether the cause of a break rests on a sign.
+/// Whether the evidence for a cause of a break has a sign.
 fn rests_on(found: &Break, cause: Cause, sign: Sign) -> bool {
     let candidate = found.candidates.iter().find(|one| one.cause == cause);
     found.cause == cause

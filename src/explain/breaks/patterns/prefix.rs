@@ -1,8 +1,8 @@
-//! Patterns of prompts that change in front of what was cached.
+//! Patterns of changes before what was cached.
 
 use std::collections::BTreeMap;
 
-use super::{Evidence, Ground, Pattern, counted, rests_on};
+use super::{Ground, Pattern, PatternEvidence, counted, rests_on};
 use crate::base::units::Tokens;
 use crate::base::wording::grouped;
 use crate::explain::breaks::find::Break;
@@ -10,16 +10,16 @@ use crate::explain::breaks::{Cause, Confidence};
 use crate::read::transcript::Sign;
 use crate::requests::conversation::ConversationKey;
 
-/// So many reads of one length in a conversation are no accident.
+/// This many reads of one length in a conversation are no accident.
 const PINNED_FROM: usize = 3;
 
 /// A pinned read is a small part of what could have been read.
 const PINNED_BELOW_PERCENT: u64 = 50;
 
-/// Reads that come back to one small length, while everything else is written anew.
-pub(super) fn pinned_reads(evidence: &Evidence<'_>) -> Option<Pattern> {
+/// Reads that return to one small length, while everything else is written again.
+pub(super) fn pinned_reads(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_candidate = |found: &Break| {
-        // Of captured requests the differences are known.
+        // For captured requests the differences are known.
         found.is_inside_ttl
             && found.read > Tokens::ZERO
             && !evidence.history.is_captured(found.request)
@@ -49,8 +49,8 @@ pub(super) fn pinned_reads(evidence: &Evidence<'_>) -> Option<Pattern> {
     Some(evidence.of_excess("pinned_reads", &breaks, Ground::AtMostExcess, observation, advice))
 }
 
-/// Tools that a search loads in mid-session.
-pub(super) fn loaded_tools(evidence: &Evidence<'_>) -> Option<Pattern> {
+/// Tools that a search loads within a session.
+pub(super) fn loaded_tools(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_loaded = |found: &Break| rests_on(found, Cause::ToolsChanged, Sign::ToolsLoaded);
     let breaks: Vec<&Break> = evidence.breaks_that(is_loaded).collect();
     if breaks.is_empty() {
@@ -67,7 +67,7 @@ pub(super) fn loaded_tools(evidence: &Evidence<'_>) -> Option<Pattern> {
     Some(evidence.of_excess("loaded_tools", &breaks, Ground::AtMostExcess, observation, advice))
 }
 
-fn loads_of_tools(evidence: &Evidence<'_>) -> usize {
+fn loads_of_tools(evidence: &PatternEvidence<'_>) -> usize {
     let loads = |index: &crate::requests::conversation::RequestIndex| {
         let request = evidence.history.request(*index);
         let trail = &evidence.history.files[request.file].trail;
@@ -85,9 +85,9 @@ const SHOWING: [Sign; 5] = [
     Sign::ToolsRemoved,
 ];
 
-/// Tools that came or went in another way.
-pub(super) fn changed_tools(evidence: &Evidence<'_>) -> Option<Pattern> {
-    // What was seen, or what the service says; not the length of a read alone.
+/// Other tools that came or went.
+pub(super) fn changed_tools(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
+    // As seen in lines or said by the service. The length of a read alone does not count.
     let is_shown = |found: &Break| {
         found.candidates.first().is_some_and(|one| one.confidence == Confidence::High)
             || SHOWING.iter().any(|sign| rests_on(found, Cause::ToolsChanged, *sign))
@@ -109,7 +109,7 @@ pub(super) fn changed_tools(evidence: &Evidence<'_>) -> Option<Pattern> {
 }
 
 /// Thinking that a model drops at every new turn.
-pub(super) fn stripped_thinking(evidence: &Evidence<'_>) -> Option<Pattern> {
+pub(super) fn stripped_thinking(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_such = |found: &Break| found.cause == Cause::ThinkingStripped;
     let breaks: Vec<&Break> = evidence.breaks_that(is_such).collect();
     if breaks.is_empty() {
@@ -125,8 +125,8 @@ pub(super) fn stripped_thinking(evidence: &Evidence<'_>) -> Option<Pattern> {
     Some(evidence.of_excess("stripped_thinking", &breaks, Ground::Excess, observation, advice))
 }
 
-/// Sub-agents that were started too close together to share what they have in common.
-pub(super) fn siblings(evidence: &Evidence<'_>) -> Option<Pattern> {
+/// Sub-agents that were started too close together to share a prefix.
+pub(super) fn siblings(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_sibling = |found: &Break| {
         let request = evidence.history.request(found.request);
         found.cause == Cause::WriteNotVisible && request.predecessor.is_none()

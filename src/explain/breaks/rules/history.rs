@@ -1,6 +1,5 @@
-//! Causes in the messages: summarised, cleared, rewound, or rendered in another way.
-//!
-//! Another process went on with the session: it renders system prompt, tools and reminders anew.
+//! Causes in the messages (summarised, cleared, rewound, or rendered in another way), and another
+//! process that continues the session and renders system prompt, tools and reminders anew.
 
 use crate::base::units::Tokens;
 use crate::explain::breaks::case::Case;
@@ -8,8 +7,8 @@ use crate::explain::breaks::readable::Readable;
 use crate::explain::breaks::{Candidate, Cause, Confidence, Evidence};
 use crate::read::transcript::Sign;
 
-/// After a compaction only tools and system prompt are the same, and the messages that it kept in front of
-/// its summary.
+/// After a compaction only tools, system prompt, and the messages kept before the summary are the
+/// same.
 pub(super) fn compaction(case: &Case<'_>) -> Option<Candidate> {
     if !case.request.between.has_compaction {
         return None;
@@ -18,7 +17,7 @@ pub(super) fn compaction(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::Compaction, rewrite_confidence(case), evidence))
 }
 
-/// A fork that decides anew which results are replaced sends other messages than its parent.
+/// A fork that decides again which results are replaced sends other messages than its parent.
 pub(super) fn fresh_replacement(case: &Case<'_>) -> Option<Candidate> {
     let line = case.request.fresh_replacement?;
     let meaning = "the fork replaced a result that its parent had sent in full";
@@ -26,7 +25,7 @@ pub(super) fn fresh_replacement(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::MessagesRewritten, Confidence::High, vec![evidence]))
 }
 
-/// A microcompaction clears old tool results; everything after the first of them is lost.
+/// A microcompaction clears old tool results, and everything after the first of them is lost.
 pub(super) fn microcompaction(case: &Case<'_>) -> Option<Candidate> {
     if !case.request.between.has_microcompaction {
         return None;
@@ -35,13 +34,13 @@ pub(super) fn microcompaction(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::Microcompaction, rewrite_confidence(case), evidence))
 }
 
-/// A rewrite is sure where lines tell of it; but where more of the messages was kept than was read, that is
-/// not all.
+/// A rewrite is certain where lines tell of it. But where more of the messages was kept than was
+/// read, it does not explain everything.
 pub(super) fn rewrite_confidence(case: &Case<'_>) -> Confidence {
     if case.is_explained_by_rewrite() { Confidence::High } else { Confidence::Medium }
 }
 
-/// A model that keeps the thinking of the last turn only loses the messages from the first dropped
+/// A model that keeps only the thinking of the last turn loses the messages from the first dropped
 /// block on, when a new prompt arrives.
 pub(super) fn thinking_stripped(case: &Case<'_>) -> Option<Candidate> {
     case.step.dropped_thinking?;
@@ -56,7 +55,8 @@ pub(super) fn thinking_stripped(case: &Case<'_>) -> Option<Candidate> {
     ))
 }
 
-/// The presence of images stands in front of the messages; one that comes or goes loses them.
+/// Whether there are images is part of the prefix before the messages, so the first or last image
+/// loses them.
 pub(super) fn image(case: &Case<'_>) -> Option<Candidate> {
     if !case.has(Sign::Image) || case.reaches_into_messages() {
         return None;
@@ -68,8 +68,8 @@ pub(super) fn image(case: &Case<'_>) -> Option<Candidate> {
     ))
 }
 
-/// A conversation that goes on from an earlier point should find what was cached there; where it
-/// does not, what lies after that point had been sent in another form.
+/// A conversation that continues from an earlier point should find what was cached there. Where it
+/// does not, what follows that point was sent in another form.
 pub(super) fn rewound(case: &Case<'_>) -> Option<Candidate> {
     let branch = case.history.request(case.earlier_branch?);
     let meaning = "another request went on from the same one before";
@@ -98,8 +98,8 @@ pub(super) fn client_version(case: &Case<'_>) -> Option<Candidate> {
     ))
 }
 
-/// The session was left and resumed: a hook says so, the client was left, another file goes on with
-/// it, or a call was never answered.
+/// The session was resumed: a hook says so, the client was quit, another file continues it, or a
+/// call was never answered.
 pub(super) fn resumed(case: &Case<'_>) -> Option<Candidate> {
     // A process that renders the prompt anew changes it from the front.
     let sure = |confidence| {
@@ -109,7 +109,7 @@ pub(super) fn resumed(case: &Case<'_>) -> Option<Candidate> {
     if !evidence.is_empty() {
         return Some(Candidate::new(Cause::Resumed, sure(Confidence::High), evidence));
     }
-    // A fork has a file of its own, and is of the same process.
+    // A fork has a file of its own, but belongs to the same process.
     let is_fork = case.request.is_fork_of(case.previous);
     let is_elsewhere =
         case.request.session != case.previous.session || case.request.file != case.previous.file;
@@ -129,7 +129,7 @@ pub(super) fn resumed(case: &Case<'_>) -> Option<Candidate> {
     None
 }
 
-/// Whether the turn before broke off without an interruption: its process ended.
+/// Whether the previous turn broke off without an interruption, because its process ended.
 fn is_abandoned(case: &Case<'_>) -> bool {
     !case.previous.ends_turn
         && case.request.between.has_prompt

@@ -1,8 +1,8 @@
-//! What may have caused a miss: each rule says whether its cause fits, how sure it is, and why.
+//! What may have caused a miss: each rule says whether its cause fits, how certain it is, and why.
 //!
-//! Where several are as sure, the earlier rule of the list wins: what ends every cache (another
-//! model, an expiry) comes before what ends a process, that before what changes a level of the
-//! prompt, and the level that the readable length names comes last.
+//! Where several are equally certain, the earlier rule of the list wins. What ends every cache
+//! (another model, an expiry) comes first, then what ends a process, then what changes a level of
+//! the prompt, and last the level that the readable length names.
 
 mod history;
 mod settings;
@@ -11,10 +11,11 @@ mod timing;
 use super::case::Case;
 use super::readable::Readable;
 use super::{Candidate, Confidence};
+use crate::read::agent::Vendor;
 
-type Rule = fn(&Case<'_>) -> Option<Candidate>;
+type BreakRule = fn(&Case<'_>) -> Option<Candidate>;
 
-const RULES: [Rule; 21] = [
+const RULES: [BreakRule; 21] = [
     settings::model,
     history::compaction,
     history::fresh_replacement,
@@ -38,16 +39,21 @@ const RULES: [Rule; 21] = [
     settings::nothing_readable,
 ];
 
-/// Every cause that fits, the surest first.
+/// What ends every cache, with markers or without. All other rules are about markers.
+const RULES_OF_ALL: [BreakRule; 2] = [settings::model, history::compaction];
+
+/// Every cause that fits, most certain first.
 pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
-    let mut candidates: Vec<Candidate> = RULES.iter().filter_map(|rule| rule(case)).collect();
+    let has_markers = case.request.vendor == Vendor::Anthropic;
+    let rules: &[BreakRule] = if has_markers { &RULES } else { &RULES_OF_ALL };
+    let mut candidates: Vec<Candidate> = rules.iter().filter_map(|rule| rule(case)).collect();
     for candidate in &mut candidates {
-        // What changes in the messages leaves tools and system prompt readable.
+        // Changes in the messages leave tools and system prompt readable.
         if case.readable == Readable::Nothing && candidate.cause.is_of_messages() {
             candidate.confidence = Confidence::Low;
         }
     }
-    // Stable, so that the order of the rules decides among equals.
+    // A stable sort, so that the order of the rules decides among equals.
     candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.confidence));
     candidates
 }

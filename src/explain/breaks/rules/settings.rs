@@ -1,7 +1,5 @@
-//! Settings that are part of the cache's key.
-//!
-//! The level that changed: tools, system prompt or messages, by what was seen and by the length that
-//! was still readable.
+//! Settings that are part of the cache key, and the level that changed (tools, system prompt or
+//! messages), by what was seen and by the readable length.
 
 use super::history::rewrite_confidence;
 use crate::base::units::Tokens;
@@ -11,7 +9,7 @@ use crate::explain::breaks::{Candidate, Cause, Confidence, Evidence};
 use crate::read::transcript::Sign;
 use crate::requests::prompt::StepKind;
 
-/// Each model has caches of its own.
+/// Each model has its own caches.
 pub(super) fn model(case: &Case<'_>) -> Option<Candidate> {
     if case.step.kind != StepKind::ModelChange {
         return None;
@@ -24,7 +22,8 @@ pub(super) fn model(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::ModelChanged, Confidence::High, evidence))
 }
 
-/// The effort stands in front of the messages, or of everything, as the model has it.
+/// The effort is part of the prefix before the messages, or before everything, depending on the
+/// model.
 pub(super) fn effort(case: &Case<'_>) -> Option<Candidate> {
     let (before, after) = (case.previous.effort?, case.request.effort?);
     if before == after {
@@ -53,11 +52,11 @@ pub(super) fn fast_mode(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::FastModeChanged, Confidence::High, evidence))
 }
 
-/// A marker's TTL is part of what the client sends; a flip in mid-session comes with another
-/// account, plan or overage.
+/// A marker's TTL is part of what the client sends. It flips within a session with another account,
+/// plan or overage.
 pub(super) fn ttl_tier(case: &Case<'_>) -> Option<Candidate> {
     let (before, after) = (case.previous_step.ttl?, case.step.ttl?);
-    // A request that wrote nothing goes on with the TTLs of the one before.
+    // A request that wrote nothing keeps the TTLs of the previous one.
     let has_written = case.split.written() > Tokens::ZERO;
     if before == after || !has_written || case.reaches_into_messages() {
         return None;
@@ -69,10 +68,10 @@ pub(super) fn ttl_tier(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::TtlTierChanged, Confidence::Medium, evidence))
 }
 
-/// Tools are rendered first, so a changed list leaves nothing, or what another session with the new
-/// list has written.
+/// Tools are rendered first, so a changed list leaves nothing, or only what another session with
+/// the new list has written.
 pub(super) fn tools(case: &Case<'_>) -> Option<Candidate> {
-    // A tool that is loaded in full joins the list in front of everything, and makes it longer.
+    // A tool that is loaded in full joins the list before everything else, and makes it longer.
     let loaded = case.evidence_of(Sign::ToolsLoaded.into());
     let is_at_an_end = matches!(case.readable, Readable::PreviousRead | Readable::EarlierEnd(_));
     if !loaded.is_empty() && !is_at_an_end {
@@ -103,7 +102,7 @@ pub(super) fn system_prompt(case: &Case<'_>) -> Option<Candidate> {
     if evidence.is_empty() && !is_shared {
         return None;
     }
-    // The client renders its system prompt anew at a turn's beginning at the earliest.
+    // The client renders its system prompt anew no sooner than at the beginning of a turn.
     let is_length_alone = evidence.is_empty() && case.is_undisturbed();
     let confidence = if is_length_alone { Confidence::Low } else { Confidence::Medium };
     if is_shared {
@@ -112,7 +111,7 @@ pub(super) fn system_prompt(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::SystemPromptChanged, confidence, evidence))
 }
 
-/// What the system prompt is made from and lines name: the folder, the agent.
+/// The lines that name what the system prompt is made from: the folder, the agent.
 fn changed_fields(case: &Case<'_>) -> Vec<Evidence> {
     let mut evidence = Vec::new();
     if case.request.agent_setting != case.previous.agent_setting {
@@ -121,7 +120,7 @@ fn changed_fields(case: &Case<'_>) -> Vec<Evidence> {
     evidence
 }
 
-/// A rewritten message leaves what lies before it; so does anything that is rendered at the very
+/// A rewritten message leaves what comes before it. So does anything that is rendered at the very
 /// beginning of the messages.
 pub(super) fn messages(case: &Case<'_>) -> Option<Candidate> {
     if case.step.is_rewritten {
@@ -149,7 +148,7 @@ pub(super) fn messages(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::MessagesRewritten, confidence, evidence))
 }
 
-/// Nothing readable inside the TTL: what is rendered first changed.
+/// Nothing was readable inside the TTL, so what is rendered first changed.
 pub(super) fn nothing_readable(case: &Case<'_>) -> Option<Candidate> {
     if case.readable != Readable::Nothing {
         return None;

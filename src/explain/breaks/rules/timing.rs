@@ -1,4 +1,4 @@
-//! Causes in time and size: expired, not yet written, too short, too far back, or dropped.
+//! Causes of time and size: expired, not yet written, too short, too far back, or dropped.
 
 use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
@@ -8,11 +8,11 @@ use crate::explain::breaks::readable::{Readable, SHORT_GAP_MILLIS};
 use crate::explain::breaks::{Candidate, Cause, Confidence};
 use crate::simulate::cache::LOOKBACK;
 
-/// Gaps from this share of the TTL on may have exceeded it: starts are known to a few seconds.
-/// (Measured: at 0.95 to 1.05 of the TTL some requests still hit and some do not.)
+/// Gaps from this percentage of the TTL on may have exceeded it, as starts are known to a few
+/// seconds. (Measured: from 0.95 to 1.05 of the TTL some requests still hit and some do not.)
 const GREY_FROM_PERCENT: i64 = 95;
 
-/// No more than so many requests back a write can still be on its way.
+/// How many requests back a write may still be under way.
 const MOST_WRITES: usize = 3;
 
 /// The entry was older than its TTL, from start to start, and the rules lose most of it, too: no
@@ -31,7 +31,7 @@ pub(super) fn expiry(case: &Case<'_>) -> Option<Candidate> {
     let confidence = if is_over && is_lost_by_the_rules {
         Confidence::High
     } else if is_over && case.step.ttl != case.previous_step.ttl {
-        // What was written for an hour after five minutes, or before them, may have gone with them.
+        // One-hour writes after or before five-minute ones may have gone with them.
         Confidence::Medium
     } else if is_over {
         Confidence::Low
@@ -75,16 +75,16 @@ pub(super) fn below_minimum(case: &Case<'_>) -> Option<Candidate> {
     ))
 }
 
-/// What was written last was not readable, though all before it was. In the middle of a turn the
-/// client only appends, so that the write came too late; at a turn's beginning it may have rendered
-/// the last messages anew.
+/// The last write was not readable, but everything before it was. In the middle of a turn the
+/// client only appends, so the write came too late. At the beginning of a turn the client may have
+/// rendered the last messages anew.
 pub(super) fn write_not_visible(case: &Case<'_>) -> Option<Candidate> {
     let has_written = case.previous_split.written() > Tokens::ZERO;
     let is_recent = case.unread_for < SHORT_GAP_MILLIS;
     let confidence = match case.readable {
         Readable::PreviousRead if has_written && is_recent => Confidence::Medium,
         Readable::PreviousRead if has_written => Confidence::Low,
-        // What the request before could read, had become readable.
+        // What the previous request could read had become readable.
         Readable::EarlierEnd(2..=MOST_WRITES)
             if is_recent && !case.begins_turn() && case.previous_split.read <= case.split.read =>
         {
@@ -98,10 +98,10 @@ pub(super) fn write_not_visible(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::WriteNotVisible, confidence, evidence))
 }
 
-/// A marker finds no entry that lies more positions in front of it than it looks back.
+/// A marker finds no entry further back than its lookback.
 pub(super) fn lookback(case: &Case<'_>) -> Option<Candidate> {
     let between = &case.request.between;
-    // A run of results is one position; every other message and reminder is at least one.
+    // A run of results is one position. Every other message or reminder is at least one.
     let others = between.user_messages.saturating_sub(between.tool_result_messages);
     let added = others + between.attachments + u32::from(between.tool_result_messages > 0);
     if added < LOOKBACK || case.reaches_into_messages() {
@@ -116,9 +116,9 @@ pub(super) fn lookback(case: &Case<'_>) -> Option<Candidate> {
     ))
 }
 
-/// Inside the TTL, in the middle of a turn, where the client only appends, and nothing was seen to
-/// change: the service dropped the entry. (A changed tool list leaves nothing at all, so that is told
-/// apart by the length; and what a later write lost was not readable yet.)
+/// Inside the TTL, in the middle of a turn, where the client only appends, and without any change
+/// seen: the service dropped the entry. (A changed tool list would leave nothing at all, and what a
+/// late write loses was not readable yet.)
 pub(super) fn server_side(case: &Case<'_>) -> Option<Candidate> {
     let confidence = match case.readable {
         Readable::SharedPrefix

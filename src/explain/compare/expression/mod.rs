@@ -1,7 +1,7 @@
-//! The language of conditions on strategies, for scripts:
-//! `candidate.cost > billed.cost * 1.05 or candidate.hit_rate < 90%`.
+//! The language of conditions on strategies, for scripts: `candidate.cost > billed.cost * 1.05 or
+//! candidate.hit_rate < 90%`.
 //!
-//! From what binds least to what binds most:
+//! From the loosest to the tightest binding:
 //!
 //! | | |
 //! | --- | --- |
@@ -14,24 +14,20 @@
 //! | `-A` | of a number |
 //! | `(A)`, numbers, references | |
 //!
-//! A **number** is written in decimal, with a `$` in front of it or a `%` (hundredths) after it if
-//! wanted: `1.50`, `$1.50`, `25%`.
+//! A **number** is decimal, with an optional `$` before it or `%` (hundredths) after it: `1.50`,
+//! `$1.50`, `25%`.
 //!
-//! A **reference** is `STRATEGY.METRIC`, the full stop being the last one. A strategy without quotes
-//! begins with a letter or a digit and goes on as far as letters, digits and `. _ + -` do; a `[`
-//! takes in everything up to its `]`: letters, digits and `. _ + - = ,`. So `a-b.cost` is one
-//! reference, and a `+` or `-` between two values needs white space (or a parenthesis) in front of
-//! it: `a.cost - b.cost`. Any other name has quotes: `"of my own".cost`. The words `and`, `or` and
-//! `not` are no references, since these have a full stop.
+//! A **reference** is `STRATEGY.METRIC`, divided at the last full stop. A strategy without quotes
+//! begins with a letter or a digit and continues with letters, digits and `. _ + -`. A `[` includes
+//! everything up to its `]`: letters, digits and `. _ + - = ,`. So `a-b.cost` is one reference, and
+//! a `+` or `-` between two values needs white space (or a parenthesis) before it: `a.cost -
+//! b.cost`. Any other name has quotes: `"of my own".cost`. The words `and`, `or` and `not` are not
+//! references, since these have a full stop.
 //!
-//! **Values** are exact decimals of up to 28 digits; longer products and quotients are rounded
-//! there. `and` and `or` look at their right side only where it matters, so that
-//! `a.cost > 0 and b.cost / a.cost > 2` is no division by zero. A value that is not known is an
-//! error where it is looked at: what nobody knows is neither true nor false.
-//!
-//! Expressions as trees: conditions, and the numbers that they compare.
-//!
-//! The figures of a strategy that an expression can ask for.
+//! **Values** are exact decimals of up to 28 digits, to which longer products and quotients are
+//! rounded. `and` and `or` evaluate their right side only where it matters, so that `a.cost > 0 and
+//! b.cost / a.cost > 2` never divides by zero. An unknown value is an error once it is evaluated:
+//! it makes a condition neither true nor false.
 
 mod parse;
 #[cfg(test)]
@@ -50,39 +46,39 @@ use rust_decimal::Decimal;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expression(Condition);
 
-/// A figure that an expression asks for.
+/// A figure that an expression refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// The name of the strategy.
     pub strategy: String,
-    /// Which figure.
-    pub metric: Metric,
-    /// Where it stands, in characters from 1 on.
+    /// The figure.
+    pub metric: StrategyMetric,
+    /// Its column, in characters from 1.
     pub column: usize,
 }
 
-/// What is true or false.
+/// Something that is true or false.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Condition {
     Or(Box<[Condition; 2]>),
     And(Box<[Condition; 2]>),
     Not(Box<Condition>),
-    Compare(Comparison, Box<[Quantity; 2]>),
+    Compare(Comparator, Box<[Operand; 2]>),
 }
 
-/// What is a number.
+/// Something that is a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Quantity {
+enum Operand {
     Number(Decimal),
     Reference(Reference),
-    Negative(Box<Quantity>),
+    Negative(Box<Operand>),
     /// With the column of the operator.
-    Arithmetic(Arithmetic, usize, Box<[Quantity; 2]>),
+    Arithmetic(Arithmetic, usize, Box<[Operand; 2]>),
 }
 
-/// Makes a condition of two numbers.
+/// Compares two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Comparison {
+enum Comparator {
     Below,
     AtMost,
     Above,
@@ -91,7 +87,7 @@ enum Comparison {
     Unequal,
 }
 
-/// Makes a number of two.
+/// Combines two numbers into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Arithmetic {
     Plus,
@@ -100,11 +96,11 @@ enum Arithmetic {
     DividedBy,
 }
 
-/// The values of references; `None` where one is not known.
-type Values<'a> = &'a dyn Fn(&str, Metric) -> Option<Decimal>;
+/// The values of references, or `None` where unknown.
+type Values<'a> = &'a dyn Fn(&str, StrategyMetric) -> Option<Decimal>;
 
 impl Expression {
-    /// Reads an expression.
+    /// Parses an expression.
     ///
     /// # Errors
     /// The first thing in it that cannot be used.
@@ -112,17 +108,17 @@ impl Expression {
         parse::condition(text).map(Self)
     }
 
-    /// The figures it asks for, in the order of the text.
+    /// The figures that it refers to, in the order of the text.
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
         let mut references = Vec::new();
         self.0.add_references(&mut references);
         references.into_iter()
     }
 
-    /// Whether it holds; `values` gives the figure of a strategy where it is known.
+    /// Evaluates it. `values` gives the figures of strategies, where they are known.
     ///
     /// # Errors
-    /// A value that is looked at and not known, a division by zero, or too large a result.
+    /// An unknown value that is evaluated, a division by zero, or too large a result.
     pub fn evaluate(&self, values: Values<'_>) -> Result<bool, ExpressionError> {
         self.0.holds(values)
     }
@@ -161,7 +157,7 @@ impl Condition {
     }
 }
 
-impl Quantity {
+impl Operand {
     fn value(&self, values: Values<'_>) -> Result<Decimal, ExpressionError> {
         match self {
             Self::Number(number) => Ok(*number),
@@ -190,7 +186,7 @@ impl Quantity {
     }
 }
 
-impl Comparison {
+impl Comparator {
     fn holds(self, left: Decimal, right: Decimal) -> bool {
         match self {
             Self::Below => left < right,
@@ -237,7 +233,7 @@ impl Arithmetic {
 }
 
 impl fmt::Display for Expression {
-    /// With parentheses around each operation, so that it reads back as the same tree.
+    /// Writes parentheses around each operation, so that it parses back to the same tree.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -256,7 +252,7 @@ impl fmt::Display for Condition {
     }
 }
 
-impl fmt::Display for Quantity {
+impl fmt::Display for Operand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => write!(f, "{number}"),
@@ -282,10 +278,10 @@ impl fmt::Display for Reference {
 
 /// A figure of a strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Metric {
+pub enum StrategyMetric {
     /// Dollars.
     Cost,
-    /// Dollars a recorded request.
+    /// Dollars per recorded request.
     PerRequest,
     /// Tokens sent in full.
     Input,
@@ -297,41 +293,41 @@ pub enum Metric {
     WrittenFiveMinutes,
     /// Tokens written for an hour.
     WrittenOneHour,
-    /// Tokens answered.
+    /// Tokens of answers.
     Output,
-    /// The share of the prompts' tokens that was read, from 0 to 1.
+    /// The share of the prompts' tokens that was read from cache, from 0 to 1.
     HitRate,
     /// Recorded requests.
     Requests,
-    /// Requests sent besides those recorded.
+    /// Requests sent in addition to the recorded ones.
     AddedRequests,
-    /// What it costs more than the cheapest possible one, as a share of that.
+    /// What it costs beyond the bound, as a share of the bound.
     Gap,
 }
 
-/// Each metric with its name in JSON outputs, then its short one.
-const NAMES: [(Metric, &str, &str); 12] = [
-    (Metric::Cost, "cost_usd", "cost"),
-    (Metric::PerRequest, "per_request_usd", "per_request"),
-    (Metric::Input, "input_tokens", "input"),
-    (Metric::Read, "cache_read_input_tokens", "read"),
-    (Metric::Written, "cache_creation_input_tokens", "written"),
-    (Metric::WrittenFiveMinutes, "ephemeral_5m_input_tokens", "written_5m"),
-    (Metric::WrittenOneHour, "ephemeral_1h_input_tokens", "written_1h"),
-    (Metric::Output, "output_tokens", "output"),
-    (Metric::HitRate, "hit_rate", "hit_rate"),
-    (Metric::Requests, "requests", "requests"),
-    (Metric::AddedRequests, "added_requests", "added_requests"),
-    (Metric::Gap, "gap", "gap"),
+/// Each metric, with its name in JSON outputs and its short name.
+const NAMES: [(StrategyMetric, &str, &str); 12] = [
+    (StrategyMetric::Cost, "cost_usd", "cost"),
+    (StrategyMetric::PerRequest, "per_request_usd", "per_request"),
+    (StrategyMetric::Input, "input_tokens", "input"),
+    (StrategyMetric::Read, "cache_read_input_tokens", "read"),
+    (StrategyMetric::Written, "cache_creation_input_tokens", "written"),
+    (StrategyMetric::WrittenFiveMinutes, "ephemeral_5m_input_tokens", "written_5m"),
+    (StrategyMetric::WrittenOneHour, "ephemeral_1h_input_tokens", "written_1h"),
+    (StrategyMetric::Output, "output_tokens", "output"),
+    (StrategyMetric::HitRate, "hit_rate", "hit_rate"),
+    (StrategyMetric::Requests, "requests", "requests"),
+    (StrategyMetric::AddedRequests, "added_requests", "added_requests"),
+    (StrategyMetric::Gap, "gap", "gap"),
 ];
 
-impl Metric {
+impl StrategyMetric {
     /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
         NAMES.iter().map(|(metric, ..)| *metric)
     }
 
-    /// The metric of a name, as in JSON outputs or short.
+    /// The metric with a name, as in JSON outputs or short.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         NAMES.iter().find(|(_, long, short)| [long, short].contains(&&name)).map(|(own, ..)| *own)

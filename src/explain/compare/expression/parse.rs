@@ -1,35 +1,32 @@
-//! Reads expressions, by precedence.
-//!
-//! The words of an expression.
-//!
-//! What is wrong with an expression. What is quoted of it has its control characters escaped.
+//! Parses expressions by precedence, after splitting them into tokens, and says what is wrong with
+//! one. Quotes of the text have their control characters escaped.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
 use rust_decimal::Decimal;
 
-use super::{Arithmetic, Comparison, Condition, Metric, Quantity, Reference};
+use super::{Arithmetic, Comparator, Condition, Operand, Reference, StrategyMetric};
 use crate::base::wording::{nearest, suggestion};
 
-/// The most operations in each other, chains and parentheses counted: what a stack can bear with
-/// ease, and nobody writes.
+/// The deepest nesting of operations, including chains and parentheses. The stack bears it easily,
+/// and nobody writes more.
 pub(super) const MOST_DEPTH: usize = 256;
 
 /// A value of either type.
 enum Value {
     Condition(Condition),
-    Quantity(Quantity),
+    Quantity(Operand),
 }
 
-/// A value, where it begins, and how many operations there are in each other.
-struct Part {
+/// A value, where it begins, and how deeply its operations nest.
+struct ParsedPart {
     value: Value,
     column: usize,
     depth: usize,
 }
 
-/// Reads a whole text.
+/// Parses a whole text.
 pub(super) fn condition(text: &str) -> Result<Condition, ExpressionError> {
     let end = text.chars().count() + 1;
     let mut parser = Parser { tokens: tokens(text)?.into_iter().peekable(), end, nesting: 0 };
@@ -42,12 +39,12 @@ pub(super) fn condition(text: &str) -> Result<Condition, ExpressionError> {
 
 struct Parser {
     tokens: Peekable<IntoIter<(usize, Token)>>,
-    /// The column after the text.
+    /// The column after the end of the text.
     end: usize,
     nesting: usize,
 }
 
-/// How tight an operator between two values binds.
+/// How tightly an operator between two values binds.
 fn precedence(token: &Token) -> Option<u8> {
     Some(match token {
         Token::Or => 1,
@@ -61,14 +58,14 @@ fn precedence(token: &Token) -> Option<u8> {
     })
 }
 
-/// `not` binds less than comparisons.
+/// `not` binds more loosely than comparisons.
 const NOT: u8 = 3;
-/// A sign binds more than anything.
+/// A sign binds most tightly.
 const SIGN: u8 = 7;
 
 impl Parser {
-    /// A value with all operators that bind tighter than `above`.
-    fn binary(&mut self, above: u8) -> Result<Part, ExpressionError> {
+    /// Parses a value with all operators that bind tighter than `above`.
+    fn binary(&mut self, above: u8) -> Result<ParsedPart, ExpressionError> {
         let mut left = self.prefix()?;
         while let Some((column, operator)) = self.tokens.peek() {
             let Some(own) = precedence(operator).filter(|own| *own > above) else { break };
@@ -80,31 +77,31 @@ impl Parser {
         Ok(left)
     }
 
-    /// A value, or one after `not`, a sign or a parenthesis.
-    fn prefix(&mut self) -> Result<Part, ExpressionError> {
+    /// Parses a value, or one after `not`, a sign or a parenthesis.
+    fn prefix(&mut self) -> Result<ParsedPart, ExpressionError> {
         let Some((column, token)) = self.tokens.next() else {
             return Err(expected("a value", self.end, "the end"));
         };
-        let part = |value| Ok(Part { value, column, depth: 1 });
+        let part = |value| Ok(ParsedPart { value, column, depth: 1 });
         match token {
-            Token::Number(number) => part(Value::Quantity(Quantity::Number(number))),
-            Token::Reference(reference) => part(Value::Quantity(Quantity::Reference(reference))),
+            Token::Number(number) => part(Value::Quantity(Operand::Number(number))),
+            Token::Reference(reference) => part(Value::Quantity(Operand::Reference(reference))),
             Token::Not => {
                 let inner = self.nested(column, NOT)?;
                 let depth = deeper(inner.depth, column)?;
                 let value = Value::Condition(Condition::Not(Box::new(inner.condition()?)));
-                Ok(Part { value, column, depth })
+                Ok(ParsedPart { value, column, depth })
             }
             Token::Arithmetic(Arithmetic::Minus) => {
                 let inner = self.nested(column, SIGN)?;
                 let depth = deeper(inner.depth, column)?;
-                let value = Value::Quantity(Quantity::Negative(Box::new(inner.quantity()?)));
-                Ok(Part { value, column, depth })
+                let value = Value::Quantity(Operand::Negative(Box::new(inner.quantity()?)));
+                Ok(ParsedPart { value, column, depth })
             }
             Token::Open => {
                 let inner = self.nested(column, 0)?;
                 match self.tokens.next() {
-                    Some((_, Token::Close)) => Ok(Part { column, ..inner }),
+                    Some((_, Token::Close)) => Ok(ParsedPart { column, ..inner }),
                     Some((at, other)) => Err(expected("`)`", at, other.description())),
                     None => Err(ExpressionError::at(column, ExpressionProblem::Unclosed(')'))),
                 }
@@ -113,8 +110,8 @@ impl Parser {
         }
     }
 
-    fn nested(&mut self, column: usize, above: u8) -> Result<Part, ExpressionError> {
-        // A printed expression has a parenthesis and a sign or `not` for each operation.
+    fn nested(&mut self, column: usize, above: u8) -> Result<ParsedPart, ExpressionError> {
+        // A printed expression has both a parenthesis and a sign or `not` for each operation.
         if self.nesting > 2 * MOST_DEPTH {
             return Err(ExpressionError::at(column, ExpressionProblem::TooDeep));
         }
@@ -125,7 +122,7 @@ impl Parser {
     }
 }
 
-impl Part {
+impl ParsedPart {
     fn joined(self, operator: &Token, at: usize, right: Self) -> Result<Self, ExpressionError> {
         let column = self.column;
         let depth = deeper(self.depth.max(right.depth), at)?;
@@ -142,7 +139,7 @@ impl Part {
             }
             Token::Arithmetic(operator) => {
                 let sides = Box::new([self.quantity()?, right.quantity()?]);
-                Value::Quantity(Quantity::Arithmetic(*operator, at, sides))
+                Value::Quantity(Operand::Arithmetic(*operator, at, sides))
             }
             other => return Err(expected("an operator", at, other.description())),
         };
@@ -156,7 +153,7 @@ impl Part {
         }
     }
 
-    fn quantity(self) -> Result<Quantity, ExpressionError> {
+    fn quantity(self) -> Result<Operand, ExpressionError> {
         match self.value {
             Value::Quantity(quantity) => Ok(quantity),
             Value::Condition(_) => Err(expected("a number", self.column, "a condition")),
@@ -175,12 +172,12 @@ fn expected(expected: &'static str, column: usize, found: &'static str) -> Expre
     ExpressionError::at(column, ExpressionProblem::Expected { expected, found })
 }
 
-/// A word.
+/// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     Number(Decimal),
     Reference(Reference),
-    Comparison(Comparison),
+    Comparison(Comparator),
     Arithmetic(Arithmetic),
     And,
     Or,
@@ -190,7 +187,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// What it is, for messages.
+    /// Its description for messages.
     pub(super) fn description(&self) -> &'static str {
         match self {
             Self::Number(_) => "a number",
@@ -206,7 +203,7 @@ impl Token {
     }
 }
 
-/// The words of a text, each with its column.
+/// The tokens of a text, with their columns.
 pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, ExpressionError> {
     let mut scanner = Scanner { rest: text, column: 1 };
     let mut tokens = Vec::new();
@@ -218,7 +215,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, ExpressionError>
 
 struct Scanner<'a> {
     rest: &'a str,
-    /// Of the rest, in characters.
+    /// The column of the rest, in characters.
     column: usize,
 }
 
@@ -243,12 +240,12 @@ impl<'a> Scanner<'a> {
 
     fn operator(&mut self, first: char) -> Result<Token, ExpressionError> {
         const OPERATORS: [(&str, Token); 12] = [
-            ("<=", Token::Comparison(Comparison::AtMost)),
-            (">=", Token::Comparison(Comparison::AtLeast)),
-            ("==", Token::Comparison(Comparison::Equal)),
-            ("!=", Token::Comparison(Comparison::Unequal)),
-            ("<", Token::Comparison(Comparison::Below)),
-            (">", Token::Comparison(Comparison::Above)),
+            ("<=", Token::Comparison(Comparator::AtMost)),
+            (">=", Token::Comparison(Comparator::AtLeast)),
+            ("==", Token::Comparison(Comparator::Equal)),
+            ("!=", Token::Comparison(Comparator::Unequal)),
+            ("<", Token::Comparison(Comparator::Below)),
+            (">", Token::Comparison(Comparator::Above)),
             ("+", Token::Arithmetic(Arithmetic::Plus)),
             ("-", Token::Arithmetic(Arithmetic::Minus)),
             ("*", Token::Arithmetic(Arithmetic::Times)),
@@ -271,7 +268,7 @@ impl<'a> Scanner<'a> {
             word if is_number(word) => self.number(column, word),
             word => match word.rsplit_once('.') {
                 Some((strategy, metric)) if !strategy.is_empty() => {
-                    // All of it is ASCII, so that bytes are columns.
+                    // It is all ASCII, so bytes are columns.
                     let reference =
                         reference(strategy, metric, column, column + strategy.len() + 1)?;
                     Ok(Token::Reference(reference))
@@ -281,7 +278,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A word of a number or a reference without quotes; all of its characters are ASCII.
+    /// Reads a number or a reference without quotes, which is all ASCII.
     fn word(&mut self) -> Result<&'a str, ExpressionError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
         let mut length = 0;
@@ -340,7 +337,7 @@ impl<'a> Scanner<'a> {
         self.take(self.rest.find(|c| !is_part(c)).unwrap_or(self.rest.len()))
     }
 
-    /// Takes so many bytes.
+    /// Consumes so many bytes.
     fn take(&mut self, length: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(length);
         self.rest = rest;
@@ -365,15 +362,15 @@ fn reference(
     column: usize,
     metric_column: usize,
 ) -> Result<Reference, ExpressionError> {
-    let known = Metric::by_name(metric).ok_or_else(|| {
-        let nearest = nearest(metric, Metric::names());
+    let known = StrategyMetric::by_name(metric).ok_or_else(|| {
+        let nearest = nearest(metric, StrategyMetric::names());
         let problem = ExpressionProblem::Metric { metric: metric.to_owned(), nearest };
         ExpressionError::at(metric_column, problem)
     })?;
     Ok(Reference { strategy: strategy.to_owned(), metric: known, column })
 }
 
-/// Whether a strategy's name can stand without quotes.
+/// Whether a strategy's name can be written without quotes.
 pub(super) fn is_plain(strategy: &str) -> bool {
     let mut scanner = Scanner { rest: strategy, column: 1 };
     strategy.starts_with(|first: char| first.is_ascii_alphanumeric())
@@ -384,7 +381,7 @@ pub(super) fn is_plain(strategy: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {problem}")]
 pub struct ExpressionError {
-    /// In characters, from 1 on.
+    /// In characters, counted from 1.
     pub column: usize,
     /// What is wrong.
     pub problem: ExpressionProblem,
@@ -399,49 +396,49 @@ impl ExpressionError {
 /// What is wrong with an expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionProblem {
-    /// A character that means nothing.
+    /// An unknown character.
     #[error("`{}` means nothing here", .0.escape_debug())]
     Character(char),
     /// A quotation mark or bracket without its other half.
     #[error("there is no `{0}` to this")]
     Unclosed(char),
-    /// A word that is neither number nor reference.
+    /// A word that is neither a number nor a reference.
     #[error("`{}` is no number and no STRATEGY.METRIC{}", shortened(.0), spacing(.0))]
     Word(String),
     /// More digits than are exact.
     #[error("`{}` has more than 28 digits", shortened(.0))]
     Digits(String),
-    /// A metric that there is not.
+    /// An unknown metric.
     #[error("`{}` is no metric{}", shortened(metric), hint(metric, nearest))]
     Metric {
-        /// What stands there.
+        /// The metric as written.
         metric: String,
         /// What may have been meant.
         nearest: Vec<&'static str>,
     },
-    /// Something else should follow.
+    /// Something else is expected.
     #[error("expected {expected}, found {found}")]
     Expected {
         /// What should.
         expected: &'static str,
-        /// What does.
+        /// What was found.
         found: &'static str,
     },
-    /// More parentheses, or longer chains, than are read.
+    /// Too deep a nesting of parentheses or chains.
     #[error("more than {MOST_DEPTH} operations in each other")]
     TooDeep,
-    /// A result that has too many digits.
+    /// A result with too many digits.
     #[error("the result is too large")]
     Overflow,
-    /// A quotient that there is not.
+    /// A division by zero.
     #[error("division by zero")]
     DivisionByZero,
-    /// A value that is not known: nobody can say whether the condition holds.
+    /// An unknown value, so that the condition cannot be decided.
     #[error("`{}` is unknown", shortened(.0))]
     Unknown(String),
 }
 
-/// Text as a message can carry it; quotation marks stay as they are.
+/// Text shortened for a message. Quotation marks stay as they are.
 fn shortened(text: &str) -> String {
     let mut short = String::new();
     for c in text.chars().take(80) {

@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
-use super::{Arithmetic, Comparison, Condition, Expression, Metric, NAMES, Quantity, Reference};
+use super::{
+    Arithmetic, Comparator, Condition, Expression, NAMES, Operand, Reference, StrategyMetric,
+};
 
 fn parsed(text: &str) -> Expression {
     Expression::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -17,14 +19,14 @@ fn printed(text: &str) -> String {
     parsed(text).to_string()
 }
 
-/// `a` costs 2 and `b` 3, `free` nothing; half of what `a` sends is read.
-fn value(strategy: &str, metric: Metric) -> Option<Decimal> {
+/// `a` costs 2, `b` 3 and `free` nothing. Half of what `a` sends is read.
+fn value(strategy: &str, metric: StrategyMetric) -> Option<Decimal> {
     match (strategy, metric) {
-        ("a", Metric::Cost) => Some(Decimal::from(2)),
-        ("b", Metric::Cost) => Some(Decimal::from(3)),
-        ("free", Metric::Cost) => Some(Decimal::ZERO),
-        ("a", Metric::HitRate) => Some(Decimal::new(5, 1)),
-        ("huge", Metric::Cost) => Some(Decimal::MAX),
+        ("a", StrategyMetric::Cost) => Some(Decimal::from(2)),
+        ("b", StrategyMetric::Cost) => Some(Decimal::from(3)),
+        ("free", StrategyMetric::Cost) => Some(Decimal::ZERO),
+        ("a", StrategyMetric::HitRate) => Some(Decimal::new(5, 1)),
+        ("huge", StrategyMetric::Cost) => Some(Decimal::MAX),
         _ => None,
     }
 }
@@ -70,7 +72,8 @@ fn names_of_strategies_are_one_word() {
     ] {
         let expression = parsed(text);
         let references: Vec<&Reference> = expression.references().collect();
-        let expected = Reference { strategy: strategy.to_owned(), metric: Metric::Cost, column: 1 };
+        let expected =
+            Reference { strategy: strategy.to_owned(), metric: StrategyMetric::Cost, column: 1 };
         assert_eq!(references, [&expected], "{text}");
         assert_eq!(printed(&expression.to_string()), expression.to_string());
     }
@@ -79,12 +82,15 @@ fn names_of_strategies_are_one_word() {
 #[test]
 fn references_come_in_the_order_of_the_text_with_their_columns() {
     let expression = parsed("5m.hit_rate < 0.9 or \"é\".cost - x.requests > 1.50");
-    let references: Vec<(&str, Metric, usize)> = expression
+    let references: Vec<(&str, StrategyMetric, usize)> = expression
         .references()
         .map(|reference| (reference.strategy.as_str(), reference.metric, reference.column))
         .collect();
-    let expected =
-        [("5m", Metric::HitRate, 1), ("é", Metric::Cost, 22), ("x", Metric::Requests, 33)];
+    let expected = [
+        ("5m", StrategyMetric::HitRate, 1),
+        ("é", StrategyMetric::Cost, 22),
+        ("x", StrategyMetric::Requests, 33),
+    ];
     assert_eq!(references, expected);
 }
 
@@ -188,13 +194,13 @@ fn no_depth_exhausts_the_stack() {
     assert!(holds(&format!("{}1 > 0{}", "(".repeat(500), ")".repeat(500))));
 }
 
-fn quantity() -> impl Strategy<Value = Quantity> {
+fn quantity() -> impl Strategy<Value = Operand> {
     let number = (0_i64..10_000_000, 0_u32..9);
-    let number = number.prop_map(|(digits, scale)| Quantity::Number(Decimal::new(digits, scale)));
-    let metric = prop::sample::select(Metric::all().collect::<Vec<_>>());
+    let number = number.prop_map(|(digits, scale)| Operand::Number(Decimal::new(digits, scale)));
+    let metric = prop::sample::select(StrategyMetric::all().collect::<Vec<_>>());
     let name = prop_oneof!["[a-z0-9][a-z0-9._+-]{0,4}(\\[ttl=5m,x\\.y=1\\])?", "[^\"]{0,5}"];
     let reference = (name, metric).prop_map(|(strategy, metric)| {
-        Quantity::Reference(Reference { strategy, metric, column: 0 })
+        Operand::Reference(Reference { strategy, metric, column: 0 })
     });
     let operator = prop::sample::select(vec![
         Arithmetic::Plus,
@@ -204,9 +210,9 @@ fn quantity() -> impl Strategy<Value = Quantity> {
     ]);
     prop_oneof![number, reference].prop_recursive(5, 20, 2, move |inner| {
         prop_oneof![
-            inner.clone().prop_map(|inner| Quantity::Negative(Box::new(inner))),
+            inner.clone().prop_map(|inner| Operand::Negative(Box::new(inner))),
             (operator.clone(), inner.clone(), inner).prop_map(|(operator, left, right)| {
-                Quantity::Arithmetic(operator, 0, Box::new([left, right]))
+                Operand::Arithmetic(operator, 0, Box::new([left, right]))
             }),
         ]
     })
@@ -214,12 +220,12 @@ fn quantity() -> impl Strategy<Value = Quantity> {
 
 fn condition() -> impl Strategy<Value = Condition> {
     let comparison = prop::sample::select(vec![
-        Comparison::Below,
-        Comparison::AtMost,
-        Comparison::Above,
-        Comparison::AtLeast,
-        Comparison::Equal,
-        Comparison::Unequal,
+        Comparator::Below,
+        Comparator::AtMost,
+        Comparator::Above,
+        Comparator::AtLeast,
+        Comparator::Equal,
+        Comparator::Unequal,
     ]);
     let compare = (comparison, quantity(), quantity())
         .prop_map(|(own, left, right)| Condition::Compare(own, Box::new([left, right])));
@@ -234,7 +240,7 @@ fn condition() -> impl Strategy<Value = Condition> {
     })
 }
 
-/// The tree without places, which printing moves.
+/// The tree without columns, which printing changes.
 fn condition_in_no_place(condition: &Condition) -> Condition {
     let both = |sides: &[Condition; 2]| Box::new(sides.each_ref().map(condition_in_no_place));
     match condition {
@@ -247,13 +253,13 @@ fn condition_in_no_place(condition: &Condition) -> Condition {
     }
 }
 
-fn quantity_in_no_place(quantity: &Quantity) -> Quantity {
+fn quantity_in_no_place(quantity: &Operand) -> Operand {
     match quantity {
-        Quantity::Number(number) => Quantity::Number(*number),
-        Quantity::Reference(own) => Quantity::Reference(Reference { column: 0, ..own.clone() }),
-        Quantity::Negative(inner) => Quantity::Negative(Box::new(quantity_in_no_place(inner))),
-        Quantity::Arithmetic(own, _, sides) => {
-            Quantity::Arithmetic(*own, 0, Box::new(sides.each_ref().map(quantity_in_no_place)))
+        Operand::Number(number) => Operand::Number(*number),
+        Operand::Reference(own) => Operand::Reference(Reference { column: 0, ..own.clone() }),
+        Operand::Negative(inner) => Operand::Negative(Box::new(quantity_in_no_place(inner))),
+        Operand::Arithmetic(own, _, sides) => {
+            Operand::Arithmetic(*own, 0, Box::new(sides.each_ref().map(quantity_in_no_place)))
         }
     }
 }
@@ -284,9 +290,9 @@ proptest! {
 #[test]
 fn every_metric_is_found_by_its_names() {
     for (metric, long, short) in NAMES {
-        assert_eq!(Metric::by_name(long), Some(metric));
-        assert_eq!(Metric::by_name(short), Some(metric));
+        assert_eq!(StrategyMetric::by_name(long), Some(metric));
+        assert_eq!(StrategyMetric::by_name(short), Some(metric));
         assert_eq!(metric.name(), short);
     }
-    assert_eq!(Metric::by_name("Cost"), None);
+    assert_eq!(StrategyMetric::by_name("Cost"), None);
 }

@@ -1,22 +1,22 @@
-//! Bars below each other, each with its name in front and its figures after it.
+//! Bars below each other, each with its name before it and its figures after it.
 
-use super::frame::{Columns, LABEL_SIZE, LABEL_SPACE, Scale, text_width};
+use super::frame::{LABEL_SIZE, LABEL_SPACE, PixelColumns, Scale, text_width};
 use super::plot::{HEADING_HEIGHT, level_axis, level_axis_height};
 use super::typeface::fitted;
 use super::{Anchor, Canvas};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::{Bar, Bars, Rule};
+use crate::report::chart::{AxisRule, Bar, Bars};
 
-/// From one bar to the next.
+/// The distance from one bar to the next.
 const ROW: i32 = 32;
 
-/// Where there are many.
+/// That distance where there are many bars.
 const NARROW_ROW: i32 = 22;
 
-/// More bars are narrow ones.
+/// The most bars at the wide distance.
 const MOST_WIDE: usize = 12;
 
-/// The name of the rule stands above the bars.
+/// The height of the rule's name above the bars.
 const RULE_HEIGHT: i32 = 20;
 
 fn row(bars: &Bars) -> i32 {
@@ -32,19 +32,19 @@ fn above(bars: &Bars) -> i32 {
     HEADING_HEIGHT + if bars.rule.is_some() { RULE_HEIGHT } else { 0 }
 }
 
-/// How wide the names of the bars are.
+/// The width of the names of the bars.
 pub(super) fn labels_width(bars: &Bars) -> i32 {
     bars.rows.iter().map(|bar| text_width(&bar.label)).max().unwrap_or(0)
 }
 
-pub(super) fn draw(canvas: &Canvas<'_>, bars: &Bars, columns: Columns, top: i32) {
+pub(super) fn draw(canvas: &Canvas<'_>, bars: &Bars, columns: PixelColumns, top: i32) {
     let heading = fitted(&bars.heading, LABEL_SIZE, columns.right - columns.left);
     canvas.text(Ink::Muted, LABEL_SIZE, Anchor::Start, (columns.left, top + 10), &heading);
-    // The longest figures have room after the longest bar.
+    // Leave room for the longest figures after the longest bar.
     let figures = bars.rows.iter().map(|bar| text_width(&bar.value)).max().unwrap_or(0);
     let room = (columns.right - columns.left) / 2;
     let right = columns.right - (figures + 2 * LABEL_SPACE).min(room);
-    let columns = Columns { right, ..columns };
+    let columns = PixelColumns { right, ..columns };
     let x = Scale::new(&bars.x, (columns.left, right));
     let upper = top + above(bars);
     let lower = upper + height(bars) - above(bars) - level_axis_height(&bars.x);
@@ -63,12 +63,12 @@ pub(super) fn draw(canvas: &Canvas<'_>, bars: &Bars, columns: Columns, top: i32)
     level_axis(canvas, &bars.x, columns, lower);
 }
 
-/// A bar between two heights: its name, its parts, and its figures after them.
+/// Draws a bar between two heights: its name, its parts, and its figures after them.
 fn draw_bar(
     canvas: &Canvas<'_>,
     bar: &Bar,
     x: &Scale,
-    columns: Columns,
+    columns: PixelColumns,
     (upper, lower): (i32, i32),
 ) {
     let middle = i32::midpoint(upper, lower);
@@ -86,12 +86,12 @@ fn draw_bar(
     canvas.text(Ink::Text, LABEL_SIZE, Anchor::Start, (begin, middle), &value);
 }
 
-/// A line through all bars; its name stands above them, on the side where there is more room.
+/// Draws a line through all bars, with its name above them on the side with more room.
 fn draw_rule(
     canvas: &Canvas<'_>,
-    rule: &Rule,
+    rule: &AxisRule,
     x: &Scale,
-    columns: Columns,
+    columns: PixelColumns,
     (upper, lower): (i32, i32),
 ) {
     let at = x.pixel(rule.at);

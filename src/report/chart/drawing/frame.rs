@@ -1,7 +1,5 @@
-//! The frame of a chart: title, legend, panels and notes, each with a place of its own, so that
-//! nothing covers anything.
-//!
-//! From the units of an axis to pixels.
+//! The frame of a chart (title, legend, panels and notes, each in its own place, so that nothing
+//! overlaps), and the scale from the units of an axis to pixels.
 
 use plotters::coord::ranged1d::Ranged;
 use plotters::coord::types::RangedCoordf64;
@@ -15,37 +13,36 @@ use crate::report::chart::{Chart, Panel};
 /// The width of every chart.
 pub(super) const WIDTH: i32 = 1_200;
 
-/// Around everything.
+/// The space around everything.
 const MARGIN: i32 = 28;
 
 const TITLE_SIZE: u8 = 21;
 const SUBTITLE_SIZE: u8 = 14;
-/// Of labels and legends.
+/// The text size of labels and legends.
 pub(super) const LABEL_SIZE: u8 = 13;
 const NOTE_SIZE: u8 = 12;
 
 const TITLE_HEIGHT: i32 = 32;
 const SUBTITLE_HEIGHT: i32 = 20;
 const NOTE_HEIGHT: i32 = 18;
-/// Between the parts of a chart.
+/// The space between the parts of a chart.
 const SPACE: i32 = 18;
-/// Of an entry of a legend.
+/// The height of a legend entry.
 pub(super) const ENTRY_HEIGHT: i32 = 22;
-/// The side of the square in front of it.
+/// The side of the square before it.
 const SWATCH: i32 = 12;
-/// Between a label and what it belongs to.
+/// The space between a label and what it belongs to.
 pub(super) const LABEL_SPACE: i32 = 9;
 
-/// Of a panel that has nothing to show.
+/// The height of a panel without data.
 const NOTHING_HEIGHT: i32 = 160;
 
-/// Names beside a chart are cut to this width.
+/// The widest name next to a chart. Wider ones are cut.
 const WIDEST_NAME: i32 = 300;
 
-/// The columns of pixels that every panel keeps to: its labels stand left of `left` and right of
-/// `right`.
+/// The pixel columns of every panel. Labels are left of `left` and right of `right`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Columns {
+pub(super) struct PixelColumns {
     pub(super) left: i32,
     pub(super) right: i32,
     pub(super) edge: i32,
@@ -103,7 +100,7 @@ fn height(panel: &Panel) -> i32 {
     }
 }
 
-fn columns(chart: &Chart) -> Columns {
+fn columns(chart: &Chart) -> PixelColumns {
     let widest = |widths: &mut dyn Iterator<Item = i32>| {
         let widest = widths.max().unwrap_or(0).min(WIDEST_NAME);
         if widest > 0 { widest + LABEL_SPACE } else { 0 }
@@ -121,12 +118,12 @@ fn columns(chart: &Chart) -> Columns {
         Panel::Bars(_) | Panel::Nothing(_) => 0,
     });
     let right = widest(&mut of_legend.chain(of_panels));
-    // The label of an axis' last tick reaches beyond it.
+    // The label of an axis' last tick extends beyond it.
     let right = if right > 0 { right + LABEL_SPACE } else { SPACE };
-    Columns { left: MARGIN + left, right: WIDTH - MARGIN - right, edge: WIDTH - MARGIN }
+    PixelColumns { left: MARGIN + left, right: WIDTH - MARGIN - right, edge: WIDTH - MARGIN }
 }
 
-fn legend(canvas: &Canvas<'_>, chart: &Chart, columns: Columns, top: i32) {
+fn legend(canvas: &Canvas<'_>, chart: &Chart, columns: PixelColumns, top: i32) {
     let x = columns.right + 2 * LABEL_SPACE;
     let mut middle = top + plot::HEADING_HEIGHT + ENTRY_HEIGHT / 2;
     for entry in &chart.legend {
@@ -147,7 +144,7 @@ fn nothing(canvas: &Canvas<'_>, reason: &str, top: i32) {
     }
 }
 
-/// How wide a label is.
+/// The width of a label.
 pub(super) fn text_width(label: &str) -> i32 {
     width(&super::typeface::clean(label), LABEL_SIZE)
 }
@@ -156,19 +153,19 @@ fn count<T>(things: &[T]) -> i32 {
     i32::try_from(things.len()).unwrap_or(i32::MAX / 1_000)
 }
 
-/// An axis on a stretch of pixels.
+/// An axis on a range of pixels.
 pub(super) struct Scale {
     coordinate: RangedCoordf64,
     pixels: (i32, i32),
 }
 
 impl Scale {
-    /// Puts an axis between two pixels.
+    /// Maps an axis to the range between two pixels.
     pub(super) fn new(axis: &Axis, pixels: (i32, i32)) -> Self {
         Self { coordinate: (axis.from..axis.to).into(), pixels }
     }
 
-    /// The pixel of a value; one outside of the axis is at its end.
+    /// The pixel of a value. Values outside of the axis are at its ends.
     pub(super) fn pixel(&self, value: f64) -> i32 {
         let (one, other) = self.pixels;
         let pixel = self.coordinate.map(&value, self.pixels);

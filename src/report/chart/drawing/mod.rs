@@ -1,9 +1,8 @@
-//! A chart as data → SVG → PNG. Everything is laid out in whole pixels with the measures of the bundled
-//! font, so that a chart has the same bytes everywhere.
+//! A chart as data → SVG → PNG.
 //!
-//! What is drawn with: shapes and text in inks, on plotters' SVG backend.
-//!
-//! The SVG of a chart: the drawing, with what a reader's colours, fonts and screen readers need.
+//! Everything is laid out in whole pixels with the metrics of the bundled font, so that a chart has
+//! the same bytes everywhere. Shapes and text are drawn in inks, on plotters' SVG backend. The
+//! drawing then gets what a reader's colours, fonts and screen readers need.
 
 mod bars;
 mod frame;
@@ -31,13 +30,13 @@ use crate::report::chart::Chart;
 use crate::report::chart::ink::{Ink, Rgb};
 use crate::report::escape::html_attribute;
 
-/// Plotters takes a size for the height of a line, and writes this part of it.
+/// Plotters takes a size for the line height, and writes this fraction of it as the font size.
 const LINE_HEIGHT: f64 = 1.24;
 
 /// A pixel.
 type Place = (i32, i32);
 
-/// Which way text goes from its place.
+/// The direction of text from its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Anchor {
     Start,
@@ -45,7 +44,7 @@ enum Anchor {
     End,
 }
 
-/// An empty picture of a size, in which each ink has one colour.
+/// An empty picture, in which each ink has one colour.
 struct Canvas<'a> {
     area: DrawingArea<SVGBackend<'a>, Shift>,
     colour_of: fn(Ink) -> Rgb,
@@ -66,7 +65,7 @@ impl<'a> Canvas<'a> {
     }
 
     /// # Panics
-    /// Never: a string takes everything.
+    /// Never: writing to a string cannot fail.
     fn draw<E>(&self, element: &E)
     where
         for<'b> &'b E: PointCollection<'b, Place>,
@@ -75,7 +74,7 @@ impl<'a> Canvas<'a> {
         self.area.draw(element).expect("a string takes everything");
     }
 
-    /// A filled rectangle; one without width or height is not drawn.
+    /// A filled rectangle. Without width or height nothing is drawn.
     fn rectangle(&self, ink: Ink, from: Place, to: Place) {
         if from.0 < to.0 && from.1 < to.1 {
             self.draw(&Rectangle::new([from, to], self.colour(ink).filled()));
@@ -92,10 +91,10 @@ impl<'a> Canvas<'a> {
         self.draw(&PathElement::new(points, style));
     }
 
-    /// A line of text; `place` is in the middle of its height.
+    /// A line of text. `place` is at the middle of its height.
     ///
     /// # Panics
-    /// Never: a string takes everything.
+    /// Never: writing to a string cannot fail.
     fn text(&self, ink: Ink, size: u8, anchor: Anchor, place: Place, text: &str) {
         let horizontal = match anchor {
             Anchor::Start => HPos::Left,
@@ -110,25 +109,25 @@ impl<'a> Canvas<'a> {
     }
 
     /// # Panics
-    /// Never: a string takes everything.
+    /// Never: writing to a string cannot fail.
     fn finish(self) {
         self.area.present().expect("a string takes everything");
     }
 }
 
-/// What makes a file an SVG.
+/// Marks a file as an SVG.
 const NAMESPACE: &str = " xmlns=\"http://www.w3.org/2000/svg\"";
 
-/// The ground on which a chart is drawn.
+/// The background on which a chart is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
-    /// That of whoever looks at it.
+    /// The reader's preference.
     Auto,
     /// Light.
     Light,
     /// Dark.
     Dark,
-    /// That of the page it is part of, which has [`page_style`].
+    /// That of the surrounding page, which includes [`page_style`].
     Page,
 }
 
@@ -146,18 +145,18 @@ pub fn svg(chart: &Chart, theme: Theme) -> String {
         format!("<svg role=\"img\" aria-label=\"{}\" class=\"chart\" ", html_attribute(&label));
     let mut drawn = drawn.replacen("<svg ", &opening, 1);
     if theme == Theme::Page {
-        // Inside HTML it goes without saying.
+        // Inside HTML it is implied.
         drawn = drawn.replacen(NAMESPACE, "", 1);
     }
-    // The drawing begins after the tag that opens it.
+    // The drawing begins after its opening tag.
     match drawn.split_once(">\n") {
         Some((tag, rest)) => format!("{tag}>\n{head}{rest}"),
         None => drawn,
     }
 }
 
-/// What a page has in its style sheet that shows charts and draws others itself: the font they are
-/// measured with, their colours on dark ground, and those of the classes of tokens as variables.
+/// Style rules for a page that shows charts and draws others itself: the font of their layout,
+/// their colours on a dark background, and the colours of the classes of tokens as variables.
 #[must_use]
 pub fn page_style() -> String {
     let variables = |colour_of: fn(Ink) -> Rgb| {
@@ -177,14 +176,14 @@ pub fn page_style() -> String {
     )
 }
 
-/// The font that charts are measured with, and their colours on dark ground.
+/// The font of the charts' layout, and their colours on a dark background.
 fn chart_style() -> String {
     let mut style = font_face();
     style.push_str("@media screen and (prefers-color-scheme:dark){");
     for ink in Ink::all() {
         let (light, dark) = (hexadecimal(ink.on_light()), hexadecimal(ink.on_dark()));
         for property in ["fill", "stroke"] {
-            // A string takes everything.
+            // Writing to a string cannot fail.
             let _infallible = write!(style, ".chart [{property}=\"{light}\"]{{{property}:{dark}}}");
         }
     }
@@ -200,7 +199,7 @@ fn font_face() -> String {
     )
 }
 
-/// As the drawing has it.
+/// A colour as the drawing writes it.
 fn hexadecimal((red, green, blue): Rgb) -> String {
     format!("#{red:02X}{green:02X}{blue:02X}")
 }

@@ -1,31 +1,31 @@
 //! Plots: stacked columns and lines between two axes.
 
-use super::frame::{Columns, ENTRY_HEIGHT, LABEL_SIZE, LABEL_SPACE, Scale, text_width};
+use super::frame::{ENTRY_HEIGHT, LABEL_SIZE, LABEL_SPACE, PixelColumns, Scale, text_width};
 use super::typeface::fitted;
 use super::{Anchor, Canvas, Place};
 use crate::report::chart::axis::Axis;
 use crate::report::chart::ink::Ink;
-use crate::report::chart::{self, Line, Plot, Rule};
+use crate::report::chart::{self, AxisRule, Plot, ValueLine};
 
-/// What the upright axis measures stands above it.
+/// The height of the heading above the vertical axis.
 pub(super) const HEADING_HEIGHT: i32 = 28;
 
-/// The names of rules stand between the heading and the plot.
+/// The height of the rules' names, between the heading and the plot.
 const RULES_HEIGHT: i32 = 18;
 
-/// The labels of the level axis.
+/// The height of the labels of the horizontal axis.
 const TICKS_HEIGHT: i32 = 24;
 
-/// Its title.
+/// The height of its title.
 const AXIS_TITLE_HEIGHT: i32 = 20;
 
-/// Narrower columns are drawn as one shape, without spaces between them.
+/// Narrower columns are drawn as one shape, without gaps.
 const NARROWEST_COLUMN: i32 = 5;
 
-/// The dash in front of a line's name.
+/// The length of the dash before a line's name.
 const DASH: i32 = 14;
 
-/// Names of lines below each other.
+/// The distance between names of lines.
 const LINE_NAME_HEIGHT: i32 = 17;
 
 pub(super) fn height(plot: &Plot) -> i32 {
@@ -40,19 +40,19 @@ fn title_height(axis: &Axis) -> i32 {
     if axis.title.is_empty() { 0 } else { AXIS_TITLE_HEIGHT }
 }
 
-/// How wide the labels of the upright axis are.
+/// The width of the labels of the vertical axis.
 pub(super) fn labels_width(plot: &Plot) -> i32 {
     plot.y.ticks.iter().map(|tick| text_width(&tick.label)).max().unwrap_or(0)
 }
 
-/// How wide the names of the lines are.
+/// The width of the names of the lines.
 pub(super) fn names_width(plot: &Plot) -> i32 {
-    let name = |line: &Line| text_width(&format!("{} {}", line.label, line.value));
+    let name = |line: &ValueLine| text_width(&format!("{} {}", line.label, line.value));
     let names = plot.lines.iter().map(|line| DASH + LABEL_SPACE + name(line));
     names.max().unwrap_or(0)
 }
 
-pub(super) fn draw(canvas: &Canvas<'_>, plot: &Plot, columns: Columns, top: i32) {
+pub(super) fn draw(canvas: &Canvas<'_>, plot: &Plot, columns: PixelColumns, top: i32) {
     let upper = top + above(plot);
     let lower = upper + i32::from(plot.height);
     let x = Scale::new(&plot.x, (columns.left, columns.right));
@@ -78,15 +78,15 @@ pub(super) fn draw(canvas: &Canvas<'_>, plot: &Plot, columns: Columns, top: i32)
     rules(canvas, &plot.rules, &x, columns, (upper, lower));
 }
 
-/// Draws the labels and the title below a level axis. Labels that would touch the one before them are
-/// left out.
-pub(super) fn level_axis(canvas: &Canvas<'_>, axis: &Axis, columns: Columns, top: i32) {
+/// Draws the labels and the title below a horizontal axis. Labels that would touch the previous one
+/// are left out.
+pub(super) fn level_axis(canvas: &Canvas<'_>, axis: &Axis, columns: PixelColumns, top: i32) {
     let scale = Scale::new(axis, (columns.left, columns.right));
     let middle = top + TICKS_HEIGHT / 2 + 2;
     let mut free_from = i32::MIN;
     for tick in &axis.ticks {
         let (at, half) = (scale.pixel(tick.at), text_width(&tick.label) / 2 + 1);
-        // Half a label may stand beyond the ends of the axis.
+        // Half a label may extend beyond the ends of the axis.
         if at - half < free_from || at + half > columns.edge {
             continue;
         }
@@ -110,7 +110,7 @@ fn stacked(canvas: &Canvas<'_>, columns: &chart::Columns, x: &Scale, y: &Scale) 
     let widths = columns.columns.iter().map(|column| edges(column).1 - edges(column).0);
     let is_dense = widths.min().is_some_and(|narrowest| narrowest < NARROWEST_COLUMN);
     for (place, ink) in columns.inks.iter().enumerate() {
-        // The part reaches from the sum of those below it to the sum with it.
+        // The part extends from the sum of the parts below it to the sum including it.
         let ends = |column: &chart::Column| {
             let below: f64 = column.parts[..place].iter().sum();
             (y.pixel(below), y.pixel(below + column.parts[place]))
@@ -127,7 +127,7 @@ fn stacked(canvas: &Canvas<'_>, columns: &chart::Columns, x: &Scale, y: &Scale) 
     }
 }
 
-/// The labels of columns that are wider than these.
+/// Draws the labels of columns, where a column is wider than its label.
 fn column_labels(canvas: &Canvas<'_>, columns: &chart::Columns, x: &Scale, y: &Scale) {
     for column in columns.columns.iter().filter(|column| !column.label.is_empty()) {
         let (left, right) = (x.pixel(column.from), x.pixel(column.to));
@@ -138,7 +138,7 @@ fn column_labels(canvas: &Canvas<'_>, columns: &chart::Columns, x: &Scale, y: &S
     }
 }
 
-/// One part of all columns as a single shape, in steps.
+/// Draws one part of all columns as a single stepped shape.
 fn silhouette(
     canvas: &Canvas<'_>,
     ink: Ink,
@@ -153,6 +153,7 @@ fn silhouette(
         upper.extend([(left, high), (right, high)]);
         lower.extend([(left, low), (right, low)]);
     }
+    // A part of height zero everywhere draws nothing.
     if upper.iter().zip(&lower).all(|(one, other)| one == other) {
         return;
     }
@@ -162,23 +163,23 @@ fn silhouette(
     canvas.polygon(ink, [upper, lower].concat());
 }
 
-/// The names of lines beside their ends, moved so that they do not cover each other.
+/// Draws the names of lines next to their ends, moved apart where they would overlap.
 fn line_names(
     canvas: &Canvas<'_>,
-    lines: &[Line],
+    lines: &[ValueLine],
     y: &Scale,
-    columns: Columns,
+    columns: PixelColumns,
     (upper, lower): (i32, i32),
 ) {
-    let ending = |line: &Line| line.points.last().map_or(lower, |(_, end)| y.pixel(*end));
-    let mut named: Vec<(i32, &Line)> = lines.iter().map(|line| (ending(line), line)).collect();
+    let ending = |line: &ValueLine| line.points.last().map_or(lower, |(_, end)| y.pixel(*end));
+    let mut named: Vec<(i32, &ValueLine)> = lines.iter().map(|line| (ending(line), line)).collect();
     named.sort_by_key(|(at, _)| *at);
     let mut free_from = upper;
     for (at, _) in &mut named {
         *at = (*at).max(free_from);
         free_from = *at + LINE_NAME_HEIGHT;
     }
-    // Those pushed beyond the lower end push back.
+    // Names that were pushed beyond the lower end push back.
     let mut free_to = lower + LINE_NAME_HEIGHT / 2;
     for (at, _) in named.iter_mut().rev() {
         *at = (*at).min(free_to);
@@ -195,12 +196,12 @@ fn line_names(
     }
 }
 
-/// Upright lines. Their names stand above the plot, on the side that is turned away from the others.
+/// Draws vertical lines, with their names above the plot on the side away from the others.
 fn rules(
     canvas: &Canvas<'_>,
-    rules: &[Rule],
+    rules: &[AxisRule],
     x: &Scale,
-    columns: Columns,
+    columns: PixelColumns,
     (upper, lower): (i32, i32),
 ) {
     let last = rules.len().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! The SVG of a chart → PNG, with the bundled font alone.
+//! The SVG of a chart → PNG, with the bundled font only.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use super::{Theme, frame};
 use crate::report::chart::Chart;
 use crate::report::chart::ink::Ink;
 
-/// Why a chart is no PNG.
+/// Why a chart cannot become a PNG.
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
-    /// The drawing is not understood; a bug.
+    /// The drawing cannot be parsed, which is a bug.
     #[error("the drawing cannot be read: {0}")]
     Drawing(#[from] usvg::Error),
-    /// It has more pixels than there is memory for.
+    /// It has more pixels than fit in memory.
     #[error("a picture of {0} x {1} pixels is too large")]
     Size(u32, u32),
     /// The pixels cannot be encoded.

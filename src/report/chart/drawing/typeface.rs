@@ -1,4 +1,4 @@
-//! The bundled font: how wide text is in it, and how it is cut and broken into lines.
+//! The bundled font: the width of text, and how text is cut and broken into lines.
 
 use std::sync::LazyLock;
 
@@ -7,13 +7,13 @@ use skrifa::{FontRef, MetadataProvider};
 
 use crate::report::escape::terminal_safe;
 
-/// The name that charts ask for it by.
+/// The name by which charts request it.
 pub(super) const FAMILY: &str = "Inter";
 
 /// Inter with Latin, Greek and Cyrillic letters (`fonts/README.md`).
 pub(super) const FONT: &[u8] = include_bytes!("../../../../fonts/Inter-Regular.otf");
 
-/// Its Latin part, compressed as browsers read it.
+/// Its Latin part, compressed for browsers.
 pub(super) const LATIN_WOFF2: &[u8] = include_bytes!("../../../../fonts/Inter-Regular-latin.woff2");
 
 /// The widths of characters at a size of one pixel.
@@ -26,7 +26,7 @@ static TYPEFACE: LazyLock<Typeface> =
 
 impl Typeface {
     fn width(&self, character: char) -> f32 {
-        // A whole em, as most scripts need that the font does not have.
+        // A whole em, as in most scripts that the font lacks.
         const UNKNOWN: f32 = 1.0;
         let glyph = self.font.charmap().map(character);
         let metrics = self.font.glyph_metrics(Size::new(1.0), LocationRef::default());
@@ -34,7 +34,7 @@ impl Typeface {
     }
 }
 
-/// How wide text of a size is, in pixels, rounded up.
+/// The width of text in pixels, rounded up.
 pub(super) fn width(text: &str, size: u8) -> i32 {
     let width: f32 = text.chars().map(|character| TYPEFACE.width(character)).sum();
     #[allow(clippy::cast_possible_truncation)] // labels are no longer than a few thousand pixels
@@ -42,8 +42,8 @@ pub(super) fn width(text: &str, size: u8) -> i32 {
     pixels
 }
 
-/// Text that may stand in a picture: nothing that XML forbids or that steers a reader, and no longer
-/// than anybody could read.
+/// Text that a picture may contain: without characters that XML forbids or that control how text is
+/// shown, and of readable length.
 pub(super) fn clean(text: &str) -> String {
     const LONGEST: usize = 2_000;
     let is_noncharacter = |one: char| u32::from(one) & 0xFFFE == 0xFFFE;
@@ -52,7 +52,7 @@ pub(super) fn clean(text: &str) -> String {
     characters.into_iter().map(shown).collect()
 }
 
-/// Text that takes so many pixels at most; what was cut off is marked.
+/// Text cut to a width, with a mark where it was cut.
 pub(super) fn fitted(text: &str, size: u8, most: i32) -> String {
     let text = clean(text);
     if width(&text, size) <= most {
@@ -70,7 +70,7 @@ pub(super) fn fitted(text: &str, size: u8, most: i32) -> String {
     kept.trim_end().to_owned() + "…"
 }
 
-/// Text in lines that take so many pixels at most.
+/// Text broken into lines of a width.
 pub(super) fn lines(text: &str, size: u8, most: i32) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in clean(text).split_whitespace() {
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn text_is_measured_as_the_font_says() {
-        // Inter's zero is 1,744 of 2,816 units wide, its full stop 768.
+        // Inter's zero is 1,744 of 2,816 units wide, and its full stop 768.
         let digits = width("0000000000", 100);
         assert!((615..=625).contains(&digits), "{digits}");
         assert!(width("iiii", 12) < width("MMMM", 12));

@@ -3,7 +3,7 @@
 use super::{selection_scope, unpriced_note};
 use crate::base::units::Picodollars;
 use crate::explain::breaks::{Analysis, Cause, Sum};
-use crate::report::chart::axis::{Axis, Unit};
+use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{Bar, Bars, Chart, Panel};
 use crate::report::number::{counted, dollars, part, percent, tokens};
@@ -30,7 +30,7 @@ pub fn breaks_chart(history: &History, selection: &Selection, analysis: &Analysi
     }
     let is_priced = total.excess().is_some();
     let sums = &summary.reconciliation;
-    // Captures without usage have breaks, too, and no bill.
+    // Captures without usage have breaks, too, but no bill.
     let billed = Some(sums.billed).filter(|_| total.excess() == Some(sums.excess));
     let share = part(total.excess(), billed).map_or_else(String::new, |share| {
         format!(" ({} of what was billed)", percent(Some(share)))
@@ -57,9 +57,9 @@ pub fn breaks_chart(history: &History, selection: &Selection, analysis: &Analysi
         .collect();
     let highest = summary.by_cause.iter().map(|(_, sum)| size(sum)).fold(0.0, f64::max);
     let (heading, unit) = if is_priced {
-        ("dollars more than reading would have cost", Unit::Dollars)
+        ("dollars more than reading would have cost", AxisUnit::Dollars)
     } else {
-        ("tokens sent again (no price is known)", Unit::Tokens)
+        ("tokens sent again (no price is known)", AxisUnit::Tokens)
     };
     chart.panels.push(Panel::Bars(Bars {
         heading: heading.to_owned(),

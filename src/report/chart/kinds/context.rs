@@ -1,10 +1,10 @@
-//! What held the context window of a conversation, request by request.
+//! What filled the context window of a conversation, request by request.
 
 use super::session_scope;
 use super::turns::{mean_columns, mean_heading};
 use crate::base::units::Tokens;
 use crate::explain::context::Windows;
-use crate::report::chart::axis::{Axis, Unit};
+use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{Chart, Panel, Plot};
 use crate::report::context_view::kind_name;
@@ -14,7 +14,7 @@ use crate::simulate::ledger::{Selection, Session};
 
 const TITLE: &str = "What held the context window";
 
-/// The kinds of content that a window is divided into; as many as have colours that differ.
+/// How many kinds of content are distinguished in a window, as many as there are distinct colours.
 pub const WINDOW_KINDS: usize = 7;
 
 /// The windows of a session's main conversation.
@@ -57,7 +57,7 @@ pub fn context_chart(
         heading: mean_heading(rows.len()),
         height: 420,
         x: Axis::numbers(rows.len(), &format!("request of {whose}, in the order of the answers")),
-        y: Axis::amounts(columns.highest(), Unit::Tokens, 5),
+        y: Axis::amounts(columns.highest(), AxisUnit::Tokens, 5),
         columns,
         lines: Vec::new(),
         rules: Vec::new(),

@@ -1,20 +1,20 @@
-//! Dollars added up request by request, a line for each strategy.
+//! Cumulative dollars by request, with a line for each strategy.
 
 use super::{apart_note, left_out_notes, no_cost, selection_scope, simulation_note, undrawn_notes};
 use crate::base::units::Picodollars;
-use crate::report::chart::axis::{Axis, Unit};
+use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::{Chart, Columns, Line, Panel, Plot};
+use crate::report::chart::{Chart, Columns, Panel, Plot, ValueLine};
 use crate::report::number::dollars;
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};
 
 const TITLE: &str = "What the requests cost so far";
 
-/// More points than this do not show.
+/// More points would not be visible.
 const MOST_POINTS: usize = 400;
 
-/// More lines of simulations, each with a colour of its own, cannot be told apart.
+/// The most simulated lines. More colours cannot be told apart.
 const MOST_SIMULATED: usize = 8;
 
 /// The cumulative cost under some columns of a ledger.
@@ -43,7 +43,7 @@ pub fn cost_chart(
         heading: "dollars".to_owned(),
         height: 440,
         x: Axis::numbers(requests.len(), "request, in the order of the answers"),
-        y: Axis::amounts(highest.to_dollars_lossy(), Unit::Dollars, 6),
+        y: Axis::amounts(highest.to_dollars_lossy(), AxisUnit::Dollars, 6),
         columns: Columns::default(),
         lines: drawn(&lines),
         rules: Vec::new(),
@@ -59,7 +59,7 @@ pub fn cost_chart(
     chart
 }
 
-/// The sums of strategies that cost the same at every request.
+/// The cumulative cost of strategies that cost the same at every request.
 struct Cumulative<'l> {
     columns: Vec<&'l StrategyColumn>,
     cost: Picodollars,
@@ -78,7 +78,7 @@ impl Cumulative<'_> {
     }
 }
 
-/// The sums of the strategies whose cost is known, and the columns of the others.
+/// The sums of strategies with known costs, and the columns of the others.
 fn cumulative<'l>(
     ledger: &Ledger<'_>,
     columns: &[&'l StrategyColumn],
@@ -93,7 +93,7 @@ fn cumulative<'l>(
             continue;
         };
         let points = points(ledger, column, requests);
-        // Of lines that lie on each other only the last would be seen.
+        // Of identical lines only the last one would be visible.
         match lines.iter_mut().find(|line| line.points == points) {
             Some(line) => line.columns.push(column),
             None => lines.push(Cumulative { columns: vec![column], cost, totals, points }),
@@ -102,7 +102,7 @@ fn cumulative<'l>(
     (lines, unknown)
 }
 
-/// Leaves the record and the cheapest simulations; returns the names of the others.
+/// Keeps the record and the cheapest simulations. Returns the names of the others.
 fn keep_cheapest(lines: &mut Vec<Cumulative<'_>>) -> Vec<String> {
     let mut costs: Vec<Picodollars> =
         lines.iter().filter(|line| !line.is_record()).map(|line| line.cost).collect();
@@ -122,9 +122,9 @@ fn keep_cheapest(lines: &mut Vec<Cumulative<'_>>) -> Vec<String> {
     undrawn
 }
 
-fn drawn(lines: &[Cumulative<'_>]) -> Vec<Line> {
+fn drawn(lines: &[Cumulative<'_>]) -> Vec<ValueLine> {
     let mut series = 0..;
-    let line = |line: &Cumulative<'_>| Line {
+    let line = |line: &Cumulative<'_>| ValueLine {
         ink: if line.is_record() {
             Ink::Record
         } else {
@@ -137,7 +137,7 @@ fn drawn(lines: &[Cumulative<'_>]) -> Vec<Line> {
     lines.iter().map(line).collect()
 }
 
-/// The sum at each of a few requests, and at the last one, each above the middle of its request.
+/// The sum at selected requests and at the last one, each at the middle of its request.
 fn points(
     ledger: &Ledger<'_>,
     column: &StrategyColumn,

@@ -5,15 +5,16 @@ use super::{left_out_notes, no_cost, selection_scope};
 use crate::base::units::Picodollars;
 use crate::base::zone::Zone;
 use crate::explain::analysis::{Period, PeriodLength, Spending, spending_by_period};
-use crate::report::chart::axis::{Axis, Tick, Unit};
+use crate::report::chart::axis::{Axis, AxisUnit, Tick};
 use crate::report::chart::{Chart, Column, Columns, Panel, Plot};
 use crate::report::number::dollars;
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn};
 
-/// Longer times have columns of weeks, months or years.
+/// The most days that have columns of their own. Longer times have columns of weeks, months or
+/// years.
 const MOST_DAYS: i64 = 62;
 
-/// Years have columns even where there are thousands of them, but no more than can be seen.
+/// The most columns, even for thousands of years.
 const MOST_PERIODS: usize = 400;
 
 /// What was paid under a column of a ledger.
@@ -48,7 +49,7 @@ pub fn daily_chart(ledger: &Ledger<'_>, column: &StrategyColumn, selection: &Sel
         heading: "dollars".to_owned(),
         height: 400,
         x: calendar(&periods, length, &ledger.history.zone),
-        y: Axis::amounts(columns.highest(), Unit::Dollars, 5),
+        y: Axis::amounts(columns.highest(), AxisUnit::Dollars, 5),
         columns,
         lines: Vec::new(),
         rules: Vec::new(),

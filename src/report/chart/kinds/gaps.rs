@@ -4,19 +4,19 @@ use super::{selection_scope, unpriced_note};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::{GapBin, Gaps};
-use crate::report::chart::axis::{Axis, Unit, logarithm};
+use crate::report::chart::axis::{Axis, AxisUnit, logarithm};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::{Chart, Column, Columns, Panel, Plot, Rule};
+use crate::report::chart::{AxisRule, Chart, Column, Columns, Panel, Plot};
 use crate::report::number::{counted, dollars, grouped, tokens};
 use crate::requests::conversation::History;
 use crate::simulate::ledger::Selection;
 
 const TITLE: &str = "How long requests waited, and what was lost after it";
 
-/// What stands above a column whose amount is not known: there is no room for more.
+/// Shown above a column whose amount is unknown.
 const UNKNOWN: &str = "?";
 
-/// The axis has at least these lengths, so that both lifetimes are on it.
+/// The axis covers at least these durations, so that both lifetimes are on it.
 const SHORTEST_AXIS: (f64, f64) = (10_000.0, 14_400_000.0);
 
 /// The gaps of a selection and the breaks after them.
@@ -63,7 +63,7 @@ fn sum(bins: &[GapBin], count: impl Fn(&GapBin) -> u64) -> u64 {
     bins.iter().map(count).sum()
 }
 
-/// How many gaps there are, with the names of the lifetimes.
+/// The number of gaps, with the names of the lifetimes.
 fn counts(bins: &[GapBin], (from, to): (f64, f64)) -> Plot {
     let label = |bin: &GapBin| if bin.gaps > 0 { grouped(bin.gaps) } else { String::new() };
     let columns = columns(bins, Ink::Read, |bin| whole(bin.gaps), label);
@@ -73,7 +73,7 @@ fn counts(bins: &[GapBin], (from, to): (f64, f64)) -> Plot {
             .to_owned(),
         height: 210,
         x: Axis::durations(from, to, ""),
-        y: Axis::amounts(columns.highest(), Unit::Count, 4),
+        y: Axis::amounts(columns.highest(), AxisUnit::Count, 4),
         columns,
         lines: Vec::new(),
         rules: lifetimes(["TTL of 5 minutes", "TTL of an hour"]),
@@ -88,20 +88,25 @@ fn lost_dollars(bins: &[GapBin], ends: (f64, f64)) -> Plot {
     };
     let amount = |bin: &GapBin| bin.excess.to_dollars_lossy().max(0.0);
     let columns = columns(bins, Ink::Unexpected, amount, label);
-    losses("dollars lost by sending again what could have been read", columns, Unit::Dollars, ends)
+    losses(
+        "dollars lost by sending again what could have been read",
+        columns,
+        AxisUnit::Dollars,
+        ends,
+    )
 }
 
-/// Where nothing has a price.
+/// Used where nothing has a price.
 fn lost_tokens(bins: &[GapBin], ends: (f64, f64)) -> Plot {
     let label = |bin: &GapBin| match bin.rewritten {
         Tokens::ZERO => String::new(),
         rewritten => tokens(rewritten),
     };
     let columns = columns(bins, Ink::Unexpected, |bin| whole(bin.rewritten.0), label);
-    losses("tokens sent again (no price is known)", columns, Unit::Tokens, ends)
+    losses("tokens sent again (no price is known)", columns, AxisUnit::Tokens, ends)
 }
 
-fn losses(heading: &str, columns: Columns, unit: Unit, (from, to): (f64, f64)) -> Plot {
+fn losses(heading: &str, columns: Columns, unit: AxisUnit, (from, to): (f64, f64)) -> Plot {
     Plot {
         heading: heading.to_owned(),
         height: 170,
@@ -128,9 +133,9 @@ fn columns(
     Columns { inks: vec![ink], columns: bins.iter().map(column).collect() }
 }
 
-fn lifetimes(names: [&str; 2]) -> Vec<Rule> {
+fn lifetimes(names: [&str; 2]) -> Vec<AxisRule> {
     let rule =
-        |(ttl, name): (Ttl, &str)| Rule { at: logarithm(millis(ttl)), label: name.to_owned() };
+        |(ttl, name): (Ttl, &str)| AxisRule { at: logarithm(millis(ttl)), label: name.to_owned() };
     [Ttl::FiveMinutes, Ttl::OneHour].into_iter().zip(names).map(rule).collect()
 }
 

@@ -1,8 +1,6 @@
-//! What each kind of chart shows: the ledger and its analyses → charts as data.
-//!
-//! What charts say of what they leave out, and of what their figures rest on.
-//!
-//! Which requests a chart is about, in words.
+//! What each kind of chart shows: the ledger and its analyses → charts as data. Here also stand
+//! their notes on what they leave out and what figures are based on, and the words for the requests
+//! that a chart covers.
 
 mod breaks;
 mod context;
@@ -29,7 +27,7 @@ use crate::report::number::{counted, dollars};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
 
-/// Says what is measured, where there is anything measured.
+/// Says what is measured, if anything is.
 fn simulation_note(columns: &[&StrategyColumn]) -> Option<String> {
     let has_record = columns.iter().any(|column| column.simulated.is_none());
     let note = if has_record {
@@ -40,7 +38,7 @@ fn simulation_note(columns: &[&StrategyColumn]) -> Option<String> {
     Some(note.to_owned()).filter(|_| !columns.is_empty())
 }
 
-/// Says what the record has and no simulation.
+/// Says what the record has and simulations lack.
 fn apart_note(totals: &Totals) -> Option<String> {
     (totals.apart > Picodollars::ZERO).then(|| {
         let apart = dollars(Some(totals.apart));
@@ -102,8 +100,8 @@ fn no_cost(ledger: &Ledger<'_>, columns: &[&StrategyColumn], selection: &Selecti
     format!("No price is known of {}. Give one with --prices FILE.", models.join(", "))
 }
 
-/// The session that cost most, where a chart shows one of several: by what was billed, where nothing
-/// has a price by its tokens.
+/// The session that cost most, for charts of one session: by what was billed, or by its tokens
+/// where nothing has a price.
 #[must_use]
 pub fn dearest_session<'s>(ledger: &Ledger<'_>, selection: &'s Selection) -> Option<&'s Session> {
     let column = ledger.billed().or(ledger.columns.first())?;
@@ -111,11 +109,11 @@ pub fn dearest_session<'s>(ledger: &Ledger<'_>, selection: &'s Selection) -> Opt
         let totals = ledger.totals(column, session.requests.iter().copied());
         (totals.cost(), totals.prompt())
     };
-    // Of several equal ones the first.
+    // The first one of equals.
     selection.sessions.iter().rev().max_by_key(|session| size(session))
 }
 
-/// `session 5e1f0000, 6 requests on 2026-08-03`, and where it is one of several, which one.
+/// Formats `session 5e1f0000, 6 requests on 2026-08-03`, and which of several sessions it is.
 fn session_scope(history: &History, session: &Session, of: &Selection) -> String {
     let name = session_name(history.symbols.text(session.id));
     let requests = counted(session.requests.len() as u64, "request", "requests");
@@ -126,7 +124,7 @@ fn session_scope(history: &History, session: &Session, of: &Selection) -> String
     format!("Session {name}{which}: {requests}{}", days(history, &session.requests))
 }
 
-/// `82 sessions, 9,513 requests from 2025-06-08 to 2026-10-20`.
+/// Formats `82 sessions, 9,513 requests from 2025-06-08 to 2026-10-20`.
 fn selection_scope(history: &History, selection: &Selection) -> String {
     if let [session] = selection.sessions.as_slice() {
         return session_scope(history, session, selection);
@@ -140,7 +138,7 @@ fn selection_scope(history: &History, selection: &Selection) -> String {
     )
 }
 
-/// The days between which some requests were answered.
+/// The first and last day on which some requests were answered.
 fn days(history: &History, requests: &[RequestIndex]) -> String {
     let times = requests.iter().map(|index| history.request(*index).time());
     let (Some(first), Some(last)) = (times.clone().min(), times.max()) else {

@@ -1,26 +1,26 @@
-//! What strategies cost, by class of token, and their bound.
+//! What strategies cost, by class of token, and the bound.
 
 use std::cmp::Reverse;
 
 use super::{apart_note, left_out_notes, no_cost, selection_scope, simulation_note, undrawn_notes};
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Spending;
-use crate::report::chart::axis::{Axis, Unit};
+use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
-use crate::report::chart::{Bar, Bars, Chart, Panel, Rule};
+use crate::report::chart::{AxisRule, Bar, Bars, Chart, Panel};
 use crate::report::number::{dollars, percent_difference, relative};
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};
 
 const TITLE: &str = "What strategies cost";
 
-/// The strategy that charts leave out unless they are asked for it: without any caching sessions cost
-/// several times as much, and beside that nothing else could be told apart.
+/// The strategy that charts leave out by default: sessions without caching cost several times as
+/// much, and nothing else could be told apart next to it.
 pub const UNDRAWN_STRATEGY: &str = "none";
 
-/// More bars cannot be read.
+/// The most bars that are readable.
 const MOST_BARS: usize = 40;
 
-/// What each class of token is called, with its ink, from the left to the right of a bar.
+/// The name and ink of each class of token, from left to right in a bar.
 pub(super) const CLASSES: [(Ink, &str); 6] = [
     (Ink::Read, "read from cache"),
     (Ink::Written5m, "written for 5 min"),
@@ -30,15 +30,15 @@ pub(super) const CLASSES: [(Ink, &str); 6] = [
     (Ink::Fees, "web searches"),
 ];
 
-/// What each class costs, in the order of [`CLASSES`].
+/// The cost of each class, in the order of [`CLASSES`].
 pub(super) fn by_class(spending: &Spending) -> [Picodollars; 6] {
     let charges = &spending.charges;
     let written = [charges.write_5m, charges.write_1h];
     [charges.read, written[0], written[1], charges.input, charges.output, spending.fees]
 }
 
-/// The cost of some columns of a ledger, the most expensive first; `bound` is the least possible
-/// under the same assumptions.
+/// The cost of some columns of a ledger, most expensive first. `bound` is the least possible under
+/// the same assumptions.
 #[must_use]
 pub fn strategies_chart(
     ledger: &Ledger<'_>,
@@ -59,9 +59,9 @@ pub fn strategies_chart(
     let highest = known.first().map_or(Picodollars::ZERO, |cost| cost.spending.total());
     chart.panels.push(Panel::Bars(Bars {
         heading: format!("dollars, and the difference to {}", first.name),
-        x: Axis::amounts(highest.to_dollars_lossy(), Unit::Dollars, 6),
+        x: Axis::amounts(highest.to_dollars_lossy(), AxisUnit::Dollars, 6),
         rows: known.iter().map(|cost| cost.bar(&first)).collect(),
-        rule: bound.map(|bound| Rule {
+        rule: bound.map(|bound| AxisRule {
             at: bound.to_dollars_lossy(),
             label: format!("optimal {}", dollars(Some(bound))),
         }),
@@ -113,7 +113,7 @@ impl StrategyCost<'_> {
     }
 }
 
-/// The costs that are known, and the other columns.
+/// The known costs, and the other columns.
 fn costs<'l>(
     ledger: &'l Ledger<'_>,
     columns: &[&'l StrategyColumn],
@@ -133,7 +133,7 @@ fn costs<'l>(
     (known, unknown)
 }
 
-/// Names the classes that occur.
+/// Adds the classes that occur to the legend.
 pub(super) fn explain_classes(chart: &mut Chart, all: &[&Spending]) {
     for (place, (ink, name)) in CLASSES.into_iter().enumerate() {
         if all.iter().any(|spending| by_class(spending)[place] > Picodollars::ZERO) {

@@ -1,6 +1,5 @@
-//! What each request of a session read, wrote and sent in full, and what happened at it.
-//!
-//! Requests as columns: each its own, or where there are too many, some together.
+//! What each request of a session read, wrote and sent in full, and what happened at it. Each
+//! request is a column, or, where there are too many, several together are.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +8,7 @@ use super::{left_out_notes, session_scope, simulation_note, undrawn_notes};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::breaks::{Break, Cause};
 use crate::report::analyze_view::{is_complete, shown_column};
-use crate::report::chart::axis::{Axis, Unit};
+use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{Chart, Column, Columns, Lane, Lanes, Panel, Plot};
 use crate::report::number::{counted, dollars, grouped, tokens};
@@ -20,10 +19,10 @@ use crate::simulate::pricing::Billing;
 
 const TITLE: &str = "What each request read and wrote";
 
-/// More causes share a lane.
+/// The most causes with a lane of their own.
 const MOST_CAUSES: usize = 7;
 
-/// What each class of token is called, with its ink, from the bottom to the top of a column.
+/// The name and ink of each class of token, from bottom to top in a column.
 const CLASSES: [(Ink, &str); 4] = [
     (Ink::Read, "read from cache"),
     (Ink::Written5m, "written for 5 min"),
@@ -31,8 +30,8 @@ const CLASSES: [(Ink, &str); 4] = [
     (Ink::Input, "sent in full"),
 ];
 
-/// The turns of a session under some columns of a ledger, a panel each, with its breaks. Of no column what
-/// was billed is shown, or where that is not known the first simulation.
+/// The turns of a session with its breaks, and a panel for each column of a ledger. Without columns
+/// it shows what was billed, or the first simulation where that is unknown.
 #[must_use]
 pub fn turns_chart(
     ledger: &Ledger<'_>,
@@ -44,8 +43,8 @@ pub fn turns_chart(
 ) -> Chart {
     let scope = session_scope(ledger.history, session, selection);
     let (shown, undrawn) = shown_and_undrawn(ledger, columns, session);
-    let turns: Vec<Turns<'_>> =
-        shown.into_iter().map(|column| Turns::of(ledger, column, session)).collect();
+    let turns: Vec<DrawnTurns<'_>> =
+        shown.into_iter().map(|column| DrawnTurns::of(ledger, column, session)).collect();
     let Some(first) = turns.first() else {
         return Chart::without_data(TITLE, &scope, "The usage of these requests was not recorded.");
     };
@@ -96,7 +95,7 @@ pub fn turns_chart(
     chart
 }
 
-/// The columns that have every request of the session, and those that do not.
+/// The columns that cover every request of the session, and those that do not.
 fn shown_and_undrawn<'l>(
     ledger: &'l Ledger<'_>,
     columns: &[&'l StrategyColumn],
@@ -109,13 +108,13 @@ fn shown_and_undrawn<'l>(
 }
 
 /// The requests of a session under a column.
-struct Turns<'l> {
+struct DrawnTurns<'l> {
     column: &'l StrategyColumn,
     totals: Totals,
     parts: Vec<[u64; 4]>,
 }
 
-impl<'l> Turns<'l> {
+impl<'l> DrawnTurns<'l> {
     fn of(ledger: &'l Ledger<'_>, column: &'l StrategyColumn, session: &Session) -> Self {
         let rows = session.requests.iter().filter_map(|index| ledger.row(column, *index));
         Self {
@@ -125,25 +124,25 @@ impl<'l> Turns<'l> {
         }
     }
 
-    /// `$0.5753 billed`.
+    /// Formats `$0.5753 billed`.
     fn cost(&self) -> String {
         let kind = if self.column.simulated.is_none() { "billed" } else { "simulated" };
         format!("{} {kind}", dollars(self.totals.cost()))
     }
 
-    /// What all requests have of a class.
+    /// The tokens of a class over all requests.
     fn sum(&self, place: usize) -> Tokens {
         Tokens(self.parts.iter().map(|parts| parts[place]).sum())
     }
 }
 
-/// A plot for each column, below each other: on one scale, so that they can be compared.
-fn panels(all: &[Turns<'_>], x: &Axis) -> Vec<Plot> {
+/// A plot for each column, below each other and on one scale, so that they can be compared.
+fn panels(all: &[DrawnTurns<'_>], x: &Axis) -> Vec<Plot> {
     let columns: Vec<Columns> =
         all.iter().map(|turns| worst_columns(CLASSES.map(|(ink, _)| ink), &turns.parts)).collect();
     let highest = columns.iter().map(Columns::highest).fold(0.0, f64::max);
     let (height, steps) = if all.len() == 1 { (360, 5) } else { (170, 3) };
-    let y = Axis::amounts(highest, Unit::Tokens, steps);
+    let y = Axis::amounts(highest, AxisUnit::Tokens, steps);
     let panel = |(place, columns): (usize, Columns)| {
         let turns = &all[place];
         let what = worst_heading(turns.parts.len());
@@ -167,9 +166,9 @@ fn by_class(billing: &Billing) -> [u64; 4] {
     [billing.read, billing.write_5m, billing.write_1h, billing.input].map(|tokens| tokens.0)
 }
 
-/// Of one column the tokens that are drawn, and the cost with what was billed apart; of several what each
-/// costs.
-fn figures(all: &[Turns<'_>]) -> String {
+/// For one column the drawn tokens, and the cost including separate samplings. For several the cost
+/// of each.
+fn figures(all: &[DrawnTurns<'_>]) -> String {
     if let [turns] = all {
         return format!(
             "{} tokens read, {} written, {} sent in full; {}.",
@@ -179,20 +178,20 @@ fn figures(all: &[Turns<'_>]) -> String {
             turns.cost(),
         );
     }
-    let cost = |turns: &Turns<'_>| {
+    let cost = |turns: &DrawnTurns<'_>| {
         format!("{} {}", turns.column.strategy.label(), dollars(turns.totals.cost()))
     };
     format!("{}.", all.iter().map(cost).collect::<Vec<_>>().join(", "))
 }
 
-/// Where the column of a request stands on the axis.
+/// The position of each request's column on the axis.
 fn places(session: &Session) -> BTreeMap<RequestIndex, f64> {
     #[allow(clippy::cast_precision_loss)] // places in a picture
     let middle = |(place, index): (usize, &RequestIndex)| (*index, place as f64 + 0.5);
     session.requests.iter().enumerate().map(middle).collect()
 }
 
-/// A lane for each cause, the most expensive first; the last one for all others.
+/// A lane for each cause, most expensive first, with the last one for all others.
 fn cause_lanes(breaks: &[&Break], place_of: &BTreeMap<RequestIndex, f64>) -> Vec<Lane> {
     let mut by_cause: BTreeMap<Cause, Vec<&Break>> = BTreeMap::new();
     for found in breaks {
@@ -226,12 +225,12 @@ fn cause_lanes(breaks: &[&Break], place_of: &BTreeMap<RequestIndex, f64>) -> Vec
     lanes
 }
 
-/// What the breaks cost together; `None` where none has a price.
+/// The excess of the breaks together, or `None` where none has a price.
 fn excess(breaks: &[&Break]) -> Option<Picodollars> {
     breaks.iter().filter_map(|found| found.excess).reduce(|one, other| one + other)
 }
 
-/// Compactions that broke nothing, and the requests of sub-agents.
+/// Compactions that broke nothing, and requests of sub-agents.
 fn other_lanes(
     ledger: &Ledger<'_>,
     steps: &[Step],
@@ -260,12 +259,12 @@ fn other_lanes(
     .collect()
 }
 
-/// More columns than this cannot be told apart.
+/// The most columns that can be told apart.
 const MOST_COLUMNS: usize = 450;
 
 const PROMPT: &str = "tokens of the prompt";
 
-/// How many requests a column stands for.
+/// How many requests share a column.
 pub(super) fn requests_per_column(requests: usize) -> usize {
     requests.div_ceil(MOST_COLUMNS).max(1)
 }
@@ -282,13 +281,13 @@ pub(super) fn mean_columns(inks: Vec<Ink>, requests: &[&[u64]]) -> Columns {
     })
 }
 
-/// Of each column the request that sent or wrote most, as it is: in a mean no break would be seen. The
+/// The request of each column that sent or wrote most, unchanged, as a mean would hide breaks. The
 /// first part of a request is what it read.
 #[allow(clippy::cast_precision_loss)] // places in a picture
 pub(super) fn worst_columns<const N: usize>(inks: [Ink; N], requests: &[[u64; N]]) -> Columns {
     let unread = |parts: &&[u64; N]| parts[1..].iter().map(|part| u128::from(*part)).sum::<u128>();
     columns(inks.to_vec(), requests, |group| {
-        // Of several equal ones the first.
+        // The first one of equals.
         let worst = group.iter().rev().max_by_key(unread);
         worst.map_or_else(Vec::new, |parts| parts.iter().map(|part| *part as f64).collect())
     })
@@ -305,7 +304,7 @@ fn columns<T>(inks: Vec<Ink>, requests: &[T], parts_of: impl Fn(&[T]) -> Vec<f64
     Columns { inks, columns: requests.chunks(size).enumerate().map(column).collect() }
 }
 
-/// What an axis of such means measures.
+/// The heading of an axis of such means.
 pub(super) fn mean_heading(requests: usize) -> String {
     match requests_per_column(requests) {
         1 => PROMPT.to_owned(),
@@ -313,7 +312,7 @@ pub(super) fn mean_heading(requests: usize) -> String {
     }
 }
 
-/// What an axis of such single requests measures.
+/// The heading of an axis of such single requests.
 pub(super) fn worst_heading(requests: usize) -> String {
     match requests_per_column(requests) {
         1 => PROMPT.to_owned(),
@@ -330,7 +329,7 @@ mod tests {
         let requests: Vec<[u64; 2]> = (0..5_000).map(|number| [number, 10]).collect();
         let requests: Vec<&[u64]> = requests.iter().map(<[u64; 2]>::as_slice).collect();
         let columns = mean_columns(vec![Ink::Read, Ink::Input], &requests);
-        // 5,000 / 450 is 11.1: 12 requests a column, 417 columns, the last of which has 8.
+        // 5,000 / 450 is 11.1, so 12 requests per column and 417 columns, the last one with 8.
         assert_eq!((requests_per_column(5_000), columns.columns.len()), (12, 417));
         let (first, last) = (&columns.columns[0], &columns.columns[416]);
         assert_eq!((first.from, first.to, &first.parts), (0.0, 12.0, &vec![5.5, 10.0]));
@@ -345,8 +344,8 @@ mod tests {
         assert!(mean_columns(vec![Ink::Read], &[]).columns.is_empty());
     }
 
-    /// 901 requests are columns of 3, as 901 / 450 is 2.002. One lost its cache, in the middle of the
-    /// column of the requests 450, 451 and 452.
+    /// 901 requests are in columns of 3, as 901 / 450 is 2.002. One of them lost its cache, in the
+    /// middle of the column of requests 450, 451 and 452.
     #[test]
     fn a_column_of_several_requests_is_the_worst_of_them() {
         let mut requests = vec![[455_000, 900]; 901];

@@ -3,8 +3,8 @@
 use super::{selection_scope, unpriced_note};
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Waterfall;
-use crate::report::answer_view::{Step, StepKind, steps};
-use crate::report::chart::axis::{Axis, Unit};
+use crate::report::answer_view::{WaterfallKind, WaterfallStep, steps};
+use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{Bar, Bars, Chart, Panel};
 use crate::report::number::{dollar_difference, dollars, part, percent};
@@ -15,7 +15,8 @@ const TITLE: &str = "From what was spent to the lower bound";
 const UNKNOWN: &str = "Some of these requests have no record or no price, or their tokens are not those of \
                        the record: what was spent cannot be held against a simulation.";
 
-/// The steps of a waterfall, below each other: what each takes away hangs where the one before ends.
+/// The steps of a waterfall below each other. What each takes off begins where the previous one
+/// ends.
 #[must_use]
 pub fn waterfall_chart(
     ledger: &Ledger<'_>,
@@ -36,12 +37,12 @@ pub fn waterfall_chart(
     }
     chart.panels.push(Panel::Bars(Bars {
         heading: "dollars".to_owned(),
-        x: Axis::amounts(highest.to_dollars_lossy(), Unit::Dollars, 6),
+        x: Axis::amounts(highest.to_dollars_lossy(), AxisUnit::Dollars, 6),
         rows,
         rule: None,
     }));
     chart.explain(Ink::Record, "what is left");
-    for kind in [StepKind::Breaks, StepKind::Apart, StepKind::Saving] {
+    for kind in [WaterfallKind::Breaks, WaterfallKind::Apart, WaterfallKind::Saving] {
         if steps.iter().any(|step| step.kind == kind && step.amount != Picodollars::ZERO) {
             let (ink, name) = look(kind);
             chart.explain(ink, name);
@@ -60,16 +61,16 @@ pub fn waterfall_chart(
     chart
 }
 
-/// The ink of a step, and what it stands for.
-fn look(kind: StepKind) -> (Ink, &'static str) {
+/// The ink of a step, and its meaning.
+fn look(kind: WaterfallKind) -> (Ink, &'static str) {
     match kind {
-        StepKind::Breaks => (Ink::Unexpected, "lost by breaks"),
-        StepKind::Apart => (Ink::Others, "in no simulation"),
-        StepKind::Saving => (Ink::Saving, "could be saved"),
+        WaterfallKind::Breaks => (Ink::Unexpected, "lost by breaks"),
+        WaterfallKind::Apart => (Ink::Others, "in no simulation"),
+        WaterfallKind::Saving => (Ink::Saving, "could be saved"),
     }
 }
 
-/// The figures that count.
+/// The most important figures.
 fn figures(waterfall: &Waterfall) -> String {
     let spent = dollars(Some(waterfall.spent));
     let Some(cheapest) = waterfall.cheapest else {
@@ -79,7 +80,7 @@ fn figures(waterfall: &Waterfall) -> String {
     format!("Spent: {spent}; lower bound: {}, {} less.", dollars(Some(cheapest)), percent(share))
 }
 
-/// What is left at some point, as a bar from nothing on.
+/// What is left at some point, as a bar from zero.
 fn total(name: &str, amount: Picodollars) -> Bar {
     Bar {
         label: name.to_owned(),
@@ -89,13 +90,13 @@ fn total(name: &str, amount: Picodollars) -> Bar {
     }
 }
 
-/// A step from what was there to what is left.
-fn hanging(step: &Step) -> Bar {
+/// A step from the previous amount to the remaining one.
+fn hanging(step: &WaterfallStep) -> Bar {
     let (left, amount) = (step.left.to_dollars_lossy(), step.amount.to_dollars_lossy());
     Bar {
         label: step.name.clone(),
         value: dollar_difference(Some(Picodollars(-step.amount.0))),
-        // A step that adds something ends at what is left.
+        // A step that adds something ends at the remaining amount.
         from: left.min(left + amount),
         parts: vec![(look(step.kind).0, amount.abs())],
     }

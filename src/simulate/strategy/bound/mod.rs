@@ -1,18 +1,15 @@
-//! The bound: the cheapest that any choice of markers, TTLs and pings could have made of the same
+//! The bound: the least that any choice of markers, TTLs and pings could have cost for the same
 //! prompts, with every gap known in advance.
 //!
-//! For each thread (the requests of one conversation, one after the other) a dynamic program goes
-//! over the states a cache can be in: how far down it is alive, and how far down it lives for an
-//! hour. At each request it reads what is alive, and chooses how far to write and for how long; in
-//! each gap it chooses what to keep alive by pings, if anything. Only a few ends are worth writing
-//! to: the prompt's own, and where later requests stop having something in common with it, since
-//! everything in between has the same future.
+//! A dynamic program runs over each thread (the consecutive requests of one conversation). Its
+//! states are how far down the cache is alive, and how far down it lives for an hour. Each request
+//! reads what is alive, and chooses how far to write and for how long. Each gap chooses what to
+//! keep alive by pings. Only a few ends are worth writing to: the prompt's own, and those where
+//! later requests diverge, since everything in between has the same future.
 //!
-//! What a thread shares with others (branches side by side, other sessions) is taken to be warm at
-//! nobody's expense once another thread has sent it, and so is what it comes back to from another
-//! branch. So the bound may be lower there than what can be reached; it is never higher.
-//!
-//! What the bound weighs against each other: the prices of a request's tokens.
+//! What a thread shares with others (parallel branches, other sessions) is assumed to be warm for
+//! free once another thread has sent it, and so is what it returns to from another branch. So the
+//! bound may be lower than what can be reached, but never higher.
 
 mod state;
 mod thread;
@@ -44,7 +41,7 @@ pub(super) fn bound(material: Material<'_>) -> Simulated {
     Simulated { outcomes, added, ..Simulated::default() }
 }
 
-/// The pings after each request, at equal distances.
+/// Adds the pings after each request, at equal intervals.
 fn add_pings(thread: &Thread, choices: &[Choice], material: Material<'_>, added: &mut Vec<Added>) {
     for (request, choice) in thread.requests.iter().zip(choices) {
         let start = material.trace.prompts[request.place].start;
@@ -62,8 +59,8 @@ fn add_pings(thread: &Thread, choices: &[Choice], material: Material<'_>, added:
     }
 }
 
-/// Where a model has no price, its classes are weighed as those of all current models: reads at a
-/// tenth of the input, writes at 1.25 and 2 times it, output at 5 times.
+/// The weights for a model without a price, those of all current models: reads at a tenth of the
+/// input, writes at 1.25 and 2 times it, output at 5 times.
 const USUAL: Rates = Rates {
     input: Picodollars(100),
     cache_write_5m: Picodollars(125),
@@ -72,7 +69,8 @@ const USUAL: Rates = Rates {
     output: Picodollars(500),
 };
 
-/// How a prompt is split: up to where it is read, written for an hour and written for five minutes.
+/// How a prompt is split: the ends of what is read, written for an hour, and written for five
+/// minutes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Split {
     read: Tokens,
@@ -100,13 +98,13 @@ impl Prices {
             + self.0.input.times(input)
     }
 
-    /// Whether a token is cheaper written now for five minutes and read at the next request, than sent
-    /// in full twice.
+    /// Whether writing a token now for five minutes and reading it at the next request is cheaper
+    /// than sending it in full twice.
     fn write_pays(&self, next: &Self) -> bool {
         self.0.cache_write_5m + next.0.cache_read <= self.0.input + next.0.input
     }
 
-    /// What so many pings cost that read a prefix and answer one token each.
+    /// The cost of pings that read a prefix and answer one token each.
     fn pings(&self, count: i64, read: Tokens) -> Picodollars {
         let one = self.0.cache_read.times(read) + self.0.output;
         Picodollars(one.0.saturating_mul(i128::from(count)))

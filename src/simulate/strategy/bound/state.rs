@@ -1,8 +1,5 @@
-//! The states of a thread's cache, and the cheapest way through them.
-//!
-//! What is cached of a thread's latest prompt, and how a request sees it.
-//!
-//! Time between two uses of the cache: what lives on, and what pings can keep alive.
+//! The states of a thread's cache and the cheapest way through them: what is cached of the thread's
+//! latest prompt, how a request sees it, and what lives on or is kept alive between two requests.
 
 use std::cmp::Reverse;
 
@@ -15,7 +12,7 @@ use crate::requests::prompt::{NodeId, Prompt, PromptTrace};
 use crate::simulate::cache::{Outcome, Reading};
 use crate::simulate::strategy::run::Material;
 
-/// The most states that are followed; of more the cheapest. Real threads have a handful.
+/// The most states that are followed. Beyond it only the cheapest are. Real threads have a handful.
 const MOST_STATES: usize = 64;
 
 /// What was chosen for a request.
@@ -23,7 +20,7 @@ const MOST_STATES: usize = 64;
 pub(super) struct Choice {
     split: Split,
     basis: Basis,
-    /// What is sent between it and the next.
+    /// What is sent between it and the next one.
     pub(super) pings: Vec<Pings>,
 }
 
@@ -53,25 +50,25 @@ struct State {
 /// How a state is reached.
 #[derive(Clone, Copy, Debug)]
 struct Way {
-    /// The state before it, in the layer before.
+    /// Its predecessor, as an index into the previous layer.
     from: usize,
     action: Action,
 }
 
-/// What leads from a state to the next.
+/// What leads from one state to the next.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
-    /// A request was sent and its prompt split so.
+    /// A request was sent, and its prompt split in this way.
     Request(Split, Basis),
-    /// Time went by, with or without pings.
+    /// Time passed, with or without pings.
     Gap(Option<Pings>),
 }
 
 /// The states at one moment, the cheapest of each kind.
 type Layer = Vec<State>;
 
-/// How the states of earlier layers were reached: all that has to be known of them, without a list for
-/// each.
+/// How the states of earlier layers were reached, in one list: no more of them is needed to trace
+/// the choices back.
 #[derive(Default)]
 struct Ways {
     ways: Vec<Way>,
@@ -85,13 +82,13 @@ impl Ways {
         self.ends.push(self.ways.len());
     }
 
-    /// Those of the layers but for the first, to which nothing leads; the latest first.
+    /// The ways of the layers after the first one, to which nothing leads. Latest first.
     fn back(&self) -> impl Iterator<Item = &[Way]> {
         self.ends.windows(2).rev().map(|ends| &self.ways[ends[0]..ends[1]])
     }
 }
 
-/// The choices for every request of a thread that cost the least together.
+/// The cheapest combination of choices for every request of a thread.
 pub(super) fn cheapest_choices(thread: &Thread, material: Material<'_>) -> Vec<Choice> {
     let nothing = State {
         cached: Cached::default(),
@@ -113,7 +110,7 @@ pub(super) fn cheapest_choices(thread: &Thread, material: Material<'_>) -> Vec<C
 struct Search<'a> {
     material: Material<'a>,
     latest: Layer,
-    /// The layers before it, from the one before anything was sent.
+    /// The layers before it, beginning before anything was sent.
     earlier: Ways,
 }
 
@@ -130,7 +127,7 @@ impl<'a> Search<'a> {
         Prices::of(self.material.rates.of(RequestIndex(request.place)))
     }
 
-    /// Adds the layer that every state of the latest leads to.
+    /// Adds the layer that every state of the latest one leads to.
     fn step(&mut self, next: impl Fn(&State) -> Vec<(Cached, Picodollars, Action)>) {
         let mut layer = Layer::new();
         for (from, state) in self.latest.iter().enumerate() {
@@ -144,10 +141,11 @@ impl<'a> Search<'a> {
         self.latest = cheapest(self.trace(), layer);
     }
 
-    /// Lets the time between two requests pass. A background request in between starts every clock
-    /// anew and writes up to its own end, at nobody's expense.
+    /// Lets the time between two requests pass. A background request in between restarts every
+    /// clock and writes up to its own end, for free.
     fn wait(&mut self, before: &ThreadRequest, request: &ThreadRequest) {
         let (start, next) = (self.prompt(before).start, self.prompt(request));
+        // With a background request in between, pings are chosen separately before and after it.
         let Some(background) = next.background() else {
             self.pass(before, start, start, next.start);
             return;
@@ -162,7 +160,7 @@ impl<'a> Search<'a> {
         self.pass(before, start, at, next.start);
     }
 
-    /// Lets time pass, at the prices of the request before.
+    /// Lets time pass, at the prices of the previous request.
     fn pass(&mut self, before: &ThreadRequest, start: Millis, from: Millis, until: Millis) {
         let prices = self.prices(before);
         let known = Known { trace: self.trace(), prompt: self.prompt(before) };
@@ -181,7 +179,7 @@ impl<'a> Search<'a> {
         });
     }
 
-    /// Goes back from the cheapest last state.
+    /// Traces the choices back from the cheapest last state.
     fn choices(&self, requests: usize) -> Vec<Choice> {
         let mut choices = vec![Choice::default(); requests];
         let mut way = self.latest.iter().min_by_key(|state| state.cost).map(|state| state.way);
@@ -202,9 +200,9 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Leaves out what another state with the same end makes useless: one that costs no more and lives
-/// for an hour at least as far down. One that lives for an hour as a whole goes on differently from
-/// one that does not, so neither stands for the other.
+/// Drops the states that another one with the same end makes useless: it costs no more, and lives
+/// for an hour at least as far down. Whether all of it lives for an hour changes what can be
+/// written next, so the two kinds are kept apart.
 fn cheapest(trace: &PromptTrace, mut layer: Layer) -> Layer {
     let depth = |node| depth(trace, node);
     let kind = |state: &State| (state.cached.end, state.cached.is_all_for_an_hour());
@@ -212,6 +210,7 @@ fn cheapest(trace: &PromptTrace, mut layer: Layer) -> Layer {
         let is_paid = !state.cached.is_hour_free;
         (kind(state), state.cost, Reverse(depth(state.cached.hour)), is_paid)
     });
+    // Sorted by cost within each kind, so every state kept so far costs no more.
     let mut kept = Layer::new();
     for state in layer {
         let mut same_kind = kept.iter().rev().take_while(|other| kind(other) == kind(&state));
@@ -233,17 +232,16 @@ fn cheapest(trace: &PromptTrace, mut layer: Layer) -> Layer {
 /// What is cached of a thread's latest prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Cached {
-    /// Down to where.
+    /// How far down it is cached.
     pub(super) end: Option<NodeId>,
-    /// Down to where for an hour; never after `end`.
+    /// How far down it lives for an hour, never deeper than `end`.
     pub(super) hour: Option<NodeId>,
-    /// Whether nothing was paid for that hour, so that what is written after it need not be for an
-    /// hour, too.
+    /// Whether that hour was free. What is written after it then need not be written for an hour.
     pub(super) is_hour_free: bool,
 }
 
 impl Cached {
-    /// An entry for an hour that nobody paid for.
+    /// A one-hour entry that was free.
     pub(super) fn free(end: Option<NodeId>) -> Self {
         Self { end, hour: end, is_hour_free: true }
     }
@@ -272,8 +270,8 @@ impl Known<'_> {
         depth(self.trace, node)
     }
 
-    /// What is cached once a request has read so much: it may mark what others had kept warm, which
-    /// stores an entry for an hour free of charge.
+    /// What is cached after a request has read so much. It may mark what others had kept warm,
+    /// which stores a one-hour entry for free.
     pub(super) fn with_warm(&self, cached: Cached, read: Tokens) -> Cached {
         if read <= self.size(cached.end) {
             return cached;
@@ -283,13 +281,13 @@ impl Known<'_> {
         if self.depth(warm) > self.depth(cached.end) { Cached::free(warm) } else { cached }
     }
 
-    /// What a prefix has in common with one that ends at a node.
+    /// What a prefix shares with one that ends at a node.
     pub(super) fn common(&self, prefix: Option<NodeId>, node: NodeId) -> Option<NodeId> {
         prefix.and_then(|prefix| self.trace.common(prefix, node))
     }
 }
 
-/// How many blocks a prefix has, and one more; none has nothing.
+/// How many blocks a prefix has, plus one. Zero where there is no prefix.
 pub(super) fn depth(trace: &PromptTrace, node: Option<NodeId>) -> u32 {
     node.map_or(0, |node| trace.node(node).blocks + 1)
 }
@@ -311,9 +309,9 @@ pub(super) fn extended(known: Known<'_>, cached: Cached, node: NodeId, reading: 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pings {
     pub(super) count: i64,
-    /// From one to the next, in milliseconds.
+    /// The interval, in milliseconds.
     pub(super) every: i64,
-    /// From the request to where the first interval begins, in milliseconds.
+    /// From the request to the start of the first interval, in milliseconds.
     pub(super) delay: i64,
     pub(super) read: Tokens,
 }
@@ -322,21 +320,21 @@ pub(super) struct Pings {
 pub(super) struct Gap {
     /// In milliseconds.
     pub(super) length: i64,
-    /// From the request before to its beginning, in milliseconds.
+    /// From the previous request to its start, in milliseconds.
     pub(super) delay: i64,
     /// How long entries live beyond their TTL, in milliseconds.
     pub(super) grace: i64,
 }
 
 impl Gap {
-    /// How many pings keep an entry alive: intervals have to be shorter than the TTL.
+    /// How many pings keep an entry alive. Intervals must be shorter than the TTL.
     fn pings(&self, ttl: Ttl) -> i64 {
         let longest = ttl.millis().saturating_add(self.grace).saturating_sub(1).max(1);
         self.length.saturating_sub(1).max(0) / longest
     }
 
-    /// What may be cached at its end, and for what price: what lives on by itself, and what pings of
-    /// one of several prefixes keep alive besides.
+    /// What may be cached at the end of the gap, and at what price: what lives on by itself, and in
+    /// addition one of several prefixes that pings keep alive.
     pub(super) fn ways(
         &self,
         cached: Cached,
@@ -352,12 +350,14 @@ impl Gap {
         pinged.dedup();
         pinged.retain(|prefix| {
             let depth = known.depth(Some(*prefix));
+            // Shorter prefixes live on anyway, and longer ones are not cached.
             depth > known.depth(left.end) && depth <= known.depth(cached.end)
         });
         ways.extend(pinged.into_iter().map(|prefix| {
             let is_for_an_hour = known.depth(Some(prefix)) <= known.depth(cached.hour);
             let ttl = if is_for_an_hour { Ttl::OneHour } else { Ttl::FiveMinutes };
             let (count, read) = (self.pings(ttl), known.size(Some(prefix)));
+            // As few pings as possible, spread evenly.
             let every = self.length / (count + 1);
             let pings = Pings { count, every, delay: self.delay, read };
             let hour = if is_for_an_hour { Some(prefix) } else { cached.hour };

@@ -1,16 +1,13 @@
-//! The prompts cut into threads: sequences of requests each of which goes on from the one before it,
-//! from an earlier one that nothing else goes on from any more, or from nothing.
+//! The prompts cut into threads, and the choices that are worth considering for each request.
 //!
-//! A thread belongs to one session, so that the bound of every session holds by itself.
+//! In a thread each request continues the one before it, an earlier one that nothing else continues
+//! any more, or nothing. A thread belongs to one session, so that the bound holds for every session
+//! by itself.
 //!
-//! What of the choices for a request is worth looking at.
-//!
-//! Between two long gaps, and as long as no later request parts from the thread in between, all that
-//! is written has the same future: it is best all for an hour or all for five minutes. And what the
-//! next request will find again without a ping is always worth a write. Without these two rules a
-//! long conversation would have as many states as requests.
-//!
-//! A request that is about to be sent: how far it may write, and for how long.
+//! Between two long gaps, and while no later request diverges from the thread in between,
+//! everything that is written has the same future: it is best written all for an hour or all for
+//! five minutes. And what the next request will find again without a ping is always worth writing.
+//! Without these two rules a long conversation would have as many states as requests.
 
 use super::state::{Action, Cached, Known};
 use super::{Prices, Split};
@@ -21,22 +18,22 @@ use crate::requests::prompt::{NodeId, Prompt, PromptTrace};
 use crate::simulate::cache::Reading;
 use crate::simulate::strategy::run::Material;
 
-/// The most places, besides its own end, up to which writing a prompt may be worth while.
+/// The most ends, besides its own, up to which writing a prompt may pay.
 const MOST_ENDS: usize = 4;
 
 /// A request of a thread.
 #[derive(Clone, Debug)]
 pub(super) struct ThreadRequest {
-    /// Its place in the trace.
+    /// Its index in the trace.
     pub(super) place: usize,
-    /// The nodes up to which it may write, from the root on: where later requests of the thread
-    /// part from it, and its own end.
+    /// The nodes up to which it may write, from the root down: where later requests of the thread
+    /// diverge from it, and its own end.
     pub(super) ends: Vec<NodeId>,
-    /// The longest prefix that was sent before by another thread, or on another branch.
+    /// The longest prefix that another thread, or another branch, sent before.
     pub(super) shared: Option<NodeId>,
 }
 
-/// Requests one after the other.
+/// Consecutive requests.
 #[derive(Debug, Default)]
 pub(super) struct Thread {
     pub(super) requests: Vec<ThreadRequest>,
@@ -59,15 +56,17 @@ pub(super) fn threads(trace: &PromptTrace) -> Vec<Thread> {
     threads
 }
 
-/// The thread of each prompt, and how many there are.
+/// The thread of each prompt, and the number of threads.
 fn assign(trace: &PromptTrace) -> (Vec<usize>, usize) {
     let lasts = last_followers(trace);
     let mut thread_of: Vec<usize> = Vec::with_capacity(trace.prompts.len());
-    // For each prompt the latest of its followers that its thread went on with.
+    // For each prompt, the latest follower with which its thread continued.
     let mut continued: Vec<Option<usize>> = vec![None; trace.prompts.len()];
     let mut count = 0;
     for (place, prompt) in trace.prompts.iter().enumerate() {
         let before = prompt.predecessor.filter(|before| {
+            // The thread may return to an earlier request once nothing continues the branch that it
+            // took.
             let is_over = continued[*before].is_none_or(|follower| lasts[follower] < place);
             is_over && trace.prompts[*before].session == prompt.session
         });
@@ -82,7 +81,7 @@ fn assign(trace: &PromptTrace) -> (Vec<usize>, usize) {
     (thread_of, count)
 }
 
-/// For each prompt the latest one that goes on from it, directly or not.
+/// For each prompt, the latest one that continues it, directly or indirectly.
 fn last_followers(trace: &PromptTrace) -> Vec<usize> {
     let mut lasts: Vec<usize> = (0..trace.prompts.len()).collect();
     for (place, prompt) in trace.prompts.iter().enumerate().rev() {
@@ -101,8 +100,8 @@ enum Sender {
     Several,
 }
 
-/// For each prompt the longest prefix that another thread sent before it, or its own before it turned
-/// to another branch, which the states of its cache no longer tell.
+/// For each prompt, the longest prefix that another thread sent before it, or its own thread before
+/// it turned to another branch, which the states of its cache no longer show.
 fn shared_prefixes(trace: &PromptTrace, thread_of: &[usize], count: usize) -> Vec<Option<NodeId>> {
     let blocks = |node: Option<NodeId>| node.map_or(0, |node| trace.node(node).blocks + 1);
     let mut senders = vec![Sender::Nobody; trace.nodes.len()];
@@ -130,11 +129,11 @@ fn shared_prefixes(trace: &PromptTrace, thread_of: &[usize], count: usize) -> Ve
     shared
 }
 
-/// Finds the ends of each request from the last one on: those of its own, then what it has in common
-/// with the next, with the first one after that with less in common, and so on.
+/// Finds the ends of each request, from the last one back: its own, what it shares with the next
+/// one, with the first later one that shares less, and so on.
 fn set_ends(trace: &PromptTrace, markable: &[Option<NodeId>], thread: &mut Thread) {
     let blocks = |node: NodeId| trace.node(node).blocks;
-    // What the requests after have in common with the one at hand, the deepest last.
+    // A stack of what the later requests share with the current one, deepest on top.
     let mut partings: Vec<NodeId> = Vec::new();
     let mut next: Option<NodeId> = None;
     for request in thread.requests.iter_mut().rev() {
@@ -149,6 +148,7 @@ fn set_ends(trace: &PromptTrace, markable: &[Option<NodeId>], thread: &mut Threa
             Some(None) => partings.clear(),
             None => {}
         }
+        // Beyond the limit only the deepest are kept, where the nearest requests diverge.
         let nearest = partings.len().saturating_sub(MOST_ENDS);
         let ends = partings[nearest..].iter().chain([&own]);
         request.ends = ends.filter_map(|node| markable[node.index()]).collect();
@@ -157,10 +157,10 @@ fn set_ends(trace: &PromptTrace, markable: &[Option<NodeId>], thread: &mut Threa
     }
 }
 
-/// How free a request is.
+/// How free the choice for a request is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Freedom {
-    /// Whether it may write for another TTL than the requests before it.
+    /// Whether it may write with another TTL than the requests before it.
     pub(super) may_change_ttl: bool,
     /// How far it has to write at least.
     pub(super) least: Option<NodeId>,
@@ -174,7 +174,7 @@ impl Freedom {
         next: Option<&ThreadRequest>,
     ) -> Self {
         let neighbours = Neighbours { material };
-        // By the letter the TTL of the last entry counts, so each request chooses anew.
+        // Read literally, only the TTL of the last entry counts, so each request chooses anew.
         let is_literal = material.assumptions.reading == Reading::Literal;
         let parts = before.is_none_or(|before| neighbours.parts(before, request));
         Self {
@@ -210,8 +210,8 @@ impl<'a> Neighbours<'a> {
             || others.iter().any(|end| blocks(*end) >= common)
     }
 
-    /// What the next request finds again for the price of a read, where writing it now is cheaper than
-    /// sending it twice.
+    /// What the next request will read again, where writing it now is cheaper than sending it
+    /// twice.
     fn found_again(&self, request: &ThreadRequest, next: &ThreadRequest) -> Option<NodeId> {
         let (trace, prompt) = (self.material.trace, self.prompt(next));
         let is_certain = !self.is_long(request, next)
@@ -226,7 +226,7 @@ impl<'a> Neighbours<'a> {
         last.copied().filter(|_| is_certain && !is_shared)
     }
 
-    /// Whether an entry for five minutes needs a ping in between.
+    /// Whether a five-minute entry needs a ping in between.
     fn is_long(&self, before: &ThreadRequest, request: &ThreadRequest) -> bool {
         let gap = self.prompt(request).start.since(self.prompt(before).start);
         gap >= Ttl::FiveMinutes.millis() + self.material.assumptions.ttl_grace
@@ -238,7 +238,7 @@ fn is_told(prompt: &Prompt) -> bool {
     prompt.opening().is_some() || prompt.broken_read().is_some()
 }
 
-/// A request that is about to be sent, with what is cached of it.
+/// A request about to be sent, with what is cached of it.
 pub(super) struct Sending<'a> {
     known: Known<'a>,
     cached: Cached,
@@ -257,7 +257,7 @@ impl<'a> Sending<'a> {
     ) -> Self {
         let known = Known { trace: material.trace, prompt };
         let common = |node| known.common(node, prompt.node);
-        // No entry is shorter than what the model caches.
+        // No entry is shorter than the model's minimum.
         let is_cached = |node: &NodeId| known.size(Some(*node)) >= prompt.minimum;
         let mut cached = Cached {
             end: common(before.end).filter(is_cached),
@@ -267,6 +267,7 @@ impl<'a> Sending<'a> {
         if known.depth(request.shared) > known.depth(cached.end) {
             cached = Cached::free(request.shared);
         }
+        // Read literally, a marker can ask for an hour whatever comes before it.
         if material.assumptions.reading == Reading::Literal {
             cached.hour = cached.end;
         }
@@ -287,7 +288,7 @@ impl<'a> Sending<'a> {
         Self { known, cached, read, may_write_for_an_hour, basis }
     }
 
-    /// How far it may write and for how long.
+    /// The possible choices of how far to write, and for how long.
     pub(super) fn ways(
         &self,
         ends: &[NodeId],
@@ -305,6 +306,7 @@ impl<'a> Sending<'a> {
         let least = if least < self.known.prompt.minimum { Tokens::ZERO } else { least };
         let is_for_an_hour = self.cached.is_all_for_an_hour();
         let is_free = self.cached.end.is_none() || (is_for_an_hour && self.cached.is_hour_free);
+        // It then keeps the TTL of the entry that it continues.
         let goes_on = !freedom.may_change_ttl && !is_free;
         let mut ways = Vec::new();
         if read >= least || ends.iter().all(|(_, end)| *end < least) {

@@ -1,6 +1,5 @@
-//! The parameters of context management.
-//!
-//! What a strategy says of context management: at most one way, with what it sets of it.
+//! The parameters of context management, and what a strategy sets of it: at most one way, with its
+//! settings.
 
 use super::parameter::{Parameter, parameter};
 use super::parse::Contradiction;
@@ -22,7 +21,7 @@ pub(super) fn context_parameters() -> Vec<Parameter> {
     all
 }
 
-/// A key whose value is set once, as no other key says the same.
+/// A key that sets a value once, since no other key says the same.
 fn of_context<T: Value>(
     key: &'static str,
     set: impl Fn(&mut ManagementDraft, T) + Copy + Send + Sync + 'static,
@@ -221,7 +220,7 @@ fn trigger(
     ]
 }
 
-/// The ways, each as far as something was said of it.
+/// The ways, each as far as keys have set it.
 #[derive(Default)]
 pub(super) struct ManagementDraft {
     pub(super) microcompaction: Microcompaction,
@@ -238,14 +237,14 @@ pub(super) struct ClearingDraft {
     pub(super) clear_at_least: Tokens,
 }
 
-/// A compaction, and what was said of its threshold.
+/// A compaction, and its threshold as far as set.
 #[derive(Default)]
 pub(super) struct CompactionDraft {
     pub(super) compaction: Compaction,
     pub(super) trigger: TriggerDraft,
 }
 
-/// A session-memory compaction, and what was said of its threshold.
+/// A session-memory compaction, and its threshold as far as set.
 #[derive(Default)]
 pub(super) struct MemoryDraft {
     pub(super) memory: SessionMemory,
@@ -256,27 +255,27 @@ pub(super) struct MemoryDraft {
 #[derive(Default)]
 pub(super) struct TriggerDraft {
     pub(super) threshold: Option<Tokens>,
-    /// The window, where one was given.
+    /// The window, if given.
     pub(super) window: Option<Tokens>,
-    /// The last key besides the window that a threshold follows from, and what such keys said.
+    /// The last key besides the window that a threshold follows from, and the values of such keys.
     pub(super) worked_out: Option<(&'static str, WindowEnd)>,
 }
 
 impl Default for ClearingDraft {
-    /// What the client asks for (F.3).
+    /// What the client requests (F.3).
     fn default() -> Self {
         Self { trigger: Tokens(180_000), keep: Tokens(40_000), clear_at_least: Tokens(140_000) }
     }
 }
 
 impl TriggerDraft {
-    /// Says something that a threshold follows from.
+    /// Sets something that a threshold follows from.
     pub(super) fn say(&mut self, key: &'static str, say: impl FnOnce(&mut WindowEnd)) {
         let (_, end) = self.worked_out.get_or_insert_with(|| (key, WindowEnd::default()));
         say(end);
     }
 
-    /// The threshold, if anything was said of it.
+    /// The threshold, if anything of it was set.
     fn finish(&self) -> Result<Option<Trigger>, Contradiction> {
         let end = self.worked_out.map(|(_, end)| end);
         match (self.threshold, self.worked_out) {
@@ -320,7 +319,7 @@ impl MemoryDraft {
 }
 
 impl ManagementDraft {
-    /// The way that was chosen, if any.
+    /// The chosen way, if any.
     pub(super) fn finish(&self) -> Result<Option<Management>, Contradiction> {
         let micro = self.microcompaction;
         let micro = (micro != Microcompaction::default()).then_some(micro);

@@ -1,6 +1,5 @@
-//! A design in the making: what the keys of a strategy say, and what of it contradicts itself.
-//!
-//! Sweeps: what a strategy of a file can be, as a tree of choices, and each of its combinations.
+//! A design in the making: what the keys of a strategy set, and what in it is contradictory. Also
+//! sweeps: the choices of a strategy in a file as a tree, and each of its combinations.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +13,7 @@ use crate::simulate::design::{
 };
 use crate::simulate::strategy::design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 
-/// What the keys of a strategy say.
+/// What the keys of a strategy set.
 #[derive(Default)]
 pub(super) struct Draft {
     pub(super) layout: Option<Layout>,
@@ -39,21 +38,21 @@ pub(super) struct Draft {
     pub(super) context: ManagementDraft,
 }
 
-/// How sub-agents start, where something was said.
+/// How sub-agents start, where set.
 #[derive(Clone, Copy)]
 pub(super) enum StartsDraft {
     AsRecorded,
     As(Starts),
 }
 
-/// Which tools are deferred, where something was said.
+/// Which tools are deferred, where set.
 #[derive(Clone, Copy)]
 pub(super) enum DeferredDraft {
     AsSent,
     These(Deferred),
 }
 
-/// The TTLs of a kind of conversation, as far as they were said.
+/// The TTLs of a kind of conversation, as far as they are set.
 #[derive(Clone, Copy, Default)]
 pub(super) struct TierDraft {
     pub(super) system: Option<Ttl>,
@@ -61,13 +60,13 @@ pub(super) struct TierDraft {
 }
 
 impl TierDraft {
-    /// Says both.
+    /// Sets both.
     pub(super) fn put(&mut self, ttl: TierTtl) -> Result<(), Taken> {
         put(&mut self.system, ttl.system).and_then(|()| put(&mut self.messages, ttl.messages))
     }
 }
 
-/// Says what nobody has said.
+/// Sets a value that is not set yet.
 pub(super) fn put<T>(slot: &mut Option<T>, value: T) -> Result<(), Taken> {
     if slot.is_some() {
         return Err(Taken);
@@ -77,7 +76,7 @@ pub(super) fn put<T>(slot: &mut Option<T>, value: T) -> Result<(), Taken> {
 }
 
 impl Draft {
-    /// The design, unless it contradicts itself.
+    /// The design, unless it is contradictory.
     pub(super) fn finish(&self) -> Result<Design, Contradiction> {
         let layout = self.layout.unwrap_or_default();
         let ttl = self.ttl()?;
@@ -190,7 +189,7 @@ fn check_pings(
         .map(|is_agent| pinged_ttl(layout, ttl.map(|ttl| ttl.of(is_agent))))
         .min();
     match shortest {
-        // At its TTL an entry has expired.
+        // An entry has expired once it reaches its TTL.
         Some(ttl) if pings.every >= ttl.millis() => {
             Err(Contradiction::IntervalBeyondTtl { every: pings.every, ttl })
         }
@@ -198,7 +197,7 @@ fn check_pings(
     }
 }
 
-/// How long the end of what is cached lives, which is what a ping reads. As recorded it may be the
+/// The TTL of the end of what is cached, which is what a ping reads. As recorded it may be the
 /// longest TTL there is.
 fn pinged_ttl(layout: Layout, ttl: Option<TierTtl>) -> Ttl {
     match ttl {
@@ -208,13 +207,13 @@ fn pinged_ttl(layout: Layout, ttl: Option<TierTtl>) -> Ttl {
     }
 }
 
-/// What a strategy, a table of it or a value of it can be.
+/// What a strategy, or a table or value of it, can be.
 pub(super) enum Choice {
     /// This value.
     One(Setting),
-    /// One of these: a list.
+    /// One of these, from a list.
     Any(Vec<Choice>),
-    /// One of each of these: a table.
+    /// One of each of these, from a table.
     Each(Vec<Choice>),
 }
 
@@ -222,9 +221,10 @@ pub(super) enum Choice {
 pub(super) struct Setting {
     /// The key.
     pub(super) key: &'static str,
-    /// Where the value stands in the file.
+    /// Where the value is in the file.
     pub(super) offset: usize,
-    /// The value as names of combinations have it; `None` where nothing else could stand here.
+    /// The value as it appears in the names of combinations. `None` where there is no other value
+    /// to choose.
     pub(super) swept: Option<String>,
     /// What it does.
     pub(super) change: Change,
@@ -235,7 +235,7 @@ pub(super) struct Setting {
 pub(super) struct Combination<'a>(Vec<&'a Setting>);
 
 impl Choice {
-    /// How many combinations there are; far beyond every bound it saturates.
+    /// The number of combinations. It saturates far above any limit.
     pub(super) fn count(&self) -> u128 {
         match self {
             Self::One(_) => 1,
@@ -244,7 +244,7 @@ impl Choice {
         }
     }
 
-    /// All combinations, the last sweep running fastest.
+    /// All combinations, with the last sweep varying fastest.
     pub(super) fn combinations(&self) -> Vec<Combination<'_>> {
         match self {
             Self::One(setting) => vec![Combination(vec![setting])],
@@ -267,7 +267,7 @@ impl Combination<'_> {
         Self([self.0.as_slice(), &other.0].concat())
     }
 
-    /// A strategy's name with the swept values: `hour-and-ping[ttl=5m,keepalive.every=4m30s]`.
+    /// The strategy's name with the swept values: `hour-and-ping[ttl=5m,keepalive.every=4m30s]`.
     pub(super) fn name(&self, strategy: &str) -> String {
         let swept = self.0.iter().filter_map(|setting| {
             setting.swept.as_ref().map(|value| format!("{}={value}", setting.key))
@@ -279,7 +279,7 @@ impl Combination<'_> {
         format!("{strategy}[{}]", swept.join(","))
     }
 
-    /// The design, unless it contradicts itself.
+    /// The design, unless it is contradictory.
     pub(super) fn design(&self) -> Result<Design, Contradiction> {
         let mut draft = Draft::default();
         for setting in &self.0 {
@@ -288,7 +288,7 @@ impl Combination<'_> {
         draft.finish()
     }
 
-    /// Where a key, or the first one of its table, has its value.
+    /// Where the value of a key, or of the first key of its table, is in the file.
     pub(super) fn offset(&self, key: &str) -> Option<usize> {
         let is_in = |own: &str| {
             own.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

@@ -11,15 +11,14 @@
 //! ```
 //!
 //! A list is a sweep: one strategy for each of its values, and for each combination where several
-//! keys have one. It may stand at any key, in any table, and list tables, too:
-//! `ttl = ["5m", { system = "1h", messages = "5m" }]`. Only at `markers.at`, whose value is a list
-//! already, it is a list of lists. The names of the strategies have the values after them, as
-//! they are written: `hour-and-ping[keepalive.every=30m]`.
+//! keys have lists. It may be the value of any key and hold tables: `ttl = ["5m", { system = "1h",
+//! messages = "5m" }]`. Only `markers.at`, whose value is itself a list, takes a list of lists. The
+//! names of the strategies are followed by their values as written:
+//! `hour-and-ping[keepalive.every=30m]`.
 //!
-//! Which keys there are, what they take and what they do to a [`Design`](super::Design) stands in
-//! `parameter.rs` and `context_parameter.rs` and nowhere else; which of them contradict each other, in `draft.rs`. A
-//! combination that contradicts itself is left out and named; where none remains, the file is
-//! refused.
+//! `parameter.rs` and `context_parameter.rs` define the keys, their values and what they do to a
+//! [`Design`](super::Design). `draft.rs` knows which of them are contradictory. A contradictory
+//! combination is left out and named. Where none remains, the file is refused.
 
 mod context_parameter;
 mod draft;

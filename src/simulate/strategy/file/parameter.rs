@@ -1,8 +1,7 @@
-//! The parameters: each key with what it takes and what it does to a design. Everything else that
-//! reads strategy files asks this table, so a line here is all that a new parameter needs (and one
-//! in `schemas/strategy.schema.json`, which a test compares).
-//!
-//! The values that are one of a few words.
+//! The parameters: each key with what it takes and what it does to a design, and the words that
+//! some values consist of. Everything that reads strategy files uses this table, so a line here is
+//! all that a new parameter needs (and one in `schemas/strategy.schema.json`, which a test
+//! compares).
 
 use std::sync::LazyLock;
 
@@ -22,12 +21,12 @@ use crate::simulate::strategy::design::{Anchor, Layout, Starts};
 /// What a value does to a draft.
 pub(super) type Change = Box<dyn Fn(&mut Draft) -> Result<(), Contradiction>>;
 
-/// How the value of a key becomes a change.
+/// Turns the value of a key into a change.
 type Read = Box<dyn Fn(&DeValue<'_>) -> Result<Change, Unreadable> + Send + Sync>;
 
-/// A key of a strategy, other than its name and its summary.
+/// A key of a strategy, other than its name and summary.
 pub(super) struct Parameter {
-    /// With those of the tables around it, joined by full stops.
+    /// With the keys of the tables around it, joined by dots.
     pub(super) key: &'static str,
     /// What its values are, for messages.
     pub(super) expected: &'static str,
@@ -37,7 +36,7 @@ pub(super) struct Parameter {
     pub(super) read: Read,
 }
 
-/// All of them, those of context management last.
+/// All parameters, those of context management last.
 pub(super) static PARAMETERS: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
     let mut all = vec![
         parameter("ttl", |draft, ttl: Option<TierTtl>| match ttl {
@@ -101,7 +100,7 @@ pub(super) static PARAMETERS: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
     all
 });
 
-/// A slot that was taken already.
+/// A slot that already has a value.
 pub(super) struct Taken;
 
 pub(super) fn parameter<T: Value>(
@@ -121,12 +120,12 @@ pub(super) fn parameter<T: Value>(
     }
 }
 
-/// The parameter of a key.
+/// The parameter with a key.
 pub(super) fn find(key: &str) -> Option<&'static Parameter> {
     PARAMETERS.iter().find(|parameter| parameter.key == key)
 }
 
-/// The key of a table of parameters, as the table of parameters has it.
+/// The key of a table of parameters.
 pub(super) fn group(key: &str) -> Option<&'static str> {
     PARAMETERS.iter().find_map(|parameter| {
         let rest = parameter.key.strip_prefix(key)?;
@@ -232,7 +231,7 @@ mod tests {
         assert_eq!(described, known.into_iter().chain(own).collect());
     }
 
-    /// A key is a property with a value that is no table; a list of values has the key itself.
+    /// A key is a property whose value is not a table. A list of values has the same key.
     fn add_keys(all: &Json, schema: &Json, key: &str, keys: &mut BTreeSet<String>) {
         if let Some(reference) = schema["$ref"].as_str() {
             let pointer = reference.trim_start_matches('#');

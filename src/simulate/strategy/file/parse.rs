@@ -1,7 +1,5 @@
-//! Reads a strategy file.
-//!
-//! Why a strategy file cannot be used. What is quoted of the file is shortened and has its control
-//! characters escaped.
+//! Reads a strategy file, and says why one cannot be used. Quotes of the file are shortened, and
+//! their control characters escaped.
 
 use std::borrow::Cow;
 
@@ -24,34 +22,34 @@ use crate::simulate::strategy::{Strategy, StrategyKind, built_in};
 /// The schema of a strategy file.
 pub(super) const SCHEMA: &str = "cachesim.strategy/v1";
 
-/// The most strategies a file may make.
+/// The most strategies in a file.
 pub(super) const MOST_STRATEGIES: u128 = 10_000;
 
 /// The keys of a file.
 const FILE_KEYS: [&str; 2] = ["schema", "strategy"];
 
-/// The keys of a strategy that are no parameters.
+/// The keys of a strategy that are not parameters.
 const OWN_KEYS: [&str; 2] = ["name", "summary"];
 
-/// What a file makes.
+/// The contents of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrategyFile {
-    /// In the order of the file; of a sweep, the last one running fastest.
+    /// In the order of the file. In a sweep the last key varies fastest.
     pub strategies: Vec<Strategy>,
-    /// Combinations of sweeps that make no sense.
+    /// Contradictory combinations of sweeps.
     pub left_out: Vec<LeftOut>,
 }
 
-/// A combination of a sweep that makes no sense.
+/// A contradictory combination of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The name it would have.
+    /// The name that it would have.
     pub name: String,
     /// Why.
     pub contradiction: Contradiction,
 }
 
-/// Reads a strategy file; `file` is its name in errors.
+/// Parses a strategy file. `file` is its name in errors.
 ///
 /// # Errors
 /// The first thing in the file that cannot be used.
@@ -62,7 +60,7 @@ pub fn parse_strategies(text: &str, file: &str) -> Result<StrategyFile, Strategy
     })
 }
 
-/// A problem and the byte where it is.
+/// A problem, and the byte where it is.
 struct Fault {
     offset: usize,
     problem: StrategyFileProblem,
@@ -74,9 +72,9 @@ impl Fault {
     }
 }
 
-/// A strategy as it was written.
+/// A strategy as written.
 struct Sketch {
-    /// Where its name stands.
+    /// Where its name is.
     offset: usize,
     name: String,
     summary: String,
@@ -154,7 +152,7 @@ fn sketch(table: &DeTable<'_>, offset: usize) -> Result<Sketch, Fault> {
     Ok(Sketch { offset, name: name.to_owned(), summary: summary.to_owned(), choice })
 }
 
-/// One that options, outputs and expressions can have without quotes.
+/// Whether options, outputs and expressions can use the name without quotes.
 fn is_name(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
     (1..=64).contains(&text.len())
@@ -162,7 +160,7 @@ fn is_name(text: &str) -> bool {
         && text.starts_with(|first: char| first.is_ascii_alphanumeric())
 }
 
-/// What a table can be; `path` is its key, empty for the strategy itself.
+/// What a table can be. `path` is its key, empty for the strategy itself.
 fn each(path: &str, table: &DeTable<'_>, is_swept: bool) -> Result<Choice, Fault> {
     let is_own = |key: &str| path.is_empty() && OWN_KEYS.contains(&key);
     let choices = entries(table).into_iter().filter(|(key, _)| !is_own(key.get_ref()));
@@ -184,7 +182,7 @@ fn each(path: &str, table: &DeTable<'_>, is_swept: bool) -> Result<Choice, Fault
     Ok(Choice::Each(choices.collect::<Result<_, _>>()?))
 }
 
-/// The tables that a key stands in.
+/// The tables around a key.
 fn tables_of(key: &'static str) -> impl Iterator<Item = &'static str> {
     key.match_indices('.').map(|(end, _)| &key[..end])
 }
@@ -287,9 +285,9 @@ fn unknown(
 pub struct StrategyFileError {
     /// The file.
     pub file: String,
-    /// From 1 on.
+    /// Counted from 1.
     pub line: usize,
-    /// In characters, from 1 on.
+    /// In characters, counted from 1.
     pub column: usize,
     /// What is wrong.
     pub problem: StrategyFileProblem,
@@ -298,22 +296,22 @@ pub struct StrategyFileError {
 /// What is wrong in a strategy file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StrategyFileProblem {
-    /// The text is no TOML.
+    /// The text is not TOML.
     #[error("{0}")]
     Toml(String),
-    /// The file does not say what it is.
+    /// The file does not name its schema.
     #[error("`schema` is missing; begin with schema = \"{SCHEMA}\"")]
     NoSchema,
-    /// The file is something else, or of another version.
+    /// The file has another schema or version.
     #[error("the schema is `{}`; this version reads `{SCHEMA}`", quoted(.0))]
     OtherSchema(String),
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("there is no [[strategy]]")]
     NoStrategy,
-    /// A key that means nothing.
+    /// An unknown key.
     #[error("`{}` is no key{}", quoted(key), suggestion(nearest))]
     UnknownKey {
-        /// With those of the tables around it.
+        /// With the keys of the tables around it.
         key: String,
         /// What may have been meant.
         nearest: Vec<&'static str>,
@@ -325,16 +323,16 @@ pub enum StrategyFileProblem {
         key: &'static str,
         /// What it takes.
         expected: &'static str,
-        /// What stands there.
+        /// What it is.
         found: String,
     },
-    /// A sweep over nothing.
+    /// An empty sweep.
     #[error("`{0}` is a sweep without values")]
     EmptySweep(&'static str),
     /// A strategy without a name.
     #[error("the strategy has no `name`")]
     NoName,
-    /// A name that cannot be used in options and outputs.
+    /// A name that options and outputs cannot use.
     #[error(
         "`{}` is no name: up to 64 letters, digits and . _ + -, the first a letter or digit",
         quoted(.0)
@@ -349,29 +347,29 @@ pub enum StrategyFileProblem {
     /// Two combinations of a sweep that are the same.
     #[error("the sweep makes `{0}` twice")]
     DuplicateCombination(String),
-    /// More strategies than anyone can want to compare.
+    /// More strategies than anyone would compare.
     #[error("the sweeps make {0} strategies; the most is {MOST_STRATEGIES}")]
     TooManyStrategies(u128),
-    /// Keys that cannot be together, or that the service would refuse.
+    /// Keys that exclude each other, or that the service would refuse.
     #[error("`{strategy}`: {contradiction}")]
     Contradiction {
-        /// The strategy, with the swept values.
+        /// The strategy, with its swept values.
         strategy: String,
         /// What contradicts what.
         contradiction: Contradiction,
     },
 }
 
-/// Why a design makes no sense.
+/// Why a design is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Contradiction {
-    /// Two keys say the same thing.
+    /// Two keys that set the same thing.
     #[error("`{0}` says again what another key has said")]
     SetTwice(&'static str),
-    /// Some TTLs are given, and others are not.
+    /// Some TTLs are set, and others are not.
     #[error("`ttl` does not say all of main and agents, or of system and messages")]
     TtlOpen,
-    /// A marker for five minutes in front of one for an hour.
+    /// A five-minute marker before a one-hour marker.
     #[error(
         "the service refuses an hour on messages after five minutes on the system prompt ({})",
         Refusal::TtlOrder.name()
@@ -383,19 +381,19 @@ pub enum Contradiction {
         Refusal::TooManyBreakpoints.name()
     )]
     TooManyMarkers {
-        /// So many.
+        /// The number of markers.
         count: u64,
     },
-    /// A key that is about what is cached, where nothing is.
+    /// A key about what is cached, where nothing is.
     #[error("`{0}` has nothing to act on, since `markers` is \"none\"")]
     NothingCached(&'static str),
     /// Two ways of managing the context.
     #[error("a conversation is kept small in one way; `context` names several")]
     SeveralManagements,
-    /// What a threshold follows from, where one is given.
+    /// What a threshold follows from, where the threshold itself is given.
     #[error("`{0}` has nothing to act on, since `threshold` is given")]
     ThresholdGiven(&'static str),
-    /// A window that is full before anything was said.
+    /// A window without room for a conversation.
     #[error(
         "a window of {window} tokens has no room left beside `reserve` and `buffer`; give a larger \
          `window`, or smaller ones of these"
@@ -404,30 +402,30 @@ pub enum Contradiction {
         /// The window.
         window: u64,
     },
-    /// What stands for deferred tools, where none is.
+    /// The stand-in for deferred tools, where none are deferred.
     #[error("`{0}` needs `prompt.deferred_tools`")]
     NothingDeferred(&'static str),
-    /// A key about pings without the one that says how often.
+    /// A key about pings without the interval.
     #[error("`{0}` needs `keepalive.every`")]
     NoInterval(&'static str),
-    /// Pings without an end.
+    /// Pings without a limit.
     #[error("`keepalive.every` needs `keepalive.limit`: how long a conversation may be idle")]
     NoLimit,
-    /// Pings that end before the first.
+    /// Pings that end before the first one.
     #[error("`keepalive.limit` is below `keepalive.every`: there would be no ping")]
     LimitBelowInterval,
-    /// Pings that find nothing.
+    /// Pings that come after the entry has expired.
     #[error(
         "each ping would be a full write: `keepalive.every` is {:#}, and entries live for {}",
         SignedDuration::from_millis(*every), ttl.name()
     )]
     IntervalBeyondTtl {
-        /// From ping to ping, in milliseconds.
+        /// The interval, in milliseconds.
         every: i64,
-        /// The TTL of what is pinged; the longest there is where it is as recorded.
+        /// The TTL of what is pinged, or the longest there is where it is as recorded.
         ttl: Ttl,
     },
-    /// A flood of pings.
+    /// Too many pings.
     #[error("{0} pings while a conversation is idle; the most is {MOST_PINGS}")]
     TooManyPings(i64),
 }
@@ -436,7 +434,7 @@ pub enum Contradiction {
 pub(super) const MOST_PINGS: i64 = 10_080;
 
 impl Contradiction {
-    /// The key that the error points at, where it is given.
+    /// The key that the error points at, if it is given.
     pub(super) fn key(self) -> &'static str {
         match self {
             Self::SetTwice(key)

@@ -1,4 +1,4 @@
-//! The values that parameters take.
+//! The types of parameter values.
 
 use std::ops::RangeInclusive;
 
@@ -13,7 +13,7 @@ use crate::simulate::strategy::design::{Anchor, Layout, MOST_MARKERS};
 
 /// A value of a parameter.
 pub(super) trait Value: Clone + Send + Sync + 'static {
-    /// What it has to be, for messages.
+    /// What it must be, for messages.
     const EXPECTED: &'static str;
     /// Whether it is written as a list, so that a sweep is a list of lists.
     const IS_LIST: bool = false;
@@ -25,21 +25,21 @@ pub(super) trait Value: Clone + Send + Sync + 'static {
 /// Why a value cannot be used.
 #[derive(Debug)]
 pub(super) enum Unreadable {
-    /// It is something else, or out of range.
+    /// It has another type, or is out of range.
     Other,
     /// The service would refuse it.
     Refused(Contradiction),
 }
 
-/// A length of time in milliseconds.
+/// A duration in milliseconds.
 #[derive(Clone, Copy)]
 pub(super) struct Duration(pub(super) i64);
 
-/// So many blocks from marker to marker.
+/// A distance between markers, in blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Distance(pub(super) u32);
 
-/// So many markers.
+/// A number of markers.
 #[derive(Clone, Copy)]
 pub(super) struct MarkerCount(pub(super) u32);
 
@@ -47,19 +47,19 @@ pub(super) struct MarkerCount(pub(super) u32);
 #[derive(Clone, Copy)]
 pub(super) struct Count(pub(super) u32);
 
-/// A number of things, or none.
+/// A number of things, possibly none.
 #[derive(Clone, Copy)]
 pub(super) struct Number(pub(super) u32);
 
-/// A share in hundredths.
+/// A percentage.
 #[derive(Clone, Copy)]
 pub(super) struct Percent(pub(super) u32);
 
-/// A size that may be nothing.
+/// A size, possibly zero.
 #[derive(Clone, Copy)]
 pub(super) struct Size(pub(super) Tokens);
 
-/// A length of text.
+/// A length of text, in characters.
 #[derive(Clone, Copy)]
 pub(super) struct Characters(pub(super) u64);
 
@@ -138,7 +138,7 @@ impl Value for TierTtl {
     }
 }
 
-/// `None` is as recorded.
+/// `None` stands for as recorded.
 impl Value for Option<TierTtl> {
     const EXPECTED: &'static str = "\"5m\", \"1h\", \"mixed\", \"as-recorded\" or a table of \
         `main` and `agents` or of `system` and `messages`";
@@ -230,7 +230,7 @@ impl Value for Duration {
     fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
         const WEEK: i64 = 7 * 24 * 60 * 60 * 1_000;
         word(value, |text| {
-            // It becomes part of a name: what has spaces or colons in it does not.
+            // It becomes part of a name, so spaces and colons are excluded.
             let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.');
             let duration = SpanParser::new().parse_duration(text).ok().filter(|_| is_plain)?;
             let millis = i64::try_from(duration.as_millis()).ok()?;

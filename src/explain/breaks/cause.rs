@@ -1,0 +1,530 @@
+//! Why a request missed the cache: the names of the causes, and the facts about each. A new cause
+//! is a variant, its place in [`Cause::ALL`], its facts here, and a rule in `rules/`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::base::ttl::Ttl;
+use crate::requests::difference::DifferenceKind;
+
+/// Why a request read less than it could have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The entry was for five minutes, and older.
+    #[serde(rename = "ttl_expired_5m")]
+    TtlExpired5m,
+    /// The entry was for an hour, and older.
+    #[serde(rename = "ttl_expired_1h")]
+    TtlExpired1h,
+    /// Another model, which has caches of its own.
+    ModelChanged,
+    /// Another effort.
+    EffortChanged,
+    /// Fast mode was switched.
+    FastModeChanged,
+    /// Tools came, went or changed.
+    ToolsChanged,
+    /// The system prompt differs.
+    SystemPromptChanged,
+    /// Earlier messages differ from what had been sent.
+    MessagesRewritten,
+    /// The conversation goes on from an earlier point.
+    Rewound,
+    /// Images appeared, went or were sent in another form.
+    ImageChanged,
+    /// The thinking settings differ.
+    ThinkingChanged,
+    /// `tool_choice` differs.
+    ToolChoiceChanged,
+    /// Beta headers differ.
+    BetasChanged,
+    /// A marker's scope differs.
+    ScopeChanged,
+    /// The markers ask for another TTL.
+    TtlTierChanged,
+    /// Auto mode was switched.
+    AutoModeChanged,
+    /// The account went into or out of overage.
+    OverageChanged,
+    /// Cached microcompaction was switched, or its edits differ.
+    CachedMicrocompactionChanged,
+    /// Other fields of the body differ.
+    ExtraBodyChanged,
+    /// The conversation was summarised.
+    Compaction,
+    /// Old tool results were cleared.
+    Microcompaction,
+    /// Another process went on with the session.
+    Resumed,
+    /// Another version of the client went on.
+    ClientVersionChanged,
+    /// The model drops the thinking of earlier turns.
+    ThinkingStripped,
+    /// The prompt is shorter than what the model caches.
+    BelowMinimum,
+    /// More blocks were added than a marker looks back.
+    LookbackExceeded,
+    /// The earlier response had not begun, so that its write could not be read yet.
+    WriteNotVisible,
+    /// The prompt did not change: the entry was dropped by the service.
+    LikelyServerSide,
+    /// Nothing tells.
+    Unknown,
+}
+
+/// The cause for each difference between two captured requests.
+impl From<DifferenceKind> for Cause {
+    fn from(kind: DifferenceKind) -> Self {
+        match kind {
+            DifferenceKind::Model => Self::ModelChanged,
+            DifferenceKind::ToolAdded
+            | DifferenceKind::ToolRemoved
+            | DifferenceKind::ToolChanged
+            | DifferenceKind::ToolMoved
+            | DifferenceKind::ToolRespelled => Self::ToolsChanged,
+            DifferenceKind::Citations
+            | DifferenceKind::Attribution
+            | DifferenceKind::SystemPrompt => Self::SystemPromptChanged,
+            DifferenceKind::FastMode => Self::FastModeChanged,
+            DifferenceKind::Thinking => Self::ThinkingChanged,
+            DifferenceKind::ToolChoice => Self::ToolChoiceChanged,
+            DifferenceKind::Effort => Self::EffortChanged,
+            DifferenceKind::Image => Self::ImageChanged,
+            DifferenceKind::MessageRewritten => Self::MessagesRewritten,
+            DifferenceKind::ResultsCleared => Self::Microcompaction,
+            DifferenceKind::ThinkingStripped => Self::ThinkingStripped,
+            DifferenceKind::Rewound => Self::Rewound,
+            DifferenceKind::MessagesReplaced => Self::Compaction,
+            DifferenceKind::CachedMicrocompaction => Self::CachedMicrocompactionChanged,
+            DifferenceKind::Scope => Self::ScopeChanged,
+            DifferenceKind::Overage => Self::OverageChanged,
+            DifferenceKind::TtlTier => Self::TtlTierChanged,
+            DifferenceKind::MarkersMoved => Self::LookbackExceeded,
+            DifferenceKind::Betas => Self::BetasChanged,
+            DifferenceKind::AutoMode => Self::AutoModeChanged,
+            DifferenceKind::OutputFormat | DifferenceKind::ExtraBody => Self::ExtraBodyChanged,
+        }
+    }
+}
+
+/// The facts about a cause.
+struct Facts {
+    name: &'static str,
+    meaning: &'static str,
+    /// The service's verdicts that mean the same.
+    verdicts: &'static [&'static str],
+    is_of_messages: bool,
+}
+
+/// A cause that no verdict names.
+fn fact(name: &'static str, meaning: &'static str) -> Facts {
+    Facts { name, meaning, verdicts: &[], is_of_messages: false }
+}
+
+impl Facts {
+    fn said_as(self, verdicts: &'static [&'static str]) -> Self {
+        Self { verdicts, ..self }
+    }
+
+    fn of_messages(self) -> Self {
+        Self { is_of_messages: true, ..self }
+    }
+}
+
+impl Cause {
+    /// Every cause.
+    pub const ALL: [Self; 29] = [
+        Self::TtlExpired5m,
+        Self::TtlExpired1h,
+        Self::ModelChanged,
+        Self::EffortChanged,
+        Self::FastModeChanged,
+        Self::ToolsChanged,
+        Self::SystemPromptChanged,
+        Self::MessagesRewritten,
+        Self::Rewound,
+        Self::ImageChanged,
+        Self::ThinkingChanged,
+        Self::ToolChoiceChanged,
+        Self::BetasChanged,
+        Self::ScopeChanged,
+        Self::TtlTierChanged,
+        Self::AutoModeChanged,
+        Self::OverageChanged,
+        Self::CachedMicrocompactionChanged,
+        Self::ExtraBodyChanged,
+        Self::Compaction,
+        Self::Microcompaction,
+        Self::Resumed,
+        Self::ClientVersionChanged,
+        Self::ThinkingStripped,
+        Self::BelowMinimum,
+        Self::LookbackExceeded,
+        Self::WriteNotVisible,
+        Self::LikelyServerSide,
+        Self::Unknown,
+    ];
+
+    fn facts(self) -> Facts {
+        match self {
+            Self::TtlExpired5m => fact("ttl_expired_5m", "an entry for five minutes expired")
+                .said_as(&["previous_message_not_found"]),
+            Self::TtlExpired1h => fact("ttl_expired_1h", "an entry for an hour expired")
+                .said_as(&["previous_message_not_found"]),
+            Self::ModelChanged => {
+                fact("model_changed", "another model").said_as(&["model_changed"])
+            }
+            Self::EffortChanged => fact("effort_changed", "another effort"),
+            Self::FastModeChanged => fact("fast_mode_changed", "fast mode was switched"),
+            Self::ToolsChanged => {
+                fact("tools_changed", "the tools changed").said_as(&["tools_changed"])
+            }
+            Self::SystemPromptChanged => fact("system_prompt_changed", "the system prompt changed")
+                .said_as(&["system_changed"]),
+            Self::MessagesRewritten => {
+                fact("messages_rewritten", "earlier messages changed their form")
+                    .said_as(&["messages_changed"])
+                    .of_messages()
+            }
+            Self::Rewound => fact("rewound", "the conversation was rewound")
+                .said_as(&["messages_changed"])
+                .of_messages(),
+            Self::ImageChanged => fact("image_changed", "images came, went or changed")
+                .said_as(&["messages_changed"])
+                .of_messages(),
+            Self::ThinkingChanged => fact("thinking_changed", "the thinking settings changed"),
+            Self::ToolChoiceChanged => fact("tool_choice_changed", "tool_choice changed"),
+            Self::BetasChanged => fact("betas_changed", "beta headers changed"),
+            Self::ScopeChanged => fact("scope_changed", "a marker's scope changed"),
+            Self::TtlTierChanged => fact("ttl_tier_changed", "the TTL of the markers changed"),
+            Self::AutoModeChanged => fact("auto_mode_changed", "auto mode was switched"),
+            Self::OverageChanged => fact("overage_changed", "usage credits began or ended"),
+            Self::CachedMicrocompactionChanged => {
+                fact("cached_microcompaction_changed", "cached microcompaction changed")
+            }
+            Self::ExtraBodyChanged => {
+                fact("extra_body_changed", "other fields of the body changed")
+            }
+            Self::Compaction => {
+                fact("compaction", "the conversation was summarised").said_as(&["messages_changed"])
+            }
+            Self::Microcompaction => fact("microcompaction", "old tool results were cleared")
+                .said_as(&["messages_changed"])
+                .of_messages(),
+            Self::Resumed => fact("resumed", "the session was left and resumed")
+                .said_as(&["system_changed", "messages_changed"]),
+            Self::ClientVersionChanged => {
+                fact("client_version_changed", "another version of the client")
+                    .said_as(&["system_changed"])
+            }
+            Self::ThinkingStripped => {
+                fact("thinking_stripped", "the model dropped earlier thinking")
+                    .said_as(&["messages_changed"])
+                    .of_messages()
+            }
+            Self::BelowMinimum => fact("below_minimum", "the prompt is too short to be cached"),
+            Self::LookbackExceeded => {
+                fact("lookback_exceeded", "an entry was beyond a marker's reach")
+            }
+            Self::WriteNotVisible => {
+                fact("write_not_visible", "the last write could not be read yet")
+            }
+            Self::LikelyServerSide => fact("likely_server_side", "the service dropped the entry"),
+            Self::Unknown => fact("unknown", "nothing tells why"),
+        }
+    }
+
+    /// How to prevent it. `None` for compactions, which are intended, and for expiries, against
+    /// which there are lifetimes and pings.
+    #[must_use]
+    #[allow(clippy::too_many_lines)] // one arm for each cause
+    pub fn remedy(self) -> Option<Remedy> {
+        Some(match self {
+            Self::TtlExpired5m | Self::TtlExpired1h | Self::Compaction => return None,
+            Self::ModelChanged => user(
+                "Choose the model before the first prompt",
+                "`/model`, or --model at the start",
+            )
+            .at_most()
+            .seen_in(&["switches"]),
+            Self::EffortChanged => user("Choose the effort before the first prompt", "`/effort`")
+                .seen_in(&["switches"]),
+            Self::FastModeChanged => {
+                user("Choose the speed before the first prompt", "`/fast`").seen_in(&["switches"])
+            }
+            Self::ToolsChanged => user(
+                "Load all tools before the first prompt",
+                "ENABLE_TOOL_SEARCH=false, or `alwaysLoad` for a server",
+            )
+            .or_field("`tools`: the same list, in the same order, for the whole conversation")
+            .at_most()
+            .seen_in(&["loaded_tools", "changed_tools"]),
+            Self::SystemPromptChanged => builder(
+                "Keep one system prompt for a conversation",
+                "`system`: the same bytes; what changes goes into the last message",
+            )
+            .at_most()
+            .by("Capture two such requests, and let `cachesim lint` name the first byte \
+                 that differs."),
+            Self::MessagesRewritten => {
+                builder("Send earlier messages again as they were sent", "`messages`: append only")
+                    .at_most()
+                    .by("Look at what the client does between the turns that `cachesim breaks` \
+                 lists: hooks, reminders, results that come in once more.")
+            }
+            Self::Rewound => user("Rewind to points that are still cached", "`/rewind`").at_most(),
+            Self::ImageChanged => builder(
+                "Send images again as they were sent",
+                "`messages[].content[].source`: the same bytes",
+            ),
+            Self::ThinkingChanged => user(
+                "Keep the thinking settings for a conversation",
+                "`alwaysThinkingEnabled`, MAX_THINKING_TOKENS",
+            )
+            .or_field("`thinking`: the same for the whole conversation"),
+            Self::ToolChoiceChanged => builder(
+                "Leave `tool_choice` the same",
+                "`tool_choice`: the same for the conversation",
+            ),
+            Self::BetasChanged => builder(
+                "Send the same beta features on every request",
+                "`anthropic-beta`: the same set for the conversation",
+            ),
+            Self::ScopeChanged => {
+                builder("Leave the scope of markers the same", "`cache_control.scope`: the same")
+            }
+            Self::TtlTierChanged => user(
+                "Fix the lifetime, so that it does not change",
+                "`promptCacheTtl` (since 2.1.243)",
+            )
+            .or_field("`cache_control.ttl`: the same for the whole conversation"),
+            Self::AutoModeChanged => user("Switch auto mode before the first prompt", "shift+tab"),
+            Self::OverageChanged => user(
+                "Stay out of usage credits in a conversation",
+                "`/usage` shows how far the limit is",
+            )
+            .at_most(),
+            Self::CachedMicrocompactionChanged => builder(
+                "Send each edit again where it was first",
+                "`cache_edits`: pinned for the conversation",
+            ),
+            Self::ExtraBodyChanged => builder(
+                "Leave other fields of the body the same",
+                "the body's other fields: the same",
+            ),
+            Self::Microcompaction => builder(
+                "Clear old results seldom and many at once",
+                "`clear_at_least` of `context_management.edits`",
+            )
+            .at_most(),
+            Self::Resumed => user(
+                "Resume with a version that keeps the prompt",
+                "`claude update`, or a session that stays open",
+            )
+            .seen_in(&["resume_misses"]),
+            Self::ClientVersionChanged => user(
+                "Update the client between sessions",
+                "DISABLE_AUTOUPDATER=1, and `claude update` between sessions",
+            )
+            .seen_in(&["updates"]),
+            Self::ThinkingStripped => user(
+                "Use a model that keeps earlier thinking",
+                "`/model` (Opus since 4.5, Sonnet since 4.6)",
+            )
+            .seen_in(&["stripped_thinking"]),
+            Self::BelowMinimum => builder(
+                "Send prompts that are long enough to be cached",
+                "`messages`: above the model's least length",
+            )
+            .at_most(),
+            Self::LookbackExceeded => builder(
+                "Set a marker for every 20 added positions",
+                "`cache_control`: up to four a request",
+            ),
+            Self::WriteNotVisible => builder(
+                "Let an answer begin before the next request",
+                "the order of requests: wait for `message_start`",
+            )
+            .at_most(),
+            Self::LikelyServerSide => {
+                nobody("Wait for the service, which dropped entries of unchanged prompts")
+            }
+            Self::Unknown => nobody("Find what drops entries: nothing recorded tells"),
+        })
+    }
+
+    /// The cause for an expired TTL.
+    #[must_use]
+    pub fn expiry(ttl: Ttl) -> Self {
+        match ttl {
+            Ttl::FiveMinutes => Self::TtlExpired5m,
+            Ttl::OneHour => Self::TtlExpired1h,
+        }
+    }
+
+    /// The name in every output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// Its meaning in a few words.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        self.facts().meaning
+    }
+
+    /// The cause with a name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|cause| cause.name() == name)
+    }
+
+    /// Whether the miss follows from what was done, and surprises nobody: a compaction or an
+    /// expiry.
+    #[must_use]
+    pub fn is_expected(self) -> bool {
+        self.remedy().is_none()
+    }
+
+    /// Whether it is a change in the messages, which leaves tools and system prompt readable.
+    #[must_use]
+    pub fn is_of_messages(self) -> bool {
+        self.facts().is_of_messages
+    }
+
+    /// Whether it names what changed.
+    #[must_use]
+    pub fn is_named(self) -> bool {
+        !matches!(self, Self::LikelyServerSide | Self::Unknown)
+    }
+
+    /// Whether a verdict of the service agrees, or `None` where the verdict says nothing.
+    #[must_use]
+    pub fn agrees_with(self, reason: &str) -> Option<bool> {
+        let says = |cause: Self| cause.facts().verdicts.contains(&reason);
+        Self::ALL.into_iter().any(says).then(|| says(self))
+    }
+}
+
+/// Who can make a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Who {
+    /// The user of a client, by a setting or by how it is used.
+    User,
+    /// Who builds the agent that sends the requests.
+    Builder,
+    /// Nobody but the service.
+    Nobody,
+}
+
+impl Who {
+    /// The name for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "you",
+            Self::Builder => "the agent's builder",
+            Self::Nobody => "nobody",
+        }
+    }
+}
+
+/// How to prevent a cause of breaks.
+#[derive(Clone, Copy, Debug)]
+pub struct Remedy {
+    /// What to do.
+    pub label: &'static str,
+    /// Who can do it.
+    pub who: Who,
+    /// The setting or command, for a user.
+    pub setting: Option<&'static str>,
+    /// The field of the request, for a builder.
+    pub field: Option<&'static str>,
+    /// Whether it avoids only an unknown part of the breaks.
+    pub is_at_most: bool,
+    /// How to do it, where the label does not say.
+    pub advice: Option<&'static str>,
+    /// The patterns about the same thing.
+    pub patterns: &'static [&'static str],
+}
+
+/// A remedy for users of a client.
+fn user(label: &'static str, setting: &'static str) -> Remedy {
+    Remedy {
+        label,
+        who: Who::User,
+        setting: Some(setting),
+        field: None,
+        is_at_most: false,
+        advice: None,
+        patterns: &[],
+    }
+}
+
+/// A remedy for builders of agents.
+fn builder(label: &'static str, field: &'static str) -> Remedy {
+    Remedy { who: Who::Builder, setting: None, field: Some(field), ..user(label, "") }
+}
+
+/// A remedy that only the service has.
+fn nobody(label: &'static str) -> Remedy {
+    Remedy { who: Who::Nobody, setting: None, is_at_most: true, ..user(label, "") }
+}
+
+impl Remedy {
+    fn at_most(self) -> Self {
+        Self { is_at_most: true, ..self }
+    }
+
+    fn seen_in(self, patterns: &'static [&'static str]) -> Self {
+        Self { patterns, ..self }
+    }
+
+    fn by(self, advice: &'static str) -> Self {
+        Self { advice: Some(advice), ..self }
+    }
+
+    fn or_field(self, field: &'static str) -> Self {
+        Self { field: Some(field), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_written_as_it_is_named() {
+        for cause in [
+            Cause::TtlExpired5m,
+            Cause::TtlExpired1h,
+            Cause::CachedMicrocompactionChanged,
+            Cause::LikelyServerSide,
+            Cause::ThinkingStripped,
+        ] {
+            let written = serde_json::to_string(&cause).expect("JSON");
+            assert_eq!(written, format!("\"{}\"", cause.name()));
+        }
+    }
+
+    #[test]
+    fn every_kind_of_difference_has_a_cause() {
+        let causes: std::collections::BTreeSet<&str> =
+            DifferenceKind::ALL.iter().map(|kind| Cause::from(*kind).name()).collect();
+        assert_eq!(causes.len(), 21);
+        assert!(!causes.contains("unknown") && !causes.contains("likely_server_side"));
+    }
+
+    #[test]
+    fn verdicts_agree_by_the_contract() {
+        assert_eq!(Cause::Resumed.agrees_with("system_changed"), Some(true));
+        assert_eq!(Cause::Resumed.agrees_with("messages_changed"), Some(true));
+        assert_eq!(Cause::Resumed.agrees_with("tools_changed"), Some(false));
+        assert_eq!(Cause::TtlExpired1h.agrees_with("previous_message_not_found"), Some(true));
+        assert_eq!(Cause::ToolsChanged.agrees_with("unavailable"), None);
+        assert_eq!(Cause::ToolsChanged.agrees_with("something new"), None);
+    }
+}

@@ -1,0 +1,179 @@
+//! The lines of a JSON Lines file → their objects. Every reader of such files takes them from here, so
+//! that a damaged line is the same kind of damage in all of them.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::error::Category;
+
+use super::Kind;
+use super::lenient::replace_lone_surrogates;
+use super::skim::skim;
+
+/// Takes in the objects of a file, one after another.
+pub(crate) trait ObjectReader {
+    /// The fields of an object that are looked at.
+    type Object<'a>: Deserialize<'a>;
+
+    /// What the file is, for people: "a transcript".
+    const FILE: &'static str;
+
+    /// Takes in an object of a line; `text` is its JSON.
+    fn object(&mut self, object: &Self::Object<'_>, text: &str, line: u64);
+
+    /// Notes that a line was rejected or repaired.
+    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>);
+
+    /// Takes in the line that is number `line` of its file, without its newline.
+    fn line(&mut self, bytes: &[u8], line: u64) {
+        match simdutf8::basic::from_utf8(bytes) {
+            Ok(text) => self.text(text, line),
+            Err(_) => self.reject(Kind::NotUtf8, line, "the line is skipped"),
+        }
+    }
+
+    /// Takes in the text of a line: nearly always one object, sometimes several run together.
+    fn text(&mut self, text: &str, line: u64) {
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if text.is_empty() {
+            self.reject(Kind::EmptyLine, line, "");
+        } else {
+            self.objects(text, line);
+        }
+    }
+
+    /// Takes in the objects of a text that holds nothing else.
+    fn objects(&mut self, text: &str, line: u64) {
+        let mut rest = text;
+        let mut is_first = true;
+        while rest.starts_with('{') {
+            let (object, end) = match first_value::<Self::Object<'_>>(rest) {
+                Ok(first) => first,
+                Err(error) => return self.broken(rest, line, &error),
+            };
+            self.object(&object, &rest[..end], line);
+            if !is_first {
+                self.reject(Kind::JoinedLine, line, "each value of the line is used");
+            }
+            is_first = false;
+            rest = rest[end..].trim_start();
+        }
+        if !rest.is_empty() {
+            self.other_value(rest, line);
+        }
+    }
+
+    /// Repairs an object that cannot be parsed, or says what is wrong with it.
+    fn broken(&mut self, text: &str, line: u64, error: &serde_json::Error) {
+        let column = error.column();
+        match error.classify() {
+            Category::Eof => {
+                self.reject(Kind::TornLine, line, format!("the JSON ends at column {column}"));
+            }
+            Category::Data => self.reject(Kind::DuplicateKey, line, format!("at column {column}")),
+            Category::Syntax | Category::Io => match replace_lone_surrogates(text) {
+                Some(repaired) => {
+                    self.reject(Kind::LoneSurrogate, line, "replaced, and the line is used");
+                    self.objects(&repaired, line);
+                }
+                None => self.reject(Kind::NotJson, line, format!("bad JSON at column {column}")),
+            },
+        }
+    }
+
+    /// Says what stands where an object should.
+    fn other_value(&mut self, text: &str, line: u64) {
+        if serde_json::from_str::<IgnoredAny>(text).is_ok() {
+            self.reject(Kind::NotAnObject, line, format!("{} has one object a line", Self::FILE));
+        } else {
+            self.reject(Kind::NotJson, line, "bad JSON at column 1");
+        }
+    }
+}
+
+/// The first value of a text, an object or a list, and where it ends.
+///
+/// # Errors
+/// What `serde_json` says.
+fn first_value<'de, T: Deserialize<'de>>(text: &'de str) -> serde_json::Result<(T, usize)> {
+    if let Some(skimmed) = skim(text) {
+        return Ok(skimmed);
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter();
+    // Of no text at all it says what is wrong with that.
+    let value = values.next().unwrap_or_else(|| serde_json::from_str(text))?;
+    Ok((value, values.byte_offset()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::input::Text;
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
+    struct Named<'a> {
+        #[serde(borrow)]
+        name: Text<'a>,
+    }
+
+    /// Keeps names, and what was wrong.
+    #[derive(Debug, Default)]
+    struct Names {
+        read: Vec<String>,
+        texts: Vec<String>,
+        rejected: Vec<(Kind, u64)>,
+    }
+
+    impl ObjectReader for Names {
+        type Object<'a> = Named<'a>;
+        const FILE: &'static str = "a list of names";
+
+        fn object(&mut self, object: &Named<'_>, text: &str, _: u64) {
+            self.read.extend(object.name.as_str().map(str::to_owned));
+            self.texts.push(text.to_owned());
+        }
+
+        fn reject(&mut self, kind: Kind, line: u64, _: impl Into<String>) {
+            self.rejected.push((kind, line));
+        }
+    }
+
+    fn read(line: &[u8]) -> Names {
+        let mut names = Names::default();
+        names.line(line, 7);
+        names
+    }
+
+    #[test]
+    fn every_kind_of_damage_is_named() {
+        for (line, kind) in [
+            (&b"  \r"[..], Kind::EmptyLine),
+            (br#"{"name":"#, Kind::TornLine),
+            (b"// a comment", Kind::NotJson),
+            (br#"{"name":"a" "b"}"#, Kind::NotJson),
+            (b"[1]", Kind::NotAnObject),
+            (b"42", Kind::NotAnObject),
+            (b"{\"name\":\"\xff\"}", Kind::NotUtf8),
+            (br#"{"name":"a","name":"b"}"#, Kind::DuplicateKey),
+        ] {
+            let read = read(line);
+            assert_eq!(read.rejected, [(kind, 7)], "{}", String::from_utf8_lossy(line));
+            assert!(read.read.is_empty());
+        }
+    }
+
+    #[test]
+    fn all_values_of_a_line_are_used_until_one_is_torn() {
+        let all = read(b"\xef\xbb\xbf{\"name\":\"a\"} {\"name\":\"b\"}{\"name\":\"c");
+        assert_eq!(all.read, ["a", "b"]);
+        assert_eq!(all.texts, [r#"{"name":"a"}"#, r#"{"name":"b"}"#]);
+        assert_eq!(all.rejected, [(Kind::JoinedLine, 7), (Kind::TornLine, 7)]);
+    }
+
+    #[test]
+    fn half_a_character_costs_nothing_but_itself() {
+        let repaired = read(br#"{"name":"a"}{"name":"\ud83d x \ud83d\ude00"}"#);
+        assert_eq!(repaired.read, ["a", "\u{fffd} x 😀"]);
+        assert_eq!(repaired.rejected, [(Kind::LoneSurrogate, 7)]);
+    }
+}

@@ -1,0 +1,452 @@
+//! What a saved report has beyond totals, so that it can be a baseline: the turns of each session, and
+//! fingerprints of the blocks of captured prompts.
+//!
+//! A saved report → the snapshot it was made of. What a baseline is not made of is not looked at.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::applicability::ApplicabilityObject;
+use super::report_json::{ByStrategy, Report, SessionTotals, TotalsObject};
+use crate::base::ttl::Ttl;
+use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::explain::breaks::Cause;
+use crate::explain::lint::{Rule, Severity};
+use crate::explain::snapshot::{
+    BlockId, Blocks, Digest, Figures, Fingerprint, LintCount, Pieces, Snapshot, SnapshotBlock,
+    SnapshotSession, SnapshotTurn, TurnBreak, TurnMarker,
+};
+use crate::read::capture::Part;
+
+/// The formats that can be read: the name, and its version.
+const FORMAT: &str = "cachesim.report";
+const VERSION: u32 = 1;
+
+/// How to come by a baseline, for messages.
+const HOW_TO_SAVE: &str = "save one with `cachesim check PATH --export report=FILE`";
+
+/// Why a file is no baseline.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BaselineError {
+    /// It is no JSON, or lacks what a report has.
+    #[error("line {line}, column {column}: {problem}; {HOW_TO_SAVE}")]
+    Malformed {
+        /// From 1 on; 0 of an empty file.
+        line: usize,
+        /// From 1 on.
+        column: usize,
+        /// What the parser says.
+        problem: String,
+    },
+    /// It is something else.
+    #[error("it is no report (its schema is {0}); {HOW_TO_SAVE}")]
+    NoReport(String),
+    /// A newer version wrote it.
+    #[error(
+        "it is a {FORMAT}/v{0}, written by cachesim {1}; this version reads {FORMAT}/v{VERSION}: \
+         update cachesim, or save the baseline anew with this version"
+    )]
+    Newer(u32, String),
+    /// It contradicts itself.
+    #[error("it is damaged: {0}; {HOW_TO_SAVE}")]
+    Damaged(String),
+}
+
+/// What comes before all else.
+#[derive(Deserialize)]
+struct Head {
+    schema: Option<String>,
+    tool_version: Option<String>,
+}
+
+/// A request, with its sums under each strategy that it is recorded under.
+#[derive(JsonSchema, Serialize, Deserialize)]
+pub(super) struct TurnObject<'a> {
+    /// Its id.
+    request_id: Option<Cow<'a, str>>,
+    /// The sub-agent that sent it; null on the main chain.
+    agent_id: Option<Cow<'a, str>>,
+    /// The model it was sent to.
+    #[serde(borrow)]
+    model: Cow<'a, str>,
+    /// The file it stands in, relative to the given paths.
+    #[serde(borrow)]
+    file: Cow<'a, str>,
+    /// The line of the file.
+    line: u64,
+    /// When it was sent, as far as can be told.
+    #[serde(borrow)]
+    #[schemars(with = "Millis")]
+    start: Cow<'a, str>,
+    /// The sums of its rows under each strategy that it is recorded under.
+    totals: ByStrategy<'a>,
+    /// The break, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#break: Option<BreakObject<'a>>,
+    /// The last block of its prompt, by its place in `blocks`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block: Option<usize>,
+    /// The last block that conversations are meant to share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    front: Option<usize>,
+    /// The markers of its prompt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    markers: Vec<MarkerObject<'a>>,
+}
+
+/// A request that read less than it could have.
+#[derive(JsonSchema, Serialize, Deserialize)]
+struct BreakObject<'a> {
+    /// Why.
+    #[serde(borrow)]
+    #[schemars(with = "Cause")]
+    cause: Cow<'a, str>,
+    /// What was sent again.
+    rewritten_tokens: Tokens,
+    /// What that cost more than reading it; null where the model has no price.
+    excess_usd: Option<Picodollars>,
+}
+
+impl From<&TurnBreak> for BreakObject<'_> {
+    fn from(broken: &TurnBreak) -> Self {
+        Self {
+            cause: broken.cause.name().into(),
+            rewritten_tokens: broken.rewritten,
+            excess_usd: broken.excess,
+        }
+    }
+}
+
+/// A marker.
+#[derive(JsonSchema, Serialize, Deserialize)]
+struct MarkerObject<'a> {
+    /// The block it stands on, by its place in `blocks`.
+    block: usize,
+    /// Its TTL.
+    #[serde(borrow)]
+    #[schemars(with = "Ttl")]
+    ttl: Cow<'a, str>,
+}
+
+impl From<&TurnMarker> for MarkerObject<'_> {
+    fn from(marker: &TurnMarker) -> Self {
+        Self { block: marker.block.0, ttl: marker.ttl.name().into() }
+    }
+}
+
+impl<'a> TurnObject<'a> {
+    /// A turn of a snapshot.
+    pub(super) fn new(snapshot: &'a Snapshot, turn: &'a SnapshotTurn) -> Self {
+        let figures = snapshot.strategies.iter().zip(&turn.figures);
+        let figures = figures
+            .filter_map(|(name, figures)| Some((name.into(), figures.as_ref()?.into())))
+            .collect();
+        Self {
+            request_id: turn.request_id.as_deref().map(Cow::from),
+            agent_id: turn.agent_id.as_deref().map(Cow::from),
+            model: (&turn.model).into(),
+            file: Cow::from(&*turn.file),
+            line: turn.line,
+            start: turn.start.to_string().into(),
+            totals: ByStrategy(figures),
+            r#break: turn.broken.as_ref().map(BreakObject::from),
+            block: turn.block.map(|block| block.0),
+            front: turn.front.map(|block| block.0),
+            markers: turn.markers.iter().map(MarkerObject::from).collect(),
+        }
+    }
+}
+
+/// A block of a captured prompt, by what it is known by.
+#[derive(JsonSchema, Serialize, Deserialize)]
+pub(super) struct BlockObject<'a> {
+    /// The one in front, by its place in `blocks`.
+    parent: Option<usize>,
+    /// The part of the prompt.
+    #[serde(borrow)]
+    #[schemars(with = "Part")]
+    part: Cow<'a, str>,
+    /// Of a tool its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<Cow<'a, str>>,
+    /// Digests of the fields of a tool.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    fields: BTreeMap<Cow<'a, str>, String>,
+    /// The length of its canonical bytes.
+    bytes: u64,
+    /// The first 64 bits of their BLAKE2b.
+    #[serde(borrow)]
+    digest: Cow<'a, str>,
+    /// Digests of up to 64 pieces of equal length, of tools and the system prompt.
+    #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
+    pieces: Cow<'a, str>,
+}
+
+impl<'a> From<&'a SnapshotBlock> for BlockObject<'a> {
+    fn from(block: &'a SnapshotBlock) -> Self {
+        let fields = block.fields.iter();
+        Self {
+            parent: block.parent.map(|parent| parent.0),
+            part: block.part.name().into(),
+            name: block.name.as_deref().map(Cow::from),
+            fields: fields.map(|(name, digest)| (name.into(), digest.to_string())).collect(),
+            bytes: block.fingerprint.bytes,
+            digest: block.fingerprint.digest.to_string().into(),
+            pieces: block.pieces.to_string().into(),
+        }
+    }
+}
+
+/// How often a rule of `lint` was broken.
+#[derive(JsonSchema, Serialize, Deserialize)]
+pub(super) struct LintObject<'a> {
+    /// The rule.
+    #[serde(borrow)]
+    #[schemars(with = "Rule")]
+    rule: Cow<'a, str>,
+    /// How much it matters.
+    #[serde(skip_deserializing)]
+    #[schemars(with = "Severity", !skip_deserializing)]
+    severity: &'static str,
+    /// At how many places of the prompts.
+    findings: u64,
+}
+
+impl From<&LintCount> for LintObject<'_> {
+    fn from(count: &LintCount) -> Self {
+        Self {
+            rule: count.rule.name().into(),
+            severity: count.rule.severity().name(),
+            findings: count.findings,
+        }
+    }
+}
+
+/// Reads a saved `cachesim.report/v1`, with or without turns and blocks.
+///
+/// # Errors
+/// Why it cannot be a baseline, with what to do.
+pub fn parse_baseline(json: &[u8]) -> Result<Snapshot, BaselineError> {
+    let head: Head = serde_json::from_slice(json).map_err(|error| malformed(&error))?;
+    check_schema(&head)?;
+    let report: Report<'_> = serde_json::from_slice(json).map_err(|error| malformed(&error))?;
+    let strategies = report.totals.0.into_iter().map(|(name, _)| name.into_owned());
+    let strategies: Vec<String> = strategies.collect();
+    let blocks = blocks(report.blocks)?;
+    let reader = BaselineReader { strategies: &strategies, blocks: &blocks };
+    let sessions = report.sessions.into_iter().map(|session| reader.session(session));
+    let sessions = sessions.collect::<Result<_, _>>()?;
+    let lint = report.lint.map(|lint| lint.iter().map(lint_count).collect());
+    Ok(Snapshot {
+        prices: report.prices.map(|prices| prices.id.into_owned()),
+        counting: report.tokens.map(Cow::into_owned),
+        inapplicable: inapplicable(report.applicability),
+        sessions,
+        lint: lint.transpose()?,
+        blocks,
+        strategies,
+    })
+}
+
+/// Why strategies that are not applicable are not.
+fn inapplicable(objects: Vec<ApplicabilityObject<'_>>) -> BTreeMap<String, String> {
+    let idle = objects.into_iter().filter(|object| !object.applicable);
+    let reason = |object: ApplicabilityObject<'_>| {
+        let reasons: Vec<_> = object.obstacles.into_iter().map(|one| one.reason).collect();
+        (object.strategy.into_owned(), reasons.join("; "))
+    };
+    idle.map(reason).collect()
+}
+
+fn malformed(error: &serde_json::Error) -> BaselineError {
+    let (line, column) = (error.line(), error.column());
+    let problem = error.to_string();
+    // The place is said in front.
+    let problem = problem.split(" at line ").next().unwrap_or_default().to_owned();
+    BaselineError::Malformed { line, column, problem }
+}
+
+fn check_schema(head: &Head) -> Result<(), BaselineError> {
+    let Some(schema) = head.schema.as_deref() else {
+        return Err(BaselineError::NoReport("missing".to_owned()));
+    };
+    let shown = || format!("`{}`", schema.chars().take(80).collect::<String>());
+    let version = schema.strip_prefix(FORMAT).and_then(|rest| rest.strip_prefix("/v"));
+    let version = version.and_then(|version| version.parse().ok());
+    match version.ok_or_else(|| BaselineError::NoReport(shown()))? {
+        VERSION => Ok(()),
+        version if version > VERSION => {
+            let tool = head.tool_version.clone().unwrap_or_else(|| "of another version".to_owned());
+            Err(BaselineError::Newer(version, tool))
+        }
+        _ => Err(BaselineError::NoReport(shown())),
+    }
+}
+
+fn damaged(problem: impl Into<String>) -> BaselineError {
+    BaselineError::Damaged(problem.into())
+}
+
+fn lint_count(lint: &LintObject<'_>) -> Result<LintCount, BaselineError> {
+    let rule = Rule::by_name(&lint.rule);
+    let rule = rule.ok_or_else(|| damaged(format!("`{}` is no rule of lint", lint.rule)))?;
+    if lint.findings > MOST_COUNT {
+        return Err(damaged("figures that no session has"));
+    }
+    Ok(LintCount { rule, findings: lint.findings })
+}
+
+fn blocks(objects: Vec<BlockObject<'_>>) -> Result<Blocks, BaselineError> {
+    let block = |(number, object): (usize, BlockObject<'_>)| {
+        block(number, object).ok_or_else(|| damaged(format!("block {number} makes no sense")))
+    };
+    let list = objects.into_iter().enumerate().map(block);
+    let list = list.collect::<Result<_, _>>()?;
+    Ok(Blocks::new(list))
+}
+
+fn block(number: usize, object: BlockObject<'_>) -> Option<SnapshotBlock> {
+    let parent = object.parent.map(BlockId);
+    if parent.is_some_and(|parent| parent.0 >= number) {
+        return None;
+    }
+    let field =
+        |(name, text): (Cow<'_, str>, String)| Some((name.into_owned(), Digest::parse(&text)?));
+    Some(SnapshotBlock {
+        parent,
+        part: Part::ALL.into_iter().find(|part| part.name() == object.part)?,
+        name: object.name.map(Cow::into_owned),
+        fields: object.fields.into_iter().map(field).collect::<Option<_>>()?,
+        fingerprint: Fingerprint { bytes: object.bytes, digest: Digest::parse(&object.digest)? },
+        pieces: Pieces::parse(&object.pieces, object.bytes)?,
+    })
+}
+
+struct BaselineReader<'a> {
+    strategies: &'a [String],
+    blocks: &'a Blocks,
+}
+
+impl BaselineReader<'_> {
+    fn session(&self, object: SessionTotals<'_>) -> Result<SnapshotSession, BaselineError> {
+        let turns = object.turns.map(|turns| {
+            turns.into_iter().map(|turn| self.turn(turn)).collect::<Result<Vec<_>, _>>()
+        });
+        let turns: Option<Vec<SnapshotTurn>> = turns.transpose()?;
+        // As of the run: so both sides count alike.
+        let totals = match &turns {
+            Some(turns) => Figures::of_turns(turns, self.strategies.len()),
+            None => self.figures(&object.totals)?,
+        };
+        Ok(SnapshotSession {
+            id: object.session_id.into_owned(),
+            files: object.files.into_iter().map(Arc::from).collect(),
+            project: object.project.map(Cow::into_owned),
+            totals,
+            turns,
+        })
+    }
+
+    fn turn(&self, object: TurnObject<'_>) -> Result<SnapshotTurn, BaselineError> {
+        let start: Result<jiff::Timestamp, _> = object.start.parse();
+        let start = start.map_err(|_| damaged(format!("`{}` is no moment", object.start)))?;
+        let marker = |marker: MarkerObject<'_>| {
+            let ttl =
+                [Ttl::FiveMinutes, Ttl::OneHour].into_iter().find(|ttl| ttl.name() == marker.ttl);
+            let ttl = ttl.ok_or_else(|| damaged(format!("`{}` is no TTL", marker.ttl)))?;
+            Ok(TurnMarker { block: self.block(marker.block)?, ttl })
+        };
+        Ok(SnapshotTurn {
+            figures: self.figures_of_request(&object.totals)?,
+            broken: object.r#break.as_ref().map(turn_break).transpose()?,
+            block: object.block.map(|block| self.block(block)).transpose()?,
+            front: object.front.map(|block| self.block(block)).transpose()?,
+            markers: object.markers.into_iter().map(marker).collect::<Result<_, _>>()?,
+            start: Millis(start.as_millisecond()),
+            request_id: object.request_id.map(Cow::into_owned),
+            agent_id: object.agent_id.map(Cow::into_owned),
+            model: object.model.into_owned(),
+            file: Arc::from(object.file),
+            line: object.line,
+        })
+    }
+
+    /// Those of one request.
+    fn figures_of_request(
+        &self,
+        totals: &ByStrategy<'_>,
+    ) -> Result<Vec<Option<Figures>>, BaselineError> {
+        if totals.0.iter().any(|(_, totals)| totals.requests != 1) {
+            return Err(damaged("a turn that is not one request"));
+        }
+        self.figures(totals)
+    }
+
+    fn block(&self, number: usize) -> Result<BlockId, BaselineError> {
+        if number >= self.blocks.list.len() {
+            return Err(damaged(format!("there is no block {number}")));
+        }
+        Ok(BlockId(number))
+    }
+
+    fn figures(&self, totals: &ByStrategy<'_>) -> Result<Vec<Option<Figures>>, BaselineError> {
+        let of_strategy = |strategy: &String| totals.get(strategy).map(figures).transpose();
+        self.strategies.iter().map(of_strategy).collect()
+    }
+}
+
+/// More tokens than all providers have served of one session, and more dollars: what is larger is no
+/// figure, and could not be added up.
+const MOST_TOKENS: Tokens = Tokens(1_000_000_000_000_000);
+const MOST_COST: Picodollars = Picodollars(1_000_000_000_000_000_000_000_000);
+const MOST_COUNT: u64 = 1_000_000_000_000;
+
+fn figures(totals: &TotalsObject) -> Result<Figures, BaselineError> {
+    let tokens = [
+        totals.input_tokens,
+        totals.cache_read_input_tokens,
+        totals.ephemeral_5m_input_tokens,
+        totals.ephemeral_1h_input_tokens,
+        totals.output_tokens,
+    ];
+    let cost = totals.cost_usd.unwrap_or_default();
+    let is_sound = tokens.iter().all(|tokens| *tokens <= MOST_TOKENS)
+        && (Picodollars::ZERO..=MOST_COST).contains(&cost)
+        && totals.requests <= MOST_COUNT
+        && totals.unpriced_requests <= totals.requests;
+    if !is_sound {
+        return Err(damaged("figures that no session has"));
+    }
+    // Without a cost none of its requests has a price.
+    let unpriced =
+        if totals.cost_usd.is_some() { totals.unpriced_requests } else { totals.requests };
+    Ok(Figures {
+        requests: totals.requests,
+        input: totals.input_tokens,
+        read: totals.cache_read_input_tokens,
+        write_5m: totals.ephemeral_5m_input_tokens,
+        write_1h: totals.ephemeral_1h_input_tokens,
+        output: totals.output_tokens,
+        cost,
+        unpriced,
+    })
+}
+
+fn turn_break(object: &BreakObject<'_>) -> Result<TurnBreak, BaselineError> {
+    let cause = Cause::by_name(&object.cause);
+    let cause = cause.ok_or_else(|| damaged(format!("`{}` is no cause", object.cause)))?;
+    let excess = object.excess_usd.unwrap_or_default();
+    if object.rewritten_tokens > MOST_TOKENS || excess.0.abs() > MOST_COST.0 {
+        return Err(damaged("figures that no session has"));
+    }
+    Ok(TurnBreak {
+        cause,
+        rewritten: object.rewritten_tokens,
+        excess: object.excess_usd,
+        evidence: None,
+    })
+}

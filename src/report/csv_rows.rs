@@ -1,0 +1,113 @@
+//! Rows as CSV. A column has its name and its cell in one place, so that neither stands without the other.
+
+use std::io::{self, Write};
+
+use super::escape::csv_cell;
+use crate::base::units::{Picodollars, Tokens};
+
+/// A row whose columns are known.
+pub(super) trait CsvRow {
+    /// What the columns are called.
+    const COLUMNS: &'static [&'static str];
+
+    /// The cells, in the order of the columns.
+    fn cells(&self) -> Vec<String>;
+}
+
+/// The columns of a type of rows, each called like a field: a cell shows the field's value, or what
+/// follows its name.
+macro_rules! csv_row {
+    ($row:ident { $($field:ident $(: |$it:ident| $cell:expr)?),+ $(,)? }) => {
+        impl $crate::report::csv_rows::CsvRow for $row<'_> {
+            const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),+];
+
+            fn cells(&self) -> Vec<String> {
+                vec![$(csv_row!(@cell self $field $(|$it| $cell)?)),+]
+            }
+        }
+    };
+    (@cell $row:ident $field:ident) => {
+        $crate::report::csv_rows::Cell::cell(&$row.$field)
+    };
+    (@cell $row:ident $field:ident |$it:ident| $cell:expr) => {{
+        let $it = $row;
+        $cell
+    }};
+}
+
+pub(super) use csv_row;
+
+/// A CSV file that is being written.
+pub(super) struct CsvFile<'o>(csv::Writer<&'o mut dyn Write>);
+
+impl<'o> CsvFile<'o> {
+    /// A file with the columns of a type of rows.
+    pub(super) fn of<R: CsvRow>(out: &'o mut dyn Write) -> io::Result<Self> {
+        Self::new(R::COLUMNS, out)
+    }
+
+    /// A file whose first line names the columns.
+    pub(super) fn new(names: &[impl AsRef<str>], out: &'o mut dyn Write) -> io::Result<Self> {
+        let mut file = Self(csv::Writer::from_writer(out));
+        file.write(names.iter().map(|name| name.as_ref().cell()))?;
+        Ok(file)
+    }
+
+    /// Writes a line.
+    pub(super) fn write(&mut self, cells: impl IntoIterator<Item = String>) -> io::Result<()> {
+        self.0.write_record(cells).map_err(|error| match error.into_kind() {
+            csv::ErrorKind::Io(error) => error,
+            other => io::Error::other(format!("{other:?}")),
+        })
+    }
+
+    /// Writes what is buffered.
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// A value as a cell shows it.
+pub(super) trait Cell {
+    /// Its text.
+    fn cell(&self) -> String;
+}
+
+/// Text may be anybody's.
+impl Cell for str {
+    fn cell(&self) -> String {
+        csv_cell(self).into_owned()
+    }
+}
+
+impl<T: Cell + ?Sized> Cell for &T {
+    fn cell(&self) -> String {
+        (**self).cell()
+    }
+}
+
+/// What is unknown is empty.
+impl<T: Cell> Cell for Option<T> {
+    fn cell(&self) -> String {
+        self.as_ref().map(Cell::cell).unwrap_or_default()
+    }
+}
+
+impl Cell for Tokens {
+    fn cell(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+/// What the program itself has written cannot steer anything.
+macro_rules! plain {
+    ($($type:ty),+) => {
+        $(impl Cell for $type {
+            fn cell(&self) -> String {
+                self.to_string()
+            }
+        })+
+    };
+}
+
+plain!(bool, u64, usize, f64, Picodollars);

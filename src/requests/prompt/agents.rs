@@ -1,0 +1,183 @@
+//! Sessions of other agents → prompts, for caches without markers.
+//!
+//! A prompt continues its predecessor's whole prompt. The answer is new to the cache when it is
+//! sent back. Where the record shows that something was left out, it continues an earlier prompt:
+//!
+//! - after a compaction, the first prompt of the session;
+//! - where it is smaller than its predecessor and the answer together, the reasoning of the turn
+//!   before was dropped, so it continues the prompt whose answer held the first of that reasoning.
+//!
+//! A request's own cached tokens decide nothing about it, except for the first request of a
+//! session, whose read shows what was warm. Nothing else is known of what sessions share.
+
+use rustc_hash::FxHashMap;
+
+use super::trace::{Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
+use super::{Kept, SharedPrefix, Step, StepKind, first_step};
+use crate::base::id::Symbol;
+use crate::base::units::{Basis, Tokens};
+use crate::read::agent::AgentRequest;
+use crate::requests::conversation::{History, RequestIndex};
+
+/// Adds the nodes and markers of other agents' requests to the trace, and returns their prompts.
+/// `shared` decides whether later sessions find what the first request of another found warm.
+pub(super) fn agent_prompts(
+    trace: &mut PromptTrace,
+    history: &History,
+    shared: SharedPrefix,
+) -> Vec<Prompt> {
+    let mut prompts = Vec::with_capacity(history.of_agents.len());
+    let mut states: FxHashMap<usize, State> = FxHashMap::default();
+    for (place, recorded) in history.of_agents.iter().enumerate() {
+        let request = &history.requests[history.sent_with_markers().len() + place];
+        let state = states.remove(&request.file);
+        let mut chain = Chain { trace, shared, state };
+        let prompt = chain.prompt(recorded);
+        states.extend(chain.state.map(|state| (request.file, state)));
+        prompts.push(prompt);
+    }
+    prompts
+}
+
+/// How a request of another agent follows the one before it. The record does not tell when its
+/// prefix expires.
+pub(super) fn agent_step(history: &History, recorded: &AgentRequest, steps: &[Step]) -> Step {
+    let own = RequestIndex(steps.len());
+    let request = history.request(own);
+    let opening = Step { ttl: None, ..first_step(own.0, request) };
+    let Some(predecessor) = request.predecessor else { return opening };
+    let (previous, before) = (history.request(predecessor), &steps[predecessor.0]);
+    // What it left at least: such caches also keep what was sent in full, up to the last whole step.
+    let previous_end = previous.recorded().prompt.cached_end();
+    let is_shorter = request.prompt_total() < previous.prompt_total();
+    let is_rewritten = recorded.is_after_compaction || is_shorter;
+    let (kind, opening_index) = if request.model != previous.model {
+        (StepKind::ModelChange, own)
+    } else if is_rewritten {
+        (StepKind::Rewritten, before.opening)
+    } else {
+        (StepKind::Continued, before.opening)
+    };
+    Step {
+        kind,
+        predecessor: Some(predecessor),
+        gap: Some(request.start.since(previous.start)),
+        previous_end,
+        is_rewritten,
+        kept: if is_rewritten { Kept::System } else { Kept::All },
+        kept_end: previous_end,
+        opening: opening_index,
+        ..opening
+    }
+}
+
+/// The requests of one session, in order.
+struct Chain<'a> {
+    trace: &'a mut PromptTrace,
+    shared: SharedPrefix,
+    state: Option<State>,
+}
+
+/// What is known of the earlier requests.
+#[derive(Clone, Copy)]
+struct State {
+    first: NodeId,
+    first_model: Symbol,
+    warm: Tokens,
+    last: NodeId,
+    /// The end of the last prompt together with its answer.
+    last_end: Tokens,
+    /// The first prompt of the turn whose answer had reasoning.
+    before_reasoning: Option<NodeId>,
+}
+
+impl Chain<'_> {
+    fn prompt(&mut self, request: &AgentRequest) -> Prompt {
+        let (model, total) = (request.model, request.usage.prompt.total());
+        let (parent, is_rewritten) = self.parent(request);
+        let node = self.add_node(parent, total);
+        let markers = self.trace.markers.len();
+        if let Some(kept) = parent.filter(|_| is_rewritten) {
+            // Likely all of it is kept, but the record does not say.
+            self.trace.markers.push(estimated_marker(kept, self.trace.node(kept).end));
+        }
+        let shared_prefix = self.shared_prefix(model);
+        let opening = self.state.is_none().then_some(request.usage.prompt.read);
+        self.learn(request, node, opening);
+        Prompt {
+            markers: markers..self.trace.markers.len(),
+            shared_prefix: shared_prefix.min(total),
+            shared_prefix_basis: Basis::Estimated,
+            rare: Rare { opening, ..Rare::default() }.kept(),
+            ..Prompt::new(model, request.start, node, total)
+        }
+    }
+
+    /// The prompt that a request continues, and whether its predecessor was rewritten. A prompt
+    /// shorter than that cannot contain it, so then nothing is known to be kept.
+    fn parent(&self, request: &AgentRequest) -> (Option<NodeId>, bool) {
+        let Some(state) = self.state else { return (None, false) };
+        let total = request.usage.prompt.total();
+        let is_rewritten = request.is_after_compaction || total < state.last_end;
+        let kept = if request.is_after_compaction {
+            state.first
+        } else if is_rewritten {
+            state.before_reasoning.unwrap_or(state.first)
+        } else {
+            state.last
+        };
+        let fits = self.trace.node(kept).end <= total;
+        (fits.then_some(kept), is_rewritten)
+    }
+
+    fn add_node(&mut self, parent: Option<NodeId>, end: Tokens) -> NodeId {
+        let blocks = parent.map_or(0, |parent| self.trace.node(parent).blocks) + 1;
+        self.trace.nodes.push(Node {
+            parent,
+            end,
+            basis: Basis::Derived,
+            positions: blocks,
+            blocks,
+            level: Level::Messages,
+            is_markable: true,
+            session: None,
+        });
+        NodeId::at(self.trace.nodes.len() - 1)
+    }
+
+    fn shared_prefix(&self, model: Symbol) -> Tokens {
+        let warm = self.state.filter(|state| state.first_model == model).map(|state| state.warm);
+        warm.filter(|_| self.shared != SharedPrefix::Cold).unwrap_or_default()
+    }
+
+    fn learn(&mut self, request: &AgentRequest, node: NodeId, opening: Option<Tokens>) {
+        let state = self.state.get_or_insert(State {
+            first: node,
+            first_model: request.model,
+            warm: opening.unwrap_or_default(),
+            last: node,
+            last_end: Tokens::ZERO,
+            before_reasoning: None,
+        });
+        state.last = node;
+        state.last_end = request.usage.prompt.total() + request.usage.output;
+        if request.begins_turn || request.is_after_compaction {
+            state.before_reasoning = None;
+        }
+        if request.reasoning > Tokens::ZERO {
+            state.before_reasoning.get_or_insert(node);
+        }
+    }
+}
+
+fn estimated_marker(node: NodeId, end: Tokens) -> Marker {
+    Marker {
+        node,
+        end,
+        basis: Basis::Estimated,
+        ttl: None,
+        is_global: false,
+        is_automatic: false,
+        is_markable: true,
+    }
+}
