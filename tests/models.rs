@@ -4,6 +4,7 @@ use std::fs;
 
 use cachesim::base::model::{Facts, Models, Platform, canonical_name, platform};
 use cachesim::base::units::{Millis, Tokens};
+use cachesim::simulate::pricing::PriceTable;
 use serde_json::json;
 
 use crate::common::{json, ledger, project, run, stdout, text};
@@ -264,7 +265,7 @@ fn errors_name_file_model_and_key() {
         ("minimum = \"many\"", "`minimum` is a number of tokens, or a list of rows"),
         ("minimum = -1", "`minimum` is a number of tokens, or a list of rows"),
         ("minimum = []", "`minimum` is a number of tokens, or a list of rows"),
-        ("minimum = [{ tokens = 1 }, { tokens = 2 }]", "behind the first row, a later day"),
+        ("minimum = [{ tokens = 1 }, { tokens = 2 }]", "after the first row, a later day"),
         ("minimum = [{ from = 2027-01-01 }]", "`minimum` is a number of tokens"),
         ("minimum = [{ from = \"2027\", tokens = 1 }]", "a later day `from`, not \"2027\""),
         (
@@ -363,6 +364,19 @@ fn a_transcript_follows_the_entry_of_its_model() {
     };
     assert_eq!(written(&[]), 600);
     assert_eq!(written(&["--prices", file.to_str().expect("plain")]), 0);
+}
+
+/// A model with facts alone keeps its prices; one with neither is an error.
+#[test]
+fn facts_need_no_prices() {
+    let mut table = PriceTable::built_in();
+    let before = table.find("claude-opus-5").cloned();
+    let facts = "[[model]]\nid = \"claude-opus-5\"\nfacts.frame = 9\n";
+    table.overlay(&price_file(facts), "mine.toml").expect("facts alone");
+    assert!(before.is_some() && table.find("claude-opus-5").cloned() == before);
+    let error = table.overlay(&price_file("[[model]]\nid = \"m\"\n"), "mine.toml");
+    let error = error.expect_err("nothing is said").to_string();
+    assert_eq!(error, "mine.toml: model `m` has neither a `rate` nor `facts`; add one");
 }
 
 #[test]

@@ -51,6 +51,14 @@ pub enum PriceError {
         /// What it should be.
         expected: &'static str,
     },
+    /// A model says nothing.
+    #[error("{file}: model `{model}` has neither a `rate` nor `facts`; add one")]
+    Empty {
+        /// The file.
+        file: String,
+        /// The model.
+        model: String,
+    },
     /// The file has another schema.
     #[error("{file}: the schema is `{schema}`; this version reads `{SCHEMA}`")]
     Schema {
@@ -178,6 +186,13 @@ impl PriceTable {
         let reader = Reader { file, model: "" };
         let mut models = BTreeMap::new();
         for model in &table.model {
+            if model.rate.is_empty() {
+                if model.facts.is_none() {
+                    let (file, model) = (file.to_owned(), model.id.clone());
+                    return Err(PriceError::Empty { file, model });
+                }
+                continue;
+            }
             let prices = Reader { file, model: &model.id }.model(model, &table.id)?;
             models.insert(model.id.clone(), prices);
         }
@@ -241,8 +256,9 @@ struct ModelFile {
     aliases: Vec<String>,
     us_only: Option<String>,
     regional: Option<String>,
-    #[serde(default, rename = "facts")]
-    _facts: IgnoredAny,
+    facts: Option<IgnoredAny>,
+    /// A model with facts alone keeps the prices of the table below, or has none.
+    #[serde(default)]
     rate: Vec<RateFile>,
 }
 
