@@ -199,6 +199,61 @@ impl Moved {
     }
 }
 
+/// A value that names strings of a table by their symbols.
+pub trait HasSymbols {
+    /// Replaces its symbols by those that another table has for the same strings.
+    fn move_symbols(&mut self, moved: &Moved);
+}
+
+impl HasSymbols for Symbol {
+    fn move_symbols(&mut self, moved: &Moved) {
+        *self = moved.symbol(*self);
+    }
+}
+
+impl<T: HasSymbols> HasSymbols for Option<T> {
+    fn move_symbols(&mut self, moved: &Moved) {
+        if let Some(one) = self {
+            one.move_symbols(moved);
+        }
+    }
+}
+
+impl<T: HasSymbols> HasSymbols for [T] {
+    fn move_symbols(&mut self, moved: &Moved) {
+        for one in self {
+            one.move_symbols(moved);
+        }
+    }
+}
+
+impl HasSymbols for (Symbol, Symbol) {
+    fn move_symbols(&mut self, moved: &Moved) {
+        self.0.move_symbols(moved);
+        self.1.move_symbols(moved);
+    }
+}
+
+impl HasSymbols for (EntryId, Symbol) {
+    fn move_symbols(&mut self, moved: &Moved) {
+        self.1.move_symbols(moved);
+    }
+}
+
+/// Implements [`HasSymbols`] for a struct. Every field is in one of the two lists, so a new field
+/// does not compile until somebody has said whether it has symbols.
+macro_rules! has_symbols {
+    ($type:ident { $($moved:ident),+ } beside { $($kept:ident),* }) => {
+        impl $crate::base::id::HasSymbols for $type {
+            fn move_symbols(&mut self, moved: &$crate::base::id::Moved) {
+                let Self { $($moved,)+ $($kept: _,)* } = self;
+                $($moved.move_symbols(moved);)+
+            }
+        }
+    };
+}
+pub(crate) use has_symbols;
+
 fn text_of<'a>(all: &'a str, ends: &[usize], symbol: Symbol) -> &'a str {
     let start = symbol.index().checked_sub(1).map_or(0, |before| ends[before]);
     &all[start..ends[symbol.index()]]

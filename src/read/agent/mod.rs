@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::base::id::{Moved, Symbol, Symbols};
+use crate::base::id::{Symbol, Symbols, has_symbols};
 use crate::base::units::{Millis, Tokens};
 use crate::read::input::{
     Count, Diagnostics, Extent, Kind, ObjectReader, OpenSource, PromptSplit, Text, Usage,
@@ -248,15 +248,12 @@ impl AgentRequest {
             is_after_interruption: false,
         }
     }
-
-    /// Replaces its symbols by those that another table has for them.
-    pub(crate) fn move_symbols(&mut self, moved: &Moved) {
-        self.model = moved.symbol(self.model);
-        for optional in [&mut self.session, &mut self.project, &mut self.client_version] {
-            *optional = optional.map(|symbol| moved.symbol(symbol));
-        }
-    }
 }
+
+has_symbols!(AgentRequest { session, project, client_version, model } beside {
+    line, vendor, start, finished, usage, reasoning, begins_turn, is_after_compaction,
+    is_after_interruption
+});
 
 /// The first object of a file, by whose members formats are told apart.
 #[derive(Debug)]

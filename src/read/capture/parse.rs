@@ -10,7 +10,7 @@ use super::load::CaptureOptions;
 use super::other_fields::{beta_features, other_fields};
 use super::record::{Message, Record, Request, read_answer, seconds};
 use super::tree::{WireNodeId, WireTree};
-use crate::base::id::{Moved, Symbol, Symbols};
+use crate::base::id::{HasSymbols, Moved, Symbol, Symbols, has_symbols};
 use crate::base::model::Facts;
 use crate::base::units::Millis;
 use crate::read::input::{
@@ -123,7 +123,7 @@ impl ParsedRequests {
 }
 
 impl WireRequest {
-    /// Replaces nodes and symbols by those that other tables have for them.
+    /// Replaces its nodes and symbols by those that other tables have for them.
     pub(crate) fn move_to(&mut self, nodes: &[WireNodeId], symbols: &Moved) {
         let node = |id: WireNodeId| nodes[id.0 as usize];
         let move_marker = |marker: &mut WireMarker| marker.node = node(marker.node);
@@ -131,21 +131,16 @@ impl WireRequest {
         self.markers.iter_mut().for_each(move_marker);
         self.deleted.iter_mut().for_each(|id| *id = node(*id));
         self.deleted.sort_unstable();
-        let symbol = |symbol: Symbol| symbols.symbol(symbol);
-        for optional in [
-            &mut self.request,
-            &mut self.message,
-            &mut self.session,
-            &mut self.agent,
-            &mut self.betas,
-            &mut self.other_fields,
-        ] {
-            *optional = optional.map(symbol);
-        }
-        self.scope = symbol(self.scope);
-        self.model = symbol(self.model);
+        self.move_symbols(symbols);
     }
 }
+
+has_symbols!(WireRequest {
+    request, message, session, agent, scope, model, betas, other_fields
+} beside {
+    line, lost_before, start, response_started, leaf, markers, deleted, idle_edits, attribution,
+    likeness, fork_messages, is_fast, usage
+});
 
 /// When and by what names a request is known, whatever the format.
 struct Envelope<'a> {

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use super::parse::{LineParser, ParsedLines};
 use super::title::Title;
-use super::{AgentNote, Entry, ResponseLine, move_agent_note, move_entry, move_response_line};
-use crate::base::id::{Moved, Symbols};
+use super::{AgentNote, Entry, ResponseLine};
+use crate::base::id::{HasSymbols, Moved, Symbols};
 use crate::read::input::{
     Chunk, Diagnostics, Expected, Extent, Kind, ObjectReader, OpenSource, Source, Stretch, locked,
 };
@@ -161,25 +161,18 @@ impl ParsedLines {
         self.titles.append(&mut later.titles);
         self.diagnostics.absorb(std::mem::take(&mut later.diagnostics));
         let moved = self.symbols.drain(&mut later.symbols);
-        put_behind(&mut self.agent_notes, &mut later.agent_notes, &moved, move_agent_note);
-        put_behind(&mut self.entries, &mut later.entries, &moved, move_entry);
+        put_behind(&mut self.agent_notes, &mut later.agent_notes, &moved);
+        put_behind(&mut self.entries, &mut later.entries, &moved);
         let lines = &mut later.response_lines;
-        put_behind(&mut self.response_lines, lines, &moved, move_response_line);
+        put_behind(&mut self.response_lines, lines, &moved);
     }
 }
 
 /// Puts more after a list, with its symbols moved. What is put after nothing is not copied unless
 /// room was made for what comes after it.
-fn put_behind<T>(
-    list: &mut Vec<T>,
-    more: &mut Vec<T>,
-    moved: &Moved,
-    move_symbols: impl Fn(&mut T, &Moved),
-) {
+fn put_behind<T: HasSymbols>(list: &mut Vec<T>, more: &mut Vec<T>, moved: &Moved) {
     if !moved.is_identity() {
-        for one in &mut *more {
-            move_symbols(one, moved);
-        }
+        more.move_symbols(moved);
     }
     if list.is_empty() && list.capacity() <= more.capacity() {
         std::mem::swap(list, more);

@@ -27,7 +27,7 @@ pub use title::{Title, TitleKind, Titled};
 use smallvec::SmallVec;
 use wire::{Block, Line};
 
-use crate::base::id::{EntryId, Moved, Symbol, Symbols};
+use crate::base::id::{EntryId, HasSymbols, Moved, Symbol, Symbols, has_symbols};
 use crate::base::units::Millis;
 use crate::read::input::{Content, Text, Usage, UsageProblem};
 
@@ -244,48 +244,56 @@ pub enum NestedContent {
     User(UserMessage),
 }
 
-/// Moves every symbol of an entry into another table.
-fn move_entry(entry: &mut Entry, moved: &Moved) {
-    move_optional(&mut entry.agent, moved);
-    move_optional(&mut entry.unusual_uuid, moved);
-    move_optional(&mut entry.session, moved);
-    move_optional(&mut entry.client_version, moved);
-    move_optional(&mut entry.project, moved);
-    move_optional(&mut entry.branch, moved);
-    match &mut entry.kind {
-        EntryKind::Synthetic { message } => move_optional(message, moved),
-        EntryKind::AgentSetting(agent) => *agent = moved.symbol(*agent),
-        EntryKind::RefusalFallback { request, original_model } => {
-            move_optional(request, moved);
-            move_optional(original_model, moved);
-        }
-        EntryKind::Progress(Some(nested)) => {
-            move_optional(&mut nested.agent, moved);
-            if let NestedContent::Response(line) = &mut nested.content {
-                move_response_line(line, moved);
+has_symbols!(Entry { agent, unusual_uuid, session, client_version, project, branch, kind } beside {
+    line, id, parent, logical_parent, timestamp, is_sidechain, is_forked, signs
+});
+
+impl HasSymbols for EntryKind {
+    fn move_symbols(&mut self, moved: &Moved) {
+        match self {
+            Self::Synthetic { message } => message.move_symbols(moved),
+            Self::AgentSetting(agent) => agent.move_symbols(moved),
+            Self::RefusalFallback { request, original_model } => {
+                request.move_symbols(moved);
+                original_model.move_symbols(moved);
             }
+            Self::Progress(Some(nested)) => nested.move_symbols(moved),
+            Self::Progress(None)
+            | Self::User(_)
+            | Self::Response
+            | Self::Attachment { kind: _, bytes: _ }
+            | Self::CompactBoundary(_)
+            | Self::MicrocompactBoundary(_)
+            | Self::AwaySummary
+            | Self::TurnEnd
+            | Self::LocalCommand { bytes: _ }
+            | Self::Snip(_)
+            | Self::Collapse(_)
+            | Self::UnusableAnswer
+            | Self::System
+            | Self::LastPrompt { leaf: _ }
+            | Self::ForkContext { up_to: _ }
+            | Self::ContentReplacement(_) => {}
         }
-        _ => {}
     }
 }
 
-/// Moves every symbol of a line of a response into another table.
-fn move_response_line(line: &mut ResponseLine, moved: &Moved) {
-    line.message = moved.symbol(line.message);
-    line.model = moved.symbol(line.model);
-    move_optional(&mut line.request, moved);
-    move_optional(&mut line.effort, moved);
-    for call in &mut line.tool_uses {
-        move_optional(&mut call.tool, moved);
-    }
-    if let Some(verdict) = &mut line.verdict {
-        verdict.reason = moved.symbol(verdict.reason);
+has_symbols!(NestedMessage { agent, content } beside {});
+
+impl HasSymbols for NestedContent {
+    fn move_symbols(&mut self, moved: &Moved) {
+        match self {
+            Self::Response(line) => line.move_symbols(moved),
+            Self::User(_) => {}
+        }
     }
 }
 
-fn move_optional(symbol: &mut Option<Symbol>, moved: &Moved) {
-    *symbol = symbol.map(|symbol| moved.symbol(symbol));
-}
+has_symbols!(ResponseLine { message, request, model, tool_uses, effort, verdict } beside {
+    stop, has_thinking, has_text, usage
+});
+has_symbols!(ToolUse { tool } beside { id });
+has_symbols!(ServerVerdict { reason } beside {});
 
 /// Something that a line tells of a sub-agent's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -308,22 +316,16 @@ pub enum AgentNote {
     },
 }
 
-impl AgentNote {
-    /// The same note in another table of symbols.
-    #[must_use]
-    pub fn map(self, to: impl Fn(Symbol) -> Symbol) -> Self {
+impl HasSymbols for AgentNote {
+    fn move_symbols(&mut self, moved: &Moved) {
         match self {
-            Self::Called { call, kind } => Self::Called { call, kind: to(kind) },
-            Self::Started { agent, call, kind } => {
-                Self::Started { agent: to(agent), call, kind: kind.map(to) }
+            Self::Called { call: _, kind } => kind.move_symbols(moved),
+            Self::Started { agent, call: _, kind } => {
+                agent.move_symbols(moved);
+                kind.move_symbols(moved);
             }
         }
     }
-}
-
-/// Moves the symbols of a note into another table.
-fn move_agent_note(note: &mut AgentNote, moved: &Moved) {
-    *note = note.map(|symbol| moved.symbol(symbol));
 }
 
 /// Adds what a line tells.

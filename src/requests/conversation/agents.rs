@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::between::{Between, Trail};
 use super::{History, InputFile, Request, RequestIndex};
-use crate::base::id::Symbol;
+use crate::base::id::{HasSymbols, Symbol};
 use crate::read::agent::{AgentFile, AgentRequest};
 
 /// A request, and where it stands.

@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 use rustc_hash::FxHashMap;
 
 use super::rewrite::{Lines, Rewrite};
-use crate::base::id::{EntryId, Symbol};
+use crate::base::id::{EntryId, HasSymbols, Moved, Symbol, has_symbols};
 use crate::base::units::Millis;
 use crate::read::transcript::{ContentKind, Entry, EntryKind, Sign, Signs, UserMessage};
 
@@ -260,6 +260,18 @@ pub struct Trail {
     is_left_out: bool,
 }
 
+has_symbols!(Trail { contents } beside { entries, lines, is_left_out });
+has_symbols!(TrailContent { source } beside { bytes });
+
+impl HasSymbols for ContentSource {
+    fn move_symbols(&mut self, moved: &Moved) {
+        match self {
+            Self::Tool(tool) => tool.move_symbols(moved),
+            Self::Text(_) | Self::Media => {}
+        }
+    }
+}
+
 impl Trail {
     /// An empty trail, which stays empty unless it is kept.
     pub(super) fn new(is_kept: bool) -> Self {
@@ -363,15 +375,6 @@ impl Trail {
     fn add_content(&mut self, source: ContentSource, bytes: u64) {
         if bytes > 0 {
             self.contents.push(TrailContent { source, bytes });
-        }
-    }
-
-    /// Moves the names of tools into another table.
-    pub(super) fn move_symbols(&mut self, to: impl Fn(Symbol) -> Symbol) {
-        for content in &mut self.contents {
-            if let ContentSource::Tool(Some(tool)) = &mut content.source {
-                *tool = to(*tool);
-            }
         }
     }
 

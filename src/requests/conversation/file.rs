@@ -11,7 +11,7 @@ use super::gathered::{Beginning, Gathered, ResponseKey, ResponseLines};
 use super::graph::{Graph, nested_responses};
 use super::live_responses;
 use super::results::Results;
-use crate::base::id::{EntryId, Symbol, Symbols};
+use crate::base::id::{EntryId, Symbol, Symbols, has_symbols};
 use crate::read::input::{Diagnostics, Expected};
 use crate::read::transcript::{AgentNote, Entry, EntryKind, ResponseLine, Sign, Title, Transcript};
 
@@ -98,6 +98,18 @@ pub struct FileConversation {
     /// Lines read.
     pub lines: u64,
 }
+
+has_symbols!(FileResponse {
+    key, lines, session, agent, client_version, project, branch, agent_setting
+} beside {
+    file, is_sidechain, is_forked, predecessor, continues, has_gap, is_fork, between,
+    recovered_results, is_live, is_nested
+});
+has_symbols!(FileConversation {
+    responses, other_messages, refusals, trail, agent_notes, entry_sessions
+} beside {
+    label, stem, index, replaced, titles, symbols, diagnostics, bytes, lines
+});
 
 /// Builds the conversation of one file.
 #[must_use]

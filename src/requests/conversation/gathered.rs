@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::between::{Between, Call, Calls};
 use super::file::FileResponse;
-use crate::base::id::{EntryId, Symbol};
+use crate::base::id::{EntryId, HasSymbols, Moved, Symbol, has_symbols};
 use crate::base::units::{Millis, Tokens};
 use crate::read::input::{Diagnostics, Kind, Usage, UsageProblem};
 use crate::read::transcript::{Entry, EntryKind, ResponseLine, ServerVerdict, StopReason};
@@ -277,13 +277,19 @@ impl ResponseKey {
             known => known,
         }
     }
+}
 
-    /// The same key in another table of symbols.
-    pub(super) fn map(self, to: impl Fn(Symbol) -> Symbol) -> Self {
+impl HasSymbols for ResponseKey {
+    fn move_symbols(&mut self, moved: &Moved) {
         match self {
-            Self::Request(message, request) => Self::Request(to(message), to(request)),
+            Self::Request(message, request) => {
+                message.move_symbols(moved);
+                request.move_symbols(moved);
+            }
             Self::Session(session, message, model) => {
-                Self::Session(session.map(&to), to(message), to(model))
+                session.move_symbols(moved);
+                message.move_symbols(moved);
+                model.move_symbols(moved);
             }
         }
     }
@@ -319,6 +325,10 @@ pub struct ResponseLines {
     /// Its usage: the prompt from the last line that has any, the output the largest of all lines.
     pub usage: Result<Usage, UsageProblem>,
 }
+
+has_symbols!(ResponseLines { message, request, model, effort, verdict } beside {
+    first_line, first_timestamp, last_timestamp, stop, calls_tools, has_thinking, has_text, usage
+});
 
 impl ResponseLines {
     pub(super) fn begin(line: ResponseLine, number: u64, timestamp: Option<Millis>) -> Self {

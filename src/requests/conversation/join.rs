@@ -12,7 +12,7 @@ use super::between::Interruptions;
 use super::file::{FileConversation, FileResponse};
 use super::origin::{Copies, Places, agent_types, find_copies};
 use super::{History, InputFile, Request, RequestIndex, session_titles, settle_agents};
-use crate::base::id::{EntryId, Moved, Symbol, Symbols};
+use crate::base::id::{EntryId, HasSymbols, Symbol, Symbols};
 use crate::base::model::Models;
 use crate::base::units::Millis;
 use crate::read::agent::Vendor;
@@ -228,7 +228,7 @@ impl Placer<'_> {
             request: lines.request,
             model: lines.model,
             vendor: Vendor::Anthropic,
-            session: response.session.expect("`move_symbols` names every session"),
+            session: response.session.expect("`take_over_symbols` names every session"),
             agent: response.agent,
             client_version: response.client_version,
             project: response.project,
@@ -329,7 +329,7 @@ pub(super) struct Files {
 impl Files {
     /// Adds the next file.
     pub(super) fn add(&mut self, mut file: FileConversation) {
-        move_symbols(&mut file, &mut self.history.symbols);
+        take_over_symbols(&mut file, &mut self.history.symbols);
         let first = self.responses.len();
         let number = self.history.files.len();
         self.places.expect(file.responses.len());
@@ -368,41 +368,14 @@ fn put_behind<T>(all: &mut Vec<T>, mut more: Vec<T>) {
     }
 }
 
-fn move_symbols(file: &mut FileConversation, symbols: &mut Symbols) {
+fn take_over_symbols(file: &mut FileConversation, symbols: &mut Symbols) {
     let moved = symbols.absorb(std::mem::take(&mut file.symbols));
     if !moved.is_identity() {
-        move_each(file, &moved);
+        file.move_symbols(&moved);
     }
     for response in &mut file.responses {
         let session = response.session.unwrap_or_else(|| symbols.intern(&file.stem));
         response.session = Some(session);
         response.key = response.key.in_session(Some(session));
-    }
-}
-
-fn move_each(file: &mut FileConversation, moved: &Moved) {
-    let to = |symbol: Symbol| moved.symbol(symbol);
-    for response in &mut file.responses {
-        response.key = response.key.map(to);
-        response.lines.message = to(response.lines.message);
-        response.lines.model = to(response.lines.model);
-        response.lines.request = response.lines.request.map(to);
-        response.session = response.session.map(to);
-        response.agent = response.agent.map(to);
-        response.client_version = response.client_version.map(to);
-        response.project = response.project.map(to);
-        response.branch = response.branch.map(to);
-        response.agent_setting = response.agent_setting.map(to);
-        response.lines.effort = response.lines.effort.map(to);
-        if let Some(verdict) = &mut response.lines.verdict {
-            verdict.reason = to(verdict.reason);
-        }
-    }
-    file.trail.move_symbols(to);
-    file.agent_notes.iter_mut().for_each(|note| *note = note.map(to));
-    file.entry_sessions.iter_mut().for_each(|(_, session)| *session = to(*session));
-    file.other_messages.iter_mut().for_each(|message| *message = to(*message));
-    for (request, model) in &mut file.refusals {
-        (*request, *model) = (to(*request), to(*model));
     }
 }
