@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     let sources = vec![Source::in_memory("fuzz.jsonl", bytes)];
     let discovered = Discovered { sources, ..Discovered::default() };
     let options = StudyOptions::default();
-    let Ok(study) = Study::of(read(discovered, options.read, |_| {}), options) else { return };
+    let Ok(study) = Study::of(read(discovered, options.read.clone(), |_| {}), options) else { return };
     for (index, request) in study.history.requests.iter().enumerate() {
         assert!(request.predecessor.is_none_or(|before| before.0 < index));
     }
