@@ -17,7 +17,7 @@ use crate::explain::lint::{Finding, Rule, lint};
 use crate::read::capture::BlockParts;
 use crate::read::input::discover;
 use crate::requests::conversation::{History, ReadOptions, RequestIndex, read};
-use crate::requests::prompt::{PromptTrace, Step, build, steps};
+use crate::requests::prompt::{PromptTrace, Step, build, build_counted, steps};
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::{Filter, FilterError, Ledger, Selection, Totals};
 use crate::simulate::pricing::PriceTable;
@@ -302,6 +302,21 @@ impl Study {
     pub fn evidence(&self) -> Ledger<'_> {
         let assumptions = self.assuming(false, Reading::Literal);
         self.ledger(&evidence_strategies(), &[Reading::Literal], &assumptions)
+    }
+
+    /// Simulates strategies over captured prompts that are sized by their bytes alone, as if no
+    /// usage were recorded. `None` without captured prompts.
+    ///
+    /// # Errors
+    /// A strategy needs something that was not kept of the input.
+    pub fn counted(&self, strategies: &[Strategy]) -> Result<Option<Ledger<'_>>, StudyError> {
+        strategies.iter().try_for_each(|strategy| self.allow(strategy))?;
+        if !self.has_captures() {
+            return Ok(None);
+        }
+        let Self { history, steps, prices, assumptions, .. } = self;
+        let trace = build_counted(history, steps, assumptions.shared_prefix);
+        Ok(Some(Ledger::new(history, steps, &trace, prices, strategies, assumptions)))
     }
 
     /// The assumptions with recorded breaks kept or not, under a reading.

@@ -57,6 +57,11 @@ impl PreparedRun {
         self.priced(self.study.run(&self.strategies)?)
     }
 
+    /// Simulates the strategies over captured prompts sized by their bytes alone.
+    pub(super) fn counted(&self) -> Result<Option<Ledger<'_>>, CliError> {
+        Ok(self.study.counted(&self.strategies)?)
+    }
+
     /// Simulates the strategies, and the bound under some readings.
     pub(super) fn ledger_with(&self, readings: &[Reading]) -> Result<Ledger<'_>, CliError> {
         self.priced(self.study.run_with(&self.strategies, readings)?)

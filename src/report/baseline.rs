@@ -17,8 +17,8 @@ use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::Cause;
 use crate::explain::lint::{Rule, Severity};
 use crate::explain::snapshot::{
-    BlockId, Blocks, Digest, Figures, Fingerprint, LintCount, Pieces, Snapshot, SnapshotBlock,
-    SnapshotSession, SnapshotTurn, TurnBreak, TurnMarker,
+    BlockId, Blocks, Counted, Digest, Figures, Fingerprint, LintCount, Pieces, Snapshot,
+    SnapshotBlock, SnapshotSession, SnapshotTurn, TurnBreak, TurnMarker,
 };
 use crate::read::capture::Part;
 
@@ -84,6 +84,9 @@ pub(super) struct TurnObject<'a> {
     start: Cow<'a, str>,
     /// The sums of its rows under each strategy that it is recorded under.
     totals: ByStrategy<'a>,
+    /// Its figures by the rules and the bytes of its prompt alone, where it is captured.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    counted: Option<CountedObject<'a>>,
     /// The break, where it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     r#break: Option<BreakObject<'a>>,
@@ -96,6 +99,17 @@ pub(super) struct TurnObject<'a> {
     /// The markers of its prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     markers: Vec<MarkerObject<'a>>,
+}
+
+/// The figures of a captured request by the rules and the bytes of its prompt, whatever usage is
+/// recorded for it.
+#[derive(JsonSchema, Serialize, Deserialize)]
+struct CountedObject<'a> {
+    /// Its prompt under each strategy, without output; `billed` is the replay.
+    #[serde(borrow)]
+    prompt: ByStrategy<'a>,
+    /// What its recorded output cost, in dollars; null where the output or its price is unknown.
+    output_usd: Option<Picodollars>,
 }
 
 /// A request that read less than it could have.
@@ -141,10 +155,16 @@ impl From<&TurnMarker> for MarkerObject<'_> {
 impl<'a> TurnObject<'a> {
     /// A turn of a snapshot.
     pub(super) fn new(snapshot: &'a Snapshot, turn: &'a SnapshotTurn) -> Self {
-        let figures = snapshot.strategies.iter().zip(&turn.figures);
-        let figures = figures
-            .filter_map(|(name, figures)| Some((name.into(), figures.as_ref()?.into())))
-            .collect();
+        let by_strategy = |figures: &'a [Option<Figures>]| {
+            let figures = snapshot.strategies.iter().zip(figures);
+            let known =
+                figures.filter_map(|(name, figures)| Some((name.into(), figures.as_ref()?.into())));
+            ByStrategy(known.collect())
+        };
+        let counted = turn.counted.as_ref().map(|counted| CountedObject {
+            prompt: by_strategy(&counted.prompts),
+            output_usd: counted.output,
+        });
         Self {
             request_id: turn.request_id.as_deref().map(Cow::from),
             agent_id: turn.agent_id.as_deref().map(Cow::from),
@@ -152,7 +172,8 @@ impl<'a> TurnObject<'a> {
             file: Cow::from(&*turn.file),
             line: turn.line,
             start: turn.start.to_string().into(),
-            totals: ByStrategy(figures),
+            totals: by_strategy(&turn.figures),
+            counted,
             r#break: turn.broken.as_ref().map(BreakObject::from),
             block: turn.block.map(|block| block.0),
             front: turn.front.map(|block| block.0),
@@ -362,6 +383,7 @@ impl BaselineReader<'_> {
         };
         Ok(SnapshotTurn {
             figures: self.figures_of_request(&object.totals)?,
+            counted: object.counted.as_ref().map(|counted| self.counted(counted)).transpose()?,
             broken: object.r#break.as_ref().map(turn_break).transpose()?,
             block: object.block.map(|block| self.block(block)).transpose()?,
             front: object.front.map(|block| self.block(block)).transpose()?,
@@ -373,6 +395,14 @@ impl BaselineReader<'_> {
             file: Arc::from(object.file),
             line: object.line,
         })
+    }
+
+    fn counted(&self, object: &CountedObject<'_>) -> Result<Counted, BaselineError> {
+        let output = object.output_usd;
+        if output.is_some_and(|cost| !(Picodollars::ZERO..=MOST_COST).contains(&cost)) {
+            return Err(damaged("figures that no session has"));
+        }
+        Ok(Counted { prompts: self.figures_of_request(&object.prompt)?, output })
     }
 
     /// Those of one request.

@@ -14,8 +14,8 @@ use crate::explain::budget::{
     Amount, BudgetLevel, Limit, LimitChange, Metric, NamePattern, Selector, Unit,
 };
 use crate::explain::check::{
-    BudgetOutcome, Exceeded, MatchedBy, PromptChangeKind, PromptDifference, RunDifference,
-    SessionChange, Status, TurnChange, Verdict,
+    BudgetOutcome, CountedSession, Exceeded, MatchedBy, PromptChangeKind, PromptDifference,
+    RunDifference, SessionChange, Status, TurnChange, UsageFault, Verdict,
 };
 use crate::explain::snapshot::{Snapshot, SnapshotSession};
 
@@ -212,6 +212,13 @@ struct DifferenceObject<'a> {
     cost_usd: Option<Picodollars>,
     /// What they cost more.
     difference_usd: Option<Picodollars>,
+    /// Sessions whose figures come from the rules and the bytes of their prompts on both sides; left
+    /// out where there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    counted: Vec<CountedSessionObject<'a>>,
+    /// Requests of the baseline that the run lacks, of sessions that both have. They are in no
+    /// comparison.
+    gone_requests: usize,
     /// Parts of captured prompts.
     prompts: Vec<PromptObject<'a>>,
     /// Those of which something differs.
@@ -220,6 +227,20 @@ struct DifferenceObject<'a> {
     new: Vec<&'a str>,
     /// `sessionId`s of the baseline alone.
     gone: Vec<&'a str>,
+}
+
+/// A session whose recorded usage does not count.
+#[derive(JsonSchema, Serialize)]
+struct CountedSessionObject<'a> {
+    /// Its id.
+    session_id: &'a str,
+    /// Why its usage does not count.
+    #[schemars(with = "UsageFault")]
+    usage: &'static str,
+    /// The first request of which that holds.
+    first: Option<ComparedRequestObject<'a>>,
+    /// Whether its figures include output, which both sides know.
+    has_output: bool,
 }
 
 /// How many sessions were found in the baseline.
@@ -380,6 +401,8 @@ fn differences<'a>(
         cost_before_usd: costs.map(|(before, _)| before),
         cost_usd: costs.map(|(_, now)| now),
         difference_usd: costs.map(|(before, now)| now.minus(before)),
+        counted: view.check.counted.iter().map(|one| counted_session(now, one)).collect(),
+        gone_requests: view.check.gone,
         prompts: difference.prompts.iter().map(|prompt| prompt_object(now, prompt)).collect(),
         sessions: difference
             .changed()
@@ -387,6 +410,16 @@ fn differences<'a>(
             .collect(),
         new: ids(now, &pairing.new),
         gone: ids(before, &pairing.gone),
+    }
+}
+
+fn counted_session<'a>(now: &'a Snapshot, counted: &CountedSession) -> CountedSessionObject<'a> {
+    let session = &now.sessions[counted.session];
+    CountedSessionObject {
+        session_id: &session.id,
+        usage: counted.fault.name(),
+        first: ComparedRequestObject::new(session, counted.turn),
+        has_output: counted.has_output,
     }
 }
 

@@ -1,8 +1,8 @@
 //! The result of `check` for people: the answer, the budgets, and what differs from the baseline.
 
 use super::check_words::{
-    beyond_lines, change_words, cost_change, figure_words, lacking_sentence, pairing_sentence,
-    part_name, reasons, session_name, verdict_sentence,
+    beyond_lines, change_words, comparability, cost_change, figure_words, lacking_sentence,
+    pairing_sentence, part_name, reasons, session_name, verdict_sentence,
 };
 use super::document::{Align, Document, Grid};
 use super::number::{counted, dollar_difference, dollars, grouped, percent_difference, relative};
@@ -39,6 +39,9 @@ pub fn check_document(view: CheckView<'_>) -> Document {
     let mut document = Document::default();
     document.heading(title(view.check));
     document.text(answer(view));
+    for sentence in comparability(view.check, view.now) {
+        document.text(sentence);
+    }
     budgets(&mut document, view);
     if let (Some(difference), Some(before)) = (&view.check.difference, view.before) {
         changes(&mut document, view, difference, before);

@@ -7,8 +7,9 @@ use super::number::{counted, dollar_difference, dollars, duration, grouped, toke
 use crate::base::units::Picodollars;
 use crate::explain::budget::{Amount, Budget, Limit, Quantity};
 use crate::explain::check::{
-    BudgetOutcome, Check, Exceeded, MatchedBy, Pairing, PromptChange, PromptChangeKind,
-    PromptDifference, Status, TurnChange, TurnReason, TurnTokens, Verdict,
+    BudgetOutcome, Check, CountedSession, Exceeded, MatchedBy, Pairing, PromptChange,
+    PromptChangeKind, PromptDifference, Status, TurnChange, TurnReason, TurnTokens, UsageFault,
+    Verdict,
 };
 use crate::explain::lint::Finding;
 use crate::explain::snapshot::{Snapshot, SnapshotSession, TurnBreak};
@@ -30,15 +31,15 @@ pub(super) fn verdict_sentence(check: &Check) -> String {
         warned => format!(", {} warn", grouped(warned)),
     };
     match (check.verdict, failed) {
-        (Verdict::Fail, failed) if failed == all => format!("{budgets}, failed"),
-        (Verdict::Fail, failed) => format!("{} of {budgets} failed{warns}", grouped(failed)),
+        (Verdict::Fail, failed) if failed == all => format!("{budgets} exceeded"),
+        (Verdict::Fail, failed) => format!("{} of {budgets} exceeded{warns}", grouped(failed)),
         (Verdict::Warn, _) if warned == all => {
             format!("{budgets} {}", if all == 1 { "warns" } else { "warn" })
         }
         (Verdict::Warn, _) => {
-            format!("{} of {budgets} held{warns}", grouped(all - warned))
+            format!("{} of {budgets} kept{warns}", grouped(all - warned))
         }
-        (Verdict::Pass, _) => format!("{budgets} held"),
+        (Verdict::Pass, _) => format!("{budgets} kept"),
     }
 }
 
@@ -235,6 +236,47 @@ pub(super) fn pairing_sentence(pairing: &Pairing) -> String {
     let others = others.into_iter().filter(|(count, _)| *count > 0);
     parts.extend(others.map(|(count, words)| format!("{} {words}", grouped(count as u64))));
     parts.join("; ") + "."
+}
+
+/// Which figures are of another kind than the record, and what is in no comparison.
+pub(super) fn comparability(check: &Check, now: &Snapshot) -> Vec<String> {
+    let mut sentences: Vec<String> =
+        check.counted.iter().map(|counted| counted_words(counted, now)).collect();
+    if check.gone > 0 {
+        sentences.push(format!(
+            "{} of the baseline, of sessions that both have, in no comparison, since the run lacks \
+             them.",
+            counted(check.gone as u64, "request is", "requests are")
+        ));
+    }
+    let gone = check.difference.as_ref().map_or(0, |difference| difference.pairing.gone.len());
+    if gone > 0 {
+        sentences.push(format!(
+            "{} of the baseline cannot be judged, since the run lacks {}.",
+            counted(gone as u64, "session", "sessions"),
+            if gone == 1 { "it" } else { "them" }
+        ));
+    }
+    sentences
+}
+
+fn counted_words(counted: &CountedSession, now: &Snapshot) -> String {
+    let session = &now.sessions[counted.session];
+    let turn = session.turns.as_ref().and_then(|turns| turns.get(counted.turn));
+    let place = turn.map(|turn| format!(" ({}:{})", turn.file, turn.line)).unwrap_or_default();
+    let why = match counted.fault {
+        UsageFault::Stale => "has changed and its recorded usage has not",
+        UsageFault::Edited => "has the bytes and the id of the baseline's and another usage",
+        UsageFault::Contradicted => "has a recorded usage that its bytes contradict",
+        UsageFault::OneSided => "has a recorded usage on one side alone",
+    };
+    let output = if counted.has_output { "" } else { ", without output" };
+    format!(
+        "The figures of session {} come from the rules and the bytes of its prompts on both \
+         sides{output}: request {}{place} {why}.",
+        session.id,
+        grouped(counted.turn as u64 + 1),
+    )
 }
 
 /// What differs in a turn.

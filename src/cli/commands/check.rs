@@ -36,7 +36,9 @@ pub(in crate::cli) fn check(
     let run = prepared(args, strategies(&budgets))?;
     let ledger = run.ledger()?;
     let found = found(&run.study, &ledger)?;
-    let now = snapshot(&ledger, &run.study.selection, &found.breaks, found.findings.as_deref());
+    let counted = run.counted()?;
+    let findings = found.findings.as_deref();
+    let now = snapshot(&ledger, counted.as_ref(), &run.study.selection, &found.breaks, findings);
     let checked = Checked {
         now: &now,
         before: baseline.as_ref(),

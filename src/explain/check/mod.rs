@@ -12,22 +12,24 @@
 //! and digests of tool fields and of up to 64 pieces of each block). They identify the part, the
 //! field and the first bytes that differ, and contain no text.
 
+mod comparable;
 mod difference;
 mod figure;
-mod outcome;
 mod pairing;
 mod prompt_change;
 mod question;
 mod turn_change;
 
+pub use comparable::{CountedSession, UsageFault};
 pub use difference::{PromptDifference, RunDifference, SessionChange};
 pub use figure::Unknown;
-pub use outcome::{BudgetOutcome, Exceeded, Status};
 pub use pairing::{MatchedBy, Pairing, SessionPair};
 pub use prompt_change::{PromptChange, PromptChangeKind};
+pub use question::{BudgetOutcome, Exceeded, Status};
 pub use turn_change::{TurnChange, TurnReason, TurnTokens};
 
-use question::Sides;
+use comparable::Comparable;
+use question::{ComparedSides, Sides};
 
 use crate::explain::budget::Budget;
 use crate::explain::snapshot::{Figures, Snapshot};
@@ -83,6 +85,11 @@ pub struct Check {
     pub total: Figures,
     /// What differs from the baseline.
     pub difference: Option<RunDifference>,
+    /// The sessions whose figures come from the rules and the bytes of their prompts on both sides,
+    /// as the recorded usage does not count.
+    pub counted: Vec<CountedSession>,
+    /// How many requests of the baseline the run lacks. They are in no figure of the baseline.
+    pub gone: usize,
 }
 
 /// Why there is no verdict.
@@ -109,6 +116,15 @@ pub enum CheckError {
         before: String,
         /// How the run counts.
         now: String,
+    },
+    /// Recorded usage does not count, and the baseline has no counts to compare with.
+    #[error(
+        "the recorded usage of session {session} is not of its prompts, and the baseline does not count \
+         prompts by their bytes; save it anew with this version"
+    )]
+    NoCounts {
+        /// The session.
+        session: String,
     },
     /// No budget applies.
     #[error("no budget applies to this input")]
@@ -141,6 +157,7 @@ impl CheckError {
             Self::NothingPriced
             | Self::NothingInCommon
             | Self::NothingChecked
+            | Self::NoCounts { .. }
             | Self::OtherCounting { .. } => None,
         }
     }
@@ -150,7 +167,7 @@ impl CheckError {
     pub fn is_about_input(&self) -> bool {
         match self {
             Self::NothingPriced | Self::NothingInCommon | Self::NothingChecked => true,
-            Self::NoBaseline { .. } | Self::OtherCounting { .. } => false,
+            Self::NoBaseline { .. } | Self::NoCounts { .. } | Self::OtherCounting { .. } => false,
             Self::Unknown { problem, .. } => {
                 !matches!(problem, Unknown::NoTurns | Unknown::NoStrategy(_) | Unknown::NoLint)
             }
@@ -164,24 +181,39 @@ impl CheckError {
 /// A question cannot be answered, which must not count as a pass.
 pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
     let Checked { now, before, budgets, tree } = checked;
-    let strategy = default_strategy(now);
-    let total = total(now, strategy).filter(|total| total.known_cost().is_some());
-    let total = total.ok_or(CheckError::NothingPriced)?;
     before.map_or(Ok(()), |before| check_counting(before, now))?;
     let pairing = before.map(|before| Pairing::new(&before.sessions, &now.sessions));
     if pairing.as_ref().is_some_and(|pairing| pairing.pairs.is_empty()) {
         return Err(CheckError::NothingInCommon);
     }
-    let sides = Sides { now, before: before.zip(pairing.as_ref()), strategy };
+    let comparable = before.zip(pairing.as_ref());
+    let comparable =
+        comparable.map(|(before, pairing)| Comparable::new(before, now, pairing)).transpose()?;
+    let alone = comparable.as_ref().map_or(now, |sides| &sides.alone);
+    let strategy = default_strategy(alone);
+    let total = total(alone, strategy).filter(|total| total.known_cost().is_some());
+    let total = total.ok_or(CheckError::NothingPriced)?;
+    let compared = comparable.as_ref().zip(pairing.as_ref());
+    let compared = compared.map(|(sides, pairing)| ComparedSides {
+        before: &sides.before,
+        now: &sides.now,
+        pairing,
+    });
+    let sides = Sides { alone, compared, strategy };
     let outcomes =
         budgets.iter().map(|budget| outcome(sides, budget)).collect::<Result<Vec<_>, _>>()?;
     if outcomes.iter().all(|outcome| outcome.status == Status::LeftOut) {
         return Err(CheckError::NothingChecked);
     }
-    let difference = before.zip(pairing);
-    let difference = difference
-        .and_then(|(before, pairing)| RunDifference::new(before, now, pairing, strategy, tree));
-    Ok(Check { verdict: verdict(&outcomes), outcomes, strategy, total, difference })
+    let compared = comparable.as_ref().zip(pairing.clone());
+    let difference = compared.and_then(|(sides, pairing)| {
+        RunDifference::new(&sides.before, &sides.now, pairing, strategy, tree)
+    });
+    let gone = comparable.as_ref().map_or(0, |sides| sides.gone);
+    let is_partial = gone > 0 || pairing.is_some_and(|pairing| !pairing.gone.is_empty());
+    let verdict = verdict(&outcomes).max(if is_partial { Verdict::Warn } else { Verdict::Pass });
+    let counted = comparable.map_or_else(Vec::new, |sides| sides.counted);
+    Ok(Check { verdict, outcomes, strategy, total, difference, counted, gone })
 }
 
 fn check_counting(before: &Snapshot, now: &Snapshot) -> Result<(), CheckError> {
@@ -208,10 +240,10 @@ fn total(now: &Snapshot, strategy: &str) -> Option<Figures> {
 
 fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome, CheckError> {
     let name = budget.name.clone();
-    if budget.limit.needs_baseline() && sides.before.is_none() {
+    if budget.limit.needs_baseline() && sides.compared.is_none() {
         return Err(CheckError::NoBaseline { name });
     }
-    match outcome::outcome(sides, budget) {
+    match question::outcome(sides, budget) {
         Ok(outcome) => Ok(outcome),
         Err(problem) if budget.is_default && problem.is_inapplicable() => {
             Ok(BudgetOutcome::left_out(budget, problem))

@@ -259,6 +259,7 @@ mod tests {
             start: Millis(0),
             figures: Vec::new(),
             broken: None,
+            counted: None,
             block: None,
             front: None,
             markers: Vec::new(),

@@ -1,21 +1,114 @@
-//! What a budget asks of both sides, and the figures that answer it.
+//! What a budget asks of both sides, the figures that answer it, and the outcome.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use rust_decimal::Decimal;
 
 use super::figure::{Selected, Unknown, View};
 use super::pairing::{Pairing, pair_turns};
-use crate::explain::budget::{Budget, Limit, LimitChange, Quantity, Scope};
+use crate::explain::budget::{
+    Amount, Budget, BudgetLevel, Limit, LimitChange, Quantity, Scope, Unit,
+};
 use crate::explain::snapshot::{Snapshot, SnapshotTurn};
+
+/// Whether a limit is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// It is kept.
+    Passed,
+    /// It does not apply. Only default budgets can be left out.
+    LeftOut,
+    /// It is exceeded and only warns, or it is kept as far as is known.
+    Warned,
+    /// It is exceeded.
+    Failed,
+}
+
+impl Status {
+    /// The word in outputs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "pass",
+            Self::LeftOut => "left_out",
+            Self::Warned => "warn",
+            Self::Failed => "fail",
+        }
+    }
+}
+
+/// A session or a request that exceeds a limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exceeded {
+    /// The index of the session.
+    pub session: usize,
+    /// The index of the request in it.
+    pub turn: Option<usize>,
+    /// Its figure.
+    pub figure: Amount,
+    /// The baseline's.
+    pub baseline: Option<Amount>,
+}
+
+/// The outcome of a budget.
+#[derive(Clone, Debug)]
+pub struct BudgetOutcome {
+    /// The budget.
+    pub budget: Budget,
+    /// Whether its limit is kept.
+    pub status: Status,
+    /// The figure. For limits on each session or request, the one closest to the limit or farthest
+    /// beyond.
+    pub figure: Option<Amount>,
+    /// That figure in the baseline, where the limit refers to it.
+    pub baseline: Option<Amount>,
+    /// The sessions or requests beyond the limit, farthest first.
+    pub exceeded: Vec<Exceeded>,
+    /// How many figures were compared with the limit.
+    pub compared: usize,
+    /// Requests (or breaks) of both sides without a price, which are missing in the figures.
+    pub unpriced: u64,
+    /// Requests of both sides that are not recorded, which are missing in the figures.
+    pub unrecorded: u64,
+    /// Why it does not apply.
+    pub left_out: Option<Unknown>,
+}
+
+impl BudgetOutcome {
+    /// The outcome of a budget that does not apply.
+    pub(super) fn left_out(budget: &Budget, why: Unknown) -> Self {
+        Self {
+            budget: budget.clone(),
+            status: Status::LeftOut,
+            figure: None,
+            baseline: None,
+            exceeded: Vec::new(),
+            compared: 0,
+            unpriced: 0,
+            unrecorded: 0,
+            left_out: Some(why),
+        }
+    }
+}
 
 /// Both sides of a run.
 #[derive(Clone, Copy)]
 pub(super) struct Sides<'a> {
-    pub(super) now: &'a Snapshot,
-    pub(super) before: Option<(&'a Snapshot, &'a Pairing)>,
+    /// The run, for limits that refer to no baseline.
+    pub(super) alone: &'a Snapshot,
+    /// The run and its baseline, with a baseline.
+    pub(super) compared: Option<ComparedSides<'a>>,
     /// The strategy of budgets that name none.
     pub(super) strategy: &'a str,
+}
+
+/// A run and its baseline, with figures of one kind.
+#[derive(Clone, Copy)]
+pub(super) struct ComparedSides<'a> {
+    pub(super) before: &'a Snapshot,
+    pub(super) now: &'a Snapshot,
+    pub(super) pairing: &'a Pairing,
 }
 
 /// A figure, what it belongs to, and the baseline's figure.
@@ -56,7 +149,7 @@ impl FigurePair {
 /// A budget, and what it selects of the run. Where its limit refers to the baseline, only sessions
 /// that the baseline also has.
 pub(super) struct Question<'a> {
-    sides: Sides<'a>,
+    run: &'a Snapshot,
     budget: &'a Budget,
     view: View<'a>,
     selected: Vec<Selected<'a>>,
@@ -74,9 +167,10 @@ struct Earlier<'a> {
 
 impl<'a> Question<'a> {
     pub(super) fn new(sides: Sides<'a>, budget: &'a Budget) -> Result<Self, Unknown> {
-        let view = View::new(sides.now, budget, sides.strategy)?;
-        let before = sides.before.filter(|_| budget.limit.needs_baseline());
-        let earlier = before.map(|(snapshot, pairing)| {
+        let compared = sides.compared.filter(|_| budget.limit.needs_baseline());
+        let run = compared.map_or(sides.alone, |compared| compared.now);
+        let view = View::new(run, budget, sides.strategy)?;
+        let earlier = compared.map(|ComparedSides { before: snapshot, pairing, .. }| {
             let view = View::new(snapshot, budget, sides.strategy)?;
             let selected = view.selected(pairing.pairs.iter().map(|pair| pair.before))?;
             Ok(Earlier { snapshot, pairing, view, selected })
@@ -84,9 +178,9 @@ impl<'a> Question<'a> {
         let earlier = earlier.transpose()?;
         let selected = match &earlier {
             Some(earlier) => view.selected(earlier.pairing.pairs.iter().map(|pair| pair.now)),
-            None => view.selected(0..sides.now.sessions.len()),
+            None => view.selected(0..run.sessions.len()),
         };
-        Ok(Self { sides, budget, view, selected: selected?, earlier })
+        Ok(Self { run, budget, view, selected: selected?, earlier })
     }
 
     /// Every figure that must keep the limit.
@@ -140,7 +234,7 @@ impl<'a> Question<'a> {
         for selected in &self.selected {
             let session = selected.session;
             let earlier = self.earlier.as_ref();
-            let earlier_turns = earlier.map(|earlier| earlier.turns(self.sides.now, session));
+            let earlier_turns = earlier.map(|earlier| earlier.turns(self.run, session));
             let earlier_turns = earlier_turns.transpose()?;
             for (at, turn) in selected.turns.as_ref().ok_or(Unknown::NoTurns)? {
                 let Some(now) = known(self.view.cost_of_turn(turn))? else { continue };
@@ -207,4 +301,46 @@ fn known(figure: Result<Decimal, Unknown>) -> Result<Option<Decimal>, Unknown> {
         Err(Unknown::NothingSelected | Unknown::NoTokens | Unknown::NoPrice) => Ok(None),
         Err(other) => Err(other),
     }
+}
+
+/// Compares both sides under a budget.
+pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome, Unknown> {
+    let question = Question::new(sides, budget)?;
+    let mut candidates = question.candidates()?;
+    let limit = budget.limit;
+    let rank = |one: &FigurePair| (one.is_exceeding(limit), one.margin(limit));
+    candidates.sort_by_key(|one| Reverse(rank(one)));
+    let unit = budget.metric.unit();
+    let (unpriced, unrecorded) = question.lacking()?;
+    let is_money = unit == Unit::Dollars || budget.metric.quantity == Quantity::BreaksShare;
+    let is_lacking = (unpriced > 0 && is_money) || unrecorded > 0;
+    let nothing = if unpriced > 0 { Unknown::NoPrice } else { Unknown::NothingSelected };
+    let worst = candidates.first().ok_or(nothing)?;
+    let amount = |value| Amount { value, unit };
+    let exceeded: Vec<&FigurePair> =
+        candidates.iter().filter(|one| one.is_exceeding(limit)).collect();
+    let status = match (exceeded.is_empty(), budget.level) {
+        (true, _) if is_lacking => Status::Warned,
+        (true, _) => Status::Passed,
+        (false, BudgetLevel::Warn) => Status::Warned,
+        (false, BudgetLevel::Fail) => Status::Failed,
+    };
+    let exceeded = exceeded.into_iter().filter(|_| budget.metric.scope != Scope::Total);
+    let exceeded = exceeded.map(|one| Exceeded {
+        session: one.session,
+        turn: one.turn,
+        figure: amount(one.now),
+        baseline: one.before.map(amount),
+    });
+    Ok(BudgetOutcome {
+        budget: budget.clone(),
+        status,
+        figure: Some(amount(worst.now)),
+        baseline: worst.before.map(amount),
+        exceeded: exceeded.collect(),
+        compared: candidates.len(),
+        unpriced,
+        unrecorded,
+        left_out: None,
+    })
 }

@@ -81,6 +81,8 @@ pub struct SnapshotTurn {
     pub start: Millis,
     /// The sum of its rows under each strategy, or `None` where it is not recorded.
     pub figures: Vec<Option<Figures>>,
+    /// The same by the rules and the bytes of its prompt, if captured.
+    pub counted: Option<Counted>,
     /// The break, if it is one.
     pub broken: Option<TurnBreak>,
     /// The last block of its prompt, if captured.
@@ -90,6 +92,16 @@ pub struct SnapshotTurn {
     pub front: Option<BlockId>,
     /// Its markers, if the prompt was captured.
     pub markers: Vec<TurnMarker>,
+}
+
+/// The figures of a captured request by the rules and the bytes of its prompt, whatever usage is
+/// recorded for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// Its prompt under each strategy, the record's place taken by its replay; without output.
+    pub prompts: Vec<Option<Figures>>,
+    /// What its recorded output cost, or `None` where the output or its price is unknown.
+    pub output: Option<Picodollars>,
 }
 
 /// A marker of a captured prompt.
@@ -136,6 +148,15 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// The sum of the rows of one request without output, or `None` without rows.
+    fn of_prompts<'a>(rows: impl Iterator<Item = Row<'a>>) -> Option<Self> {
+        Self::of_rows(rows.map(|mut row| {
+            row.billing.output = Tokens::ZERO;
+            row.cost = row.charges.map(|charges| charges.total().minus(charges.output));
+            row
+        }))
+    }
+
     /// The sum of the rows of one request, or `None` without rows.
     fn of_rows<'a>(rows: impl Iterator<Item = Row<'a>>) -> Option<Self> {
         let mut rows = rows.peekable();
@@ -215,9 +236,11 @@ impl Snapshot {
 }
 
 /// The snapshot of the selected requests. The captures must be read with their bytes kept.
+/// `counted` simulates the same strategies over prompts sized by their bytes alone.
 #[must_use]
 pub fn snapshot(
     ledger: &Ledger<'_>,
+    counted: Option<&Ledger<'_>>,
     selection: &Selection,
     breaks: &Breaks,
     findings: Option<&[Finding]>,
@@ -225,6 +248,7 @@ pub fn snapshot(
     let history = ledger.history;
     let recorder = Recorder {
         ledger,
+        counted,
         history,
         projects: project_names(history),
         breaks: breaks.list.iter().map(|found| (found.request, found)).collect(),
@@ -261,6 +285,7 @@ fn lint_counts(findings: &[Finding]) -> Vec<LintCount> {
 
 struct Recorder<'a> {
     ledger: &'a Ledger<'a>,
+    counted: Option<&'a Ledger<'a>>,
     history: &'a History,
     projects: BTreeMap<Symbol, String>,
     breaks: FxHashMap<RequestIndex, &'a Break>,
@@ -296,11 +321,26 @@ impl Recorder<'_> {
             line: request.line,
             start: request.start,
             figures: self.ledger.columns.iter().map(figures).collect(),
+            counted: wire.and_then(|_| self.counted(index)),
             broken: self.breaks.get(&index).map(|found| turn_break(found)),
             block: wire.map(|wire| block_id(wire.leaf)),
             front: wire.and_then(|wire| front(tree, wire)).map(block_id),
             markers: wire.map(markers).unwrap_or_default(),
         }
+    }
+}
+
+impl Recorder<'_> {
+    fn counted(&self, index: RequestIndex) -> Option<Counted> {
+        let ledger = self.counted?;
+        let expected = ledger.expected()?;
+        let prompts = ledger.columns.iter().map(|column| {
+            let column = if column.outcomes().is_none() { expected } else { column };
+            Figures::of_prompts(ledger.rows(column, index).filter(|row| row.iteration.is_none()))
+        });
+        let mut rows = ledger.rows(expected, index).filter(|row| row.is_output_known);
+        let output = rows.next().and_then(|row| Some(row.charges?.output));
+        Some(Counted { prompts: prompts.collect(), output })
     }
 }
 

@@ -14,7 +14,7 @@ use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::analysis::Grouping;
 use crate::explain::breaks::Ground;
 use crate::explain::budget::{BudgetLevel, Limit, Metric};
-use crate::explain::check::{MatchedBy, PromptChangeKind, Status, Verdict};
+use crate::explain::check::{MatchedBy, PromptChangeKind, Status, UsageFault, Verdict};
 use crate::explain::context::ContextKind as ContentKind;
 use crate::explain::lint::{Rule, Severity};
 use crate::read::capture::Part;
@@ -268,6 +268,8 @@ words! {
     Status as "BudgetStatus": every!(Status: Passed, LeftOut, Warned, Failed).map(Status::name);
     Verdict as "Verdict": every!(Verdict: Pass, Warn, Fail).map(Verdict::name);
     MatchedBy as "MatchedBy": every!(MatchedBy: Id, File, Order).map(MatchedBy::name);
+    UsageFault as "UsageFault":
+        every!(UsageFault: Stale, Edited, Contradicted, OneSided).map(UsageFault::name);
     PromptChangeKind as "PromptChangeKind":
         every!(PromptChangeKind: Added, Removed, Moved, Changed).map(PromptChangeKind::name);
     Provider as "Provider": provider::ALL.each_ref().map(|provider| provider.name);

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::agents::agent_prompts;
 use super::calibrate::{Calibrated, LARGEST_CONSTANT_TAIL, calibrate};
-use super::captured::add_captured;
+use super::captured::{Sizes, add_captured};
 use super::trace::{
     BackgroundWrite, LOOKBACK, Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare,
 };
@@ -35,6 +35,22 @@ pub enum SharedPrefix {
 /// Builds the trace of all requests, in the history's order, from their [`steps`](super::steps).
 #[must_use]
 pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptTrace {
+    build_sized(history, steps, shared, Sizes::Recorded)
+}
+
+/// Builds the same trace with the sizes of captured prompts by their bytes alone, as if no usage
+/// were recorded for them.
+#[must_use]
+pub fn build_counted(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptTrace {
+    build_sized(history, steps, shared, Sizes::Counted)
+}
+
+fn build_sized(
+    history: &History,
+    steps: &[Step],
+    shared: SharedPrefix,
+    sizes: Sizes,
+) -> PromptTrace {
     let calibrated = calibrate(history, steps);
     let mut tree = Tree::with_capacity(history.of_transcripts().len());
     let mut minimums: FxHashMap<(Symbol, i64), Tokens> = FxHashMap::default();
@@ -82,7 +98,7 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
     }
     let of_agents = agent_prompts(&mut tree.trace, history, shared);
     // The nodes of captured prompts are the last ones, by which they are found.
-    add_captured(&mut tree.trace, history, steps, shared);
+    add_captured(&mut tree.trace, history, steps, shared, sizes);
     tree.trace.prompts.extend(of_agents);
     tree.trace
 }

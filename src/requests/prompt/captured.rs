@@ -25,12 +25,22 @@ use crate::read::input::PromptSplit;
 use crate::requests::conversation::{CapturedPrompts, History, Request, RequestIndex};
 use crate::requests::prompt::SharedPrefix;
 
+/// What the sizes of captured prompts come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sizes {
+    /// Their bytes, corrected by the usage recorded for them.
+    Recorded,
+    /// Their bytes alone, as if no usage were recorded.
+    Counted,
+}
+
 /// Adds the captured requests of a history after those of its transcripts.
 pub(super) fn add_captured(
     trace: &mut PromptTrace,
     history: &History,
     steps: &[Step],
     shared: SharedPrefix,
+    sizes: Sizes,
 ) {
     let captured = &history.captured;
     let first_node = trace.nodes.len();
@@ -43,15 +53,17 @@ pub(super) fn add_captured(
         models: FxHashMap::default(),
     };
     // Recorded reads are tokens, and cannot be compared with bytes.
-    let counts_tokens = captured.counting == TokenCounting::Estimated;
+    let is_recorded = sizes == Sizes::Recorded;
+    let counts_tokens = is_recorded && captured.counting == TokenCounting::Estimated;
     let mut warmth = Warmth { shared, by_head: FxHashMap::default() };
     let beta_sets = beta_sets(history);
     let first = history.of_transcripts().len();
     for (number, wire) in captured.requests.iter().enumerate() {
         let index = RequestIndex(first + number);
         let request = history.request(index);
-        let split = request.usage.as_ref().map(|usage| usage.prompt);
-        let recorded = request.usage.as_ref().and_then(|usage| usage.cache_deleted);
+        let usage = request.usage.as_ref().filter(|_| is_recorded);
+        let split = usage.map(|usage| usage.prompt);
+        let recorded = usage.and_then(|usage| usage.cache_deleted);
         let total = sizing.size(wire, split, recorded);
         let first_marker = trace.markers.len();
         let markers = wire.markers.iter().map(|marker| sizing.marker(*marker, first_node, &total));

@@ -37,7 +37,7 @@ mod shared_prefix;
 mod split;
 mod trace;
 
-pub use build::{Kept, SharedPrefix, build};
+pub use build::{Kept, SharedPrefix, build, build_counted};
 pub use calibrate::LARGEST_CONSTANT_TAIL;
 pub(crate) use captured::{level, node_behind};
 pub(crate) use paths::Paths;
