@@ -66,7 +66,7 @@ struct BudgetObject<'a> {
     figure: Option<AmountObject>,
     /// The baseline's, where the limit is about it.
     baseline: Option<AmountObject>,
-    /// How many figures were held against the limit.
+    /// How many figures were compared with the limit.
     compared: usize,
     /// The sessions or requests beyond the limit, the farthest in front.
     exceeded: Vec<ExceededObject<'a>>,

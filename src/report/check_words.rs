@@ -17,7 +17,7 @@ use crate::explain::snapshot::{Snapshot, SnapshotSession, TurnBreak};
 /// How many names are listed. The others are counted.
 const MOST_NAMES: usize = 3;
 
-/// `2 of 7 budgets failed, 1 warns`.
+/// `2 of 7 budgets exceeded, 1 warns`.
 pub(super) fn verdict_sentence(check: &Check) -> String {
     let count = |status: Status| {
         check.outcomes.iter().filter(|outcome| outcome.status == status).count() as u64

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::Mutex;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The program, in an environment that holds nothing of the user's, and that looks for no
 /// configuration file: there may be one above this project.
@@ -114,6 +114,38 @@ fn say_what_was_skipped() {
         missing.values().sum::<usize>(),
         each.join(", ")
     );
+}
+
+/// The lines of a capture with a usage beside each request, as a service would have recorded it at
+/// four bytes a token: the first request of a session writes its prompt, the others read the one
+/// before and write what is new. Each answer has 50 tokens.
+pub(crate) fn recorded(capture: &str) -> Vec<Value> {
+    let mut sizes: BTreeMap<String, usize> = BTreeMap::new();
+    let lines = capture.lines().map(|line| serde_json::from_str(line).expect("a line"));
+    lines
+        .map(|mut line: Value| {
+            let request = &line["request"];
+            let parts = ["tools", "system", "messages"].map(|part| request[part].to_string().len());
+            let size = parts.iter().sum::<usize>() / 4;
+            let session = line["session_id"].as_str().expect("a session").to_owned();
+            let read = sizes.insert(session, size).unwrap_or_default();
+            let written = size.saturating_sub(read);
+            line["usage"] = json!({
+                "input_tokens": 3,
+                "cache_read_input_tokens": read,
+                "cache_creation_input_tokens": written,
+                "cache_creation":
+                    {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0},
+                "output_tokens": 50,
+            });
+            line
+        })
+        .collect()
+}
+
+/// Values as JSON Lines.
+pub(crate) fn lines(values: &[Value]) -> String {
+    values.iter().map(|value| value.to_string() + "\n").collect()
 }
 
 /// The sum of four token columns of a row.

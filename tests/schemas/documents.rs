@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::common::{project, run, text};
+use crate::common::{lines, project, recorded, run, text};
 
 /// What a run prints, as one document or one a line; none where there is nothing to report.
 pub(super) fn documents(arguments: &[&str]) -> Vec<Value> {
@@ -165,6 +165,22 @@ fn reviews(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
         &format!("report={}", path("base.json")),
     ]);
     assert!(saved.status.success(), "{}", text(&saved.stderr));
+    // The usage of the baseline's prompts beside others, and a request that is gone.
+    let usage_of = recorded(&original);
+    let stale: Vec<Value> = recorded(&longer)
+        .into_iter()
+        .zip(&usage_of)
+        .map(|(mut line, old)| {
+            line["usage"] = old["usage"].clone();
+            line
+        })
+        .collect();
+    fs::write(path("recorded.jsonl"), lines(&usage_of)).expect("a file");
+    fs::write(path("stale.jsonl"), lines(&stale[..4])).expect("a file");
+    let export = format!("report={}", path("recorded.json"));
+    let saved = run(&["check", &path("recorded.jsonl"), "--export", &export]);
+    assert!(saved.status.success(), "{}", text(&saved.stderr));
+    let (stale, base) = (path("stale.jsonl"), path("recorded.json"));
     let pings = project("fixtures/pings").to_str().expect("a plain path").to_owned();
     let capture = path("capture.jsonl");
     let explain = |request: &str, path: &str| {
@@ -180,6 +196,7 @@ fn reviews(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
         explain("req_B", &look),
         ("check", words(&["check", "--config", &path("review.toml"), "--format", "json", "-q"])),
         ("check", words(&["check", &look, "--config", &path("project.toml"), "--format", "json"])),
+        ("check", words(&["check", &stale, "--baseline", &base, "--format", "json", "-q"])),
         (
             "check",
             words(&[
