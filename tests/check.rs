@@ -565,6 +565,31 @@ fn the_guide_shows_a_comment_as_it_is() {
     assert!(guide.contains(&format!("```markdown\n{}\n```", comment.trim_end())), "{comment}");
 }
 
+/// A configured baseline is made by the command that saves it, and missed by every other.
+#[test]
+fn the_first_baseline_is_made_in_spite_of_the_configuration() {
+    let review = Review::new();
+    let saved = review.read("baseline.json");
+    fs::remove_file(review.path("baseline.json")).expect("a file");
+    let budget = "[[budget]]\nmetric = 'cost'\nmax_increase = '5 %'\n";
+    let check = "[check]\nbaseline = 'baseline.json'\n";
+    review.write("cachesim.toml", &format!("{check}{budget}"));
+    let error = failed(&review.check(&[]), 2);
+    assert!(error.contains("--export report=") && error.contains("baseline.json"), "{error}");
+    let error = failed(&review.check(&["--export", "report=other.json"]), 2);
+    assert!(error.contains("cannot read the baseline"), "{error}");
+    let first = review.check(&["--export", "report=baseline.json"]);
+    assert_eq!(first.status.code(), Some(0), "{}", text(&first.stderr));
+    let page = text(&first.stdout);
+    assert!(page.starts_with("Prompt cache check passed with warnings\n"), "{page}");
+    assert!(page.contains("Not checked, since this run saves the first baseline: cost"), "{page}");
+    assert_eq!(review.read("baseline.json"), saved);
+    assert!(review.check(&[]).status.success());
+    // What is there and cannot be read is an error all the same.
+    review.write("baseline.json", "{");
+    failed(&review.check(&["--export", "report=baseline.json"]), 2);
+}
+
 #[test]
 fn the_guide_names_every_metric() {
     let guide = fs::read_to_string(project("docs/configuration.md")).expect("the guide");

@@ -53,7 +53,7 @@ fn a_gate_fails_with_1_and_only_where_it_holds() {
     let holds = ["--strategy", "billed,1h", "--fail-if", "1h.cost >= billed.cost", "-q"];
     let (code, message) = stderr(&holds);
     assert_eq!(code, Some(1));
-    assert_eq!(message, "cachesim: --fail-if '1h.cost >= billed.cost' holds\n");
+    assert_eq!(message, "cachesim: --fail-if '1h.cost >= billed.cost' is true\n");
     let (code, message) =
         stderr(&["--strategy", "billed,1h", "--fail-if", "1h.cost > billed.cost * 1.01", "-q"]);
     assert_eq!((code, message.as_str()), (Some(0), ""));

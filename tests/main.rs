@@ -56,6 +56,7 @@ mod drill;
 mod first_lines;
 mod fixtures;
 mod fork;
+mod gates;
 mod generated;
 mod keys;
 mod laws;

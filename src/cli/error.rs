@@ -69,11 +69,14 @@ pub(super) enum CliError {
         /// What is wrong and where.
         source: ExpressionError,
     },
-    /// An expression of `--fail-if` holds.
-    #[error("--fail-if '{0}' holds")]
+    /// An expression of `--fail-if` is true.
+    #[error("--fail-if '{0}' is true")]
     GateFailed(String),
     /// A baseline is unreadable.
-    #[error("cannot read the baseline {}: {source}", path.display())]
+    #[error(
+        "cannot read the baseline {}: {source}; save one with `cachesim check PATH --export \
+         report={}`", path.display(), path.display()
+    )]
     BaselineFile {
         /// The file.
         path: PathBuf,

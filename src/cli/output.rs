@@ -288,7 +288,7 @@ fn beside(folder: &Path) -> io::Result<NamedTempFile> {
 
 /// Follows links to the final path, save for links of the system, which name open streams. The file
 /// may be missing, its folder may not.
-fn place(path: &Path) -> io::Result<PathBuf> {
+pub(super) fn place(path: &Path) -> io::Result<PathBuf> {
     // A path with a slash at its end names a folder, whether that exists or not.
     if path.as_os_str().as_encoded_bytes().last() == Some(&b'/') {
         return Err(io::ErrorKind::IsADirectory.into());

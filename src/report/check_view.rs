@@ -8,7 +8,9 @@ use super::document::{Align, Document, Grid};
 use super::number::{counted, dollar_difference, dollars, grouped, percent_difference, relative};
 use crate::base::units::Picodollars;
 use crate::explain::budget::{Amount, Limit};
-use crate::explain::check::{BudgetOutcome, Check, RunDifference, SessionChange, Status, Verdict};
+use crate::explain::check::{
+    BudgetOutcome, Check, RunDifference, SessionChange, Status, Unknown, Verdict,
+};
 use crate::explain::lint::Finding;
 use crate::explain::snapshot::{Snapshot, SnapshotSession};
 use crate::requests::conversation::History;
@@ -134,15 +136,19 @@ fn budgets(document: &mut Document, view: CheckView<'_>) {
         ]);
     }
     document.grid(grid);
-    let left_out: Vec<&str> = outcomes()
-        .filter(|outcome| outcome.status == Status::LeftOut)
-        .map(|outcome| outcome.budget.name.as_str())
-        .collect();
-    if !left_out.is_empty() {
-        document.text(format!(
-            "Not checked, since nothing here is what they are about: {}.",
-            left_out.join(", ")
-        ));
+    let left_out = |is_first: bool| {
+        let names: Vec<&str> = outcomes()
+            .filter(|outcome| outcome.status == Status::LeftOut)
+            .filter(|outcome| (outcome.left_out == Some(Unknown::NoBaselineYet)) == is_first)
+            .map(|outcome| outcome.budget.name.as_str())
+            .collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    if let Some(names) = left_out(false) {
+        document.text(format!("Not checked, since nothing here is what they are about: {names}."));
+    }
+    if let Some(names) = left_out(true) {
+        document.text(format!("Not checked, since this run saves the first baseline: {names}."));
     }
     for outcome in outcomes().filter(|outcome| outcome.status >= Status::Warned) {
         if let Some(text) = beyond(view, outcome) {
@@ -367,7 +373,8 @@ fn other_prices(view: CheckView<'_>) -> Option<String> {
 
 fn footer(view: CheckView<'_>) -> String {
     let figures = match view.check.strategy {
-        "billed" => "as billed (measured)",
+        "billed" if view.check.counted.is_empty() => "as billed (measured)",
+        "billed" => "as billed (measured) where the recorded usage counts",
         _ => "by the rules (`replay`), since not every request has recorded usage",
     };
     format!(

@@ -1,6 +1,7 @@
 //! The result of `check` in sentences that every output shares.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use super::check_view::CheckView;
 use super::number::{counted, dollar_difference, dollars, duration, grouped, tokens};
@@ -240,42 +241,71 @@ pub(super) fn pairing_sentence(pairing: &Pairing) -> String {
 
 /// Which figures are of another kind than the record, and what is in no comparison.
 pub(super) fn comparability(check: &Check, now: &Snapshot) -> Vec<String> {
-    let mut sentences: Vec<String> =
-        check.counted.iter().map(|counted| counted_words(counted, now)).collect();
+    let mut groups: BTreeMap<(UsageFault, bool), Vec<&CountedSession>> = BTreeMap::new();
+    for session in &check.counted {
+        groups.entry((session.fault, session.has_output)).or_default().push(session);
+    }
+    let groups = groups.into_iter();
+    let mut sentences: Vec<String> = groups
+        .map(|((fault, has_output), sessions)| counted_words(fault, has_output, &sessions, now))
+        .collect();
     if check.gone > 0 {
         sentences.push(format!(
-            "{} of the baseline, of sessions that both have, in no comparison, since the run lacks \
-             them.",
-            counted(check.gone as u64, "request is", "requests are")
+            "{} of the baseline's sessions cannot be judged, since the run lacks {}.",
+            counted(check.gone as u64, "request", "requests"),
+            them(check.gone)
         ));
     }
-    let gone = check.difference.as_ref().map_or(0, |difference| difference.pairing.gone.len());
-    if gone > 0 {
-        sentences.push(format!(
-            "{} of the baseline cannot be judged, since the run lacks {}.",
-            counted(gone as u64, "session", "sessions"),
-            if gone == 1 { "it" } else { "them" }
-        ));
-    }
+    let pairing = check.difference.as_ref().map(|difference| &difference.pairing);
+    let sides = [
+        ("baseline", "run", pairing.map_or(0, |pairing| pairing.gone.len())),
+        ("run", "baseline", pairing.map_or(0, |pairing| pairing.new.len())),
+    ];
+    let lacking = sides.into_iter().filter(|(_, _, sessions)| *sessions > 0);
+    sentences.extend(lacking.map(|(of, lacks, sessions)| {
+        format!(
+            "{} of the {of} cannot be judged, since the {lacks} lacks {}.",
+            counted(sessions as u64, "session", "sessions"),
+            them(sessions)
+        )
+    }));
     sentences
 }
 
-fn counted_words(counted: &CountedSession, now: &Snapshot) -> String {
-    let session = &now.sessions[counted.session];
-    let turn = session.turns.as_ref().and_then(|turns| turns.get(counted.turn));
+fn them(number: usize) -> &'static str {
+    if number == 1 { "it" } else { "them" }
+}
+
+fn counted_words(
+    fault: UsageFault,
+    has_output: bool,
+    sessions: &[&CountedSession],
+    now: &Snapshot,
+) -> String {
+    let first = sessions[0];
+    let session = &now.sessions[first.session];
+    let turn = session.turns.as_ref().and_then(|turns| turns.get(first.turn));
     let place = turn.map(|turn| format!(" ({}:{})", turn.file, turn.line)).unwrap_or_default();
-    let why = match counted.fault {
+    let why = match fault {
         UsageFault::Stale => "has changed and its recorded usage has not",
+        UsageFault::RulesDiffer => {
+            "reads and writes otherwise by the rules, and its usage is the same"
+        }
         UsageFault::Edited => "has the bytes and the id of the baseline's and another usage",
         UsageFault::Contradicted => "has a recorded usage that its bytes contradict",
+        UsageFault::Warm => "reads on one side what no request there can have written",
         UsageFault::OneSided => "has a recorded usage on one side alone",
     };
-    let output = if counted.has_output { "" } else { ", without output" };
+    let output = if has_output { "" } else { ", without output" };
+    let (which, their) = match sessions.len() {
+        1 => (format!("session {}", session.id), "its"),
+        all => (format!("{} sessions", grouped(all as u64)), "their"),
+    };
     format!(
-        "The figures of session {} come from the rules and the bytes of its prompts on both \
-         sides{output}: request {}{place} {why}.",
+        "The figures of {which} come from the rules and the bytes of {their} prompts on both \
+         sides{output}: request {} of {}{place} {why}.",
+        grouped(first.turn as u64 + 1),
         session.id,
-        grouped(counted.turn as u64 + 1),
     )
 }
 

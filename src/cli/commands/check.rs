@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::{CheckArgs, CheckFormat, OutputFormat};
 use crate::cli::error::CliError;
 use crate::cli::input::refuse_inputs;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, place};
 use crate::cli::prepared::PreparedRun;
 use crate::explain::breaks::Breaks;
 use crate::explain::budget::{Budget, defaults};
@@ -30,7 +30,9 @@ pub(in crate::cli) fn check(
     configuration: &Configuration,
 ) -> Result<(), CliError> {
     // Read before anything is written: a run may overwrite its own baseline.
-    let baseline = args.baseline.as_deref().map(read_baseline).transpose()?;
+    let makes_baseline = makes_baseline(args);
+    let baseline = args.baseline.as_deref().filter(|_| !makes_baseline);
+    let baseline = baseline.map(read_baseline).transpose()?;
     let budgets = budgets(configuration, baseline.is_some());
     let outputs = outputs(args)?;
     let run = prepared(args, strategies(&budgets))?;
@@ -42,6 +44,7 @@ pub(in crate::cli) fn check(
     let checked = Checked {
         now: &now,
         before: baseline.as_ref(),
+        makes_baseline,
         budgets: &budgets,
         tree: &run.study.history.captured.tree,
     };
@@ -64,6 +67,20 @@ pub(in crate::cli) fn check(
         page.write(format, output)?;
     }
     verdict(&check)
+}
+
+/// Whether the baseline is not there yet, and this run saves it.
+fn makes_baseline(args: &CheckArgs) -> bool {
+    let Some(baseline) = args.baseline.as_deref().and_then(|path| place(path).ok()) else {
+        return false;
+    };
+    let exports = args.export.iter().map(|export| (export.format, &export.path));
+    let mut outputs = exports.chain([(args.format.chosen, &args.output.output)]);
+    let is_saved = outputs.any(|(format, path)| {
+        matches!(format, OutputFormat::Own(CheckFormat::Report))
+            && place(path).is_ok_and(|place| place == baseline)
+    });
+    is_saved && !baseline.exists()
 }
 
 fn read_baseline(path: &Path) -> Result<Snapshot, CliError> {

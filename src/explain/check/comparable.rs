@@ -1,9 +1,9 @@
 //! What of a run and its baseline can be compared: figures of one kind, of requests that both have.
 //!
 //! Usage is recorded for certain bytes. Where the prompt, its markers or its model have changed and the
-//! usage has not, or the usage contradicts the bytes, it says nothing of the run. Then the figures
-//! of the session come from the rules and the bytes on both sides (`Counted`), and so they do where
-//! only one side has recorded usage. Requests of the baseline that the run lacks are taken out of
+//! usage has not, or the usage contradicts the bytes or the cache's rules, it says nothing of the
+//! run. Then the figures of the session come from the rules and the bytes on both sides (`Counted`),
+//! and so they do where only one side has recorded usage. Requests of the baseline that the run lacks are taken out of
 //! the baseline, so that a session cut short is not cheaper for that.
 
 use std::borrow::Cow;
@@ -20,10 +20,14 @@ use crate::explain::snapshot::{
 pub enum UsageFault {
     /// The request has changed, and the usage has not.
     Stale,
+    /// By the rules it reads and writes otherwise, as after another pause, and the usage is the same.
+    RulesDiffer,
     /// The request is the same, by its id too, and the usage is not.
     Edited,
     /// The prompt has about as many tokens as before by its bytes, and not by its usage.
     Contradicted,
+    /// One side alone reads what none of its requests can have written.
+    Warm,
     /// Only one side has usage.
     OneSided,
 }
@@ -34,10 +38,17 @@ impl UsageFault {
     pub fn name(self) -> &'static str {
         match self {
             Self::Stale => "stale",
+            Self::RulesDiffer => "rules_differ",
             Self::Edited => "edited",
             Self::Contradicted => "contradicted",
+            Self::Warm => "warm",
             Self::OneSided => "one_sided",
         }
+    }
+
+    /// Whether the output in such a usage is not believed, either.
+    fn is_of_output(self) -> bool {
+        matches!(self, Self::Edited | Self::Contradicted)
     }
 }
 
@@ -81,8 +92,15 @@ impl<'a> Comparable<'a> {
             counted: Vec::new(),
             gone: 0,
         };
+        // What is missing may have written what others read.
+        let is_whole = pairing.gone.is_empty()
+            && pairing.new.is_empty()
+            && pairing.pairs.iter().all(|pair| {
+                let sides = (&before.sessions[pair.before].turns, &now.sessions[pair.now].turns);
+                sides.0.as_ref().map(Vec::len) == sides.1.as_ref().map(Vec::len)
+            });
         for pair in &pairing.pairs {
-            comparable.add(before, now, *pair)?;
+            comparable.add(before, now, *pair, is_whole)?;
         }
         Ok(comparable)
     }
@@ -92,6 +110,7 @@ impl<'a> Comparable<'a> {
         before: &Snapshot,
         now: &Snapshot,
         pair: SessionPair,
+        is_whole: bool,
     ) -> Result<(), CheckError> {
         let (old, new) = (&before.sessions[pair.before], &now.sessions[pair.now]);
         let (Some(old_turns), Some(new_turns)) = (&old.turns, &new.turns) else { return Ok(()) };
@@ -99,7 +118,7 @@ impl<'a> Comparable<'a> {
         let kept: Vec<usize> = pairs.iter().map(|(old, _)| *old).collect();
         let faulty = pairs.iter().find_map(|(old, new)| {
             let sides = (Side::new(before, &old_turns[*old]), Side::new(now, &new_turns[*new]));
-            Some((*new, fault(&sides.0, &sides.1)?))
+            Some((*new, fault(&sides.0, &sides.1, is_whole)?))
         });
         let gone = old_turns.len() - kept.len();
         if gone > 0 {
@@ -118,9 +137,10 @@ impl<'a> Comparable<'a> {
             let old = &mut self.before.to_mut().sessions[pair.before];
             let alone = &mut self.alone.to_mut().sessions[pair.now];
             let new = &mut self.now.to_mut().sessions[pair.now];
-            let has_output = old.has_outputs() && new.has_outputs();
+            let has_output = !fault.is_of_output() && old.has_outputs() && new.has_outputs();
             let is_counted = old.count(has_output) && new.count(has_output);
-            if !is_counted || !alone.count(alone.has_outputs()) {
+            let alone_has_output = !fault.is_of_output() && alone.has_outputs();
+            if !is_counted || !alone.count(alone_has_output) {
                 return Err(CheckError::NoCounts { session: alone.id.clone() });
             }
             self.counted.push(CountedSession { session: pair.now, turn, fault, has_output });
@@ -136,8 +156,8 @@ struct Side<'a> {
     prompt: Option<BlockPrefix>,
     markers: Vec<(usize, &'static str)>,
     recorded: Option<&'a Figures>,
-    /// The tokens of the prompt by its bytes.
-    counted: Option<u64>,
+    /// What its replay makes of its bytes.
+    counted: Option<&'a Figures>,
 }
 
 impl<'a> Side<'a> {
@@ -147,21 +167,34 @@ impl<'a> Side<'a> {
             .markers
             .iter()
             .map(|marker| (snapshot.blocks.prefix(marker.block).blocks, marker.ttl.name()));
-        let replay = snapshot.strategy("replay");
-        let counted = turn.counted.as_ref().zip(replay);
-        let counted = counted.and_then(|(counted, column)| counted.prompts[column]);
+        let counted = turn.counted.as_ref().zip(snapshot.strategy("replay"));
         Self {
             turn,
             prompt: turn.block.map(|block| snapshot.blocks.prefix(block)),
             markers: markers.collect(),
             recorded: column.and_then(|column| turn.figures[column].as_ref()),
-            counted: counted.map(|figures| figures.prompt().0),
+            counted: counted.and_then(|(counted, column)| counted.prompts[column].as_ref()),
         }
+    }
+
+    /// What a number of tokens by the bytes is in tokens of the record. An estimate of a whole prompt
+    /// may be off by a factor of its own.
+    fn in_record(&self, tokens: i128) -> Option<i128> {
+        let prompts = (self.recorded?.prompt().0, self.counted?.prompt().0.max(1));
+        Some(tokens * i128::from(prompts.0) / i128::from(prompts.1))
+    }
+
+    /// Whether it reads more than the requests in front of it have written, by the rules.
+    fn is_warm(&self) -> Option<bool> {
+        let by_rules = self.in_record(i128::from(self.counted?.read.0))?;
+        let recorded = i128::from(self.recorded?.read.0);
+        Some(recorded - by_rules > SLACK + by_rules / 10)
     }
 }
 
-/// Why the usage of a pair of captured requests does not count, if so.
-fn fault(old: &Side<'_>, new: &Side<'_>) -> Option<UsageFault> {
+/// Why the usage of a pair of captured requests does not count, if so. Where both sides have the same
+/// requests, they are alike by the rules, too.
+fn fault(old: &Side<'_>, new: &Side<'_>, is_whole: bool) -> Option<UsageFault> {
     let is_same_prompt = old.prompt? == new.prompt?;
     let (before, now) = match (old.recorded, new.recorded) {
         (Some(before), Some(now)) => (before, now),
@@ -170,13 +203,17 @@ fn fault(old: &Side<'_>, new: &Side<'_>) -> Option<UsageFault> {
     };
     let is_same_request =
         is_same_prompt && old.markers == new.markers && old.turn.model == new.turn.model;
+    let by_rules = old.counted.zip(new.counted).filter(|_| is_whole);
+    let is_same_by_rules = by_rules.is_none_or(|(old, new)| tokens(old) == tokens(new));
     let is_same_usage = tokens(before) == tokens(now);
     let same_id = old.turn.request_id.is_some() && old.turn.request_id == new.turn.request_id;
     match (is_same_request, is_same_usage) {
-        (true, true) => None,
-        (true, false) if same_id => Some(UsageFault::Edited),
+        (true, true) => (!is_same_by_rules).then_some(UsageFault::RulesDiffer),
+        (true, false) if same_id && is_same_by_rules => Some(UsageFault::Edited),
         (false, true) => Some(UsageFault::Stale),
-        _ if contradicts(old, new, before, now) => Some(UsageFault::Contradicted),
+        _ if contradicts(old, new) => Some(UsageFault::Contradicted),
+        _ if (before.output.0 == 0) != (now.output.0 == 0) => Some(UsageFault::Contradicted),
+        _ if old.is_warm()? != new.is_warm()? => Some(UsageFault::Warm),
         _ => None,
     }
 }
@@ -187,17 +224,18 @@ fn tokens(figures: &Figures) -> [u64; 5] {
 }
 
 /// Tokens by which two recordings of one prompt may differ.
-const SLACK: u64 = 32;
+const SLACK: i128 = 32;
 
 /// Whether a prompt has grown by its bytes and not by its usage, or the reverse. The tokens of what
 /// was added are known to half of their number.
-fn contradicts(old: &Side<'_>, new: &Side<'_>, before: &Figures, now: &Figures) -> bool {
-    let (Some(old_count), Some(new_count)) = (old.counted, new.counted) else { return false };
-    let recorded = i128::from(now.prompt().0) - i128::from(before.prompt().0);
-    let grown = i128::from(new_count) - i128::from(old_count);
-    // In tokens of the record: an estimate of a whole prompt may be off by a factor of its own.
-    let grown = grown * i128::from(before.prompt().0) / i128::from(old_count.max(1));
-    (recorded - grown).unsigned_abs() > u128::from(SLACK) + grown.unsigned_abs() / 2
+fn contradicts(old: &Side<'_>, new: &Side<'_>) -> bool {
+    let prompt = |figures: Option<&Figures>| figures.map(|figures| i128::from(figures.prompt().0));
+    let growth = |old, new| Some(prompt(new)? - prompt(old)?);
+    let recorded = growth(old.recorded, new.recorded);
+    let by_bytes = growth(old.counted, new.counted).and_then(|grown| old.in_record(grown));
+    recorded.zip(by_bytes).is_some_and(|(recorded, by_bytes)| {
+        (recorded - by_bytes).abs() > SLACK + by_bytes.abs() / 2
+    })
 }
 
 impl SnapshotSession {

@@ -37,6 +37,9 @@ pub enum Unknown {
     /// No prompts were captured, so their bytes are unknown.
     #[error("there is no captured prompt; a transcript does not hold system prompt and tools")]
     NoCaptures,
+    /// The baseline is saved from this very run.
+    #[error("there is no baseline yet; this run saves it")]
+    NoBaselineYet,
     /// The baseline was saved without the findings of `lint`.
     #[error("the baseline has no findings of lint; save it anew")]
     NoLint,

@@ -65,6 +65,8 @@ pub struct Checked<'a> {
     pub now: &'a Snapshot,
     /// The baseline.
     pub before: Option<&'a Snapshot>,
+    /// Whether the run is saved as the baseline that is not there yet.
+    pub makes_baseline: bool,
     /// The budgets, in the order of their file.
     pub budgets: &'a [Budget],
     /// The bytes of the run's prompts.
@@ -180,7 +182,7 @@ impl CheckError {
 /// # Errors
 /// A question cannot be answered, which must not count as a pass.
 pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
-    let Checked { now, before, budgets, tree } = checked;
+    let Checked { now, before, makes_baseline, budgets, tree } = checked;
     before.map_or(Ok(()), |before| check_counting(before, now))?;
     let pairing = before.map(|before| Pairing::new(&before.sessions, &now.sessions));
     if pairing.as_ref().is_some_and(|pairing| pairing.pairs.is_empty()) {
@@ -199,10 +201,10 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
         now: &sides.now,
         pairing,
     });
-    let sides = Sides { alone, compared, strategy };
+    let sides = Sides { alone, compared, makes_baseline, strategy };
     let outcomes =
         budgets.iter().map(|budget| outcome(sides, budget)).collect::<Result<Vec<_>, _>>()?;
-    if outcomes.iter().all(|outcome| outcome.status == Status::LeftOut) {
+    if !makes_baseline && outcomes.iter().all(|outcome| outcome.status == Status::LeftOut) {
         return Err(CheckError::NothingChecked);
     }
     let compared = comparable.as_ref().zip(pairing.clone());
@@ -210,9 +212,15 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
         RunDifference::new(&sides.before, &sides.now, pairing, strategy, tree)
     });
     let gone = comparable.as_ref().map_or(0, |sides| sides.gone);
-    let is_partial = gone > 0 || pairing.is_some_and(|pairing| !pairing.gone.is_empty());
-    let verdict = verdict(&outcomes).max(if is_partial { Verdict::Warn } else { Verdict::Pass });
     let counted = comparable.map_or_else(Vec::new, |sides| sides.counted);
+    let has_other_prices =
+        before.is_some_and(|before| before.prices.is_some() && before.prices != now.prices);
+    let is_partial = makes_baseline
+        || has_other_prices
+        || gone > 0
+        || counted.iter().any(|session| !session.has_output)
+        || pairing.is_some_and(|pairing| !pairing.gone.is_empty() || !pairing.new.is_empty());
+    let verdict = verdict(&outcomes).max(if is_partial { Verdict::Warn } else { Verdict::Pass });
     Ok(Check { verdict, outcomes, strategy, total, difference, counted, gone })
 }
 
@@ -241,7 +249,11 @@ fn total(now: &Snapshot, strategy: &str) -> Option<Figures> {
 fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome, CheckError> {
     let name = budget.name.clone();
     if budget.limit.needs_baseline() && sides.compared.is_none() {
-        return Err(CheckError::NoBaseline { name });
+        return if sides.makes_baseline {
+            Ok(BudgetOutcome::left_out(budget, Unknown::NoBaselineYet))
+        } else {
+            Err(CheckError::NoBaseline { name })
+        };
     }
     match question::outcome(sides, budget) {
         Ok(outcome) => Ok(outcome),

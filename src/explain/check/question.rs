@@ -17,7 +17,8 @@ use crate::explain::snapshot::{Snapshot, SnapshotTurn};
 pub enum Status {
     /// It is kept.
     Passed,
-    /// It does not apply. Only default budgets can be left out.
+    /// It does not apply. Only default budgets can be left out, and those against a baseline that this
+    /// run makes.
     LeftOut,
     /// It is exceeded and only warns, or it is kept as far as is known.
     Warned,
@@ -99,6 +100,8 @@ pub(super) struct Sides<'a> {
     pub(super) alone: &'a Snapshot,
     /// The run and its baseline, with a baseline.
     pub(super) compared: Option<ComparedSides<'a>>,
+    /// Whether the run is saved as the baseline that is not there yet.
+    pub(super) makes_baseline: bool,
     /// The strategy of budgets that name none.
     pub(super) strategy: &'a str,
 }

@@ -269,7 +269,7 @@ words! {
     Verdict as "Verdict": every!(Verdict: Pass, Warn, Fail).map(Verdict::name);
     MatchedBy as "MatchedBy": every!(MatchedBy: Id, File, Order).map(MatchedBy::name);
     UsageFault as "UsageFault":
-        every!(UsageFault: Stale, Edited, Contradicted, OneSided).map(UsageFault::name);
+        every!(UsageFault: Stale, RulesDiffer, Edited, Contradicted, Warm, OneSided).map(UsageFault::name);
     PromptChangeKind as "PromptChangeKind":
         every!(PromptChangeKind: Added, Removed, Moved, Changed).map(PromptChangeKind::name);
     Provider as "Provider": provider::ALL.each_ref().map(|provider| provider.name);
