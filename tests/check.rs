@@ -565,6 +565,51 @@ fn the_guide_shows_a_comment_as_it_is() {
     assert!(guide.contains(&format!("```markdown\n{}\n```", comment.trim_end())), "{comment}");
 }
 
+/// The third request of mend has 2,330 bytes (`expected.toml`), and 600 more after the change. Its tools
+/// are as long as in every request.
+#[test]
+fn prompts_and_tools_have_budgets_in_bytes() {
+    let review = Review::new();
+    let budget = |metric: &str, limit: &str| {
+        review.write(
+            "cachesim.toml",
+            &format!("[[budget]]\nmetric = '{metric}_bytes_per_request'\n{limit}\n"),
+        );
+    };
+    budget("prompt", "max = '2330 bytes'");
+    assert_eq!(review.check(&[]).status.code(), Some(0));
+    budget("prompt", "max = '2329 bytes'");
+    let output = review.check(&[]);
+    assert_eq!(output.status.code(), Some(1));
+    let page = text(&output.stdout);
+    assert!(page.contains("mend (sessions.jsonl), request 3: 2,330 bytes"), "{page}");
+    budget("prompt", "max = 2329\nsession = 'expl*'");
+    assert_eq!(review.check(&[]).status.code(), Some(0), "explain has 2,116 at most");
+    review.put(&longer());
+    for (metric, limit) in
+        [("tool", "max_increase = '599 bytes'"), ("prompt", "max_increase = '1 %'")]
+    {
+        budget(metric, limit);
+        let output = review.against_baseline(&[]);
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        let page = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        let grown = "tools[1] `search_code`: description changed, first in bytes 128 to 143; 231 bytes \
+                     became 831";
+        assert!(page.contains(grown), "{page}");
+    }
+    budget("tool", "max_increase = '600 bytes'");
+    assert_eq!(review.against_baseline(&[]).status.code(), Some(0));
+    review.write("sessions/sessions.jsonl", "");
+    fs::remove_file(review.path("sessions/sessions.jsonl")).expect("a file");
+    let transcript = project("fixtures/first-look/session.jsonl");
+    fs::copy(transcript, review.path("sessions/session.jsonl")).expect("a file");
+    let error = failed(&review.check(&[]), 2);
+    assert!(error.contains("baseline"), "{error}");
+    budget("tool", "max = 1");
+    let error = failed(&review.check(&[]), 3);
+    assert!(error.contains("there is no captured prompt"), "{error}");
+}
+
 /// A configured baseline is made by the command that saves it, and missed by every other.
 #[test]
 fn the_first_baseline_is_made_in_spite_of_the_configuration() {

@@ -99,7 +99,7 @@ struct LimitObject {
 struct AmountObject {
     /// A decimal number without exponent.
     value: String,
-    /// `usd`, `percent`, `tokens` or `count`; of a change also `percent_of_baseline`.
+    /// `usd`, `percent`, `tokens`, `bytes` or `count`; of a change also `percent_of_baseline`.
     unit: &'static str,
 }
 
@@ -109,6 +109,7 @@ impl From<Amount> for AmountObject {
             Unit::Dollars => "usd",
             Unit::Percent => "percent",
             Unit::Tokens => "tokens",
+            Unit::Bytes => "bytes",
             Unit::Count => "count",
         };
         Self { value: amount.value.normalize().to_string(), unit }
@@ -137,6 +138,9 @@ struct SelectorObject<'a> {
     /// A pattern of projects.
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<&'a str>,
+    /// A pattern of sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
     /// A pattern of models.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a str>,
@@ -152,6 +156,7 @@ impl<'a> From<&'a Selector> for SelectorObject<'a> {
     fn from(selector: &'a Selector) -> Self {
         Self {
             project: selector.project.as_ref().map(NamePattern::text),
+            session: selector.session.as_ref().map(NamePattern::text),
             model: selector.model.as_ref().map(NamePattern::text),
             files: selector.files.as_ref().map(NamePattern::text),
             strategy: selector.strategy.as_deref(),

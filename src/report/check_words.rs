@@ -115,7 +115,24 @@ pub(super) fn beyond_lines(view: CheckView<'_>, outcome: &BudgetOutcome) -> Vec<
         return shortened(break_sentences(view, budget), view.top);
     }
     let exceeded = outcome.exceeded.iter();
-    shortened(exceeded.map(|one| exceeded_sentence(view.now, one)).collect(), view.top)
+    let lines = exceeded.map(|one| exceeded_sentence(view.now, one)).collect();
+    let mut lines = shortened(lines, view.top);
+    if budget.metric.is_size() {
+        lines.extend(shortened(grown_parts(view, budget), view.top));
+    }
+    lines
+}
+
+/// The parts of prompts that have more bytes than in the baseline, of those that a budget is about.
+fn grown_parts(view: CheckView<'_>, budget: &Budget) -> Vec<String> {
+    let of_tools = budget.metric.quantity == Quantity::ToolBytes;
+    let prompts = view.check.difference.iter().flat_map(|difference| &difference.prompts);
+    prompts
+        .map(|prompt| &prompt.change)
+        .filter(|change| change.tool.is_some() || !of_tools)
+        .filter(|change| change.bytes_now > change.bytes_before)
+        .map(|change| format!("{}: {}", part_name(change), change_words(change)))
+        .collect()
 }
 
 fn shortened(mut lines: Vec<String>, most: usize) -> Vec<String> {
@@ -140,7 +157,7 @@ fn break_sentences(view: CheckView<'_>, budget: &Budget) -> Vec<String> {
     let is_counted = |at: usize| pairing.is_none_or(|pairing| pairing.before(at).is_some());
     let mut breaks = Vec::new();
     let sessions = now.sessions.iter().enumerate().filter(|(at, session)| {
-        is_counted(*at) && budget.selector.has_project(session.project.as_deref())
+        is_counted(*at) && budget.selector.has_session(&session.id, session.project.as_deref())
     });
     for (_, session) in sessions {
         for (at, turn) in session.turns.iter().flatten().enumerate() {

@@ -147,7 +147,7 @@ fn reviews(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
     fs::write(path("changed.jsonl"), mend + &other).expect("a file");
     let budgets = [
         "metric = 'cost_per_session'\nmax_increase = '1 %'\nmessage = 'dear'\nmodel = 'claude-*'",
-        "metric = 'cost_per_request'\nmax = '$0.001'\nfiles = 'changed*'\nstrategy = 'replay'",
+        "metric = 'cost_per_request'\nmax = '$0.001'\nfiles = 'changed*'\nsession = '*'\nstrategy = 'replay'",
     ];
     let budgets = budgets.map(|budget| format!("[[budget]]\n{budget}\n"));
     let check = "[defaults]\njobs = 1\n[check]\nbaseline = 'base.json'\npaths = 'changed.jsonl'\n";

@@ -21,12 +21,13 @@ that the service refuses fail, and with a baseline sessions that cost over 5 % m
 
 Metrics: cost, cost_per_session, cost_per_request, mean_cost_per_session, mean_cost_per_request,
 hit_rate, hit_rate_per_session, written_tokens, written_tokens_per_session, breaks, breaks_cost,
-breaks_share, prefix_variants, lint_findings. Limits: max, min, max_increase, max_decrease.
+breaks_share, prefix_variants, prompt_bytes_per_request, tool_bytes_per_request, lint_findings.
+Limits: max, min, max_increase, max_decrease.
 
 Formats: text, markdown (a comment, under 65,536 characters), summary (Markdown under 1 MiB), json
 (cachesim.check/v1), junit, sarif (findings of lint), report (cachesim.report/v1, for a baseline).
 
-Exit codes: 0 every limit that fails is kept, 1 one is not.";
+Exit codes: 0 every limit that fails a run is kept, 1 one is exceeded.";
 
 /// `check`.
 #[derive(Debug, Args)]

@@ -15,6 +15,8 @@ pub enum Unit {
     Percent,
     /// Tokens.
     Tokens,
+    /// Bytes.
+    Bytes,
     /// A number of things.
     Count,
 }
@@ -22,14 +24,14 @@ pub enum Unit {
 /// An exact amount of something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amount {
-    /// The value, in dollars, per cent, tokens or things.
+    /// The value, in dollars, per cent, tokens, bytes or things.
     pub value: Decimal,
     /// The unit.
     pub unit: Unit,
 }
 
 /// Words after a number, and their units.
-const WORDS: [(&str, Unit); 9] = [
+const WORDS: [(&str, Unit); 11] = [
     ("USD", Unit::Dollars),
     ("usd", Unit::Dollars),
     ("dollars", Unit::Dollars),
@@ -39,6 +41,8 @@ const WORDS: [(&str, Unit); 9] = [
     ("points", Unit::Percent),
     ("tokens", Unit::Tokens),
     ("token", Unit::Tokens),
+    ("bytes", Unit::Bytes),
+    ("byte", Unit::Bytes),
 ];
 
 /// Letters for thousands and millions.
@@ -52,6 +56,7 @@ impl Unit {
             Self::Dollars => "an amount of dollars like \"0.80 USD\" or \"$0.80\"",
             Self::Percent => "a percentage like \"70 %\"",
             Self::Tokens => "a number of tokens like \"150k tokens\" or 150000",
+            Self::Bytes => "a number of bytes like \"60k bytes\" or 60000",
             Self::Count => "a whole number like 3",
         }
     }
@@ -73,7 +78,7 @@ impl Amount {
         };
         let number = number.trim_end();
         let factor = FACTORS.iter().find(|(letter, _)| number.ends_with(letter));
-        let is_counted = matches!(unit, Unit::Tokens | Unit::Count);
+        let is_counted = matches!(unit, Unit::Tokens | Unit::Bytes | Unit::Count);
         let value = match factor.filter(|_| is_counted) {
             Some((letter, factor)) => {
                 let number = number_of(&number[..number.len() - letter.len()])?;
@@ -87,10 +92,10 @@ impl Amount {
         Some(Self { value: value.normalize(), unit })
     }
 
-    /// The same amount in `unit`. A number without a unit may be tokens, too.
+    /// The same amount in `unit`. A number without a unit may be tokens or bytes, too.
     #[must_use]
     pub fn of_unit(self, unit: Unit) -> Option<Self> {
-        let is_plain = self.unit == Unit::Count && unit == Unit::Tokens;
+        let is_plain = self.unit == Unit::Count && matches!(unit, Unit::Tokens | Unit::Bytes);
         (self.unit == unit || is_plain).then_some(Self { unit, ..self })
     }
 }
@@ -126,6 +131,7 @@ impl fmt::Display for Amount {
             Unit::Dollars => f.write_str(&dollars(self.value, least_decimals(self.value))),
             Unit::Percent => write!(f, "{} %", short(self.value)),
             Unit::Tokens => write!(f, "{} tokens", whole(self.value)),
+            Unit::Bytes => write!(f, "{} bytes", whole(self.value)),
             Unit::Count => f.write_str(&whole(self.value)),
         }
     }
@@ -139,7 +145,7 @@ impl Amount {
         match self.unit {
             Unit::Dollars => dollars(value, value.scale().max(least_decimals(value))),
             Unit::Percent => format!("{value} %"),
-            Unit::Tokens | Unit::Count => self.to_string(),
+            Unit::Tokens | Unit::Bytes | Unit::Count => self.to_string(),
         }
     }
 }

@@ -28,6 +28,10 @@ pub enum Quantity {
     /// Different prefixes of captured conversations: tools and system prompt, up to the last marker
     /// on the system prompt.
     PrefixVariants,
+    /// The bytes of a captured prompt: tools, system prompt and messages.
+    PromptBytes,
+    /// The bytes of its tool definitions.
+    ToolBytes,
     /// Findings of `lint`, by their places in captured prompts.
     LintFindings,
 }
@@ -135,6 +139,20 @@ impl Metric {
         Scope::Total,
         "different prefixes in front of captured conversations",
     );
+    /// The bytes of each captured prompt.
+    pub const PROMPT_BYTES_PER_REQUEST: Self = metric(
+        "prompt_bytes_per_request",
+        Quantity::PromptBytes,
+        Scope::EachRequest,
+        "the bytes of each captured prompt: tools, system prompt and messages",
+    );
+    /// The bytes of the tool definitions of each captured prompt.
+    pub const TOOL_BYTES_PER_REQUEST: Self = metric(
+        "tool_bytes_per_request",
+        Quantity::ToolBytes,
+        Scope::EachRequest,
+        "the bytes of the tool definitions of each captured prompt",
+    );
     /// Places of captured prompts that break a rule of lint.
     pub const LINT_FINDINGS: Self = metric(
         "lint_findings",
@@ -144,7 +162,7 @@ impl Metric {
     );
 
     /// Every metric.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::COST,
         Self::COST_PER_SESSION,
         Self::COST_PER_REQUEST,
@@ -158,6 +176,8 @@ impl Metric {
         Self::BREAKS_COST,
         Self::BREAKS_SHARE,
         Self::PREFIX_VARIANTS,
+        Self::PROMPT_BYTES_PER_REQUEST,
+        Self::TOOL_BYTES_PER_REQUEST,
         Self::LINT_FINDINGS,
     ];
 
@@ -177,6 +197,7 @@ impl Metric {
             | Quantity::BreaksCost => Unit::Dollars,
             Quantity::HitRate | Quantity::BreaksShare => Unit::Percent,
             Quantity::WrittenTokens => Unit::Tokens,
+            Quantity::PromptBytes | Quantity::ToolBytes => Unit::Bytes,
             Quantity::Breaks | Quantity::PrefixVariants | Quantity::LintFindings => Unit::Count,
         }
     }
@@ -184,7 +205,13 @@ impl Metric {
     /// Whether it needs prompts whose bytes are known.
     #[must_use]
     pub fn is_of_captures(self) -> bool {
-        matches!(self.quantity, Quantity::PrefixVariants | Quantity::LintFindings)
+        self.is_size() || matches!(self.quantity, Quantity::PrefixVariants | Quantity::LintFindings)
+    }
+
+    /// Whether it is the size of prompts, in bytes.
+    #[must_use]
+    pub fn is_size(self) -> bool {
+        matches!(self.quantity, Quantity::PromptBytes | Quantity::ToolBytes)
     }
 
     /// Whether it is about breaks.

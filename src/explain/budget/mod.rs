@@ -122,6 +122,8 @@ const MOST_BYTES: usize = 256;
 pub struct Selector {
     /// The project, by as much of the end of its folder as distinguishes it from others.
     pub project: Option<NamePattern>,
+    /// The session, by its id.
+    pub session: Option<NamePattern>,
     /// The model of a request.
     pub model: Option<NamePattern>,
     /// The file of a request, relative to the given paths.
@@ -171,17 +173,18 @@ impl Selector {
     /// Whether it selects only some of the requests.
     #[must_use]
     pub fn is_partial(&self) -> bool {
-        self.project.is_some() || self.model.is_some() || self.files.is_some()
+        [&self.project, &self.session, &self.model, &self.files].iter().any(|part| part.is_some())
     }
 
-    /// Whether a session belongs to the project.
+    /// Whether a session is selected.
     #[must_use]
-    pub fn has_project(&self, project: Option<&str>) -> bool {
-        let Some(pattern) = &self.project else { return true };
-        project.is_some_and(|project| pattern.matches(project))
+    pub fn has_session(&self, id: &str, project: Option<&str>) -> bool {
+        let has_project = |pattern: &NamePattern| project.is_some_and(|name| pattern.matches(name));
+        self.session.as_ref().is_none_or(|pattern| pattern.matches(id))
+            && self.project.as_ref().is_none_or(has_project)
     }
 
-    /// Whether a request is selected, in a session that belongs to the project.
+    /// Whether a request of a selected session is selected.
     #[must_use]
     pub fn has_request(&self, model: &str, file: &str) -> bool {
         self.model.as_ref().is_none_or(|pattern| pattern.matches(model))
@@ -193,7 +196,12 @@ impl fmt::Display for Selector {
     /// Writes the selection, as `model claude-opus-*, files a/**`. Empty where everything is
     /// selected.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let patterns = [("project", &self.project), ("model", &self.model), ("files", &self.files)];
+        let patterns = [
+            ("project", &self.project),
+            ("session", &self.session),
+            ("model", &self.model),
+            ("files", &self.files),
+        ];
         let mut parts: Vec<String> = patterns
             .into_iter()
             .filter_map(|(name, pattern)| Some(format!("{name} {}", pattern.as_ref()?.text())))

@@ -17,7 +17,7 @@ use crate::explain::lint::{Rule, Severity};
 use crate::simulate::strategy::{ALL as STRATEGIES, Strategy};
 
 /// The keys of a budget.
-pub const KEYS: [&str; 15] = [
+pub const KEYS: [&str; 16] = [
     "name",
     "metric",
     "max",
@@ -27,6 +27,7 @@ pub const KEYS: [&str; 15] = [
     "level",
     "message",
     "project",
+    "session",
     "model",
     "files",
     "strategy",
@@ -165,6 +166,7 @@ fn selector(table: &DeTable<'_>, metric: Metric) -> Result<Selector, Fault> {
     };
     Ok(Selector {
         project: pattern("project")?,
+        session: pattern("session")?,
         model: pattern("model")?,
         files: pattern("files")?,
         strategy: strategy(table, metric)?,
@@ -267,6 +269,7 @@ mod tests {
             message = "dear"
             model = "claude-opus-*"
             project = "work/*"
+            session = "fix-*"
             files = "main/**"
             strategy = "replay"
             [[budget]]
@@ -296,10 +299,13 @@ mod tests {
         assert_eq!(
             budgets[0].to_string(),
             "cost_per_session at most $0.8000 \
-             (project work/*, model claude-opus-*, files main/**, strategy replay)"
+             (project work/*, session fix-*, model claude-opus-*, files main/**, strategy replay)"
         );
         assert!(budgets[0].selector.has_request("claude-opus-5", "main/a/b.jsonl"));
         assert!(!budgets[0].selector.has_request("claude-sonnet-4-5", "main/a.jsonl"));
+        assert!(budgets[0].selector.has_session("fix-1", Some("work/a")));
+        assert!(!budgets[0].selector.has_session("mend-1", Some("work/a")));
+        assert!(!budgets[0].selector.has_session("fix-1", None));
         assert!(budgets[1].breaks.has(Cause::Compaction));
         assert!(!budgets[1].breaks.has(Cause::TtlExpired1h));
         assert!(budgets[2].lint.has(Rule::ToolOrder) && !budgets[2].lint.has(Rule::ToolSet));
@@ -335,8 +341,8 @@ mod tests {
         assert_eq!(
             problem("metrik = \"cost\""),
             "cachesim.toml:2:1: `metrik` is no key of a budget; did you mean `metric`, `min` or `message`?; \
-             there are name, metric, max, min, max_increase, max_decrease, level, message, project, model, \
-             files, strategy, causes, severity, rules"
+             there are name, metric, max, min, max_increase, max_decrease, level, message, project, session, \
+             model, files, strategy, causes, severity, rules"
         );
         assert!(
             problem("metric = \"cost_per_sesion\"").contains("did you mean `cost_per_session`")

@@ -121,7 +121,7 @@ impl<'a> View<'a> {
         session: &'a SnapshotSession,
     ) -> Result<Option<Selected<'a>>, Unknown> {
         let selector = &self.budget.selector;
-        if !selector.has_project(session.project.as_deref()) {
+        if !selector.has_session(&session.id, session.project.as_deref()) {
             return Ok(None);
         }
         let Some(turns) = &session.turns else {
@@ -179,14 +179,31 @@ impl<'a> View<'a> {
                 share.checked_mul(Decimal::ONE_HUNDRED).ok_or(Unknown::TooLarge)
             }
             Quantity::PrefixVariants => Self::prefix_variants(selected),
+            Quantity::PromptBytes | Quantity::ToolBytes => {
+                let turns = selected.iter().map(|one| one.turns.as_ref().ok_or(Unknown::NoTurns));
+                let mut sizes = Vec::new();
+                for (_, turn) in turns.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+                    sizes.extend(self.size(turn));
+                }
+                sizes.into_iter().max().ok_or(Unknown::NoCaptures)
+            }
             Quantity::LintFindings => self.lint_findings(),
         }
     }
 
-    /// The cost of a request.
-    pub(super) fn cost_of_turn(&self, turn: &SnapshotTurn) -> Result<Decimal, Unknown> {
-        let figures = turn.figures[self.column].as_ref();
-        known_cost(figures)
+    /// The figure of a request: its cost, or the size of its prompt.
+    pub(super) fn of_turn(&self, turn: &SnapshotTurn) -> Result<Decimal, Unknown> {
+        if self.budget.metric.is_size() {
+            return self.size(turn).ok_or(Unknown::NothingSelected);
+        }
+        known_cost(turn.figures[self.column].as_ref())
+    }
+
+    /// The bytes of a captured prompt, or of its tools.
+    fn size(&self, turn: &SnapshotTurn) -> Option<Decimal> {
+        let prefix = self.snapshot.blocks.prefix(turn.block?);
+        let is_of_tools = self.budget.metric.quantity == Quantity::ToolBytes;
+        Some(Decimal::from(if is_of_tools { prefix.tool_bytes } else { prefix.bytes }))
     }
 
     /// Breaks without a price, which are missing in their cost.

@@ -240,12 +240,12 @@ impl<'a> Question<'a> {
             let earlier_turns = earlier.map(|earlier| earlier.turns(self.run, session));
             let earlier_turns = earlier_turns.transpose()?;
             for (at, turn) in selected.turns.as_ref().ok_or(Unknown::NoTurns)? {
-                let Some(now) = known(self.view.cost_of_turn(turn))? else { continue };
+                let Some(now) = known(self.view.of_turn(turn))? else { continue };
                 let before = match earlier.zip(earlier_turns.as_ref()) {
                     None => None,
                     Some((earlier, turns)) => {
                         let Some(turn) = turns.get(at) else { continue };
-                        let Some(before) = known(earlier.view.cost_of_turn(turn))? else {
+                        let Some(before) = known(earlier.view.of_turn(turn))? else {
                             continue;
                         };
                         Some(before)
@@ -317,7 +317,11 @@ pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome
     let (unpriced, unrecorded) = question.lacking()?;
     let is_money = unit == Unit::Dollars || budget.metric.quantity == Quantity::BreaksShare;
     let is_lacking = (unpriced > 0 && is_money) || unrecorded > 0;
-    let nothing = if unpriced > 0 { Unknown::NoPrice } else { Unknown::NothingSelected };
+    let nothing = match budget.metric.is_size() {
+        true => Unknown::NoCaptures,
+        false if unpriced > 0 => Unknown::NoPrice,
+        false => Unknown::NothingSelected,
+    };
     let worst = candidates.first().ok_or(nothing)?;
     let amount = |value| Amount { value, unit };
     let exceeded: Vec<&FigurePair> =

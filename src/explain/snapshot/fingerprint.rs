@@ -173,6 +173,10 @@ pub struct BlockPrefix {
     /// The digest of all their fingerprints. Equal on both sides exactly where all of these are,
     /// but for collisions.
     pub digest: u64,
+    /// The bytes of its tools, system prompt and messages.
+    pub bytes: u64,
+    /// The bytes of its tools.
+    pub tool_bytes: u64,
 }
 
 /// Fields of a tool are distinguished down to this depth.
@@ -229,7 +233,14 @@ impl Blocks {
                 block.parent.map_or_else(BlockPrefix::default, |parent| prefixes[parent.0]);
             let own = (parent.digest, block.part, block.fingerprint);
             let digest = FxBuildHasher.hash_one(own);
-            prefixes.push(BlockPrefix { blocks: parent.blocks + 1, digest });
+            let bytes = block.fingerprint.bytes;
+            let own = |counts: bool| if counts { bytes } else { 0 };
+            prefixes.push(BlockPrefix {
+                blocks: parent.blocks + 1,
+                digest,
+                bytes: parent.bytes.saturating_add(own(block.part.is_block())),
+                tool_bytes: parent.tool_bytes.saturating_add(own(block.part == Part::Tool)),
+            });
         }
         Self { list, prefixes }
     }

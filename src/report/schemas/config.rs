@@ -102,6 +102,7 @@ fn property(key: &str) -> Value {
         ),
         "message" => described("What to say then.", text()),
         "project" => described("Only projects with such names (a pattern with *).", text()),
+        "session" => described("Only sessions with such ids (a pattern with *).", text()),
         "model" => described("Only models with such names (a pattern with *).", text()),
         "files" => described("Only files with such paths (a pattern with * and **).", text()),
         "strategy" => {
