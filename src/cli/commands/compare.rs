@@ -1,15 +1,18 @@
-//! `cachesim compare`.
+//! `cachesim compare`, and `cachesim fork`, which compares by closed formulas.
 
-use crate::cli::args::{CompareArgs, RecordedBreaksArg, RowFormat};
+use crate::cli::args::{CompareArgs, ForkArgs, Json, PlatformArg, RecordedBreaksArg, RowFormat};
 use crate::cli::error::CliError;
 use crate::cli::gate::{check, gates};
+use crate::cli::limits::beginning_of_day;
 use crate::cli::output::Output;
-use crate::cli::prepared::PreparedRun;
+use crate::cli::prepared::{PreparedRun, tables, unknown_model};
 use crate::cli::strategies::{elsewhere, providers, strategies, unique};
 use crate::explain::breaks::Options;
 use crate::report::{
-    compare_document, write_comparison, write_comparison_csv, write_comparison_lines,
+    compare_document, fork_document, write_comparison, write_comparison_csv,
+    write_comparison_lines, write_fork,
 };
+use crate::simulate::fork::{ForkPrices, compare as compare_forks};
 use crate::simulate::provider::{Provider, RolloutAgreement, agreement};
 use crate::study::Study;
 
@@ -61,4 +64,19 @@ fn agreements(
     }
     let agreement = |provider| agreement(&study.history, &study.trace, provider);
     providers.iter().map(|provider| (*provider, agreement(provider))).collect()
+}
+
+/// Shows what forked agents save by sharing a prefix.
+pub(in crate::cli) fn fork(args: &ForkArgs) -> Result<(), CliError> {
+    let (table, models) = tables(&args.prices, PlatformArg::Auto)?;
+    let at = beginning_of_day(&table.as_of, "as_of")?;
+    let plan = args.plan(at, &models).map_err(CliError::Usage)?;
+    if let Some(model) = args.model.as_deref().filter(|model| table.find(model).is_none()) {
+        return Err(unknown_model(&table, model));
+    }
+    let prices = args.model.as_deref().map(|model| ForkPrices { table: &table, model, at });
+    let forks = compare_forks(&plan, prices).map_err(|error| CliError::Usage(error.to_string()))?;
+    let output = Output::open(&args.output)?;
+    let document = || Ok(fork_document(&forks));
+    output.show(args.format.chosen, document, |Json, out| write_fork(&forks, out))
 }

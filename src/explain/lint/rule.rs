@@ -1,0 +1,320 @@
+//! The rules of `lint`: their names, how much each matters, why, and what to do.
+
+// What rules about the cache key say.
+const SETTING_CHANGED: &str = "A setting that is part of the cache key changed, which loses the system prompt \
+    (speed, citations) or the messages (thinking, tool choice, effort, format, the \
+    first image). Keep it for the session.";
+const BETAS_CHANGED: &str = "The set of beta features is taken to be part of the cache key, in front of \
+    everything (--betas). Once a session has asked for a feature, keep asking for it.";
+const TTL_CHANGED: &str = "A marker has another TTL than in the request before. Whether that loses what was \
+    cached is not documented (--ttl-change); what is written costs another price \
+    and lives for another time. Decide the TTL once a session.";
+const EDIT_DROPPED: &str = "A deletion (cache_edits) that the request before had is missing, so the result is \
+    back, and what was cached after it is of no use. Send every edit again, in the \
+    message in which it was first sent.";
+const IDLE_EDIT: &str =
+    "A deletion (cache_edits) refers to no result in front of it, and deletes nothing.";
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The service refuses the request.
+    Error,
+    /// It costs tokens in this trace, or would in a longer one.
+    Warning,
+    /// It may cost tokens elsewhere.
+    Note,
+}
+
+impl Severity {
+    /// Every severity, gravest first.
+    pub const ALL: [Self; 3] = [Self::Error, Self::Warning, Self::Note];
+
+    /// The word in every output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// A rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rule {
+    /// More than four markers.
+    TooManyMarkers,
+    /// A five-minute marker before a one-hour one.
+    TtlOrder,
+    /// The automatic marker contradicts that of the block on which it falls.
+    TtlConflict,
+    /// A marker on thinking.
+    UnmarkableBlock,
+    /// The same tools in another order.
+    ToolOrder,
+    /// A tool with a changed definition.
+    ToolSchema,
+    /// Tools come or go.
+    ToolSet,
+    /// The same JSON with its keys in another order, or numbers spelled differently.
+    KeyOrder,
+    /// The client's attribution line differs from request to request.
+    AttributionChanges,
+    /// A timestamp before stable text.
+    Timestamp,
+    /// A counter before stable text.
+    Counter,
+    /// A random id before stable text.
+    RandomId,
+    /// A hash before stable text.
+    Hash,
+    /// Changing text before a marker that stable text could have.
+    DynamicBeforeBoundary,
+    /// The system prompt changes.
+    SystemChanged,
+    /// A message that was sent before is sent differently.
+    HistoryRewritten,
+    /// A setting before what is cached changes.
+    SettingChanged,
+    /// Beta features that are part of the cache key come or go.
+    BetasChanged,
+    /// A marker has another TTL than in the previous request.
+    TtlChanged,
+    /// A result that was deleted on the server is no longer deleted.
+    EditDropped,
+    /// An edit deletes nothing.
+    IdleEdit,
+    /// Another model.
+    ModelChanged,
+    /// Conditional parts multiply the prefixes.
+    PrefixVariants,
+    /// A marker over a prefix that is too short to cache.
+    BelowMinimum,
+    /// An entry is too far before the marker to be found.
+    BeyondLookback,
+    /// What a marker writes changes every time and is never read.
+    NeverRead,
+    /// A request without a marker, although there was something to read.
+    MarkerMissing,
+    /// A fork of a fork.
+    NestedFork,
+    /// Text that looks as if it changed, although it did not here.
+    LooksVolatile,
+}
+
+impl Rule {
+    /// Every rule.
+    pub const ALL: [Self; 29] = [
+        Self::TooManyMarkers,
+        Self::TtlOrder,
+        Self::TtlConflict,
+        Self::UnmarkableBlock,
+        Self::ToolOrder,
+        Self::ToolSchema,
+        Self::ToolSet,
+        Self::KeyOrder,
+        Self::AttributionChanges,
+        Self::Timestamp,
+        Self::Counter,
+        Self::RandomId,
+        Self::Hash,
+        Self::DynamicBeforeBoundary,
+        Self::SystemChanged,
+        Self::HistoryRewritten,
+        Self::SettingChanged,
+        Self::BetasChanged,
+        Self::TtlChanged,
+        Self::EditDropped,
+        Self::IdleEdit,
+        Self::ModelChanged,
+        Self::PrefixVariants,
+        Self::BelowMinimum,
+        Self::BeyondLookback,
+        Self::NeverRead,
+        Self::MarkerMissing,
+        Self::NestedFork,
+        Self::LooksVolatile,
+    ];
+
+    /// The name in every output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TooManyMarkers => "too-many-markers",
+            Self::TtlOrder => "ttl-order",
+            Self::TtlConflict => "ttl-conflict",
+            Self::UnmarkableBlock => "unmarkable-block",
+            Self::ToolOrder => "tool-order",
+            Self::ToolSchema => "tool-schema",
+            Self::ToolSet => "tool-set",
+            Self::KeyOrder => "key-order",
+            Self::AttributionChanges => "attribution-changes",
+            Self::Timestamp => "timestamp",
+            Self::Counter => "counter",
+            Self::RandomId => "random-id",
+            Self::Hash => "hash",
+            Self::DynamicBeforeBoundary => "dynamic-before-boundary",
+            Self::SystemChanged => "system-changed",
+            Self::HistoryRewritten => "history-rewritten",
+            Self::SettingChanged => "setting-changed",
+            Self::BetasChanged => "betas-changed",
+            Self::TtlChanged => "ttl-changed",
+            Self::EditDropped => "edit-dropped",
+            Self::IdleEdit => "idle-edit",
+            Self::ModelChanged => "model-changed",
+            Self::PrefixVariants => "prefix-variants",
+            Self::BelowMinimum => "below-minimum",
+            Self::BeyondLookback => "beyond-lookback",
+            Self::NeverRead => "never-read",
+            Self::MarkerMissing => "marker-missing",
+            Self::NestedFork => "nested-fork",
+            Self::LooksVolatile => "looks-volatile",
+        }
+    }
+
+    /// The rule with a name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|rule| rule.name() == name)
+    }
+
+    /// How much a finding of the rule matters.
+    #[must_use]
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::TooManyMarkers | Self::TtlOrder | Self::TtlConflict | Self::UnmarkableBlock => {
+                Severity::Error
+            }
+            Self::IdleEdit | Self::ModelChanged | Self::LooksVolatile => Severity::Note,
+            _ => Severity::Warning,
+        }
+    }
+
+    /// The strategy under which the cause of a rule stays constant, if there is one.
+    #[must_use]
+    pub fn latched_by(self) -> Option<&'static str> {
+        match self {
+            Self::SettingChanged | Self::BetasChanged => Some("latched-settings"),
+            Self::TtlChanged => Some("latched-ttl"),
+            _ => None,
+        }
+    }
+
+    /// Why it matters, and what to do.
+    #[must_use]
+    pub fn explanation(self) -> &'static str {
+        match self {
+            Self::TooManyMarkers => {
+                "The service refuses a request with more than four markers, the automatic one \
+                 among them. Remove those that the last ones make superfluous."
+            }
+            Self::TtlOrder => {
+                "The service refuses a marker for five minutes in front of one for an hour. Put \
+                 the longer TTL first."
+            }
+            Self::TtlConflict => {
+                "The request's own cache_control falls on a block that is marked with another \
+                 TTL; the service refuses it. Give both the same TTL, or keep one."
+            }
+            Self::UnmarkableBlock => {
+                "The service refuses a marker on a thinking block. Mark the block before it."
+            }
+            Self::ToolOrder => {
+                "Tools stand in front of everything, so another order loses every entry. Sort \
+                 them by name."
+            }
+            Self::ToolSchema => {
+                "A tool's definition changed, which loses every entry after it. Freeze the \
+                 definitions for the session, and keep what varies out of descriptions."
+            }
+            Self::ToolSet => {
+                "Tools came or went, which loses every entry after the first of them. Keep the \
+                 list for the session; load rare tools on demand (defer_loading), after it."
+            }
+            Self::KeyOrder => {
+                "The JSON says the same in other bytes, its keys in another order or its numbers in \
+                 another spelling, which is another prefix. Serialise in a fixed way."
+            }
+            Self::AttributionChanges => {
+                "The attribution line at the head of the system prompt differs from request to \
+                 request. Where the service does not take it out, nothing is ever read. Keep it \
+                 the same for a session, or leave it out behind a gateway."
+            }
+            Self::Timestamp => {
+                "A moment changes in front of text that does not. Send it in the latest user \
+                 message, or only the day."
+            }
+            Self::Counter => {
+                "A number counts in front of text that does not change. Send it after the \
+                 stable text."
+            }
+            Self::RandomId => {
+                "An id is made anew in front of text that does not change. Keep it for the \
+                 session, or send it after the stable text."
+            }
+            Self::Hash => {
+                "A hash changes in front of text that does not. Send it after the stable text."
+            }
+            Self::DynamicBeforeBoundary => {
+                "Text that changes stands in front of a marker together with text that does not. \
+                 Move it after the boundary, so that the stable part is read."
+            }
+            Self::SystemChanged => {
+                "The system prompt changed, which loses everything from there on. Announce what \
+                 is new in the conversation instead."
+            }
+            Self::HistoryRewritten => {
+                "A message that was sent before came back with other bytes, which loses \
+                 everything from there on. Append instead of editing."
+            }
+            Self::SettingChanged => SETTING_CHANGED,
+            Self::BetasChanged => BETAS_CHANGED,
+            Self::TtlChanged => TTL_CHANGED,
+            Self::EditDropped => EDIT_DROPPED,
+            Self::IdleEdit => IDLE_EDIT,
+            Self::ModelChanged => {
+                "Every model has caches of its own: after a change everything is written anew."
+            }
+            Self::PrefixVariants => {
+                "Each conditional in front of the conversation doubles the number of prefixes, \
+                 and each of them has to be written before it can be read. Move conditionals \
+                 after the boundary, or decide them once."
+            }
+            Self::BelowMinimum => {
+                "The prefix under the marker is shorter than the model caches: it is neither \
+                 written nor read. Move the marker back, or save it."
+            }
+            Self::BeyondLookback => {
+                "A marker looks back over 20 positions. The last entry lay further back, so it \
+                 was written again. Set a second marker in between, or mark more often."
+            }
+            Self::NeverRead => {
+                "The marked block is different in every request, so what is written there is \
+                 never read. Move the marker to the last block that stays the same."
+            }
+            Self::MarkerMissing => {
+                "The request has no marker that takes effect, so it reads nothing of what the one \
+                 before it had cached. Mark its last block."
+            }
+            Self::NestedFork => "A fork forks again; answer such a call with an error.",
+            Self::LooksVolatile => {
+                "The text looks like a moment or a random id. It was the same in this trace; if \
+                 it changes between sessions, nothing after it is shared by them."
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let names: std::collections::BTreeSet<_> =
+            Rule::ALL.iter().map(|rule| rule.name()).collect();
+        assert_eq!(names.len(), Rule::ALL.len());
+    }
+}
