@@ -13,7 +13,7 @@ use crate::explain::analysis::{Answer, Verification, verify};
 use crate::explain::breaks::{Analysis, Break, Breaks, Options, Reconciliation, find};
 use crate::explain::compare::Comparison;
 use crate::explain::context::{Context, context};
-use crate::explain::lint::{Finding, Rule, lint};
+use crate::explain::lint::{Linted, Rule, lint};
 use crate::read::capture::BlockParts;
 use crate::read::input::discover;
 use crate::requests::conversation::{History, ReadOptions, RequestIndex, read};
@@ -220,7 +220,7 @@ impl Study {
     ///
     /// # Errors
     /// There is no captured prompt, or its bytes were not kept.
-    pub fn lint(&self) -> Result<Vec<Finding>, StudyError> {
+    pub fn lint(&self) -> Result<Linted, StudyError> {
         self.lint_in(&self.ledger(&lint_strategies(), &[], &self.assumptions))
     }
 
@@ -228,7 +228,7 @@ impl Study {
     ///
     /// # Errors
     /// As for [`lint`](Self::lint), or the ledger is of another kind.
-    pub fn lint_in(&self, ledger: &Ledger<'_>) -> Result<Vec<Finding>, StudyError> {
+    pub fn lint_in(&self, ledger: &Ledger<'_>) -> Result<Linted, StudyError> {
         self.need_prompts()?;
         self.need_bytes("looking for unstable prefixes")?;
         if ledger.expected().is_none() {

@@ -4,7 +4,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::common::{json as report, project, run, stdout, text};
+use cachesim::explain::lint::Rule;
+
+use crate::common::{cachesim, json as report, project, run, stdout, text};
 
 /// Text that is long enough to be cached by Claude Opus 5 (512 tokens, here of one byte).
 fn stable() -> String {
@@ -274,6 +276,177 @@ fn an_entry_out_of_reach_is_named() {
     let finding = only(&[turns(0), turns(20)]);
     assert_eq!(finding["rule"], "beyond-lookback");
     assert_eq!(finding["tokens"], plain(&stable()).to_string().len() as u64);
+}
+
+/// The first request caches system prompt and question, the second marks the system prompt alone: the
+/// question, which comes back, is sent in full.
+#[test]
+fn a_marker_in_front_of_what_was_cached_is_named() {
+    let first = body(&[], &[marked(&stable())], &marked(&stable()));
+    let mut second = body(&[], &[marked(&stable())], &plain(&stable()));
+    let messages = second["messages"].as_array_mut().expect("messages");
+    messages.push(json!({"role": "assistant", "content": [plain("So it is.")]}));
+    messages.push(json!({"role": "user", "content": [plain("Go on.")]}));
+    let finding = only(&[first.clone(), second.clone()]);
+    assert_eq!(finding["rule"], "marker-missing");
+    assert_eq!(finding["detail"], "the last marker stands in front of the end of what was cached");
+    assert_eq!(finding["tokens"], plain(&stable()).to_string().len() as u64);
+    // `breaks` has a name for the same.
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("capture.jsonl");
+    fs::write(&path, records(&[first, second])).expect("a file");
+    let path = path.to_str().expect("plain");
+    let found = stdout(&["breaks", path, "-q", "--format", "jsonl", "--tokens", "bytes:1"]);
+    let found: Value = serde_json::from_str(found.trim_end()).expect("one break");
+    assert_eq!(
+        (&found["cause"], &found["confidence"]),
+        (&json!("lookback_exceeded"), &json!("high"))
+    );
+    assert_eq!(found["cause"], "lookback_exceeded");
+    assert_eq!(found["rewritten_tokens"], finding["tokens"]);
+}
+
+/// A capture in a folder, and how a gate over it ends: the exit code, and all that is said.
+struct Gated(tempfile::TempDir);
+
+impl Gated {
+    fn new(bodies: &[Value]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("capture.jsonl"), records(bodies)).expect("a file");
+        Self(folder)
+    }
+
+    fn ends(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let mut command = cachesim();
+        let base = ["lint", "capture.jsonl", "--tokens", "bytes:1", "--attribution", "literal"];
+        let command = command.current_dir(self.0.path()).args(base).args(arguments);
+        let output = command.output().expect("the program runs");
+        (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    }
+}
+
+/// Tools in another order, and an unmarked rest that looks like a moment.
+fn disordered() -> Vec<Value> {
+    let system = [marked(&(stable() + " It is 2026-09-01T10:00:00Z."))];
+    let (read, write) = (tool("Read", "Reads."), tool("Write", "Writes."));
+    let asked = plain("Go on.");
+    vec![
+        body(&[read.clone(), write.clone()], &system, &asked),
+        body(&[write, read], &system, &asked),
+    ]
+}
+
+#[test]
+fn findings_fail_a_run_where_that_is_asked_for() {
+    let gated = Gated::new(&disordered());
+    for (arguments, code) in [
+        (&[][..], 0),
+        (&["--fail-on", "error"], 0),
+        (&["--fail-on", "warning"], 1),
+        (&["--fail-on", "note"], 1),
+        (&["--fail-on", "tool-order"], 1),
+        (&["--fail-on", "error,tool-order"], 1),
+        (&["--fail-on", "tool-set"], 0),
+        (&["--fail-on", "warning", "--ignore", "tool-order"], 0),
+        (&["--fail-on", "note", "--ignore", "tool-order"], 1),
+        (&["--fail-on", "note", "--ignore", "tool-order,looks-volatile"], 0),
+        (&["--fail-on", "note", "--select", "tool-set,key-order"], 0),
+        (&["--fail-on", "note", "--select", "looks-volatile"], 1),
+        (&["--fail-on", "grave"], 2),
+        (&["--select", "tool-ordre"], 2),
+        (&["--explain", "tool-order"], 2),
+    ] {
+        let (ended, said) = gated.ends(arguments);
+        assert_eq!(ended, Some(code), "{arguments:?}: {said}");
+    }
+    let (_, said) = gated.ends(&["--fail-on", "note"]);
+    assert!(
+        said.ends_with(
+            "cachesim: --fail-on: 1 finding of tool-order, 1 finding of looks-volatile\n"
+        ),
+        "{said}"
+    );
+    let (_, said) = gated.ends(&["--select", "looks-volatile"]);
+    assert!(
+        !said.contains("tool-order") && said.contains("0 errors, 0 warnings, 1 note"),
+        "{said}"
+    );
+}
+
+#[test]
+fn accepted_findings_are_left_out_until_they_change() {
+    let gated = Gated::new(&disordered());
+    for hidden in [&["--hide-text"][..], &[]] {
+        let save = [&["--format", "json", "-o", "accepted.json"], hidden].concat();
+        assert_eq!(gated.ends(&save).0, Some(0));
+        let (ended, said) = gated.ends(&["--fail-on", "note", "--baseline", "accepted.json"]);
+        assert_eq!(ended, Some(0), "{said}");
+        assert!(said.contains("Nothing new found"), "{said}");
+        assert!(said.contains("Left out: 2 findings that the baseline has."), "{said}");
+    }
+    // The same rule at the same place, and another tool that moved.
+    let mut bodies = disordered();
+    let tools = bodies[1]["tools"].as_array_mut().expect("tools");
+    tools.push(tool("Web", "Searches."));
+    let changed = Gated::new(&bodies);
+    fs::copy(gated.0.path().join("accepted.json"), changed.0.path().join("accepted.json"))
+        .expect("a file");
+    let (ended, said) = changed.ends(&["--fail-on", "warning", "--baseline", "accepted.json"]);
+    assert_eq!(ended, Some(1), "{said}");
+    assert!(said.contains("1 finding of tool-set"), "{said}");
+    let mended = Gated::new(&disordered()[..1]);
+    fs::copy(gated.0.path().join("accepted.json"), mended.0.path().join("accepted.json"))
+        .expect("a file");
+    let (_, said) = mended.ends(&["--baseline", "accepted.json"]);
+    assert!(said.contains("Not found here: 1 finding of the baseline."), "{said}");
+    for (content, problem) in [
+        ("", "it has no findings of lint"),
+        (
+            "{\"schema\": \"cachesim.report/v1\", \"findings\": []}",
+            "its schema is `cachesim.report/v1`",
+        ),
+    ] {
+        fs::write(changed.0.path().join("accepted.json"), content).expect("a file");
+        let (ended, said) = changed.ends(&["--baseline", "accepted.json"]);
+        assert_eq!(ended, Some(2), "{said}");
+        assert!(said.contains("accepted.json") && said.contains(problem), "{said}");
+        assert!(said.contains("cachesim lint PATH --format json -o FILE"), "{said}");
+    }
+    let (ended, said) = changed.ends(&["--baseline", "nowhere.json"]);
+    assert!(ended == Some(2) && said.contains("nowhere.json"), "{said}");
+}
+
+/// One request cannot be compared with another. That is not a clean result.
+#[test]
+fn nothing_compared_is_not_nothing_found() {
+    let gated = Gated::new(&disordered()[..1]);
+    let (ended, said) = gated.ends(&["--ignore", "looks-volatile"]);
+    assert_eq!(ended, Some(0));
+    assert!(said.starts_with("Nothing could be compared\n"), "{said}");
+    let gate = |on| gated.ends(&["--ignore", "looks-volatile", "--fail-on", on]);
+    let (ended, said) = gate("warning");
+    assert_eq!(ended, Some(3), "{said}");
+    assert!(said.contains("no request follows another"), "{said}");
+    assert_eq!(gate("tool-order").0, Some(3));
+    // What a single request shows was looked at.
+    assert_eq!(gate("error").0, Some(0));
+    assert_eq!(gate("below-minimum").0, Some(0));
+    assert_eq!(gated.ends(&["--fail-on", "note"]).0, Some(1));
+    let document = lint(&records(&disordered()[..1]), &[]);
+    assert_eq!(document["compared_requests"], 0);
+    assert_eq!(lint(&records(&disordered()), &[])["compared_requests"], 1);
+}
+
+#[test]
+fn every_rule_explains_itself_and_is_in_the_readme() {
+    let readme = fs::read_to_string(project("README.md")).expect("the readme");
+    for rule in Rule::ALL {
+        let page = stdout(&["lint", "--explain", rule.name()]);
+        let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(page.starts_with(&format!("{}: {}\n", rule.severity().name(), rule.name())));
+        assert!(words.ends_with(rule.explanation()), "{page}");
+        assert!(readme.contains(&format!("`{}`", rule.name())), "{}", rule.name());
+    }
 }
 
 #[test]

@@ -262,7 +262,7 @@ fn check_lint(history: &History) {
     let policy = assumptions.replay();
     let ledger = Ledger::new(history, &steps, &trace, &prices, &[replay], &assumptions);
     let selection = Selection::new(history, None, None);
-    for finding in lint(&ledger, &trace, &policy, &selection) {
+    for finding in lint(&ledger, &trace, &policy, &selection).findings {
         assert!(finding.requests > 0 && finding.cost.is_none_or(|cost| cost.0 >= 0), "{finding:?}");
     }
 }

@@ -102,6 +102,9 @@ pub(super) enum CliError {
     /// Budgets that are not kept.
     #[error("{}: {}", failed(.0.len()), .0.join(", "))]
     BudgetsFailed(Vec<String>),
+    /// Findings of lint that --fail-on names, by rule.
+    #[error("--fail-on: {}", found(.0))]
+    FindingsFailed(Vec<(&'static str, usize)>),
     /// The output file cannot be created.
     #[error("cannot write to {}: {source}", path.display())]
     OutputFile {
@@ -119,6 +122,14 @@ pub(super) enum CliError {
     /// A model had no price, under `--strict-prices`.
     #[error("no price for {0}; give one with --prices FILE, or leave --strict-prices out")]
     NoPrice(String),
+}
+
+fn found(findings: &[(&str, usize)]) -> String {
+    let each = findings.iter().map(|(rule, findings)| {
+        let findings = counted(*findings as u64, "finding", "findings");
+        format!("{findings} of {rule}")
+    });
+    each.collect::<Vec<_>>().join(", ")
 }
 
 fn failed(count: usize) -> String {
@@ -147,7 +158,7 @@ impl CliError {
             | Self::Unanswered { .. }
             | Self::Study(StudyError::Filter(FilterError::Ambiguous { .. }))
             | Self::Locate(LocateError::Ambiguous { .. }) => USAGE,
-            Self::GateFailed(_) | Self::BudgetsFailed(_) => GATE_FAILED,
+            Self::GateFailed(_) | Self::BudgetsFailed(_) | Self::FindingsFailed(_) => GATE_FAILED,
             Self::Png(_) => BUG,
             Self::NoInput(_) | Self::Study(_) | Self::Locate(_) => NO_INPUT,
             Self::DamagedInput => DAMAGED_INPUT,
@@ -158,7 +169,7 @@ impl CliError {
 
 /// Success. Damaged input without `--strict` and a closed pipe count as success.
 pub(super) const DONE: u8 = 0;
-/// A gate failed: an expression of `compare --fail-if` holds.
+/// A gate failed: a budget, an expression of `compare --fail-if`, or `lint --fail-on`.
 pub(super) const GATE_FAILED: u8 = 1;
 /// The command line cannot be understood, or a file that it names cannot be written.
 pub(super) const USAGE: u8 = 2;

@@ -4,28 +4,47 @@ use std::io;
 use std::io::Write;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::baseline::BaselineError;
 use super::document::Document;
 use super::json::write_document;
 use super::key_notes::key_notes;
 use super::number::{counted, dollars, grouped, tokens};
 use super::report_json::ReportInputs;
 use crate::base::units::{Picodollars, Tokens};
-use crate::explain::lint::{Finding, Rule, Severity};
+use crate::explain::lint::{AcceptedFinding, Finding, Linted, Rule, Severity};
 use crate::requests::conversation::History;
 use crate::requests::difference::ByteDifference;
 use crate::simulate::strategy::Assumptions;
 
+/// What an output of `lint` shows.
+#[derive(Clone, Copy, Debug)]
+pub struct LintView<'a> {
+    /// What was read.
+    pub history: &'a History,
+    /// What is assumed.
+    pub assumptions: &'a Assumptions,
+    /// What was found.
+    pub linted: &'a Linted,
+    /// Whether words of the prompts may be shown.
+    pub shows_text: bool,
+}
+
+/// A rule of lint: how much it matters, why, and what to do.
+#[must_use]
+pub fn rule_document(rule: Rule) -> Document {
+    let mut document = Document::default();
+    document.heading(format!("{}: {}", rule.severity().name(), rule.name()));
+    document.text(rule.explanation());
+    document
+}
+
 /// The findings one by one, most expensive of each severity first, or the first `top` of them.
 #[must_use]
-pub fn lint_document(
-    history: &History,
-    assumptions: &Assumptions,
-    findings: &[Finding],
-    shows_text: bool,
-    top: Option<usize>,
-) -> Document {
+pub fn lint_document(view: LintView<'_>, top: Option<usize>) -> Document {
+    let LintView { history, assumptions, linted, shows_text } = view;
+    let findings = &linted.findings;
     let mut document = Document::default();
     let listed = top.unwrap_or(findings.len()).min(findings.len());
     for finding in &findings[..listed] {
@@ -48,11 +67,32 @@ pub fn lint_document(
         let more = counted((findings.len() - listed) as u64, "more finding", "more findings");
         document.text(format!("And {more}, which --top leaves out."));
     }
-    document.heading(summary(findings));
-    for note in key_notes(history, assumptions) {
+    document.heading(summary(linted));
+    for note in scope_notes(linted).into_iter().chain(key_notes(history, assumptions)) {
         document.text(note);
     }
     document
+}
+
+/// What was not compared, and what was accepted before.
+fn scope_notes(linted: &Linted) -> Vec<String> {
+    let mut notes = Vec::new();
+    if linted.compared == 0 {
+        notes.push(
+            "No request here follows another, so none could be compared with the one before it. \
+             Only what a single request shows was looked at."
+                .to_owned(),
+        );
+    }
+    if linted.accepted > 0 {
+        let findings = counted(linted.accepted, "finding", "findings");
+        notes.push(format!("Left out: {findings} that the baseline has."));
+    }
+    if linted.gone > 0 {
+        let findings = counted(linted.gone, "finding", "findings");
+        notes.push(format!("Not found here: {findings} of the baseline."));
+    }
+    notes
 }
 
 /// Where a finding first occurred.
@@ -95,12 +135,16 @@ fn own_price(finding: &Finding) -> String {
     format!("{requests}; {} tokens {}, {cost}", tokens(finding.tokens), finding.lost_as())
 }
 
-fn summary(findings: &[Finding]) -> String {
+fn summary(linted: &Linted) -> String {
+    let findings = &linted.findings;
     let count = |severity: Severity| {
         findings.iter().filter(|finding| finding.rule.severity() == severity).count() as u64
     };
-    if findings.is_empty() {
-        return "Nothing found".to_owned();
+    match (findings.is_empty(), linted.compared, linted.accepted) {
+        (true, 0, _) => return "Nothing could be compared".to_owned(),
+        (true, _, 0) => return "Nothing found".to_owned(),
+        (true, ..) => return "Nothing new found".to_owned(),
+        (false, ..) => {}
     }
     format!(
         "{}, {}, {}",
@@ -124,6 +168,11 @@ pub(super) struct Lint<'a> {
     /// nothing in the input rests on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     assumptions: Vec<String>,
+    /// Requests that follow another, with which they were compared. Where there is none, only what a
+    /// single request shows was looked at.
+    compared_requests: u64,
+    /// Findings that are left out, as they were accepted before (`--baseline`).
+    accepted_findings: u64,
     /// What was found, each rule and place once.
     findings: Vec<FindingObject<'a>>,
 }
@@ -201,20 +250,53 @@ impl<'a> FindingObject<'a> {
 ///
 /// # Errors
 /// Writing to `out` fails.
-pub fn write_lint(
-    history: &History,
-    assumptions: &Assumptions,
-    findings: &[Finding],
-    shows_text: bool,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let objects = findings.iter().map(|finding| FindingObject::new(history, finding, shows_text));
+pub fn write_lint(view: LintView<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let LintView { history, assumptions, linted, shows_text } = view;
+    let findings = linted.findings.iter();
     let lint = Lint {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
         inputs: ReportInputs::of(history),
         assumptions: key_notes(history, assumptions),
-        findings: objects.collect(),
+        compared_requests: linted.compared,
+        accepted_findings: linted.accepted,
+        findings: findings.map(|one| FindingObject::new(history, one, shows_text)).collect(),
     };
     write_document(&lint, out)
+}
+
+/// What of a saved `cachesim.lint/v1` tells its findings apart.
+#[derive(Deserialize)]
+struct SavedLint {
+    schema: String,
+    findings: Vec<SavedFinding>,
+}
+
+#[derive(Deserialize)]
+struct SavedFinding {
+    rule: String,
+    place: String,
+    detail: String,
+    fork: bool,
+}
+
+/// Reads the findings of a saved `cachesim.lint/v1`, which are accepted. Those of rules that are
+/// no more are left out.
+///
+/// # Errors
+/// Why it cannot be a baseline, with what to do.
+pub fn parse_accepted(json: &[u8]) -> Result<Vec<AcceptedFinding>, BaselineError> {
+    let saved: SavedLint = serde_json::from_slice(json).map_err(|error| {
+        let problem = error.to_string();
+        BaselineError::NoFindings(problem)
+    })?;
+    if saved.schema != SCHEMA {
+        let schema: String = saved.schema.chars().take(80).collect();
+        return Err(BaselineError::NoFindings(format!("its schema is `{schema}`")));
+    }
+    let accepted = saved.findings.into_iter().filter_map(|finding| {
+        let SavedFinding { rule, place, detail, fork: is_fork } = finding;
+        Some(AcceptedFinding { rule: Rule::by_name(&rule)?, place, detail, is_fork })
+    });
+    Ok(accepted.collect())
 }

@@ -71,7 +71,7 @@ pub use html::{PageChart, PageView, write_page};
 pub use json::write_record;
 pub use junit::write_junit;
 pub use ledger_rows::{write_csv, write_jsonl};
-pub use lint::{lint_document, write_lint};
+pub use lint::{LintView, lint_document, parse_accepted, rule_document, write_lint};
 pub use number::{counted, dollars, grouped};
 pub use prices::{
     formats_document, model_document, models_document, models_json, strategies_document,

@@ -1,11 +1,16 @@
-//! The options of `explain`.
+//! The options of `explain` and `lint`.
+
+use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 
+use super::format::LintFormats;
 use super::{
     DocumentFormats, FormatArgs, InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs,
     TokensArgs,
 };
+use crate::explain::lint::{Rule, Severity};
 
 pub(super) const EXPLAIN_EXAMPLES: &str = "\
 Examples:
@@ -51,4 +56,108 @@ pub(in crate::cli) struct ExplainArgs {
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,
+}
+
+pub(super) const LINT_EXAMPLES: &str = "\
+Examples:
+  cachesim lint capture.jsonl
+  cachesim lint bundle.jsonl --format sarif -o lint.sarif
+  cachesim lint captures/ --fail-on warning --ignore looks-volatile
+  cachesim lint captures/ --hide-text --format json -o accepted.json
+  cachesim lint captures/ --fail-on note --baseline accepted.json
+  cachesim lint --explain tool-order
+
+Reads captures, bundles and claude-trace logs; a transcript does not hold the prompts.
+
+Exit codes: 0 nothing that --fail-on names was found, 1 something was, 3 --fail-on names rules that
+compare requests and no request follows another.";
+
+/// `lint`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct LintArgs {
+    /// The input.
+    #[command(flatten)]
+    pub(in crate::cli) input: InputArgs,
+    /// Exit with 1 where there are findings of these rules, or so grave: error, warning, note
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = fail_on_parser(), hide_possible_values = true)]
+    pub(in crate::cli) fail_on: Vec<FailOn>,
+    /// Report findings of these rules alone
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = rule_parser(), hide_possible_values = true)]
+    pub(in crate::cli) select: Vec<Rule>,
+    /// Report no findings of these rules
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = rule_parser(), hide_possible_values = true)]
+    pub(in crate::cli) ignore: Vec<Rule>,
+    /// Leave out the findings of a saved cachesim.lint/v1, which are accepted
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) baseline: Option<PathBuf>,
+    /// Say why a rule matters and what to do, and read nothing
+    #[arg(long, value_name = "RULE", exclusive = true, value_parser = rule_parser())]
+    pub(in crate::cli) explain: Option<Rule>,
+    /// Show positions only, and nothing of the prompts' text
+    #[arg(long)]
+    pub(in crate::cli) hide_text: bool,
+    /// How many findings the text lists, the worst first [default: all]
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    pub(in crate::cli) top: Option<usize>,
+    /// How captured prompts are measured.
+    #[command(flatten)]
+    pub(in crate::cli) tokens: TokensArgs,
+    /// The simulation.
+    #[command(flatten)]
+    pub(in crate::cli) simulation: SimulationArgs,
+    /// The format.
+    #[command(flatten)]
+    pub(in crate::cli) format: FormatArgs<LintFormats>,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
+impl LintArgs {
+    /// Whether findings of a rule are reported.
+    pub(in crate::cli) fn has(&self, rule: Rule) -> bool {
+        (self.select.is_empty() || self.select.contains(&rule)) && !self.ignore.contains(&rule)
+    }
+
+    /// Whether findings of a rule fail the run.
+    pub(in crate::cli) fn fails_on(&self, rule: Rule) -> bool {
+        self.has(rule) && self.fail_on.iter().any(|one| one.names(rule))
+    }
+}
+
+/// Which findings fail a run.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cli) enum FailOn {
+    /// Those that matter so much, or more.
+    Severity(Severity),
+    /// Those of a rule.
+    Rule(Rule),
+}
+
+impl FailOn {
+    fn names(self, rule: Rule) -> bool {
+        match self {
+            Self::Severity(least) => rule.severity() <= least,
+            Self::Rule(named) => rule == named,
+        }
+    }
+}
+
+fn rule_names() -> impl Iterator<Item = PossibleValue> {
+    Rule::ALL.into_iter().map(|rule| PossibleValue::new(rule.name()))
+}
+
+fn rule_parser() -> impl TypedValueParser<Value = Rule> {
+    let parser = PossibleValuesParser::new(rule_names());
+    parser.try_map(|name| Rule::by_name(&name).ok_or("no rule"))
+}
+
+fn fail_on_parser() -> impl TypedValueParser<Value = FailOn> {
+    let severities = Severity::ALL.into_iter().map(|one| PossibleValue::new(one.name()));
+    let parser = PossibleValuesParser::new(severities.chain(rule_names()));
+    parser.try_map(|name| {
+        let severity = Severity::ALL.into_iter().find(|one| one.name() == name);
+        let rule = || Rule::by_name(&name).map(FailOn::Rule);
+        severity.map(FailOn::Severity).or_else(rule).ok_or("neither a severity nor a rule")
+    })
 }

@@ -23,11 +23,9 @@ use about::{
 use chart::CHART_EXAMPLES;
 use check::CHECK_EXAMPLES;
 use compare::COMPARE_EXAMPLES;
-use explain::EXPLAIN_EXAMPLES;
+use explain::{EXPLAIN_EXAMPLES, LINT_EXAMPLES};
 use fork::FORK_EXAMPLES;
-use format::{
-    AnalyzeFormats, BreaksFormats, CompareFormats, DocumentFormats, FormatArgs, LintFormats,
-};
+use format::{AnalyzeFormats, BreaksFormats, CompareFormats, DocumentFormats, FormatArgs};
 use redact::REDACT_EXAMPLES;
 use report::REPORT_EXAMPLES;
 
@@ -40,7 +38,7 @@ pub(super) use about::{
 pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ThemeArg};
 pub(super) use check::CheckArgs;
 pub(super) use compare::{CompareArgs, ReadingArg};
-pub(super) use explain::ExplainArgs;
+pub(super) use explain::{ExplainArgs, LintArgs};
 pub(super) use filter::{FilterArgs, GroupingArg};
 pub(super) use fork::ForkArgs;
 pub(super) use format::{CheckFormat, FindingFormat, Json, OutputFormat, RowFormat};
@@ -179,14 +177,6 @@ Examples:
 
 A record that cannot be placed is named on stderr; a section that is volatile without a reason is
 also printed, as {\"request_id\": …, \"error\": \"volatile_without_reason\"}.";
-
-const LINT_EXAMPLES: &str = "\
-Examples:
-  cachesim lint capture.jsonl
-  cachesim lint bundle.jsonl --format sarif -o lint.sarif
-  cachesim lint captures/ --hide-text --format json
-
-Reads captures, bundles and claude-trace logs; a transcript does not hold the prompts.";
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
@@ -371,32 +361,6 @@ pub(super) struct PlaceArgs {
     /// Exit with 4 where a record cannot be placed
     #[arg(long)]
     pub(super) strict: bool,
-    /// The output.
-    #[command(flatten)]
-    pub(super) output: OutputArgs,
-}
-
-/// `lint`.
-#[derive(Debug, Args)]
-pub(super) struct LintArgs {
-    /// The input.
-    #[command(flatten)]
-    pub(super) input: InputArgs,
-    /// Show positions only, and nothing of the prompts' text
-    #[arg(long)]
-    pub(super) hide_text: bool,
-    /// How many findings the text lists, the worst first [default: all]
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
-    pub(super) top: Option<usize>,
-    /// How captured prompts are measured.
-    #[command(flatten)]
-    pub(super) tokens: TokensArgs,
-    /// The simulation.
-    #[command(flatten)]
-    pub(super) simulation: SimulationArgs,
-    /// The format.
-    #[command(flatten)]
-    pub(super) format: FormatArgs<LintFormats>,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,

@@ -141,7 +141,8 @@ struct Found {
 
 fn found(study: &Study, ledger: &Ledger<'_>) -> Result<Found, CliError> {
     let is_captured = !study.history.captured.requests.is_empty();
-    let findings = is_captured.then(|| study.lint_in(ledger)).transpose()?;
+    let findings =
+        is_captured.then(|| study.lint_in(ledger)).transpose()?.map(|linted| linted.findings);
     Ok(Found { breaks: study.breaks_among_in(ledger, &study.selection)?, findings })
 }
 

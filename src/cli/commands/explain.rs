@@ -1,5 +1,8 @@
 //! The commands that explain: `explain`, `advise`, `breaks`, `context`, `lint` and `verify`.
 
+use std::fs;
+use std::path::Path;
+
 use crate::base::ttl::Ttl;
 use crate::cli::args::{
     AdviseArgs, BreaksArgs, ContextArgs, ExplainArgs, FindingFormat, Json, LintArgs,
@@ -10,11 +13,13 @@ use crate::cli::output::Output;
 use crate::cli::prepared::PreparedRun;
 use crate::cli::strategies::strategies;
 use crate::explain::breaks::{DetectionRule, Options};
+use crate::explain::lint::{AcceptedFinding, Linted, Rule};
 use crate::explain::story::{locate, story};
 use crate::report::{
-    BreaksViewOptions, advice_document, breaks_document, context_document, explain_document,
-    lint_document, verify_document, write_advice, write_break_csv, write_break_rows, write_breaks,
-    write_context, write_explanation, write_lint, write_sarif, write_verification,
+    BreaksViewOptions, LintView, advice_document, breaks_document, context_document,
+    explain_document, lint_document, parse_accepted, rule_document, verify_document, write_advice,
+    write_break_csv, write_break_rows, write_breaks, write_context, write_explanation, write_lint,
+    write_sarif, write_verification,
 };
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
@@ -131,6 +136,10 @@ pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
 /// Shows what makes the prefixes of captured prompts unstable.
 pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
+    if let Some(rule) = args.explain {
+        return output.text(&rule_document(rule));
+    }
+    let accepted = args.baseline.as_deref().map(accepted).transpose()?;
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
     let run = PreparedRun::new(
@@ -142,15 +151,46 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
         assumptions,
     )?;
     run.study.need_prompts()?;
-    let findings = run.study.lint_in(&run.ledger()?)?;
+    let mut linted = run.study.lint_in(&run.ledger()?)?;
+    linted.findings.retain(|finding| args.has(finding.rule));
+    let mut accepted = accepted.unwrap_or_default();
+    accepted.retain(|finding| args.has(finding.rule));
+    linted.accept(&accepted);
     let (history, assumptions) = (&run.study.history, &run.study.assumptions());
-    let shows_text = !args.hide_text;
-    let top = args.top;
-    let document = || Ok(lint_document(history, assumptions, &findings, shows_text, top));
+    let view = LintView { history, assumptions, linted: &linted, shows_text: !args.hide_text };
+    let document = || Ok(lint_document(view, args.top));
     output.show(args.format.chosen, document, |format, out| match format {
-        FindingFormat::Json => write_lint(history, assumptions, &findings, shows_text, out),
-        FindingFormat::Sarif => write_sarif(history, &findings, shows_text, out),
-    })
+        FindingFormat::Json => write_lint(view, out),
+        FindingFormat::Sarif => write_sarif(history, &linted.findings, view.shows_text, out),
+    })?;
+    lint_verdict(args, &linted)
+}
+
+/// The findings that were accepted before.
+fn accepted(path: &Path) -> Result<Vec<AcceptedFinding>, CliError> {
+    let unreadable = |source| CliError::BaselineFile { path: path.to_owned(), source };
+    let json = fs::read(path).map_err(unreadable)?;
+    parse_accepted(&json).map_err(|source| CliError::Baseline { path: path.to_owned(), source })
+}
+
+fn lint_verdict(args: &LintArgs, linted: &Linted) -> Result<(), CliError> {
+    let fails = |rule: &Rule| args.fails_on(*rule);
+    let found = Rule::ALL.into_iter().filter(fails).filter_map(|rule| {
+        let findings = linted.findings.iter().filter(|finding| finding.rule == rule).count();
+        (findings > 0).then(|| (rule.name(), findings))
+    });
+    let found: Vec<(&str, usize)> = found.collect();
+    if !found.is_empty() {
+        return Err(CliError::FindingsFailed(found));
+    }
+    if linted.compared == 0 && Rule::ALL.iter().any(|rule| fails(rule) && rule.compares()) {
+        return Err(CliError::NoInput(
+            "nothing could be compared: no request follows another, and --fail-on names rules that \
+             compare requests; record two requests of a conversation, or give --fail-on error"
+                .to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 /// Shows how well the rules reproduce the recorded usage.

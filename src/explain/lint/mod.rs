@@ -28,6 +28,58 @@ use crate::base::units::{Picodollars, Tokens};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::difference::ByteDifference;
 
+/// What lint found.
+#[derive(Clone, Debug, Default)]
+pub struct Linted {
+    /// The findings, most expensive of each severity first.
+    pub findings: Vec<Finding>,
+    /// How many requests follow another, with which they were compared.
+    pub compared: u64,
+    /// How many findings are left out, as they were accepted before.
+    pub accepted: u64,
+    /// How many accepted findings occur no more.
+    pub gone: u64,
+}
+
+/// A finding that was accepted before: its rule, its place, and its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcceptedFinding {
+    /// The rule.
+    pub rule: Rule,
+    /// The part of the prompt.
+    pub place: String,
+    /// What was found there, with or without words of the prompt.
+    pub detail: String,
+    /// Whether it is a difference between a fork and its parent.
+    pub is_fork: bool,
+}
+
+impl Linted {
+    /// Takes out what was accepted before. The same rule at the same place with other words is new.
+    pub fn accept(&mut self, accepted: &[AcceptedFinding]) {
+        let mut occurs = vec![false; accepted.len()];
+        let all = self.findings.len();
+        self.findings.retain(|finding| {
+            let known = accepted.iter().position(|one| one.is(finding));
+            if let Some(at) = known {
+                occurs[at] = true;
+            }
+            known.is_none()
+        });
+        self.accepted += (all - self.findings.len()) as u64;
+        self.gone += occurs.iter().filter(|occurs| !**occurs).count() as u64;
+    }
+}
+
+impl AcceptedFinding {
+    fn is(&self, finding: &Finding) -> bool {
+        self.rule == finding.rule
+            && self.is_fork == finding.is_fork
+            && self.place == finding.place
+            && [true, false].iter().any(|shown| finding.shown_detail(*shown) == self.detail)
+    }
+}
+
 /// A finding: one rule at one place of the prompt, over all requests where it applies.
 #[derive(Clone, Debug)]
 pub struct Finding {

@@ -192,6 +192,22 @@ impl Rule {
         }
     }
 
+    /// Whether it compares requests. The other rules look at each request by itself.
+    #[must_use]
+    pub fn compares(self) -> bool {
+        !matches!(
+            self,
+            Self::TooManyMarkers
+                | Self::TtlOrder
+                | Self::TtlConflict
+                | Self::UnmarkableBlock
+                | Self::IdleEdit
+                | Self::BelowMinimum
+                | Self::NestedFork
+                | Self::LooksVolatile
+        )
+    }
+
     /// The strategy under which the cause of a rule stays constant, if there is one.
     #[must_use]
     pub fn latched_by(self) -> Option<&'static str> {
@@ -295,8 +311,8 @@ impl Rule {
                  never read. Move the marker to the last block that stays the same."
             }
             Self::MarkerMissing => {
-                "The request has no marker that takes effect, so it reads nothing of what the one \
-                 before it had cached. Mark its last block."
+                "The request has no marker that takes effect after what the one before it had cached, \
+                 so it does not read that. Mark its last block."
             }
             Self::NestedFork => "A fork forks again; answer such a call with an error.",
             Self::LooksVolatile => {

@@ -7,7 +7,7 @@ use super::recurring::recurrences;
 use super::stability::PromptPair;
 use super::variants::prefix_variants;
 use super::volatile_text::volatile_word;
-use super::{Finding, Rule, join};
+use super::{Finding, Linted, Rule, join};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::capture::{BETA_HEADER, Part, WireNodeId, WireRequest, WireTree};
@@ -30,9 +30,9 @@ pub fn lint(
     prompts: &PromptTrace,
     policy: &Policy,
     selection: &Selection,
-) -> Vec<Finding> {
+) -> Linted {
     let replay = ledger.expected().and_then(|column| column.outcomes());
-    let Some(outcomes) = replay else { return Vec::new() };
+    let Some(outcomes) = replay else { return Linted::default() };
     let trace = Trace::new(ledger, outcomes, prompts, policy);
     let selected: FxHashSet<RequestIndex> = selection.requests().collect();
     let mut findings = Vec::new();
@@ -51,7 +51,9 @@ pub fn lint(
         finding.latch_saves =
             finding.rule.latched_by().and_then(|name| saving(ledger, name, selection));
     }
-    findings
+    let compared = trace.indices().filter(|index| selected.contains(index));
+    let compared = compared.filter(|index| trace.compared_with(*index).is_some()).count() as u64;
+    Linted { findings, compared, ..Linted::default() }
 }
 
 /// How much less a strategy costs than the replay. `None` unless the ledger has it.
@@ -62,11 +64,7 @@ fn saving(ledger: &Ledger<'_>, strategy: &str, selection: &Selection) -> Option<
 
 /// What differs from the previous request of the chain.
 fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
-    let Some(predecessor) = trace.history.request(index).predecessor else { return Vec::new() };
-    // A refused request neither stores nor reads anything.
-    if trace.is_refused(predecessor) || trace.is_refused(index) {
-        return Vec::new();
-    }
+    let Some(predecessor) = trace.compared_with(index) else { return Vec::new() };
     let (before, after) = (trace.wire(predecessor), trace.wire(index));
     let views = [before, after].map(|wire| PromptView::new(trace.tree(), wire.leaf));
     let last = trace.last_marker(predecessor);
@@ -83,9 +81,8 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
     findings.extend(dropped_edit(trace, predecessor, index));
     let lost = lost(trace, predecessor, index, &views);
     let read = trace.outcome(index).read;
-    if findings.is_empty() && lost > Tokens::ZERO && trace.effective(index).is_empty() {
-        let detail = "nothing is marked, or too little".to_owned();
-        findings.push(Finding::new(Rule::MarkerMissing, "markers".to_owned(), detail, index));
+    if findings.is_empty() && lost > Tokens::ZERO {
+        findings.extend(marker_missing(trace, index, last));
     }
     // Only the first difference has a price, as everything after it was lost through it.
     if let Some(first) = findings.first_mut() {
@@ -97,6 +94,22 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
         findings = findings.into_iter().map(Finding::of_fork).collect();
     }
     findings
+}
+
+/// A request with no marker that takes effect at the end of what was cached, or after it.
+fn marker_missing(
+    trace: &Trace<'_>,
+    index: RequestIndex,
+    cached: Option<&Marker>,
+) -> Option<Finding> {
+    let detail = match trace.last_marker(index) {
+        None => "nothing is marked, or too little",
+        Some(last) if cached.is_some_and(|cached| last.node < cached.node) => {
+            "the last marker stands in front of the end of what was cached"
+        }
+        Some(_) => return None,
+    };
+    Some(Finding::new(Rule::MarkerMissing, "markers".to_owned(), detail.to_owned(), index))
 }
 
 /// A change of beta features, where they are part of the cache key.
@@ -265,6 +278,14 @@ impl<'a> Trace<'a> {
     /// The outcome with an unlimited lookback.
     pub(super) fn unlimited(&self, index: RequestIndex) -> &Outcome {
         &self.unlimited[index.0]
+    }
+
+    /// The request that one is compared with. A refused request neither stores nor reads anything.
+    fn compared_with(&self, index: RequestIndex) -> Option<RequestIndex> {
+        let predecessor = self.history.request(index).predecessor?;
+        let is_captured = predecessor.0 >= self.first;
+        (is_captured && !self.is_refused(predecessor) && !self.is_refused(index))
+            .then_some(predecessor)
     }
 
     pub(super) fn is_refused(&self, index: RequestIndex) -> bool {
