@@ -298,10 +298,6 @@ fn a_marker_in_front_of_what_was_cached_is_named() {
     let path = path.to_str().expect("plain");
     let found = stdout(&["breaks", path, "-q", "--format", "jsonl", "--tokens", "bytes:1"]);
     let found: Value = serde_json::from_str(found.trim_end()).expect("one break");
-    assert_eq!(
-        (&found["cause"], &found["confidence"]),
-        (&json!("lookback_exceeded"), &json!("high"))
-    );
     assert_eq!(found["cause"], "lookback_exceeded");
     assert_eq!(found["rewritten_tokens"], finding["tokens"]);
 }
