@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
 
+use flate2::{Compression, write::GzEncoder};
 use serde_json::Value;
 
 use crate::common::{cachesim, count, ledger, run, shared, stdout, text};
@@ -36,6 +37,66 @@ fn time_of(number: usize) -> String {
     let seconds = number * 20;
     let (day, hour) = (1 + seconds / 86_400, seconds / 3_600 % 24);
     format!("2026-08-{day:02}T{hour:02}:{:02}:{:02}", seconds / 60 % 60, seconds % 60)
+}
+
+/// Three answers in two lines each, of which the first has a part of the output, and says already why
+/// the answer ended.
+fn answers_in_parts() -> String {
+    let mut lines = String::new();
+    for number in 0..3 {
+        let (at, read) = (time_of(number), 20_000 + 10 * number);
+        writeln!(lines, r#"{{"type":"user","uuid":"u{number}","sessionId":"s","timestamp":"{at}.000Z","message":{{"role":"user","content":"more"}}}}"#)
+            .expect("a string takes everything");
+        for (part, output) in [(1, 5), (2, 90)] {
+            writeln!(
+                lines,
+                r#"{{"type":"assistant","uuid":"a{number}{part}","sessionId":"s","timestamp":"{at}.{part}00Z","requestId":"r{number}","message":{{"id":"m{number}","model":"claude-opus-5","stop_reason":"end_turn","content":[],"usage":{{"input_tokens":2,"cache_read_input_tokens":{read},"cache_creation_input_tokens":10,"output_tokens":{output}}}}}}}"#
+            )
+            .expect("a string takes everything");
+        }
+    }
+    lines
+}
+
+/// Wherever a compressed file is cut or damaged: what was read is used, the last answer's output is at
+/// most what it was, and rows and standard error say so.
+#[test]
+fn the_last_answer_before_damage_is_a_lower_bound() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.jsonl.gz");
+    let text_of = answers_in_parts();
+    let mut packed = GzEncoder::new(Vec::new(), Compression::none());
+    packed.write_all(text_of.as_bytes()).expect("bytes");
+    let packed = packed.finish().expect("bytes");
+    let rows = |bytes: &[u8]| {
+        fs::write(&path, bytes).expect("a file");
+        let name = path.to_str().expect("plain");
+        let output = run(&["analyze", name, "--format", "jsonl", "--strategy", "billed"]);
+        let rows = text(&output.stdout);
+        let rows = rows.lines().map(|line| serde_json::from_str(line).expect("a row"));
+        (rows.collect::<Vec<Value>>(), text(&output.stderr))
+    };
+    let (whole, said) = rows(&packed);
+    assert_eq!((whole.len(), said.as_str()), (3, ""));
+    let mut bounds = 0;
+    for cut in (1..packed.len()).step_by(61) {
+        let mut damaged = packed.clone();
+        damaged.truncate(cut);
+        let (found, said) = rows(&damaged);
+        assert!(said.contains("unreadable file") && said.contains("is a lower bound"), "{said}");
+        for (at, row) in found.iter().enumerate() {
+            let is_last = at + 1 == found.len();
+            assert_eq!(row["output_is_lower_bound"], is_last, "cut at {cut}: {row}");
+            let class = |column| (count(row, column), count(&whole[at], column));
+            let (read, written) =
+                (class("cache_read_input_tokens"), class("ephemeral_5m_input_tokens"));
+            assert_eq!((read.0, written.0), (read.1, written.1), "cut at {cut}");
+            let (now, then) = class("output_tokens");
+            assert!(now == then || (is_last && now < then), "cut at {cut}: {now} of {then}");
+            bounds += usize::from(now < then);
+        }
+    }
+    assert!(bounds > 5, "some cuts fall between two lines of an answer");
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub fn read_lines(source: &Source, mut each: impl FnMut(u64, &[u8])) -> io::Resu
     while chunks.fill(&mut chunk)? {
         chunk.lines().for_each(|(number, line)| each(number, line));
     }
-    Ok(Extent { bytes: chunks.bytes_read(), lines: chunks.lines() })
+    Ok(Extent { bytes: chunks.bytes_read(), lines: chunks.lines(), is_cut: false })
 }
 
 /// What a stretch of lines gives.
@@ -71,6 +71,8 @@ pub struct Extent {
     pub bytes: u64,
     /// Lines.
     pub lines: u64,
+    /// Whether reading ended with an error, so that lines may be missing.
+    pub is_cut: bool,
 }
 
 impl OpenSource {
@@ -123,7 +125,7 @@ impl OpenSource {
         parse: impl Fn(&Chunk) -> S + Sync,
         join: impl FnMut(S) + Send,
     ) -> Extent {
-        let reader = Mutex::new(Reader { chunks: &mut self.chunks, filled: 0 });
+        let reader = Mutex::new(Reader { chunks: &mut self.chunks, filled: 0, is_cut: false });
         let in_order = InOrder::new(join);
         let label = &self.label;
         let work = |mut buffer: Chunk| {
@@ -147,7 +149,8 @@ impl OpenSource {
             self.spare = work(Chunk::default());
         }
         in_order.finish();
-        self.finish(diagnostics)
+        let is_cut = locked(&reader).is_cut;
+        self.finish(is_cut, diagnostics)
     }
 
     /// Reads to the end, line by line: for what depends on the lines before.
@@ -157,7 +160,7 @@ impl OpenSource {
         mut each: impl FnMut(u64, &[u8]),
     ) -> Extent {
         let mut buffer = Chunk::default();
-        let mut reader = Reader { chunks: &mut self.chunks, filled: 0 };
+        let mut reader = Reader { chunks: &mut self.chunks, filled: 0, is_cut: false };
         while let Some(Filled { error, .. }) = reader.fill(&mut buffer) {
             if let Some((line, detail)) = error {
                 diagnostics.add(Kind::UnreadableFile, &self.label, line, detail);
@@ -166,16 +169,17 @@ impl OpenSource {
                 each(number, line);
             }
         }
-        self.finish(diagnostics)
+        let is_cut = reader.is_cut;
+        self.finish(is_cut, diagnostics)
     }
 
     /// Names the lines that were skipped, and says how much was read.
-    fn finish(&self, diagnostics: &mut Diagnostics) -> Extent {
+    fn finish(&self, is_cut: bool, diagnostics: &mut Diagnostics) -> Extent {
         for long in self.chunks.long_lines() {
             let detail = format!("{} bytes; the limit is {LONGEST_LINE}", long.bytes);
             diagnostics.add(Kind::TooLong, &self.label, long.line, detail);
         }
-        Extent { bytes: self.chunks.bytes_read(), lines: self.chunks.lines() }
+        Extent { bytes: self.chunks.bytes_read(), lines: self.chunks.lines(), is_cut }
     }
 }
 
@@ -183,6 +187,8 @@ impl OpenSource {
 struct Reader<'a> {
     chunks: &'a mut Chunks<Box<dyn Read + Send>>,
     filled: usize,
+    /// Whether reading ended with an error.
+    is_cut: bool,
 }
 
 /// A chunk that was filled.
@@ -201,7 +207,13 @@ impl Reader<'_> {
             Ok(true) => None,
             Ok(false) => return None,
             Err(error) => {
-                Some((self.chunks.lines(), format!("{error}; what was read before it is used")))
+                self.is_cut = true;
+                Some((
+                    self.chunks.lines(),
+                    format!(
+                        "{error}; what was read before it is used, and the output of the last answer is a lower bound"
+                    ),
+                ))
             }
         };
         self.filled += 1;

@@ -8,7 +8,8 @@ use super::title::Title;
 use super::{AgentNote, Entry, ResponseLine};
 use crate::base::id::{HasSymbols, Moved, Symbols};
 use crate::read::input::{
-    Chunk, Diagnostics, Expected, Extent, Kind, ObjectReader, OpenSource, Source, Stretch, locked,
+    Chunk, Diagnostic, Diagnostics, Expected, Extent, Kind, ObjectReader, OpenSource, Source,
+    Stretch, locked,
 };
 
 /// The content of one file.
@@ -34,6 +35,9 @@ pub struct Transcript {
     pub bytes: u64,
     /// Lines read.
     pub lines: u64,
+    /// Whether lines of the last answer may be missing: reading ended with an error, or in the middle
+    /// of a line.
+    pub is_cut: bool,
 }
 
 /// Reads a whole source as a transcript, holding no more of its text than a few chunks, and keeping
@@ -124,6 +128,8 @@ impl Spare {
 }
 
 fn finish(joined: ParsedLines, label: Arc<str>, stem: String, extent: Extent) -> Transcript {
+    let is_torn = |one: &Diagnostic| one.kind == Kind::TornLine && one.line == extent.lines;
+    let is_cut = extent.is_cut || joined.diagnostics.examples().iter().any(is_torn);
     Transcript {
         label,
         stem,
@@ -135,6 +141,7 @@ fn finish(joined: ParsedLines, label: Arc<str>, stem: String, extent: Extent) ->
         diagnostics: joined.diagnostics,
         bytes: extent.bytes,
         lines: extent.lines,
+        is_cut,
     }
 }
 

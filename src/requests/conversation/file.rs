@@ -59,6 +59,8 @@ pub struct FileResponse {
     pub recovered_results: u32,
     /// Whether it is on the branch that the file ends on, across its compactions.
     pub is_live: bool,
+    /// Whether lines of it may be missing, as the file ends in damage.
+    pub is_cut: bool,
     /// Whether it occurs only inside a progress line.
     pub is_nested: bool,
 }
@@ -103,7 +105,7 @@ has_symbols!(FileResponse {
     key, lines, session, agent, client_version, project, branch, agent_setting
 } beside {
     file, is_sidechain, is_forked, predecessor, continues, has_gap, is_fork, between,
-    recovered_results, is_live, is_nested
+    recovered_results, is_live, is_cut, is_nested
 });
 has_symbols!(FileConversation {
     responses, other_messages, refusals, trail, agent_notes, entry_sessions
@@ -194,6 +196,9 @@ impl FileBuilder {
             || (live_responses(entries, graph, gathered), fold.index(entries)),
             || Results::of(entries, gathered),
         );
+        if let Some(last) = gathered.responses.last_mut().filter(|_| transcript.is_cut) {
+            last.is_cut = true;
+        }
         for live in live {
             gathered.responses[live].is_live = true;
         }

@@ -248,6 +248,7 @@ fn begin_response(key: ResponseKey, line: ResponseLine, entry: &Entry) -> FileRe
         between: Between::default(),
         recovered_results: 0,
         is_live: false,
+        is_cut: false,
         is_nested: false,
     }
 }

@@ -259,6 +259,7 @@ pub(super) fn nested_responses(
             between: std::mem::take(&mut agent.between),
             recovered_results: 0,
             is_live: true,
+            is_cut: false,
             is_nested: true,
         });
         by_key.insert(key, responses.len() - 1);

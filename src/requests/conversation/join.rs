@@ -239,7 +239,7 @@ impl Placer<'_> {
             answered: lines.first_timestamp,
             finished: lines.last_timestamp.unwrap_or(placed.start).max(placed.start),
             usage: lines.usage.clone().ok(),
-            output_is_lower_bound: lines.output_is_lower_bound(),
+            output_is_lower_bound: lines.output_is_lower_bound() || response.is_cut,
             ends_turn: lines.ends_turn(),
             has_thinking: lines.has_thinking,
             has_text: lines.has_text,
