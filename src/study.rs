@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::base::ttl::Ttl;
 use crate::base::zone::Zone;
@@ -63,6 +64,17 @@ pub enum StudyError {
     /// The filter selects nothing, or names something that does not exist.
     #[error(transparent)]
     Filter(#[from] FilterError),
+    /// The tokens of all requests are more than any figure is made for.
+    #[error(
+        "{file}:{line}: with this request the input has more than 10^15 tokens, which no figure is made \
+         for; its usage cannot be real: take the request out"
+    )]
+    TooManyTokens {
+        /// The file of the request that is beyond the limit.
+        file: Arc<str>,
+        /// Its line.
+        line: u64,
+    },
     /// Every selected request is on a rewound branch.
     #[error("every selected request is on a rewound branch; ask for all of them")]
     NothingLive,
@@ -103,6 +115,28 @@ pub struct Study {
     assumptions: Assumptions,
 }
 
+/// The most tokens of an input. Sums of tokens are of 64 bits, and a strategy may send each prompt
+/// again for every one of 10,080 pings.
+const MOST_TOKENS: u64 = 1_000_000_000_000_000;
+
+/// # Errors
+/// The request from which on the input has more tokens.
+fn check_tokens(history: &History, trace: &PromptTrace) -> Result<(), StudyError> {
+    let mut all = 0_u64;
+    for (request, prompt) in history.requests.iter().zip(&trace.prompts) {
+        let recorded = request.usage.as_ref().map_or(0, |usage| {
+            let prompt = usage.prompt.total();
+            prompt.0.saturating_add(usage.output.0)
+        });
+        all = all.saturating_add(prompt.total.0.max(recorded));
+        if all > MOST_TOKENS {
+            let file = Arc::clone(&history.files[request.file].label);
+            return Err(StudyError::TooManyTokens { file, line: request.line });
+        }
+    }
+    Ok(())
+}
+
 impl Study {
     /// Reads files and folders.
     ///
@@ -132,6 +166,7 @@ impl Study {
                 (steps, trace)
             },
         );
+        check_tokens(&history, &trace)?;
         Ok(Self { selection: selection?, history, prices, steps, trace, kept, assumptions })
     }
 

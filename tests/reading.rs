@@ -99,6 +99,42 @@ fn the_last_answer_before_damage_is_a_lower_bound() {
     assert!(bounds > 5, "some cuts fall between two lines of an answer");
 }
 
+/// No sum may wrap: 10^12 tokens are taken for a request, and of all requests together 10^15.
+#[test]
+fn a_total_beyond_every_figure_names_its_request() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.jsonl");
+    let name = path.to_str().expect("plain").to_owned();
+    let huge = |requests: usize| {
+        let usage = "\"cache_read_input_tokens\":1000000000000,";
+        let lines = session(requests).replace("\"cache_creation_input_tokens\":10,", "");
+        let lines =
+            lines.lines().map(|line| match line.split_once("\"cache_read_input_tokens\":") {
+                Some((front, rest)) => {
+                    let rest = rest.split_once(',').expect("a number").1;
+                    format!("{front}{usage}{rest}\n")
+                }
+                None => format!("{line}\n"),
+            });
+        fs::write(&path, lines.collect::<String>()).expect("a file");
+    };
+    let strategies = folder.path().join("pinged.toml");
+    let pinged = "schema = 'cachesim.strategy/v1'\n[[strategy]]\nname = 'pinged'\nttl = '5m'\n\
+                  keepalive.every = '1s'\nkeepalive.limit = '10080s'\n";
+    fs::write(&strategies, pinged).expect("a file");
+    let strategies = strategies.to_str().expect("plain").to_owned();
+    let compare = || run(&["compare", &name, "--strategy", &format!("billed,{strategies}"), "-q"]);
+    huge(990);
+    let output = compare();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    huge(1_001);
+    let output = compare();
+    assert_eq!(output.status.code(), Some(3));
+    // 10^12 read, 2 sent in full and 90 answered: the thousandth is beyond, at its second line.
+    let said = text(&output.stderr);
+    assert!(said.contains("session.jsonl:2000: with this request"), "{said}");
+}
+
 #[test]
 fn a_large_file_is_the_same_to_any_number_of_threads() {
     let folder = tempfile::tempdir().expect("a folder");
