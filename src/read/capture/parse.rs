@@ -341,17 +341,21 @@ fn is_messages_endpoint(url: &str) -> bool {
     MESSAGES_ENDPOINTS.iter().any(|end| path.ends_with(end))
 }
 
-/// Claude Code names the session at the end of `metadata.user_id`, or in a JSON object there.
+/// Claude Code names the session in `metadata.user_id`, after the words `session_` or in a JSON object.
+/// The user, the account and the device, which stand there, too, are never part of the name.
 fn session_of_user(user: &str) -> Option<&str> {
     #[derive(serde::Deserialize)]
     struct User<'a> {
         session_id: Option<&'a str>,
     }
-    let session = match serde_json::from_str::<User<'_>>(user) {
-        Ok(user) => user.session_id,
-        Err(_) => user.rsplit_once("session_").map(|(_, session)| session),
+    let session = if user.trim_start().starts_with('{') {
+        serde_json::from_str::<User<'_>>(user).ok()?.session_id?
+    } else {
+        let (_, session) = user.rsplit_once("session_")?;
+        let end = session.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+        &session[..end.unwrap_or(session.len())]
     };
-    session.filter(|session| !session.is_empty())
+    (!session.is_empty()).then_some(session)
 }
 
 #[cfg(test)]
@@ -364,6 +368,15 @@ mod tests {
         let object = r#"{"device_id": "x", "session_id": "6fe4-1"}"#;
         assert_eq!(session_of_user(object), Some("6fe4-1"));
         assert_eq!(session_of_user("user"), None);
+        assert_eq!(session_of_user("user_ab_session_6fe4-1_account_77"), Some("6fe4-1"));
+        assert_eq!(session_of_user("user_ab_account_77_session_"), None);
+        for object in [
+            r#"{"device_id": "x", "session_id": 7, "account_uuid": "77"}"#,
+            r#"{"device_id": "x", "account_uuid": "77_session_ab""#,
+            r#"{"device_id": "session_ab"}"#,
+        ] {
+            assert_eq!(session_of_user(object), None, "{object}");
+        }
     }
 
     #[test]

@@ -314,7 +314,8 @@ pub(crate) fn project_names(history: &History) -> BTreeMap<Symbol, String> {
 /// Projects whose folders have so many last parts in common count as one.
 const MOST_PARTS: usize = 16;
 
-/// For each path its last parts, one more wherever two paths would have the same name.
+/// For each path its last parts, one more wherever two paths would have the same name. A user's home is
+/// `~`, whose path is in no name.
 fn distinct_names(paths: &[&str]) -> Vec<String> {
     let parts: Vec<Vec<&str>> = paths.iter().map(|path| last_parts(path)).collect();
     let mut lengths = vec![1; paths.len()];
@@ -333,10 +334,18 @@ fn distinct_names(paths: &[&str]) -> Vec<String> {
 }
 
 fn last_parts(path: &str) -> Vec<&str> {
-    let parts = path.rsplit(['/', '\\']).filter(|part| !part.is_empty());
-    let mut parts: Vec<&str> = parts.take(MOST_PARTS).collect();
-    parts.reverse();
-    parts
+    let mut parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
+    let home = match parts.as_slice() {
+        ["home" | "Users", _, ..] => 2,
+        [drive, "Users", _, ..] if drive.ends_with(':') => 3,
+        ["mnt", _, "Users", _, ..] => 4,
+        ["root", ..] => 1,
+        _ => 0,
+    };
+    if home > 0 {
+        parts.splice(..home, ["~"]);
+    }
+    parts.split_off(parts.len().saturating_sub(MOST_PARTS))
 }
 
 fn name(parts: &[&str], length: usize) -> String {
@@ -459,5 +468,9 @@ mod tests {
         let paths = ["/home/ann/work/api", "/home/ann/play/api", "/srv/web", "C:\\code\\tool", "/"];
         assert_eq!(distinct_names(&paths), ["work/api", "play/api", "web", "tool", "/"]);
         assert_eq!(distinct_names(&["/a/x", "a/x"]), ["a/x", "a/x"]);
+        // Who worked there is in no name.
+        let homes = ["/home/ann", "/home/bob/web", "/Users/ann/web", "C:\\Users\\ann\\go\\web"];
+        assert_eq!(distinct_names(&homes), ["~", "~/web", "~/web", "go/web"]);
+        assert_eq!(distinct_names(&["/root", "/mnt/c/Users/ann/x"]), ["~", "x"]);
     }
 }
