@@ -182,6 +182,18 @@ impl Sessions {
     fn new(names: &[String]) -> Self {
         let sessions = Self(tempfile::tempdir().expect("a folder"));
         sessions.write("config.toml", CONFIG);
+        let model = |name: &String| {
+            format!(
+                "[[model]]\nid = {}\n[[model.rate]]\ninput = \"1\"\ncache_read = \"1\"\noutput = \"2\"\n",
+                toml_string(name)
+            )
+        };
+        let head =
+            "schema = \"cachesim.prices/v1\"\nid = \"\\u001Bwww.x\"\nas_of = \"2026-08-01\"\n";
+        sessions.write(
+            "prices.toml",
+            &(head.to_owned() + &names.iter().map(model).collect::<String>()),
+        );
         for (number, name) in names.iter().enumerate() {
             let plain = name.chars().filter(|c| !matches!(*c, '/' | '\0' | LONE));
             let file = format!("{}{number}.jsonl", plain.take(40).collect::<String>());
@@ -211,6 +223,13 @@ impl Sessions {
         let path = self.0.path().join(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(path, content).expect("a file");
+    }
+
+    /// The files of a folder.
+    fn files(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path().join(folder)).expect("a folder");
+        let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
+        entries.map(|entry| format!("{folder}/{}", name(entry).display())).collect()
     }
 
     /// What a run prints on both streams. It may fail, but not by a bug.
@@ -267,7 +286,7 @@ level = \"warn\"
 ";
 
 /// Commands over sessions with their formats. `table` is what a terminal shows.
-const RUNS: [(&str, &str); 24] = [
+const RUNS: [(&str, &str); 26] = [
     ("analyze transcripts captures --show-text", "table markdown json jsonl csv"),
     ("analyze transcripts --by session", "table markdown json csv"),
     ("analyze transcripts --by model", "table markdown json csv"),
@@ -293,9 +312,17 @@ const RUNS: [(&str, &str); 24] = [
     ("chart context transcripts", "svg"),
     ("chart daily transcripts captures", "svg"),
     ("chart waterfall transcripts captures", "svg"),
+    ("prices list --prices prices.toml", "table markdown json"),
+    ("compare transcripts captures --prices prices.toml", "table markdown json csv"),
     ("place bundles", ""),
     ("report transcripts captures --show-text -o -", ""),
 ];
+
+/// A string of TOML, with every character escaped.
+fn toml_string(text: &str) -> String {
+    let escaped: String = text.chars().map(|c| format!("\\U{:08X}", u32::from(c))).collect();
+    format!("\"{escaped}\"")
+}
 
 /// Whether a character controls a terminal, hides text or changes its direction.
 fn is_hostile(c: char) -> bool {
@@ -402,6 +429,14 @@ fn a_hundred_names_are_text_in_every_output() {
         for (command, formats) in RUNS {
             assert_names_are_text(&sessions, command, formats, names);
         }
+        for file in sessions.files("captures/tools") {
+            let [page, errors] = sessions.run(&["redact", &file, "-o", "-"]);
+            assert!(!page.is_empty(), "{file}: {errors}");
+            // Its lines are as long as those of the input, so names of tools keep their bytes.
+            let whole = page.replace("\\ud800", "");
+            assert_read_back("jsonl", &whole, &format!("redact {file}"));
+            assert_inert(&errors, &format!("redact {file}"));
+        }
         for number in 0..names.len() {
             let command = format!("explain req_B told{number} --show-text");
             assert_names_are_text(&sessions, &command, "table markdown json", names);
@@ -418,7 +453,7 @@ fn errors_quote_names_as_text() {
         for name in names.iter().filter(|name| !name.contains('\0')) {
             let strategies = format!(
                 "schema = \"cachesim.strategy/v1\"\n[[strategy]]\nname = {}\nttl = \"5m\"\n",
-                json!(name)
+                toml_string(name)
             );
             sessions.write("named.toml", &strategies);
             let own = format!("--strategy={name}");
