@@ -320,8 +320,8 @@ const RUNS: [(&str, &str); 26] = [
 
 /// A string of TOML, with every character escaped.
 fn toml_string(text: &str) -> String {
-    let escaped: String = text.chars().map(|c| format!("\\U{:08X}", u32::from(c))).collect();
-    format!("\"{escaped}\"")
+    let escaped: Vec<String> = text.chars().map(|c| format!("\\U{:08X}", u32::from(c))).collect();
+    format!("\"{}\"", escaped.concat())
 }
 
 /// Whether a character controls a terminal, hides text or changes its direction.
