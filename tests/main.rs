@@ -24,9 +24,10 @@
 //! and the examples name exists), `drill` (filters, groups and stories, by hand), `schemas` (every
 //! output against its schema, to the field), `models` (their facts, by hand, and those of price
 //! files), `pages` (completions and manual pages), `redact`
-//! (figures before and after over the corpus, and a scan for words that survive), `outputs` and
-//! `cli` (contracts and snapshots). `fuzz/` has coverage-guided targets for the line parser and for the
-//! way to the figures; `.ci/run` checks that they compile, and runs everything else.
+//! (figures before and after over the corpus, and a scan for words that survive), `names` (hostile
+//! names in every output, read back), `outputs` and `cli` (contracts and snapshots). `fuzz/` has
+//! coverage-guided targets for the line parser and for the way to the figures; `.ci/run` checks that
+//! they compile, and runs everything else.
 //!
 //! What a test lacks is counted in one line at the end, and fails it where `CI` is set.
 
@@ -66,6 +67,7 @@ mod mechanisms;
 mod models;
 mod mutation;
 mod naive;
+mod names;
 mod oldest_compiler;
 mod orderings;
 mod output_files;

@@ -4,7 +4,6 @@ use super::error::CliError;
 use super::output::say;
 use super::strategies::hint;
 use crate::explain::compare::{Comparison, Expression};
-use crate::report::terminal_safe;
 use crate::simulate::strategy::Strategy;
 
 /// An expression with the text that was typed.
@@ -49,7 +48,7 @@ pub(super) fn check(gates: &[Gate], comparison: &Comparison<'_>) -> Result<(), C
     }
     let Some((last, others)) = failed.split_last() else { return Ok(()) };
     for gate in others {
-        say(&terminal_safe(&CliError::GateFailed(gate.text.clone()).to_string()));
+        say(&CliError::GateFailed(gate.text.clone()).to_string());
     }
     Err(CliError::GateFailed(last.text.clone()))
 }

@@ -13,7 +13,7 @@ use super::error::CliError;
 use super::limits::Limits;
 use super::output::say;
 use crate::read::input::{Diagnostics, Discovered, Kind, Location, Source, discover};
-use crate::report::{counted, grouped, terminal_safe};
+use crate::report::{counted, grouped};
 use crate::requests::conversation::{History, ReadOptions, read};
 use crate::simulate::ledger::Filter;
 
@@ -47,10 +47,10 @@ pub(super) fn read_history(
 fn nothing_known(history: &History) -> String {
     let looked_at = match history.files.as_slice() {
         [] => "no file".to_owned(),
-        [file] => terminal_safe(&file.label).into_owned(),
+        [file] => file.label.to_string(),
         [first, ..] => {
             let files = counted(history.files.len() as u64, "file", "files");
-            format!("{files}, {} first", terminal_safe(&first.label))
+            format!("{files}, {} first", first.label)
         }
     };
     format!(
@@ -173,7 +173,7 @@ fn foreign_files(diagnostics: &Diagnostics, files: usize) -> Vec<String> {
     }
     let files = counted(files as u64, "file", "files");
     let told = |(what, labels): (&str, Vec<&str>)| match labels.as_slice() {
-        [only] => format!("1 of {files}: {what} ({})", terminal_safe(only)),
+        [only] => format!("1 of {files}: {what} ({only})"),
         labels => format!("{} of {files}: {what}", grouped(labels.len() as u64)),
     };
     by_detail.into_iter().map(told).collect()
@@ -198,7 +198,7 @@ pub(super) fn name_damage(diagnostics: &Diagnostics, files: usize, verbose: bool
         diagnostics.examples().iter().filter(|one| verbose || is_told(one.kind)).collect();
     let named = if verbose { damage.len() } else { NAMED_LINES.min(damage.len()) };
     for diagnostic in &damage[..named] {
-        say(&terminal_safe(&diagnostic.to_string()));
+        say(&diagnostic.to_string());
     }
     let hint = if named < damage.len() { " (-v names each)" } else { "" };
     say(&format!("skipped or repaired: {}{hint}", counts.join(", ")));

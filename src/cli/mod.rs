@@ -11,6 +11,8 @@ mod output;
 mod prepared;
 mod strategies;
 
+use std::borrow::Cow;
+use std::io::Write;
 use std::panic;
 use std::process::ExitCode;
 
@@ -32,7 +34,7 @@ pub fn main() -> ExitCode {
         Ok(Err(error)) => {
             let code = error.exit_code();
             if code != error::DONE {
-                say(&terminal_safe(&error.to_string()));
+                say(&error.to_string());
             }
             ExitCode::from(code)
         }
@@ -46,10 +48,24 @@ pub fn main() -> ExitCode {
 /// Parses the command line twice at most: once as typed, to learn which configuration applies, and
 /// again with the configured defaults where there are any. So `--help` needs no configuration.
 fn start() -> Result<(), CliError> {
-    let typed = Cli::parse();
+    let typed = or_exit(Cli::try_parse());
     let configuration = configuration::read(&typed.configuration)?;
     let cli = if configuration.is_plain() { typed } else { configuration::parse(&configuration) };
     run(&cli, &configuration)
+}
+
+/// What was typed, or the end of the run with help or an error. An error quotes its argument, which
+/// must not control a terminal or begin a line as a command.
+fn or_exit<T>(parsed: Result<T, clap::Error>) -> T {
+    parsed.unwrap_or_else(|error| {
+        let text = error.render().to_string();
+        let lines: Vec<_> = text.lines().map(terminal_safe).collect();
+        if error.use_stderr() && lines.iter().any(|line| matches!(line, Cow::Owned(_))) {
+            let _ignored = writeln!(anstream::stderr(), "{}", lines.join("\n"));
+            std::process::exit(error.exit_code());
+        }
+        error.exit()
+    })
 }
 
 fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {

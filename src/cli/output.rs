@@ -18,9 +18,9 @@ const DEFAULT_WIDTH: u16 = 120;
 /// Tables need some room. A narrower terminal wraps them itself.
 const LEAST_WIDTH: u16 = 40;
 
-/// Prints to standard error. That nobody reads it is no reason to stop.
+/// Prints a line to standard error. That nobody reads it is no reason to stop.
 pub(super) fn say(text: &str) {
-    let _ignored = writeln!(anstream::stderr(), "cachesim: {text}");
+    let _ignored = writeln!(anstream::stderr(), "cachesim: {}", terminal_safe(text));
 }
 
 /// An open output.
@@ -135,7 +135,7 @@ pub(super) fn refuse_other_formats(output: &Path, own: &[&str]) -> Result<(), Cl
     match name.filter(is_other) {
         Some(name) => Err(CliError::Usage(format!(
             "-o {}: the output is no .{name}; name the file .{}",
-            terminal_safe(&output.to_string_lossy()),
+            output.display(),
             own.join(" or ."),
         ))),
         None => Ok(()),

@@ -11,7 +11,7 @@ use super::limits::Limits;
 use super::output::say;
 use crate::base::model::{Models, Platform};
 use crate::base::wording::{nearest, suggestion};
-use crate::report::{counted, terminal_safe};
+use crate::report::counted;
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::{Ledger, Selection};
@@ -131,7 +131,7 @@ pub(super) fn check_prices(
         .iter()
         .map(|(model, requests)| {
             let requests = counted(*requests as u64, "request", "requests");
-            format!("{} ({requests})", terminal_safe(model))
+            format!("{model} ({requests})")
         })
         .collect();
     let names = names.join(", ");

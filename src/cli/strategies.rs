@@ -6,7 +6,6 @@ use std::path::Path;
 use super::error::CliError;
 use super::output::say;
 use crate::base::wording::{alternatives, nearest};
-use crate::report::terminal_safe;
 use crate::simulate::provider::{self, Provider};
 use crate::simulate::strategy::{ALL, Strategy, parse_strategies};
 
@@ -34,8 +33,7 @@ fn of_file(path: &str, quiet: bool) -> Result<Vec<Strategy>, CliError> {
         .map_err(|source| CliError::StrategyFile { path: path.into(), source })?;
     let file = parse_strategies(&text, path)?;
     for left_out in file.left_out.iter().filter(|_| !quiet) {
-        let message = format!("{path}: {} is left out: {}", left_out.name, left_out.contradiction);
-        say(&terminal_safe(&message));
+        say(&format!("{path}: {} is left out: {}", left_out.name, left_out.contradiction));
     }
     Ok(file.strategies)
 }
@@ -99,10 +97,10 @@ pub(super) fn elsewhere(
     };
     for one in strategies.iter().filter(|one| one.needs_bytes() && !combines(one)) {
         if !quiet {
-            say(&terminal_safe(&format!(
+            say(&format!(
                 "{} is not put under --provider: it does more than to change prompts",
                 one.name
-            )));
+            ));
         }
     }
     all

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::csv_rows::{Cell as _, CsvFile, CsvRow as _, csv_row};
+use super::csv_rows::{Cell as _, CsvCell, CsvFile, CsvRow as _, csv_row};
 use super::json::write_line;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Break, Breaks, Candidate, Cause, Class, Confidence};
@@ -100,7 +100,7 @@ impl<'a> BreakRow<'a> {
     }
 
     /// What speaks for the row's cause, as one cell.
-    fn evidence_of_cause(&self) -> String {
+    fn evidence_of_cause(&self) -> CsvCell {
         let evidence = self.evidence.iter().filter(|one| one.cause == self.cause);
         let meanings: Vec<&str> = evidence.map(|one| one.meaning).collect();
         meanings.join("; ").as_str().cell()
@@ -167,10 +167,10 @@ csv_row!(BreakRow {
     agent_id,
     request_id,
     message_id,
-    timestamp: |row| row.timestamp.clone().unwrap_or_default(),
+    timestamp: |row| row.timestamp.as_deref().cell(),
     model,
-    class: |row| row.class.name().to_owned(),
-    cause: |row| row.cause.name().to_owned(),
+    class: |row| row.class.name().cell(),
+    cause: |row| row.cause.name().cell(),
     expected,
     evidence: |row| row.evidence_of_cause(),
     gap_s,

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::escape::csv_cell;
+use super::escape::csv_text;
 use crate::base::units::{Picodollars, Tokens};
 
 /// A row whose columns are known.
@@ -11,7 +11,7 @@ pub(super) trait CsvRow {
     const COLUMNS: &'static [&'static str];
 
     /// The cells, in the order of the columns.
-    fn cells(&self) -> Vec<String>;
+    fn cells(&self) -> Vec<CsvCell>;
 }
 
 /// The columns of a type of rows, each called like a field: a cell shows the field's value, or what
@@ -21,7 +21,7 @@ macro_rules! csv_row {
         impl $crate::report::csv_rows::CsvRow for $row<'_> {
             const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),+];
 
-            fn cells(&self) -> Vec<String> {
+            fn cells(&self) -> Vec<$crate::report::csv_rows::CsvCell> {
                 vec![$(csv_row!(@cell self $field $(|$it| $cell)?)),+]
             }
         }
@@ -54,7 +54,7 @@ impl<'o> CsvFile<'o> {
     }
 
     /// Writes a line.
-    pub(super) fn write(&mut self, cells: impl IntoIterator<Item = String>) -> io::Result<()> {
+    pub(super) fn write(&mut self, cells: impl IntoIterator<Item = CsvCell>) -> io::Result<()> {
         self.0.write_record(cells).map_err(|error| match error.into_kind() {
             csv::ErrorKind::Io(error) => error,
             other => io::Error::other(format!("{other:?}")),
@@ -67,35 +67,45 @@ impl<'o> CsvFile<'o> {
     }
 }
 
+/// The text of a cell, which only [`Cell::cell`] makes.
+#[derive(Default)]
+pub(super) struct CsvCell(String);
+
+impl AsRef<[u8]> for CsvCell {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
 /// A value as a cell shows it.
 pub(super) trait Cell {
     /// Its text.
-    fn cell(&self) -> String;
+    fn cell(&self) -> CsvCell;
 }
 
 /// Text may be anybody's.
 impl Cell for str {
-    fn cell(&self) -> String {
-        csv_cell(self).into_owned()
+    fn cell(&self) -> CsvCell {
+        CsvCell(csv_text(self))
     }
 }
 
 impl<T: Cell + ?Sized> Cell for &T {
-    fn cell(&self) -> String {
+    fn cell(&self) -> CsvCell {
         (**self).cell()
     }
 }
 
 /// What is unknown is empty.
 impl<T: Cell> Cell for Option<T> {
-    fn cell(&self) -> String {
+    fn cell(&self) -> CsvCell {
         self.as_ref().map(Cell::cell).unwrap_or_default()
     }
 }
 
 impl Cell for Tokens {
-    fn cell(&self) -> String {
-        self.0.to_string()
+    fn cell(&self) -> CsvCell {
+        CsvCell(self.0.to_string())
     }
 }
 
@@ -103,8 +113,8 @@ impl Cell for Tokens {
 macro_rules! plain {
     ($($type:ty),+) => {
         $(impl Cell for $type {
-            fn cell(&self) -> String {
-                self.to_string()
+            fn cell(&self) -> CsvCell {
+                CsvCell(self.to_string())
             }
         })+
     };

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::escape::{html_text, markdown_cell, terminal_safe};
+use super::escape::{SafeText, html_text, markdown_text};
 use super::number::counted;
 use super::table::wrap;
 pub(super) use super::table::{Align, Grid};
@@ -15,10 +15,10 @@ pub struct Document {
 
 #[derive(Debug)]
 enum DocumentPart {
-    Heading(String),
-    Text(String),
+    Heading(SafeText),
+    Text(SafeText),
     Grid(Grid),
-    Folded(String, Document),
+    Folded(SafeText, Document),
 }
 
 /// The style of text on a terminal or in a file.
@@ -33,12 +33,12 @@ pub struct TextStyle {
 }
 
 impl Document {
-    pub(super) fn heading(&mut self, text: impl Into<String>) {
-        self.blocks.push(DocumentPart::Heading(text.into()));
+    pub(super) fn heading(&mut self, text: impl AsRef<str>) {
+        self.blocks.push(DocumentPart::Heading(SafeText::new(text.as_ref())));
     }
 
-    pub(super) fn text(&mut self, text: impl Into<String>) {
-        self.blocks.push(DocumentPart::Text(text.into()));
+    pub(super) fn text(&mut self, text: impl AsRef<str>) {
+        self.blocks.push(DocumentPart::Text(SafeText::new(text.as_ref())));
     }
 
     pub(super) fn grid(&mut self, grid: Grid) {
@@ -46,8 +46,8 @@ impl Document {
     }
 
     /// Adds details that a page shows on demand, under a summary.
-    pub(super) fn folded(&mut self, summary: impl Into<String>, details: Self) {
-        self.blocks.push(DocumentPart::Folded(summary.into(), details));
+    pub(super) fn folded(&mut self, summary: impl AsRef<str>, details: Self) {
+        self.blocks.push(DocumentPart::Folded(SafeText::new(summary.as_ref()), details));
     }
 
     /// Writes it for a terminal, line by line.
@@ -124,9 +124,9 @@ impl MarkdownPage {
         for block in &document.blocks {
             match block {
                 DocumentPart::Heading(text) => {
-                    self.whole(&format!("## {}\n\n", markdown_cell(text)));
+                    self.whole(&format!("## {}\n\n", markdown_text(text)));
                 }
-                DocumentPart::Text(text) => self.whole(&format!("{}\n\n", markdown_cell(text))),
+                DocumentPart::Text(text) => self.whole(&format!("{}\n\n", markdown_text(text))),
                 DocumentPart::Grid(grid) => self.grid(grid),
                 DocumentPart::Folded(summary, details) => self.folded(summary, details),
             }
@@ -170,8 +170,8 @@ impl MarkdownPage {
 }
 
 /// Wraps sentences to the width.
-fn wrapped(text: &str, style: TextStyle) -> String {
-    wrap(&terminal_safe(text), usize::from(style.width)).join("\n")
+fn wrapped(text: &SafeText, style: TextStyle) -> String {
+    wrap(text, usize::from(style.width)).join("\n")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::analyze_view::{notes, session_name};
-use super::csv_rows::{Cell as _, CsvFile};
+use super::csv_rows::{Cell as _, CsvCell, CsvFile};
 use super::document::{Align, Document, Grid};
 use super::json::write_document;
 use super::key_notes::key_notes;
@@ -223,7 +223,7 @@ pub fn write_groups_csv(
     csv.finish()
 }
 
-type GroupCell<'a> = Box<dyn Fn(&Group) -> String + 'a>;
+type GroupCell<'a> = Box<dyn Fn(&Group) -> CsvCell + 'a>;
 
 /// The columns of groups: what they are grouped by, and the strategies, are those of the run.
 fn csv_columns<'a>(ledger: &Ledger<'_>, groups: &'a Groups) -> Vec<(String, GroupCell<'a>)> {

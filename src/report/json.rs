@@ -52,7 +52,9 @@ fn write_safe<W: Write + ?Sized>(json: &str, out: &mut W) -> io::Result<()> {
     }
     for c in json.chars() {
         if is_hostile(c) {
-            write!(out, "\\u{:04x}", u32::from(c))?;
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(out, "\\u{unit:04x}")?;
+            }
         } else {
             write!(out, "{c}")?;
         }
@@ -122,7 +124,7 @@ mod tests {
     use super::*;
 
     /// Escape sequences of both kinds, a mark that changes the direction of text, and plain text.
-    const HOSTILE: &str = "a\u{1b}\u{9b}2J\u{202e}\u{7f}é\n";
+    const HOSTILE: &str = "a\u{1b}\u{9b}2J\u{202e}\u{7f}\u{e0041}é\n";
 
     fn written(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
         let mut out = Vec::new();
@@ -133,7 +135,7 @@ mod tests {
     #[test]
     fn what_a_terminal_acts_on_is_escaped() {
         let line = written(|out| write_line(&HOSTILE, out));
-        assert_eq!(line, "\"a\\u001b\\u009b2J\\u202e\\u007fé\\n\"\n");
+        assert_eq!(line, "\"a\\u001b\\u009b2J\\u202e\\u007f\\udb40\\udc41é\\n\"\n");
         assert_eq!(serde_json::from_str::<String>(&line).expect("JSON"), HOSTILE);
         let record = written(|out| write_record("{\"a\":\"\u{9b}\"}", out));
         assert_eq!(record, "{\"a\":\"\\u009b\"}\n");

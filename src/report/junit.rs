@@ -27,36 +27,34 @@ pub fn write_junit(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn test_case(view: CheckView<'_>, outcome: &BudgetOutcome) -> TestCase {
-    let sentence = terminal_safe(&outcome_sentence(outcome)).into_owned();
+    let sentence = outcome_sentence(outcome);
     let status = match outcome.status {
         Status::Passed | Status::Warned => TestCaseStatus::success(),
         Status::LeftOut => {
             let mut skipped = TestCaseStatus::skipped();
-            skipped.set_message(
-                outcome.left_out.as_ref().map(ToString::to_string).unwrap_or_default(),
-            );
+            let reason = outcome.left_out.as_ref().map(ToString::to_string);
+            skipped.set_message(terminal_safe(&reason.unwrap_or_default()));
             skipped
         }
         Status::Failed => {
             let mut failure = TestCaseStatus::non_success(NonSuccessKind::Failure);
             failure.set_type(outcome.budget.metric.name);
-            failure.set_message(sentence.clone());
-            failure.set_description(details(view, outcome).join("\n"));
+            failure.set_message(terminal_safe(&sentence));
+            failure.set_description(details(view, outcome));
             failure
         }
     };
-    let mut case = TestCase::new(terminal_safe(&outcome.budget.name).into_owned(), status);
+    let mut case = TestCase::new(terminal_safe(&outcome.budget.name), status);
     case.set_classname(SUITE);
     if outcome.status == Status::Warned {
-        let mut lines = vec![format!("warns: {sentence}")];
-        lines.extend(details(view, outcome));
-        case.set_system_out(lines.join("\n"));
+        let sentence = format!("warns: {sentence}");
+        case.set_system_out([terminal_safe(&sentence).into(), details(view, outcome)].join("\n"));
     }
     case
 }
 
-/// What a reader needs besides the figure: what it belongs to, what changed, and what to do.
-fn details(view: CheckView<'_>, outcome: &BudgetOutcome) -> Vec<String> {
+/// What a reader needs besides the figure: what it belongs to, what changed, and what to do, in lines.
+fn details(view: CheckView<'_>, outcome: &BudgetOutcome) -> String {
     let mut lines: Vec<String> = Vec::new();
     lines.extend(outcome.budget.message.clone());
     lines.extend(Some(lacking_sentence(outcome)).filter(|sentence| !sentence.is_empty()));
@@ -66,5 +64,5 @@ fn details(view: CheckView<'_>, outcome: &BudgetOutcome) -> Vec<String> {
         let prompts = difference.prompts.iter().take(view.top);
         lines.extend(prompts.map(|prompt| prompt_sentence(view.now, prompt)));
     }
-    lines.iter().map(|line| terminal_safe(line).into_owned()).collect()
+    lines.iter().map(|line| terminal_safe(line)).collect::<Vec<_>>().join("\n")
 }

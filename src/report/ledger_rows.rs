@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::csv_rows::{CsvFile, CsvRow as _, csv_row};
+use super::csv_rows::{Cell as _, CsvFile, CsvRow as _, csv_row};
 use super::json::write_line;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
@@ -150,7 +150,7 @@ csv_row!(LedgerRow {
     agent_id,
     request_id,
     message_id,
-    timestamp: |row| row.timestamp.clone().unwrap_or_default(),
+    timestamp: |row| row.timestamp.as_deref().cell(),
     model,
     file,
     line,
@@ -160,7 +160,7 @@ csv_row!(LedgerRow {
     ephemeral_1h_input_tokens,
     output_tokens,
     output_is_lower_bound,
-    basis: |row| row.basis.name().to_owned(),
+    basis: |row| row.basis.name().cell(),
     iteration,
     cost_usd,
     invalid,

@@ -51,7 +51,7 @@ pub fn verify_document(
     document.grid(groups("model", &verification.by_model));
     if !verification.unmarked.is_empty() {
         document.heading("Services whose caches need no markers");
-        document.text(UNMARKED.to_owned());
+        document.text(UNMARKED);
         document.grid(groups("service", &by_service(verification)));
     }
     worst(&mut document, history, verification);

@@ -11,6 +11,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use super::args::{Cli, ConfigurationArgs};
 use super::error::CliError;
+use super::or_exit;
 use crate::explain::config::{
     Accepts, BASELINE, ConfigError, ConfigOption, ConfigSetting, Configuration, DEFAULTS,
     Effective, from_environment, load,
@@ -43,8 +44,8 @@ fn environment(accepts: Accepts<'_>) -> Result<Vec<ConfigSetting>, ConfigError> 
 
 /// Parses the command line with the configured defaults.
 pub(super) fn parse(configuration: &Configuration) -> Cli {
-    let matches = apply::with_defaults(Cli::command(), configuration).get_matches();
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    let matches = apply::with_defaults(Cli::command(), configuration).try_get_matches();
+    or_exit(matches.and_then(|matches| Cli::from_arg_matches(&matches)))
 }
 
 /// The effective value of every option that can be configured.

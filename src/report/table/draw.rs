@@ -12,7 +12,6 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{Align, Grid, Tone};
 use crate::report::document::TextStyle;
-use crate::report::escape::terminal_safe;
 
 impl Grid {
     /// Writes the table within a width, and names the columns that it hides.
@@ -36,7 +35,7 @@ impl Grid {
     }
 
     fn header(&self, out: &mut String, fitted: &Fitted) {
-        self.line(out, fitted, |place| self.columns()[fitted.columns[place].0].0.as_str());
+        self.line(out, fitted, |place| &self.columns()[fitted.columns[place].0].0);
         let ruled: usize = fitted.columns.iter().map(|(_, width)| width + GAP).sum();
         out.push_str(&"─".repeat(ruled.saturating_sub(GAP)));
         out.push('\n');
@@ -61,12 +60,12 @@ impl Grid {
     /// The visible cells of a row, fitted to their widths.
     fn cells(&self, fitted: &Fitted, row: usize) -> Vec<Cell<'_>> {
         let cell = |(column, width): &(usize, usize)| {
-            let text = terminal_safe(self.cell(row, *column));
+            let text = self.cell(row, *column);
             let is_wrapped = self.columns()[*column].1 == Align::Wrapped;
-            if is_wrapped && display_width(&text) > *width {
-                Cell::Lines(wrap(&text, *width))
+            if is_wrapped && display_width(text) > *width {
+                Cell::Lines(wrap(text, *width))
             } else {
-                Cell::Line(shortened(text, *width))
+                Cell::Line(shortened(text.into(), *width))
             }
         };
         fitted.columns.iter().map(cell).collect()
@@ -98,10 +97,10 @@ impl Grid {
         if fitted.hidden.is_empty() {
             return String::new();
         }
-        let names = fitted.hidden.iter().map(|column| self.columns()[*column].0.as_str());
+        let names = fitted.hidden.iter().map(|column| &*self.columns()[*column].0);
         let names = names.filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
         let note = format!("Hidden at this width: {names}. COLUMNS={} shows all.", fitted.needed);
-        wrap(&terminal_safe(&note), usize::from(style.width)).join("\n") + "\n"
+        wrap(&note, usize::from(style.width)).join("\n") + "\n"
     }
 }
 
@@ -315,7 +314,7 @@ fn measure(grid: &Grid) -> Vec<Measure> {
 
 /// The number of terminal columns that a text takes.
 pub(super) fn display_width(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { terminal_safe(text).width() }
+    if text.is_ascii() { text.len() } else { text.width() }
 }
 
 #[cfg(test)]

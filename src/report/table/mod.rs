@@ -4,15 +4,15 @@ mod draw;
 
 pub(super) use draw::wrap;
 
-use crate::report::escape::markdown_cell;
+use crate::report::escape::{SafeText, markdown_text};
 
 /// A table. All cells are in one text, so a long table takes little more than its words.
 #[derive(Debug)]
 pub(super) struct Grid {
-    columns: Vec<(String, Align)>,
+    columns: Vec<(SafeText, Align)>,
     /// Columns to hide where there is not enough room, in that order.
     hidden_first: Vec<usize>,
-    text: String,
+    text: SafeText,
     rows: Vec<GridRow>,
     /// The end of each cell in the text of its row, row by row.
     ends: Vec<u32>,
@@ -60,7 +60,7 @@ impl Grid {
         Self {
             columns: self.columns.clone(),
             hidden_first: self.hidden_first.clone(),
-            text: String::new(),
+            text: SafeText::default(),
             rows: Vec::new(),
             ends: Vec::new(),
         }
@@ -68,9 +68,9 @@ impl Grid {
 
     pub(in crate::report) fn new(columns: &[(&str, Align)]) -> Self {
         Self {
-            columns: columns.iter().map(|(name, align)| ((*name).to_owned(), *align)).collect(),
+            columns: columns.iter().map(|(name, align)| (SafeText::new(name), *align)).collect(),
             hidden_first: Vec::new(),
-            text: String::new(),
+            text: SafeText::default(),
             rows: Vec::new(),
             ends: Vec::new(),
         }
@@ -89,7 +89,10 @@ impl Grid {
     /// Names the columns to hide where there is not enough room, in that order. Bars are hidden
     /// before them.
     pub(in crate::report) fn hide_first(mut self, names: &[&str]) -> Self {
-        let position = |name: &&str| self.columns.iter().position(|(own, _)| own == name);
+        let position = |name: &&str| {
+            let name = SafeText::new(name);
+            self.columns.iter().position(|(own, _)| *own == name)
+        };
         let positions: Vec<usize> = names.iter().filter_map(position).collect();
         debug_assert_eq!(positions.len(), names.len(), "{names:?}");
         self.hidden_first = positions;
@@ -106,7 +109,7 @@ impl Grid {
         debug_assert_eq!(row.len(), self.columns.len());
         let start = self.text.len();
         for cell in row {
-            self.text.push_str(&cell);
+            self.text.push(&cell);
             self.ends.push(u32::try_from(self.text.len() - start).expect("a row is a few words"));
         }
         self.rows.push(GridRow { start, tone });
@@ -116,13 +119,13 @@ impl Grid {
     pub(in crate::report) fn append(&mut self, other: Self) {
         debug_assert_eq!(self.columns, other.columns);
         let start = self.text.len();
-        self.text.push_str(&other.text);
+        self.text.append(&other.text);
         self.rows.extend(other.rows.iter().map(|row| GridRow { start: start + row.start, ..*row }));
         self.ends.extend(other.ends);
     }
 
     /// The columns, with their names.
-    pub(in crate::report) fn columns(&self) -> &[(String, Align)] {
+    pub(in crate::report) fn columns(&self) -> &[(SafeText, Align)] {
         &self.columns
     }
 
@@ -158,11 +161,11 @@ impl Grid {
     }
 
     pub(in crate::report) fn markdown_row(&self, row: usize) -> String {
-        markdown_row(self.columns_of_pages().map(|column| markdown_cell(self.cell(row, column))))
+        markdown_row(self.columns_of_pages().map(|column| markdown_text(self.cell(row, column))))
     }
 
     pub(in crate::report) fn markdown_header(&self) -> String {
-        let names = self.columns_of_pages().map(|column| markdown_cell(&self.columns[column].0));
+        let names = self.columns_of_pages().map(|column| markdown_text(&self.columns[column].0));
         let rules = self.columns_of_pages().map(|column| match self.columns[column].1 {
             Align::Right => "--:".to_owned(),
             Align::Left | Align::Wrapped | Align::Bar => "---".to_owned(),
