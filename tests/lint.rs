@@ -375,10 +375,10 @@ fn accepted_findings_are_left_out_until_they_change() {
     for hidden in [&["--hide-text"][..], &[]] {
         let save = [&["--format", "json", "-o", "accepted.json"], hidden].concat();
         assert_eq!(gated.ends(&save).0, Some(0));
-        let (ended, said) = gated.ends(&["--fail-on", "note", "--baseline", "accepted.json"]);
+        let (ended, said) = gated.ends(&["--fail-on", "note", "--accepted", "accepted.json"]);
         assert_eq!(ended, Some(0), "{said}");
         assert!(said.contains("Nothing new found"), "{said}");
-        assert!(said.contains("Left out: 2 findings that the baseline has."), "{said}");
+        assert!(said.contains("Left out: 2 findings that --accepted names."), "{said}");
     }
     // The same rule at the same place, and another tool that moved.
     let mut bodies = disordered();
@@ -387,14 +387,14 @@ fn accepted_findings_are_left_out_until_they_change() {
     let changed = Gated::new(&bodies);
     fs::copy(gated.0.path().join("accepted.json"), changed.0.path().join("accepted.json"))
         .expect("a file");
-    let (ended, said) = changed.ends(&["--fail-on", "warning", "--baseline", "accepted.json"]);
+    let (ended, said) = changed.ends(&["--fail-on", "warning", "--accepted", "accepted.json"]);
     assert_eq!(ended, Some(1), "{said}");
     assert!(said.contains("1 finding of tool-set"), "{said}");
     let mended = Gated::new(&disordered()[..1]);
     fs::copy(gated.0.path().join("accepted.json"), mended.0.path().join("accepted.json"))
         .expect("a file");
-    let (_, said) = mended.ends(&["--baseline", "accepted.json"]);
-    assert!(said.contains("Not found here: 1 finding of the baseline."), "{said}");
+    let (_, said) = mended.ends(&["--accepted", "accepted.json"]);
+    assert!(said.contains("Not found here: 1 finding that --accepted names."), "{said}");
     for (content, problem) in [
         ("", "it has no findings of lint"),
         (
@@ -403,12 +403,12 @@ fn accepted_findings_are_left_out_until_they_change() {
         ),
     ] {
         fs::write(changed.0.path().join("accepted.json"), content).expect("a file");
-        let (ended, said) = changed.ends(&["--baseline", "accepted.json"]);
+        let (ended, said) = changed.ends(&["--accepted", "accepted.json"]);
         assert_eq!(ended, Some(2), "{said}");
         assert!(said.contains("accepted.json") && said.contains(problem), "{said}");
         assert!(said.contains("cachesim lint PATH --format json -o FILE"), "{said}");
     }
-    let (ended, said) = changed.ends(&["--baseline", "nowhere.json"]);
+    let (ended, said) = changed.ends(&["--accepted", "nowhere.json"]);
     assert!(ended == Some(2) && said.contains("nowhere.json"), "{said}");
 }
 

@@ -83,6 +83,25 @@ pub(super) enum CliError {
         /// What the system says.
         source: io::Error,
     },
+    /// A file of accepted findings is unreadable.
+    #[error("cannot read the accepted findings {}: {source}", path.display())]
+    AcceptedFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file has no accepted findings.
+    #[error(
+        "{}: it has no findings of lint: {problem}; save them with `cachesim lint PATH --format json -o FILE`",
+        path.display()
+    )]
+    Accepted {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        problem: String,
+    },
     /// A file is not a baseline.
     #[error("{}: cannot be a baseline: {source}", path.display())]
     Baseline {
@@ -153,6 +172,8 @@ impl CliError {
             | Self::Expression { .. }
             | Self::BaselineFile { .. }
             | Self::Baseline { .. }
+            | Self::AcceptedFile { .. }
+            | Self::Accepted { .. }
             | Self::OutputFile { .. }
             | Self::Write(_)
             | Self::Unanswered { .. }

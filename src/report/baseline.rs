@@ -51,11 +51,6 @@ pub enum BaselineError {
          update cachesim, or save the baseline anew with this version"
     )]
     Newer(u32, String),
-    /// It has no findings of lint.
-    #[error(
-        "it has no findings of lint: {0}; save them with `cachesim lint PATH --format json -o FILE`"
-    )]
-    NoFindings(String),
     /// It contradicts itself.
     #[error("it is damaged: {0}; {HOW_TO_SAVE}")]
     Damaged(String),

@@ -6,7 +6,6 @@ use std::io::Write;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::baseline::BaselineError;
 use super::document::Document;
 use super::json::write_document;
 use super::key_notes::key_notes;
@@ -86,11 +85,11 @@ fn scope_notes(linted: &Linted) -> Vec<String> {
     }
     if linted.accepted > 0 {
         let findings = counted(linted.accepted, "finding", "findings");
-        notes.push(format!("Left out: {findings} that the baseline has."));
+        notes.push(format!("Left out: {findings} that --accepted names."));
     }
     if linted.gone > 0 {
         let findings = counted(linted.gone, "finding", "findings");
-        notes.push(format!("Not found here: {findings} of the baseline."));
+        notes.push(format!("Not found here: {findings} that --accepted names."));
     }
     notes
 }
@@ -171,7 +170,7 @@ pub(super) struct Lint<'a> {
     /// Requests that follow another, with which they were compared. Where there is none, only what a
     /// single request shows was looked at.
     compared_requests: u64,
-    /// Findings that are left out, as they were accepted before (`--baseline`).
+    /// Findings that are left out, as they were accepted before (`--accepted`).
     accepted_findings: u64,
     /// What was found, each rule and place once.
     findings: Vec<FindingObject<'a>>,
@@ -284,15 +283,12 @@ struct SavedFinding {
 /// no more are left out.
 ///
 /// # Errors
-/// Why it cannot be a baseline, with what to do.
-pub fn parse_accepted(json: &[u8]) -> Result<Vec<AcceptedFinding>, BaselineError> {
-    let saved: SavedLint = serde_json::from_slice(json).map_err(|error| {
-        let problem = error.to_string();
-        BaselineError::NoFindings(problem)
-    })?;
+/// Why it has none.
+pub fn parse_accepted(json: &[u8]) -> Result<Vec<AcceptedFinding>, String> {
+    let saved: SavedLint = serde_json::from_slice(json).map_err(|error| error.to_string())?;
     if saved.schema != SCHEMA {
         let schema: String = saved.schema.chars().take(80).collect();
-        return Err(BaselineError::NoFindings(format!("its schema is `{schema}`")));
+        return Err(format!("its schema is `{schema}`"));
     }
     let accepted = saved.findings.into_iter().filter_map(|finding| {
         let SavedFinding { rule, place, detail, fork: is_fork } = finding;

@@ -64,7 +64,7 @@ Examples:
   cachesim lint bundle.jsonl --format sarif -o lint.sarif
   cachesim lint captures/ --fail-on warning --ignore looks-volatile
   cachesim lint captures/ --hide-text --format json -o accepted.json
-  cachesim lint captures/ --fail-on note --baseline accepted.json
+  cachesim lint captures/ --fail-on note --accepted accepted.json
   cachesim lint --explain tool-order
 
 Reads captures, bundles and claude-trace logs; a transcript does not hold the prompts.
@@ -89,7 +89,7 @@ pub(in crate::cli) struct LintArgs {
     pub(in crate::cli) ignore: Vec<Rule>,
     /// Leave out the findings of a saved cachesim.lint/v1, which are accepted
     #[arg(long, value_name = "FILE")]
-    pub(in crate::cli) baseline: Option<PathBuf>,
+    pub(in crate::cli) accepted: Option<PathBuf>,
     /// Say why a rule matters and what to do, and read nothing
     #[arg(long, value_name = "RULE", exclusive = true, value_parser = rule_parser())]
     pub(in crate::cli) explain: Option<Rule>,

@@ -139,7 +139,7 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     if let Some(rule) = args.explain {
         return output.text(&rule_document(rule));
     }
-    let accepted = args.baseline.as_deref().map(accepted).transpose()?;
+    let accepted = args.accepted.as_deref().map(accepted).transpose()?;
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
     let run = PreparedRun::new(
@@ -168,9 +168,10 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
 
 /// The findings that were accepted before.
 fn accepted(path: &Path) -> Result<Vec<AcceptedFinding>, CliError> {
-    let unreadable = |source| CliError::BaselineFile { path: path.to_owned(), source };
+    let unreadable = |source| CliError::AcceptedFile { path: path.to_owned(), source };
     let json = fs::read(path).map_err(unreadable)?;
-    parse_accepted(&json).map_err(|source| CliError::Baseline { path: path.to_owned(), source })
+    parse_accepted(&json)
+        .map_err(|source| CliError::Accepted { path: path.to_owned(), problem: source })
 }
 
 fn lint_verdict(args: &LintArgs, linted: &Linted) -> Result<(), CliError> {
