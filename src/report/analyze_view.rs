@@ -282,12 +282,15 @@ fn rewound(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) 
     let Some(column) = shown.filter(|_| !rewound.is_empty()) else { return };
     let part = ledger.totals(column, rewound);
     let all = ledger.totals(column, selection.requests());
+    let cost = match (part.cost(), all.cost()) {
+        (None, _) => "of unknown cost".to_owned(),
+        (part, None) => dollars(part),
+        (part, all) => format!("{} of {}", dollars(part), dollars(all)),
+    };
     document.text(format!(
-        "Rewound branches: {} of {}, {} of {} (`{}`); --live leaves them out.",
+        "Rewound branches: {} of {}, {cost} (`{}`); --live leaves them out.",
         grouped(part.requests),
         counted(all.requests, "request", "requests"),
-        dollars(part.cost()),
-        dollars(all.cost()),
         column.strategy.name,
     ));
 }

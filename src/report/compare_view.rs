@@ -114,8 +114,10 @@ pub(super) fn totals(comparison: &Comparison<'_>) -> Grid {
         "hit",
         "in per cent",
     ]);
-    let base = comparison.base().and_then(|base| base.totals.cost());
-    for (number, compared) in comparison.strategies.iter().enumerate() {
+    let base = comparison.base();
+    let is_base = |compared: &Compared<'_>| base.is_some_and(|base| std::ptr::eq(base, compared));
+    let base = base.and_then(|base| base.totals.cost());
+    for compared in &comparison.strategies {
         if !compared.applicability.is_applicable() {
             let mut cells = vec![name(compared), NOT_APPLICABLE.to_owned()];
             cells.extend(["", "", "-", "-", "-", "-", "-", "-", "-"].map(str::to_owned));
@@ -124,7 +126,7 @@ pub(super) fn totals(comparison: &Comparison<'_>) -> Grid {
         }
         let sums = &compared.totals;
         let cost = sums.cost();
-        let difference = difference(cost, base).filter(|_| number > 0);
+        let difference = difference(cost, base).filter(|_| !is_base(compared));
         let beyond = comparison.beyond_bound(compared);
         grid.add(vec![
             name(compared),
@@ -165,11 +167,12 @@ pub(super) fn notes(comparison: &Comparison<'_>, reading: Reading) -> Vec<String
         strategies.map(|compared| (&*compared.strategy.name, compared.applicability)),
     );
     let bound = bound(comparison, reading);
-    chosen.chain(managed).chain([bound]).chain(applicability).chain(unknowns(comparison)).collect()
+    chosen.chain(managed).chain(bound).chain(applicability).chain(unknowns(comparison)).collect()
 }
 
-fn bound(comparison: &Comparison<'_>, reading: Reading) -> String {
+fn bound(comparison: &Comparison<'_>, reading: Reading) -> Option<String> {
     let bound = comparison.bound;
+    bound.own_reading.or(bound.other_reading)?;
     let breaks = if comparison.assumptions.keeps_breaks {
         " with their recorded breaks, which the lower bound leaves out"
     } else {
@@ -185,12 +188,12 @@ fn bound(comparison: &Comparison<'_>, reading: Reading) -> String {
             "no entry outlives the shortest-lived part of its prefix",
         ),
     };
-    format!(
+    Some(format!(
         "`optimal` is the least that any markers, TTLs and pings could have cost for the same \
          prompts{breaks}: {} where {own} (so are all strategies simulated), {} where {other}.",
         dollars(bound.own_reading),
         dollars(bound.other_reading),
-    )
+    ))
 }
 
 /// What no simulation can know, each once with the strategies concerned.

@@ -24,8 +24,8 @@ pub struct Answer {
     pub billed: Totals,
     /// The part of the requests of sub-agents.
     pub agents: Totals,
-    /// The same requests under the first strategy that can be simulated where nothing is recorded:
-    /// its name and figures.
+    /// What the rules expect of the same requests, which stands where nothing is recorded: its label
+    /// and figures.
     pub simulated: Option<(String, Totals)>,
     /// How many requests were compared with their predecessors.
     pub compared: u64,
@@ -77,9 +77,9 @@ impl Answer {
                 selection.requests().filter(|index| history.request(*index).agent.is_some());
             ledger.totals(column, of_agents)
         });
-        let simulated = ["1h", "5m"].into_iter().find_map(|name| {
-            let totals = total(name).filter(|totals| totals.unrecorded == 0)?;
-            Some((name.to_owned(), totals))
+        let simulated = ledger.expected().and_then(|column| {
+            let totals = ledger.totals(column, selection.requests());
+            (totals.unrecorded == 0).then(|| (column.strategy.label().to_owned(), totals))
         });
         let (breaks, summary) = (&analysis.breaks, &analysis.summary);
         Self {

@@ -151,18 +151,21 @@ pub(in crate::report) fn wrap(text: &str, width: usize) -> Vec<String> {
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit);
+    // A number stays with its per cent sign.
+    let text = text.replace(" %", BOUND_PER_CENT);
     let has_long_word = text.split(' ').any(|word| display_width(word) > width);
-    let text: Cow<'_, str> = if has_long_word {
-        text.split(' ')
-            .map(|word| shortened(word.into(), width))
-            .collect::<Vec<_>>()
-            .join(" ")
-            .into()
+    let text = if has_long_word {
+        let words = text.split(' ').map(|word| shortened(word.into(), width));
+        words.collect::<Vec<_>>().join(" ")
     } else {
-        text.into()
+        text
     };
-    textwrap::wrap(&text, options).into_iter().map(Cow::into_owned).collect()
+    let lines = textwrap::wrap(&text, options).into_iter();
+    lines.map(|line| line.replace(BOUND_PER_CENT, " %")).collect()
 }
+
+/// A per cent sign behind a space at which no line is broken.
+const BOUND_PER_CENT: &str = "\u{a0}%";
 
 /// Cuts a text to a width. A path, or a line in a file, keeps its end, and anything else as many
 /// whole words as fit.
