@@ -25,7 +25,8 @@
 //! output against its schema, to the field), `models` (their facts, by hand, and those of price
 //! files), `pages` (completions and manual pages), `redact`
 //! (figures before and after over the corpus, and a scan for words that survive), `names` (hostile
-//! names in every output, read back), `outputs` and `cli` (contracts and snapshots). `fuzz/` has
+//! names in every output, read back), `planted` (a word in every field of every format, looked for in every
+//! output), `outputs` and `cli` (contracts and snapshots). `fuzz/` has
 //! coverage-guided targets for the line parser and for the way to the figures; `.ci/run` checks that
 //! they compile, and runs everything else.
 //!
@@ -74,6 +75,7 @@ mod output_files;
 mod outputs;
 mod pages;
 mod placement;
+mod planted;
 mod providers;
 mod random_captures;
 mod random_designs;

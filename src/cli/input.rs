@@ -29,6 +29,7 @@ pub(super) fn read_history(
     output: &OutputArgs,
     options: ReadOptions,
 ) -> Result<History, CliError> {
+    let options = ReadOptions { naming: input.naming.naming(), ..options };
     let discovered = discovered(input, output)?;
     let history = read_with_progress(discovered, options, output.quiet);
     if !output.quiet {

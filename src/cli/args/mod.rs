@@ -5,11 +5,9 @@ mod chart;
 mod check;
 mod compare;
 mod explain;
-mod filter;
 mod fork;
 mod format;
 mod redact;
-mod report;
 mod shared;
 
 use std::path::PathBuf;
@@ -20,14 +18,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use about::{
     COMPLETIONS_EXAMPLES, CONFIG_NOTES, MAN_EXAMPLES, SCHEMA_EXAMPLES, STRATEGIES_EXAMPLES,
 };
-use chart::CHART_EXAMPLES;
+use chart::{CHART_EXAMPLES, REPORT_EXAMPLES};
 use check::CHECK_EXAMPLES;
 use compare::COMPARE_EXAMPLES;
 use explain::{EXPLAIN_EXAMPLES, LINT_EXAMPLES};
 use fork::FORK_EXAMPLES;
 use format::{AnalyzeFormats, BreaksFormats, CompareFormats, DocumentFormats, FormatArgs};
 use redact::REDACT_EXAMPLES;
-use report::REPORT_EXAMPLES;
 
 use crate::report::TurnDetail;
 
@@ -35,16 +32,17 @@ pub(super) use about::{
     CompletionsArgs, ConfigArgs, ConfigCommand, ConfigurationArgs, ManArgs, SchemaArgs,
     StrategiesArgs,
 };
-pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ThemeArg};
+pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ReportArgs, ThemeArg};
 pub(super) use check::CheckArgs;
 pub(super) use compare::{CompareArgs, ReadingArg};
 pub(super) use explain::{ExplainArgs, LintArgs};
-pub(super) use filter::{FilterArgs, GroupingArg};
 pub(super) use fork::ForkArgs;
 pub(super) use format::{CheckFormat, FindingFormat, Json, OutputFormat, RowFormat};
 pub(super) use redact::RedactArgs;
-pub(super) use report::ReportArgs;
-pub(super) use shared::{ColorArg, InputArgs, OutputArgs, PlatformArg, SimulationArgs, TokensArgs};
+pub(super) use shared::{
+    ColorArg, FilterArgs, GroupingArg, InputArgs, NamingArgs, OutputArgs, PlatformArg,
+    SimulationArgs, TokensArgs, here,
+};
 
 /// Replays coding-agent sessions through the providers' prompt-cache rules.
 ///
@@ -358,6 +356,9 @@ pub(super) struct PlaceArgs {
     /// Bundles: files, folders (walked for *.jsonl, also .gz and .zst), or - for standard input
     #[arg(value_name = "BUNDLE", required = true)]
     pub(super) bundles: Vec<PathBuf>,
+    /// The names of projects.
+    #[command(flatten)]
+    pub(super) naming: NamingArgs,
     /// Exit with 4 where a record cannot be placed
     #[arg(long)]
     pub(super) strict: bool,

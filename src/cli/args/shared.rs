@@ -1,11 +1,13 @@
-//! Options that several commands share: the input, the simulation, the measuring of prompts, the
-//! output.
+//! Options that several commands share: the input and what is reported of it, the simulation, the
+//! measuring of prompts, the output.
 
+use std::env;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::filter::FilterArgs;
+use crate::base::project::{ProjectNames, ProjectNaming};
+use crate::explain::analysis::{Grouping, PeriodLength};
 use crate::read::capture::{AttributionKey, TokenCounting};
 use crate::requests::conversation::ReadOptions;
 use crate::requests::prompt::SharedPrefix;
@@ -30,12 +32,70 @@ pub(in crate::cli) struct InputArgs {
     /// Report requests of live branches alone, without what was rewound, edited or retried
     #[arg(long)]
     pub(in crate::cli) live: bool,
+    /// The names of projects.
+    #[command(flatten)]
+    pub(in crate::cli) naming: NamingArgs,
     /// How many threads read and simulate [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(in crate::cli) jobs: Option<u16>,
     /// Exit with 4 where input is damaged
     #[arg(long)]
     pub(in crate::cli) strict: bool,
+}
+
+/// Which requests are reported. All are simulated, so that sessions keep one another warm.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What is reported")]
+pub(in crate::cli) struct FilterArgs {
+    /// Only this session: its id, the beginning of it, or its end after …; may be given several times
+    #[arg(long, value_name = "ID")]
+    pub(in crate::cli) session: Vec<String>,
+    /// Only this project: its name as printed, its folder, or a part of the name
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) project: Vec<String>,
+    /// Only requests to this model: its name or a part of it
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) model: Vec<String>,
+    /// Only requests sent on this branch of the project's repository: its name or a part of it
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) branch: Vec<String>,
+    /// Only this agent: main, a type of sub-agents, or an agent's id or the beginning of it
+    #[arg(long, value_name = "AGENT")]
+    pub(in crate::cli) agent: Vec<String>,
+    /// Answered from this time on: 7d, 24h, 2w, today, yesterday, YYYY-MM-DD or RFC 3339
+    #[arg(long, value_name = "TIME")]
+    pub(in crate::cli) since: Option<String>,
+    /// Answered until this time: through the end of a day that is named, before a moment
+    #[arg(long, value_name = "TIME")]
+    pub(in crate::cli) until: Option<String>,
+    /// The time zone in which days begin and times are shown, such as Europe/Berlin [default: UTC]
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) timezone: Option<String>,
+}
+
+/// How projects are named.
+#[derive(Clone, Copy, Debug, Args)]
+pub(in crate::cli) struct NamingArgs {
+    /// How projects and the folders of their files are named
+    #[arg(long, value_enum, default_value_t = ProjectNamesArg::Relative)]
+    project_names: ProjectNamesArg,
+}
+
+impl NamingArgs {
+    /// The names, without the home of whoever runs the program.
+    pub(in crate::cli) fn naming(self) -> ProjectNaming {
+        let names = match self.project_names {
+            ProjectNamesArg::Relative => ProjectNames::Relative,
+            ProjectNamesArg::Hash => ProjectNames::Hash,
+        };
+        ProjectNaming { names, ..here() }
+    }
+}
+
+/// How projects are named where nothing is asked for: without the home of whoever runs the program.
+pub(in crate::cli) fn here() -> ProjectNaming {
+    let home = env::home_dir().map(|home| home.to_string_lossy().into_owned());
+    ProjectNaming { home, ..ProjectNaming::default() }
 }
 
 /// What a simulation assumes.
@@ -146,6 +206,55 @@ pub(in crate::cli) struct OutputArgs {
     /// Name every rejected line on stderr, not only the first few
     #[arg(short, long)]
     pub(in crate::cli) verbose: bool,
+}
+
+/// `--by`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum GroupingArg {
+    /// The day of the answer
+    Day,
+    /// The ISO week, from Monday on
+    Week,
+    /// The month
+    Month,
+    /// The folder of the project
+    Project,
+    /// The model that is billed
+    Model,
+    /// The main conversation and the types of sub-agents
+    AgentType,
+    /// The branch of the project's repository
+    Branch,
+    /// The session
+    Session,
+    /// The client's version
+    Client,
+}
+
+impl GroupingArg {
+    /// The grouping that the option stands for.
+    pub(in crate::cli) fn grouping(self) -> Grouping {
+        match self {
+            Self::Day => Grouping::Period(PeriodLength::Day),
+            Self::Week => Grouping::Period(PeriodLength::Week),
+            Self::Month => Grouping::Period(PeriodLength::Month),
+            Self::Project => Grouping::Project,
+            Self::Model => Grouping::Model,
+            Self::AgentType => Grouping::AgentType,
+            Self::Branch => Grouping::Branch,
+            Self::Session => Grouping::Session,
+            Self::Client => Grouping::Client,
+        }
+    }
+}
+
+/// `--project-names`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ProjectNamesArg {
+    /// As much of the path below the home as tells them apart
+    Relative,
+    /// A digest, the same in every run; who guesses a name can compute its digest
+    Hash,
 }
 
 /// `--shared-prefix`.

@@ -9,6 +9,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use jiff::civil::Date;
 
+use crate::cli::args::here;
 use crate::cli::args::{
     Cli, CompletionsArgs, ConfigArgs, ConfigCommand, Json, ManArgs, PlatformArg, PricesArgs,
     PricesCommand, PricesShared, SchemaArgs, StrategiesArgs,
@@ -33,8 +34,11 @@ pub(in crate::cli) fn config(
     let ConfigCommand::Show { format, output, .. } = &args.command;
     let output = Output::open(output)?;
     let options = effective(configuration);
-    let document = || Ok(config_document(configuration, &options));
-    output.show(format.chosen, document, |Json, out| write_config(configuration, &options, out))
+    let naming = here();
+    let document = || Ok(config_document(configuration, &options, &naming));
+    output.show(format.chosen, document, |Json, out| {
+        write_config(configuration, &options, &naming, out)
+    })
 }
 
 /// Prints the script with which a shell completes commands and options.

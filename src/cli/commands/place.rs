@@ -15,6 +15,7 @@ pub(in crate::cli) fn place(args: &PlaceArgs) -> Result<(), CliError> {
     let discovered = sources(&args.bundles, &args.output)?;
     let output = Output::open(&args.output)?;
     let mut diagnostics = discovered.diagnostics;
+    let naming = args.naming.naming();
     let mut harness = Harness::new();
     let mut placed = 0;
     output.write(|out| {
@@ -23,6 +24,7 @@ pub(in crate::cli) fn place(args: &PlaceArgs) -> Result<(), CliError> {
         }
         Ok(())
     })?;
+    diagnostics.name_files(|label| naming.label(label));
     if !args.output.quiet {
         name_damage(&diagnostics, discovered.sources.len(), args.output.verbose);
     }

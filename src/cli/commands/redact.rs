@@ -5,13 +5,13 @@ use std::fs;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::RedactArgs;
+use crate::cli::args::{Json, OutputFormat, RedactArgs};
 use crate::cli::error::CliError;
 use crate::cli::input::name_damage;
-use crate::cli::output::{OutputFile, finish, say};
+use crate::cli::output::{Output, OutputFile, finish, say};
 use crate::read::input::{Diagnostics, Kind, Location, Source, discover};
-use crate::redact::{Extent, Redaction, Survey};
-use crate::report::{counted, grouped};
+use crate::redact::{Extent, Redaction, Survey, kept};
+use crate::report::{counted, grouped, kept_document, write_kept};
 
 /// The file name of standard input in an output folder.
 const STANDARD_INPUT: &str = "stdin.jsonl";
@@ -52,13 +52,22 @@ struct RedactedSums {
 
 /// Writes transcripts and captures without their text.
 pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
+    if args.explain {
+        return explain(args);
+    }
+    if !matches!(args.format.chosen, OutputFormat::Text) {
+        let message = "--format: only --explain has formats; what is redacted keeps its own";
+        return Err(CliError::Usage(message.to_owned()));
+    }
     let target = target(args)?;
     let mut diagnostics = Diagnostics::default();
     let inputs = inputs(args, &mut diagnostics)?;
+    let naming = args.naming.naming();
     refuse_to_overwrite(args, &inputs, &target)?;
     let opened = target.open()?;
     let mut survey = Survey::default();
     let readable = surveyed(inputs, &mut survey, &mut diagnostics);
+    diagnostics.name_files(|label| naming.label(label));
     if !args.output.quiet {
         name_damage(&diagnostics, readable.len(), args.output.verbose);
     }
@@ -78,6 +87,14 @@ pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
         return Err(CliError::DamagedInput);
     }
     Ok(())
+}
+
+/// Says what stays, by the tables of the redactor.
+fn explain(args: &RedactArgs) -> Result<(), CliError> {
+    let output = Output::open(&args.output)?;
+    let kept = kept(args.tool_names());
+    let document = || Ok(kept_document(&kept));
+    output.show(args.format.chosen, document, |Json, out| write_kept(&kept, out))
 }
 
 fn target(args: &RedactArgs) -> Result<Target, CliError> {

@@ -42,7 +42,11 @@ pub(super) fn locate(args: &ConfigurationArgs) -> Located {
 }
 
 fn named_file(path: PathBuf) -> ConfigFile {
-    ConfigFile { level: ConfigLevel::Project, name: path.display().to_string(), path }
+    ConfigFile {
+        level: ConfigLevel::Project,
+        name: as_typed(&path, env::home_dir().as_deref()),
+        path,
+    }
 }
 
 /// The nearest project file, as a path from the working directory.

@@ -120,28 +120,8 @@ fn lossy(name: &std::ffi::OsStr) -> String {
 
 fn relative_label(root: &Path, path: &Path) -> String {
     let relative = path.strip_prefix(root).unwrap_or(path);
-    let parts = relative.components().map(|part| without_home(lossy(part.as_os_str())));
-    let parts: Vec<_> = parts.collect();
+    let parts: Vec<_> = relative.components().map(|part| lossy(part.as_os_str())).collect();
     if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
-}
-
-/// The name of a folder of Claude Code, without the user's home in it. The client names the folder of a
-/// project after its path, with `-` in place of every other character but letters and digits.
-fn without_home(folder: String) -> String {
-    let own = std::env::home_dir().map(|home| {
-        let dashed = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-        home.to_string_lossy().chars().map(dashed).collect::<String>()
-    });
-    let own = own.filter(|home| home.len() > 1 && folder.starts_with(home.as_str()));
-    let length = own.map(|home| home.len()).or_else(|| {
-        let homes = ["-home-", "-Users-", "C--Users-"];
-        let begin = homes.iter().find(|home| folder.starts_with(**home))?.len();
-        Some(folder[begin..].find('-').map_or(folder.len(), |name| begin + name))
-    });
-    match length.map(|length| &folder[length..]) {
-        Some(rest) if rest.is_empty() || rest.starts_with('-') => format!("~{rest}"),
-        _ => folder,
-    }
 }
 
 /// An input file.
@@ -232,24 +212,6 @@ mod tests {
 
     fn labels(discovered: &Discovered) -> Vec<&str> {
         discovered.sources.iter().map(|source| &*source.label).collect()
-    }
-
-    #[test]
-    fn homes_are_in_no_label() {
-        for (folder, label) in [
-            ("-home-ann-work-app", "~-work-app"),
-            ("-Users-ann", "~"),
-            ("C--Users-ann-app", "~-app"),
-            ("-srv-home-app", "-srv-home-app"),
-            ("home", "home"),
-            ("-home-", "~"),
-        ] {
-            let path = Path::new("/p").join(folder).join("s.jsonl");
-            assert_eq!(relative_label(Path::new("/p"), &path), format!("{label}/s.jsonl"));
-        }
-        let Some(home) = std::env::home_dir() else { return };
-        let dashed = home.to_string_lossy().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-        assert_eq!(without_home(format!("{dashed}-app")), "~-app");
     }
 
     #[test]

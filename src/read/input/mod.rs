@@ -297,6 +297,13 @@ impl Diagnostics {
         }
     }
 
+    /// Gives files other names.
+    pub fn name_files(&mut self, named: impl Fn(&str) -> String) {
+        for example in &mut self.examples {
+            example.file = named(&example.file).into();
+        }
+    }
+
     /// Takes over what another part of the input gave.
     pub fn absorb(&mut self, other: Self) {
         for (kind, count) in other.counts {

@@ -81,6 +81,7 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
     history.set_models(options.models);
     diagnostics.absorb(std::mem::take(&mut history.diagnostics));
     history.diagnostics = diagnostics;
+    history.name_projects(options.naming);
     history
 }
 
