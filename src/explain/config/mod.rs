@@ -261,7 +261,7 @@ pub static PATHS: ConfigOption =
 pub static BASELINE: ConfigOption = option("baseline", Takes::Path, "none");
 
 /// The keys of `[defaults]`.
-pub static DEFAULTS: [&ConfigOption; 17] = [
+pub static DEFAULTS: [&ConfigOption; 18] = [
     &PATHS,
     &option("strategy", Takes::Names, ""),
     &option("tokens", Takes::Word, ""),
@@ -276,6 +276,7 @@ pub static DEFAULTS: [&ConfigOption; 17] = [
     &option("prices", Takes::Paths, "none"),
     &option("platform", Takes::Word, ""),
     &option("jobs", Takes::Number, "one for each core"),
+    &option("max_memory", Takes::Word, "no bound"),
     &option("strict", Takes::Switch, "false"),
     &option("strict_prices", Takes::Switch, "false"),
     &option("color", Takes::Word, ""),
