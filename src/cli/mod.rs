@@ -171,7 +171,7 @@ fn limit_memory(bound: MemoryBound) -> Result<(), CliError> {
             let error = CliError::memory();
             say(&error.to_string());
             std::process::exit(i32::from(error.exit_code()))
-        })
+        });
     };
     thread::Builder::new().name("memory".to_owned()).spawn(look).map(drop).map_err(failed)
 }
