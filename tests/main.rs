@@ -26,9 +26,10 @@
 //! files), `pages` (completions and manual pages), `redact`
 //! (figures before and after over the corpus, and a scan for words that survive), `names` (hostile
 //! names in every output, read back), `planted` (a word in every field of every format, looked for in every
-//! output), `outputs` and `cli` (contracts and snapshots). `fuzz/` has
-//! coverage-guided targets for the line parser and for the way to the figures; `.ci/run` checks that
-//! they compile, and runs everything else.
+//! output), `outputs` and `cli` (contracts and snapshots), `limits` (devices, files without an end, bombs,
+//! threads, memory) and `faults` (every writer on a full disk, killed at each write, interrupted, with closed
+//! pipes). `fuzz/` has coverage-guided targets for the line parser and for the way to the figures; `.ci/run`
+//! checks that they compile, and runs everything else.
 //!
 //! What a test lacks is counted in one line at the end, and fails it where `CI` is set.
 
@@ -55,6 +56,8 @@ mod corpus;
 mod designs;
 mod differences;
 mod drill;
+#[cfg(unix)] // signals, pipes and limits of a shell
+mod faults;
 mod first_lines;
 mod fixtures;
 mod fork;
@@ -62,6 +65,8 @@ mod gates;
 mod generated;
 mod keys;
 mod laws;
+#[cfg(unix)] // its guards are of a shell
+mod limits;
 mod lint;
 mod management;
 mod mechanisms;

@@ -12,7 +12,7 @@ use super::args::{FilterArgs, InputArgs, OutputArgs};
 use super::error::CliError;
 use super::limits::Limits;
 use super::output::say;
-use crate::read::input::{Diagnostics, Discovered, Kind, Location, Source, discover};
+use crate::read::input::{Diagnostics, Discovered, Kind, Location, MemoryBound, Source, discover};
 use crate::report::{counted, grouped};
 use crate::requests::conversation::{History, ReadOptions, read};
 use crate::simulate::ledger::Filter;
@@ -32,6 +32,7 @@ pub(super) fn read_history(
     let options = ReadOptions { naming: input.naming.naming(), ..options };
     let discovered = discovered(input, output)?;
     let history = read_with_progress(discovered, options, output.quiet);
+    enough_memory(&history.diagnostics)?;
     if !output.quiet {
         name_damage(&history.diagnostics, history.files.len(), output.verbose);
     }
@@ -42,6 +43,15 @@ pub(super) fn read_history(
         return Err(CliError::NoInput(nothing_known(&history)));
     }
     Ok(history)
+}
+
+/// Fails where memory is used up, so that reading left something out or nothing more can be done.
+pub(super) fn enough_memory(diagnostics: &Diagnostics) -> Result<(), CliError> {
+    let is_reached = MemoryBound::of_process().is_some_and(MemoryBound::is_reached);
+    if is_reached || diagnostics.count(Kind::OutOfMemory) > 0 {
+        return Err(CliError::memory());
+    }
+    Ok(())
 }
 
 /// Says what was looked at, and what a line should look like.
@@ -194,7 +204,8 @@ pub(super) fn name_damage(diagnostics: &Diagnostics, files: usize, verbose: bool
         return;
     }
     // Messages that were left out of a prompt are reported like damage to the input.
-    let is_told = |kind: Kind| kind.is_damage() || kind == Kind::RepairedMessages;
+    let is_told =
+        |kind: Kind| kind.is_damage() || matches!(kind, Kind::RepairedMessages | Kind::SpecialFile);
     let damage: Vec<_> =
         diagnostics.examples().iter().filter(|one| verbose || is_told(one.kind)).collect();
     let named = if verbose { damage.len() } else { NAMED_LINES.min(damage.len()) };

@@ -40,7 +40,7 @@ pub(super) use fork::ForkArgs;
 pub(super) use format::{CheckFormat, FindingFormat, Json, OutputFormat, RowFormat};
 pub(super) use redact::RedactArgs;
 pub(super) use shared::{
-    ColorArg, FilterArgs, GroupingArg, InputArgs, NamingArgs, OutputArgs, PlatformArg,
+    ColorArg, FilterArgs, GroupingArg, InputArgs, MemoryArgs, NamingArgs, OutputArgs, PlatformArg,
     SimulationArgs, TokensArgs, here,
 };
 
@@ -65,7 +65,7 @@ Exit codes:
   0   done; damaged input is counted and named on stderr
   1   a gate failed: a budget of check is not kept, or what compare --fail-if names has come true
   2   usage
-  3   no usable input
+  3   no usable input, or one that needs more than --max-memory
   4   damaged input, under --strict
   5   a model without a price, under --strict-prices
   70  a bug in this program";
@@ -362,6 +362,9 @@ pub(super) struct PlaceArgs {
     /// Exit with 4 where a record cannot be placed
     #[arg(long)]
     pub(super) strict: bool,
+    /// How much memory the run may have.
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{DocumentFormats, FormatArgs, NamingArgs, OutputArgs};
+use super::{DocumentFormats, FormatArgs, MemoryArgs, NamingArgs, OutputArgs};
 use crate::redact::ToolNames;
 
 pub(super) const REDACT_EXAMPLES: &str = "\
@@ -44,6 +44,9 @@ pub(in crate::cli) struct RedactArgs {
     /// Exit with 4 where a file cannot be read to its end
     #[arg(long)]
     pub(in crate::cli) strict: bool,
+    /// How much memory the run may have.
+    #[command(flatten)]
+    pub(in crate::cli) memory: MemoryArgs,
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,

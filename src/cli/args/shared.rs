@@ -35,12 +35,48 @@ pub(in crate::cli) struct InputArgs {
     /// The names of projects.
     #[command(flatten)]
     pub(in crate::cli) naming: NamingArgs,
-    /// How many threads read and simulate [default: one for each core]
+    /// How many threads read and simulate, four for each core at most [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(in crate::cli) jobs: Option<u16>,
     /// Exit with 4 where input is damaged
     #[arg(long)]
     pub(in crate::cli) strict: bool,
+    /// How much memory the run may have.
+    #[command(flatten)]
+    pub(in crate::cli) memory: MemoryArgs,
+}
+
+/// How much memory a run may have.
+#[derive(Clone, Copy, Debug, Args)]
+pub(in crate::cli) struct MemoryArgs {
+    /// End with 3 before the run takes more memory than this: 512M, 2GiB (Linux) [default: no bound]
+    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    pub(in crate::cli) max_memory: Option<u64>,
+}
+
+/// The least memory in which the program starts and can say what is wrong, in bytes.
+const LEAST_MEMORY: u64 = 32 << 20;
+
+/// Parses a size. `M`, `MB` and `MiB` mean the same, as they do for containers.
+fn memory_size(text: &str) -> Result<u64, String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.trim_start().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return Err("expected a size such as 512M or 2GiB".to_owned()),
+    };
+    let number = number.parse().map_err(|_| "expected a size such as 512M or 2GiB".to_owned());
+    let bytes = number.and_then(|number: u64| {
+        number.checked_mul(1 << shift).ok_or_else(|| "no machine has so much".to_owned())
+    })?;
+    if bytes < LEAST_MEMORY {
+        return Err("the program itself needs 32M".to_owned());
+    }
+    Ok(bytes)
 }
 
 /// Which requests are reported. All are simulated, so that sessions keep one another warm.

@@ -1,6 +1,5 @@
 //! The commands that explain: `explain`, `advise`, `breaks`, `context`, `lint` and `verify`.
 
-use std::fs;
 use std::path::Path;
 
 use crate::base::ttl::Ttl;
@@ -15,6 +14,7 @@ use crate::cli::strategies::strategies;
 use crate::explain::breaks::{DetectionRule, Options};
 use crate::explain::lint::{AcceptedFinding, Linted, Rule};
 use crate::explain::story::{locate, story};
+use crate::read::input::{MOST_REPORT, read_whole};
 use crate::report::{
     BreaksViewOptions, LintView, advice_document, breaks_document, context_document,
     explain_document, lint_document, parse_accepted, rule_document, verify_document, write_advice,
@@ -169,7 +169,7 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
 /// The findings that were accepted before.
 fn accepted(path: &Path) -> Result<Vec<AcceptedFinding>, CliError> {
     let unreadable = |source| CliError::AcceptedFile { path: path.to_owned(), source };
-    let json = fs::read(path).map_err(unreadable)?;
+    let json = read_whole(path, MOST_REPORT).map_err(unreadable)?;
     parse_accepted(&json)
         .map_err(|source| CliError::Accepted { path: path.to_owned(), problem: source })
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::cli::args::PlaceArgs;
 use crate::cli::error::CliError;
-use crate::cli::input::{name_damage, sources};
+use crate::cli::input::{enough_memory, name_damage, sources};
 use crate::cli::output::Output;
 use crate::read::harness::{Harness, place_lines};
 use crate::read::input::{Diagnostics, Kind, OpenSource, Source};
@@ -21,8 +21,9 @@ pub(in crate::cli) fn place(args: &PlaceArgs) -> Result<(), CliError> {
     output.write(|out| {
         for source in &discovered.sources {
             placed += place_source(source, &mut harness, &mut diagnostics, out)?;
+            enough_memory(&diagnostics)?;
         }
-        Ok(())
+        Ok::<(), CliError>(())
     })?;
     diagnostics.name_files(|label| naming.label(label));
     if !args.output.quiet {

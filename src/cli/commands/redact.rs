@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::{Json, OutputFormat, RedactArgs};
 use crate::cli::error::CliError;
-use crate::cli::input::name_damage;
-use crate::cli::output::{Output, OutputFile, finish, say};
-use crate::read::input::{Diagnostics, Kind, Location, Source, discover};
+use crate::cli::input::{enough_memory, name_damage};
+use crate::cli::output::{Output, finish, say};
+use crate::cli::output_file::{OutputFile, is_temporary};
+use crate::read::input::{Diagnostics, Exceeded, Kind, Location, Source, discover};
 use crate::redact::{Extent, Redaction, Survey, kept};
 use crate::report::{counted, grouped, kept_document, write_kept};
 
@@ -68,6 +69,7 @@ pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
     let mut survey = Survey::default();
     let readable = surveyed(inputs, &mut survey, &mut diagnostics);
     diagnostics.name_files(|label| naming.label(label));
+    enough_memory(&diagnostics)?;
     if !args.output.quiet {
         name_damage(&diagnostics, readable.len(), args.output.verbose);
     }
@@ -112,7 +114,8 @@ fn target(args: &RedactArgs) -> Result<Target, CliError> {
         return Ok(Target::File(path.clone()));
     }
     let is_empty = match fs::read_dir(path) {
-        Ok(mut entries) => entries.next().is_none(),
+        // What a killed run left is removed with the first file.
+        Ok(entries) => entries.flatten().all(|entry| is_temporary(&entry.file_name())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => true,
         Err(source) => return Err(CliError::OutputFile { path: path.clone(), source }),
     };
@@ -133,11 +136,8 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
         let discovered = discover(std::slice::from_ref(path));
         diagnostics.absorb(discovered.diagnostics);
         for source in discovered.sources {
-            let source = match &source.location {
-                Location::StandardInput => standard_input()?,
-                _ => source,
-            };
             if seen.insert(identity(&source)) {
+                let source = if source.is_read_once() { held(&source)? } else { source };
                 inputs.push(Input { source, argument, surveyed: 0 });
             }
         }
@@ -150,13 +150,16 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
     Ok(inputs)
 }
 
-/// Holds standard input in memory, as redaction reads its sources twice.
-fn standard_input() -> Result<Source, CliError> {
+/// Holds what can be read once only in memory, as redaction reads its sources twice.
+fn held(source: &Source) -> Result<Source, CliError> {
     let mut bytes = Vec::new();
-    io::stdin()
-        .read_to_end(&mut bytes)
-        .map_err(|error| CliError::NoInput(format!("cannot read standard input: {error}")))?;
-    Ok(Source::in_memory(STANDARD_INPUT, &bytes))
+    let read = source.open().and_then(|mut input| input.read_to_end(&mut bytes));
+    read.map_err(|error| match Exceeded::of(&error) {
+        Some(Exceeded::Memory) => CliError::memory(),
+        _ => CliError::NoInput(format!("cannot read {}: {error}", source.label)),
+    })?;
+    let is_stream = matches!(source.location, Location::StandardInput);
+    Ok(Source::in_memory(if is_stream { STANDARD_INPUT } else { &source.label }, &bytes))
 }
 
 fn identity(source: &Source) -> PathBuf {
@@ -210,8 +213,15 @@ fn surveyed(inputs: Vec<Input>, survey: &mut Survey, diagnostics: &mut Diagnosti
         match survey.read(&input.source) {
             Ok(Extent { error, lines, bytes, .. }) => {
                 if let Some(error) = error {
-                    let detail = format!("{error}; what was read before it is used");
-                    diagnostics.add(Kind::UnreadableFile, label, lines, detail);
+                    // Of what is not of this world nothing is written.
+                    let is_left = Exceeded::of(&error).is_some();
+                    let used =
+                        if is_left { "it is left out" } else { "what was read before it is used" };
+                    let detail = format!("{error}; {used}");
+                    diagnostics.add(Exceeded::kind(&error), label, lines, detail);
+                    if is_left {
+                        return None;
+                    }
                 }
                 Some(Input { surveyed: bytes, ..input })
             }
@@ -242,6 +252,7 @@ fn write_all(
                 let mut out = BufWriter::new(io::stdout().lock());
                 let extent = redaction.write(&input.source, &mut out)?;
                 out.flush()?;
+                unchanged(input, &extent)?;
                 extent
             }
             Target::File(path) => write_file(input, redaction, path, opened.take())?,
@@ -251,20 +262,28 @@ fn write_all(
                 write_file(input, redaction, &path, None)?
             }
         };
-        if extent.bytes != input.surveyed {
-            return Err(CliError::Usage(format!(
-                "{} changed while it was redacted: {} bytes were read, then {}; run it again",
-                input.source.label,
-                grouped(input.surveyed),
-                grouped(extent.bytes)
-            )));
-        }
         sums.files += 1;
         sums.lines += extent.lines;
         sums.bytes += extent.bytes;
         sums.strings += extent.strings;
     }
     Ok(sums)
+}
+
+/// Fails where a file was not read as it was surveyed.
+fn unchanged(input: &Input, written: &Extent) -> Result<(), CliError> {
+    if written.error.as_ref().and_then(Exceeded::of) == Some(Exceeded::Memory) {
+        return Err(CliError::memory());
+    }
+    if written.bytes == input.surveyed {
+        return Ok(());
+    }
+    Err(CliError::Usage(format!(
+        "{} changed while it was redacted: {} bytes were read, then {}; run it again",
+        input.source.label,
+        grouped(input.surveyed),
+        grouped(written.bytes)
+    )))
 }
 
 /// The path of an output file. With several arguments each has a folder of its own, numbered in
@@ -308,6 +327,7 @@ fn write_file(
         _ => redaction.write(&input.source, &mut file),
     };
     let extent = written.map_err(failed)?;
+    unchanged(input, &extent)?;
     finish(file).map_err(failed)?;
     Ok(extent)
 }

@@ -7,7 +7,7 @@ use memchr::memchr_iter;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::layers::{ConfigFile, MOST_BYTES, Origin};
+use super::layers::{ConfigFile, Origin};
 use super::{CHECK, ConfigOption, ConfigSetting, DEFAULTS, PathPlaces, from_file};
 use crate::base::toml_text::{
     Fault, TomlError, entries, line_and_column, quoted, refuse_unknown_keys, text,
@@ -151,9 +151,6 @@ pub enum ConfigError {
         /// The system's error.
         source: io::Error,
     },
-    /// A file is larger than any configuration.
-    #[error("{0} is no configuration file: it has more than {MOST_BYTES} bytes")]
-    TooLarge(String),
     /// Something in a file cannot be used.
     #[error(transparent)]
     Content(#[from] TomlError),

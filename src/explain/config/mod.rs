@@ -261,7 +261,7 @@ pub static PATHS: ConfigOption =
 pub static BASELINE: ConfigOption = option("baseline", Takes::Path, "none");
 
 /// The keys of `[defaults]`.
-pub static DEFAULTS: [&ConfigOption; 18] = [
+pub static DEFAULTS: [&ConfigOption; 19] = [
     &PATHS,
     &option("strategy", Takes::Names, ""),
     &option("tokens", Takes::Word, ""),
@@ -277,6 +277,7 @@ pub static DEFAULTS: [&ConfigOption; 18] = [
     &option("platform", Takes::Word, ""),
     &option("project_names", Takes::Word, ""),
     &option("jobs", Takes::Number, "one for each core"),
+    &option("max_memory", Takes::Word, "no bound"),
     &option("strict", Takes::Switch, "false"),
     &option("strict_prices", Takes::Switch, "false"),
     &option("color", Takes::Word, ""),

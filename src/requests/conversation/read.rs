@@ -27,8 +27,8 @@ enum Content {
     Transcript(Box<FileConversation>),
     Captures(Box<Captures>),
     Agent(Box<AgentFile>),
-    /// Bundles, not read yet: their sessions may go on from one file to the next. Standard input
-    /// stays open; of thousands of files each is opened anew.
+    /// Bundles, not read yet: their sessions may go on from one file to the next. Standard input and
+    /// pipes stay open; of thousands of files each is opened anew.
     Bundles(Option<Box<OpenSource>>),
 }
 
@@ -196,8 +196,9 @@ fn read_source(
         Format::Agent(agent) => Content::Agent(Box::new(agent.read(&mut open))),
         Format::Capture => Content::Captures(Box::new(load_captures(&mut open, threads, options))),
         Format::Bundle => {
-            let is_file = matches!(source.location, Location::File(_));
-            return Content::Bundles((!is_file).then(|| Box::new(open)));
+            let is_opened_anew =
+                matches!(source.location, Location::File(_)) && !source.is_read_once();
+            return Content::Bundles((!is_opened_anew).then(|| Box::new(open)));
         }
     };
     workspace.buffer = open.into_buffer();

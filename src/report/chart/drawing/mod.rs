@@ -6,7 +6,6 @@
 
 mod bars;
 mod frame;
-mod lanes;
 mod plot;
 #[cfg(feature = "png")]
 mod png;
