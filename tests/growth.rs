@@ -7,7 +7,7 @@
 //! What it sees: bytes allocated in all, which most work shows in, and the peak of bytes held. A loop that
 //! allocates nothing shows in neither, so `valgrind` counts instructions as well, where it is installed: those of
 //! `lint` on captures, whose rules compare parts of prompts with each other; of all commands and shapes under
-//! `CACHESIM_GROWTH=all`, which takes half an hour. What it cannot see: memory outside of the allocator (stacks,
+//! `CACHESIM_GROWTH=all`, which takes far longer. What it cannot see: memory outside of the allocator (stacks,
 //! mapped files), and growth that begins beyond the sizes tried.
 //!
 //! `cargo test --test growth -- NAME` tries those cases whose `COMMAND::SHAPE` contains the name.
@@ -30,15 +30,24 @@ static COUNTED: Cap<System> = Cap::new(System, usize::MAX);
 /// The file to which a child writes what it allocated.
 const COUNTS: &str = "CACHESIM_GROWTH_COUNTS";
 
-/// The elements of the smallest size.
-const BASE: &str = "100";
+/// The elements of the smallest size where allocations are counted: so many that buffers of a fixed size are little.
+const BASE: &str = "512";
+
+/// Where instructions are counted, which takes fifty times as long.
+const STEPPED_BASE: &str = "100";
 
 /// The sizes tried, as places in the list of a case: 1, 4 and 8 times the base.
 const SIZES: [usize; 3] = [0, 2, 3];
 
-/// How much more 8 times the size may take over the smallest than 4 times the size does. Of work that grows
-/// like n^1.2 that is (8^1.2 − 1) / (4^1.2 − 1); of n it is 2.33, of n^1.5 3.1, and of n² 4.2.
-const MOST: f64 = 2.59;
+/// How much more instructions 8 times the size may take over the smallest than 4 times the size does. Of work that
+/// grows like n^1.2 that is (8^1.2 − 1) / (4^1.2 − 1); of n it is 2.33, of n^1.5 3.1, and of n² 4.2.
+const MOST_STEPS: f64 = 2.59;
+
+/// The same of bytes allocated, where one buffer that doubles once more is a step.
+const MOST_BYTES: f64 = 3.1;
+
+/// How many times the peak at 4 times the size that at 8 times may be: 2 of n, 4 of n².
+const MOST_PEAK: u64 = 3;
 
 /// What the largest size takes beyond the smallest must be that much of the smallest to say anything: the start
 /// of the program is the same for all.
@@ -52,11 +61,12 @@ struct Case {
     runs: Vec<Vec<String>>,
 }
 
-/// What a run took.
-#[derive(Clone, Copy)]
-struct Count {
-    what: &'static str,
-    count: u64,
+/// What is counted of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Instructions,
+    BytesAllocated,
+    BytesAtPeak,
 }
 
 fn main() -> ExitCode {
@@ -76,21 +86,31 @@ fn count_allocations(file: &Path) -> ExitCode {
 
 fn try_all() -> ExitCode {
     let filters: Vec<String> = env::args().skip(1).filter(|one| !one.starts_with('-')).collect();
-    let folder = tempfile::tempdir().expect("a folder");
-    let Some(mut cases) = cases(folder.path()) else {
+    let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    let written = [BASE, STEPPED_BASE].into_iter().zip(&folders);
+    let written: Option<Vec<_>> =
+        written.map(|(base, folder)| cases(folder.path(), base)).collect();
+    let Some([counted, stepped]) = written.and_then(|both| <[Vec<Case>; 2]>::try_from(both).ok())
+    else {
         skip("python3");
         return ExitCode::SUCCESS;
     };
     let is_meant = |case: &Case| filters.iter().all(|filter| case.name().contains(filter.as_str()));
-    cases.retain(is_meant);
+    let mut stepped: Vec<Case> =
+        stepped.into_iter().filter(|case| is_meant(case) && case.is_stepped()).collect();
     let has_valgrind = Command::new("valgrind").arg("--version").output().is_ok();
-    if !has_valgrind && cases.iter().any(Case::is_stepped) {
+    if !has_valgrind && !stepped.is_empty() {
         skip("valgrind");
+        stepped.clear();
     }
+    let counted = counted.into_iter().filter(is_meant).map(|case| (case, false));
+    // What takes longest comes first.
+    let cases: Vec<(Case, bool)> =
+        stepped.into_iter().map(|case| (case, true)).chain(counted).collect();
     let (next, faults) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let try_next = || {
-        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let found = case.faults(has_valgrind && case.is_stepped());
+        while let Some((case, is_stepped)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let found = case.faults(*is_stepped);
             faults.lock().expect("no thread panics here").extend(found);
         }
     };
@@ -106,11 +126,11 @@ fn try_all() -> ExitCode {
 }
 
 /// Writes the shapes. `None` where there is no Python.
-fn cases(folder: &Path) -> Option<Vec<Case>> {
+fn cases(folder: &Path, base: &str) -> Option<Vec<Case>> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/shapes.py");
     let mut python = Command::new("python3");
     let status =
-        python.arg(script).arg("--write").arg(folder).args(["--base", BASE]).status().ok()?;
+        python.arg(script).arg("--write").arg(folder).args(["--base", base]).status().ok()?;
     assert!(status.success(), "benches/shapes.py --write fails");
     let text = fs::read_to_string(folder.join("cases.json")).expect("the cases");
     Some(serde_json::from_str(&text).expect("JSON"))
@@ -135,29 +155,35 @@ impl Case {
         is_chosen || env::var("CACHESIM_GROWTH").is_ok_and(|value| value == "all")
     }
 
-    /// What grows too fast.
-    fn faults(&self, counts_steps: bool) -> Vec<String> {
+    /// What grows too fast: instructions, or bytes.
+    fn faults(&self, is_stepped: bool) -> Vec<String> {
         let runs = SIZES.map(|size| {
-            let mut counts = allocations(&self.runs[size]).to_vec();
-            counts.extend(counts_steps.then(|| instructions(&self.runs[size])));
-            counts
+            let run = &self.runs[size];
+            if is_stepped { vec![instructions(run)] } else { allocations(run).to_vec() }
         });
         let [small, middle, large] = &runs;
         let counts = small.iter().zip(middle).zip(large);
         counts
-            .filter_map(|((small, middle), large)| {
-                let is = [small.count, middle.count, large.count];
-                grows_too_fast(is).then(|| format!("{}: {} {is:?}", self.name(), small.what))
+            .filter_map(|(((what, small), (_, middle)), (_, large))| {
+                let counts = [*small, *middle, *large];
+                what.grows_too_fast(counts).then(|| format!("{}: {what:?} {counts:?}", self.name()))
             })
             .collect()
     }
 }
 
-/// Whether counts at 1, 4 and 8 times a size grow faster than they may.
-#[allow(clippy::cast_precision_loss)] // counts are far below 2^53
-fn grows_too_fast([small, middle, large]: [u64; 3]) -> bool {
-    let beyond = |count: u64| count.saturating_sub(small) as f64;
-    beyond(large) > LEAST * small as f64 && beyond(large) > MOST * beyond(middle)
+impl What {
+    /// Whether counts at 1, 4 and 8 times a size grow faster than they may.
+    #[allow(clippy::cast_precision_loss)] // counts are far below 2^53
+    fn grows_too_fast(self, [small, middle, large]: [u64; 3]) -> bool {
+        let most = match self {
+            Self::Instructions => MOST_STEPS,
+            Self::BytesAllocated => MOST_BYTES,
+            Self::BytesAtPeak => return large > MOST_PEAK * middle,
+        };
+        let beyond = |count: u64| count.saturating_sub(small) as f64;
+        beyond(large) > LEAST * small as f64 && beyond(large) > most * beyond(middle)
+    }
 }
 
 /// The program, as a child, in an environment that holds nothing of the user's.
@@ -180,18 +206,17 @@ fn own_path() -> PathBuf {
 }
 
 /// The bytes that a run allocates in all, and at its peak.
-fn allocations(arguments: &[String]) -> [Count; 2] {
+fn allocations(arguments: &[String]) -> [(What, u64); 2] {
     let folder = tempfile::tempdir().expect("a folder");
     let status = child(&own_path(), arguments, folder.path()).status().expect("the program runs");
     assert!(status.code().is_some_and(|code| code < 5), "{arguments:?}: {status}");
     let counts = fs::read_to_string(folder.path().join("counts")).expect("the counts");
     let mut counts = counts.split(' ').map(|count| count.parse().expect("a number"));
-    ["bytes allocated", "bytes at the peak"]
-        .map(|what| Count { what, count: counts.next().expect("two counts") })
+    [What::BytesAllocated, What::BytesAtPeak].map(|what| (what, counts.next().expect("two counts")))
 }
 
 /// The instructions of a run.
-fn instructions(arguments: &[String]) -> Count {
+fn instructions(arguments: &[String]) -> (What, u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let counts = folder.path().join("instructions");
     let options = ["--tool=cachegrind", "--cache-sim=no"].map(str::to_owned);
@@ -204,5 +229,5 @@ fn instructions(arguments: &[String]) -> Count {
     let text = fs::read_to_string(&counts).expect("what valgrind writes");
     let summary = text.lines().find_map(|line| line.strip_prefix("summary: "));
     let count = summary.and_then(|count| count.split(' ').next()?.parse().ok());
-    Count { what: "instructions", count: count.expect("a sum") }
+    (What::Instructions, count.expect("a sum"))
 }
