@@ -57,10 +57,16 @@ pub struct AcceptedFinding {
 impl Linted {
     /// Takes out what was accepted before. The same rule at the same place with other words is new.
     pub fn accept(&mut self, accepted: &[AcceptedFinding]) {
+        let mut places: FxHashMap<(Rule, &str, bool), Vec<usize>> = FxHashMap::default();
+        for (at, one) in accepted.iter().enumerate() {
+            places.entry((one.rule, &one.place, one.is_fork)).or_default().push(at);
+        }
         let mut occurs = vec![false; accepted.len()];
         let all = self.findings.len();
         self.findings.retain(|finding| {
-            let known = accepted.iter().position(|one| one.is(finding));
+            let there = places.get(&(finding.rule, &*finding.place, finding.is_fork));
+            let known = there.into_iter().flatten().copied();
+            let known = known.into_iter().find(|at| accepted[*at].says(finding));
             if let Some(at) = known {
                 occurs[at] = true;
             }
@@ -72,11 +78,9 @@ impl Linted {
 }
 
 impl AcceptedFinding {
-    fn is(&self, finding: &Finding) -> bool {
-        self.rule == finding.rule
-            && self.is_fork == finding.is_fork
-            && self.place == finding.place
-            && [true, false].iter().any(|shown| finding.shown_detail(*shown) == self.detail)
+    /// Whether it has the words of a finding of the same rule and place.
+    fn says(&self, finding: &Finding) -> bool {
+        [true, false].iter().any(|shown| finding.shown_detail(*shown) == self.detail)
     }
 }
 
