@@ -245,7 +245,7 @@ fn errors_say_where_and_what() {
     };
     insta::assert_snapshot!(
         error_of("[defaults]\nshared_prefx = 'warm'\n"),
-        @"cachesim: cachesim.toml:2:1: `shared_prefx` is no key of [defaults]; did you mean `shared_prefix`, `strategy` or `strict_prices`?; there are paths, strategy, tokens, shared_prefix, lookback, attribution, betas, ttl_change, ttl_grace, breaks, reading, prices, platform, jobs, strict, strict_prices, color"
+        @"cachesim: cachesim.toml:2:1: `shared_prefx` is no key of [defaults] (did you mean `shared_prefix`, `strategy` or `strict_prices`?); there are paths, strategy, tokens, shared_prefix, lookback, attribution, betas, ttl_change, ttl_grace, breaks, reading, prices, platform, jobs, strict, strict_prices, color"
     );
     insta::assert_snapshot!(
         error_of("[defaults]\n\n  shared_prefix = 'warn'\n"),

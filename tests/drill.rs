@@ -199,7 +199,7 @@ fn names_that_stand_for_nothing_are_told_what_there_is() {
         (
             &["--session", "alpah-1111"],
             3,
-            "`alpah-1111` is not in the input, which has 2 sessions; did you mean `alpha-1111` or `alpha-2222`?",
+            "`alpah-1111` is not in the input, which has 2 sessions (did you mean `alpha-1111` or `alpha-2222`?)",
         ),
         (
             &["--project", "wbe"],
@@ -214,7 +214,7 @@ fn names_that_stand_for_nothing_are_told_what_there_is() {
         (
             &["--model", "sonet"],
             3,
-            "`sonet` is not in the input, which has 1 model; did you mean `claude-opus-5`?",
+            "`sonet` is not in the input, which has 1 model (did you mean `claude-opus-5`?)",
         ),
         (&["--agent", "Explorer"], 3, "did you mean `Explore`"),
         (

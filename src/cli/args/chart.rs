@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::compare::ReadingArg;
-use super::{InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs};
+use super::{InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs, whole};
 use crate::report::Theme;
 
 pub(super) const CHART_EXAMPLES: &str = "\
@@ -14,7 +14,8 @@ Examples:
   cachesim chart gaps ~/.claude/projects --since 2026-07-01 -o gaps.svg
   cachesim chart context sessions/ --session 5e1f -o context.png --theme dark
 
-turns and context show one session: of several the one that cost most, or the one that --session names.";
+turns and context show one session: of several the one that cost most, or the one that --session \
+names.";
 
 /// The strategies of `compare` without `none`: next to the cost without any caching, the others
 /// could not be told apart.
@@ -46,7 +47,7 @@ pub(in crate::cli) struct ChartArgs {
     #[arg(long, value_enum, default_value_t = ThemeArg::Auto)]
     pub(in crate::cli) theme: ThemeArg,
     /// How many pixels of a PNG are one of the SVG's 1,200 in width
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=4))]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole::<u8>(1, 4))]
     pub(in crate::cli) scale: u8,
     /// How captured prompts are measured.
     #[command(flatten)]

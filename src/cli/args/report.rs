@@ -11,10 +11,10 @@ Examples:
   cachesim report session.jsonl -o report.html
   cachesim report ~/.claude/projects --since 2026-07-01 --strategy billed,5m,1h -o july.html
 
-The page says first what was spent, what of it was avoidable and what to change; then strategies,
-sessions turn by turn, breaks with their evidence, how far the rules can be trusted, and prices. The
-first strategy is the one that the others are compared with. The page needs no network and holds no
-text of prompts unless --show-text is given.";
+The page says first what was spent, what of it was avoidable and what to change; then \
+strategies, sessions turn by turn, breaks with their evidence, how far the rules can be trusted, \
+and prices. The first strategy is the one that the others are compared with. The page needs no \
+network and holds no text of prompts unless --show-text is given.";
 
 /// `report`.
 #[derive(Debug, Args)]
