@@ -204,12 +204,12 @@ fn names_that_stand_for_nothing_are_told_what_there_is() {
         (
             &["--project", "wbe"],
             3,
-            "`wbe` is not in the input, which has 2 projects; did you mean `web`",
+            "`wbe` is not in the input, which has 2 projects (did you mean `web`",
         ),
         (
             &["--branch", "mian"],
             3,
-            "`mian` is not in the input, which has 2 branches; did you mean `main`",
+            "`mian` is not in the input, which has 2 branches (did you mean `main`",
         ),
         (
             &["--model", "sonet"],

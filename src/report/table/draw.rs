@@ -440,12 +440,19 @@ mod tests {
         grid.add([name, "-", "12,000", "$0.0385"].map(str::to_owned).to_vec());
         grid.add(["output", "", "0", "$1.20"].map(str::to_owned).to_vec());
         insta::assert_snapshot!(text(&grid, style(42)), @"
-        kind                     read     cost
+        kind                   5m    read     cost
         ──────────────────────────────────────────
-        results of m…ist_labels  12,000  $0.0385
-        output                        0    $1.20
+        results of…ist_labels   -  12,000  $0.0385
+        output                          0    $1.20
         ");
-        insta::assert_snapshot!(text(&grid, style(36)), @"");
+        insta::assert_snapshot!(text(&grid, style(36)), @"
+        kind                   read     cost
+        ────────────────────────────────────
+        results o…st_labels  12,000  $0.0385
+        output                    0    $1.20
+        Hidden at this width: 5m. COLUMNS=39
+        shows all.
+        ");
     }
 
     #[test]
