@@ -53,7 +53,9 @@ fn start() -> Result<(), CliError> {
     let typed = or_exit(Cli::from_arg_matches(&matches));
     let configuration = configuration::read(&typed.configuration)?;
     if !is_quiet(&matches) {
-        configuration::unknown_variables().iter().for_each(|told| say(told));
+        for told in configuration::unknown_variables() {
+            say(&told);
+        }
     }
     let cli = if configuration.is_plain() { typed } else { configuration::parse(&configuration) };
     run(&cli, &configuration)

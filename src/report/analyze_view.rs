@@ -390,7 +390,7 @@ pub(super) fn many_sessions(
     header.extend(ledger.columns.iter().map(|column| (column.strategy.label(), Align::Right)));
     let bars = (before + shown + 1).min(header.len());
     header.insert(bars, ("", Align::Bar));
-    let mut grid = Grid::new(&header).hide_first(&columns.hidden_first(ledger));
+    let mut grid = Grid::new(&header).hide_first(&OptionalColumns::hidden_first(ledger));
     for ((session, by_strategy), began) in rows.into_iter().zip(beginnings.moments()) {
         let complete = by_strategy.iter().find(|totals| totals.unrecorded == 0);
         let Some(first) = complete.or(by_strategy.first()) else { continue };
@@ -470,7 +470,7 @@ impl OptionalColumns {
     }
 
     /// What people need least is hidden first.
-    fn hidden_first<'a>(&self, ledger: &'a Ledger<'_>) -> Vec<&'a str> {
+    fn hidden_first<'a>(ledger: &'a Ledger<'_>) -> Vec<&'a str> {
         let names = ledger.columns.iter().map(|column| column.strategy.label());
         let mut hidden = vec!["prompt tokens"];
         hidden.extend(names.filter(|name| !SHOWN_LAST.contains(name)));

@@ -144,7 +144,9 @@ pub(super) fn kinds(history: &History, kinds: &[KindTotals], bill: &Bill, top: u
     }
     if !others.is_empty() {
         let mut sums = Carrying::default();
-        others.iter().for_each(|one| sums += one.carried);
+        for one in &others {
+            sums += one.carried;
+        }
         let items = others.iter().map(|one| one.items).sum();
         let size = others.iter().map(|one| one.tokens).sum();
         kind(counted(others.len() as u64, "other", "others"), items, size, &sums);
