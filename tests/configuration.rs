@@ -245,7 +245,7 @@ fn errors_say_where_and_what() {
     };
     insta::assert_snapshot!(
         error_of("[defaults]\nshared_prefx = 'warm'\n"),
-        @"cachesim: cachesim.toml:2:1: `shared_prefx` is no key of [defaults]; did you mean `shared_prefix`, `strategy` or `strict_prices`?; there are paths, strategy, tokens, shared_prefix, lookback, attribution, betas, ttl_change, ttl_grace, breaks, reading, prices, platform, jobs, max_memory, strict, strict_prices, color"
+        @"cachesim: cachesim.toml:2:1: `shared_prefx` is no key of [defaults] (did you mean `shared_prefix`, `strategy` or `strict_prices`?); there are paths, strategy, tokens, shared_prefix, lookback, attribution, betas, ttl_change, ttl_grace, breaks, reading, prices, platform, project_names, jobs, max_memory, strict, strict_prices, color"
     );
     insta::assert_snapshot!(
         error_of("[defaults]\n\n  shared_prefix = 'warn'\n"),
@@ -253,11 +253,11 @@ fn errors_say_where_and_what() {
     );
     insta::assert_snapshot!(
         error_of("[defaults]\njobs = 0\n"),
-        @"cachesim: cachesim.toml:2:8: `jobs`: `0` cannot be used: 0 is not in 1..=65535"
+        @"cachesim: cachesim.toml:2:8: `jobs`: `0` cannot be used: expected a whole number from 1 to 65535"
     );
     insta::assert_snapshot!(
         error_of("[defaults]\nttl_grace = -1\n"),
-        @"cachesim: cachesim.toml:2:13: `ttl_grace`: `-1` cannot be used: -1 is not in 0..=3600"
+        @"cachesim: cachesim.toml:2:13: `ttl_grace`: `-1` cannot be used: expected a whole number from 0 to 3600"
     );
     insta::assert_snapshot!(
         error_of("[defaults]\ntokens = 'bytes:0'\n"),
@@ -288,7 +288,7 @@ fn errors_say_where_and_what() {
     place.user_file("");
     insta::assert_snapshot!(
         place.error(&[("CACHESIM_JOBS", "many")], &["analyze"]),
-        @"cachesim: CACHESIM_JOBS: `many` cannot be used: invalid digit found in string"
+        @"cachesim: CACHESIM_JOBS: `many` cannot be used: expected a whole number from 1 to 65535"
     );
     insta::assert_snapshot!(
         place.error(&[("CACHESIM_BREAKS", "kep")], &["analyze"]),

@@ -199,22 +199,22 @@ fn names_that_stand_for_nothing_are_told_what_there_is() {
         (
             &["--session", "alpah-1111"],
             3,
-            "`alpah-1111` is not in the input, which has 2 sessions; did you mean `alpha-1111` or `alpha-2222`?",
+            "`alpah-1111` is not in the input, which has 2 sessions (did you mean `alpha-1111` or `alpha-2222`?)",
         ),
         (
             &["--project", "wbe"],
             3,
-            "`wbe` is not in the input, which has 2 projects; did you mean `web`",
+            "`wbe` is not in the input, which has 2 projects (did you mean `web`",
         ),
         (
             &["--branch", "mian"],
             3,
-            "`mian` is not in the input, which has 2 branches; did you mean `main`",
+            "`mian` is not in the input, which has 2 branches (did you mean `main`",
         ),
         (
             &["--model", "sonet"],
             3,
-            "`sonet` is not in the input, which has 1 model; did you mean `claude-opus-5`?",
+            "`sonet` is not in the input, which has 1 model (did you mean `claude-opus-5`?)",
         ),
         (&["--agent", "Explorer"], 3, "did you mean `Explore`"),
         (

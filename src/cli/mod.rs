@@ -13,14 +13,15 @@ mod strategies;
 
 use std::borrow::Cow;
 use std::io::{self, Write};
-use std::panic;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 #[cfg(target_os = "linux")]
 use std::time::Duration;
+use std::{env, panic};
 
-use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use args::{Cli, Command, InputArgs, MemoryArgs, OutputArgs};
 use error::CliError;
@@ -54,16 +55,54 @@ pub fn main() -> ExitCode {
 /// Parses the command line twice at most: once as typed, to learn which configuration applies, and
 /// again with the configured defaults where there are any. So `--help` needs no configuration.
 fn start() -> Result<(), CliError> {
-    let typed = or_exit(Cli::try_parse());
+    let matches = or_exit(program().try_get_matches());
+    let typed = or_exit(Cli::from_arg_matches(&matches));
     let configuration = configuration::read(&typed.configuration)?;
+    if !is_quiet(&matches) {
+        for told in configuration::unknown_variables() {
+            say(&told);
+        }
+    }
     let cli = if configuration.is_plain() { typed } else { configuration::parse(&configuration) };
     run(&cli, &configuration)
+}
+
+/// Whether the command is to say nothing but errors.
+fn is_quiet(matches: &ArgMatches) -> bool {
+    match matches.subcommand() {
+        Some((_, matches)) => is_quiet(matches),
+        None => matches.try_get_one("quiet").ok().flatten().copied().unwrap_or_default(),
+    }
+}
+
+/// The command line, with help that fits the terminal.
+fn program() -> clap::Command {
+    args::fitted(Cli::command(), usize::from(output::help_width()))
+}
+
+/// The limits of `check`, which are no options.
+const LIMITS_TIP: &str =
+    "limits are [[budget]] tables of cachesim.toml, such as metric = \"cost\" with max = \"$0.50\"";
+
+/// Leads who looks for limits among the options of `check` to the place where they are.
+fn with_tip(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let is_limit = ["--max", "--min", "--budget"].iter().any(|limit| option.starts_with(limit));
+    let is_of_check = env::args_os().any(|argument| argument == "check");
+    if error.kind() == ErrorKind::UnknownArgument && is_limit && is_of_check {
+        let tip = vec![LIMITS_TIP.into()];
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tip));
+    }
+    error
 }
 
 /// What was typed, or the end of the run with help or an error. An error quotes its argument, which
 /// must not control a terminal or begin a line as a command.
 fn or_exit<T>(parsed: Result<T, clap::Error>) -> T {
     parsed.unwrap_or_else(|error| {
+        let error = with_tip(error);
         let text = error.render().to_string();
         let lines: Vec<_> = text.lines().map(terminal_safe).collect();
         if error.use_stderr() && lines.iter().any(|line| matches!(line, Cow::Owned(_))) {
@@ -90,7 +129,9 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
         Command::Context(args) => {
             with_threads(&args.input, &args.output, || commands::context(args))
         }
-        Command::Chart(args) => with_threads(&args.input, &args.output, || commands::chart(args)),
+        Command::Chart(args) => {
+            with_threads(&args.input, &args.output, || commands::chart(args, configuration))
+        }
         Command::Verify(args) => with_threads(&args.input, &args.output, || commands::verify(args)),
         Command::Report(args) => with_threads(&args.input, &args.output, || commands::report(args)),
         Command::Place(args) => within(args.memory).and_then(|()| commands::place(args)),

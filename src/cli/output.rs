@@ -163,12 +163,21 @@ pub(super) fn write_files(
 }
 
 fn width(is_terminal: bool) -> u16 {
+    known_width(is_terminal).unwrap_or(DEFAULT_WIDTH).max(LEAST_WIDTH)
+}
+
+fn known_width(is_terminal: bool) -> Option<u16> {
     let from_environment = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let from_terminal = || terminal_size::terminal_size().map(|(width, _)| width.0);
-    from_environment
-        .or_else(|| is_terminal.then(from_terminal).flatten())
-        .unwrap_or(DEFAULT_WIDTH)
-        .max(LEAST_WIDTH)
+    from_environment.or_else(|| is_terminal.then(from_terminal).flatten())
+}
+
+/// Lines of help are no longer, as longer ones are hard to read.
+const MOST_HELP: u16 = 100;
+
+/// The width of help.
+pub(super) fn help_width() -> u16 {
+    known_width(io::stdout().is_terminal()).unwrap_or(MOST_HELP).clamp(LEAST_WIDTH, MOST_HELP)
 }
 
 fn bold(color: ColorArg, is_terminal: bool) -> bool {

@@ -109,13 +109,15 @@ pub(super) fn tables(
     Ok((table, models))
 }
 
-/// The error for a named model without a price.
-pub(super) fn unknown_model(table: &PriceTable, name: &str) -> CliError {
-    let near = suggestion(&nearest(name, table.models().map(|model| model.id.as_str())));
+/// The error for a named model that has no price in some tables.
+pub(super) fn unknown_model(tables: &[&PriceTable], name: &str) -> CliError {
+    let known = tables.iter().flat_map(|table| table.models());
+    let near = suggestion(&nearest(name, known.map(|model| model.id.as_str())));
+    let ids: Vec<&str> = tables.iter().map(|table| table.id.as_str()).collect();
     CliError::Usage(format!(
-        "no price for `{name}` in {}{near}; `cachesim prices list` names all, and --prices FILE adds \
-         others",
-        table.id
+        "no price for `{name}` in {}{near}; `cachesim prices list` names the models of all tables, and \
+         --prices FILE adds others",
+        ids.join(" and ")
     ))
 }
 

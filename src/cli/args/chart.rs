@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::compare::{DEFAULT_COMPARED, ReadingArg};
-use super::{InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs};
+use super::{InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs, whole};
 use crate::report::Theme;
 
 pub(super) const CHART_EXAMPLES: &str = "\
@@ -14,7 +14,8 @@ Examples:
   cachesim chart gaps ~/.claude/projects --since 2026-07-01 -o gaps.svg
   cachesim chart context sessions/ --session 5e1f -o context.png --theme dark
 
-turns and context show one session: of several the one that cost most, or the one that --session names.";
+turns and context show one session: of several the one that cost most, or the one that --session \
+names.";
 
 pub(super) const REPORT_EXAMPLES: &str = "\
 Examples:
@@ -22,10 +23,10 @@ Examples:
   cachesim report session.jsonl -o report.html
   cachesim report ~/.claude/projects --since 2026-07-01 --strategy billed,5m,1h -o july.html
 
-The page says first what was spent, what of it was avoidable and what to change; then strategies,
-sessions turn by turn, breaks with their evidence, how far the rules can be trusted, and prices. The
-first strategy is the one that the others are compared with. The page needs no network and holds no
-text of prompts unless --show-text is given.";
+The page says first what was spent, what of it was avoidable and what to change; then \
+strategies, sessions turn by turn, breaks with their evidence, how far the rules can be trusted, \
+and prices. The first strategy is the one that the others are compared with. The page needs no \
+network and holds no text of prompts unless --show-text is given.";
 
 /// The strategies of `compare` without `none`: next to the cost without any caching, the others
 /// could not be told apart.
@@ -57,7 +58,7 @@ pub(in crate::cli) struct ChartArgs {
     #[arg(long, value_enum, default_value_t = ThemeArg::Auto)]
     pub(in crate::cli) theme: ThemeArg,
     /// How many pixels of a PNG are one of the SVG's 1,200 in width
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=4))]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole::<u8>(1, 4))]
     pub(in crate::cli) scale: u8,
     /// How captured prompts are measured.
     #[command(flatten)]

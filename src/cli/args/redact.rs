@@ -14,10 +14,10 @@ Examples:
   cachesim redact capture.jsonl -o - --tool-names hash | cachesim analyze -
   cachesim redact --explain
 
-Lines keep their structure and their length, usage and times stay, equal texts stay equal, and letters
-and digits of everything else are replaced: text, paths, ids, names of files. Figures are those of the
-input, except where they rest on the wording (lint, --show-text). Several files need a folder as OUT;
-only what cachesim reads (*.jsonl, also .gz and .zst) is written there.
+Lines keep their structure and their length, usage and times stay, equal texts stay equal, and \
+letters and digits of everything else are replaced: text, paths, ids, names of files. Figures \
+are those of the input, except where they rest on the wording (lint, --show-text). Several files \
+need a folder as OUT; only what cachesim reads (*.jsonl, also .gz and .zst) is written there.
 
 Lengths and times stay, and so do the names of tools: look at those before you publish. --explain
 lists all that stays.";

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::whole;
 use crate::base::project::{ProjectNames, ProjectNaming};
 use crate::explain::analysis::{Grouping, PeriodLength};
 use crate::read::capture::{AttributionKey, TokenCounting};
@@ -36,7 +37,7 @@ pub(in crate::cli) struct InputArgs {
     #[command(flatten)]
     pub(in crate::cli) naming: NamingArgs,
     /// How many threads read and simulate, four for each core at most [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1, u16::MAX.into()))]
     pub(in crate::cli) jobs: Option<u16>,
     /// Exit with 4 where input is damaged
     #[arg(long)]
@@ -141,7 +142,7 @@ pub(in crate::cli) struct SimulationArgs {
     #[arg(long, value_enum, default_value_t = SharedPrefixArg::Auto)]
     shared_prefix: SharedPrefixArg,
     /// How many seconds entries are still found beyond their TTL
-    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=3_600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = whole::<u32>(0, 3_600))]
     ttl_grace: u32,
     /// What a marker counts when it looks back 20 for an entry, where the blocks are known
     #[arg(long, value_enum, default_value_t = LookbackArg::Positions)]

@@ -73,7 +73,7 @@ pub(in crate::cli) fn fork(args: &ForkArgs) -> Result<(), CliError> {
     let at = beginning_of_day(&table.as_of, "as_of")?;
     let plan = args.plan(at, &models).map_err(CliError::Usage)?;
     if let Some(model) = args.model.as_deref().filter(|model| table.find(model).is_none()) {
-        return Err(unknown_model(&table, model));
+        return Err(unknown_model(&[&table], model));
     }
     let prices = args.model.as_deref().map(|model| ForkPrices { table: &table, model, at });
     let forks = compare_forks(&plan, prices).map_err(|error| CliError::Usage(error.to_string()))?;

@@ -340,7 +340,7 @@ mod tests {
     fn what_means_nothing_is_refused_with_its_place_and_the_nearest() {
         assert_eq!(
             problem("metrik = \"cost\""),
-            "cachesim.toml:2:1: `metrik` is no key of a budget; did you mean `metric`, `min` or `message`?; \
+            "cachesim.toml:2:1: `metrik` is no key of a budget (did you mean `metric`, `min` or `message`?); \
              there are name, metric, max, min, max_increase, max_decrease, level, message, project, session, \
              model, files, strategy, causes, severity, rules"
         );

@@ -15,9 +15,10 @@ use rayon::prelude::*;
 use rust_decimal::Decimal;
 
 use crate::base::units::{Picodollars, Tokens};
+use crate::read::agent::Vendor;
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, ManagedColumn, Row, Selection, StrategyColumn, Totals};
-use crate::simulate::strategy::{Applicability, Assumptions, Strategy};
+use crate::simulate::strategy::{Applicability, Assumptions, RequestKinds, Strategy};
 
 /// A strategy's figures, and how they compare.
 #[derive(Debug)]
@@ -137,6 +138,16 @@ impl<'l> Comparison<'l> {
     }
 }
 
+/// What is among the requests of a selection.
+fn kinds_of_requests(ledger: &Ledger<'_>, selection: &Selection) -> RequestKinds {
+    let history = ledger.history;
+    let is_claude = |index| history.request(index).vendor == Vendor::Anthropic;
+    RequestKinds {
+        has_claude: selection.requests().any(is_claude),
+        has_captures: selection.requests().any(|index| history.is_captured(index)),
+    }
+}
+
 /// A strategy's totals, not compared yet, and the cost of each session.
 fn sums<'l>(
     ledger: &'l Ledger<'_>,
@@ -154,7 +165,7 @@ fn sums<'l>(
         paired: None,
         managed: ledger.managed(column),
         unknowns: if column.applicability().is_applicable() {
-            column.strategy.unknowns()
+            column.strategy.unknowns(kinds_of_requests(ledger, selection))
         } else {
             Vec::new()
         },

@@ -146,6 +146,18 @@ impl Finding {
         plain.unwrap_or(&self.detail)
     }
 
+    /// How much it matters here: as its rule says, save that a changed TTL with which nothing was
+    /// lost and nothing cost more is a note.
+    #[must_use]
+    pub fn severity(&self) -> Severity {
+        let saves = self.latch_saves.is_some_and(|saved| saved > Picodollars::ZERO);
+        if self.rule == Rule::TtlChanged && self.tokens == Tokens::ZERO && !saves {
+            Severity::Note
+        } else {
+            self.rule.severity()
+        }
+    }
+
     /// What the tokens of a finding of the rule are.
     #[must_use]
     pub fn lost_as(&self) -> &'static str {
@@ -163,8 +175,7 @@ impl Finding {
     }
 }
 
-/// Joins findings of one rule and place, separately for forks, and puts the most expensive of each
-/// severity first.
+/// Joins findings of one rule and place, separately for forks.
 fn join(findings: Vec<Finding>) -> Vec<Finding> {
     let mut joined: Vec<Finding> = Vec::new();
     let mut places: FxHashMap<(Rule, String, bool), usize> = FxHashMap::default();
@@ -177,15 +188,13 @@ fn join(findings: Vec<Finding>) -> Vec<Finding> {
             }
         }
     }
-    joined.sort_by_key(|finding| {
-        let cost = finding.cost.unwrap_or_default();
-        (
-            finding.rule.severity(),
-            Reverse(cost),
-            Reverse(finding.tokens),
-            finding.rule,
-            finding.request,
-        )
-    });
     joined
+}
+
+/// Puts the most expensive findings of each severity first.
+fn sort(findings: &mut [Finding]) {
+    findings.sort_by_key(|finding| {
+        let cost = finding.cost.unwrap_or_default();
+        (finding.severity(), Reverse(cost), Reverse(finding.tokens), finding.rule, finding.request)
+    });
 }

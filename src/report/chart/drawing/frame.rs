@@ -5,10 +5,10 @@ use plotters::coord::ranged1d::Ranged;
 use plotters::coord::types::RangedCoordf64;
 
 use super::typeface::{fitted, lines, width};
-use super::{Anchor, Canvas, bars, plot};
+use super::{Anchor, Canvas, bars, lanes, plot};
 use crate::report::chart::axis::Axis;
 use crate::report::chart::ink::{Ink, Rgb};
-use crate::report::chart::{Chart, Lanes, Panel};
+use crate::report::chart::{Chart, Panel};
 
 /// The width of every chart.
 pub(super) const WIDTH: i32 = 1_200;
@@ -38,7 +38,7 @@ pub(super) const LABEL_SPACE: i32 = 9;
 const NOTHING_HEIGHT: i32 = 160;
 
 /// The widest name next to a chart. Wider ones are cut.
-const WIDEST_NAME: i32 = 300;
+pub(super) const WIDEST_NAME: i32 = 300;
 
 /// The pixel columns of every panel. Labels are left of `left` and right of `right`.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +73,7 @@ pub(super) fn draw(chart: &Chart, colour_of: fn(Ink) -> Rgb) -> String {
         match panel {
             Panel::Plot(plot) => plot::draw(&canvas, plot, columns, y),
             Panel::Bars(bars) => bars::draw(&canvas, bars, columns, y),
-            Panel::Lanes(lanes) => draw_lanes(&canvas, lanes, columns, y),
+            Panel::Lanes(lanes) => lanes::draw(&canvas, lanes, columns, y),
             Panel::Nothing(reason) => nothing(&canvas, reason, y),
         }
         y += height(panel) + SPACE;
@@ -95,7 +95,7 @@ fn height(panel: &Panel) -> i32 {
     match panel {
         Panel::Plot(plot) => plot::height(plot),
         Panel::Bars(bars) => bars::height(bars),
-        Panel::Lanes(lanes) => lanes_height(lanes),
+        Panel::Lanes(lanes) => lanes::height(lanes),
         Panel::Nothing(_) => NOTHING_HEIGHT,
     }
 }
@@ -114,7 +114,7 @@ fn columns(chart: &Chart) -> PixelColumns {
         chart.legend.iter().map(|entry| SWATCH + LABEL_SPACE + text_width(&entry.label));
     let of_panels = chart.panels.iter().map(|panel| match panel {
         Panel::Plot(plot) => plot::names_width(plot),
-        Panel::Lanes(lanes) => lane_names_width(lanes),
+        Panel::Lanes(lanes) => lanes::names_width(lanes),
         Panel::Bars(_) | Panel::Nothing(_) => 0,
     });
     let right = widest(&mut of_legend.chain(of_panels));
@@ -170,44 +170,5 @@ impl Scale {
         let (one, other) = self.pixels;
         let pixel = self.coordinate.map(&value, self.pixels);
         pixel.clamp(one.min(other), one.max(other))
-    }
-}
-
-/// The distance from one lane to the next.
-const LANE: i32 = 22;
-
-/// The height of a mark.
-const MARK_HEIGHT: i32 = 14;
-
-/// Half of its width.
-const HALF_MARK: i32 = 2;
-
-/// The height of lanes below a plot, one for each meaning, so that no label overlaps another.
-fn lanes_height(lanes: &Lanes) -> i32 {
-    i32::try_from(lanes.lanes.len()).unwrap_or(i32::MAX / 1_000) * LANE
-}
-
-/// The width of the names of the lanes.
-fn lane_names_width(lanes: &Lanes) -> i32 {
-    lanes.lanes.iter().map(|lane| text_width(&lane.label)).max().unwrap_or(0)
-}
-
-/// Draws marks in lanes.
-fn draw_lanes(canvas: &Canvas<'_>, lanes: &Lanes, columns: PixelColumns, top: i32) {
-    let x = Scale::new(&lanes.x, (columns.left, columns.right));
-    let mut middle = top + LANE / 2;
-    for lane in &lanes.lanes {
-        canvas.line(Ink::Grid, 1, vec![(columns.left, middle), (columns.right, middle)]);
-        // Marks on the same pixel are drawn once.
-        let mut places: Vec<i32> = lane.marks.iter().map(|mark| x.pixel(*mark)).collect();
-        places.dedup();
-        for at in places {
-            let corner = (at - HALF_MARK, middle - MARK_HEIGHT / 2);
-            canvas.rectangle(lane.ink, corner, (at + HALF_MARK, middle + MARK_HEIGHT / 2));
-        }
-        let begin = columns.right + 2 * LABEL_SPACE;
-        let name = fitted(&lane.label, LABEL_SIZE, columns.edge - begin + LABEL_SPACE);
-        canvas.text(Ink::Text, LABEL_SIZE, Anchor::Start, (begin, middle), &name);
-        middle += LANE;
     }
 }

@@ -6,6 +6,7 @@
 
 mod bars;
 mod frame;
+mod lanes;
 mod plot;
 #[cfg(feature = "png")]
 mod png;
