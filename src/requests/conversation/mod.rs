@@ -329,7 +329,7 @@ fn live_responses(entries: &[Entry], graph: &Graph, gathered: &Gathered) -> Vec<
     let mut position = tip(entries, graph, gathered);
     // Links have no circles: they were cut when the graph was made.
     while let Some(here) = position {
-        live.extend(gathered.response_of[here]);
+        live.extend(gathered.response_of(here));
         position = graph.links[here].parent;
     }
     live

@@ -53,9 +53,10 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
         on_file(source.size);
         (source, content)
     };
+    let is_alone = sources.len() == 1;
     let Turns { divided, undivided } = Turns::of(&sources, all_threads);
     for number in divided {
-        let mut workspace = Workspace::new(&options);
+        let mut workspace = Workspace::new(&options, is_alone);
         let part = read_one(number, all_threads, &mut workspace);
         // Giving back its memory takes about as long as joining it.
         rayon::join(|| drop(workspace), || in_order.add(number, part));
@@ -64,7 +65,7 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
     rayon::scope(|scope| {
         for _ in 0..all_threads {
             scope.spawn(|_| {
-                let mut workspace = Workspace::new(&options);
+                let mut workspace = Workspace::new(&options, is_alone);
                 while let Some(&number) = undivided.get(next.fetch_add(1, Ordering::Relaxed)) {
                     in_order.add(number, read_one(number, 1, &mut workspace));
                     workspace.limit(&options);
@@ -145,8 +146,8 @@ struct Workspace {
 }
 
 impl Workspace {
-    fn new(options: &ReadOptions) -> Self {
-        let builder = FileBuilder::new(!options.leaves_out_trails);
+    fn new(options: &ReadOptions, is_alone: bool) -> Self {
+        let builder = FileBuilder::new(!options.leaves_out_trails, is_alone);
         Self { buffer: Chunk::default(), spare: Spare::default(), builder }
     }
 
@@ -172,7 +173,7 @@ impl Workspace {
     /// Gives memory back where it is a lot.
     fn limit(&mut self, options: &ReadOptions) {
         if self.spare.entries() > MOST_SPARE_ENTRIES {
-            *self = Self::new(options);
+            *self = Self::new(options, false);
         }
     }
 }

@@ -46,6 +46,7 @@ pub use file::{
     Contradiction, LeftOut, StrategyFile, StrategyFileError, StrategyFileProblem, parse_strategies,
 };
 pub use plan::Purpose;
+pub(crate) use run::try_design;
 pub use run::{Added, Material, Sent, Simulated};
 
 use std::borrow::Cow;
