@@ -19,6 +19,7 @@ use crate::requests::conversation::History;
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Totals;
 use crate::simulate::provider::{Provider, RolloutAgreement};
+use crate::simulate::strategy::StrategyKind;
 
 /// How many models are listed. The others are joined.
 const MOST_MODELS: usize = 5;
@@ -56,10 +57,37 @@ pub fn compare_document(
     sessions(&mut document, history, comparison);
     agreements(&mut document, rollouts);
     if let Some(verdict) = comparison.verdict() {
-        document.text(verdict_sentence(&verdict, comparison.sessions));
+        let beyond = beyond_simulation(&verdict, answer);
+        document.text(verdict_sentence(&verdict, comparison.sessions) + &beyond);
     }
     document
 }
+
+/// How much of the difference to what was billed is none that the cheaper strategy makes. Empty where that
+/// is little of it.
+fn beyond_simulation(verdict: &PairedVerdict<'_, '_>, answer: &Answer) -> String {
+    let is_record = |one: &Compared<'_>| one.strategy.kind == StrategyKind::Recorded;
+    let costs = (verdict.other.totals.cost(), verdict.cheapest.totals.cost());
+    let ((Some(high), Some(low)), Some(unsimulated)) = (costs, answer.unsimulated) else {
+        return String::new();
+    };
+    let is_much = unsimulated.0.abs() > high.minus(low).0 / LEAST_PART;
+    if !is_much || !(is_record(verdict.other) || is_record(verdict.cheapest)) {
+        return String::new();
+    }
+    let (amount, way) = match unsimulated.0 {
+        0.. => (unsimulated, "more"),
+        _ => (Picodollars(-unsimulated.0), "less"),
+    };
+    format!(
+        " The record itself was billed {} {way} than its simulation costs: no strategy makes that part of a \
+         difference.",
+        dollars(Some(amount))
+    )
+}
+
+/// Parts of a difference below a tenth are not worth a sentence.
+const LEAST_PART: i128 = 10;
 
 /// Which strategy costs least, by what factor, and in how many sessions.
 fn verdict_sentence(verdict: &PairedVerdict<'_, '_>, sessions: usize) -> String {

@@ -38,6 +38,15 @@ pub struct Advice {
     pub out_of_reach: Vec<AdviceEntry>,
 }
 
+/// The change that saves most alone, and what the savings start from.
+#[derive(Clone, Debug)]
+pub struct FirstAdvice {
+    /// The change, if any is worth it.
+    pub entry: Option<AdviceEntry>,
+    /// What was billed beyond the simulated record, as [`Advice::unexplained`].
+    pub unexplained: Option<Picodollars>,
+}
+
 /// A change that was applied.
 #[derive(Clone, Debug)]
 pub struct AdviceEntry {
@@ -80,7 +89,7 @@ impl Advice {
         trace: &PromptTrace,
         selection: &Selection,
         analysis: &Analysis,
-    ) -> Option<AdviceEntry> {
+    ) -> Option<FirstAdvice> {
         let seen = Seen::new(ledger, trace, selection, analysis);
         let mut others = candidates(&seen);
         others.retain(|candidate| candidate.change.who != Who::Nobody);
@@ -94,15 +103,18 @@ impl Advice {
             let tried = start.state.worthwhile(others);
             (start, tried)
         };
-        let SearchStart { recorded, state, .. } = start;
+        let SearchStart { billed, apart, recorded, state } = start;
+        let unexplained = billed.map(|billed| billed.minus(apart).minus(recorded.cost));
         let most = tried.first().map_or(state.least, |best| best.alone);
         if recorded.avoidable >= most {
             tried.extend(state.worthwhile(same_prompts));
             tried.sort_by_key(|tried| Reverse(tried.alone));
         }
-        let TriedChange { candidate: ChangeCandidate { change, design, .. }, alone } =
-            tried.into_iter().next()?;
-        Some(AdviceEntry { change, alone, saving: alone, design })
+        let entry = tried.into_iter().next().map(|TriedChange { candidate, alone }| {
+            let ChangeCandidate { change, design, .. } = candidate;
+            AdviceEntry { change, alone, saving: alone, design }
+        });
+        Some(FirstAdvice { entry, unexplained })
     }
 
     /// What was spent: what was billed, or what the rules charge where nothing was recorded.

@@ -39,6 +39,9 @@ pub struct Answer {
     pub biggest_cause: Option<(Cause, Sum)>,
     /// The change that would have saved most.
     pub change: Option<BestChange>,
+    /// What was billed beyond the record as it is simulated, breaks included, and the samplings billed
+    /// apart: no strategy could have saved it. May be negative, and is `None` where unknown.
+    pub unsimulated: Option<Picodollars>,
     /// The steps from what was spent to the lower bound.
     pub waterfall: Option<Waterfall>,
 }
@@ -94,14 +97,19 @@ impl Answer {
             breaks_basis: breaks.list.iter().map(|one| one.basis).max().unwrap_or(Basis::Derived),
             biggest_cause: summary.by_cause.first().copied(),
             change: None,
+            unsimulated: None,
             waterfall: Waterfall::new(ledger, selection, &summary.reconciliation),
         }
     }
 
-    /// Adds the first of the changes.
+    /// Adds the first of the changes, and what was billed beyond the record as it is simulated.
     #[must_use]
-    pub fn with_change(self, first: Option<&AdviceEntry>) -> Self {
-        Self { change: first.map(BestChange::of), ..self }
+    pub fn with_change(
+        self,
+        first: Option<&AdviceEntry>,
+        unsimulated: Option<Picodollars>,
+    ) -> Self {
+        Self { change: first.map(BestChange::of), unsimulated, ..self }
     }
 }
 
