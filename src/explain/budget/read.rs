@@ -308,7 +308,8 @@ mod tests {
         assert!(!budgets[0].selector.has_session("fix-1", None));
         assert!(budgets[1].breaks.has(Cause::Compaction));
         assert!(!budgets[1].breaks.has(Cause::TtlExpired1h));
-        assert!(budgets[2].lint.has(Rule::ToolOrder) && !budgets[2].lint.has(Rule::ToolSet));
+        let has = |rule: Rule| budgets[2].lint.has(rule, rule.severity());
+        assert!(has(Rule::ToolOrder) && !has(Rule::ToolSet));
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub struct Sketch {
     pub totals: Vec<Tokens>,
     /// What is sent in addition: the recorded request that it follows, its prompt, and its answer.
     pub added: Vec<(usize, Tokens, Tokens)>,
-    /// Whether any prompt is certainly sent as recorded, and nothing in addition.
+    /// Whether every prompt is certainly sent as recorded, and nothing in addition.
     pub is_idle: bool,
 }
 
