@@ -426,8 +426,3 @@ fn sessions_of_leaves(files: &Files, copies: &Copies) -> FxHashMap<EntryId, Opti
     }
     sessions
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-}
