@@ -25,9 +25,10 @@
 //! output against its schema, to the field), `models` (their facts, by hand, and those of price
 //! files), `pages` (completions and manual pages), `redact`
 //! (figures before and after over the corpus, and a scan for words that survive), `names` (hostile
-//! names in every output, read back), `outputs` and `cli` (contracts and snapshots). `fuzz/` has
-//! coverage-guided targets for the line parser and for the way to the figures; `.ci/run` checks that
-//! they compile, and runs everything else.
+//! names in every output, read back), `outputs` and `cli` (contracts and snapshots), `same_bytes` (every
+//! command and format at 1 to 64 threads, with the paths in any order), `licences` (of all that the
+//! program is built of), `seeds` (what the targets of `fuzz/` check, on their seeds). `.ci/run` lets these
+//! run on, and runs everything else.
 //!
 //! What a test lacks is counted in one line at the end, and fails it where `CI` is set.
 
@@ -40,6 +41,7 @@ mod automatic_captures;
 mod bound;
 mod breaks;
 mod browser;
+mod capture_file;
 mod captures;
 mod chains;
 mod chart;
@@ -57,10 +59,14 @@ mod drill;
 mod first_lines;
 mod fixtures;
 mod fork;
+/// What the fuzz targets check.
+#[path = "../fuzz/targets/mod.rs"]
+mod fuzz_targets;
 mod gates;
 mod generated;
 mod keys;
 mod laws;
+mod licences;
 mod lint;
 mod management;
 mod mechanisms;
@@ -81,9 +87,11 @@ mod reading;
 mod redact;
 mod report;
 mod rollouts;
+mod same_bytes;
 #[cfg(unix)] // a shell makes them
 mod samples;
 mod schemas;
+mod seeds;
 mod strategies;
 mod terminal;
 mod titles;
