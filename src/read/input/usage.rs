@@ -88,9 +88,6 @@ pub struct Usage {
     /// The samplings that the figures above leave out, in order: those before a refusal fallback
     /// or a compaction. Empty where the iterations only repeat the request's own figures.
     pub earlier_iterations: Vec<Iteration>,
-    /// `cache_deleted_input_tokens`: what the service has taken out of the conversation's cached
-    /// prefix, all requests so far together; `None` where it does not say.
-    pub deleted: Option<Tokens>,
 }
 
 /// Why a line has no usage.
@@ -193,11 +190,6 @@ pub(crate) fn read_usage(object: Option<&UsageObject<'_>>) -> Result<Usage, Usag
             || web_searches > Tokens::ZERO
             || matches!(fetches, Count::Value(count) if count > 0),
         earlier_iterations,
-        deleted: match object.cache_deleted_input_tokens {
-            Count::Missing | Count::Null => None,
-            // No figure of the prompt depends on it.
-            count => tokens(count).ok(),
-        },
     })
 }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use super::between::{Between, Interruptions, Trail};
 use super::file::FileResponse;
-use super::gathered::{Beginning, Gathered};
+use super::gathered::{Beginning, Gathered, MOST_KEPT};
 use super::graph::Graph;
 use super::rewrite::{Known, Rewrite};
 use crate::base::id::EntryId;
@@ -63,6 +63,13 @@ impl Fold {
         self.states.clear();
     }
 
+    /// Gives back the memory of the states, where it is a lot.
+    pub(super) fn forget_states(&mut self) {
+        if self.states.len() > MOST_KEPT {
+            self.states = Vec::new();
+        }
+    }
+
     /// Makes room for so many entries.
     pub(super) fn expect(&mut self, entries: usize) {
         self.states.reserve_exact(entries);
@@ -93,7 +100,7 @@ impl Fold {
         gathered: &mut Gathered,
     ) -> State {
         let before = self.state_before(position, entries, graph);
-        if let Some(response) = gathered.response_of[position] {
+        if let Some(response) = gathered.response_of(position) {
             let before = self.with_entries_beside(before, position, entries, graph, gathered);
             let beginning = &mut gathered.beginnings[response];
             before.place(response, position, beginning, &mut gathered.responses[response]);
@@ -106,7 +113,7 @@ impl Fold {
         let mut state = before;
         self.add_entry(&mut state.between, position, entries, graph, gathered);
         // An answer without usage was a request whose writes are not known.
-        state.between.has_hole |= gathered.response_of[position].is_some();
+        state.between.has_hole |= gathered.response_of(position).is_some();
         state
     }
 
