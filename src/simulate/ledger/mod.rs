@@ -4,7 +4,6 @@
 
 mod expiry;
 mod filter;
-mod selection;
 mod totals;
 
 pub use expiry::Expiry;
