@@ -233,6 +233,7 @@ fn begin_response(key: ResponseKey, line: ResponseLine, entry: &Entry) -> FileRe
         key,
         file: 0,
         lines: ResponseLines::begin(line, entry.line, entry.timestamp),
+        first_entry: entry.id,
         session: entry.session,
         agent: entry.agent,
         is_sidechain: entry.is_sidechain,

@@ -338,6 +338,7 @@ impl Files {
             response.predecessor = response.predecessor.map(|predecessor| first + predecessor);
             let of_all = |number: u32| u32::try_from(first + number as usize).ok();
             response.between.rewrite = response.between.rewrite.renumbered(of_all);
+            response.key = self.places.key_of(response);
             self.places.add(response.key, place);
         }
         put_behind(&mut self.responses, file.responses);
