@@ -243,6 +243,7 @@ impl Placer<'_> {
             ends_turn: lines.ends_turn(),
             has_thinking: lines.has_thinking,
             has_text: lines.has_text,
+            answer_positions: lines.positions,
             effort: lines.effort,
             agent_setting: response.agent_setting,
             verdict: lines.verdict,

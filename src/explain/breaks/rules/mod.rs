@@ -15,7 +15,7 @@ use crate::read::agent::Vendor;
 
 type BreakRule = fn(&Case<'_>) -> Option<Candidate>;
 
-const RULES: [BreakRule; 21] = [
+const RULES: [BreakRule; 22] = [
     settings::model,
     history::compaction,
     history::fresh_replacement,
@@ -27,6 +27,7 @@ const RULES: [BreakRule; 21] = [
     history::resumed,
     history::microcompaction,
     history::thinking_stripped,
+    history::hook_context,
     timing::server_side,
     settings::tools,
     settings::system_prompt,
