@@ -295,15 +295,12 @@ fn samplings(
         return Ok(Samplings { prompt, output, apart: Vec::new() });
     }
     let first = all.iter().position(|(is_advisor, _)| !is_advisor);
-    let (prompt, output) = match first.filter(|_| own(&all) == top) {
-        Some(first) => {
-            let (_, first) = all.remove(first);
-            (first.prompt, first.output)
-        }
-        None => {
-            all.pop();
-            (prompt, output)
-        }
+    let (prompt, output) = if let Some(first) = first.filter(|_| own(&all) == top) {
+        let (_, first) = all.remove(first);
+        (first.prompt, first.output)
+    } else {
+        all.pop();
+        (prompt, output)
     };
     Ok(Samplings { prompt, output, apart: all.into_iter().map(|(_, one)| one).collect() })
 }
