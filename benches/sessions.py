@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Writes unusual sessions, the same bytes every time: `sessions.py NAME FILE`, where NAME is
+"""Writes unusual sessions, the same bytes every time: `sessions.py NAME FILE [REQUESTS]`, where NAME is
 
     long        100,000 requests, one after the other, in a conversation that is never compacted
     snapshots   150 MB, of which 84 % are lines of 20 KB to 2 MB that say nothing of requests
+    gaps        36,000 requests of a conversation, each a day and a half after the one before it
+    cycles      36,000 requests, every ten of which name each other as parents in a ring
 """
 
 import datetime
@@ -14,6 +16,10 @@ START = datetime.datetime(2026, 8, 3)
 REQUESTS = 100_000
 SECONDS_APART = 20
 WRITTEN_TOKENS = 150
+
+HOSTILE_REQUESTS = 36_000
+LONG_PAUSE = 36 * 3_600
+RING = 10
 
 BYTES = 150_000_000
 SNAPSHOT_PERCENT = 84
@@ -29,12 +35,12 @@ def identity(kind: str, number: int) -> str:
     return f"{kind * 8}-0000-4000-8000-{number:012x}"
 
 
-def timestamp(number: int) -> str:
-    at = START + datetime.timedelta(seconds=SECONDS_APART * number)
+def timestamp(seconds: int) -> str:
+    at = START + datetime.timedelta(seconds=seconds)
     return f"{at.isoformat()}.000Z"
 
 
-def entry(kind: str, own: str, parent: str | None, number: int, message: dict) -> dict:
+def entry(kind: str, own: str, parent: str | None, seconds: int, message: dict) -> dict:
     """What lines of both sides of a conversation look like."""
     return {
         "parentUuid": parent,
@@ -45,7 +51,7 @@ def entry(kind: str, own: str, parent: str | None, number: int, message: dict) -
         "version": "2.1.290",
         "type": kind,
         "uuid": own,
-        "timestamp": timestamp(number),
+        "timestamp": timestamp(seconds),
         "message": message,
     }
 
@@ -53,12 +59,18 @@ def entry(kind: str, own: str, parent: str | None, number: int, message: dict) -
 def request(number: int, result_bytes: int = 200) -> str:
     """The two lines of a request: a tool result of so many bytes, and the response to it."""
     before = identity("a", number - 1) if number else None
-    user, assistant = identity("b", number), identity("a", number)
+    user, seconds = identity("b", number), SECONDS_APART * number
     result = {
         "type": "tool_result",
         "tool_use_id": f"toolu_{number:024}",
         "content": f"{number:08} " + "let x = 1; " * (result_bytes // 11),
     }
+    asked = entry("user", user, before, seconds, {"role": "user", "content": [result]})
+    return line(asked) + answer(number, user, seconds, 20_000 + WRITTEN_TOKENS * number)
+
+
+def answer(number: int, parent: str | None, seconds: int, read: int) -> str:
+    """The line of a response, which calls a tool."""
     call = {"type": "tool_use", "id": f"toolu_{number + 1:024}", "name": "Read", "input": {}}
     response = {
         "id": f"msg_{number:024}",
@@ -69,7 +81,7 @@ def request(number: int, result_bytes: int = 200) -> str:
         "stop_reason": "tool_use",
         "usage": {
             "input_tokens": 2,
-            "cache_read_input_tokens": 20_000 + WRITTEN_TOKENS * number,
+            "cache_read_input_tokens": read,
             "cache_creation_input_tokens": WRITTEN_TOKENS,
             "cache_creation": {
                 "ephemeral_5m_input_tokens": 0,
@@ -78,13 +90,12 @@ def request(number: int, result_bytes: int = 200) -> str:
             "output_tokens": 60,
         },
     }
-    asked = entry("user", user, before, number, {"role": "user", "content": [result]})
-    answered = entry("assistant", assistant, user, number, response)
-    return line(asked) + line(answered | {"requestId": f"req_{number:024}"})
+    answered = entry("assistant", identity("a", number), parent, seconds, response)
+    return line(answered | {"requestId": f"req_{number:024}"})
 
 
 def backed_up(file: int) -> dict:
-    return {"backupFileName": f"{file:016x}@v3", "version": 3, "backupTime": timestamp(file)}
+    return {"backupFileName": f"{file:016x}@v3", "version": 3, "backupTime": timestamp(SECONDS_APART * file)}
 
 
 def attributed(file: int) -> dict:
@@ -117,8 +128,21 @@ def snapshot_sizes() -> Iterator[int]:
         number += 1
 
 
-def long_session() -> Iterator[str]:
-    return map(request, range(REQUESTS))
+def long_session(count: int = REQUESTS) -> Iterator[str]:
+    return map(request, range(count))
+
+
+def session_with_gaps(count: int = HOSTILE_REQUESTS) -> Iterator[str]:
+    for number in range(count):
+        parent = identity("a", number - 1) if number else None
+        yield answer(number, parent, LONG_PAUSE * number, 20_000 + WRITTEN_TOKENS * number)
+
+
+def cyclic_session(count: int = HOSTILE_REQUESTS) -> Iterator[str]:
+    for number in range(count):
+        first = number - number % RING
+        parent = identity("a", first + (number + RING - 1) % RING)
+        yield answer(number, parent, LONG_PAUSE * number, 20_000 + WRITTEN_TOKENS * (number % RING))
 
 
 def snapshot_session() -> Iterator[str]:
@@ -136,9 +160,14 @@ def snapshot_session() -> Iterator[str]:
 
 
 def main() -> None:
-    lines = {"long": long_session, "snapshots": snapshot_session}[sys.argv[1]]
+    lines = {
+        "long": long_session,
+        "snapshots": snapshot_session,
+        "gaps": session_with_gaps,
+        "cycles": cyclic_session,
+    }[sys.argv[1]]
     with open(sys.argv[2], "w", encoding="utf-8") as file:
-        file.writelines(lines())
+        file.writelines(lines(*map(int, sys.argv[3:])))
 
 
 if __name__ == "__main__":

@@ -491,7 +491,9 @@ impl Findings<'_> {
         let as_recorded = study.as_recorded(reading);
         let advice = Advice::new(&as_recorded, &study.trace, &study.selection, analysis);
         let first = advice.as_ref().and_then(|advice| advice.changes.first());
-        let answer = Answer::new(ledger, analysis, &study.selection).with_change(first);
+        let unexplained = advice.as_ref().and_then(Advice::unexplained);
+        let answer = Answer::new(ledger, analysis, &study.selection);
+        let answer = answer.with_change(first, unexplained);
         Told { advice, answer }
     }
 
@@ -504,6 +506,8 @@ impl Findings<'_> {
         drop(ledger);
         let as_recorded = study.as_recorded(Reading::Conservative);
         let first = Advice::first(&as_recorded, &study.trace, &study.selection, &analysis);
-        answer.with_change(first.as_ref())
+        let (entry, unexplained) =
+            first.map_or((None, None), |first| (first.entry, first.unexplained));
+        answer.with_change(entry.as_ref(), unexplained)
     }
 }

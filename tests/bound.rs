@@ -88,9 +88,9 @@ fn conversation(steps: &[Step]) -> PromptTrace {
 }
 
 fn cost(simulated: &Simulated) -> Picodollars {
-    let sent = simulated.outcomes.iter().map(|outcome| (outcome, Tokens::ZERO));
-    let added = simulated.added.iter().map(|added| (&added.outcome, added.output));
-    sent.chain(added).map(|(outcome, output)| Billing::of(outcome, output).cost(&RATES)).sum()
+    let sent = simulated.outcomes.iter().map(|outcome| (*outcome, Tokens::ZERO));
+    let added = simulated.added().map(|added| (added.outcome, added.output));
+    sent.chain(added).map(|(outcome, output)| Billing::of(&outcome, output).cost(&RATES)).sum()
 }
 
 fn bound(trace: &PromptTrace, reading: Reading) -> Simulated {

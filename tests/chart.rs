@@ -250,7 +250,7 @@ fn a_waterfall_leads_from_what_was_spent_to_the_cheapest_possible() {
     let dollars_per_pixel = 0.6 / (most - zero);
     let rows: [(&str, &str, f32, f32); 7] = [
         ("spent", "$0.5753", 0.0, 0.5753),
-        ("breaks beyond expiries and compactions", "-$0.1197", 0.4556, 0.5753),
+        ("breaks, beyond what the rules charge", "-$0.1197", 0.4556, 0.5753),
         ("unexplained", "$0.0000", 0.4556, 0.4556),
         ("expected (no breaks)", "$0.4556", 0.0, 0.4556),
         ("5m for every marker", "-$0.0459", 0.4098, 0.4556),

@@ -277,7 +277,7 @@ fn what_cannot_be_answered_does_not_pass() {
         (
             "metrik = \"cost\"",
             2,
-            "cachesim.toml:2:1: `metrik` is no key of a budget; did you mean `metric`, `min` or `message`?",
+            "cachesim.toml:2:1: `metrik` is no key of a budget (did you mean `metric`, `min` or `message`?)",
         ),
         (
             "metric = \"cost\"\nmax = \"$1\"\nmodel = \"gpt-*\"",

@@ -53,11 +53,7 @@ fn errors_say_what_is_wrong_and_what_to_do() {
     );
     insta::assert_snapshot!(
         stderr(&["analyze", "no/such/file.jsonl"]),
-        @r#"
-    cachesim: no/such/file.jsonl: unreadable file: No such file or directory (os error 2)
-    cachesim: skipped or repaired: 1 × unreadable file
-    cachesim: no request in no/such/file.jsonl; expected is JSON Lines with lines such as {"type":"assistant","message":{"usage":{…}}} (a Claude Code transcript), {"request":{"model":…}} (a capture or claude-trace log), {"prompt":{…}} (a bundle) or {"type":"session_meta","payload":{…}} (a Codex rollout)
-    "#
+        @"cachesim: no/such/file.jsonl: unreadable file: No such file or directory (os error 2); give a file or folder that can be read"
     );
     let unknown = project("fixtures/unknown-model");
     insta::assert_snapshot!(
@@ -251,4 +247,153 @@ fn help_is_complete() {
     insta::assert_snapshot!("help_fork", stdout(&["fork", "--help"]));
     insta::assert_snapshot!("help_config_show", stdout(&["config", "show", "--help"]));
     insta::assert_snapshot!("help_redact", stdout(&["redact", "--help"]));
+}
+
+/// The commands with help, and those below them.
+const COMMANDS: [&[&str]; 23] = [
+    &[],
+    &["analyze"],
+    &["advise"],
+    &["compare"],
+    &["breaks"],
+    &["explain"],
+    &["context"],
+    &["chart"],
+    &["report"],
+    &["verify"],
+    &["check"],
+    &["place"],
+    &["lint"],
+    &["redact"],
+    &["fork"],
+    &["strategies"],
+    &["prices", "list"],
+    &["prices", "show"],
+    &["config"],
+    &["config", "show"],
+    &["schema"],
+    &["completions"],
+    &["man"],
+];
+
+fn help(command: &[&str], columns: usize) -> String {
+    let columns = columns.to_string();
+    let output = cachesim().args(command).arg("--help").env("COLUMNS", columns).output();
+    text(&output.expect("the program runs").stdout)
+}
+
+/// The paragraphs and lists after the options.
+fn trailing(help: &str) -> Vec<Vec<&str>> {
+    let paragraphs = help.split("\n\n").map(|paragraph| paragraph.lines().collect::<Vec<_>>());
+    let is_first = |paragraph: &Vec<&str>| matches!(paragraph.first(), Some(line) if ["Examples:", "Exit codes:"].contains(line));
+    paragraphs.skip_while(|paragraph| !is_first(paragraph)).collect()
+}
+
+#[test]
+fn examples_are_whole_at_every_width() {
+    for command in COMMANDS {
+        let pages = [80, 100].map(|columns| help(command, columns));
+        let [narrow, wide] = pages.each_ref().map(|page| {
+            let mut all = trailing(page).into_iter();
+            all.find(|paragraph| paragraph.first() == Some(&"Examples:")).unwrap_or_default()
+        });
+        assert_eq!(narrow, wide, "{command:?}");
+        for pair in wide.windows(2) {
+            let is_continued = pair[0].ends_with(" \\");
+            assert_eq!(pair[1].starts_with("      "), is_continued, "{command:?}: {pair:?}");
+            assert!(pair[1].starts_with("  "), "{command:?}: {pair:?}");
+        }
+    }
+}
+
+#[test]
+fn no_line_of_help_is_shorter_than_it_must_be() {
+    for (command, columns) in COMMANDS.into_iter().flat_map(|one| [(one, 80), (one, 100)]) {
+        let page = help(command, columns);
+        for paragraph in trailing(&page).into_iter().filter(|one| one[0] != "Examples:") {
+            for pair in paragraph.windows(2) {
+                assert!(pair[0].chars().count() <= columns, "{command:?}: {pair:?}");
+                let next = pair[1].trim_start();
+                let word = next.split(' ').next().unwrap_or_default().chars().count();
+                // An item of a list begins a line of its own.
+                let is_item = next.starts_with(|c: char| c.is_ascii_digit())
+                    || next.split(' ').next().is_some_and(|word| word.ends_with(':'));
+                let had_room = pair[0].chars().count() + 1 + word <= columns;
+                assert!(is_item || !had_room, "{command:?} at {columns}: {pair:?}");
+            }
+        }
+    }
+}
+
+fn refusal(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert!(!output.status.success(), "{arguments:?}");
+    text(&output.stderr)
+}
+
+#[test]
+fn errors_name_what_was_looked_at_and_what_to_do() {
+    let empty = tempfile::tempdir().expect("a folder");
+    let empty = empty.path().to_str().expect("plain");
+    let session = session();
+    let cases: [(&[&str], &str); 12] = [
+        (&["analyze"], "no transcripts: ~/.claude/projects is no folder; give a PATH"),
+        (&["analyze", empty], empty),
+        (&["analyze", "nosuch"], "cachesim: nosuch: unreadable file: No such file"),
+        (&["explain", &session, "5e1f:4"], "the request stands first"),
+        (&["explain", &session], "the request stands first"),
+        (&["check", &session, "--max-cost", "0.5"], "[[budget]] tables of cachesim.toml"),
+        (&["fork", "--parent", "abc"], "'--parent <TOKENS>': expected a whole number"),
+        (&["analyze", &session, "--top", "0"], "expected a whole number of at least 1"),
+        (&["compare", &session, "--fail-if", "x > 1"], "metrics are cost, read, written"),
+        (&["chart", "gaps", &session, "--strategy", "5m,nonsense"], "`nonsense` is unknown"),
+        (&["chart", "turns", &session, "--format", "svg", "-o", "x.png"], "the output is no .png"),
+        (&["prices", "show", "gpt-5.6-sool"], "did you mean `gpt-5.6-sol`"),
+    ];
+    for (arguments, expected) in cases {
+        let told = refusal(arguments);
+        assert!(told.contains(expected), "{arguments:?}: {told}");
+    }
+    let unreadable = refusal(&["analyze", "nosuch"]);
+    assert!(!unreadable.contains("JSON Lines") && unreadable.lines().count() == 1, "{unreadable}");
+}
+
+#[test]
+fn what_has_no_effect_is_said() {
+    let session = session();
+    let noted = |arguments: &[&str], variable: Option<&str>| {
+        let mut command = cachesim();
+        command.args(arguments).arg(&session).envs(variable.map(|name| (name, "5")));
+        let output = command.output().expect("the program runs");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    let of_chart = noted(&["chart", "gaps", "--strategy", "5m"], None);
+    assert!(of_chart.contains("--strategy has no effect on this chart"), "{of_chart}");
+    assert_eq!(noted(&["chart", "gaps"], None), "");
+    let unknown = noted(&["analyze"], Some("CACHESIM_TTLGRACE"));
+    assert!(unknown.contains("CACHESIM_TTLGRACE is unknown"), "{unknown}");
+    assert!(unknown.contains("did you mean `CACHESIM_TTL_GRACE`"), "{unknown}");
+    assert_eq!(noted(&["analyze", "-q"], Some("CACHESIM_TTLGRACE")), "");
+    assert_eq!(noted(&["analyze"], Some("CACHESIM_TTL_GRACE")), "");
+}
+
+#[test]
+fn prices_are_those_of_every_provider() {
+    let list = stdout(&["prices", "list"]);
+    for model in ["claude-opus-5", "gpt-5.6-sol", "gpt-5.5", "deepseek-v4-pro", "qwen-explicit/"] {
+        assert!(list.contains(model), "{model}: {list}");
+    }
+    // From the announcements in models/providers.toml.
+    let shown = json(&["prices", "show", "deepseek-chat", "--format", "json"]);
+    assert_eq!(shown["models"][0]["id"], "deepseek-chat");
+    let all = json(&["prices", "list", "--format", "json"]);
+    let ids: Vec<&str> = all["models"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|one| one["id"].as_str())
+        .collect();
+    let unique: std::collections::BTreeSet<&&str> = ids.iter().collect();
+    assert!(unique.len() == ids.len() && ids.contains(&"gpt-5.6-sol"), "{ids:?}");
 }

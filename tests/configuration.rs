@@ -245,7 +245,7 @@ fn errors_say_where_and_what() {
     };
     insta::assert_snapshot!(
         error_of("[defaults]\nshared_prefx = 'warm'\n"),
-        @"cachesim: cachesim.toml:2:1: `shared_prefx` is no key of [defaults]; did you mean `shared_prefix`, `strategy` or `strict_prices`?; there are paths, strategy, tokens, shared_prefix, lookback, attribution, betas, ttl_change, ttl_grace, breaks, reading, prices, platform, jobs, strict, strict_prices, color"
+        @"cachesim: cachesim.toml:2:1: `shared_prefx` is no key of [defaults] (did you mean `shared_prefix`, `strategy` or `strict_prices`?); there are paths, strategy, tokens, shared_prefix, lookback, attribution, betas, ttl_change, ttl_grace, breaks, reading, prices, platform, project_names, jobs, max_memory, strict, strict_prices, color"
     );
     insta::assert_snapshot!(
         error_of("[defaults]\n\n  shared_prefix = 'warn'\n"),
@@ -253,11 +253,11 @@ fn errors_say_where_and_what() {
     );
     insta::assert_snapshot!(
         error_of("[defaults]\njobs = 0\n"),
-        @"cachesim: cachesim.toml:2:8: `jobs`: `0` cannot be used: 0 is not in 1..=65535"
+        @"cachesim: cachesim.toml:2:8: `jobs`: `0` cannot be used: expected a whole number from 1 to 65535"
     );
     insta::assert_snapshot!(
         error_of("[defaults]\nttl_grace = -1\n"),
-        @"cachesim: cachesim.toml:2:13: `ttl_grace`: `-1` cannot be used: -1 is not in 0..=3600"
+        @"cachesim: cachesim.toml:2:13: `ttl_grace`: `-1` cannot be used: expected a whole number from 0 to 3600"
     );
     insta::assert_snapshot!(
         error_of("[defaults]\ntokens = 'bytes:0'\n"),
@@ -288,7 +288,7 @@ fn errors_say_where_and_what() {
     place.user_file("");
     insta::assert_snapshot!(
         place.error(&[("CACHESIM_JOBS", "many")], &["analyze"]),
-        @"cachesim: CACHESIM_JOBS: `many` cannot be used: invalid digit found in string"
+        @"cachesim: CACHESIM_JOBS: `many` cannot be used: expected a whole number from 1 to 65535"
     );
     insta::assert_snapshot!(
         place.error(&[("CACHESIM_BREAKS", "kep")], &["analyze"]),
@@ -305,7 +305,7 @@ fn files_that_are_none_are_refused() {
     );
     insta::assert_snapshot!(
         place.error(&[("CACHESIM_CONFIG", "deep")], &["analyze"]),
-        @"cachesim: cannot read the configuration file deep: Is a directory (os error 21)"
+        @"cachesim: cannot read the configuration file deep: it is a folder; give a file or a pipe"
     );
     place.write("project/cachesim.toml", b"[defaults]\n# caf\xe9\n");
     insta::assert_snapshot!(
@@ -315,7 +315,7 @@ fn files_that_are_none_are_refused() {
     place.write("project/cachesim.toml", vec![b'['; 10_000_000]);
     insta::assert_snapshot!(
         place.error(&[], &["analyze"]),
-        @"cachesim: cachesim.toml is no configuration file: it has more than 1048576 bytes"
+        @"cachesim: cannot read the configuration file cachesim.toml: it has more than 1 MiB, the most that is read of such a file; give the right one"
     );
     let odd = format!("[defaults]\n\"\\u001b[31m{}\" = 1\n", "x".repeat(100_000));
     place.write("project/cachesim.toml", odd);
@@ -369,6 +369,7 @@ fn the_configuration_is_shown() {
     prices                             none                default
     platform                           auto                default
     jobs                               2                   ../cachesim.toml:3
+    max_memory                         no bound            default
     strict                             true                environment CACHESIM_STRICT
     strict_prices                      false               default
     color                              auto                default
@@ -399,7 +400,7 @@ fn the_configuration_is_shown() {
     let nothing = text(&nothing.stdout);
     assert!(nothing.contains("Files: none; none was looked for."), "{nothing}");
     let rows = nothing.lines().filter(|line| line.trim_end().ends_with(" default"));
-    assert_eq!(rows.count(), 21, "18 options, of which one has four defaults");
+    assert_eq!(rows.count(), 22, "19 options, of which one has four defaults");
 }
 
 #[test]

@@ -199,22 +199,22 @@ fn names_that_stand_for_nothing_are_told_what_there_is() {
         (
             &["--session", "alpah-1111"],
             3,
-            "`alpah-1111` is not in the input, which has 2 sessions; did you mean `alpha-1111` or `alpha-2222`?",
+            "`alpah-1111` is not in the input, which has 2 sessions (did you mean `alpha-1111` or `alpha-2222`?)",
         ),
         (
             &["--project", "wbe"],
             3,
-            "`wbe` is not in the input, which has 2 projects; did you mean `web`",
+            "`wbe` is not in the input, which has 2 projects (did you mean `web`",
         ),
         (
             &["--branch", "mian"],
             3,
-            "`mian` is not in the input, which has 2 branches; did you mean `main`",
+            "`mian` is not in the input, which has 2 branches (did you mean `main`",
         ),
         (
             &["--model", "sonet"],
             3,
-            "`sonet` is not in the input, which has 1 model; did you mean `claude-opus-5`?",
+            "`sonet` is not in the input, which has 1 model (did you mean `claude-opus-5`?)",
         ),
         (&["--agent", "Explorer"], 3, "did you mean `Explore`"),
         (
@@ -407,7 +407,7 @@ fn a_story_is_told_in_sentences() {
         "Request req_C: turn 3 of 3 in session 5e1f0000",
         "Sent 2026-08-03 10:09:59 (UTC) by the main conversation to claude-opus-5",
         "the client added 340 tokens (derived): what the user wrote (1 piece, 24 B; line 5).",
-        "Cached before: 15,500 tokens, left by session.jsonl:4, for 5 minutes and so until 2026-08-03 \
+        "Cached before: 15,500 tokens, left by session.jsonl:4, the newest of them for 5 minutes and so until 2026-08-03 \
          10:09:59; this request came at that very moment, which is too late.",
         "Billed: 0 tokens read from cache, 15,900 written for 5 minutes, 2 sent in full, 80 of output: \
          $0.1014.",

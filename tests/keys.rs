@@ -103,6 +103,11 @@ fn a_change_of_ttl_has_a_price_under_either_reading() {
     // The 2,000 of r1, written for an hour: $10 - $0.50; and $0.042875 for $0.05025.
     let expected = found("ttl-changed", 2_000, "0.019", Some("0.007375"));
     assert_eq!(findings(fixture, &["--ttl-change", "loses"]), [expected]);
+    let severity = |arguments: &[&str]| {
+        on("lint", fixture, arguments)["findings"][0]["severity"].as_str().map(str::to_owned)
+    };
+    assert_eq!(severity(&[]).as_deref(), Some("note"), "the remedy costs more");
+    assert_eq!(severity(&["--ttl-change", "loses"]).as_deref(), Some("warning"));
 }
 
 #[test]

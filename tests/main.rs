@@ -1,5 +1,6 @@
 //! Tests of the whole program. One binary, so that it is linked once; each module says what it
-//! asks.
+//! asks. (`growth` is a binary of its own, as its allocator counts: work and memory grow with the input,
+//! and no faster.)
 //!
 //! Unit tests stand beside the code. `tests/` runs the whole program: `fixtures` (hand-worked
 //! figures), `corpus` (real sessions in `../shared`, read in place), `conformance`,
@@ -25,9 +26,11 @@
 //! output against its schema, to the field), `models` (their facts, by hand, and those of price
 //! files), `pages` (completions and manual pages), `redact`
 //! (figures before and after over the corpus, and a scan for words that survive), `names` (hostile
-//! names in every output, read back), `outputs` and `cli` (contracts and snapshots). `fuzz/` has
-//! coverage-guided targets for the line parser and for the way to the figures; `.ci/run` checks that
-//! they compile, and runs everything else.
+//! names in every output, read back), `planted` (a word in every field of every format, looked for in every
+//! output), `outputs` and `cli` (contracts and snapshots), `limits` (devices, files without an end, bombs,
+//! threads, memory) and `faults` (every writer on a full disk, killed at each write, interrupted, with closed
+//! pipes). `fuzz/` has coverage-guided targets for the line parser and for the way to the figures; `.ci/run`
+//! checks that they compile, and runs everything else.
 //!
 //! What a test lacks is counted in one line at the end, and fails it where `CI` is set.
 
@@ -54,6 +57,8 @@ mod corpus;
 mod designs;
 mod differences;
 mod drill;
+#[cfg(unix)] // signals, pipes and limits of a shell
+mod faults;
 mod first_lines;
 mod fixtures;
 mod fork;
@@ -61,6 +66,8 @@ mod gates;
 mod generated;
 mod keys;
 mod laws;
+#[cfg(unix)] // its guards are of a shell
+mod limits;
 mod lint;
 mod management;
 mod mechanisms;
@@ -74,6 +81,7 @@ mod output_files;
 mod outputs;
 mod pages;
 mod placement;
+mod planted;
 mod providers;
 mod random_captures;
 mod random_designs;
@@ -101,6 +109,7 @@ fn no_test_file_is_forgotten() {
             continue;
         }
         let module = name.trim_end_matches(".rs");
-        assert!(module == "main" || main.contains(&format!("mod {module};")), "{name}");
+        let is_program = ["main", "growth"].contains(&module);
+        assert!(is_program || main.contains(&format!("mod {module};")), "{name}");
     }
 }

@@ -362,7 +362,7 @@ fn keep_the_laws(history: &History) -> Result<(), String> {
                 return Err(format!("{name}: {outcome:?}, {total:?} of {recorded:?}"));
             }
         }
-        for added in &simulated.added {
+        for added in simulated.added() {
             // What it adds to the conversation is 2,500 in every built-in way.
             if added.outcome.refusal.is_none() && added.outcome.total() <= Tokens(2_500) {
                 return Err(format!("{name}: {added:?}"));

@@ -279,7 +279,7 @@ fn errors_name_file_model_and_key() {
         ("frame = 1000000001", "`frame` is a whole number from 0 to 1,000,000,000, not 1000000001"),
         ("drops_thinking = 1", "`drops_thinking` is true or false, not 1"),
         ("tokenizer = \"x\"", "`tokenizer` is `claude-3` or `claude-4.7`, not \"x\""),
-        ("minimun = 5", "`minimun` is no key of what is known of models; did you mean `minimum`"),
+        ("minimun = 5", "`minimun` is no key of what is known of models (did you mean `minimum`"),
     ] {
         let error = of_model(facts);
         assert!(error.starts_with("mine.toml:7:"), "{error}");

@@ -42,13 +42,13 @@ impl Corpus {
     /// What each session's prompts and added requests cost.
     fn costs(&self, simulated: &Simulated, change: impl Fn(Rates) -> Rates) -> Costs {
         let recorded = simulated.outcomes.iter().enumerate();
-        let recorded = recorded.map(|(index, outcome)| (index, outcome, Tokens::ZERO));
-        let added = simulated.added.iter().map(|added| (added.after, &added.outcome, added.output));
+        let recorded = recorded.map(|(index, outcome)| (index, *outcome, Tokens::ZERO));
+        let added = simulated.added().map(|added| (added.after, added.outcome, added.output));
         let mut costs = Costs::new();
         for (index, outcome, output) in recorded.chain(added) {
             let index = RequestIndex(index);
             let Some(rates) = self.rates.of(index) else { continue };
-            let cost = Billing::of(outcome, output).cost(&change(*rates));
+            let cost = Billing::of(&outcome, output).cost(&change(*rates));
             *costs.entry(self.history.request(index).session).or_default() += cost;
         }
         costs

@@ -288,7 +288,14 @@ fn add_tool_names(value: &Value, names: &mut BTreeSet<String>) {
         Value::Object(object) => {
             for (key, value) in object {
                 match key.as_str() {
-                    "name" | "tool_name" | "toolName" | "hookName" => add(value, names),
+                    "name" | "tool_name" | "toolName" | "hookName" | "attributionMcpTool" => {
+                        add(value, names);
+                    }
+                    "allowedTools" => {
+                        let rules = value.as_array().into_iter().flatten();
+                        let rules = rules.filter_map(|rule| rule.as_str()?.split('(').next());
+                        names.extend(rules.flat_map(words));
+                    }
                     "addedNames"
                     | "removedNames"
                     | "readdedNames"

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::common::{project, run, stdout, text};
 
-const OUTPUTS: [&str; 16] = [
+const OUTPUTS: [&str; 17] = [
     "report",
     "advice",
     "groups",
@@ -32,6 +32,7 @@ const OUTPUTS: [&str; 16] = [
     "lint",
     "fork",
     "prices",
+    "redact-explain",
 ];
 
 const INPUTS: [&str; 4] = ["config", "strategy", "capture", "bundle"];

@@ -155,19 +155,19 @@ fn what_cannot_be_used_is_named_with_its_place() {
     for (keys, expected) in [
         (
             "keepalive.evry = \"4m\"",
-            "4:11: `keepalive.evry` is no key; did you mean `keepalive.every`, `keepalive.limit` or `keepalive.agents`?",
+            "4:11: `keepalive.evry` is no key (did you mean `keepalive.every`, `keepalive.limit` or `keepalive.agents`?)",
         ),
         (
             "\n  Markers = \"none\"",
-            "5:3: `Markers` is no key; did you mean `markers`, `markers.at` or `markers.every`?",
+            "5:3: `Markers` is no key (did you mean `markers`, `markers.at` or `markers.every`?)",
         ),
         (
             "[strategy.keep_alive]\nevery = \"4m\"",
-            "4:11: `keep_alive` is no key; did you mean `keepalive`, `keepalive.every` or `keepalive.limit`?",
+            "4:11: `keep_alive` is no key (did you mean `keepalive`, `keepalive.every` or `keepalive.limit`?)",
         ),
         (
             "\"a\\u001b[31m\" = 1",
-            "4:1: `a\\u{1b}[31m` is no key; did you mean `ttl`, `markers` or `prompt`?",
+            "4:1: `a\\u{1b}[31m` is no key (did you mean `ttl`, `markers` or `prompt`?)",
         ),
         (
             "ttl = 300",
@@ -201,11 +201,11 @@ fn what_cannot_be_used_is_named_with_its_place() {
         ),
         (
             "context.compact.reserv = 1",
-            "4:17: `context.compact.reserv` is no key; did you mean `context.compact.reserve`, `context.compact.request` or `context.compact.retries`?",
+            "4:17: `context.compact.reserv` is no key (did you mean `context.compact.reserve`, `context.compact.request` or `context.compact.retries`?)",
         ),
         (
             "context.compcat.summary = 1",
-            "4:9: `context.compcat` is no key; did you mean `context.compact`, `context.compact.threshold` or `context.compact.window`?",
+            "4:9: `context.compcat` is no key (did you mean `context.compact`, `context.compact.threshold` or `context.compact.window`?)",
         ),
         (
             "context.compact.percent = 101",
@@ -377,7 +377,7 @@ fn a_file_says_what_it_is() {
     let empty = "schema = \"cachesim.strategy/v1\"";
     assert_eq!(refusal(empty), "s.toml:1:1: there is no [[strategy]]");
     let key = format!("{empty}\nstrategies = 1");
-    let message = "s.toml:2:1: `strategies` is no key; did you mean `strategy` or `schema`?";
+    let message = "s.toml:2:1: `strategies` is no key (did you mean `strategy` or `schema`?)";
     assert_eq!(refusal(&key), message);
     let table = format!("{empty}\n[strategy]\nname = \"a\"");
     assert!(refusal(&table).contains("`strategy` is a list of tables, [[strategy]], not a table"));

@@ -1,7 +1,8 @@
-//! Vocabulary that every other room uses: ids, units, lifetimes, money, wording.
+//! Vocabulary that every other room uses: ids, units, lifetimes, money, wording, names of projects.
 
 pub mod id;
 pub mod model;
+pub mod project;
 pub mod toml_text;
 pub mod ttl;
 pub mod units;

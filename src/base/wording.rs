@@ -95,7 +95,7 @@ pub fn suggestion(nearest: &[&str]) -> String {
     if nearest.is_empty() {
         return String::new();
     }
-    format!("; did you mean {}?", alternatives(nearest))
+    format!(" (did you mean {}?)", alternatives(nearest))
 }
 
 #[cfg(test)]
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn suggestions_are_a_question() {
         assert_eq!(suggestion(&[]), "");
-        assert_eq!(suggestion(&["a"]), "; did you mean `a`?");
-        assert_eq!(suggestion(&["a", "b", "c"]), "; did you mean `a`, `b` or `c`?");
+        assert_eq!(suggestion(&["a"]), " (did you mean `a`?)");
+        assert_eq!(suggestion(&["a", "b", "c"]), " (did you mean `a`, `b` or `c`?)");
     }
 }

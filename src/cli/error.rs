@@ -9,6 +9,7 @@ use crate::explain::check::CheckError;
 use crate::explain::compare::ExpressionError;
 use crate::explain::config::ConfigError;
 use crate::explain::story::LocateError;
+use crate::read::input::MemoryBound;
 use crate::report::{BaselineError, PngError};
 use crate::simulate::ledger::FilterError;
 use crate::simulate::pricing::PriceError;
@@ -30,6 +31,12 @@ pub(super) enum CliError {
     /// Nothing to work on.
     #[error("{0}")]
     NoInput(String),
+    /// The memory that the run may have is not enough, in MiB.
+    #[error(
+        "the run needs more than the {0} MiB of memory that it may have; raise --max-memory, or give fewer or \
+         smaller files"
+    )]
+    Memory(u64),
     /// A price file is unreadable.
     #[error("cannot read the price file {}: {source}", path.display())]
     PriceFile {
@@ -156,12 +163,21 @@ fn failed(count: usize) -> String {
 }
 
 impl CliError {
+    /// The error of a run whose memory is used up.
+    pub(super) fn memory() -> Self {
+        Self::Memory(MemoryBound::of_process().map_or(0, |bound| bound.0 >> 20))
+    }
+
     /// The exit code. A closed pipe is not an error.
     #[must_use]
     pub(super) fn exit_code(&self) -> u8 {
         match self {
             Self::Unanswered { error, .. } if error.is_about_input() => NO_INPUT,
-            Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => DONE,
+            Self::Write(source) | Self::OutputFile { source, .. }
+                if source.kind() == io::ErrorKind::BrokenPipe =>
+            {
+                DONE
+            }
             Self::Usage(_)
             | Self::PriceFile { .. }
             | Self::Prices(_)
@@ -181,7 +197,7 @@ impl CliError {
             | Self::Locate(LocateError::Ambiguous { .. }) => USAGE,
             Self::GateFailed(_) | Self::BudgetsFailed(_) | Self::FindingsFailed(_) => GATE_FAILED,
             Self::Png(_) => BUG,
-            Self::NoInput(_) | Self::Study(_) | Self::Locate(_) => NO_INPUT,
+            Self::NoInput(_) | Self::Memory(_) | Self::Study(_) | Self::Locate(_) => NO_INPUT,
             Self::DamagedInput => DAMAGED_INPUT,
             Self::NoPrice(_) => NO_PRICE,
         }
@@ -194,7 +210,7 @@ pub(super) const DONE: u8 = 0;
 pub(super) const GATE_FAILED: u8 = 1;
 /// The command line cannot be understood, or a file that it names cannot be written.
 pub(super) const USAGE: u8 = 2;
-/// There was no usable input.
+/// There was no usable input, or it needs more memory than the run may have.
 pub(super) const NO_INPUT: u8 = 3;
 /// Input was damaged, under `--strict`.
 pub(super) const DAMAGED_INPUT: u8 = 4;

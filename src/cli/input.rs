@@ -12,7 +12,7 @@ use super::args::{FilterArgs, InputArgs, OutputArgs};
 use super::error::CliError;
 use super::limits::Limits;
 use super::output::say;
-use crate::read::input::{Diagnostics, Discovered, Kind, Location, Source, discover};
+use crate::read::input::{Diagnostics, Discovered, Kind, Location, MemoryBound, Source, discover};
 use crate::report::{counted, grouped};
 use crate::requests::conversation::{History, ReadOptions, read};
 use crate::simulate::ledger::Filter;
@@ -29,8 +29,16 @@ pub(super) fn read_history(
     output: &OutputArgs,
     options: ReadOptions,
 ) -> Result<History, CliError> {
+    let options = ReadOptions { naming: input.naming.naming(), ..options };
     let discovered = discovered(input, output)?;
     let history = read_with_progress(discovered, options, output.quiet);
+    enough_memory(&history.diagnostics)?;
+    if history.requests.is_empty()
+        && !input.strict
+        && let Some(reason) = unread(&history)
+    {
+        return Err(CliError::NoInput(reason));
+    }
     if !output.quiet {
         name_damage(&history.diagnostics, history.files.len(), output.verbose);
     }
@@ -41,6 +49,28 @@ pub(super) fn read_history(
         return Err(CliError::NoInput(nothing_known(&history)));
     }
     Ok(history)
+}
+
+/// Fails where memory is used up, so that reading left something out or nothing more can be done.
+pub(super) fn enough_memory(diagnostics: &Diagnostics) -> Result<(), CliError> {
+    let is_reached = MemoryBound::of_process().is_some_and(MemoryBound::is_reached);
+    if is_reached || diagnostics.count(Kind::OutOfMemory) > 0 {
+        return Err(CliError::memory());
+    }
+    Ok(())
+}
+
+/// Why nothing was read, where no file could be.
+fn unread(history: &History) -> Option<String> {
+    let diagnostics = &history.diagnostics;
+    let is_unread = |(kind, _): (Kind, u64)| kind == Kind::UnreadableFile;
+    if !diagnostics.counts().all(is_unread) {
+        return None;
+    }
+    let reasons: Vec<String> = diagnostics.examples().iter().map(ToString::to_string).collect();
+    let (first, rest) = reasons.split_first()?;
+    let rest = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
+    Some(format!("{first}{rest}; give a file or folder that can be read"))
 }
 
 /// Says what was looked at, and what a line should look like.
@@ -71,12 +101,29 @@ pub(super) fn discovered(input: &InputArgs, output: &OutputArgs) -> Result<Disco
 pub(super) fn sources(paths: &[PathBuf], output: &OutputArgs) -> Result<Discovered, CliError> {
     let discovered = discover(paths);
     if discovered.sources.is_empty() && discovered.diagnostics.counts().next().is_none() {
-        return Err(CliError::NoInput(
-            "no *.jsonl file (also .gz, .zst) in the given folders".to_owned(),
-        ));
+        return Err(CliError::NoInput(format!(
+            "no *.jsonl file (also .gz, .zst) in {}; give the files of sessions, or a folder with such",
+            listed(paths)
+        )));
     }
     refuse_to_overwrite(&discovered, &output.output, "--output")?;
     Ok(discovered)
+}
+
+/// How many paths an error names.
+const NAMED_PATHS: usize = 3;
+
+/// Paths as people write them, the first few of many.
+fn listed(paths: &[PathBuf]) -> String {
+    let home = env::home_dir();
+    let shown = |path: &PathBuf| match home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    };
+    let named: Vec<String> = paths.iter().take(NAMED_PATHS).map(shown).collect();
+    let more = paths.len() - named.len();
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    named.join(", ") + &more
 }
 
 /// Refuses `--export` files that are inputs.
@@ -131,16 +178,18 @@ fn default_paths() -> Result<Vec<PathBuf>, CliError> {
         Some(list) => list.split(',').map(|folder| PathBuf::from(folder.trim())).collect(),
         None => env::home_dir().map(|home| home.join(".claude")).into_iter().collect(),
     };
-    let folders: Vec<PathBuf> = candidates
-        .iter()
-        .map(|folder| folder.join("projects"))
-        .filter(|folder| folder.is_dir())
-        .collect();
+    let candidates: Vec<PathBuf> =
+        candidates.into_iter().map(|folder| folder.join("projects")).collect();
+    let folders: Vec<PathBuf> = candidates.iter().filter(|one| one.is_dir()).cloned().collect();
     if folders.is_empty() {
-        return Err(CliError::NoInput(
-            "no transcripts: give a PATH, or set CLAUDE_CONFIG_DIR to a folder with projects/"
-                .to_owned(),
-        ));
+        let looked_at = if candidates.is_empty() {
+            "there is no home folder".to_owned()
+        } else {
+            format!("{} is no folder", listed(&candidates))
+        };
+        return Err(CliError::NoInput(format!(
+            "no transcripts: {looked_at}; give a PATH, or set CLAUDE_CONFIG_DIR to a folder with projects/"
+        )));
     }
     Ok(folders)
 }
@@ -193,7 +242,8 @@ pub(super) fn name_damage(diagnostics: &Diagnostics, files: usize, verbose: bool
         return;
     }
     // Messages that were left out of a prompt are reported like damage to the input.
-    let is_told = |kind: Kind| kind.is_damage() || kind == Kind::RepairedMessages;
+    let is_told =
+        |kind: Kind| kind.is_damage() || matches!(kind, Kind::RepairedMessages | Kind::SpecialFile);
     let damage: Vec<_> =
         diagnostics.examples().iter().filter(|one| verbose || is_told(one.kind)).collect();
     let named = if verbose { damage.len() } else { NAMED_LINES.min(damage.len()) };

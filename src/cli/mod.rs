@@ -4,30 +4,37 @@ mod args;
 mod commands;
 mod configuration;
 mod error;
-mod gate;
 mod input;
 mod limits;
 mod output;
+mod output_file;
 mod prepared;
 mod strategies;
 
 use std::borrow::Cow;
-use std::io::Write;
-use std::panic;
+use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread;
+#[cfg(target_os = "linux")]
+use std::time::Duration;
+use std::{env, panic};
 
-use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
-use args::{Cli, Command};
+use args::{Cli, Command, InputArgs, MemoryArgs, OutputArgs};
 use error::CliError;
 use output::say;
 
 use crate::explain::config::Configuration;
+use crate::read::input::MemoryBound;
 use crate::report::terminal_safe;
 
 /// Runs the program.
 #[must_use]
 pub fn main() -> ExitCode {
+    outlive_full_files();
     // A panic is a bug and has its own exit code. The panic hook has printed its message by now.
     match panic::catch_unwind(start) {
         Ok(Ok(())) => ExitCode::from(error::DONE),
@@ -48,16 +55,54 @@ pub fn main() -> ExitCode {
 /// Parses the command line twice at most: once as typed, to learn which configuration applies, and
 /// again with the configured defaults where there are any. So `--help` needs no configuration.
 fn start() -> Result<(), CliError> {
-    let typed = or_exit(Cli::try_parse());
+    let matches = or_exit(program().try_get_matches());
+    let typed = or_exit(Cli::from_arg_matches(&matches));
     let configuration = configuration::read(&typed.configuration)?;
+    if !is_quiet(&matches) {
+        for told in configuration::unknown_variables() {
+            say(&told);
+        }
+    }
     let cli = if configuration.is_plain() { typed } else { configuration::parse(&configuration) };
     run(&cli, &configuration)
+}
+
+/// Whether the command is to say nothing but errors.
+fn is_quiet(matches: &ArgMatches) -> bool {
+    match matches.subcommand() {
+        Some((_, matches)) => is_quiet(matches),
+        None => matches.try_get_one("quiet").ok().flatten().copied().unwrap_or_default(),
+    }
+}
+
+/// The command line, with help that fits the terminal.
+fn program() -> clap::Command {
+    args::fitted(Cli::command(), usize::from(output::help_width()))
+}
+
+/// The limits of `check`, which are no options.
+const LIMITS_TIP: &str =
+    "limits are [[budget]] tables of cachesim.toml, such as metric = \"cost\" with max = \"$0.50\"";
+
+/// Leads who looks for limits among the options of `check` to the place where they are.
+fn with_tip(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let is_limit = ["--max", "--min", "--budget"].iter().any(|limit| option.starts_with(limit));
+    let is_of_check = env::args_os().any(|argument| argument == "check");
+    if error.kind() == ErrorKind::UnknownArgument && is_limit && is_of_check {
+        let tip = vec![LIMITS_TIP.into()];
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tip));
+    }
+    error
 }
 
 /// What was typed, or the end of the run with help or an error. An error quotes its argument, which
 /// must not control a terminal or begin a line as a command.
 fn or_exit<T>(parsed: Result<T, clap::Error>) -> T {
     parsed.unwrap_or_else(|error| {
+        let error = with_tip(error);
         let text = error.render().to_string();
         let lines: Vec<_> = text.lines().map(terminal_safe).collect();
         if error.use_stderr() && lines.iter().any(|line| matches!(line, Cow::Owned(_))) {
@@ -70,22 +115,32 @@ fn or_exit<T>(parsed: Result<T, clap::Error>) -> T {
 
 fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
     match &cli.command {
-        Command::Advise(args) => with_threads(args.input.jobs, || commands::advise(args)),
-        Command::Analyze(args) => with_threads(args.input.jobs, || commands::analyze(args)),
-        Command::Breaks(args) => with_threads(args.input.jobs, || commands::breaks(args)),
-        Command::Explain(args) => with_threads(args.input.jobs, || commands::explain(args)),
-        Command::Compare(args) => with_threads(args.input.jobs, || commands::compare(args)),
-        Command::Context(args) => with_threads(args.input.jobs, || commands::context(args)),
-        Command::Chart(args) => with_threads(args.input.jobs, || commands::chart(args)),
-        Command::Verify(args) => with_threads(args.input.jobs, || commands::verify(args)),
-        Command::Report(args) => with_threads(args.input.jobs, || commands::report(args)),
-        Command::Place(args) => commands::place(args),
-        Command::Lint(args) => with_threads(args.input.jobs, || commands::lint(args)),
-        Command::Redact(args) => commands::redact(args),
+        Command::Advise(args) => with_threads(&args.input, &args.output, || commands::advise(args)),
+        Command::Analyze(args) => {
+            with_threads(&args.input, &args.output, || commands::analyze(args))
+        }
+        Command::Breaks(args) => with_threads(&args.input, &args.output, || commands::breaks(args)),
+        Command::Explain(args) => {
+            with_threads(&args.input, &args.output, || commands::explain(args))
+        }
+        Command::Compare(args) => {
+            with_threads(&args.input, &args.output, || commands::compare(args))
+        }
+        Command::Context(args) => {
+            with_threads(&args.input, &args.output, || commands::context(args))
+        }
+        Command::Chart(args) => {
+            with_threads(&args.input, &args.output, || commands::chart(args, configuration))
+        }
+        Command::Verify(args) => with_threads(&args.input, &args.output, || commands::verify(args)),
+        Command::Report(args) => with_threads(&args.input, &args.output, || commands::report(args)),
+        Command::Place(args) => within(args.memory).and_then(|()| commands::place(args)),
+        Command::Lint(args) => with_threads(&args.input, &args.output, || commands::lint(args)),
+        Command::Redact(args) => within(args.memory).and_then(|()| commands::redact(args)),
         Command::Fork(args) => commands::fork(args),
         Command::Prices(args) => commands::prices(args),
         Command::Check(args) => {
-            with_threads(args.input.jobs, || commands::check(args, configuration))
+            with_threads(&args.input, &args.output, || commands::check(args, configuration))
         }
         Command::Config(args) => commands::config(args, configuration),
         Command::Strategies(args) => commands::strategies(args),
@@ -95,16 +150,82 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
     }
 }
 
+/// No more threads than this run for each core: more of them only wait for each other.
+const MOST_THREADS: usize = 4;
+
 fn with_threads(
-    jobs: Option<u16>,
+    input: &InputArgs,
+    output: &OutputArgs,
     work: impl FnOnce() -> Result<(), CliError> + Send,
 ) -> Result<(), CliError> {
+    within(input.memory)?;
     let mut pool = rayon::ThreadPoolBuilder::new();
-    if let Some(jobs) = jobs {
-        pool = pool.num_threads(usize::from(jobs));
+    if let Some(jobs) = input.jobs {
+        let most = MOST_THREADS * thread::available_parallelism().map_or(1, usize::from);
+        let threads = usize::from(jobs).min(most);
+        if threads < usize::from(jobs) && output.verbose {
+            say(&format!("--jobs {jobs}: {threads} threads run, four for each core"));
+        }
+        pool = pool.num_threads(threads);
     }
     let pool = pool
         .build()
         .map_err(|error| CliError::Usage(format!("--jobs: cannot start the threads: {error}")))?;
     pool.install(work)
+}
+
+/// Bounds the memory of the run. Readers look at it themselves (`read/input/bounds.rs`); for what comes
+/// after reading a thread looks.
+fn within(memory: MemoryArgs) -> Result<(), CliError> {
+    memory.max_memory.map_or(Ok(()), |bytes| limit_memory(MemoryBound(bytes)))
+}
+
+/// From one look at the memory to the next. Filling an eighth of it takes longer.
+#[cfg(target_os = "linux")]
+const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
+
+/// How many times the bound may be reserved, written to or not. What is beyond fails to be allocated.
+#[cfg(target_os = "linux")]
+const MOST_RESERVED: u64 = 4;
+
+#[cfg(target_os = "linux")]
+fn limit_memory(bound: MemoryBound) -> Result<(), CliError> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    use signal_hook::consts::SIGABRT;
+    use std::sync::atomic::AtomicBool;
+
+    let failed = |error: io::Error| CliError::Usage(format!("--max-memory: {error}"));
+    let Rlimit { maximum, .. } = getrlimit(Resource::Data);
+    let reserved = bound.0.saturating_mul(MOST_RESERVED);
+    let current = Some(maximum.map_or(reserved, |maximum| reserved.min(maximum)));
+    setrlimit(Resource::Data, Rlimit { current, maximum }).map_err(|error| failed(error.into()))?;
+    // A failed allocation aborts, with a line that says how much it was.
+    let code = i32::from(error::NO_INPUT);
+    let always = Arc::new(AtomicBool::new(true));
+    signal_hook::flag::register_conditional_shutdown(SIGABRT, code, always).map_err(failed)?;
+    bound.set();
+    let look = move || {
+        while !bound.is_reached() {
+            thread::sleep(BETWEEN_LOOKS);
+        }
+        output_file::end_with(|| {
+            let error = CliError::memory();
+            say(&error.to_string());
+            std::process::exit(i32::from(error.exit_code()))
+        });
+    };
+    thread::Builder::new().name("memory".to_owned()).spawn(look).map(drop).map_err(failed)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn limit_memory(_: MemoryBound) -> Result<(), CliError> {
+    let message = "--max-memory: this system keeps no bound of memory; leave it out, or use Linux";
+    Err(CliError::Usage(message.to_owned()))
+}
+
+/// Has writing beyond the limit of a file's size (`ulimit -f`) fail as on a full disk. By default the
+/// signal ends the program in the middle.
+fn outlive_full_files() {
+    #[cfg(unix)]
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()).ok();
 }

@@ -1,16 +1,16 @@
 //! The start of every command over requests: a study of the input, the strategies to simulate, the
 //! price table and the facts about models.
 
-use std::fs;
 use std::path::PathBuf;
 
 use super::args::{InputArgs, OutputArgs, PlatformArg, SimulationArgs};
 use super::error::CliError;
-use super::input::{filter, read_history};
+use super::input::{enough_memory, filter, read_history};
 use super::limits::Limits;
 use super::output::say;
 use crate::base::model::{Models, Platform};
 use crate::base::wording::{nearest, suggestion};
+use crate::read::input::{MOST_REPORT, read_text};
 use crate::report::counted;
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
@@ -44,8 +44,10 @@ impl PreparedRun {
         let (filter, only_live) = (filter(input, &limits), input.live);
         let zone = limits.zone;
         let options = StudyOptions { read, prices, filter, only_live, zone, assumptions };
+        let study = Study::of(history, options)?;
+        enough_memory(&study.history.diagnostics)?;
         Ok(Self {
-            study: Study::of(history, options)?,
+            study,
             strategies,
             strict_prices: simulation.strict_prices,
             is_quiet: output.quiet,
@@ -79,6 +81,7 @@ impl PreparedRun {
 
     /// Warns of models whose cost is unknown.
     fn priced<'s>(&self, ledger: Ledger<'s>) -> Result<Ledger<'s>, CliError> {
+        enough_memory(&self.study.history.diagnostics)?;
         check_prices(&ledger, &self.study.selection, self.strict_prices, self.is_quiet)?;
         Ok(ledger)
     }
@@ -97,7 +100,7 @@ pub(super) fn tables(
         PlatformArg::Regional => Some(Platform::Regional),
     };
     for path in files {
-        let text = fs::read_to_string(path)
+        let text = read_text(path, MOST_REPORT)
             .map_err(|source| CliError::PriceFile { path: path.clone(), source })?;
         let file = path.display().to_string();
         table.overlay(&text, &file)?;
@@ -106,13 +109,15 @@ pub(super) fn tables(
     Ok((table, models))
 }
 
-/// The error for a named model without a price.
-pub(super) fn unknown_model(table: &PriceTable, name: &str) -> CliError {
-    let near = suggestion(&nearest(name, table.models().map(|model| model.id.as_str())));
+/// The error for a named model that has no price in some tables.
+pub(super) fn unknown_model(tables: &[&PriceTable], name: &str) -> CliError {
+    let known = tables.iter().flat_map(|table| table.models());
+    let near = suggestion(&nearest(name, known.map(|model| model.id.as_str())));
+    let ids: Vec<&str> = tables.iter().map(|table| table.id.as_str()).collect();
     CliError::Usage(format!(
-        "no price for `{name}` in {}{near}; `cachesim prices list` names all, and --prices FILE adds \
-         others",
-        table.id
+        "no price for `{name}` in {}{near}; `cachesim prices list` names the models of all tables, and \
+         --prices FILE adds others",
+        ids.join(" and ")
     ))
 }
 

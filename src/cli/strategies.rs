@@ -1,11 +1,11 @@
 //! `--strategy` and `--provider`: names, and strategy files.
 
-use std::fs;
 use std::path::Path;
 
 use super::error::CliError;
 use super::output::say;
-use crate::base::wording::{alternatives, nearest};
+use crate::base::wording::{nearest, suggestion};
+use crate::read::input::{MOST_SETTINGS, read_text};
 use crate::simulate::provider::{self, Provider};
 use crate::simulate::strategy::{ALL, Strategy, parse_strategies};
 
@@ -29,7 +29,7 @@ fn each(entries: &[String]) -> impl Iterator<Item = &str> {
 }
 
 fn of_file(path: &str, quiet: bool) -> Result<Vec<Strategy>, CliError> {
-    let text = fs::read_to_string(path)
+    let text = read_text(Path::new(path), MOST_SETTINGS)
         .map_err(|source| CliError::StrategyFile { path: path.into(), source })?;
     let file = parse_strategies(&text, path)?;
     for left_out in file.left_out.iter().filter(|_| !quiet) {
@@ -108,11 +108,7 @@ pub(super) fn elsewhere(
 
 /// The nearest known names, as words to put after an unknown one.
 pub(super) fn hint(name: &str, known: &[&str]) -> String {
-    let nearest = nearest(name, known.iter().copied());
-    if nearest.is_empty() {
-        return String::new();
-    }
-    format!(" (did you mean {}?)", alternatives(&nearest))
+    suggestion(&nearest(name, known.iter().copied()))
 }
 
 /// The error for an unknown name, with the nearest known ones.

@@ -1,7 +1,7 @@
 //! The story of one request: what it sent, what was cached before it, and what every strategy made
 //! of it. Also finds the request that a name refers to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
@@ -159,6 +159,26 @@ pub enum LocateError {
         /// The ids nearest to it.
         nearest: Vec<String>,
     },
+    /// Nothing has this name, which ends like a line of a file or a turn of a session.
+    #[error("`{name}`: no file and no session is called `{of}`{}", suggested(.nearest))]
+    UnknownPlace {
+        /// What was asked for.
+        name: String,
+        /// The file or the session in it.
+        of: String,
+        /// The files and sessions nearest to it.
+        nearest: Vec<String>,
+    },
+    /// Several files match.
+    #[error("`{name}` is in {}: {}; give more of the path", counted(*.count as u64, "file", "files"), .candidates.join(", "))]
+    AmbiguousFile {
+        /// What was asked for.
+        name: String,
+        /// How many files match.
+        count: usize,
+        /// The first of them.
+        candidates: Vec<String>,
+    },
     /// Several requests match.
     #[error("`{name}` is the beginning of {}: {}; give more of it", counted(*.count as u64, "request", "requests"), .candidates.join(", "))]
     Ambiguous {
@@ -218,6 +238,17 @@ pub fn locate<'a>(
     {
         return Ok(located);
     }
+    if let Some((of, _)) = number {
+        let names = all(selection)
+            .map(|located| &*history.files[history.request(located.index).file].label);
+        let names = names.chain(selection.sessions.iter().map(|one| history.symbols.text(one.id)));
+        let nearest = nearest(of, names).into_iter().map(str::to_owned).collect();
+        return Err(LocateError::UnknownPlace {
+            name: name.to_owned(),
+            of: of.to_owned(),
+            nearest,
+        });
+    }
     let ids = selection.requests().filter_map(|index| {
         let request = history.request(index);
         history.text(request.request.or(request.message))
@@ -270,6 +301,11 @@ fn by_id<'a>(
     }
 }
 
+/// The end of a name whose beginning a table left out; `None` where the name is whole.
+fn without_ellipsis(name: &str) -> Option<&str> {
+    name.strip_prefix('…').or_else(|| name.strip_prefix("..."))
+}
+
 fn by_line<'a>(
     history: &History,
     selection: &'a Selection,
@@ -277,17 +313,28 @@ fn by_line<'a>(
     file: &str,
     line: u64,
 ) -> Result<Option<LocatedRequest<'a>>, LocateError> {
+    let end = without_ellipsis(file);
     let is_file = |label: &str| {
+        if let Some(end) = end {
+            return !end.is_empty() && label.ends_with(end);
+        }
         let before = label.strip_suffix(file).or_else(|| file.strip_suffix(label));
         !file.is_empty() && before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
     };
     let begins = |located: &LocatedRequest<'_>| history.request(located.index).line;
-    let of_file = || {
-        let label = |located: &LocatedRequest<'_>| {
-            &history.files[history.request(located.index).file].label
-        };
-        all(selection).filter(move |located| is_file(label(located)))
-    };
+    let label =
+        |located: &LocatedRequest<'_>| &*history.files[history.request(located.index).file].label;
+    let of_file = || all(selection).filter(|located| is_file(label(located)));
+    let files: BTreeSet<&str> = of_file().map(|located| label(&located)).collect();
+    if files.len() > 1 && !files.contains(file) {
+        let candidates = files.iter().take(MOST_LISTED).map(|&file| file.to_owned()).collect();
+        return Err(LocateError::AmbiguousFile {
+            name: name.to_owned(),
+            count: files.len(),
+            candidates,
+        });
+    }
+    let of_file = || of_file().filter(|located| files.len() == 1 || label(located) == file);
     let found = of_file().filter(|located| begins(located) >= line).min_by_key(begins);
     match (found, of_file().map(|located| begins(&located)).max()) {
         (None, Some(last)) => Err(LocateError::NoLine { name: name.to_owned(), last }),
@@ -303,7 +350,7 @@ fn by_turn<'a>(
     turn: u64,
 ) -> Result<Option<LocatedRequest<'a>>, LocateError> {
     let id = |one: &&Session| history.symbols.text(one.id);
-    let end = session.strip_prefix('…').or_else(|| session.strip_prefix("..."));
+    let end = without_ellipsis(session);
     let is_meant = |one: &&Session| match end {
         Some(end) => !end.is_empty() && id(one).ends_with(end),
         None => !session.is_empty() && id(one).starts_with(session),

@@ -33,7 +33,7 @@ pub(super) fn fields_of(shape: Shape) -> &'static Fields {
     }
 }
 
-const LINE: [(Field, &[&str]); 19] = [
+const LINE: [(Field, &[&str]); 20] = [
     (
         Field::Word,
         &[
@@ -107,6 +107,7 @@ const LINE: [(Field, &[&str]); 19] = [
         &["forkedFrom", "replacements", "compactMetadata", "microcompactMetadata", "snapshot"],
     ),
     (Field::Model, &["originalModel", "fallbackModel"]),
+    (Field::Tool, &["attributionMcpTool"]),
     (Field::Shaped(Shape::Usage), &["usage"]),
     (Field::Shaped(Shape::Request), &["request", "prompt"]),
     (Field::Shaped(Shape::Response), &["response"]),
@@ -155,7 +156,6 @@ const LINE: [(Field, &[&str]); 19] = [
             "attributionSkill",
             "attributionPlugin",
             "attributionMcpServer",
-            "attributionMcpTool",
             "worktreeSession",
             "relocatedCwd",
             "trackingPath",
@@ -184,7 +184,7 @@ const BLOCK: [(Field, &[&str]); 11] = [
     (Field::Content, &["content"]),
     (Field::Shaped(Shape::Source), &["source"]),
     (Field::Shaped(Shape::Setting), &["cache_control", "citations", "caller"]),
-    (Field::Shaped(Shape::Block), &["edits"]),
+    (Field::Shaped(Shape::Block), &["edits", "tool_references"]),
     (
         Field::Free,
         &[
@@ -267,7 +267,7 @@ const ATTACHMENT: [(Field, &[&str]); 7] = [
     (Field::Hook, &["hookName"]),
     (Field::Identifier, &["toolUseID", "source_uuid"]),
     (Field::Moment, &["timestamp", "newDate"]),
-    (Field::Tool, &["addedNames", "removedNames", "readdedNames"]),
+    (Field::Tool, &["addedNames", "removedNames", "readdedNames", "allowedTools"]),
     (Field::Number, &["durationMs", "exitCode", "itemCount", "skillCount", "timeoutMs"]),
     (
         Field::Free,
@@ -287,7 +287,6 @@ const ATTACHMENT: [(Field, &[&str]); 7] = [
             "files",
             "origin",
             "path",
-            "allowedTools",
             "pendingMcpServers",
             "needsAuthMcpServers",
         ],

@@ -34,6 +34,7 @@ use walk::{Piece, read_pieces, walk};
 use words::{Named, Words};
 
 pub use scribe::ToolNames;
+pub use shape::{KeptFields, KeptObject, kept};
 pub use vocabulary::allowed_words;
 
 use crate::read::input::Source;
@@ -223,6 +224,28 @@ mod tests {
         for gone in ["secretKey", "home", "ann", "file_path", "Abcdefg", "toolu_1\""] {
             assert!(!text.contains(gone), "{gone} in {text}");
         }
+    }
+
+    #[test]
+    fn names_of_tools_stay_wherever_they_are_named() {
+        let line = r#"{"type":"attachment","attributionMcpTool":"mcp__a__find_it","attachment":
+{"type":"deferred_tools_delta","addedNames":["mcp__a__find_it"],"removedNames":["OldTool"],
+"allowedTools":["ReadIt","Run(private *)"],"hookName":"PreToolUse:ReadIt"},"message":{"content":
+[{"type":"tool_result","content":[{"type":"tool_reference","tool_name":"Deferred"}]},
+{"type":"tool_search_tool_result","content":{"tool_references":[{"tool_name":"Searched"}]}}]}}"#;
+        let text = String::from_utf8(redacted(line.replace('\n', "").as_bytes())).expect("text");
+        for kept in [
+            r#""attributionMcpTool":"mcp__a__find_it""#,
+            r#""addedNames":["mcp__a__find_it"]"#,
+            r#""removedNames":["OldTool"]"#,
+            r#""allowedTools":["ReadIt","Run("#,
+            r#""hookName":"PreToolUse:ReadIt""#,
+            r#""tool_name":"Deferred""#,
+            r#""tool_references":[{"tool_name":"Searched"}]"#,
+        ] {
+            assert!(text.contains(kept), "{kept} in {text}");
+        }
+        assert!(!text.contains("private"), "{text}");
     }
 
     #[test]

@@ -204,7 +204,11 @@ impl Replacer {
         }
     }
 
+    /// Replaces the name of a tool, and what stands in parentheses behind it where tools are allowed.
     fn tool(&self, name: &mut [u8]) {
+        let end = name.iter().position(|byte| *byte == b'(').unwrap_or(name.len());
+        let (name, rule) = name.split_at_mut(end);
+        self.mapping.text(rule);
         let text = std::str::from_utf8(name).unwrap_or_default();
         let front = if text.starts_with(MCP) { MCP.len() } else { 0 };
         if self.tool_names == ToolNames::Hash || !is_tool_name(text) {

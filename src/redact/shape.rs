@@ -3,7 +3,89 @@
 //! A field name is known only where the formats have it, in an object under a known field
 //! ([`super::fields`]). Everything under an unknown field is free content, names included.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use super::fields::fields_of;
+use super::scribe::ToolNames;
+
+/// What stays of the fields of one kind of objects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptObject {
+    /// What such an object is.
+    pub object: &'static str,
+    /// The shortest path to one from the beginning of a line; lists have no sign of their own. That of a
+    /// line is empty.
+    pub path: String,
+    /// Its known fields. Their names stay; other names are replaced.
+    pub fields: Vec<KeptFields>,
+    /// What the fields hold that are not known, if not free content, of which nothing stays.
+    pub others_hold: Option<&'static str>,
+}
+
+/// Fields of which the same stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptFields {
+    /// Their names.
+    pub names: &'static [&'static str],
+    /// What stays of their values; `None` where nothing does.
+    pub stays: Option<&'static str>,
+    /// Why it stays.
+    pub why: Option<&'static str>,
+    /// What the objects in them are, if anything of these stays.
+    pub holds: Option<&'static str>,
+    /// Whether the name of a tool stays.
+    pub keeps_tool_names: bool,
+}
+
+/// All that a redaction lets stay, by the very tables that it uses.
+#[must_use]
+pub fn kept(tool_names: ToolNames) -> Vec<KeptObject> {
+    let paths = paths();
+    let known = Shape::ALL.into_iter().filter_map(|shape| Some((shape, paths.get(shape.name())?)));
+    let object = |(shape, path): (Shape, &String)| KeptObject {
+        object: shape.name(),
+        path: path.clone(),
+        fields: fields_of(shape)
+            .iter()
+            .map(|(field, names)| fields(*field, names, tool_names))
+            .collect(),
+        others_hold: opened(shape.unknown_field()),
+    };
+    known.map(object).collect()
+}
+
+fn fields(field: Field, names: &'static [&'static str], tool_names: ToolNames) -> KeptFields {
+    let (stays, why) = field.kept(tool_names).unzip();
+    let is_tool = matches!(field, Field::Tool | Field::Hook);
+    let keeps_tool_names = is_tool && tool_names == ToolNames::Keep;
+    KeptFields { names, stays, why, holds: opened(field), keeps_tool_names }
+}
+
+/// What the objects in a field are, if anything of these stays.
+fn opened(field: Field) -> Option<&'static str> {
+    let shape = field.inner_shape();
+    (shape != Shape::Free).then(|| shape.name())
+}
+
+/// The shortest path to each kind of objects.
+fn paths() -> BTreeMap<&'static str, String> {
+    let mut paths = BTreeMap::from([(Shape::Line.name(), String::new())]);
+    let mut open = VecDeque::from([Shape::Line]);
+    while let Some(shape) = open.pop_front() {
+        let own = paths.get(shape.name()).cloned().unwrap_or_default();
+        let named = fields_of(shape).iter().map(|(field, names)| (*field, names[0]));
+        let others = (shape == Shape::Properties).then(|| (shape.unknown_field(), "*"));
+        for (field, name) in named.chain(others) {
+            let inner = field.inner_shape();
+            if inner != Shape::Free && !paths.contains_key(inner.name()) {
+                let dot = if own.is_empty() { "" } else { "." };
+                paths.insert(inner.name(), format!("{own}{dot}{name}"));
+                open.push_back(inner);
+            }
+        }
+    }
+    paths
+}
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +192,48 @@ impl Field {
         }
     }
 
+    /// What of its value stays, and why; `None` where nothing does.
+    pub(super) fn kept(self, tool_names: ToolNames) -> Option<(&'static str, &'static str)> {
+        const KINDS: &str = "which lines count and what they are depends on it";
+        const FIGURES: &str = "the figures depend on it";
+        let keeps_tools = tool_names == ToolNames::Keep;
+        Some(match self {
+            Self::Free => return None,
+            Self::Shaped(_) => ("its structure", "its fields are listed by themselves"),
+            Self::Content => ("blocks; of text what is recognised at its beginning", KINDS),
+            Self::Spoken => ("what is recognised at the beginning of a text", KINDS),
+            Self::System => ("identities and markers of the client's prompt", FIGURES),
+            Self::Word => ("words of a fixed list", KINDS),
+            Self::Identifier => ("a prefix such as msg_; equal ids stay equal", KINDS),
+            Self::Tool if keeps_tools => {
+                ("the name of a tool", "figures and findings are listed by tool")
+            }
+            Self::Tool => ("that a tool is of an MCP server", "the order of tools is a figure"),
+            Self::Model => ("words of the names of models", "prices and rules depend on it"),
+            Self::Version => ("numbers and words of versions", FIGURES),
+            Self::Moment => ("all of a time", "lifetimes depend on it"),
+            Self::Number => ("all of a number", FIGURES),
+            Self::Path => ("the separators of a path", "projects are told apart by it"),
+            Self::Url => ("known parts of an address", "it tells which service was called"),
+            Self::User => ("the words between identifiers", "the session stands behind one"),
+            Self::Betas => ("documented names of features", "they are part of the cache key"),
+            Self::Hook if keeps_tools => ("the event and the name of a tool", KINDS),
+            Self::Hook => ("the event", KINDS),
+            Self::QuerySource => ("known names of parts of the client", FIGURES),
+            Self::Events => ("names of events, and their fields", FIGURES),
+            Self::Media => ("the beginning that shows a format, and sizes", FIGURES),
+        })
+    }
+
+    /// The shape of the objects in a field, or in the text of one.
+    fn inner_shape(self) -> Shape {
+        match self {
+            Self::Events => Shape::Response,
+            Self::User => Shape::Metadata,
+            _ => self.shape(),
+        }
+    }
+
     /// Whether numbers in a field stay.
     pub(super) fn keeps_numbers(self) -> bool {
         matches!(self, Self::Number | Self::Moment | Self::Version)
@@ -142,6 +266,34 @@ impl Shape {
         Self::Metadata,
         Self::Payload,
     ];
+
+    /// What such an object is called.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Free => "free content",
+            Self::Line => "line",
+            Self::Message => "message",
+            Self::Block => "block",
+            Self::SystemPart => "part of a system prompt",
+            Self::Source => "source of an image or a document",
+            Self::Usage => "usage",
+            Self::Diagnostics => "diagnostics",
+            Self::Attachment => "attachment",
+            Self::Progress => "progress",
+            Self::References => "references to lines",
+            Self::Request => "request",
+            Self::Tool => "tool",
+            Self::Schema => "JSON schema",
+            Self::Properties => "properties of a JSON schema",
+            Self::Setting => "setting",
+            Self::Response => "response",
+            Self::Headers => "headers",
+            Self::Flags => "flags",
+            Self::Context => "context",
+            Self::Metadata => "metadata",
+            Self::Payload => "payload",
+        }
+    }
 
     /// What a field holds, or `None` where its name is unknown.
     pub(super) fn field(self, name: &str) -> Option<Field> {

@@ -12,6 +12,7 @@ use super::fields::fields_of;
 use super::shape::Shape;
 use super::words::SHORTEST_WORD;
 use crate::base::model::canonical_name;
+use crate::base::project::CLIENT_FOLDERS;
 use crate::read::capture::{ATTRIBUTION, FORK_TAG, MESSAGES_ENDPOINTS};
 use crate::read::harness::{BOUNDARY, DEFAULT_ALLOW_LIST, IDENTITIES};
 use crate::read::transcript::{
@@ -181,9 +182,6 @@ const ADDRESS_PARTS: [&str; 16] = [
 /// The words in `metadata.user_id`.
 const USER_PARTS: [&str; 3] = ["account", "session", "user"];
 
-/// Folders in which clients keep transcripts.
-const FOLDERS: [&str; 4] = ["projects", "subagents", "tool-results", "workflows"];
-
 /// All words of five letters or more, in lower case, that may occur in redacted text: those of the
 /// fixed lists, and the beginnings of identifiers and pictures. Apart from the names of tools,
 /// where they are kept, no other word of the input stays.
@@ -195,7 +193,8 @@ pub fn allowed_words() -> BTreeSet<String> {
     let harness = IDENTITIES.into_iter().chain(DEFAULT_ALLOW_LIST);
     let fixed =
         [ATTRIBUTION, BOUNDARY, CLEARED, FORK_TAG, NAME_TAG, SYNTHETIC_MODEL, "unknown", "mcp__"];
-    let of_user_ids = USER_PARTS.into_iter().chain(FOLDERS).chain(ADDRESS_PARTS).chain(ID_KINDS);
+    let of_user_ids =
+        USER_PARTS.into_iter().chain(CLIENT_FOLDERS).chain(ADDRESS_PARTS).chain(ID_KINDS);
     let of_models = model_words().iter().map(String::as_str);
     names
         .copied()
@@ -305,7 +304,7 @@ pub(super) fn is_user_part(part: &str) -> bool {
 
 /// Whether a folder name stays.
 pub(super) fn is_folder(name: &str) -> bool {
-    FOLDERS.contains(&name)
+    CLIENT_FOLDERS.contains(&name)
 }
 
 /// The length of the prefix of a query source that a harness knows.

@@ -23,9 +23,6 @@ use crate::requests::conversation::{History, RequestIndex};
 pub(super) const CHANGES_NOTE: &str = "Each is simulated on top of those before it, so the savings add \
                                        up. “At most” says that only a part may be possible.";
 
-/// How many changes are explained.
-const EXPLAINED: usize = 3;
-
 /// Advice as text.
 #[must_use]
 pub fn advice_document(
@@ -50,13 +47,17 @@ pub fn advice_document(
     if !advice.changes.is_empty() && top > 0 {
         document.heading(heading(advice, top));
         document.grid(changes(history, advice, &advice.changes, top));
-        for (number, entry) in advice.changes.iter().take(top.min(EXPLAINED)).enumerate() {
+        for (number, entry) in advice.changes.iter().take(top).enumerate() {
             explain(&mut document, history, advice, number + 1, entry);
         }
     }
     if !advice.out_of_reach.is_empty() {
         document.heading("What nobody but the service could change");
         document.grid(changes(history, advice, &advice.out_of_reach, top));
+        document.text(
+            "As above, each is simulated on top of all changes before it, so it is less than the same cause \
+             costs alone.",
+        );
     }
     document
 }
@@ -94,8 +95,8 @@ pub(super) fn answer(advice: &Advice) -> String {
 fn base(advice: &Advice) -> String {
     let zero = Picodollars(0);
     let begin = format!(
-        "Each change is simulated on top of those before it, so the savings add up. They begin with the \
-         record as it is simulated, breaks included: {}.",
+        "The changes stand in the order of what each saves alone. Each is simulated on top of those before \
+         it, so the savings add up. They begin with the record as it is simulated, breaks included: {}.",
         dollars(Some(advice.recorded))
     );
     let apart = (advice.apart > zero)

@@ -282,12 +282,15 @@ fn rewound(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) 
     let Some(column) = shown.filter(|_| !rewound.is_empty()) else { return };
     let part = ledger.totals(column, rewound);
     let all = ledger.totals(column, selection.requests());
+    let cost = match (part.cost(), all.cost()) {
+        (None, _) => "of unknown cost".to_owned(),
+        (part, None) => dollars(part),
+        (part, all) => format!("{} of {}", dollars(part), dollars(all)),
+    };
     document.text(format!(
-        "Rewound branches: {} of {}, {} of {} (`{}`); --live leaves them out.",
+        "Rewound branches: {} of {}, {cost} (`{}`); --live leaves them out.",
         grouped(part.requests),
         counted(all.requests, "request", "requests"),
-        dollars(part.cost()),
-        dollars(all.cost()),
         column.strategy.name,
     ));
 }
@@ -371,16 +374,14 @@ pub(super) fn many_sessions(
     let all = counted(sessions.len() as u64, "session", "sessions");
     rows.sort_by_key(|(_, totals)| Reverse(cost(totals)));
     let top = top.unwrap_or(MOST_SESSIONS);
-    if top < rows.len() {
-        rows.truncate(top);
-        document.heading(format!("The most expensive {top} of {all}"));
-    } else {
-        document.heading(all);
-    }
+    let named = if top < rows.len() { format!("The most expensive {top} of {all}") } else { all };
+    rows.truncate(top);
+    let beginnings = Beginnings::of(history, rows.iter().map(|(session, _)| *session));
+    document.heading(named + &beginnings.year());
     let columns = OptionalColumns::of(history, sessions);
     let began = format!("began ({})", history.zone.name());
     let mut header = vec![("session", Align::Left)];
-    header.extend(columns.has_projects.then_some(("project", Align::Left)));
+    header.extend(columns.has_projects.then_some(("project", Align::Name)));
     header.extend(columns.has_titles.then_some(("title", Align::Wrapped)));
     header.extend([
         (began.as_str(), Align::Left),
@@ -392,15 +393,14 @@ pub(super) fn many_sessions(
     header.extend(ledger.columns.iter().map(|column| (column.strategy.label(), Align::Right)));
     let bars = (before + shown + 1).min(header.len());
     header.insert(bars, ("", Align::Bar));
-    let mut grid = Grid::new(&header).hide_first(&columns.hidden_first(ledger));
-    for (session, by_strategy) in rows {
+    let mut grid = Grid::new(&header).hide_first(&OptionalColumns::hidden_first(ledger));
+    for ((session, by_strategy), began) in rows.into_iter().zip(beginnings.moments()) {
         let complete = by_strategy.iter().find(|totals| totals.unrecorded == 0);
         let Some(first) = complete.or(by_strategy.first()) else { continue };
         let mut cells = vec![session_name(history.symbols.text(session.id))];
         cells.extend(columns.cells(history, session));
-        let began = session.requests.first().map(|index| history.request(*index).start);
         cells.extend([
-            began.map(|began| history.zone.moment(began)).unwrap_or_default(),
+            began.to_owned(),
             grouped(first.requests),
             tokens(first.prompt()),
             percent(first.hit_rate()),
@@ -414,6 +414,36 @@ pub(super) fn many_sessions(
         grid.add(cells);
     }
     document.grid(grid);
+}
+
+/// When sessions began.
+struct Beginnings(Vec<String>);
+
+impl Beginnings {
+    fn of<'s>(history: &History, sessions: impl Iterator<Item = &'s Session>) -> Self {
+        let first = |session: &Session| session.requests.first().copied();
+        let moment = |index| history.zone.moment(history.request(index).start);
+        Self(sessions.map(|session| first(session).map(moment).unwrap_or_default()).collect())
+    }
+
+    /// The year of all of them with the hyphen after it, where it is one.
+    fn common_year(&self) -> Option<&str> {
+        let year = self.0.first()?.get(..5)?;
+        self.0.iter().all(|moment| moment.starts_with(year)).then_some(year)
+    }
+
+    /// The year for the heading.
+    fn year(&self) -> String {
+        let year = self.common_year().map(|year| year.trim_end_matches('-'));
+        year.map(|year| format!(", begun in {year}")).unwrap_or_default()
+    }
+
+    /// The moments to the minute, without the year that the heading has.
+    fn moments(&self) -> impl Iterator<Item = &str> {
+        let year = self.common_year().unwrap_or_default();
+        let seconds = |moment: &str| moment.rfind(':').unwrap_or(moment.len());
+        self.0.iter().map(move |moment| &moment[year.len()..seconds(moment)])
+    }
 }
 
 /// The columns that only some inputs need.
@@ -443,12 +473,14 @@ impl OptionalColumns {
     }
 
     /// What people need least is hidden first.
-    fn hidden_first<'a>(&self, ledger: &'a Ledger<'_>) -> Vec<&'a str> {
+    fn hidden_first<'a>(ledger: &'a Ledger<'_>) -> Vec<&'a str> {
         let names = ledger.columns.iter().map(|column| column.strategy.label());
         let mut hidden = vec!["prompt tokens"];
         hidden.extend(names.filter(|name| !SHOWN_LAST.contains(name)));
-        hidden.push("requests");
-        hidden.extend(self.has_projects.then_some("project"));
+        let shown_last = SHOWN_LAST.iter().skip(1).copied();
+        let is_shown = |name: &&str| ledger.columns.iter().any(|one| one.strategy.label() == *name);
+        hidden.push("hit");
+        hidden.extend(shown_last.filter(is_shown));
         hidden
     }
 }

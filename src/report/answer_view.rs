@@ -4,6 +4,7 @@ use super::number::{counted, dollar_difference, dollars, grouped, part, percent,
 use super::table::{Align, Grid, Tone};
 use crate::base::units::Picodollars;
 use crate::explain::analysis::{Answer, BestChange, Waterfall};
+use crate::explain::breaks::Cause;
 use crate::simulate::ledger::Totals;
 
 /// The most important figures, one on each line.
@@ -58,17 +59,17 @@ fn spent(answer: &Answer) -> AnswerLine {
     }
     let (strategy, totals) =
         answer.simulated.as_ref().map_or(("", billed), |(name, totals)| (name, totals));
-    let note = format!("{}; simulated under {strategy}", of(totals));
+    let note = format!("{}{}; simulated: {strategy}", of(totals), missing(totals));
     AnswerLine::plain("Would cost", dollars(totals.cost()), note)
 }
 
 /// What a sum leaves out.
 fn missing(totals: &Totals) -> String {
-    match (totals.unpriced_requests, totals.unrecorded) {
-        (0, 0) => String::new(),
-        (unpriced, 0) => format!("; {} without a price", grouped(unpriced)),
-        (_, unrecorded) => format!("; {} without a record", grouped(unrecorded)),
-    }
+    let without = |count, what| match count {
+        0 => String::new(),
+        count => format!("; {} without a {what}", grouped(count)),
+    };
+    without(totals.unpriced_requests, "price") + &without(totals.unrecorded, "record")
 }
 
 fn agents(answer: &Answer) -> AnswerLine {
@@ -105,7 +106,8 @@ fn breaks(answer: &Answer) -> AnswerLine {
     let note = if of_cause.breaks == sum.breaks {
         format!("{count}: {}", cause.meaning())
     } else {
-        format!("{count}; {} as {}", dollars(of_cause.excess()), cause.meaning())
+        let because = if *cause == Cause::Unknown { "where" } else { "as" };
+        format!("{count}; {} {because} {}", dollars(of_cause.excess()), cause.meaning())
     };
     AnswerLine { name: NAME, value: dollars(sum.excess()), note, tone: Tone::Loss }
 }
@@ -136,6 +138,10 @@ pub(super) fn waterfall_grid(waterfall: &Waterfall) -> Grid {
     }
     grid
 }
+
+/// The extra cost of breaks beyond what the rules charge for them: the rules charge for expiries,
+/// compactions, and whatever else they foresee.
+pub(super) const BREAKS_BEYOND_RULES: &str = "breaks, beyond what the rules charge";
 
 /// A step of a [`Waterfall`].
 pub(super) struct WaterfallStep {
@@ -170,7 +176,7 @@ pub(super) fn steps(waterfall: &Waterfall) -> Vec<WaterfallStep> {
     if waterfall.apart.0 != 0 {
         add(WaterfallKind::Apart, "samplings billed apart", waterfall.apart, None);
     }
-    add(WaterfallKind::Breaks, "breaks beyond expiries and compactions", waterfall.breaks, None);
+    add(WaterfallKind::Breaks, BREAKS_BEYOND_RULES, waterfall.breaks, None);
     add(WaterfallKind::Apart, "unexplained", waterfall.unexplained, Some("expected (no breaks)"));
     if let Some(better) = &waterfall.lifetime {
         add(

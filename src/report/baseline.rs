@@ -229,10 +229,10 @@ pub(super) struct LintObject<'a> {
     #[serde(borrow)]
     #[schemars(with = "Rule")]
     rule: Cow<'a, str>,
-    /// How much it matters.
-    #[serde(skip_deserializing)]
-    #[schemars(with = "Severity", !skip_deserializing)]
-    severity: &'static str,
+    /// How much these findings of it matter.
+    #[serde(borrow)]
+    #[schemars(with = "Severity")]
+    severity: Cow<'a, str>,
     /// At how many places of the prompts.
     findings: u64,
 }
@@ -241,7 +241,7 @@ impl From<&LintCount> for LintObject<'_> {
     fn from(count: &LintCount) -> Self {
         Self {
             rule: count.rule.name().into(),
-            severity: count.rule.severity().name(),
+            severity: count.severity.name().into(),
             findings: count.findings,
         }
     }
@@ -318,7 +318,10 @@ fn lint_count(lint: &LintObject<'_>) -> Result<LintCount, BaselineError> {
     if lint.findings > MOST_COUNT {
         return Err(damaged("figures that no session has"));
     }
-    Ok(LintCount { rule, findings: lint.findings })
+    let severity = Severity::ALL.into_iter().find(|severity| severity.name() == lint.severity);
+    let severity =
+        severity.ok_or_else(|| damaged(format!("`{}` is no severity of lint", lint.severity)))?;
+    Ok(LintCount { rule, severity, findings: lint.findings })
 }
 
 fn blocks(objects: Vec<BlockObject<'_>>) -> Result<Blocks, BaselineError> {

@@ -8,10 +8,11 @@ use super::answer_view::{answer_grid, waterfall_grid};
 use super::document::{Align, Document, Grid};
 use super::key_notes::key_notes;
 use super::number::{counted, dollars, exact_percent, grouped, part, percent, share, tokens};
+use crate::base::units::Picodollars;
 use crate::explain::advice::Advice;
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::{
-    Analysis, Break, Candidate, Cause, Confidence, Reconciliation, Sum, Summary,
+    Analysis, Break, Candidate, Cause, Class, Confidence, Reconciliation, Sum, Summary,
 };
 use crate::requests::conversation::History;
 use crate::simulate::strategy::Assumptions;
@@ -58,8 +59,7 @@ pub fn breaks_document(
     }
     dearest(&mut document, history, &analysis.breaks.list, options);
     let summary = &analysis.summary;
-    let by_class =
-        summary.by_class.iter().map(|(class, sum)| (class.name().to_owned(), *sum)).collect();
+    let by_class = summary.by_class.iter().map(|(class, sum)| (words_of(*class), *sum)).collect();
     groups(&mut document, "By class", "class", &by_class, false);
     groups(&mut document, "By project", "project", &summary.by_project, false);
     groups(&mut document, "By client version", "client", &summary.by_client_version, false);
@@ -183,7 +183,7 @@ fn dearest(
 /// Why it happened and how certain that is, what happened, and the evidence with its lines.
 fn why(history: &History, found: &Break, shows_text: bool) -> String {
     let of_fork = if found.is_fork { "a fork against its parent: " } else { "" };
-    let class = found.class.name().replace('_', " ");
+    let class = words_of(found.class);
     let Some(first) = found.candidates.first() else {
         return format!("{of_fork}{} ({class})", found.cause.meaning());
     };
@@ -232,6 +232,11 @@ pub(super) fn evidence(
 }
 
 /// Sums by name, in the order of the names, or only the most expensive of many.
+/// A class as people read it.
+fn words_of(class: Class) -> String {
+    class.name().replace('_', " ")
+}
+
 fn groups(
     document: &mut Document,
     heading: &str,
@@ -243,9 +248,10 @@ fn groups(
         return;
     }
     let mut rows: Vec<(&String, &Sum)> = sums.iter().collect();
-    let is_cut = rows.len() > MOST_GROUPS && !is_in_time_order;
-    if is_cut {
+    if !is_in_time_order {
         rows.sort_by_key(|(name, sum)| (Reverse((sum.excess, sum.rewritten)), *name));
+    }
+    if rows.len() > MOST_GROUPS && !is_in_time_order {
         rows.truncate(MOST_GROUPS);
         document.heading(format!("{heading}, the most expensive {MOST_GROUPS} of {}", sums.len()));
     } else {
@@ -316,10 +322,12 @@ fn explained(document: &mut Document, answer: &Answer, sums: &Reconciliation) {
     let Some(waterfall) = &answer.waterfall else { return };
     document.heading("From spent to the lower bound");
     document.grid(waterfall_grid(waterfall));
-    let unexplained = part(Some(waterfall.unexplained), Some(waterfall.spent));
+    let unexplained = Picodollars(waterfall.unexplained.0.abs());
+    let unexplained = part(Some(unexplained), Some(waterfall.spent));
     document.text(format!(
         "All breaks together cost {} extra. The rules charge {} more than reading for the same requests, \
-         so only the rest is beyond them. Unexplained is {} of what was spent.",
+         so only the rest is beyond them; where they charge more than was billed, it is negative. All but \
+         {} of what was spent is explained.",
         dollars(Some(sums.excess)),
         dollars(Some(sums.predicted)),
         exact_percent(unexplained),

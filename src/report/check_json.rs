@@ -57,6 +57,8 @@ struct BudgetObject<'a> {
     /// What happens where it is not kept.
     #[schemars(with = "BudgetLevel")]
     level: &'static str,
+    /// Whether it is built in, and no configuration asks for it.
+    is_built_in: bool,
     /// Which requests it is about; all where it is empty.
     selector: SelectorObject<'a>,
     /// Whether the limit is kept.
@@ -373,6 +375,7 @@ fn budget<'a>(now: &'a Snapshot, outcome: &'a BudgetOutcome) -> BudgetObject<'a>
         metric: budget.metric.name,
         limit: budget.limit.into(),
         level: budget.level.name(),
+        is_built_in: budget.is_default,
         selector: (&budget.selector).into(),
         status: outcome.status.name(),
         figure: outcome.figure.map(AmountObject::from),

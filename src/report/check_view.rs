@@ -98,7 +98,7 @@ fn answer(view: CheckView<'_>) -> String {
             percent_difference(relative(Some(now), Some(before)))
         )
     } else {
-        let sessions = counted(view.now.sessions.len() as u64, "session costs", "sessions cost");
+        let sessions = counted(view.now.sessions.len() as u64, "session cost", "sessions cost");
         format!("{sessions} {}.", dollars(check.total.known_cost()))
     };
     format!("{verdict}. {cost}")
@@ -145,10 +145,15 @@ fn budgets(document: &mut Document, view: CheckView<'_>) {
         (!names.is_empty()).then(|| names.join(", "))
     };
     if let Some(names) = left_out(false) {
-        document.text(format!("Not checked, since nothing here is what they are about: {names}."));
+        document.text(format!("Not checked, as the input has nothing for them: {names}."));
     }
     if let Some(names) = left_out(true) {
         document.text(format!("Not checked, since this run saves the first baseline: {names}."));
+    }
+    if outcomes().any(|outcome| outcome.budget.is_default) {
+        document.text(
+            "These limits are built in. [[budget]] tables of cachesim.toml replace them with your own.",
+        );
     }
     for outcome in outcomes().filter(|outcome| outcome.status >= Status::Warned) {
         if let Some(text) = beyond(view, outcome) {

@@ -18,7 +18,7 @@ use crate::explain::snapshot::{Snapshot, SnapshotSession, TurnBreak};
 /// How many names are listed. The others are counted.
 const MOST_NAMES: usize = 3;
 
-/// `2 of 7 budgets exceeded, 1 warns`.
+/// `2 of 7 budgets exceeded, 1 exceeded (a warning)`.
 pub(super) fn verdict_sentence(check: &Check) -> String {
     let count = |status: Status| {
         check.outcomes.iter().filter(|outcome| outcome.status == status).count() as u64
@@ -28,14 +28,14 @@ pub(super) fn verdict_sentence(check: &Check) -> String {
     let budgets = counted(all, "budget", "budgets");
     let warns = match warned {
         0 => String::new(),
-        1 => ", 1 warns".to_owned(),
-        warned => format!(", {} warn", grouped(warned)),
+        1 => ", 1 exceeded (a warning)".to_owned(),
+        warned => format!(", {} exceeded (warnings)", grouped(warned)),
     };
     match (check.verdict, failed) {
         (Verdict::Fail, failed) if failed == all => format!("{budgets} exceeded"),
         (Verdict::Fail, failed) => format!("{} of {budgets} exceeded{warns}", grouped(failed)),
         (Verdict::Warn, _) if warned == all => {
-            format!("{budgets} {}", if all == 1 { "warns" } else { "warn" })
+            format!("{budgets} exceeded ({})", if all == 1 { "a warning" } else { "warnings" })
         }
         (Verdict::Warn, _) => {
             format!("{} of {budgets} kept{warns}", grouped(all - warned))
@@ -104,7 +104,7 @@ fn exceeded_sentence(now: &Snapshot, exceeded: &Exceeded) -> String {
 pub(super) fn beyond_lines(view: CheckView<'_>, outcome: &BudgetOutcome) -> Vec<String> {
     let budget = &outcome.budget;
     if budget.metric.quantity == Quantity::LintFindings {
-        let counts = |finding: &&Finding| budget.lint.has(finding.rule);
+        let counts = |finding: &&Finding| budget.lint.has(finding.rule, finding.severity());
         let findings = view.findings.iter().filter(counts);
         return shortened(
             findings.map(|finding| finding_sentence(view, finding)).collect(),

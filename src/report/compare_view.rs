@@ -19,6 +19,7 @@ use crate::requests::conversation::History;
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Totals;
 use crate::simulate::provider::{Provider, RolloutAgreement};
+use crate::simulate::strategy::StrategyKind;
 
 /// How many models are listed. The others are joined.
 const MOST_MODELS: usize = 5;
@@ -56,10 +57,37 @@ pub fn compare_document(
     sessions(&mut document, history, comparison);
     agreements(&mut document, rollouts);
     if let Some(verdict) = comparison.verdict() {
-        document.text(verdict_sentence(&verdict, comparison.sessions));
+        let beyond = beyond_simulation(&verdict, answer);
+        document.text(verdict_sentence(&verdict, comparison.sessions) + &beyond);
     }
     document
 }
+
+/// How much of the difference to what was billed is none that the cheaper strategy makes. Empty where that
+/// is little of it.
+fn beyond_simulation(verdict: &PairedVerdict<'_, '_>, answer: &Answer) -> String {
+    let is_record = |one: &Compared<'_>| one.strategy.kind == StrategyKind::Recorded;
+    let costs = (verdict.other.totals.cost(), verdict.cheapest.totals.cost());
+    let ((Some(high), Some(low)), Some(unsimulated)) = (costs, answer.unsimulated) else {
+        return String::new();
+    };
+    let is_much = unsimulated.0.abs() > high.minus(low).0 / LEAST_PART;
+    if !is_much || !(is_record(verdict.other) || is_record(verdict.cheapest)) {
+        return String::new();
+    }
+    let (amount, way) = match unsimulated.0 {
+        0.. => (unsimulated, "more"),
+        _ => (Picodollars(-unsimulated.0), "less"),
+    };
+    format!(
+        " The record itself was billed {} {way} than its simulation costs: no strategy makes that part of a \
+         difference.",
+        dollars(Some(amount))
+    )
+}
+
+/// Parts of a difference below a tenth are not worth a sentence.
+const LEAST_PART: i128 = 10;
 
 /// Which strategy costs least, by what factor, and in how many sessions.
 fn verdict_sentence(verdict: &PairedVerdict<'_, '_>, sessions: usize) -> String {
@@ -114,8 +142,10 @@ pub(super) fn totals(comparison: &Comparison<'_>) -> Grid {
         "hit",
         "in per cent",
     ]);
-    let base = comparison.base().and_then(|base| base.totals.cost());
-    for (number, compared) in comparison.strategies.iter().enumerate() {
+    let base = comparison.base();
+    let is_base = |compared: &Compared<'_>| base.is_some_and(|base| std::ptr::eq(base, compared));
+    let base = base.and_then(|base| base.totals.cost());
+    for compared in &comparison.strategies {
         if !compared.applicability.is_applicable() {
             let mut cells = vec![name(compared), NOT_APPLICABLE.to_owned()];
             cells.extend(["", "", "-", "-", "-", "-", "-", "-", "-"].map(str::to_owned));
@@ -124,7 +154,7 @@ pub(super) fn totals(comparison: &Comparison<'_>) -> Grid {
         }
         let sums = &compared.totals;
         let cost = sums.cost();
-        let difference = difference(cost, base).filter(|_| number > 0);
+        let difference = difference(cost, base).filter(|_| !is_base(compared));
         let beyond = comparison.beyond_bound(compared);
         grid.add(vec![
             name(compared),
@@ -165,11 +195,12 @@ pub(super) fn notes(comparison: &Comparison<'_>, reading: Reading) -> Vec<String
         strategies.map(|compared| (&*compared.strategy.name, compared.applicability)),
     );
     let bound = bound(comparison, reading);
-    chosen.chain(managed).chain([bound]).chain(applicability).chain(unknowns(comparison)).collect()
+    chosen.chain(managed).chain(bound).chain(applicability).chain(unknowns(comparison)).collect()
 }
 
-fn bound(comparison: &Comparison<'_>, reading: Reading) -> String {
+fn bound(comparison: &Comparison<'_>, reading: Reading) -> Option<String> {
     let bound = comparison.bound;
+    bound.own_reading.or(bound.other_reading)?;
     let breaks = if comparison.assumptions.keeps_breaks {
         " with their recorded breaks, which the lower bound leaves out"
     } else {
@@ -185,12 +216,12 @@ fn bound(comparison: &Comparison<'_>, reading: Reading) -> String {
             "no entry outlives the shortest-lived part of its prefix",
         ),
     };
-    format!(
+    Some(format!(
         "`optimal` is the least that any markers, TTLs and pings could have cost for the same \
          prompts{breaks}: {} where {own} (so are all strategies simulated), {} where {other}.",
         dollars(bound.own_reading),
         dollars(bound.other_reading),
-    )
+    ))
 }
 
 /// What no simulation can know, each once with the strategies concerned.

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::document::{Align, Document, Grid};
 use super::json::write_document;
+use crate::base::project::ProjectNaming;
 use crate::explain::config::{
     BASELINE, ConfigLevel, ConfigOption, ConfigSetting, Configuration, Effective, Origin, PATHS,
     PlacedBudget, Takes,
@@ -18,7 +19,11 @@ pub(super) const SCHEMA: &str = "cachesim.config-show/v1";
 
 /// Every option that can be configured, and what `check` uses.
 #[must_use]
-pub fn config_document(configuration: &Configuration, options: &[Effective]) -> Document {
+pub fn config_document(
+    configuration: &Configuration,
+    options: &[Effective],
+    naming: &ProjectNaming,
+) -> Document {
     let mut document = Document::default();
     document.heading("Configuration");
     document.text(files(configuration));
@@ -31,12 +36,12 @@ pub fn config_document(configuration: &Configuration, options: &[Effective]) -> 
         let commands = if is_one_of_several { commands.as_str() } else { "" };
         grid.add(vec![
             format!("{}{commands}", option.option.key),
-            shown(option.option, &option.values),
+            shown(option.option, &option.values, naming),
             option.origin.to_string(),
         ]);
     }
     document.grid(grid);
-    check(configuration, &mut document);
+    check(configuration, naming, &mut document);
     document
 }
 
@@ -57,7 +62,7 @@ fn files(configuration: &Configuration) -> String {
 }
 
 /// What `check` uses, if anything is configured.
-fn check(configuration: &Configuration, document: &mut Document) {
+fn check(configuration: &Configuration, naming: &ProjectNaming, document: &mut Document) {
     let settings = check_settings(configuration);
     if settings.is_empty() && configuration.budgets.is_empty() {
         return;
@@ -66,7 +71,7 @@ fn check(configuration: &Configuration, document: &mut Document) {
     let mut grid =
         Grid::new(&[("what", Align::Left), ("value", Align::Wrapped), ("from", Align::Left)]);
     for setting in settings {
-        let value = shown(setting.option, &setting.values);
+        let value = shown(setting.option, &setting.values, naming);
         grid.add(vec![setting.option.key.to_owned(), value, setting.origin.to_string()]);
     }
     for PlacedBudget { file, line, budget } in &configuration.budgets {
@@ -80,13 +85,12 @@ fn check_settings(configuration: &Configuration) -> Vec<&ConfigSetting> {
 }
 
 /// Values as they would be typed.
-fn shown(option: &ConfigOption, values: &[OsString]) -> String {
+fn shown(option: &ConfigOption, values: &[OsString], naming: &ProjectNaming) -> String {
     if values.is_empty() {
         return option.unset.to_owned();
     }
     let separator = if option.takes == Takes::Names { "," } else { " " };
-    let values: Vec<_> = values.iter().map(|value| value.to_string_lossy()).collect();
-    values.join(separator)
+    texts(values, naming).join(separator)
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -183,11 +187,11 @@ impl<'a> OriginObject<'a> {
 }
 
 impl<'a> OptionObject<'a> {
-    fn of(effective: &'a Effective) -> Self {
+    fn of(effective: &'a Effective, naming: &ProjectNaming) -> Self {
         Self {
             option: effective.option.key,
             commands: &effective.commands,
-            value: value(effective.option, &effective.values),
+            value: value(effective.option, &effective.values, naming),
             origin: OriginObject::of(&effective.origin),
         }
     }
@@ -200,16 +204,20 @@ impl<'a> PlacedBudgetObject<'a> {
 }
 
 impl<'a> CheckSettingObject<'a> {
-    fn of(setting: &'a ConfigSetting) -> Self {
-        let value = value(setting.option, &setting.values);
+    fn of(setting: &'a ConfigSetting, naming: &ProjectNaming) -> Self {
+        let value = value(setting.option, &setting.values, naming);
         Self { value, origin: OriginObject::of(&setting.origin) }
     }
 }
 
+/// Values as text, `~` for the home.
+fn texts(values: &[OsString], naming: &ProjectNaming) -> Vec<String> {
+    values.iter().map(|value| naming.path(&value.to_string_lossy())).collect()
+}
+
 /// A value as a file would write it, or null where an option has none.
-fn value(option: &ConfigOption, values: &[OsString]) -> Value {
-    let texts: Vec<String> =
-        values.iter().map(|value| value.to_string_lossy().into_owned()).collect();
+fn value(option: &ConfigOption, values: &[OsString], naming: &ProjectNaming) -> Value {
+    let texts = texts(values, naming);
     match (option.takes, texts.as_slice()) {
         (Takes::Switch, texts) => Value::from(texts.iter().any(|text| text == "true")),
         (Takes::Names | Takes::Paths, _) => Value::from(texts),
@@ -226,10 +234,14 @@ fn value(option: &ConfigOption, values: &[OsString]) -> Value {
 pub fn write_config(
     configuration: &Configuration,
     options: &[Effective],
+    naming: &ProjectNaming,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let files = &configuration.files;
-    let of_check = |option| configuration.of_check(option).map(CheckSettingObject::of);
+    let of_check = |option| {
+        let setting = configuration.of_check(option)?;
+        Some(CheckSettingObject::of(setting, naming))
+    };
     let object = ConfigObject {
         schema: SCHEMA,
         files: FilesObject {
@@ -237,7 +249,7 @@ pub fn write_config(
             user: files.user.as_deref(),
             looked_for: &files.looked_for,
         },
-        options: options.iter().map(OptionObject::of).collect(),
+        options: options.iter().map(|option| OptionObject::of(option, naming)).collect(),
         check: CheckSettingsObject { baseline: of_check(&BASELINE), paths: of_check(&PATHS) },
         budgets: configuration.budgets.iter().map(PlacedBudgetObject::of).collect(),
     };

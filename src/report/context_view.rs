@@ -9,15 +9,22 @@ use crate::explain::analysis::Answer;
 use crate::explain::context::{
     Bill, CarriedItem, Carrying, Context, ContextKind, KindTotals, SessionContext,
 };
+use crate::read::agent::Vendor;
 use crate::requests::conversation::History;
 use crate::simulate::ledger::Ledger;
 
-/// How many sessions are shown. The JSON has all.
-const MOST_SESSIONS: usize = 10;
+/// The least share of the bill, in the table as 0.1 %, of a kind with a line of its own.
+const LEAST_SHARE: f64 = 0.0005;
 
-/// What each kind of content took of the prompts, and what carrying it cost.
+/// What each kind of content took of the prompts, and what carrying it cost. The tables have the
+/// `top` most expensive kinds, sessions and items; the JSON has all kinds and sessions.
 #[must_use]
-pub fn context_document(answer: &Answer, ledger: &Ledger<'_>, context: &Context) -> Document {
+pub fn context_document(
+    answer: &Answer,
+    ledger: &Ledger<'_>,
+    context: &Context,
+    top: usize,
+) -> Document {
     let mut document = Document::default();
     document.grid(answer_grid(answer));
     let history = ledger.history;
@@ -27,15 +34,18 @@ pub fn context_document(answer: &Answer, ledger: &Ledger<'_>, context: &Context)
         }
         sessions => document.heading(counted(sessions.len() as u64, "session", "sessions")),
     }
-    document.grid(kinds(history, &context.kinds, &context.bill));
+    document.grid(kinds(history, &context.kinds, &context.bill, top));
     document.text(
         "The sums are measured: they are the recorded usage. How it is shared among the kinds is \
          estimated, from what the prompts grew by and the sizes of what came in between. “Size” \
          counts each piece once, “sent” in every request that carried it.",
     );
+    if let Some(note) = unattributed(history, context) {
+        document.text(note);
+    }
     if context.sessions.len() > 1 {
         document.heading("Most expensive sessions");
-        document.grid(sessions(history, &context.sessions));
+        document.grid(sessions(history, &context.sessions, top));
     }
     if !context.items.is_empty() {
         document.heading("Most expensive items over their lives");
@@ -68,10 +78,49 @@ pub(super) fn kind_name(history: &History, kind: ContextKind) -> String {
     name.to_owned()
 }
 
-/// A row for each kind of content, most expensive first.
-pub(super) fn kinds(history: &History, kinds: &[KindTotals], bill: &Bill) -> Grid {
+/// Why some of the context has no kind, where that is a line of the table.
+fn unattributed(history: &History, context: &Context) -> Option<String> {
+    let found = context.kinds.iter().find(|one| one.kind == ContextKind::Unattributed)?;
+    if is_small(found, &context.bill) {
+        return None;
+    }
+    let reason = if history.requests.iter().all(|request| request.vendor != Vendor::Anthropic) {
+        "rollouts tell the size of each prompt, but not of what came in between; only answers and \
+         what each session began with are known"
+    } else {
+        "what prompts grew by beyond twice the estimated size of what came in between"
+    };
+    Some(format!("“unattributed”: {reason}."))
+}
+
+/// Whether a kind is too small for a line of its own: by its cost, or by its tokens where the cost
+/// is unknown.
+fn is_small(one: &KindTotals, bill: &Bill) -> bool {
+    let by_cost = share(one.carried.cost(), bill.totals.cost());
+    let share = by_cost.or_else(|| token_share(one.carried.tokens(), bill.prompts.tokens()));
+    share.is_none_or(|share| share < LEAST_SHARE)
+}
+
+/// The kinds with lines of their own, and the others. A single other one has a line, too.
+fn told_apart<'k>(
+    kinds: &'k [KindTotals],
+    bill: &Bill,
+    top: usize,
+) -> (Vec<&'k KindTotals>, Vec<&'k KindTotals>) {
+    let (mut listed, small): (Vec<&KindTotals>, Vec<&KindTotals>) =
+        kinds.iter().partition(|one| !is_small(one, bill));
+    let mut others = listed.split_off(top.min(listed.len()));
+    others.extend(small);
+    if others.len() == 1 && listed.len() < top {
+        listed.append(&mut others);
+    }
+    (listed, others)
+}
+
+/// A row for each of the `top` kinds of content, most expensive first, and one for the others.
+pub(super) fn kinds(history: &History, kinds: &[KindTotals], bill: &Bill, top: usize) -> Grid {
     let mut grid = Grid::new(&[
-        ("kind", Align::Left),
+        ("kind", Align::Name),
         ("items", Align::Right),
         ("size", Align::Right),
         ("sent", Align::Right),
@@ -83,11 +132,24 @@ pub(super) fn kinds(history: &History, kinds: &[KindTotals], bill: &Bill) -> Gri
     ])
     .hide_first(&["input", "written", "items", "read", "size", "sent", "share"]);
     let total = bill.totals.cost();
-    for one in kinds {
-        let mut cells = vec![kind_name(history, one.kind), grouped(one.items), tokens(one.tokens)];
-        cells.extend(carried(&one.carried));
-        cells.extend(priced(one.carried.cost(), total));
+    let mut kind = |name: String, items: u64, size: Tokens, sums: &Carrying| {
+        let mut cells = vec![name, grouped(items), tokens(size)];
+        cells.extend(carried(sums));
+        cells.extend(priced(sums.cost(), total));
         grid.add(cells);
+    };
+    let (listed, others) = told_apart(kinds, bill, top);
+    for one in listed {
+        kind(kind_name(history, one.kind), one.items, one.tokens, &one.carried);
+    }
+    if !others.is_empty() {
+        let mut sums = Carrying::default();
+        for one in &others {
+            sums += one.carried;
+        }
+        let items = others.iter().map(|one| one.items).sum();
+        let size = others.iter().map(|one| one.tokens).sum();
+        kind(counted(others.len() as u64, "other", "others"), items, size, &sums);
     }
     let mut cells = vec!["all prompts".to_owned(), String::new(), String::new()];
     cells.extend(carried(&bill.prompts));
@@ -127,7 +189,7 @@ fn share(cost: Option<Picodollars>, total: Option<Picodollars>) -> Option<f64> {
     Some(cost?.to_dollars_lossy() / total.to_dollars_lossy())
 }
 
-fn sessions(history: &History, sessions: &[SessionContext]) -> Grid {
+fn sessions(history: &History, sessions: &[SessionContext], top: usize) -> Grid {
     let mut grid = Grid::new(&[
         ("session", Align::Left),
         ("requests", Align::Right),
@@ -139,7 +201,7 @@ fn sessions(history: &History, sessions: &[SessionContext]) -> Grid {
     let mut dearest: Vec<&SessionContext> = sessions.iter().collect();
     dearest
         .sort_by_key(|one| std::cmp::Reverse((one.bill.totals.cost(), one.bill.prompts.tokens())));
-    for session in dearest.into_iter().take(MOST_SESSIONS) {
+    for session in dearest.into_iter().take(top) {
         let total = session.bill.totals.cost();
         grid.add(vec![
             session_name(history.symbols.text(session.id)),
@@ -169,7 +231,7 @@ fn token_share(part: Tokens, whole: Tokens) -> Option<f64> {
 
 fn items(history: &History, items: &[CarriedItem]) -> Grid {
     let mut grid = Grid::new(&[
-        ("what", Align::Left),
+        ("what", Align::Name),
         ("came in at", Align::Wrapped),
         ("tokens", Align::Right),
         ("requests", Align::Right),

@@ -145,7 +145,7 @@ fn cached(history: &History, story: &Story<'_>) -> String {
     let left = format!("Cached before: {} tokens, left by {before}", tokens(cached.tokens));
     match (cached.lifetime, story.gap) {
         (Some((ttl, until)), Some(gap)) => format!(
-            "{left}, for {} and so until {}; this request came {}.",
+            "{left}, the newest of them for {} and so until {}; this request came {}.",
             ttl_words(ttl),
             history.zone.moment(until),
             in_time(ttl, gap),
@@ -237,8 +237,9 @@ pub(super) fn reasons(history: &History, request: &Request, under: &Under<'_>) -
     let is_told = |event: &&Event| !(has_expired && matches!(event, Event::Break(_)));
     let told = under.events.iter().filter(is_told);
     let mut reasons: Vec<String> = told.map(|event| reason(history, request, event)).collect();
-    let shortfall = under.shortfall.filter(|_| !has_expired);
-    match shortfall {
+    let expired = under.shortfall.filter(|_| has_expired);
+    reasons.extend(expired.map(|gone| format!("{} tokens were gone.", tokens(gone))));
+    match under.shortfall.filter(|_| !has_expired) {
         Some(Tokens::ZERO) => {
             reasons.insert(0, "It read all that the request before had left.".to_owned());
         }

@@ -42,12 +42,12 @@ pub fn groups_document(
         Grouping::Period(length) => format!("{} ({})", length.name(), ledger.history.zone.name()),
         other => other.name().to_owned(),
     };
-    let mut header = vec![(first.as_str(), Align::Left), ("requests", Align::Right)];
+    let mut header = vec![(first.as_str(), Align::Name), ("requests", Align::Right)];
     header.extend(names.iter().map(|name| (*name, Align::Right)));
     header.extend([("hit", Align::Right), ("lost", Align::Right)]);
     let others_first: Vec<&str> =
         names.iter().copied().filter(|name| !SHOWN_LAST.contains(name)).collect();
-    let mut grid = Grid::new(&header).hide_first(&[&others_first[..], &["requests"]].concat());
+    let mut grid = Grid::new(&header).hide_first(&[&others_first[..], &["hit", "lost"]].concat());
     for group in &listed {
         grid.add(cells(name(groups.grouping, group), group, groups.shown));
     }

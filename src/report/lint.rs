@@ -49,7 +49,7 @@ pub fn lint_document(view: LintView<'_>, top: Option<usize>) -> Document {
     for finding in &findings[..listed] {
         document.heading(format!(
             "{}: {} at {}",
-            finding.rule.severity().name(),
+            finding.severity().name(),
             finding.rule.name(),
             finding.place
         ));
@@ -137,7 +137,7 @@ fn own_price(finding: &Finding) -> String {
 fn summary(linted: &Linted) -> String {
     let findings = &linted.findings;
     let count = |severity: Severity| {
-        findings.iter().filter(|finding| finding.rule.severity() == severity).count() as u64
+        findings.iter().filter(|finding| finding.severity() == severity).count() as u64
     };
     match (findings.is_empty(), linted.compared, linted.accepted) {
         (true, 0, _) => return "Nothing could be compared".to_owned(),
@@ -224,7 +224,7 @@ impl<'a> FindingObject<'a> {
         let shown: Option<&ByteDifference> = finding.difference.as_ref().filter(|_| shows_text);
         Self {
             rule: finding.rule.name(),
-            severity: finding.rule.severity().name(),
+            severity: finding.severity().name(),
             place: &finding.place,
             detail: finding.shown_detail(shows_text),
             file: &history.files[request.file].label,

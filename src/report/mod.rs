@@ -29,6 +29,8 @@ mod groups;
 mod html;
 mod json;
 mod junit;
+#[cfg(feature = "redact")]
+mod kept;
 mod key_notes;
 mod ledger_rows;
 mod lint;
@@ -70,6 +72,8 @@ pub use groups::{groups_document, write_groups, write_groups_csv};
 pub use html::{PageChart, PageView, write_page};
 pub use json::write_record;
 pub use junit::write_junit;
+#[cfg(feature = "redact")]
+pub use kept::{kept_document, write_kept};
 pub use ledger_rows::{write_csv, write_jsonl};
 pub use lint::{LintView, lint_document, parse_accepted, rule_document, write_lint};
 pub use number::{counted, dollars, grouped};

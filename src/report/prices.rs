@@ -14,6 +14,7 @@ use super::number::grouped;
 use super::schemas::MACHINE_FORMATS;
 use crate::base::units::{Picodollars, Tokens};
 use crate::simulate::pricing::{ModelPrices, PriceTable, Rate, Speed};
+use crate::simulate::provider::{self, Provider};
 use crate::simulate::strategy::{ALL, Reach};
 
 pub(super) const SCHEMA: &str = "cachesim.prices-list/v1";
@@ -55,9 +56,10 @@ pub(super) fn price_cells(rate: &Rate) -> Vec<String> {
         .to_vec()
 }
 
-/// All models, with the prices of a day.
+/// All models with the prices of a day: those of a table, and those of providers with automatic
+/// caches, by provider.
 #[must_use]
-pub fn models_document(table: &PriceTable, at: Date) -> Document {
+pub fn models_document(table: &PriceTable, providers: &[&ModelPrices], at: Date) -> Document {
     let mut document = Document::default();
     document.heading(format!("Prices on {at}, dollars for a million tokens"));
     let mut grid = price_grid(&[("model", Align::Left)]);
@@ -68,8 +70,47 @@ pub fn models_document(table: &PriceTable, at: Date) -> Document {
         grid.add([vec![model.id.clone()], price_cells(rate)].concat());
     }
     document.grid(grid);
-    document.text(format!("Table {}, last checked on {}.", table.id, table.as_of));
+    for (provider, models) in by_provider(providers) {
+        document.heading(format!("{}: {}", provider.name, provider.summary));
+        document.grid(provider_grid(&models, at));
+    }
+    let other = PriceTable::of_providers();
+    document.text(format!(
+        "Table {}, last checked on {}; of other providers {}, last checked on {}.",
+        table.id, table.as_of, other.id, other.as_of
+    ));
     document
+}
+
+/// Models by the first provider that serves them. A provider with prices of its own for a model is
+/// named in front of it.
+fn by_provider<'m>(models: &[&'m ModelPrices]) -> Vec<(&'static Provider, Vec<&'m ModelPrices>)> {
+    let serves = |provider: &Provider, id: &str| match id.split_once('/') {
+        Some((named, _)) => named == provider.name,
+        None => provider.serves(id),
+    };
+    let mut groups: Vec<(&Provider, Vec<&ModelPrices>)> =
+        provider::ALL.iter().map(|provider| (provider, Vec::new())).collect();
+    for model in models {
+        let own = groups.iter_mut().find(|(provider, _)| serves(provider, &model.id));
+        if let Some((_, group)) = own {
+            group.push(model);
+        }
+    }
+    groups.retain(|(_, models)| !models.is_empty());
+    groups
+}
+
+/// The prices of caches with one price for writes.
+fn provider_grid(models: &[&ModelPrices], at: Date) -> Grid {
+    let prices = ["input", "write", "read", "output"].map(|name| (name, Align::Right));
+    let mut grid = Grid::new(&[[("model", Align::Left)].as_slice(), &prices].concat());
+    for model in models {
+        let Some(Rate { rates, .. }) = current(model, at) else { continue };
+        let prices = [rates.input, rates.cache_write_5m, rates.cache_read, rates.output];
+        grid.add([vec![model.id.clone()], prices.map(per_million).to_vec()].concat());
+    }
+    grid
 }
 
 fn current(model: &ModelPrices, at: Date) -> Option<&Rate> {

@@ -177,7 +177,7 @@ fn result<'a>(history: &'a History, finding: &'a Finding, shows_text: bool) -> S
     SarifResult {
         rule_id: finding.rule.name(),
         rule_index: Rule::ALL.iter().position(|rule| *rule == finding.rule).unwrap_or(0),
-        level: finding.rule.severity().name(),
+        level: finding.severity().name(),
         message: SarifMessage::new(text),
         locations: [SarifLocation {
             physical_location: PhysicalLocation {

@@ -7,7 +7,7 @@ use std::io::Write;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::answer_view::answer_grid;
+use super::answer_view::{BREAKS_BEYOND_RULES, answer_grid};
 use super::document::{Align, Document, Grid};
 use super::json::write_document;
 use super::number::{
@@ -49,10 +49,12 @@ pub fn verify_document(
     if shows_rules {
         rules(&mut document, verification);
     }
-    document.heading("By client version");
-    document.grid(groups("client", &verification.by_client_version));
-    document.heading("By model");
-    document.grid(groups("model", &verification.by_model));
+    if verification.all.requests > 0 {
+        document.heading("By client version");
+        document.grid(groups("client", &verification.by_client_version));
+        document.heading("By model");
+        document.grid(groups("model", &verification.by_model));
+    }
     if !verification.unmarked.is_empty() {
         document.heading("Services whose caches need no markers");
         document.text(UNMARKED);
@@ -114,15 +116,14 @@ pub(super) fn coverage(history: &History, verification: &Verification) -> String
         ),
     };
     format!(
-        "{} in {} ({}); {} of them simulated. {} are compared; left out are {} of a chain and {} after a \
-         change of model, whose recorded read is an input of the simulation.{unmarked} A \
-         large miss is a read of over 2,000 tokens and over 5 % less than was left, inside the \
-         lifetime.",
+        "{} in {} ({}); {} of them simulated. {} compared. Left out, as the simulation takes their read \
+         from the record: {} of a chain, {} after a change of model.{unmarked} A large miss is a read of \
+         over 2,000 tokens and over 5 % less than was left, inside the lifetime.",
         counted(coverage.requests, "request", "requests"),
         counted(history.files.len() as u64, "file", "files"),
         bytes(history.bytes),
         percent(share(coverage.simulated, coverage.requests)),
-        grouped(coverage.compared),
+        counted(coverage.compared, "request is", "requests are"),
         counted(coverage.openings, "first request", "first requests"),
         counted(coverage.model_changes, "request", "requests"),
     )
@@ -132,8 +133,12 @@ pub(super) fn coverage(history: &History, verification: &Verification) -> String
 pub(super) fn figures(verification: &Verification) -> Grid {
     let mut grid =
         Grid::new(&[("figure", Align::Left), ("value", Align::Right), ("of", Align::Wrapped)]);
+    // A share of nothing says nothing.
+    let nothing = exact_percent(None);
     let mut add = |name: &str, value: String, of: String| {
-        grid.add(vec![name.to_owned(), value, of]);
+        if value != nothing {
+            grid.add(vec![name.to_owned(), value, of]);
+        }
     };
     let all = &verification.all;
     let outside = &verification.without_large_misses;
@@ -183,16 +188,16 @@ pub(super) fn figures(verification: &Verification) -> Grid {
         format!("{} billed", dollars(known(money.billed))),
     );
     if money.apart != Picodollars::ZERO {
-        let apart = dollar_difference(Some(Picodollars(-money.apart.0)));
+        let apart = taken_off(Some(money.apart));
         add("  samplings billed apart", apart, "in no simulation".to_owned());
     }
-    add("  expected (no breaks)", dollars(known(money.replay)), String::new());
+    add(&format!("  {BREAKS_BEYOND_RULES}"), taken_off(known(money.beyond_rules())), String::new());
     add(
-        "  breaks beyond expiries and compactions",
-        dollar_difference(known(money.beyond_rules())),
-        "extra cost".to_owned(),
+        "  unexplained",
+        taken_off(known(money.unexplained())),
+        "leaves expected (no breaks)".to_owned(),
     );
-    add("  unexplained", dollar_difference(known(money.unexplained())), String::new());
+    add("  expected (no breaks)", dollars(known(money.replay)), String::new());
     add(
         "tokens conserved",
         share_of(
@@ -202,6 +207,11 @@ pub(super) fn figures(verification: &Verification) -> Grid {
         format!("{} rows", grouped(verification.conserved_rows)),
     );
     grid
+}
+
+/// An amount as a step down from what was billed.
+fn taken_off(amount: Option<Picodollars>) -> String {
+    dollar_difference(amount.map(|amount| Picodollars(-amount.0)))
 }
 
 /// What the dollars leave out, if anything.

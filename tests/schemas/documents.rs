@@ -52,7 +52,8 @@ pub(super) fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
 }
 
 /// Commands without an input.
-pub(super) const WITHOUT_INPUT: [(&str, &[&str]); 8] = [
+pub(super) const WITHOUT_INPUT: [(&str, &[&str]); 9] = [
+    ("redact-explain", &["redact", "--explain", "--json"]),
     ("config-show", &["config", "show", "--format", "json"]),
     ("fork", &["fork", "--format", "json"]),
     ("fork", &["fork", "--format", "json", "--model", "claude-opus-5", "--ttl", "1h", "--cold"]),

@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use super::{DocumentFormats, FormatArgs, OutputArgs};
 
 pub(super) const CONFIG_NOTES: &str = "\
-A value on the command line holds over the environment (CACHESIM_JOBS for --jobs), that over the
+A value on the command line holds over the environment (CACHESIM_JOBS for --jobs), that over the \
 project's file, that over the user's, and that over the program's default.";
 
 // A constant instead of a doc comment: there the variable would need backticks, which help would
@@ -95,7 +95,8 @@ Examples:
   cachesim schema ledger -o ledger.schema.json
   cachesim schema --all schemas
 
-Fields and words may be added within a version, so programs should not mind what they do not know.";
+Fields and words may be added within a version, so programs should not mind what they do not \
+know.";
 
 /// `schema`.
 #[derive(Debug, Args)]

@@ -1,9 +1,9 @@
-//! The options of `chart`.
+//! The options of `chart` and `report`.
 
 use clap::{Args, ValueEnum};
 
-use super::compare::ReadingArg;
-use super::{InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs};
+use super::compare::{DEFAULT_COMPARED, ReadingArg};
+use super::{InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs, whole};
 use crate::report::Theme;
 
 pub(super) const CHART_EXAMPLES: &str = "\
@@ -14,7 +14,19 @@ Examples:
   cachesim chart gaps ~/.claude/projects --since 2026-07-01 -o gaps.svg
   cachesim chart context sessions/ --session 5e1f -o context.png --theme dark
 
-turns and context show one session: of several the one that cost most, or the one that --session names.";
+turns and context show one session: of several the one that cost most, or the one that --session \
+names.";
+
+pub(super) const REPORT_EXAMPLES: &str = "\
+Examples:
+  cachesim report -o report.html
+  cachesim report session.jsonl -o report.html
+  cachesim report ~/.claude/projects --since 2026-07-01 --strategy billed,5m,1h -o july.html
+
+The page says first what was spent, what of it was avoidable and what to change; then \
+strategies, sessions turn by turn, breaks with their evidence, how far the rules can be trusted, \
+and prices. The first strategy is the one that the others are compared with. The page needs no \
+network and holds no text of prompts unless --show-text is given.";
 
 /// The strategies of `compare` without `none`: next to the cost without any caching, the others
 /// could not be told apart.
@@ -46,7 +58,7 @@ pub(in crate::cli) struct ChartArgs {
     #[arg(long, value_enum, default_value_t = ThemeArg::Auto)]
     pub(in crate::cli) theme: ThemeArg,
     /// How many pixels of a PNG are one of the SVG's 1,200 in width
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=4))]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole::<u8>(1, 4))]
     pub(in crate::cli) scale: u8,
     /// How captured prompts are measured.
     #[command(flatten)]
@@ -74,6 +86,35 @@ impl ChartArgs {
         };
         self.format.unwrap_or(by_name)
     }
+}
+
+/// `report`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ReportArgs {
+    /// The input.
+    #[command(flatten)]
+    pub(in crate::cli) input: InputArgs,
+    /// The strategies: names, and files of strategies (*.toml)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_COMPARED)]
+    pub(in crate::cli) strategy: Vec<String>,
+    /// How long an entry lives that was written after one of a shorter TTL
+    #[arg(long, value_enum, default_value_t = ReadingArg::Conservative)]
+    pub(in crate::cli) reading: ReadingArg,
+    /// Whether counterfactuals keep the recorded breaks inside the TTL
+    #[arg(long, value_enum, default_value_t = RecordedBreaksArg::Keep)]
+    pub(in crate::cli) breaks: RecordedBreaksArg,
+    /// Show titles of sessions, and names and words of captured prompts where they differ
+    #[arg(long)]
+    pub(in crate::cli) show_text: bool,
+    /// How captured prompts are measured.
+    #[command(flatten)]
+    pub(in crate::cli) tokens: TokensArgs,
+    /// The simulation.
+    #[command(flatten)]
+    pub(in crate::cli) simulation: SimulationArgs,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
 }
 
 /// The kinds of charts.

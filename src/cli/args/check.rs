@@ -7,7 +7,7 @@ use clap::Args;
 use super::format::{
     CheckFormat, CheckFormats, FormatArgs, OutputFormat, format_by_name, format_names,
 };
-use super::{InputArgs, OutputArgs, SimulationArgs, TokensArgs};
+use super::{InputArgs, OutputArgs, SimulationArgs, TokensArgs, whole};
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -16,16 +16,17 @@ Examples:
   cachesim check sessions/ --baseline baseline.json --export markdown=comment.md \\
       --export summary=summary.md --export junit=check.xml --export sarif=lint.sarif
 
-The first saves a baseline. Budgets are the [[budget]] tables of cachesim.toml; without any, requests
-that the service refuses fail, and with a baseline sessions that cost over 5 % more.
+The first saves a baseline. Budgets are the [[budget]] tables of cachesim.toml; without any, \
+requests that the service refuses fail, and with a baseline sessions that cost over 5 % more.
 
-Metrics: cost, cost_per_session, cost_per_request, mean_cost_per_session, mean_cost_per_request,
-hit_rate, hit_rate_per_session, written_tokens, written_tokens_per_session, breaks, breaks_cost,
+Metrics: cost, cost_per_session, cost_per_request, mean_cost_per_session, mean_cost_per_request, \
+hit_rate, hit_rate_per_session, written_tokens, written_tokens_per_session, breaks, breaks_cost, \
 breaks_share, prefix_variants, prompt_bytes_per_request, tool_bytes_per_request, lint_findings.
 Limits: max, min, max_increase, max_decrease.
 
-Formats: text, markdown (a comment, under 65,536 characters), summary (Markdown under 1 MiB), json
-(cachesim.check/v1), junit, sarif (findings of lint), report (cachesim.report/v1, for a baseline).
+Formats: text, markdown (a comment, under 65,536 characters), summary (Markdown under 1 MiB), \
+json (cachesim.check/v1), junit, sarif (findings of lint), report (cachesim.report/v1, for a \
+baseline).
 
 Exit codes: 0 every limit that fails a run is kept, 1 one is exceeded.";
 
@@ -45,7 +46,7 @@ pub(in crate::cli) struct CheckArgs {
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = tag)]
     pub(in crate::cli) tag: String,
     /// How many rows a table for people has at most
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<u16>(1, u16::MAX.into()))]
     pub(in crate::cli) top: u16,
     /// Show words of captured prompts where findings of lint quote them (sarif)
     #[arg(long)]

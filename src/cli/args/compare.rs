@@ -15,10 +15,10 @@ Examples:
   cachesim compare sessions/ --strategy 5m,strategies.toml --format json -o compare.json
   cachesim compare sessions/ --strategy billed,1h --fail-if '1h.cost > billed.cost * 1.05'
 
-The first strategy is the one that the others are compared with; `cachesim strategies` names them all.
-A strategy file is TOML (cachesim.strategy/v1); lists of values in it are swept.
+The first strategy is the one that the others are compared with; `cachesim strategies` names \
+them all. A strategy file is TOML (cachesim.strategy/v1); lists of values in it are swept.
 
-An expression compares numbers: STRATEGY.METRIC (cost, read, written, input, output, hit_rate,
+An expression compares numbers: STRATEGY.METRIC (cost, read, written, input, output, hit_rate, \
 requests, added_requests, gap), decimals, percentages, + - * /, and, or, not.";
 
 pub(super) const DEFAULT_COMPARED: &str = "billed,replay,none,5m,1h,mixed,optimal";

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::format::LintFormats;
 use super::{
     DocumentFormats, FormatArgs, InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs,
-    TokensArgs,
+    TokensArgs, whole,
 };
 use crate::explain::lint::{Rule, Severity};
 
@@ -18,8 +18,8 @@ Examples:
   cachesim explain session.jsonl:1207 session.jsonl
   cachesim explain 5e1f0000:12 --strategy billed,5m,1h,mixed --json
 
-Turns are counted as `analyze --session` counts them. Of FILE:LINE the first request is meant whose answer
-begins at that line or after it.";
+Turns are counted as `analyze --session` counts them. Of FILE:LINE the first request is meant \
+whose answer begins at that line or after it.";
 
 const REQUEST_HELP: &str = "The request: its id or the beginning of it, FILE:LINE, or SESSION:TURN";
 
@@ -69,8 +69,8 @@ Examples:
 
 Reads captures, bundles and claude-trace logs; a transcript does not hold the prompts.
 
-Exit codes: 0 nothing that --fail-on names was found, 1 something was, 3 --fail-on names rules that
-compare requests and no request follows another.";
+Exit codes: 0 nothing that --fail-on names was found, 1 something was, 3 --fail-on names rules \
+that compare requests and no request follows another.";
 
 /// `lint`.
 #[derive(Debug, Args)]
@@ -97,7 +97,7 @@ pub(in crate::cli) struct LintArgs {
     #[arg(long)]
     pub(in crate::cli) hide_text: bool,
     /// How many findings the text lists, the worst first [default: all]
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(1, u64::MAX))]
     pub(in crate::cli) top: Option<usize>,
     /// How captured prompts are measured.
     #[command(flatten)]
@@ -119,9 +119,9 @@ impl LintArgs {
         (self.select.is_empty() || self.select.contains(&rule)) && !self.ignore.contains(&rule)
     }
 
-    /// Whether findings of a rule fail the run.
-    pub(in crate::cli) fn fails_on(&self, rule: Rule) -> bool {
-        self.has(rule) && self.fail_on.iter().any(|one| one.names(rule))
+    /// Whether findings of a rule that matter so much fail the run.
+    pub(in crate::cli) fn fails_on(&self, rule: Rule, severity: Severity) -> bool {
+        self.has(rule) && self.fail_on.iter().any(|one| one.names(rule, severity))
     }
 }
 
@@ -135,9 +135,9 @@ pub(in crate::cli) enum FailOn {
 }
 
 impl FailOn {
-    fn names(self, rule: Rule) -> bool {
+    fn names(self, rule: Rule, severity: Severity) -> bool {
         match self {
-            Self::Severity(least) => rule.severity() <= least,
+            Self::Severity(least) => severity <= least,
             Self::Rule(named) => rule == named,
         }
     }

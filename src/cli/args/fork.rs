@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{DocumentFormats, FormatArgs, OutputArgs};
+use super::{DocumentFormats, FormatArgs, OutputArgs, whole};
 use crate::base::model::Models;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
@@ -20,19 +20,20 @@ Examples:
   cachesim fork --directives 100,250,4000 --cold --ttl 1h --format json
   cachesim fork --cold --write-multiplier 1 --kept 20000
 
-The requests are put through the same rules as recorded ones; what children answer is not counted.";
+The requests are put through the same rules as recorded ones; what children answer is not \
+counted.";
 
 /// `fork`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ForkArgs {
     /// Tokens of the parent's prompt, as far as its last marker
-    #[arg(long, value_name = "TOKENS", default_value_t = 100_000)]
+    #[arg(long, value_name = "TOKENS", value_parser = whole::<u64>(0, u64::MAX), default_value_t = 100_000)]
     parent: u64,
     /// Tokens of the parent's last answer, which every child keeps whole
-    #[arg(long, value_name = "TOKENS", default_value_t = 500)]
+    #[arg(long, value_name = "TOKENS", value_parser = whole::<u64>(0, u64::MAX), default_value_t = 500)]
     assistant: u64,
     /// Tokens of the placeholders for the results of its calls, all together
-    #[arg(long, value_name = "TOKENS", default_value_t = 200)]
+    #[arg(long, value_name = "TOKENS", value_parser = whole::<u64>(0, u64::MAX), default_value_t = 200)]
     placeholders: u64,
     /// Tokens of the directives: one size for all children, or one for each
     #[arg(
@@ -40,6 +41,7 @@ pub(in crate::cli) struct ForkArgs {
         visible_alias = "directives",
         value_name = "LIST",
         value_delimiter = ',',
+        value_parser = whole::<u64>(0, u64::MAX),
         default_value = "100"
     )]
     directive: Vec<u64>,
@@ -51,7 +53,7 @@ pub(in crate::cli) struct ForkArgs {
     cold: bool,
     /// Tokens of the parent's prompt, as far as a marker, that children share with it although they
     /// replace other tool results than it did (variant `fresh_decisions`)
-    #[arg(long, value_name = "TOKENS", default_value_t = 0)]
+    #[arg(long, value_name = "TOKENS", value_parser = whole::<u64>(0, u64::MAX), default_value_t = 0)]
     kept: u64,
     /// What a token written weighs, a token sent in full being 1 [default: 1.25 for 5m, 2 for 1h]
     #[arg(long, value_name = "NUMBER", conflicts_with = "model")]

@@ -5,29 +5,27 @@ mod chart;
 mod check;
 mod compare;
 mod explain;
-mod filter;
 mod fork;
 mod format;
 mod redact;
-mod report;
 mod shared;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
-use clap::builder::RangedU64ValueParser;
+use clap::builder::Resettable;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use about::{
     COMPLETIONS_EXAMPLES, CONFIG_NOTES, MAN_EXAMPLES, SCHEMA_EXAMPLES, STRATEGIES_EXAMPLES,
 };
-use chart::CHART_EXAMPLES;
+use chart::{CHART_EXAMPLES, REPORT_EXAMPLES};
 use check::CHECK_EXAMPLES;
 use compare::COMPARE_EXAMPLES;
 use explain::{EXPLAIN_EXAMPLES, LINT_EXAMPLES};
 use fork::FORK_EXAMPLES;
 use format::{AnalyzeFormats, BreaksFormats, CompareFormats, DocumentFormats, FormatArgs};
 use redact::REDACT_EXAMPLES;
-use report::REPORT_EXAMPLES;
 
 use crate::report::TurnDetail;
 
@@ -35,24 +33,25 @@ pub(super) use about::{
     CompletionsArgs, ConfigArgs, ConfigCommand, ConfigurationArgs, ManArgs, SchemaArgs,
     StrategiesArgs,
 };
-pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ThemeArg};
+pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ReportArgs, ThemeArg};
 pub(super) use check::CheckArgs;
 pub(super) use compare::{CompareArgs, ReadingArg};
 pub(super) use explain::{ExplainArgs, LintArgs};
-pub(super) use filter::{FilterArgs, GroupingArg};
 pub(super) use fork::ForkArgs;
 pub(super) use format::{CheckFormat, FindingFormat, Json, OutputFormat, RowFormat};
 pub(super) use redact::RedactArgs;
-pub(super) use report::ReportArgs;
-pub(super) use shared::{ColorArg, InputArgs, OutputArgs, PlatformArg, SimulationArgs, TokensArgs};
+pub(super) use shared::{
+    ColorArg, FilterArgs, GroupingArg, InputArgs, MemoryArgs, NamingArgs, OutputArgs, PlatformArg,
+    SimulationArgs, TokensArgs, here,
+};
 
 /// Replays coding-agent sessions through the providers' prompt-cache rules.
 ///
 /// Says for every request what was read from cache, written to it and paid, what the rules make of
-/// it, why it missed the cache, and what other cache lifetimes would have cost. Reads Claude Code transcripts, captured API
-/// requests, bundles of prompt parts and claude-trace logs; needs no network.
+/// it, why it missed the cache, and what other cache lifetimes would have cost. Reads Claude Code transcripts, Codex
+/// rollouts, captured API requests, bundles of prompt parts and claude-trace logs; needs no network.
 #[derive(Debug, Parser)]
-#[command(name = "cachesim", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "cachesim", version, after_help = EXIT_CODES)]
 pub(super) struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -67,7 +66,7 @@ Exit codes:
   0   done; damaged input is counted and named on stderr
   1   a gate failed: a budget of check is not kept, or what compare --fail-if names has come true
   2   usage
-  3   no usable input
+  3   no usable input, or one that needs more than --max-memory
   4   damaged input, under --strict
   5   a model without a price, under --strict-prices
   70  a bug in this program";
@@ -151,7 +150,8 @@ Examples:
   cachesim advise session.jsonl --top 3
   cachesim advise ~/.claude/projects --since 2026-07-01 --format json -o advice.json
 
-Each change is simulated on top of those before it, so the savings add up to what all save together.";
+Each change is simulated on top of those before it, so the savings add up to what all save \
+together.";
 
 const BREAKS_EXAMPLES: &str = "\
 Examples:
@@ -175,8 +175,8 @@ Examples:
   cachesim place bundle.jsonl -o capture.jsonl
   my-harness --print-bundle | cachesim place - | cachesim analyze -
 
-A record that cannot be placed is named on stderr; a section that is volatile without a reason is
-also printed, as {\"request_id\": …, \"error\": \"volatile_without_reason\"}.";
+A record that cannot be placed is named on stderr; a section that is volatile without a reason \
+is also printed, as {\"request_id\": …, \"error\": \"volatile_without_reason\"}.";
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
@@ -195,8 +195,9 @@ pub(super) struct AnalyzeArgs {
     /// One row for each day, project, model and so on, in place of sessions and turns
     #[arg(long, value_enum, value_name = "GROUP")]
     pub(super) by: Option<GroupingArg>,
-    /// How many sessions or groups the tables list, the most expensive first [default: 20 sessions, all groups]
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    /// How many sessions, or groups of --by, the tables list, the most expensive first; --turns says which
+    /// turns of a session [default: 20 sessions, all groups]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(1, u64::MAX))]
     pub(super) top: Option<usize>,
     /// Show the titles of sessions
     #[arg(long)]
@@ -264,7 +265,7 @@ pub(super) struct AdviseArgs {
     #[command(flatten)]
     pub(super) input: InputArgs,
     /// How many changes to list (tables)
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<usize>(1, u64::MAX))]
     pub(super) top: usize,
     /// How long an entry lives that was written after one of a shorter TTL
     #[arg(long, value_enum, default_value_t = ReadingArg::Conservative)]
@@ -299,7 +300,7 @@ pub(super) struct BreaksArgs {
     #[arg(long)]
     pub(super) show_text: bool,
     /// How many breaks the table lists one by one, the most expensive first
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>(1, u64::MAX))]
     pub(super) top: usize,
     /// How captured prompts are measured.
     #[command(flatten)]
@@ -321,8 +322,8 @@ pub(super) struct ContextArgs {
     /// The input.
     #[command(flatten)]
     pub(super) input: InputArgs,
-    /// How many of the most expensive items to name
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    /// How many kinds, sessions and items the tables list, the most expensive first
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<u16>(1, u16::MAX.into()))]
     pub(super) top: u16,
     /// The simulation.
     #[command(flatten)]
@@ -361,9 +362,15 @@ pub(super) struct PlaceArgs {
     /// Bundles: files, folders (walked for *.jsonl, also .gz and .zst), or - for standard input
     #[arg(value_name = "BUNDLE", required = true)]
     pub(super) bundles: Vec<PathBuf>,
+    /// The names of projects.
+    #[command(flatten)]
+    pub(super) naming: NamingArgs,
     /// Exit with 4 where a record cannot be placed
     #[arg(long)]
     pub(super) strict: bool,
+    /// How much memory the run may have.
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -414,6 +421,59 @@ pub(super) struct PricesShared {
     /// The output.
     #[command(flatten)]
     pub(super) output: OutputArgs,
+}
+
+/// The help of a command up to its trailing text, as clap writes it.
+const HELP: &str = "{before-help}{about-with-newline}\n{usage-heading} {usage}\n\n{all-args}\n\n";
+
+/// Fits the help of a program into a width. Clap would break examples, so that nobody could copy
+/// them, and so the trailing texts are part of the template, which it takes as it is.
+pub(super) fn fitted(command: clap::Command, width: usize) -> clap::Command {
+    let command = command.term_width(width).mut_subcommands(|command| fitted(command, width));
+    let Some(text) = command.get_after_help().map(ToString::to_string) else { return command };
+    let paragraphs: Vec<String> = text.split("\n\n").map(|one| fitted_text(one, width)).collect();
+    command.after_help(Resettable::Reset).help_template(HELP.to_owned() + &paragraphs.join("\n\n"))
+}
+
+/// A paragraph or list within a width. Examples stay whole.
+fn fitted_text(paragraph: &str, width: usize) -> String {
+    if paragraph.starts_with("Examples:") {
+        return paragraph.to_owned();
+    }
+    paragraph.lines().flat_map(|line| fitted_line(line, width)).collect::<Vec<_>>().join("\n")
+}
+
+/// A line, or several, of which the others begin below the text after its first column.
+fn fitted_line(line: &str, width: usize) -> Vec<String> {
+    let text = line.trim_start_matches(' ');
+    let column =
+        text.find("  ").map_or(0, |end| end + text[end..].len() - text[end..].trim_start().len());
+    let indent = " ".repeat(line.len() - text.len() + column);
+    let options = textwrap::Options::new(width)
+        .subsequent_indent(&indent)
+        .break_words(false)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit);
+    textwrap::wrap(line, options).into_iter().map(Cow::into_owned).collect()
+}
+
+/// Parses a whole number between two, both included.
+pub(super) fn whole<T>(
+    least: u64,
+    most: u64,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+where
+    T: TryFrom<u64>,
+{
+    move |text| {
+        let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match (least, most) {
+            (0, u64::MAX) => "expected a whole number".to_owned(),
+            (least, u64::MAX) => format!("expected a whole number of at least {least}"),
+            (least, most) => format!("expected a whole number from {least} to {most}"),
+        })
+    }
 }
 
 /// `--breaks`.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::OutputArgs;
+use super::{DocumentFormats, FormatArgs, MemoryArgs, NamingArgs, OutputArgs};
 use crate::redact::ToolNames;
 
 pub(super) const REDACT_EXAMPLES: &str = "\
@@ -12,27 +12,41 @@ Examples:
   cachesim redact session.jsonl -o report.jsonl
   cachesim redact ~/.claude/projects/-home-me-project -o fixture/
   cachesim redact capture.jsonl -o - --tool-names hash | cachesim analyze -
+  cachesim redact --explain
 
-Lines keep their structure and their length, usage and times stay, equal texts stay equal, and letters
-and digits of everything else are replaced: text, paths, ids, names of files. Figures are those of the
-input, except where they rest on the wording (lint, --show-text). Several files need a folder as OUT;
-only what cachesim reads (*.jsonl, also .gz and .zst) is written there.
+Lines keep their structure and their length, usage and times stay, equal texts stay equal, and \
+letters and digits of everything else are replaced: text, paths, ids, names of files. Figures \
+are those of the input, except where they rest on the wording (lint, --show-text). Several files \
+need a folder as OUT; only what cachesim reads (*.jsonl, also .gz and .zst) is written there.
 
-Lengths and times stay, and so do the names of tools: look at those before you publish.";
+Lengths and times stay, and so do the names of tools: look at those before you publish. --explain
+lists all that stays.";
 
 /// `redact`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RedactArgs {
     /// Transcripts, captures, bundles or logs: files, folders (walked for *.jsonl, also .gz and
     /// .zst), or - for standard input, which is held in memory
-    #[arg(value_name = "IN", required = true)]
+    #[arg(value_name = "IN", required_unless_present = "explain")]
     pub(in crate::cli) inputs: Vec<PathBuf>,
     /// What stays of the names of tools
     #[arg(long, value_enum, default_value_t = ToolNamesArg::Keep)]
     tool_names: ToolNamesArg,
+    /// Print what stays and why, field by field, in place of redacting
+    #[arg(long, conflicts_with = "inputs")]
+    pub(in crate::cli) explain: bool,
+    /// The format of --explain.
+    #[command(flatten)]
+    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
+    /// The names of projects, in what is said of damage.
+    #[command(flatten)]
+    pub(in crate::cli) naming: NamingArgs,
     /// Exit with 4 where a file cannot be read to its end
     #[arg(long)]
     pub(in crate::cli) strict: bool,
+    /// How much memory the run may have.
+    #[command(flatten)]
+    pub(in crate::cli) memory: MemoryArgs,
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,

@@ -1,11 +1,14 @@
-//! Options that several commands share: the input, the simulation, the measuring of prompts, the
-//! output.
+//! Options that several commands share: the input and what is reported of it, the simulation, the
+//! measuring of prompts, the output.
 
+use std::env;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::filter::FilterArgs;
+use super::whole;
+use crate::base::project::{ProjectNames, ProjectNaming};
+use crate::explain::analysis::{Grouping, PeriodLength};
 use crate::read::capture::{AttributionKey, TokenCounting};
 use crate::requests::conversation::ReadOptions;
 use crate::requests::prompt::SharedPrefix;
@@ -30,12 +33,106 @@ pub(in crate::cli) struct InputArgs {
     /// Report requests of live branches alone, without what was rewound, edited or retried
     #[arg(long)]
     pub(in crate::cli) live: bool,
-    /// How many threads read and simulate [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    /// The names of projects.
+    #[command(flatten)]
+    pub(in crate::cli) naming: NamingArgs,
+    /// How many threads read and simulate, four for each core at most [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1, u16::MAX.into()))]
     pub(in crate::cli) jobs: Option<u16>,
     /// Exit with 4 where input is damaged
     #[arg(long)]
     pub(in crate::cli) strict: bool,
+    /// How much memory the run may have.
+    #[command(flatten)]
+    pub(in crate::cli) memory: MemoryArgs,
+}
+
+/// How much memory a run may have.
+#[derive(Clone, Copy, Debug, Args)]
+pub(in crate::cli) struct MemoryArgs {
+    /// End with 3 before the run takes more memory than this: 512M, 2GiB (Linux) [default: no bound]
+    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    pub(in crate::cli) max_memory: Option<u64>,
+}
+
+/// The least memory in which the program starts and can say what is wrong, in bytes.
+const LEAST_MEMORY: u64 = 32 << 20;
+
+/// Parses a size. `M`, `MB` and `MiB` mean the same, as they do for containers.
+fn memory_size(text: &str) -> Result<u64, String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.trim_start().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return Err("expected a size such as 512M or 2GiB".to_owned()),
+    };
+    let number = number.parse().map_err(|_| "expected a size such as 512M or 2GiB".to_owned());
+    let bytes = number.and_then(|number: u64| {
+        number.checked_mul(1 << shift).ok_or_else(|| "no machine has so much".to_owned())
+    })?;
+    if bytes < LEAST_MEMORY {
+        return Err("the program itself needs 32M".to_owned());
+    }
+    Ok(bytes)
+}
+
+/// Which requests are reported. All are simulated, so that sessions keep one another warm.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What is reported")]
+pub(in crate::cli) struct FilterArgs {
+    /// Only this session: its id, the beginning of it, or its end after …; may be given several times
+    #[arg(long, value_name = "ID")]
+    pub(in crate::cli) session: Vec<String>,
+    /// Only this project: its name as printed, its folder, or a part of the name
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) project: Vec<String>,
+    /// Only requests to this model: its name or a part of it
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) model: Vec<String>,
+    /// Only requests sent on this branch of the project's repository: its name or a part of it
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) branch: Vec<String>,
+    /// Only this agent: main, a type of sub-agents, or an agent's id or the beginning of it
+    #[arg(long, value_name = "AGENT")]
+    pub(in crate::cli) agent: Vec<String>,
+    /// Answered from this time on: 7d, 24h, 2w, today, yesterday, YYYY-MM-DD or RFC 3339
+    #[arg(long, value_name = "TIME")]
+    pub(in crate::cli) since: Option<String>,
+    /// Answered until this time: through the end of a day that is named, before a moment
+    #[arg(long, value_name = "TIME")]
+    pub(in crate::cli) until: Option<String>,
+    /// The time zone in which days begin and times are shown, such as Europe/Berlin [default: UTC]
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) timezone: Option<String>,
+}
+
+/// How projects are named.
+#[derive(Clone, Copy, Debug, Args)]
+pub(in crate::cli) struct NamingArgs {
+    /// How projects and the folders of their files are named
+    #[arg(long, value_enum, default_value_t = ProjectNamesArg::Relative)]
+    project_names: ProjectNamesArg,
+}
+
+impl NamingArgs {
+    /// The names, without the home of whoever runs the program.
+    pub(in crate::cli) fn naming(self) -> ProjectNaming {
+        let names = match self.project_names {
+            ProjectNamesArg::Relative => ProjectNames::Relative,
+            ProjectNamesArg::Hash => ProjectNames::Hash,
+        };
+        ProjectNaming { names, ..here() }
+    }
+}
+
+/// How projects are named where nothing is asked for: without the home of whoever runs the program.
+pub(in crate::cli) fn here() -> ProjectNaming {
+    let home = env::home_dir().map(|home| home.to_string_lossy().into_owned());
+    ProjectNaming { home, ..ProjectNaming::default() }
 }
 
 /// What a simulation assumes.
@@ -45,7 +142,7 @@ pub(in crate::cli) struct SimulationArgs {
     #[arg(long, value_enum, default_value_t = SharedPrefixArg::Auto)]
     shared_prefix: SharedPrefixArg,
     /// How many seconds entries are still found beyond their TTL
-    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=3_600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = whole::<u32>(0, 3_600))]
     ttl_grace: u32,
     /// What a marker counts when it looks back 20 for an entry, where the blocks are known
     #[arg(long, value_enum, default_value_t = LookbackArg::Positions)]
@@ -146,6 +243,55 @@ pub(in crate::cli) struct OutputArgs {
     /// Name every rejected line on stderr, not only the first few
     #[arg(short, long)]
     pub(in crate::cli) verbose: bool,
+}
+
+/// `--by`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum GroupingArg {
+    /// The day of the answer
+    Day,
+    /// The ISO week, from Monday on
+    Week,
+    /// The month
+    Month,
+    /// The folder of the project
+    Project,
+    /// The model that is billed
+    Model,
+    /// The main conversation and the types of sub-agents
+    AgentType,
+    /// The branch of the project's repository
+    Branch,
+    /// The session
+    Session,
+    /// The client's version
+    Client,
+}
+
+impl GroupingArg {
+    /// The grouping that the option stands for.
+    pub(in crate::cli) fn grouping(self) -> Grouping {
+        match self {
+            Self::Day => Grouping::Period(PeriodLength::Day),
+            Self::Week => Grouping::Period(PeriodLength::Week),
+            Self::Month => Grouping::Period(PeriodLength::Month),
+            Self::Project => Grouping::Project,
+            Self::Model => Grouping::Model,
+            Self::AgentType => Grouping::AgentType,
+            Self::Branch => Grouping::Branch,
+            Self::Session => Grouping::Session,
+            Self::Client => Grouping::Client,
+        }
+    }
+}
+
+/// `--project-names`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ProjectNamesArg {
+    /// As much of the path below the home as tells them apart
+    Relative,
+    /// A digest, the same in every run; who guesses a name can compute its digest
+    Hash,
 }
 
 /// `--shared-prefix`.

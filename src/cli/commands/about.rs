@@ -9,6 +9,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use jiff::civil::Date;
 
+use crate::cli::args::here;
 use crate::cli::args::{
     Cli, CompletionsArgs, ConfigArgs, ConfigCommand, Json, ManArgs, PlatformArg, PricesArgs,
     PricesCommand, PricesShared, SchemaArgs, StrategiesArgs,
@@ -24,6 +25,7 @@ use crate::report::{
     MACHINE_FORMATS, MachineFormat, config_document, formats_document, model_document,
     models_document, models_json, strategies_document, write_config,
 };
+use crate::simulate::pricing::{ModelPrices, PriceTable};
 
 /// Shows the configuration in use.
 pub(in crate::cli) fn config(
@@ -33,8 +35,11 @@ pub(in crate::cli) fn config(
     let ConfigCommand::Show { format, output, .. } = &args.command;
     let output = Output::open(output)?;
     let options = effective(configuration);
-    let document = || Ok(config_document(configuration, &options));
-    output.show(format.chosen, document, |Json, out| write_config(configuration, &options, out))
+    let naming = here();
+    let document = || Ok(config_document(configuration, &options, &naming));
+    output.show(format.chosen, document, |Json, out| {
+        write_config(configuration, &options, &naming, out)
+    })
 }
 
 /// Prints the script with which a shell completes commands and options.
@@ -147,21 +152,30 @@ fn list(at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
     let (table, _) = tables(&shared.prices, PlatformArg::Auto)?;
     let at = given_day(at)?.map_or_else(|| day(&table.as_of, "as_of"), Ok)?;
     let output = Output::open(&shared.output)?;
-    let document = || Ok(models_document(&table, at));
+    let providers = of_providers(&table);
+    let document = || Ok(models_document(&table, &providers, at));
     output.show(shared.format.chosen, document, |Json, out| {
-        models_json(&table, table.models(), Some(at), out)
+        models_json(&table, table.models().chain(providers.iter().copied()), Some(at), out)
     })
 }
 
 fn show(name: &str, at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
     let (table, _) = tables(&shared.prices, PlatformArg::Auto)?;
     let at = given_day(at)?;
-    let model = table.find(name).ok_or_else(|| unknown_model(&table, name))?;
+    let providers = PriceTable::of_providers();
+    let model = table.find(name).or_else(|| providers.find(name));
+    let model = model.ok_or_else(|| unknown_model(&[&table, providers], name))?;
     let output = Output::open(&shared.output)?;
     let document = || Ok(model_document(model, at));
     output.show(shared.format.chosen, document, |Json, out| {
         models_json(&table, std::iter::once(model), at, out)
     })
+}
+
+/// The models of providers with automatic caches, as far as a table leaves them their prices.
+fn of_providers(table: &PriceTable) -> Vec<&'static ModelPrices> {
+    let is_left = |model: &&ModelPrices| table.find(&model.id).is_none();
+    PriceTable::of_providers().models().filter(is_left).collect()
 }
 
 fn given_day(at: Option<&str>) -> Result<Option<Date>, CliError> {

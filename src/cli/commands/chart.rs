@@ -1,14 +1,16 @@
 //! `cachesim chart`.
 
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 
 use crate::cli::args::{ChartArgs, ChartFormat, ChartKindArg, RecordedBreaksArg, ThemeArg};
 use crate::cli::error::CliError;
-use crate::cli::output::{Output, refuse_other_formats};
+use crate::cli::output::{Output, refuse_other_formats, say};
 use crate::cli::prepared::PreparedRun;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Gaps, Waterfall};
 use crate::explain::breaks::Options;
+use crate::explain::config::Configuration;
 use crate::explain::context::windows;
 use crate::report::{
     Chart, Theme, WINDOW_KINDS, breaks_chart, context_chart, cost_chart, daily_chart,
@@ -20,15 +22,23 @@ use crate::simulate::strategy::Strategy;
 use crate::study::{Findings, Study, StudyError, evidence_strategies};
 
 /// Draws a chart of the input.
-pub(in crate::cli) fn chart(args: &ChartArgs) -> Result<(), CliError> {
+pub(in crate::cli) fn chart(
+    args: &ChartArgs,
+    configuration: &Configuration,
+) -> Result<(), CliError> {
     let format = args.picture_format();
     let is_to_terminal = args.output.output.as_os_str() == "-" && io::stdout().is_terminal();
     if is_to_terminal {
-        let message = "a picture is nothing for a terminal: give -o FILE, or redirect the output";
+        let message = "a terminal shows no pictures: give -o FILE, or redirect the output";
         return Err(CliError::Usage(message.to_owned()));
     }
-    refuse_other_formats(&args.output.output, &["svg", "png"])?;
-    let strategies = simulated(args)?;
+    let endings: &[&str] = match args.format {
+        None => &["svg", "png"],
+        Some(ChartFormat::Svg) => &["svg"],
+        Some(ChartFormat::Png) => &["png"],
+    };
+    refuse_other_formats(&args.output.output, endings)?;
+    let strategies = simulated(args, configuration)?;
     let output = Output::open(&args.output)?;
     let chart = drawn(args, strategies)?;
     let bytes = match format {
@@ -42,20 +52,31 @@ pub(in crate::cli) fn chart(args: &ChartArgs) -> Result<(), CliError> {
 }
 
 /// The strategies that a kind of chart needs.
-fn simulated(args: &ChartArgs) -> Result<Vec<Strategy>, CliError> {
+fn simulated(args: &ChartArgs, configuration: &Configuration) -> Result<Vec<Strategy>, CliError> {
+    let asked = strategies(&args.strategy, args.output.quiet)?;
+    let shows_asked =
+        matches!(args.kind, ChartKindArg::Cost | ChartKindArg::Strategies | ChartKindArg::Turns);
+    if !shows_asked && !args.output.quiet && is_typed(args, configuration) {
+        say("--strategy has no effect on this chart; cost, strategies and turns show strategies");
+    }
     match args.kind {
-        ChartKindArg::Cost | ChartKindArg::Strategies => {
-            strategies(&args.strategy, args.output.quiet)
-        }
+        ChartKindArg::Cost | ChartKindArg::Strategies => Ok(asked),
         ChartKindArg::Context | ChartKindArg::Daily => Ok(vec![Strategy::billed()]),
-        ChartKindArg::Turns => match args.strategies_of_turns() {
-            Some(asked) => strategies(asked, args.output.quiet),
-            None => Ok(evidence_strategies()),
-        },
+        ChartKindArg::Turns if args.strategies_of_turns().is_some() => Ok(asked),
+        ChartKindArg::Turns => Ok(evidence_strategies()),
         ChartKindArg::Gaps | ChartKindArg::Breaks | ChartKindArg::Waterfall => {
             Ok(evidence_strategies())
         }
     }
+}
+
+/// Whether the strategies are on the command line: they are neither the default nor configured.
+fn is_typed(args: &ChartArgs, configuration: &Configuration) -> bool {
+    let configured = configuration.setting("chart", "strategy");
+    let is_configured = |list: &[String]| {
+        configured.is_some_and(|setting| setting.values.iter().eq(list.iter().map(OsStr::new)))
+    };
+    args.strategies_of_turns().is_some_and(|list| !is_configured(list))
 }
 
 fn drawn(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Chart, CliError> {

@@ -1,13 +1,13 @@
 //! `cachesim check`.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::{CheckArgs, CheckFormat, OutputFormat};
 use crate::cli::error::CliError;
 use crate::cli::input::refuse_inputs;
-use crate::cli::output::{Output, place};
+use crate::cli::output::Output;
+use crate::cli::output_file::place;
 use crate::cli::prepared::PreparedRun;
 use crate::explain::breaks::Breaks;
 use crate::explain::budget::{Budget, defaults};
@@ -15,6 +15,7 @@ use crate::explain::check::{Check, CheckError, Checked, Status, Verdict, check a
 use crate::explain::config::{Configuration, PlacedBudget};
 use crate::explain::lint::Finding;
 use crate::explain::snapshot::{Snapshot, snapshot};
+use crate::read::input::{MOST_REPORT, read_whole};
 use crate::report::{
     CheckView, check_document, comment, parse_baseline, summary, write_check, write_junit,
     write_report, write_sarif,
@@ -85,7 +86,7 @@ fn makes_baseline(args: &CheckArgs) -> bool {
 
 fn read_baseline(path: &Path) -> Result<Snapshot, CliError> {
     let unreadable = |source| CliError::BaselineFile { path: path.to_owned(), source };
-    let json = fs::read(path).map_err(unreadable)?;
+    let json = read_whole(path, MOST_REPORT).map_err(unreadable)?;
     parse_baseline(&json).map_err(|source| CliError::Baseline { path: path.to_owned(), source })
 }
 

@@ -2,18 +2,19 @@
 
 use crate::cli::args::{CompareArgs, ForkArgs, Json, PlatformArg, RecordedBreaksArg, RowFormat};
 use crate::cli::error::CliError;
-use crate::cli::gate::{check, gates};
 use crate::cli::limits::beginning_of_day;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, say};
 use crate::cli::prepared::{PreparedRun, tables, unknown_model};
-use crate::cli::strategies::{elsewhere, providers, strategies, unique};
+use crate::cli::strategies::{elsewhere, hint, providers, strategies, unique};
 use crate::explain::breaks::Options;
+use crate::explain::compare::{Comparison, Expression};
 use crate::report::{
     compare_document, fork_document, write_comparison, write_comparison_csv,
     write_comparison_lines, write_fork,
 };
 use crate::simulate::fork::{ForkPrices, compare as compare_forks};
 use crate::simulate::provider::{Provider, RolloutAgreement, agreement};
+use crate::simulate::strategy::Strategy;
 use crate::study::Study;
 
 /// Compares strategies side by side.
@@ -51,7 +52,7 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
         RowFormat::Jsonl => write_comparison_lines(history, &comparison, reading, out),
         RowFormat::Csv => write_comparison_csv(history, &comparison, out),
     })?;
-    check(&gates, &comparison)
+    fail_where(&gates, &comparison)
 }
 
 /// How well the rules of providers agree with the sessions of other agents in the input.
@@ -72,11 +73,58 @@ pub(in crate::cli) fn fork(args: &ForkArgs) -> Result<(), CliError> {
     let at = beginning_of_day(&table.as_of, "as_of")?;
     let plan = args.plan(at, &models).map_err(CliError::Usage)?;
     if let Some(model) = args.model.as_deref().filter(|model| table.find(model).is_none()) {
-        return Err(unknown_model(&table, model));
+        return Err(unknown_model(&[&table], model));
     }
     let prices = args.model.as_deref().map(|model| ForkPrices { table: &table, model, at });
     let forks = compare_forks(&plan, prices).map_err(|error| CliError::Usage(error.to_string()))?;
     let output = Output::open(&args.output)?;
     let document = || Ok(fork_document(&forks));
     output.show(args.format.chosen, document, |Json, out| write_fork(&forks, out))
+}
+
+/// An expression of `--fail-if` with the text that was typed.
+struct Gate {
+    text: String,
+    expression: Expression,
+}
+
+/// Parses the expressions, which may refer to these strategies.
+fn gates(texts: &[String], strategies: &[Strategy]) -> Result<Vec<Gate>, CliError> {
+    texts.iter().map(|text| gate(text, strategies)).collect()
+}
+
+fn gate(text: &str, strategies: &[Strategy]) -> Result<Gate, CliError> {
+    let expression = Expression::parse(text)
+        .map_err(|source| CliError::Expression { expression: text.to_owned(), source })?;
+    let names: Vec<&str> = strategies.iter().map(|strategy| strategy.name.as_ref()).collect();
+    for reference in expression.references() {
+        let name = reference.strategy.as_str();
+        if !names.contains(&name) {
+            let hint = hint(name, &names);
+            return Err(CliError::Usage(format!(
+                "--fail-if '{text}': `{name}` is not compared{hint}; name it in --strategy",
+            )));
+        }
+    }
+    Ok(Gate { text: text.to_owned(), expression })
+}
+
+/// Fails where expressions of `--fail-if` hold, and names all of them.
+fn fail_where(gates: &[Gate], comparison: &Comparison<'_>) -> Result<(), CliError> {
+    let mut failed: Vec<&Gate> = Vec::new();
+    for gate in gates {
+        let figure = |strategy: &str, metric| comparison.figure(strategy, metric);
+        let holds = gate
+            .expression
+            .evaluate(&figure)
+            .map_err(|source| CliError::Expression { expression: gate.text.clone(), source })?;
+        if holds {
+            failed.push(gate);
+        }
+    }
+    let Some((last, others)) = failed.split_last() else { return Ok(()) };
+    for gate in others {
+        say(&CliError::GateFailed(gate.text.clone()).to_string());
+    }
+    Err(CliError::GateFailed(last.text.clone()))
 }

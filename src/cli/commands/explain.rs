@@ -1,6 +1,5 @@
 //! The commands that explain: `explain`, `advise`, `breaks`, `context`, `lint` and `verify`.
 
-use std::fs;
 use std::path::Path;
 
 use crate::base::ttl::Ttl;
@@ -15,6 +14,7 @@ use crate::cli::strategies::strategies;
 use crate::explain::breaks::{DetectionRule, Options};
 use crate::explain::lint::{AcceptedFinding, Linted, Rule};
 use crate::explain::story::{locate, story};
+use crate::read::input::{MOST_REPORT, read_whole};
 use crate::report::{
     BreaksViewOptions, LintView, advice_document, breaks_document, context_document,
     explain_document, lint_document, parse_accepted, rule_document, verify_document, write_advice,
@@ -27,8 +27,26 @@ use crate::simulate::ledger::Selection;
 use crate::simulate::strategy::Strategy;
 use crate::study::{Told, evidence_strategies, lint_strategies};
 
+/// Refuses paths in front of the request, where what should be a path is none.
+fn refuse_swapped(args: &ExplainArgs) -> Result<(), CliError> {
+    let is_path = |path: &Path| path == Path::new("-") || path.exists();
+    let paths = &args.input.paths;
+    if !Path::new(&args.request).exists()
+        || (!paths.is_empty() && paths.iter().all(|path| is_path(path)))
+    {
+        return Ok(());
+    }
+    let example = paths.iter().find(|path| !is_path(path));
+    let example = example.map_or("REQUEST".into(), |path| path.display().to_string());
+    Err(CliError::Usage(format!(
+        "the request stands first, and `{0}` is a file or folder: `cachesim explain {example} {0}`",
+        args.request
+    )))
+}
+
 /// Tells the story of one request.
 pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
+    refuse_swapped(args)?;
     let strategies = strategies(&args.strategy, args.output.quiet)?;
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
@@ -128,7 +146,7 @@ pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
     let context = run.study.context(&ledger, top)?;
     let document = || {
         let answer = run.study.breaks(Options::default())?.answer();
-        Ok(context_document(&answer, &ledger, &context))
+        Ok(context_document(&answer, &ledger, &context, top))
     };
     output.show(args.format.chosen, document, |Json, out| write_context(&ledger, &context, out))
 }
@@ -169,22 +187,28 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
 /// The findings that were accepted before.
 fn accepted(path: &Path) -> Result<Vec<AcceptedFinding>, CliError> {
     let unreadable = |source| CliError::AcceptedFile { path: path.to_owned(), source };
-    let json = fs::read(path).map_err(unreadable)?;
+    let json = read_whole(path, MOST_REPORT).map_err(unreadable)?;
     parse_accepted(&json)
         .map_err(|source| CliError::Accepted { path: path.to_owned(), problem: source })
 }
 
 fn lint_verdict(args: &LintArgs, linted: &Linted) -> Result<(), CliError> {
-    let fails = |rule: &Rule| args.fails_on(*rule);
-    let found = Rule::ALL.into_iter().filter(fails).filter_map(|rule| {
-        let findings = linted.findings.iter().filter(|finding| finding.rule == rule).count();
+    let failing: Vec<Rule> = linted
+        .findings
+        .iter()
+        .filter(|finding| args.fails_on(finding.rule, finding.severity()))
+        .map(|finding| finding.rule)
+        .collect();
+    let found = Rule::ALL.into_iter().filter_map(|rule| {
+        let findings = failing.iter().filter(|failing| **failing == rule).count();
         (findings > 0).then(|| (rule.name(), findings))
     });
     let found: Vec<(&str, usize)> = found.collect();
     if !found.is_empty() {
         return Err(CliError::FindingsFailed(found));
     }
-    if linted.compared == 0 && Rule::ALL.iter().any(|rule| fails(rule) && rule.compares()) {
+    let could_fail = |rule: &Rule| args.fails_on(*rule, rule.severity()) && rule.compares();
+    if linted.compared == 0 && Rule::ALL.iter().any(could_fail) {
         return Err(CliError::NoInput(
             "nothing could be compared: no request follows another, and --fail-on names rules that \
              compare requests; record two requests of a conversation, or give --fail-on error"

@@ -13,6 +13,9 @@ const PROJECT_FILE: &str = "cachesim.toml";
 /// The path of the user's file inside the configuration folder.
 const USER_FILE: &str = "cachesim/config.toml";
 
+/// The variables that say which files are read: a file in place of the project's, and none at all.
+pub(super) const VARIABLES: [&str; 2] = ["CACHESIM_CONFIG", "CACHESIM_NO_CONFIG"];
+
 /// The files that were found.
 #[derive(Debug, Default)]
 pub(super) struct Located {
@@ -24,10 +27,10 @@ pub(super) struct Located {
 
 /// Finds the files. A file that the user names is taken even if it does not exist.
 pub(super) fn locate(args: &ConfigurationArgs) -> Located {
-    let from_environment = || variable("CACHESIM_CONFIG").filter(|_| !args.no_config);
+    let from_environment = || variable(VARIABLES[0]).filter(|_| !args.no_config);
     let named = args.config.clone().or_else(|| from_environment().map(PathBuf::from));
     let mut located = Located { project: named.map(named_file), ..Located::default() };
-    if args.no_config || is_on("CACHESIM_NO_CONFIG") {
+    if args.no_config || is_on(VARIABLES[1]) {
         return located;
     }
     if located.project.is_none() {
@@ -42,7 +45,11 @@ pub(super) fn locate(args: &ConfigurationArgs) -> Located {
 }
 
 fn named_file(path: PathBuf) -> ConfigFile {
-    ConfigFile { level: ConfigLevel::Project, name: path.display().to_string(), path }
+    ConfigFile {
+        level: ConfigLevel::Project,
+        name: as_typed(&path, env::home_dir().as_deref()),
+        path,
+    }
 }
 
 /// The nearest project file, as a path from the working directory.

@@ -11,7 +11,8 @@ use clap::{CommandFactory, FromArgMatches};
 
 use super::args::{Cli, ConfigurationArgs};
 use super::error::CliError;
-use super::or_exit;
+use super::{or_exit, program};
+use crate::base::wording::{nearest, suggestion};
 use crate::explain::config::{
     Accepts, BASELINE, ConfigError, ConfigOption, ConfigSetting, Configuration, DEFAULTS,
     Effective, from_environment, load,
@@ -42,9 +43,28 @@ fn environment(accepts: Accepts<'_>) -> Result<Vec<ConfigSetting>, ConfigError> 
     Ok(settings)
 }
 
+/// The beginning of every variable of this program.
+const PREFIX: &str = "CACHESIM_";
+
+/// What is to be said of variables that look like this program's, and are none of it.
+pub(super) fn unknown_variables() -> Vec<String> {
+    let options = DEFAULTS.into_iter().chain([&BASELINE]).map(ConfigOption::variable);
+    let known: Vec<String> = options.chain(locate::VARIABLES.map(str::to_owned)).collect();
+    let mut names: Vec<String> = env::vars_os()
+        .map(|(name, _)| name.to_string_lossy().into_owned())
+        .filter(|name| name.starts_with(PREFIX) && !known.contains(name))
+        .collect();
+    names.sort();
+    let told = |name: String| {
+        let near = nearest(&name, known.iter().map(String::as_str)).into_iter().next();
+        format!("the variable {name} is unknown and sets nothing{}", suggestion(near.as_slice()))
+    };
+    names.into_iter().map(told).collect()
+}
+
 /// Parses the command line with the configured defaults.
 pub(super) fn parse(configuration: &Configuration) -> Cli {
-    let matches = apply::with_defaults(Cli::command(), configuration).try_get_matches();
+    let matches = apply::with_defaults(program(), configuration).try_get_matches();
     or_exit(matches.and_then(|matches| Cli::from_arg_matches(&matches)))
 }
 

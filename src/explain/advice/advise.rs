@@ -1,7 +1,6 @@
 //! Tries the candidates, ranks them, and applies them one after the other. Simulates what the
 //! reported requests cost under designs.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use rayon::prelude::*;
@@ -12,7 +11,8 @@ use crate::base::units::Picodollars;
 use crate::explain::breaks::Analysis;
 use crate::requests::prompt::PromptTrace;
 use crate::simulate::ledger::{Ledger, Row, Selection, Totals};
-use crate::simulate::strategy::{Assumptions, Design, Strategy, StrategyKind};
+use crate::simulate::management::sketch;
+use crate::simulate::strategy::{Assumptions, Design};
 
 /// A cent. Smaller savings are not worth a line.
 const LEAST_SAVING: Picodollars = Picodollars(10_000_000_000);
@@ -36,6 +36,15 @@ pub struct Advice {
     pub changes: Vec<AdviceEntry>,
     /// What nobody but the service could change, on top of all these.
     pub out_of_reach: Vec<AdviceEntry>,
+}
+
+/// The change that saves most alone, and what the savings start from.
+#[derive(Clone, Debug)]
+pub struct FirstAdvice {
+    /// The change, if any is worth it.
+    pub entry: Option<AdviceEntry>,
+    /// What was billed beyond the simulated record, as [`Advice::unexplained`].
+    pub unexplained: Option<Picodollars>,
 }
 
 /// A change that was applied.
@@ -80,23 +89,32 @@ impl Advice {
         trace: &PromptTrace,
         selection: &Selection,
         analysis: &Analysis,
-    ) -> Option<AdviceEntry> {
+    ) -> Option<FirstAdvice> {
         let seen = Seen::new(ledger, trace, selection, analysis);
-        let SearchStart { recorded, state, .. } =
-            SearchStart::new(Trials::new(ledger, trace, selection))?;
         let mut others = candidates(&seen);
         others.retain(|candidate| candidate.change.who != Who::Nobody);
         let same_prompts =
             others.split_off(others.partition_point(|one| !one.design.keeps_prompts()));
-        let mut tried = state.worthwhile(others);
+        let trials = Trials::new(ledger, trace, selection);
+        let (start, mut tried) = if trials.is_large() {
+            trials.best_first(others)?
+        } else {
+            let start = SearchStart::new(trials)?;
+            let tried = start.state.worthwhile(others);
+            (start, tried)
+        };
+        let SearchStart { billed, apart, recorded, state } = start;
+        let unexplained = billed.map(|billed| billed.minus(apart).minus(recorded.cost));
         let most = tried.first().map_or(state.least, |best| best.alone);
         if recorded.avoidable >= most {
             tried.extend(state.worthwhile(same_prompts));
             tried.sort_by_key(|tried| Reverse(tried.alone));
         }
-        let TriedChange { candidate: ChangeCandidate { change, design, .. }, alone } =
-            tried.into_iter().next()?;
-        Some(AdviceEntry { change, alone, saving: alone, design })
+        let entry = tried.into_iter().next().map(|TriedChange { candidate, alone }| {
+            let ChangeCandidate { change, design, .. } = candidate;
+            AdviceEntry { change, alone, saving: alone, design }
+        });
+        Some(FirstAdvice { entry, unexplained })
     }
 
     /// What was spent: what was billed, or what the rules charge where nothing was recorded.
@@ -152,6 +170,10 @@ struct SearchStart<'a> {
 impl<'a> SearchStart<'a> {
     fn new(trials: Trials<'a>) -> Option<Self> {
         let recorded = trials.recorded()?;
+        Some(Self::from(trials, recorded))
+    }
+
+    fn from(trials: Trials<'a>, recorded: RecordedCost) -> Self {
         let record = trials.billed();
         let billed = record.as_ref().and_then(Totals::cost);
         let state = SearchState {
@@ -161,7 +183,7 @@ impl<'a> SearchStart<'a> {
             cost: recorded.cost,
         };
         let apart = record.map_or(Picodollars::ZERO, |record| record.apart);
-        Some(Self { billed, apart, recorded, state })
+        Self { billed, apart, recorded, state }
     }
 }
 
@@ -183,14 +205,19 @@ impl SearchState<'_> {
     /// The candidates that save enough alone, those that save most first.
     fn worthwhile(&self, candidates: Vec<ChangeCandidate>) -> Vec<TriedChange> {
         let costs = self.trials.costs(candidates.iter().map(|one| one.design.clone()));
-        let mut tried: Vec<TriedChange> = candidates
-            .into_iter()
-            .zip(costs)
-            .filter_map(|(candidate, cost)| {
-                let alone = self.cost.minus(cost?);
-                (alone >= self.least).then_some(TriedChange { candidate, alone })
-            })
-            .collect();
+        self.ranked(candidates.into_iter().zip(costs))
+    }
+
+    /// The changes that save enough at these costs, those that save most first.
+    fn ranked(
+        &self,
+        costs: impl IntoIterator<Item = (ChangeCandidate, Option<Picodollars>)>,
+    ) -> Vec<TriedChange> {
+        let tried = costs.into_iter().filter_map(|(candidate, cost)| {
+            let alone = self.cost.minus(cost?);
+            (alone >= self.least).then_some(TriedChange { candidate, alone })
+        });
+        let mut tried: Vec<TriedChange> = tried.collect();
         tried.sort_by_key(|tried| Reverse(tried.alone));
         tried
     }
@@ -228,6 +255,20 @@ impl SearchState<'_> {
 
 /// The most requests of trials that run side by side, as each trial has its own prompts.
 const MOST_SIDE_BY_SIDE: usize = 50_000;
+
+/// How many trials are sketched side by side where there are more requests.
+const SKETCHES_SIDE_BY_SIDE: usize = 2;
+
+/// What is known of a trial before it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Outlook {
+    /// What the requests cost at the least.
+    AtLeast(Picodollars),
+    /// Nothing is known.
+    Unknown,
+    /// The design cannot act on them.
+    Idle,
+}
 
 /// Simulates designs over the requests of a ledger, with the recorded breaks.
 pub(super) struct Trials<'a> {
@@ -271,24 +312,84 @@ impl<'a> Trials<'a> {
     }
 
     fn cost(&self, design: Design) -> Option<Picodollars> {
-        let ledger = self.simulate(design);
+        let ledger = self.simulate(design)?;
         ledger.totals(ledger.columns.first()?, self.selection.requests()).cost()
+    }
+
+    /// Whether only one trial at a time has room.
+    fn is_large(&self) -> bool {
+        self.trace.prompts.len() > MOST_SIDE_BY_SIDE / 2
+    }
+
+    /// The cost of the record, and the best of the candidates, without trying those that cannot be
+    /// the best: sizes alone tell what they cost at the least. The record is simulated beside the
+    /// most promising one, as it has no prompts of its own.
+    fn best_first(
+        self,
+        candidates: Vec<ChangeCandidate>,
+    ) -> Option<(SearchStart<'a>, Vec<TriedChange>)> {
+        let outlook = |one: &ChangeCandidate| self.outlook(&one.design);
+        let pairs = candidates.chunks(SKETCHES_SIDE_BY_SIDE);
+        let outlooks: Vec<Outlook> =
+            pairs.flat_map(|pair| pair.par_iter().map(outlook).collect::<Vec<Outlook>>()).collect();
+        let mut order: Vec<usize> = (0..candidates.len()).collect();
+        order.sort_by_key(|place| outlooks[*place]);
+        order.retain(|place| outlooks[*place] != Outlook::Idle);
+        let mut costs: Vec<Option<Picodollars>> = vec![None; candidates.len()];
+        let cost_of = |place: usize| self.cost(candidates[place].design.clone());
+        let first = order.first().copied();
+        let (recorded, cost) = rayon::join(|| self.recorded(), || first.and_then(cost_of));
+        let recorded = recorded?;
+        if let Some(first) = first {
+            costs[first] = cost;
+        }
+        let mut best = cost;
+        for place in order.into_iter().skip(1) {
+            let cannot_be_best = match (outlooks[place], best) {
+                (Outlook::AtLeast(least), Some(best)) => !recorded.has_refusals && least > best,
+                _ => false,
+            };
+            if !cannot_be_best {
+                costs[place] = cost_of(place);
+                best = best.into_iter().chain(costs[place]).min();
+            }
+        }
+        let start = SearchStart::from(self, recorded);
+        let tried = start.state.ranked(candidates.into_iter().zip(costs));
+        Some((start, tried))
+    }
+
+    /// What sizes tell of a design that does nothing but manage contexts. Markers, and so refusals,
+    /// are those of the record.
+    fn outlook(&self, design: &Design) -> Outlook {
+        let Some(management) = design.management.as_deref() else {
+            return Outlook::Unknown;
+        };
+        let Ledger { history, steps, .. } = self.ledger;
+        if *design != (Design { management: design.management.clone(), ..Design::default() }) {
+            return Outlook::Unknown;
+        }
+        let sketch = sketch(history, steps, self.trace, management);
+        if sketch.is_idle {
+            return Outlook::Idle;
+        }
+        Outlook::AtLeast(self.ledger.least_cost(&sketch, self.selection))
     }
 
     /// What they cost as recorded, or `None` where nothing has a price.
     pub(super) fn recorded(&self) -> Option<RecordedCost> {
-        let ledger = self.simulate(Design::default());
+        let ledger = self.simulate(Design::default())?;
         let column = ledger.columns.first()?;
         let cost = ledger.totals(column, self.selection.requests()).cost()?;
         let rows = self.selection.requests().filter_map(|index| ledger.row(column, index));
         let avoidable = rows.filter_map(|row| beyond_reading(&ledger, &row)).sum();
-        Some(RecordedCost { cost, avoidable })
+        let outcomes = column.outcomes().unwrap_or_default();
+        let has_refusals = outcomes.iter().any(|outcome| outcome.refusal.is_some());
+        Some(RecordedCost { cost, avoidable, has_refusals })
     }
 
-    fn simulate(&self, design: Design) -> Ledger<'a> {
-        let Ledger { history, steps, prices, .. } = self.ledger;
-        let strategies = [on_trial(design)];
-        Ledger::new(history, steps, self.trace, prices, &strategies, &self.assumptions)
+    fn simulate(&self, design: Design) -> Option<Ledger<'a>> {
+        self.ledger.on_trial(design, self.trace, &self.assumptions)
     }
 }
 
@@ -299,6 +400,8 @@ pub(super) struct RecordedCost {
     /// The most that could be saved while the same prompts are sent: their cost beyond being read
     /// from cache in full.
     pub(super) avoidable: Picodollars,
+    /// Whether any request is refused, and costs nothing.
+    has_refusals: bool,
 }
 
 /// What a prompt costs beyond being read from cache in full.
@@ -308,12 +411,4 @@ fn beyond_reading(ledger: &Ledger<'_>, row: &Row<'_>) -> Option<Picodollars> {
     let prompt = billing.input + billing.read + billing.write_5m + billing.write_1h;
     let read = ledger.rates_of(row.request)?.cache_read.times(prompt);
     Some(charges.total().minus(charges.output).minus(read))
-}
-
-fn on_trial(design: Design) -> Strategy {
-    Strategy {
-        name: Cow::Borrowed("on trial"),
-        summary: Cow::Borrowed("a design on trial"),
-        kind: StrategyKind::Counterfactual(design),
-    }
 }

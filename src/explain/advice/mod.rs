@@ -22,7 +22,7 @@ mod requests;
 mod seen;
 
 pub use crate::explain::breaks::Who;
-pub use advise::{Advice, AdviceEntry};
+pub use advise::{Advice, AdviceEntry, FirstAdvice};
 
 use crate::explain::breaks::Confidence;
 use crate::requests::conversation::RequestIndex;

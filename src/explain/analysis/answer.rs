@@ -24,8 +24,8 @@ pub struct Answer {
     pub billed: Totals,
     /// The part of the requests of sub-agents.
     pub agents: Totals,
-    /// The same requests under the first strategy that can be simulated where nothing is recorded:
-    /// its name and figures.
+    /// What the rules expect of the same requests, which stands where nothing is recorded: its label
+    /// and figures.
     pub simulated: Option<(String, Totals)>,
     /// How many requests were compared with their predecessors.
     pub compared: u64,
@@ -39,6 +39,9 @@ pub struct Answer {
     pub biggest_cause: Option<(Cause, Sum)>,
     /// The change that would have saved most.
     pub change: Option<BestChange>,
+    /// What was billed beyond the record as it is simulated, breaks included, and the samplings billed
+    /// apart: no strategy could have saved it. May be negative, and is `None` where unknown.
+    pub unsimulated: Option<Picodollars>,
     /// The steps from what was spent to the lower bound.
     pub waterfall: Option<Waterfall>,
 }
@@ -77,9 +80,9 @@ impl Answer {
                 selection.requests().filter(|index| history.request(*index).agent.is_some());
             ledger.totals(column, of_agents)
         });
-        let simulated = ["1h", "5m"].into_iter().find_map(|name| {
-            let totals = total(name).filter(|totals| totals.unrecorded == 0)?;
-            Some((name.to_owned(), totals))
+        let simulated = ledger.expected().and_then(|column| {
+            let totals = ledger.totals(column, selection.requests());
+            (totals.unrecorded == 0).then(|| (column.strategy.label().to_owned(), totals))
         });
         let (breaks, summary) = (&analysis.breaks, &analysis.summary);
         Self {
@@ -94,14 +97,19 @@ impl Answer {
             breaks_basis: breaks.list.iter().map(|one| one.basis).max().unwrap_or(Basis::Derived),
             biggest_cause: summary.by_cause.first().copied(),
             change: None,
+            unsimulated: None,
             waterfall: Waterfall::new(ledger, selection, &summary.reconciliation),
         }
     }
 
-    /// Adds the first of the changes.
+    /// Adds the first of the changes, and what was billed beyond the record as it is simulated.
     #[must_use]
-    pub fn with_change(self, first: Option<&AdviceEntry>) -> Self {
-        Self { change: first.map(BestChange::of), ..self }
+    pub fn with_change(
+        self,
+        first: Option<&AdviceEntry>,
+        unsimulated: Option<Picodollars>,
+    ) -> Self {
+        Self { change: first.map(BestChange::of), unsimulated, ..self }
     }
 }
 

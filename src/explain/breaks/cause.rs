@@ -360,9 +360,9 @@ impl Cause {
             )
             .at_most(),
             Self::LikelyServerSide => {
-                nobody("Wait for the service, which dropped entries of unchanged prompts")
+                nobody("None: the service dropped entries of unchanged prompts")
             }
-            Self::Unknown => nobody("Find what drops entries: nothing recorded tells"),
+            Self::Unknown => nobody("None is known: nothing recorded tells why"),
         })
     }
 

@@ -340,7 +340,7 @@ impl Finder<'_> {
 pub(super) fn apply_verdict(case: &Case<'_>, candidates: &mut Vec<Candidate>) {
     let Some(verdict) = case.request.verdict else { return };
     let reason = case.history.symbols.text(verdict.reason);
-    let meaning = format!("the service says {reason}");
+    let meaning = format!("the service says {}", reason.replace('_', " "));
     let field = "message.diagnostics.cache_miss_reason.type";
     let says_so = |one: &Candidate| one.cause.agrees_with(reason) == Some(true);
     if !candidates.iter().any(says_so)

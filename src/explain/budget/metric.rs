@@ -284,10 +284,10 @@ impl Default for LintKinds {
 }
 
 impl LintKinds {
-    /// Whether findings of a rule count.
+    /// Whether findings of a rule count that matter so much.
     #[must_use]
-    pub fn has(&self, rule: Rule) -> bool {
+    pub fn has(&self, rule: Rule, severity: Severity) -> bool {
         // Graver severities sort first.
-        rule.severity() <= self.severity && (self.rules.is_empty() || self.rules.contains(&rule))
+        severity <= self.severity && (self.rules.is_empty() || self.rules.contains(&rule))
     }
 }

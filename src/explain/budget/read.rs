@@ -308,7 +308,8 @@ mod tests {
         assert!(!budgets[0].selector.has_session("fix-1", None));
         assert!(budgets[1].breaks.has(Cause::Compaction));
         assert!(!budgets[1].breaks.has(Cause::TtlExpired1h));
-        assert!(budgets[2].lint.has(Rule::ToolOrder) && !budgets[2].lint.has(Rule::ToolSet));
+        let has = |rule: Rule| budgets[2].lint.has(rule, rule.severity());
+        assert!(has(Rule::ToolOrder) && !has(Rule::ToolSet));
     }
 
     #[test]
@@ -340,7 +341,7 @@ mod tests {
     fn what_means_nothing_is_refused_with_its_place_and_the_nearest() {
         assert_eq!(
             problem("metrik = \"cost\""),
-            "cachesim.toml:2:1: `metrik` is no key of a budget; did you mean `metric`, `min` or `message`?; \
+            "cachesim.toml:2:1: `metrik` is no key of a budget (did you mean `metric`, `min` or `message`?); \
              there are name, metric, max, min, max_increase, max_decrease, level, message, project, session, \
              model, files, strategy, causes, severity, rules"
         );

@@ -8,6 +8,8 @@
 
 use std::borrow::Cow;
 
+use rustc_hash::FxHashSet;
+
 use super::CheckError;
 use super::pairing::{Pairing, SessionPair, pair_turns};
 use crate::base::units::Picodollars;
@@ -115,7 +117,7 @@ impl<'a> Comparable<'a> {
         let (old, new) = (&before.sessions[pair.before], &now.sessions[pair.now]);
         let (Some(old_turns), Some(new_turns)) = (&old.turns, &new.turns) else { return Ok(()) };
         let pairs = pair_turns(old_turns, new_turns);
-        let kept: Vec<usize> = pairs.iter().map(|(old, _)| *old).collect();
+        let kept: FxHashSet<usize> = pairs.iter().map(|(old, _)| *old).collect();
         let faulty = pairs.iter().find_map(|(old, new)| {
             let sides = (Side::new(before, &old_turns[*old]), Side::new(now, &new_turns[*new]));
             Some((*new, fault(&sides.0, &sides.1, is_whole)?))

@@ -249,7 +249,8 @@ impl<'a> View<'a> {
             let is_captured = !self.snapshot.blocks.list.is_empty();
             return Err(if is_captured { Unknown::NoLint } else { Unknown::NoCaptures });
         };
-        let counted = counts.iter().filter(|count| self.budget.lint.has(count.rule));
+        let counted =
+            counts.iter().filter(|count| self.budget.lint.has(count.rule, count.severity));
         Ok(Decimal::from(counted.map(|count| count.findings).sum::<u64>()))
     }
 }

@@ -15,9 +15,10 @@ use rayon::prelude::*;
 use rust_decimal::Decimal;
 
 use crate::base::units::{Picodollars, Tokens};
+use crate::read::agent::Vendor;
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, ManagedColumn, Row, Selection, StrategyColumn, Totals};
-use crate::simulate::strategy::{Applicability, Assumptions, Strategy};
+use crate::simulate::strategy::{Applicability, Assumptions, RequestKinds, Strategy};
 
 /// A strategy's figures, and how they compare.
 #[derive(Debug)]
@@ -67,26 +68,32 @@ pub struct Comparison<'l> {
     pub sessions: usize,
     /// The number of sessions that are left out, because their cost under some strategy is unknown.
     pub incomparable: usize,
+    /// The place of the base among the strategies.
+    base: usize,
 }
 
 impl<'l> Comparison<'l> {
-    /// Compares the columns of a ledger with its first one and with its bounds.
+    /// Compares the columns of a ledger with the first one whose cost is known, and with its bounds.
     #[must_use]
     pub fn new(ledger: &'l Ledger<'_>, selection: &Selection) -> Self {
         let (mut strategies, costs): (Vec<Compared<'l>>, Vec<Vec<SessionCost>>) =
             ledger.columns.par_iter().map(|column| sums(ledger, column, selection)).unzip();
-        let can_act = |strategy: &Compared<'_>| strategy.applicability.is_applicable();
+        let has_cost = |strategy: &Compared<'_>| {
+            strategy.applicability.is_applicable() && strategy.totals.cost().is_some()
+        };
         let is_known = |(strategy, costs): (&Compared<'_>, &Vec<SessionCost>), session: usize| {
-            !can_act(strategy) || costs[session].cost.is_some()
+            !has_cost(strategy) || costs[session].cost.is_some()
         };
         let is_complete =
             |session: usize| strategies.iter().zip(&costs).all(|one| is_known(one, session));
+        let found = strategies.iter().position(has_cost);
+        let sessions = 0..selection.sessions.len();
         let complete: Vec<usize> =
-            (0..selection.sessions.len()).filter(|at| is_complete(*at)).collect();
-        let has_base = strategies.first().is_some_and(can_act);
-        strategies.par_iter_mut().zip(&costs).skip(1).for_each(|(strategy, own)| {
-            let is_paired = has_base && can_act(strategy);
-            strategy.paired = is_paired.then(|| pair(&costs[0], own, &complete));
+            sessions.filter(|at| found.is_some() && is_complete(*at)).collect();
+        let base = found.unwrap_or(0);
+        strategies.par_iter_mut().zip(&costs).enumerate().for_each(|(place, (strategy, own))| {
+            let is_paired = found.is_some() && place != base && has_cost(strategy);
+            strategy.paired = is_paired.then(|| pair(&costs[base], own, &complete));
         });
         let own = ledger.assumptions.reading;
         let bound = |reading| ledger.totals(ledger.bound(reading)?, selection.requests()).cost();
@@ -96,13 +103,23 @@ impl<'l> Comparison<'l> {
             bound: Bound { own_reading: bound(own), other_reading: bound(own.other()) },
             sessions: complete.len(),
             incomparable: selection.sessions.len() - complete.len(),
+            base,
         }
     }
 
-    /// The strategy with which the others are compared.
+    /// The strategy with which the others are compared: the first whose cost is known.
     #[must_use]
     pub fn base(&self) -> Option<&Compared<'l>> {
-        self.strategies.first()
+        self.strategies.get(self.base)
+    }
+
+    /// The other strategies.
+    pub fn others(&self) -> impl Iterator<Item = &Compared<'l>> {
+        self.strategies
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| *place != self.base)
+            .map(|(_, one)| one)
     }
 
     /// A strategy by name.
@@ -118,6 +135,16 @@ impl<'l> Comparison<'l> {
         let is_same = compared.strategy.keeps_content();
         let cost = compared.totals.cost().filter(|_| is_same)?;
         Some(cost.minus(self.bound.own_reading?))
+    }
+}
+
+/// What is among the requests of a selection.
+fn kinds_of_requests(ledger: &Ledger<'_>, selection: &Selection) -> RequestKinds {
+    let history = ledger.history;
+    let is_claude = |index| history.request(index).vendor == Vendor::Anthropic;
+    RequestKinds {
+        has_claude: selection.requests().any(is_claude),
+        has_captures: selection.requests().any(|index| history.is_captured(index)),
     }
 }
 
@@ -138,7 +165,7 @@ fn sums<'l>(
         paired: None,
         managed: ledger.managed(column),
         unknowns: if column.applicability().is_applicable() {
-            column.strategy.unknowns()
+            column.strategy.unknowns(kinds_of_requests(ledger, selection))
         } else {
             Vec::new()
         },

@@ -168,7 +168,7 @@ impl<'l> Comparison<'l> {
     #[must_use]
     pub fn verdict(&self) -> Option<PairedVerdict<'_, 'l>> {
         let base = self.base().filter(|base| base.totals.cost().is_some())?;
-        let others = self.strategies.iter().skip(1).filter(|one| can_be_followed(one));
+        let others = self.others().filter(|one| can_be_followed(one));
         let priced = others.filter_map(|one| Some((one.totals.cost()?, one)));
         let (cost, best) = priced.min_by_key(|(cost, _)| *cost)?;
         let paired = best.paired.as_ref()?;

@@ -7,7 +7,7 @@ use memchr::memchr_iter;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::layers::{ConfigFile, MOST_BYTES, Origin};
+use super::layers::{ConfigFile, Origin};
 use super::{CHECK, ConfigOption, ConfigSetting, DEFAULTS, PathPlaces, from_file};
 use crate::base::toml_text::{
     Fault, TomlError, entries, line_and_column, quoted, refuse_unknown_keys, text,
@@ -60,6 +60,31 @@ pub(super) fn read(
     reader.config().map_err(|fault| fault.in_file(&file.name, text))
 }
 
+/// How many edits a misspelt option is away from its name.
+const MOST_EDITS: usize = 2;
+
+/// Refuses a key that is an option's, or almost, and belongs into a table.
+fn refuse_options_outside(document: &DeTable<'_>) -> Result<(), Fault> {
+    for (key, _) in entries(document) {
+        let name = key.get_ref();
+        if FILE_KEYS.contains(&name.as_ref()) {
+            continue;
+        }
+        let edits = |option: &&&ConfigOption| strsim::osa_distance(name, option.key);
+        let nearest = DEFAULTS.iter().min_by_key(edits).filter(|one| edits(one) <= MOST_EDITS);
+        if let Some(option) = nearest {
+            let message = format!(
+                "`{}` is no key of a configuration file; options belong into the table [defaults]: \
+                 write `{}` there",
+                quoted(name),
+                option.key
+            );
+            return Err(Fault::at(key.span().start, message));
+        }
+    }
+    Ok(())
+}
+
 struct ConfigReader<'a> {
     text: &'a str,
     file: &'a ConfigFile,
@@ -75,6 +100,7 @@ impl ConfigReader<'_> {
         })?;
         let document = document.get_ref();
         check_schema(document)?;
+        refuse_options_outside(document)?;
         refuse_unknown_keys(document, &FILE_KEYS, "a configuration file")?;
         let settings = |table, options, is_for_check| {
             let found = document.get(table);
@@ -151,9 +177,6 @@ pub enum ConfigError {
         /// The system's error.
         source: io::Error,
     },
-    /// A file is larger than any configuration.
-    #[error("{0} is no configuration file: it has more than {MOST_BYTES} bytes")]
-    TooLarge(String),
     /// Something in a file cannot be used.
     #[error(transparent)]
     Content(#[from] TomlError),
@@ -256,12 +279,12 @@ mod tests {
         );
         assert_eq!(
             error("\n[default]\n"),
-            "c:2:2: `default` is no key of a configuration file; did you mean `defaults`, `budget` \
-             or `schema`?; there are schema, defaults, check, budget"
+            "c:2:2: `default` is no key of a configuration file (did you mean `defaults`, `budget` \
+             or `schema`?); there are schema, defaults, check, budget"
         );
         assert_eq!(
             error("[check]\nbase_line = 'x'"),
-            "c:2:1: `base_line` is no key of [check]; did you mean `baseline` or `paths`?; there \
+            "c:2:1: `base_line` is no key of [check] (did you mean `baseline` or `paths`?); there \
              are baseline, paths"
         );
         assert_eq!(error("defaults = 1"), "c:1:12: `defaults` is a table, [defaults], not 1");

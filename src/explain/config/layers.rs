@@ -3,13 +3,12 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::file::{Accepts, Config, ConfigError, PlacedBudget, read};
 use super::{ConfigOption, ConfigSetting};
 use crate::base::toml_text::{TomlError, line_and_column};
+use crate::read::input::{MOST_SETTINGS, read_whole};
 
 /// The command that has a table of its own.
 const CHECK_COMMAND: &str = "check";
@@ -140,9 +139,6 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The most bytes that are read. A configuration has a few hundred.
-pub(super) const MOST_BYTES: u64 = 1_048_576;
-
 /// A configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFile {
@@ -164,14 +160,7 @@ pub fn load(
     accepts: Accepts<'_>,
 ) -> Result<Config, ConfigError> {
     let unreadable = |source| ConfigError::Unreadable { file: file.name.clone(), source };
-    let mut bytes = Vec::new();
-    // Bounded by what is read, not by the size that the system reports: devices and pipes have
-    // none.
-    let opened = File::open(&file.path).map_err(unreadable)?;
-    opened.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(ConfigError::TooLarge(file.name.clone()));
-    }
+    let bytes = read_whole(&file.path, MOST_SETTINGS).map_err(unreadable)?;
     let text = text(bytes).map_err(|(line, column)| TomlError {
         file: file.name.clone(),
         line,

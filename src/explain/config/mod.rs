@@ -261,7 +261,7 @@ pub static PATHS: ConfigOption =
 pub static BASELINE: ConfigOption = option("baseline", Takes::Path, "none");
 
 /// The keys of `[defaults]`.
-pub static DEFAULTS: [&ConfigOption; 17] = [
+pub static DEFAULTS: [&ConfigOption; 19] = [
     &PATHS,
     &option("strategy", Takes::Names, ""),
     &option("tokens", Takes::Word, ""),
@@ -275,7 +275,9 @@ pub static DEFAULTS: [&ConfigOption; 17] = [
     &option("reading", Takes::Word, ""),
     &option("prices", Takes::Paths, "none"),
     &option("platform", Takes::Word, ""),
+    &option("project_names", Takes::Word, ""),
     &option("jobs", Takes::Number, "one for each core"),
+    &option("max_memory", Takes::Word, "no bound"),
     &option("strict", Takes::Switch, "false"),
     &option("strict_prices", Takes::Switch, "false"),
     &option("color", Takes::Word, ""),

@@ -94,6 +94,10 @@ struct MarkerSlot {
 pub(super) fn trace_markers(trace: &Trace<'_>, changes: &[Finding]) -> Vec<Finding> {
     let found: FxHashSet<NodeId> =
         trace.indices().filter_map(|index| trace.outcome(index).found).collect();
+    let is_priced = |change: &&Finding| change.tokens > Tokens::ZERO;
+    let first_change = changes.iter().filter(is_priced).map(|change| rank(&change.place)).min();
+    // Something at or before the place changed, and has its price already.
+    let is_explained = |place: &str| first_change.is_some_and(|first| first <= rank(place));
     let mut findings = Vec::new();
     for (place, slot) in slots(trace) {
         let Some(first) = slot.first else { continue };
@@ -110,18 +114,12 @@ pub(super) fn trace_markers(trace: &Trace<'_>, changes: &[Finding]) -> Vec<Findi
             && slot.prefixes.len() as u64 == slot.requests
             && !slot.is_extended
             && !slot.prefixes.iter().any(|node| found.contains(node))
-            && !is_explained(&place, changes)
+            && !is_explained(&place)
         {
             findings.push(never_read(place, &slot, first));
         }
     }
     findings
-}
-
-/// Whether something at or before a place changed, and has its price already.
-fn is_explained(place: &str, changes: &[Finding]) -> bool {
-    let is_priced = |change: &&Finding| change.tokens > Tokens::ZERO;
-    changes.iter().filter(is_priced).any(|change| rank(&change.place) <= rank(place))
 }
 
 /// The position of a place in the prefix.

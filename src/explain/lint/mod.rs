@@ -57,10 +57,16 @@ pub struct AcceptedFinding {
 impl Linted {
     /// Takes out what was accepted before. The same rule at the same place with other words is new.
     pub fn accept(&mut self, accepted: &[AcceptedFinding]) {
+        let mut places: FxHashMap<(Rule, &str, bool), Vec<usize>> = FxHashMap::default();
+        for (at, one) in accepted.iter().enumerate() {
+            places.entry((one.rule, &one.place, one.is_fork)).or_default().push(at);
+        }
         let mut occurs = vec![false; accepted.len()];
         let all = self.findings.len();
         self.findings.retain(|finding| {
-            let known = accepted.iter().position(|one| one.is(finding));
+            let there = places.get(&(finding.rule, &*finding.place, finding.is_fork));
+            let known = there.into_iter().flatten().copied();
+            let known = known.into_iter().find(|at| accepted[*at].says(finding));
             if let Some(at) = known {
                 occurs[at] = true;
             }
@@ -72,11 +78,9 @@ impl Linted {
 }
 
 impl AcceptedFinding {
-    fn is(&self, finding: &Finding) -> bool {
-        self.rule == finding.rule
-            && self.is_fork == finding.is_fork
-            && self.place == finding.place
-            && [true, false].iter().any(|shown| finding.shown_detail(*shown) == self.detail)
+    /// Whether it has the words of a finding of the same rule and place.
+    fn says(&self, finding: &Finding) -> bool {
+        [true, false].iter().any(|shown| finding.shown_detail(*shown) == self.detail)
     }
 }
 
@@ -142,6 +146,18 @@ impl Finding {
         plain.unwrap_or(&self.detail)
     }
 
+    /// How much it matters here: as its rule says, save that a changed TTL with which nothing was
+    /// lost and nothing cost more is a note.
+    #[must_use]
+    pub fn severity(&self) -> Severity {
+        let saves = self.latch_saves.is_some_and(|saved| saved > Picodollars::ZERO);
+        if self.rule == Rule::TtlChanged && self.tokens == Tokens::ZERO && !saves {
+            Severity::Note
+        } else {
+            self.rule.severity()
+        }
+    }
+
     /// What the tokens of a finding of the rule are.
     #[must_use]
     pub fn lost_as(&self) -> &'static str {
@@ -159,8 +175,7 @@ impl Finding {
     }
 }
 
-/// Joins findings of one rule and place, separately for forks, and puts the most expensive of each
-/// severity first.
+/// Joins findings of one rule and place, separately for forks.
 fn join(findings: Vec<Finding>) -> Vec<Finding> {
     let mut joined: Vec<Finding> = Vec::new();
     let mut places: FxHashMap<(Rule, String, bool), usize> = FxHashMap::default();
@@ -173,15 +188,13 @@ fn join(findings: Vec<Finding>) -> Vec<Finding> {
             }
         }
     }
-    joined.sort_by_key(|finding| {
-        let cost = finding.cost.unwrap_or_default();
-        (
-            finding.rule.severity(),
-            Reverse(cost),
-            Reverse(finding.tokens),
-            finding.rule,
-            finding.request,
-        )
-    });
     joined
+}
+
+/// Puts the most expensive findings of each severity first.
+fn sort(findings: &mut [Finding]) {
+    findings.sort_by_key(|finding| {
+        let cost = finding.cost.unwrap_or_default();
+        (finding.severity(), Reverse(cost), Reverse(finding.tokens), finding.rule, finding.request)
+    });
 }

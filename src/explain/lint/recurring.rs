@@ -1,6 +1,8 @@
 //! What of an earlier prompt comes back in a later one although something before it changed. Only
 //! that could have been read.
 
+use rustc_hash::FxHashMap;
+
 use crate::read::capture::WireNodeId;
 use crate::requests::difference::{PromptView, same_ends, tool_name};
 
@@ -49,12 +51,12 @@ fn tools(
     after: &PromptView<'_>,
     cached: &[WireNodeId],
 ) -> Vec<Recurrence> {
-    let known: Vec<(String, &str)> =
-        before.texts(cached).into_iter().map(|text| (tool_name(text), text)).collect();
+    // Of several with one name the first one counts, so it is put in last.
+    let known: FxHashMap<String, &str> =
+        before.texts(cached).into_iter().rev().map(|text| (tool_name(text), text)).collect();
     let recurrence = |id: &WireNodeId| {
         let text = after.text(*id);
-        let name = tool_name(text);
-        let (_, before) = known.iter().find(|(known, _)| *known == name)?;
+        let before = known.get(&tool_name(text))?;
         Some(Recurrence::new(*id, before, text))
     };
     after.tools.iter().filter_map(recurrence).collect()

@@ -8,7 +8,8 @@ const BETAS_CHANGED: &str = "The set of beta features is taken to be part of the
     everything (--betas). Once a session has asked for a feature, keep asking for it.";
 const TTL_CHANGED: &str = "A marker has another TTL than in the request before. Whether that loses what was \
     cached is not documented (--ttl-change); what is written costs another price \
-    and lives for another time. Decide the TTL once a session.";
+    and lives for another time. It is a warning where that lost or cost anything \
+    here, and else a note. Decide the TTL once a session.";
 const EDIT_DROPPED: &str = "A deletion (cache_edits) that the request before had is missing, so the result is \
     back, and what was cached after it is of no use. Send every edit again, in the \
     message in which it was first sent.";

@@ -7,7 +7,7 @@ use super::recurring::recurrences;
 use super::stability::PromptPair;
 use super::variants::prefix_variants;
 use super::volatile_text::volatile_word;
-use super::{Finding, Linted, Rule, join};
+use super::{Finding, Linted, Rule, join, sort};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::capture::{BETA_HEADER, Part, WireNodeId, WireRequest, WireTree};
@@ -51,6 +51,7 @@ pub fn lint(
         finding.latch_saves =
             finding.rule.latched_by().and_then(|name| saving(ledger, name, selection));
     }
+    sort(&mut findings);
     let compared = trace.indices().filter(|index| selected.contains(index));
     let compared = compared.filter(|index| trace.compared_with(*index).is_some()).count() as u64;
     Linted { findings, compared, ..Linted::default() }

@@ -26,6 +26,9 @@ const TEXT_BLOCKS: [(&str, &str); 2] =
 /// More variants are not conditional but change every time.
 const MOST_VARIANTS: usize = 64;
 
+/// Among more parts of one interval no alternatives are looked for, save for pairs.
+const MOST_ALTERNATIVES: usize = 256;
+
 /// A prefix of conversations.
 #[derive(Debug)]
 struct PrefixVariant<'a> {
@@ -310,27 +313,29 @@ pub(super) fn conditionals(
 ) -> Vec<Conditional> {
     let all = Having::MAX >> (Having::BITS as usize - variants.clamp(1, Having::BITS as usize));
     let mut intervals: BTreeMap<usize, Vec<PrefixPart>> = BTreeMap::new();
+    let mut known = FxHashSet::default();
     for part in parts.iter().filter(|part| part.having != all) {
-        let parts = intervals.entry(part.interval).or_default();
         // Parts that come and go together depend on one condition.
-        if parts.iter().all(|known| known.having != part.having) {
-            parts.push(part.clone());
+        if known.insert((part.interval, part.having)) {
+            intervals.entry(part.interval).or_default().push(part.clone());
         }
     }
     intervals.into_values().flat_map(|parts| of_interval(all, returned, parts)).collect()
 }
 
 fn of_interval(all: Having, returned: Having, mut parts: Vec<PrefixPart>) -> Vec<Conditional> {
-    let mut conditionals = Vec::new();
+    let mut chosen = take_pairs(all, &mut parts);
     while let Some(alternatives) = alternatives(all, &parts) {
-        let (chosen, rest) = split(parts, &alternatives);
+        let (cover, rest) = split(parts, &alternatives);
+        chosen.push(cover);
         parts = rest;
-        if !differs_each_time(all, returned, &chosen) {
-            let ways = chosen.len() as u64;
-            let places = chosen.into_iter().map(|part| part.place).collect();
-            conditionals.push(Conditional { places, ways });
-        }
     }
+    chosen.retain(|parts| !differs_each_time(all, returned, parts));
+    let conditional = |parts: Vec<PrefixPart>| {
+        let ways = parts.len() as u64;
+        Conditional { places: parts.into_iter().map(|part| part.place).collect(), ways }
+    };
+    let mut conditionals: Vec<Conditional> = chosen.into_iter().map(conditional).collect();
     // A text that differs each time, and that some variants lack, is either there or not.
     let singles = |part: &PrefixPart| part.having.is_power_of_two() && part.having & returned == 0;
     if parts.iter().filter(|part| singles(part)).count() > 2 {
@@ -342,12 +347,25 @@ fn of_interval(all: Having, returned: Having, mut parts: Vec<PrefixPart>) -> Vec
     conditionals
 }
 
-/// Parts of which each variant has exactly one: a pair, or else as many as that takes.
+/// Takes out the pairs of which each variant has exactly one part.
+fn take_pairs(all: Having, parts: &mut Vec<PrefixPart>) -> Vec<Vec<PrefixPart>> {
+    let places: FxHashMap<Having, usize> =
+        parts.iter().enumerate().map(|(at, part)| (part.having, at)).collect();
+    let mut left: Vec<Option<PrefixPart>> = parts.drain(..).map(Some).collect();
+    let mut pairs = Vec::new();
+    for at in 0..left.len() {
+        let Some(part) = &left[at] else { continue };
+        let Some(other) = places.get(&(all & !part.having)) else { continue };
+        pairs.push([at, *other].into_iter().filter_map(|at| left[at].take()).collect());
+    }
+    parts.extend(left.into_iter().flatten());
+    pairs
+}
+
+/// Parts of which each variant has exactly one, where no pair is left.
 fn alternatives(all: Having, parts: &[PrefixPart]) -> Option<Vec<Having>> {
-    let is_there = |having: Having| parts.iter().any(|part| part.having == having);
-    let pair = parts.iter().find(|part| is_there(all & !part.having));
-    if let Some(part) = pair {
-        return Some(vec![part.having, all & !part.having]);
+    if parts.len() > MOST_ALTERNATIVES {
+        return None;
     }
     // Greedy from the rarest part on, as a search for every exact cover would take exponential
     // time.

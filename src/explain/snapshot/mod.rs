@@ -15,7 +15,7 @@ use crate::base::id::Symbol;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Break, Breaks, Cause};
-use crate::explain::lint::{Finding, Rule};
+use crate::explain::lint::{Finding, Rule, Severity};
 use crate::read::capture::{Part, WireNodeId, WireRequest, WireTree};
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::simulate::ledger::{Ledger, Row, Selection, Session, StrategyColumn};
@@ -45,6 +45,8 @@ pub struct Snapshot {
 pub struct LintCount {
     /// The rule.
     pub rule: Rule,
+    /// How much these findings of it matter.
+    pub severity: Severity,
     /// In how many places of the prompts.
     pub findings: u64,
 }
@@ -276,11 +278,12 @@ fn inapplicable(ledger: &Ledger<'_>) -> BTreeMap<String, String> {
 }
 
 fn lint_counts(findings: &[Finding]) -> Vec<LintCount> {
-    let mut counts: BTreeMap<Rule, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<(Rule, Severity), u64> = BTreeMap::new();
     for finding in findings {
-        *counts.entry(finding.rule).or_default() += 1;
+        *counts.entry((finding.rule, finding.severity())).or_default() += 1;
     }
-    counts.into_iter().map(|(rule, findings)| LintCount { rule, findings }).collect()
+    let count = |((rule, severity), findings)| LintCount { rule, severity, findings };
+    counts.into_iter().map(count).collect()
 }
 
 struct Recorder<'a> {

@@ -147,6 +147,7 @@ pub(super) fn add_prompt(
         walk.automatic(control);
     }
     walk.deleted.sort_unstable();
+    walk.deleted.dedup();
     Ok(WirePath {
         leaf: walk.here,
         markers: walk.markers,
@@ -445,7 +446,6 @@ impl<'t, 'a> Walk<'t, 'a> {
         let Some(references) = block.deletions() else { return false };
         for reference in references {
             match self.results.get(reference) {
-                Some(result) if self.deleted.contains(result) => {}
                 Some(result) => self.deleted.push(*result),
                 None => self.idle_edits += 1,
             }

@@ -8,6 +8,7 @@ use super::size::TokenCounting;
 use super::tree::WireTree;
 use crate::base::id::Symbols;
 use crate::base::model::Models;
+use crate::base::project::ProjectNaming;
 use crate::read::harness::{Harness, Placed, place_lines};
 use crate::read::input::{Chunk, Diagnostics, Extent, ObjectReader, OpenSource};
 
@@ -39,6 +40,8 @@ pub struct CaptureOptions {
     pub global_scope: Option<bool>,
     /// Whether the titles of sessions are kept, which only transcripts have.
     pub keeps_titles: bool,
+    /// How projects are named, in the labels of files, too.
+    pub naming: ProjectNaming,
     /// Whether what lies between the requests of a transcript is left out. Breaks, contexts and the
     /// management of contexts look at it; the ledger does not.
     pub leaves_out_trails: bool,

@@ -348,13 +348,15 @@ fn session_of_user(user: &str) -> Option<&str> {
     struct User<'a> {
         session_id: Option<&'a str>,
     }
+    let behind_word = |text| str::rsplit_once(text, "session_").map(|(_, session)| session);
     let session = if user.trim_start().starts_with('{') {
-        serde_json::from_str::<User<'_>>(user).ok()?.session_id?
+        let session = serde_json::from_str::<User<'_>>(user).ok()?.session_id?;
+        behind_word(session).unwrap_or(session)
     } else {
-        let (_, session) = user.rsplit_once("session_")?;
-        let end = session.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
-        &session[..end.unwrap_or(session.len())]
+        behind_word(user)?
     };
+    let end = session.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    let session = &session[..end.unwrap_or(session.len())];
     (!session.is_empty()).then_some(session)
 }
 
@@ -370,10 +372,13 @@ mod tests {
         assert_eq!(session_of_user("user"), None);
         assert_eq!(session_of_user("user_ab_session_6fe4-1_account_77"), Some("6fe4-1"));
         assert_eq!(session_of_user("user_ab_account_77_session_"), None);
+        let both = r#"{"session_id": "user_ab_account_77_session_6fe4-1"}"#;
+        assert_eq!(session_of_user(both), Some("6fe4-1"));
         for object in [
             r#"{"device_id": "x", "session_id": 7, "account_uuid": "77"}"#,
             r#"{"device_id": "x", "account_uuid": "77_session_ab""#,
             r#"{"device_id": "session_ab"}"#,
+            r#"{"session_id": "user_ab_account_77_session_"}"#,
         ] {
             assert_eq!(session_of_user(object), None, "{object}");
         }

@@ -11,6 +11,7 @@ use std::{fs, io};
 
 use walkdir::WalkDir;
 
+use super::bounds::{Bounded, Packed, is_of_system, special};
 use super::{Diagnostics, Kind};
 
 /// The input files found.
@@ -49,7 +50,8 @@ impl Identity {
 }
 
 /// Finds the files after `paths`: a file is itself, a folder is walked for `*.jsonl`, `*.jsonl.gz`
-/// and `*.jsonl.zst`, and `-` is standard input. A file reached by two ways is taken once.
+/// and `*.jsonl.zst`, and `-` is standard input. A file reached by two ways is taken once. What is
+/// neither a file nor a pipe is named and left, and folders of the kernel's are not walked.
 #[must_use]
 pub fn discover(paths: &[PathBuf]) -> Discovered {
     let mut discovered = Discovered::default();
@@ -77,19 +79,37 @@ pub fn discover(paths: &[PathBuf]) -> Discovered {
 
 impl Discovered {
     fn walk(&mut self, root: &Path, seen: &mut HashSet<Identity>) {
-        for entry in WalkDir::new(root).follow_links(true).sort_by_file_name() {
+        let walk = WalkDir::new(root).follow_links(true).sort_by_file_name();
+        let mut entries = walk.into_iter();
+        while let Some(entry) = entries.next() {
             match entry {
-                Ok(entry) => {
-                    let is_input = entry.file_type().is_file()
-                        && entry.file_name().to_str().is_some_and(is_transcript_name);
-                    if is_input {
-                        let label = relative_label(root, entry.path());
+                Ok(entry) if entry.file_type().is_dir() => {
+                    if fs::canonicalize(entry.path()).is_ok_and(|path| is_of_system(&path)) {
+                        let label = relative_label(root, entry.path()).into();
+                        self.leave(&label, "it is a folder of the kernel's; it is not walked");
+                        entries.skip_current_dir();
+                    }
+                }
+                Ok(entry) if entry.file_name().to_str().is_some_and(is_transcript_name) => {
+                    let label = relative_label(root, entry.path());
+                    if entry.metadata().is_ok_and(|metadata| is_pipe(&metadata)) {
+                        self.leave(
+                            &label.into(),
+                            "it is a pipe; it is read only where it is named",
+                        );
+                    } else {
                         self.file(entry.into_path(), label, seen);
                     }
                 }
+                Ok(_) => {}
                 Err(error) => self.walk_error(root, &error),
             }
         }
+    }
+
+    /// Names what is not read.
+    fn leave(&mut self, label: &Arc<str>, why: impl Into<String>) {
+        self.diagnostics.add(Kind::SpecialFile, label, 0, why);
     }
 
     fn walk_error(&mut self, root: &Path, error: &walkdir::Error) {
@@ -109,9 +129,22 @@ impl Discovered {
         if !seen.insert(Identity::of(&path, metadata.as_ref())) {
             return;
         }
+        if let Some(what) = metadata.as_ref().and_then(|metadata| special(&path, metadata)) {
+            return self.leave(&label.into(), format!("it is {what}; give a file, a pipe or -"));
+        }
         let size = metadata.map_or(0, |metadata| metadata.len());
         self.sources.push(Source { label: label.into(), location: Location::File(path), size });
     }
+}
+
+#[cfg(unix)]
+fn is_pipe(metadata: &Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_fifo(&metadata.file_type())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Metadata) -> bool {
+    false
 }
 
 fn lossy(name: &std::ffi::OsStr) -> String {
@@ -120,28 +153,8 @@ fn lossy(name: &std::ffi::OsStr) -> String {
 
 fn relative_label(root: &Path, path: &Path) -> String {
     let relative = path.strip_prefix(root).unwrap_or(path);
-    let parts = relative.components().map(|part| without_home(lossy(part.as_os_str())));
-    let parts: Vec<_> = parts.collect();
+    let parts: Vec<_> = relative.components().map(|part| lossy(part.as_os_str())).collect();
     if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
-}
-
-/// The name of a folder of Claude Code, without the user's home in it. The client names the folder of a
-/// project after its path, with `-` in place of every other character but letters and digits.
-fn without_home(folder: String) -> String {
-    let own = std::env::home_dir().map(|home| {
-        let dashed = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-        home.to_string_lossy().chars().map(dashed).collect::<String>()
-    });
-    let own = own.filter(|home| home.len() > 1 && folder.starts_with(home.as_str()));
-    let length = own.map(|home| home.len()).or_else(|| {
-        let homes = ["-home-", "-Users-", "C--Users-"];
-        let begin = homes.iter().find(|home| folder.starts_with(**home))?.len();
-        Some(folder[begin..].find('-').map_or(folder.len(), |name| begin + name))
-    });
-    match length.map(|length| &folder[length..]) {
-        Some(rest) if rest.is_empty() || rest.starts_with('-') => format!("~{rest}"),
-        _ => folder,
-    }
 }
 
 /// An input file.
@@ -191,22 +204,39 @@ impl Source {
         }
     }
 
-    /// Opens the source.
+    /// Opens the source. It ends with an [`Exceeded`](super::Exceeded) where it comes to a bound.
     ///
     /// # Errors
     /// What the system says.
     pub(crate) fn open(&self) -> io::Result<Box<dyn Read + Send>> {
         let path = match &self.location {
             Location::File(path) => path,
-            Location::StandardInput => return Ok(Box::new(io::stdin())),
+            Location::StandardInput => return Ok(Box::new(Bounded::new(io::stdin(), None))),
             Location::Memory(bytes) => return Ok(Box::new(io::Cursor::new(Arc::clone(bytes)))),
         };
         let file = File::open(path)?;
+        let packed = Packed::new(self.size);
         Ok(match compression(path) {
-            Compression::None => Box::new(file),
-            Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(file)),
-            Compression::Zstandard => Box::new(zstd::Decoder::new(file)?),
+            Compression::None => Box::new(Bounded::new(file, None)),
+            Compression::Gzip => {
+                let unpacked = flate2::read::MultiGzDecoder::new(packed.count(file));
+                Box::new(Bounded::new(unpacked, Some(packed)))
+            }
+            Compression::Zstandard => {
+                let unpacked = zstd::Decoder::new(packed.count(file))?;
+                Box::new(Bounded::new(unpacked, Some(packed)))
+            }
         })
+    }
+
+    /// Whether it can be opened once only, as standard input and pipes.
+    #[must_use]
+    pub fn is_read_once(&self) -> bool {
+        match &self.location {
+            Location::File(path) => fs::metadata(path).is_ok_and(|metadata| is_pipe(&metadata)),
+            Location::StandardInput => true,
+            Location::Memory(_) => false,
+        }
     }
 
     /// The name without folders and endings, by which a session or an agent is known.
@@ -232,24 +262,6 @@ mod tests {
 
     fn labels(discovered: &Discovered) -> Vec<&str> {
         discovered.sources.iter().map(|source| &*source.label).collect()
-    }
-
-    #[test]
-    fn homes_are_in_no_label() {
-        for (folder, label) in [
-            ("-home-ann-work-app", "~-work-app"),
-            ("-Users-ann", "~"),
-            ("C--Users-ann-app", "~-app"),
-            ("-srv-home-app", "-srv-home-app"),
-            ("home", "home"),
-            ("-home-", "~"),
-        ] {
-            let path = Path::new("/p").join(folder).join("s.jsonl");
-            assert_eq!(relative_label(Path::new("/p"), &path), format!("{label}/s.jsonl"));
-        }
-        let Some(home) = std::env::home_dir() else { return };
-        let dashed = home.to_string_lossy().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-        assert_eq!(without_home(format!("{dashed}-app")), "~-app");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! What was rejected or repaired while reading, counted by kind and named by file and line.
 
+mod bounds;
 mod discover;
 mod lenient;
 mod lines;
@@ -11,6 +12,10 @@ mod skim;
 mod stretches;
 mod usage;
 
+pub(crate) use bounds::read_whole;
+pub use bounds::{Exceeded, MOST_REPORT, MOST_SETTINGS, MemoryBound};
+#[cfg(feature = "cli")]
+pub(crate) use bounds::{is_of_system, read_text};
 pub use discover::{Discovered, Location, Source, discover};
 pub(crate) use lenient::{
     Content, Count, Flag, JsonLength, List, Listed, Number, Shape, Text, moment,
@@ -55,6 +60,13 @@ pub enum Kind {
     UnreadableFile,
     /// A folder that contains itself through a symbolic link.
     SymlinkLoop,
+    /// Something in a folder, or given as an input, that is no file and no pipe: a device, a socket, a
+    /// folder of the kernel's. It is not read.
+    SpecialFile,
+    /// A compressed file that unpacks beyond all measure; it is given up.
+    UnpacksTooFar,
+    /// A file at which the memory that the process may have was used up.
+    OutOfMemory,
     /// Two or more JSON values on one line; all are used.
     JoinedLine,
     /// Half of a surrogate pair in a string; replaced, and the line is used.
@@ -101,7 +113,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of the report.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 34] = [
         Self::EmptyLine,
         Self::TornLine,
         Self::NotJson,
@@ -112,6 +124,9 @@ impl Kind {
         Self::ForeignFormat,
         Self::UnreadableFile,
         Self::SymlinkLoop,
+        Self::SpecialFile,
+        Self::UnpacksTooFar,
+        Self::OutOfMemory,
         Self::JoinedLine,
         Self::LoneSurrogate,
         Self::DuplicateLine,
@@ -149,6 +164,9 @@ impl Kind {
             Self::ForeignFormat => "foreign_format",
             Self::UnreadableFile => "unreadable_file",
             Self::SymlinkLoop => "symlink_loop",
+            Self::SpecialFile => "special_file",
+            Self::UnpacksTooFar => "unpacks_too_far",
+            Self::OutOfMemory => "out_of_memory",
             Self::JoinedLine => "joined_line",
             Self::LoneSurrogate => "lone_surrogate",
             Self::DuplicateLine => "duplicate_line",
@@ -187,6 +205,9 @@ impl Kind {
             Self::ForeignFormat => "line of another program's log",
             Self::UnreadableFile => "unreadable file",
             Self::SymlinkLoop => "folder that contains itself",
+            Self::SpecialFile => "neither file nor pipe",
+            Self::UnpacksTooFar => "compressed file that unpacks too far",
+            Self::OutOfMemory => "not read for want of memory",
             Self::JoinedLine => "several JSON values on one line",
             Self::LoneSurrogate => "half a character",
             Self::DuplicateLine => "repeated line",
@@ -226,6 +247,7 @@ impl Kind {
                 | Self::MissingForkContext
                 | Self::NestedFork
                 | Self::SymlinkLoop
+                | Self::SpecialFile
                 | Self::DuplicateRequestId
                 | Self::OtherEndpoint
                 | Self::FailedRequest
@@ -294,6 +316,13 @@ impl Diagnostics {
     pub fn explain(&mut self, kind: Kind, detail: &str) {
         for example in self.examples.iter_mut().filter(|example| example.kind == kind) {
             detail.clone_into(&mut example.detail);
+        }
+    }
+
+    /// Gives files other names.
+    pub fn name_files(&mut self, named: impl Fn(&str) -> String) {
+        for example in &mut self.examples {
+            example.file = named(&example.file).into();
         }
     }
 

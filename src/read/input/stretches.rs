@@ -8,6 +8,7 @@ use std::io;
 use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::bounds::{Exceeded, MemoryBound};
 use super::discover::Source;
 use super::lines::{CHUNK, Chunk, Chunks, LONGEST_LINE};
 use super::{Diagnostics, Kind};
@@ -105,8 +106,12 @@ impl OpenSource {
         self.chunks.peeked()
     }
 
-    /// About how many stretches the source comes in.
+    /// About how many stretches the source comes in. Where memory is bounded, room is made only when it
+    /// is needed.
     pub(crate) fn expected(&self) -> Expected {
+        if MemoryBound::of_process().is_some() {
+            return Expected { stretches: 1 };
+        }
         let chunks = usize::try_from(self.size / CHUNK as u64).unwrap_or(usize::MAX);
         Expected { stretches: chunks.saturating_add(1) }
     }
@@ -134,8 +139,8 @@ impl OpenSource {
                 let filled = locked(&reader).fill(&mut buffer);
                 let Some(Filled { number, error }) = filled else { break };
                 let mut part = parse(&buffer);
-                if let Some((line, detail)) = error {
-                    part.diagnostics_mut().add(Kind::UnreadableFile, label, line, detail);
+                if let Some((kind, line, detail)) = error {
+                    part.diagnostics_mut().add(kind, label, line, detail);
                 }
                 in_order.add(number, part);
             }
@@ -162,8 +167,8 @@ impl OpenSource {
         let mut buffer = Chunk::default();
         let mut reader = Reader { chunks: &mut self.chunks, filled: 0, is_cut: false };
         while let Some(Filled { error, .. }) = reader.fill(&mut buffer) {
-            if let Some((line, detail)) = error {
-                diagnostics.add(Kind::UnreadableFile, &self.label, line, detail);
+            if let Some((kind, line, detail)) = error {
+                diagnostics.add(kind, &self.label, line, detail);
             }
             for (number, line) in buffer.lines() {
                 each(number, line);
@@ -197,7 +202,7 @@ struct Filled {
     number: usize,
     /// Where reading ended with an error, and what it was. What came before is in this chunk and
     /// the next.
-    error: Option<(u64, String)>,
+    error: Option<(Kind, u64, String)>,
 }
 
 impl Reader<'_> {
@@ -209,6 +214,7 @@ impl Reader<'_> {
             Err(error) => {
                 self.is_cut = true;
                 Some((
+                    Exceeded::kind(&error),
                     self.chunks.lines(),
                     format!(
                         "{error}; what was read before it is used, and the output of the last answer is a lower bound"

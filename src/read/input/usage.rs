@@ -89,9 +89,6 @@ pub struct Usage {
     /// or a compaction, and the advisor's with what its request sampled after its answer. Empty where
     /// the iterations only repeat the request's own figures.
     pub iterations_apart: Vec<Iteration>,
-    /// `cache_deleted_input_tokens`: what the service has taken out of the conversation's cached
-    /// prefix, all requests so far together; `None` where it does not say.
-    pub deleted: Option<Tokens>,
 }
 
 /// Why a line has no usage.
@@ -199,11 +196,6 @@ pub(crate) fn read_usage(object: Option<&UsageObject<'_>>) -> Result<Usage, Usag
             || web_searches > Tokens::ZERO
             || matches!(fetches, Count::Value(count) if count > 0),
         iterations_apart: apart,
-        deleted: match object.cache_deleted_input_tokens {
-            Count::Missing | Count::Null => None,
-            // No figure of the prompt depends on it.
-            count => tokens(count).ok(),
-        },
     })
 }
 

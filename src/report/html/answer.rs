@@ -214,24 +214,19 @@ fn change(view: &PageView<'_>) -> Option<Figure> {
 /// The cheapest of the strategies that a client could follow with the same prompts.
 fn cheapest(view: &PageView<'_>) -> Option<Figure> {
     let comparison = view.comparison;
-    let can_be_followed = |compared: &&Compared<'_>| {
-        matches!(
-            compared.strategy.kind,
-            StrategyKind::Counterfactual(_) | StrategyKind::Cheapest(_)
-        ) && compared.strategy.keeps_content()
-    };
-    let candidates = comparison.strategies.iter().filter(can_be_followed);
+    let candidates = comparison.strategies.iter().filter(|one| one.strategy.is_ranked());
     let priced = candidates.filter_map(|one| Some((one.totals.cost()?, one)));
     let (cost, cheapest) = priced.min_by_key(|(cost, _)| *cost)?;
     let base = comparison.base()?;
     let name = &cheapest.strategy.name;
     let costs = format!("costs {}{}", dollars(Some(cost)), against(cost, base, name));
-    let is_base_cheaper = base.totals.unrecorded == 0 && base.totals.cost() <= Some(cost);
-    let (value, meaning) = if is_base_cheaper && base.totals.cost().is_some() {
+    let is_rival = base.strategy.is_ranked() || base.strategy.kind == StrategyKind::Recorded;
+    let is_whole = base.totals.unrecorded == 0 && base.totals.cost().is_some();
+    let (value, meaning) = if is_rival && is_whole && base.totals.cost() <= Some(cost) {
         let base = base.strategy.label().to_owned();
         (base, format!("No strategy simulated costs less; {name}, the next, {costs}."))
     } else {
-        (name.to_string(), format!("{}. It {costs}.", cheapest.strategy.summary))
+        (name.to_string(), format!("{}. It {costs}.", sentence(&cheapest.strategy.summary)))
     };
     Some(Figure { name: "Cheapest strategy", value, basis: "simulated", meaning })
 }

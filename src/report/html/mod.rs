@@ -125,11 +125,14 @@ fn advised(view: &PageView<'_>) -> Grid {
 struct CaptionedTable {
     caption: String,
     grid: Grid,
+    /// Whether anything is known of each column.
+    shown: Vec<bool>,
 }
 
 impl CaptionedTable {
     fn of(caption: impl Into<String>, grid: Grid) -> Self {
-        Self { caption: caption.into(), grid }
+        let shown = (0..grid.columns().len()).map(|column| !grid.is_unknown(column)).collect();
+        Self { caption: caption.into(), grid, shown }
     }
 
     /// A table without rows says nothing.
@@ -137,12 +140,17 @@ impl CaptionedTable {
         self.grid.is_empty()
     }
 
+    /// Whether a column is shown. The first one always is.
+    fn is_shown(&self, column: usize) -> bool {
+        column == 0 || self.shown.get(column).copied().unwrap_or_default()
+    }
+
     /// The class of a column's cells.
     fn class(&self, column: usize) -> &'static str {
         match self.grid.columns().get(column) {
             Some((_, Align::Right)) => "number",
             Some((_, Align::Wrapped)) => "words",
-            Some((_, Align::Left | Align::Bar)) | None => "name",
+            Some((_, Align::Left | Align::Name | Align::Bar)) | None => "name",
         }
     }
 }
@@ -220,7 +228,7 @@ impl<'a> Page<'a> {
                 .map(|apart| dollars(Some(apart))),
             context: CaptionedTable::of(
                 "What the prompts held, and what carrying it cost",
-                kinds(history, &view.context.kinds, &view.context.bill),
+                kinds(history, &view.context.kinds, &view.context.bill, usize::MAX),
             ),
             sessions: session_lines(&history.zone, &dearest),
             sessions_note: (incomplete > 0).then(|| incomplete_note(incomplete)),

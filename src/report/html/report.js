@@ -142,6 +142,8 @@
         }
       }
     }
+    // Nothing differs from itself.
+    table.classList.toggle("base", strategy.selectedIndex === 0);
     byId("sessions-strategy").textContent = data.strategies[strategy.selectedIndex];
   };
 
@@ -492,7 +494,7 @@
       `${dollars(of.cost)} under ${data.strategies[strategy.selectedIndex]}`,
     ];
     const isEmbedded = byId(`turns-${shown.session}`) !== null;
-    const rest = isEmbedded ? "" : " Its turns are left out; `cachesim analyze FILE` shows them.";
+    const rest = isEmbedded ? "" : " Its turns are left out; “cachesim analyze FILE” shows them.";
     return `${parts.join(" · ")}.${rest}`;
   };
 
@@ -529,6 +531,14 @@
     }
   };
 
+  // What is beyond the right edge of its frame fades out there.
+  const fade = () => {
+    for (const frame of document.querySelectorAll(".scroll")) {
+      const beyond = frame.scrollWidth - frame.clientWidth - frame.scrollLeft;
+      frame.classList.toggle("more", beyond > 1);
+    }
+  };
+
   body.addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (button !== null) {
@@ -547,19 +557,32 @@
     if (shown.session !== null) {
       showSession();
     }
+    fade();
   });
   search.addEventListener("input", find);
   byId("more-turns").addEventListener("click", showMore);
-  window.addEventListener("hashchange", follow);
+  window.addEventListener("hashchange", () => {
+    follow();
+    fade();
+  });
   window.addEventListener("resize", () => {
     if (shown.turns !== null) {
       draw();
     }
+    fade();
   });
+  for (const event of ["scroll", "toggle"]) {
+    document.addEventListener(event, fade, { capture: true, passive: true });
+  }
 
   // A browser may keep what was typed when the page is loaded again.
   strategy.selectedIndex = 0;
   search.value = "";
   document.querySelector(".controls").hidden = false;
+  if (rows.size === 1) {
+    [shown.session] = rows.keys();
+    showSession();
+  }
   follow();
+  fade();
 })();

@@ -36,6 +36,20 @@ impl Escaper for PageText {
     }
 }
 
+/// Text as the content of an element, in which what stands between backticks is code.
+pub(super) fn coded(text: &str) -> String {
+    let mut markup = String::new();
+    let is_paired = text.matches('`').count().is_multiple_of(2);
+    for (place, part) in text.split(|c| c == '`' && is_paired).enumerate() {
+        let (open, close) = if place % 2 == 1 { ("<code>", "</code>") } else { ("", "") };
+        markup.push_str(open);
+        // Writing to a string cannot fail.
+        let _infallible = PageText.write_escaped_str(&mut markup, part);
+        markup.push_str(close);
+    }
+    markup
+}
+
 fn escape(c: char) -> Option<&'static str> {
     match c {
         '&' => Some("&amp;"),
@@ -122,6 +136,12 @@ mod tests {
         PageText.write_escaped_str(&mut page, HOSTILE).expect("a string takes everything");
         let expected = "&quot;&gt;&lt;script&gt;&#39;&amp;\u{fffd}\u{fffd}[2J\u{fffd}\u{fffd}é\\";
         assert_eq!(page, expected);
+    }
+
+    #[test]
+    fn what_stands_between_backticks_is_code() {
+        assert_eq!(coded("`5m`, `<b>`: no"), "<code>5m</code>, <code>&lt;b&gt;</code>: no");
+        assert_eq!(coded("one ` alone <"), "one ` alone &lt;");
     }
 
     #[test]

@@ -22,15 +22,19 @@ use super::context_json::{self, ContextObject};
 use super::explain_json::{self, ExplainObject};
 use super::fork::{self, ForkObject};
 use super::groups::{self, GroupsObject};
+#[cfg(feature = "redact")]
+use super::kept::{self, KeptDocument};
 use super::ledger_rows::{self, LedgerRow};
 use super::lint::{self, Lint};
 use super::prices::{self, PricesObject};
 use super::report_json::{self, Report};
 use super::verify::{self, VerifyObject};
 
+const FORMATS: usize = if cfg!(feature = "redact") { 21 } else { 20 };
+
 /// Every machine format. Others have no schema.
 #[rustfmt::skip] // a format is a line
-pub static MACHINE_FORMATS: [MachineFormat; 20] = [
+pub static MACHINE_FORMATS: [MachineFormat; FORMATS] = [
     MachineFormat::output::<Report<'_>>("report", report_json::SCHEMA, "analyze --format json", "totals by strategy, by model and by session"),
     MachineFormat::output::<GroupsObject<'_>>("groups", groups::SCHEMA, "analyze --by … --format json", "requests by day, project, model and the like, with what they cost and lost"),
     MachineFormat::output::<LedgerRow<'_>>("ledger", ledger_rows::SCHEMA, "analyze --format jsonl", "a line for each request and strategy"),
@@ -47,6 +51,8 @@ pub static MACHINE_FORMATS: [MachineFormat; 20] = [
     MachineFormat::output::<ForkObject<'_>>("fork", fork::SCHEMA, "fork --format json", "what each way to fork is charged"),
     MachineFormat::output::<PricesObject<'_>>("prices", prices::SCHEMA, "prices list|show --format json", "models and their prices"),
     MachineFormat::output::<ConfigObject<'_>>("config-show", config_view::SCHEMA, "config show --format json", "every option with its value and where it comes from"),
+    #[cfg(feature = "redact")]
+    MachineFormat::output::<KeptDocument<'_>>("redact-explain", kept::SCHEMA, "redact --explain --format json", "what stays when text is taken out"),
     MachineFormat::made("config", "read by every command", "the configuration, cachesim.toml", config::config_schema),
     MachineFormat::input("strategy", "read by compare --strategy", "designs of an agent's requests (TOML)", include_str!("../../../schemas/strategy.schema.json")),
     MachineFormat::input("capture", "place; read by lint and others", "captured API requests, one a line", include_str!("../../../schemas/capture.schema.json")),

@@ -5,13 +5,27 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;
 use std::io::Write;
+use std::ops::Range;
 
 use anstyle::{AnsiColor, Style};
+use rayon::prelude::*;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{Align, Grid, Tone};
 use crate::report::document::TextStyle;
+
+/// How many rows are written at a time.
+const BLOCK: usize = 4_096;
+
+/// How many chunks they are in, each written or measured on one thread.
+const CHUNKS: usize = 8;
+
+/// Cuts a range into pieces of a length.
+fn blocks(all: Range<usize>, length: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = all.end;
+    all.step_by(length).map(move |start| start..end.min(start + length))
+}
 
 impl Grid {
     /// Writes the table within a width, and names the columns that it hides.
@@ -25,10 +39,20 @@ impl Grid {
         if self.has_header() {
             self.header(&mut line, &fitted);
         }
-        for row in 0..self.len() {
-            self.row(&mut line, &fitted, row, style);
-            out.write_all(line.as_bytes())?;
-            line.clear();
+        out.write_all(line.as_bytes())?;
+        line.clear();
+        for block in blocks(0..self.len(), BLOCK) {
+            let chunks: Vec<Range<usize>> = blocks(block, BLOCK / CHUNKS).collect();
+            let text_of = |rows: &Range<usize>| {
+                let mut text = String::new();
+                for row in rows.clone() {
+                    self.row(&mut text, &fitted, row, style);
+                }
+                text
+            };
+            for text in chunks.par_iter().map(text_of).collect::<Vec<String>>() {
+                out.write_all(text.as_bytes())?;
+            }
         }
         line.push_str(&self.hidden_note(&fitted, style));
         out.write_all(line.as_bytes())
@@ -61,11 +85,10 @@ impl Grid {
     fn cells(&self, fitted: &Fitted, row: usize) -> Vec<Cell<'_>> {
         let cell = |(column, width): &(usize, usize)| {
             let text = self.cell(row, *column);
-            let is_wrapped = self.columns()[*column].1 == Align::Wrapped;
-            if is_wrapped && display_width(text) > *width {
-                Cell::Lines(wrap(text, *width))
-            } else {
-                Cell::Line(shortened(text.into(), *width))
+            match self.columns()[*column].1 {
+                Align::Wrapped if display_width(text) > *width => Cell::Lines(wrap(text, *width)),
+                Align::Name => Cell::Line(shortened_name(text, *width)),
+                _ => Cell::Line(shortened(text.into(), *width)),
             }
         };
         fitted.columns.iter().map(cell).collect()
@@ -151,41 +174,70 @@ pub(in crate::report) fn wrap(text: &str, width: usize) -> Vec<String> {
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit);
+    // A number stays with its per cent sign.
+    let text = text.replace(" %", BOUND_PER_CENT);
     let has_long_word = text.split(' ').any(|word| display_width(word) > width);
-    let text: Cow<'_, str> = if has_long_word {
-        text.split(' ')
-            .map(|word| shortened(word.into(), width))
-            .collect::<Vec<_>>()
-            .join(" ")
-            .into()
+    let text = if has_long_word {
+        let words = text.split(' ').map(|word| shortened(word.into(), width));
+        words.collect::<Vec<_>>().join(" ")
     } else {
-        text.into()
+        text
     };
-    textwrap::wrap(&text, options).into_iter().map(Cow::into_owned).collect()
+    let lines = textwrap::wrap(&text, options).into_iter();
+    lines.map(|line| line.replace(BOUND_PER_CENT, " %")).collect()
 }
 
-/// Cuts a text to a width. A path, or a line in a file, keeps its end, and anything else as many
-/// whole words as fit.
+/// A per cent sign behind a space at which no line is broken.
+const BOUND_PER_CENT: &str = "\u{a0}%";
+
+/// Cuts a text to a width. A path, or a line in a file, keeps its end, a name its beginning and its
+/// end, and anything else as many whole words as fit.
 fn shortened(text: Cow<'_, str>, width: usize) -> Cow<'_, str> {
     if display_width(&text) <= width {
         return text;
     }
     let room = width.saturating_sub(1);
-    let mut taken = 0;
-    let mut fits = |character: &char| {
-        taken += character.width().unwrap_or_default();
-        taken <= room
-    };
     if is_place(&text) {
-        let kept: String = text.chars().rev().take_while(|one| fits(one)).collect();
-        Cow::Owned(format!("…{}", kept.chars().rev().collect::<String>()))
+        Cow::Owned(format!("…{}", end_of(&text, room)))
     } else {
-        let kept: String = text.chars().take_while(|one| fits(one)).collect();
+        let kept = beginning_of(&text, room);
         // Whole words, unless almost nothing would be left.
         let words = kept.rsplit_once(' ').map(|(words, _)| words);
-        let kept = words.filter(|words| display_width(words) * 2 > room).unwrap_or(&kept);
+        let kept = words.filter(|words| display_width(words) * 2 > room).unwrap_or(kept);
         Cow::Owned(format!("{}…", kept.trim_end_matches([',', ';', ':'])))
     }
+}
+
+/// Cuts a name to a width in its middle, as names that begin alike mostly differ at their ends.
+fn shortened_name(name: &str, width: usize) -> Cow<'_, str> {
+    if display_width(name) <= width {
+        return name.into();
+    }
+    let room = width.saturating_sub(1);
+    let beginning = beginning_of(name, room.div_ceil(2)).trim_end();
+    let end = end_of(name, room / 2).trim_start();
+    Cow::Owned(format!("{beginning}…{end}"))
+}
+
+/// As much of the beginning of a text as fits a width.
+fn beginning_of(text: &str, width: usize) -> &str {
+    &text[..fitting(text.char_indices().map(|(at, one)| (at + one.len_utf8(), one)), width)
+        .unwrap_or(0)]
+}
+
+/// As much of the end of a text as fits a width.
+fn end_of(text: &str, width: usize) -> &str {
+    &text[fitting(text.char_indices().rev(), width).unwrap_or(text.len())..]
+}
+
+/// The place of the last of the characters that fit a width.
+fn fitting(characters: impl Iterator<Item = (usize, char)>, width: usize) -> Option<usize> {
+    let mut taken = 0;
+    let fits = |(_, character): &(usize, char)| {
+        taken += character.width().unwrap_or_default();
+        taken <= width
+    };
+    characters.take_while(fits).last().map(|(place, _)| place)
 }
 
 /// Whether a text is a path, or a file with a line.
@@ -205,7 +257,10 @@ const LEAST_SENTENCE: usize = 24;
 /// Its least width where that would hide the last columns, which mostly have dollars.
 const NARROWEST_SENTENCE: usize = 18;
 
-/// Names are cut to this, or to the name of their column, once no more columns can be hidden.
+/// Names are cut to this, or to the name of their column, before columns are hidden.
+const SHORT_NAME: usize = 18;
+
+/// Words are cut to this, or to the name of their column, once no more columns can be hidden.
 const LEAST_NAME: usize = 12;
 
 /// The visible columns.
@@ -227,9 +282,9 @@ struct Measure {
 }
 
 impl Fitted {
-    /// Fits a table into a width. First columns are hidden in the order that the table names, then
-    /// names are cut and sentences narrowed, then columns are hidden from the right, except for the
-    /// first.
+    /// Fits a table into a width. Names give way first; then columns are hidden, those of which
+    /// nothing is known before those that the table names in their order; then words are cut and
+    /// sentences narrowed, then columns are hidden from the right, except for the first.
     pub(super) fn new(grid: &Grid, width: usize, has_bars: bool) -> Self {
         let mut measures = measure(grid);
         let align = |column: usize| grid.columns()[column].1;
@@ -239,7 +294,8 @@ impl Fitted {
         let without_bars = shown.iter().copied().filter(|column| align(*column) != Align::Bar);
         let needed = least_width(&measures, &without_bars.collect::<Vec<_>>());
         let bars = all.iter().copied().filter(|column| align(*column) == Align::Bar);
-        for column in bars.chain(grid.hidden_first().iter().copied()) {
+        let unknown = all.iter().copied().skip(1).filter(|column| grid.is_unknown(*column));
+        for column in bars.chain(unknown).chain(grid.hidden_first().iter().copied()) {
             if least_width(&measures, &shown) <= width {
                 break;
             }
@@ -249,7 +305,7 @@ impl Fitted {
             for (column, measure) in measures.iter_mut().enumerate() {
                 let header = display_width(&grid.columns()[column].0);
                 let narrowest = match align(column) {
-                    Align::Left => LEAST_NAME,
+                    Align::Left | Align::Name => LEAST_NAME,
                     Align::Wrapped => NARROWEST_SENTENCE,
                     Align::Right | Align::Bar => continue,
                 };
@@ -298,14 +354,20 @@ fn measure(grid: &Grid) -> Vec<Measure> {
     let columns = grid.columns();
     let mut natural: Vec<usize> = columns.iter().map(|(name, _)| display_width(name)).collect();
     let headers = natural.clone();
-    for row in 0..grid.len() {
-        for (column, natural) in natural.iter_mut().enumerate() {
-            *natural = (*natural).max(display_width(grid.cell(row, column)));
+    let chunks: Vec<Range<usize>> = blocks(0..grid.len(), BLOCK / CHUNKS).collect();
+    let widest = |rows: &Range<usize>| -> Vec<usize> {
+        let of_column = |column| rows.clone().map(move |row| display_width(grid.cell(row, column)));
+        (0..columns.len()).map(|column| of_column(column).max().unwrap_or(0)).collect()
+    };
+    for widths in chunks.par_iter().map(widest).collect::<Vec<_>>() {
+        for (natural, width) in natural.iter_mut().zip(widths) {
+            *natural = (*natural).max(width);
         }
     }
     let least = columns.iter().zip(&natural).zip(&headers).map(
         |(((_, align), natural), header)| match align {
             Align::Wrapped => (*natural).min(LEAST_SENTENCE.max(*header)),
+            Align::Name => (*natural).min(SHORT_NAME.max(*header)),
             Align::Left | Align::Right | Align::Bar => *natural,
         },
     );
@@ -385,6 +447,44 @@ mod tests {
             wrap("see projects/demo/session.jsonl twice", 16),
             ["see", "…o/session.jsonl", "twice"]
         );
+    }
+
+    #[test]
+    fn of_a_long_name_both_ends_are_shown() {
+        assert_eq!(shortened_name("results of mcp__linear__list_labels", 18), "results o…t_labels");
+        assert_eq!(shortened_name("short", 18), "short");
+        for width in 1..40 {
+            let cut = shortened_name("名前が長い名前 of something", width);
+            assert!(cut.width() <= width, "{width}: {cut}");
+        }
+    }
+
+    #[test]
+    fn names_and_what_is_unknown_give_way_before_figures() {
+        let columns = [
+            ("kind", Align::Name),
+            ("5m", Align::Right),
+            ("read", Align::Right),
+            ("cost", Align::Right),
+        ];
+        let mut grid = Grid::new(&columns).hide_first(&["read", "5m"]);
+        let name = "results of mcp__linear__list_labels";
+        grid.add([name, "-", "12,000", "$0.0385"].map(str::to_owned).to_vec());
+        grid.add(["output", "", "0", "$1.20"].map(str::to_owned).to_vec());
+        insta::assert_snapshot!(text(&grid, style(42)), @"
+        kind                   5m    read     cost
+        ──────────────────────────────────────────
+        results of…ist_labels   -  12,000  $0.0385
+        output                          0    $1.20
+        ");
+        insta::assert_snapshot!(text(&grid, style(36)), @"
+        kind                   read     cost
+        ────────────────────────────────────
+        results o…st_labels  12,000  $0.0385
+        output                    0    $1.20
+        Hidden at this width: 5m. COLUMNS=39
+        shows all.
+        ");
     }
 
     #[test]

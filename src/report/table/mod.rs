@@ -30,6 +30,8 @@ struct GridRow {
 pub(super) enum Align {
     /// Words.
     Left,
+    /// Names: long ones are cut in the middle before columns are hidden.
+    Name,
     /// Numbers.
     Right,
     /// Words that may wrap over several lines.
@@ -150,6 +152,12 @@ impl Grid {
         &self.text[in_text(from)..in_text(ends[column])]
     }
 
+    /// Whether no row knows anything of a column.
+    pub(in crate::report) fn is_unknown(&self, column: usize) -> bool {
+        let says_nothing = |row| matches!(self.cell(row, column), "" | "-" | "–" | "unknown");
+        !self.is_empty() && (0..self.len()).all(says_nothing)
+    }
+
     fn tone(&self, row: usize) -> Tone {
         self.rows[row].tone
     }
@@ -168,7 +176,7 @@ impl Grid {
         let names = self.columns_of_pages().map(|column| markdown_text(&self.columns[column].0));
         let rules = self.columns_of_pages().map(|column| match self.columns[column].1 {
             Align::Right => "--:".to_owned(),
-            Align::Left | Align::Wrapped | Align::Bar => "---".to_owned(),
+            Align::Left | Align::Name | Align::Wrapped | Align::Bar => "---".to_owned(),
         });
         markdown_row(names) + &markdown_row(rules)
     }

@@ -118,7 +118,7 @@ has_symbols!(FileConversation {
 /// Builds the conversation of one file.
 #[must_use]
 pub fn build(mut transcript: Transcript) -> FileConversation {
-    let mut builder = FileBuilder::new(true);
+    let mut builder = FileBuilder::new(true, false);
     let mut response_lines = std::mem::take(&mut transcript.response_lines);
     builder.add(&transcript.entries, &mut response_lines, &transcript.label);
     builder.finish(&mut transcript)
@@ -131,12 +131,15 @@ pub(super) struct FileBuilder {
     graph: Graph,
     fold: Fold,
     keeps_trail: bool,
+    /// Whether no other file goes on from this one.
+    is_alone: bool,
 }
 
 impl FileBuilder {
     /// Nothing yet. What lies between requests is kept where it is wanted.
-    pub(super) fn new(keeps_trail: bool) -> Self {
+    pub(super) fn new(keeps_trail: bool, is_alone: bool) -> Self {
         Self {
+            is_alone,
             gathered: Gathered::default(),
             graph: Graph::default(),
             fold: Fold::new(Trail::new(keeps_trail)),
@@ -190,12 +193,17 @@ impl FileBuilder {
         }
         let replaced = replaced_results(&transcript.entries, &self.gathered);
         self.settle(transcript);
-        let Self { gathered, graph, fold, keeps_trail } = self;
+        let Self { gathered, graph, fold, keeps_trail, is_alone } = self;
         name_sidechains(gathered, fold, transcript);
         begin_forks(gathered);
         let entries = &transcript.entries;
-        let ((live, index), results) = rayon::join(
-            || (live_responses(entries, graph, gathered), fold.index(entries)),
+        let goes_on = |response: &FileResponse| response.continues.is_some();
+        let may_go_on = gathered.has_nested || gathered.responses.iter().any(goes_on);
+        let is_continued = !*is_alone || may_go_on;
+        let index = if is_continued { fold.index(entries) } else { Vec::new() };
+        fold.forget_states();
+        let (live, results) = rayon::join(
+            || live_responses(entries, graph, gathered),
             || Results::of(entries, gathered),
         );
         if let Some(last) = gathered.responses.last_mut().filter(|_| transcript.is_cut) {
@@ -238,7 +246,8 @@ impl FileBuilder {
     /// Links and folds what could not be before all entries were there.
     fn settle(&mut self, transcript: &mut Transcript) {
         let folds_early = self.folds_early();
-        let Self { gathered, graph, fold, keeps_trail } = self;
+        let Self { gathered, graph, fold, keeps_trail, .. } = self;
+        gathered.expect_no_more();
         let Transcript { entries, label, diagnostics, .. } = transcript;
         diagnostics.absorb(std::mem::take(&mut gathered.diagnostics));
         if gathered.has_replacements {

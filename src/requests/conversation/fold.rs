@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use super::between::{Between, Interruptions, Trail};
 use super::file::FileResponse;
-use super::gathered::{Beginning, Gathered};
+use super::gathered::{Beginning, Gathered, MOST_KEPT};
 use super::graph::Graph;
 use super::rewrite::{Known, Rewrite};
 use crate::base::id::EntryId;
@@ -66,6 +66,13 @@ impl Fold {
         self.states.clear();
     }
 
+    /// Gives back the memory of the states, where it is a lot.
+    pub(super) fn forget_states(&mut self) {
+        if self.states.len() > MOST_KEPT {
+            self.states = Vec::new();
+        }
+    }
+
     /// Makes room for so many entries.
     pub(super) fn expect(&mut self, entries: usize) {
         self.states.reserve_exact(entries);
@@ -96,7 +103,7 @@ impl Fold {
         gathered: &mut Gathered,
     ) -> State {
         let before = self.state_before(position, entries, graph);
-        if let Some(response) = gathered.response_of[position] {
+        if let Some(response) = gathered.response_of(position) {
             let mut before = self.with_entries_beside(before, position, entries, graph, gathered);
             before.between.has_tool_hook |= before.has_hook_beside(position, graph, gathered);
             let beginning = &mut gathered.beginnings[response];
@@ -110,7 +117,7 @@ impl Fold {
         let mut state = before;
         self.add_entry(&mut state.between, position, entries, graph, gathered);
         // An answer without usage was a request whose writes are not known.
-        state.between.has_hole |= gathered.response_of[position].is_some();
+        state.between.has_hole |= gathered.response_of(position).is_some();
         state
     }
 
@@ -224,7 +231,7 @@ impl State {
         let parent = |entry: &usize| graph.links[*entry].parent;
         let is_of_previous = |hook: &usize| {
             let path = std::iter::successors(parent(hook), parent).take(MOST_HOOKS);
-            let responses = path.map(|entry| gathered.response_of[entry]);
+            let responses = path.map(|entry| gathered.response_of(entry));
             responses.flatten().next() == Some(previous)
         };
         hooks.get(first..behind).unwrap_or_default().iter().take(MOST_BESIDE).any(is_of_previous)

@@ -3,6 +3,7 @@
 //!
 //! Lines that belong to one response, put together.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -26,7 +27,7 @@ pub(super) struct Gathered {
     /// Where each of them begins.
     pub(super) beginnings: Vec<Beginning>,
     /// Of each entry, the response that it is a line of.
-    pub(super) response_of: Vec<Option<usize>>,
+    response_of: Vec<Option<ResponseNumber>>,
     /// The calls that the responses make.
     pub(super) calls: Calls,
     /// Messages that have lines of their own but are no requests.
@@ -56,6 +57,25 @@ pub(super) struct Gathered {
     pub(super) has_late_usage: bool,
     by_key: FxHashMap<ResponseKey, usize>,
     agent_setting: Option<Symbol>,
+}
+
+/// A file with more responses or entries gives back what it no longer needs, so that not all of it
+/// is there at once; the next file asks for it anew.
+pub(super) const MOST_KEPT: usize = 20_000;
+
+/// The place of a response in its file, counted from 1, so that it takes less room.
+#[derive(Clone, Copy, Debug)]
+struct ResponseNumber(NonZeroU32);
+
+impl ResponseNumber {
+    fn of(place: usize) -> Self {
+        let number = u32::try_from(place + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("fewer than 2^32 responses"))
+    }
+
+    fn place(self) -> usize {
+        self.0.get() as usize - 1
+    }
 }
 
 /// Where a response begins.
@@ -122,13 +142,25 @@ impl Gathered {
         self.note(entry, position, is_duplicate);
         let line = line.filter(|_| !is_duplicate);
         let response = line.map(|line| self.add_line(line, entry, position));
-        self.response_of.push(response);
+        self.response_of.push(response.map(ResponseNumber::of));
+    }
+
+    /// The response that an entry is a line of.
+    pub(super) fn response_of(&self, position: usize) -> Option<usize> {
+        self.response_of[position].map(ResponseNumber::place)
+    }
+
+    /// Gives back the memory of what only new lines need, where it is a lot.
+    pub(super) fn expect_no_more(&mut self) {
+        if self.by_key.len() > MOST_KEPT {
+            self.by_key = FxHashMap::default();
+        }
     }
 
     /// The request that an entry is a line of. A response without usage is none: the chain goes
     /// on over it.
     pub(super) fn request_of(&self, position: usize) -> Option<usize> {
-        let response = self.response_of[position]?;
+        let response = self.response_of(position)?;
         self.responses[response].lines.usage.is_ok().then_some(response)
     }
 

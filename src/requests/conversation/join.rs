@@ -53,7 +53,10 @@ impl Files {
         self.index = Vec::new();
         let responses = self.responses;
         let replaced = self.replaced;
-        let placer = Placer { responses: &responses, copies: &copies, continued, replaced };
+        let calls = |of_file: &Vec<(EntryId, u64)>| of_file.iter().map(|(tool, _)| *tool).collect();
+        let replaced_calls = replaced.iter().map(calls).collect();
+        let placer =
+            Placer { responses: &responses, copies: &copies, continued, replaced, replaced_calls };
         placer.note_forks(&mut history.diagnostics, &history.files);
         history.requests = placer.requests(&mut history.diagnostics, &history.files);
         history
@@ -111,6 +114,8 @@ struct Placer<'a> {
     continued: FxHashMap<EntryId, Continued>,
     /// Of each file, the results that were sent as previews.
     replaced: Vec<Vec<(EntryId, u64)>>,
+    /// Their calls.
+    replaced_calls: Vec<FxHashSet<EntryId>>,
 }
 
 impl Placer<'_> {
@@ -168,9 +173,8 @@ impl Placer<'_> {
     /// The line by which a fork replaces a result that its parent had sent in full.
     fn fresh_replacement(&self, fork: &FileResponse) -> Option<u64> {
         let parent = self.continued_elsewhere(fork).filter(|_| fork.is_fork)?;
-        let known = &self.replaced[self.responses[parent.place].file];
-        let is_known = |tool: EntryId| known.iter().any(|(known, _)| *known == tool);
-        let fresh = self.replaced[fork.file].iter().find(|(tool, _)| !is_known(*tool))?;
+        let known = &self.replaced_calls[self.responses[parent.place].file];
+        let fresh = self.replaced[fork.file].iter().find(|(tool, _)| !known.contains(tool))?;
         Some(fresh.1)
     }
 

@@ -58,6 +58,7 @@ use rustc_hash::FxHashMap;
 
 use crate::base::id::{EntryId, Symbol, Symbols};
 use crate::base::model::{Facts, Models};
+use crate::base::project::ProjectNaming;
 use crate::base::units::{Millis, Tokens};
 use crate::base::zone::Zone;
 use crate::read::agent::{AgentRequest, Vendor};
@@ -170,6 +171,8 @@ pub struct History {
     facts: FxHashMap<Symbol, Facts>,
     /// What is known of others.
     models: Models,
+    /// How its projects are named.
+    pub naming: ProjectNaming,
     /// In which time zone its days begin, and people read its times.
     pub zone: Zone,
     /// Bytes read, after decompression.
@@ -246,6 +249,15 @@ impl History {
         self.models = models;
     }
 
+    /// Names projects, in the labels of files, too. A name is given once.
+    fn name_projects(&mut self, naming: ProjectNaming) {
+        for file in &mut self.files {
+            file.label = naming.label(&file.label).into();
+        }
+        self.diagnostics.name_files(|label| naming.label(label));
+        self.naming = naming;
+    }
+
     /// The request before `request` in its chain.
     #[must_use]
     pub fn predecessor(&self, request: &Request) -> Option<&Request> {
@@ -310,51 +322,7 @@ pub(crate) fn project_names(history: &History) -> BTreeMap<Symbol, String> {
         history.requests.iter().filter_map(|request| request.project).collect();
     let projects: Vec<Symbol> = projects.into_iter().collect();
     let paths: Vec<&str> = projects.iter().map(|project| history.symbols.text(*project)).collect();
-    projects.into_iter().zip(distinct_names(&paths)).collect()
-}
-
-/// Projects whose folders have so many last parts in common count as one.
-const MOST_PARTS: usize = 16;
-
-/// For each path its last parts, one more wherever two paths would have the same name. A user's home is
-/// `~`, whose path is in no name.
-fn distinct_names(paths: &[&str]) -> Vec<String> {
-    let parts: Vec<Vec<&str>> = paths.iter().map(|path| last_parts(path)).collect();
-    let mut lengths = vec![1; paths.len()];
-    let mut names = Vec::new();
-    for _ in 0..MOST_PARTS {
-        names = parts.iter().zip(&lengths).map(|(parts, length)| name(parts, *length)).collect();
-        let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
-        for name in &names {
-            *counts.entry(name).or_default() += 1;
-        }
-        for (name, length) in names.iter().zip(&mut lengths) {
-            *length += usize::from(counts[name] > 1);
-        }
-    }
-    names
-}
-
-fn last_parts(path: &str) -> Vec<&str> {
-    let mut parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
-    let home = match parts.as_slice() {
-        ["home" | "Users", _, ..] => 2,
-        [drive, "Users", _, ..] if drive.ends_with(':') => 3,
-        ["mnt", _, "Users", _, ..] => 4,
-        ["root", ..] => 1,
-        _ => 0,
-    };
-    if home > 0 {
-        parts.splice(..home, ["~"]);
-    }
-    parts.split_off(parts.len().saturating_sub(MOST_PARTS))
-}
-
-fn name(parts: &[&str], length: usize) -> String {
-    if parts.is_empty() {
-        return "/".to_owned();
-    }
-    parts[parts.len().saturating_sub(length)..].join("/")
+    projects.into_iter().zip(history.naming.of_paths(&paths)).collect()
 }
 
 /// The responses on the live branch of the main conversation, from its tip back.
@@ -363,7 +331,7 @@ fn live_responses(entries: &[Entry], graph: &Graph, gathered: &Gathered) -> Vec<
     let mut position = tip(entries, graph, gathered);
     // Links have no circles: they were cut when the graph was made.
     while let Some(here) = position {
-        live.extend(gathered.response_of[here]);
+        live.extend(gathered.response_of(here));
         position = graph.links[here].parent;
     }
     live
@@ -464,15 +432,4 @@ fn sessions_of_leaves(files: &Files, copies: &Copies) -> FxHashMap<EntryId, Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_is_as_long_as_it_has_to_be() {
-        let paths = ["/home/ann/work/api", "/home/ann/play/api", "/srv/web", "C:\\code\\tool", "/"];
-        assert_eq!(distinct_names(&paths), ["work/api", "play/api", "web", "tool", "/"]);
-        assert_eq!(distinct_names(&["/a/x", "a/x"]), ["a/x", "a/x"]);
-        // Who worked there is in no name.
-        let homes = ["/home/ann", "/home/bob/web", "/Users/ann/web", "C:\\Users\\ann\\go\\web"];
-        assert_eq!(distinct_names(&homes), ["~", "~/web", "~/web", "go/web"]);
-        assert_eq!(distinct_names(&["/root", "/mnt/c/Users/ann/x"]), ["~", "x"]);
-    }
 }

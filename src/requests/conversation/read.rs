@@ -27,8 +27,8 @@ enum Content {
     Transcript(Box<FileConversation>),
     Captures(Box<Captures>),
     Agent(Box<AgentFile>),
-    /// Bundles, not read yet: their sessions may go on from one file to the next. Standard input
-    /// stays open; of thousands of files each is opened anew.
+    /// Bundles, not read yet: their sessions may go on from one file to the next. Standard input and
+    /// pipes stay open; of thousands of files each is opened anew.
     Bundles(Option<Box<OpenSource>>),
 }
 
@@ -53,9 +53,10 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
         on_file(source.size);
         (source, content)
     };
+    let is_alone = sources.len() == 1;
     let Turns { divided, undivided } = Turns::of(&sources, all_threads);
     for number in divided {
-        let mut workspace = Workspace::new(&options);
+        let mut workspace = Workspace::new(&options, is_alone);
         let part = read_one(number, all_threads, &mut workspace);
         // Giving back its memory takes about as long as joining it.
         rayon::join(|| drop(workspace), || in_order.add(number, part));
@@ -64,7 +65,7 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
     rayon::scope(|scope| {
         for _ in 0..all_threads {
             scope.spawn(|_| {
-                let mut workspace = Workspace::new(&options);
+                let mut workspace = Workspace::new(&options, is_alone);
                 while let Some(&number) = undivided.get(next.fetch_add(1, Ordering::Relaxed)) {
                     in_order.add(number, read_one(number, 1, &mut workspace));
                     workspace.limit(&options);
@@ -81,6 +82,7 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
     history.set_models(options.models);
     diagnostics.absorb(std::mem::take(&mut history.diagnostics));
     history.diagnostics = diagnostics;
+    history.name_projects(options.naming);
     history
 }
 
@@ -144,8 +146,8 @@ struct Workspace {
 }
 
 impl Workspace {
-    fn new(options: &ReadOptions) -> Self {
-        let builder = FileBuilder::new(!options.leaves_out_trails);
+    fn new(options: &ReadOptions, is_alone: bool) -> Self {
+        let builder = FileBuilder::new(!options.leaves_out_trails, is_alone);
         Self { buffer: Chunk::default(), spare: Spare::default(), builder }
     }
 
@@ -171,7 +173,7 @@ impl Workspace {
     /// Gives memory back where it is a lot.
     fn limit(&mut self, options: &ReadOptions) {
         if self.spare.entries() > MOST_SPARE_ENTRIES {
-            *self = Self::new(options);
+            *self = Self::new(options, false);
         }
     }
 }
@@ -195,8 +197,9 @@ fn read_source(
         Format::Agent(agent) => Content::Agent(Box::new(agent.read(&mut open))),
         Format::Capture => Content::Captures(Box::new(load_captures(&mut open, threads, options))),
         Format::Bundle => {
-            let is_file = matches!(source.location, Location::File(_));
-            return Content::Bundles((!is_file).then(|| Box::new(open)));
+            let is_opened_anew =
+                matches!(source.location, Location::File(_)) && !source.is_read_once();
+            return Content::Bundles((!is_opened_anew).then(|| Box::new(open)));
         }
     };
     workspace.buffer = open.into_buffer();

@@ -252,7 +252,7 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
     }
 
     fn line(&self, position: usize) -> u64 {
-        let response = self.gathered.response_of[position];
+        let response = self.gathered.response_of(position);
         let own = self.entries[position].line;
         response.map_or(own, |response| self.gathered.responses[response].lines.first_line)
     }

@@ -45,6 +45,7 @@ pub(crate) fn deletion_difference(
     after: &[WireNodeId],
 ) -> Option<Difference> {
     let lacking = |ids: &[WireNodeId], others: &[WireNodeId]| {
+        let others: FxHashSet<&WireNodeId> = others.iter().collect();
         ids.iter().filter(|id| !others.contains(id)).count()
     };
     let (new, gone) = (lacking(after, before), lacking(before, after));

@@ -17,6 +17,8 @@ pub(crate) struct PromptView<'a> {
     pub(crate) message_settings: Option<WireNodeId>,
     /// Every block of every message.
     pub(crate) blocks: Vec<WireNodeId>,
+    /// Which blocks begin a message, by their places among them.
+    starts: Vec<usize>,
 }
 
 impl<'a> PromptView<'a> {
@@ -32,6 +34,7 @@ impl<'a> PromptView<'a> {
             system: Vec::new(),
             message_settings: None,
             blocks: Vec::new(),
+            starts: Vec::new(),
         };
         for id in path {
             match tree.node(id).part {
@@ -40,7 +43,11 @@ impl<'a> PromptView<'a> {
                 Part::SystemSettings => view.system_settings = Some(id),
                 Part::System => view.system.push(id),
                 Part::MessageSettings => view.message_settings = Some(id),
-                Part::MessageStart | Part::Block => view.blocks.push(id),
+                Part::MessageStart => {
+                    view.starts.push(view.blocks.len());
+                    view.blocks.push(id);
+                }
+                Part::Block => view.blocks.push(id),
             }
         }
         view
@@ -58,7 +65,7 @@ impl<'a> PromptView<'a> {
 
     /// The number of messages.
     pub(super) fn messages(&self) -> usize {
-        self.blocks.iter().filter(|id| self.part(**id) == Part::MessageStart).count()
+        self.starts.len()
     }
 
     /// The canonical bytes of a node.
@@ -75,7 +82,8 @@ impl<'a> PromptView<'a> {
 
     /// How a person would name a node's place in the prompt.
     pub(crate) fn place(&self, id: WireNodeId) -> String {
-        let position = |ids: &[WireNodeId]| ids.iter().position(|other| *other == id);
+        // Ids rise along a path.
+        let position = |ids: &[WireNodeId]| ids.binary_search(&id).ok();
         if let Some(tool) = position(&self.tools) {
             return format!("tools[{tool}]");
         }
@@ -91,10 +99,8 @@ impl<'a> PromptView<'a> {
 
     /// The message of a block, and its place there.
     pub(super) fn message_of(&self, block: usize) -> (usize, usize) {
-        let is_start = |id: &WireNodeId| self.part(*id) == Part::MessageStart;
-        let upto = &self.blocks[..=block];
-        let messages = upto.iter().filter(|id| is_start(id)).count();
-        let start = upto.iter().rposition(is_start).unwrap_or(0);
+        let messages = self.starts.partition_point(|start| *start <= block);
+        let start = messages.checked_sub(1).map_or(0, |last| self.starts[last]);
         (messages.saturating_sub(1), block - start)
     }
 }

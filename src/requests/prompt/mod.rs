@@ -238,7 +238,7 @@ fn first_step(index: usize, request: &Request) -> Step {
         ttl: opening_ttl(&request.recorded().prompt),
         predecessor_ttl: None,
         deleted: Tokens::ZERO,
-        all_deleted: request.recorded().deleted.unwrap_or_default(),
+        all_deleted: request.recorded().cache_deleted.unwrap_or_default(),
         previous_end: Tokens::ZERO,
         is_rewritten: false,
         dropped_thinking: None,
@@ -263,7 +263,7 @@ fn next_step(
     let previous = history.request(predecessor);
     let before = &steps[predecessor.0];
     let gap = request.start.since(previous.start);
-    let all_deleted = request.recorded().deleted.unwrap_or(before.all_deleted);
+    let all_deleted = request.recorded().cache_deleted.unwrap_or(before.all_deleted);
     let deleted = all_deleted.saturating_sub(before.all_deleted);
     let previous_end = previous.recorded().prompt.cached_end().saturating_sub(deleted);
     let predecessor_ttl = before.ttl.map(|ttl| ttl.messages);

@@ -23,7 +23,7 @@ mod simulate;
 pub use crate::requests::prompt::LOOKBACK;
 pub use automatic::{AutomaticCache, AutomaticPolicy, EntryPlaces, simulate_automatic};
 pub use outcome::{Outcome, Refusal};
-pub use simulate::simulate;
+pub use simulate::{RepeatRun, Repeats, simulate, simulate_repeated};
 
 use smallvec::SmallVec;
 

@@ -4,6 +4,9 @@
 //! folder's `mod.rs`. What lies between the read and the last marker is written, and the rest is
 //! input. A marker over a prefix below the model's minimum is ignored.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use super::entries::{Entries, Partition};
 use super::outcome::{Outcome, refusal};
 use super::{BetaKey, Lookback, Policy, Sent, SentMarkers, TtlChange, effective};
@@ -17,6 +20,104 @@ pub fn simulate(trace: &PromptTrace, policy: &Policy) -> Vec<Outcome> {
     let entries = Entries::new(trace.paths(), policy.ttl_grace);
     let mut cache = Cache { trace, policy, entries };
     trace.prompts.iter().map(|prompt| cache.request(prompt)).collect()
+}
+
+/// How often each prompt of a trace is sent again after itself.
+#[derive(Clone, Debug)]
+pub struct Repeats {
+    /// The interval, in milliseconds.
+    pub every: i64,
+    /// For each prompt, how often.
+    pub counts: Vec<i64>,
+}
+
+/// Repeats of a prompt, one after the other, that are billed alike.
+#[derive(Clone, Copy, Debug)]
+pub struct RepeatRun {
+    /// The prompt that is repeated.
+    pub place: usize,
+    /// When the first of them is sent.
+    pub at: Millis,
+    /// How many they are.
+    pub count: i64,
+    /// How each is billed.
+    pub outcome: Outcome,
+}
+
+/// Applies the rules to every prompt and to its repeats, in the order in which they are sent; of the
+/// same time, repeats come last, in the order of their prompts. No repeat is kept, as there may be
+/// many more of them than of prompts. `again` makes the repeat of a prompt.
+#[must_use]
+pub fn simulate_repeated(
+    trace: &PromptTrace,
+    repeats: &Repeats,
+    again: impl Fn(&Prompt) -> Option<Prompt>,
+    policy: &Policy,
+) -> (Vec<Outcome>, Vec<RepeatRun>) {
+    let entries = Entries::new(trace.paths(), policy.ttl_grace);
+    let mut sending = Sending {
+        cache: Cache { trace, policy, entries },
+        repeats,
+        again,
+        waiting: BinaryHeap::new(),
+        runs: Vec::new(),
+    };
+    let mut order: Vec<usize> = (0..trace.prompts.len()).collect();
+    order.sort_by_key(|place| trace.prompts[*place].start);
+    let mut outcomes = vec![Outcome::default(); order.len()];
+    for place in order {
+        let prompt = &trace.prompts[place];
+        sending.repeat_until(Some(prompt.start));
+        outcomes[place] = sending.cache.request(prompt);
+        sending.wait(place, 1, 0);
+    }
+    sending.repeat_until(None);
+    (outcomes, sending.runs)
+}
+
+/// A cache, and the repeats that are to be sent to it.
+struct Sending<'a, F> {
+    cache: Cache<'a>,
+    repeats: &'a Repeats,
+    again: F,
+    /// The next repeat of each prompt: when it is sent, its prompt, its number from 1 on, and the run
+    /// of the one before it.
+    waiting: BinaryHeap<Reverse<(Millis, usize, i64, usize)>>,
+    runs: Vec<RepeatRun>,
+}
+
+impl<F: Fn(&Prompt) -> Option<Prompt>> Sending<'_, F> {
+    /// Lets the repeat of a prompt with this number wait for its time, if there is one.
+    fn wait(&mut self, place: usize, number: i64, run: usize) {
+        if number <= self.repeats.counts[place] {
+            let delay = number.saturating_mul(self.repeats.every);
+            let at = Millis(self.cache.trace.prompts[place].start.0.saturating_add(delay));
+            self.waiting.push(Reverse((at, place, number, run)));
+        }
+    }
+
+    /// Sends all repeats before a time.
+    fn repeat_until(&mut self, end: Option<Millis>) {
+        while let Some(&Reverse((at, place, number, run))) = self.waiting.peek() {
+            if end.is_some_and(|end| at >= end) {
+                return;
+            }
+            self.waiting.pop();
+            let Some(prompt) = (self.again)(&self.cache.trace.prompts[place]) else { continue };
+            let prompt = Prompt { start: at, readable_from: at, ..prompt };
+            let outcome = self.cache.request(&prompt);
+            let known =
+                self.runs.get_mut(run).filter(|known| number > 1 && known.outcome == outcome);
+            let run = if let Some(known) = known {
+                known.count += 1;
+                run
+            } else {
+                self.runs.push(RepeatRun { place, at, count: 1, outcome });
+                self.runs.len() - 1
+            };
+            self.wait(place, number + 1, run);
+        }
+    }
 }
 
 struct Cache<'a> {

@@ -1,14 +1,15 @@
 //! The trace of all requests as a design sends them, and whether a recorded break would have
 //! happened under it, too.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::blocks::{BlockTree, Contents};
-use super::deferral::Expansion;
+use super::deferral::{Expansion, ToolId};
 use super::latch::{Sessions, System};
 use super::layout::{Ends, Layout, Layouts, markers};
 use super::{PromptDesign, Scopes};
 use crate::base::units::{Basis, Millis, Tokens};
+use crate::read::capture::WireNodeId;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Deletion, Edits, Marker, NodeId, Prompt, PromptTrace, Rare, Step};
 
@@ -142,10 +143,10 @@ impl Redesign<'_> {
         let request = self.history.request(RequestIndex(self.first + number));
         let Some(before) = request.predecessor else { return };
         let after = before.0 - self.first;
-        let known = &self.designed[after].expansions;
+        let known = self.designed[after].expansions.iter().flat_map(|expansion| &expansion.tools);
+        let known: FxHashSet<ToolId> = known.copied().collect();
         for Expansion { place, tools } in &layout.expansions {
-            let is_new = |tool| known.iter().all(|expansion| !expansion.tools.contains(tool));
-            if tools.iter().any(is_new) {
+            if tools.iter().any(|tool| !known.contains(tool)) {
                 // Just before the request that has the result of the search.
                 let at = Millis(request.start.0.saturating_sub(1));
                 let (node, end) = (path[*place], ends.end(*place));
@@ -170,11 +171,13 @@ impl Redesign<'_> {
     /// The places of the deleted results in a prompt of the design.
     fn edits(&self, as_sent: &Prompt, layout: &Layout, path: &[NodeId]) -> Edits {
         let Some(edits) = as_sent.edits() else { return Edits::default() };
-        let moved = |node: NodeId| {
-            let sent = layout.sent.iter().find(|id| self.tree.as_sent(**id) == node)?;
-            let place = layout.blocks.iter().position(|block| block.source == *sent)?;
-            Some(path[place])
-        };
+        let sent: FxHashMap<NodeId, WireNodeId> =
+            layout.sent.iter().map(|id| (self.tree.as_sent(*id), *id)).collect();
+        // Of several blocks that stand for one, the first counts, so it is put in last.
+        let designed = layout.blocks.iter().zip(path).rev();
+        let designed: FxHashMap<WireNodeId, NodeId> =
+            designed.map(|(block, node)| (block.source, *node)).collect();
+        let moved = |node: NodeId| designed.get(sent.get(&node)?).copied();
         let deletion =
             |one: &Deletion| Some(Deletion { node: moved(one.node)?, tokens: one.tokens });
         Edits {

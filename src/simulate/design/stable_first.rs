@@ -86,10 +86,14 @@ impl StableParagraphs {
         if cut.iter().map(|(.., block)| block).eq(system) {
             return None;
         }
-        let place = |of: usize| cut.iter().rposition(|(_, place, _)| *place == of).unwrap_or(of);
+        // The last part of each block, or the block's own place where nothing is left of it.
+        let mut places: Vec<usize> = (0..system.len()).collect();
+        for (at, (_, of, _)) in cut.iter().enumerate() {
+            places[*of] = at;
+        }
         let stable = cut.partition_point(|(stability, ..)| *stability < Stability::Changing);
         Some(StableFirst {
-            places: (0..system.len()).map(place).collect(),
+            places,
             last_stable: stable.checked_sub(1).filter(|_| stable < cut.len()),
             blocks: cut.into_iter().map(|(.., block)| block).collect(),
         })

@@ -28,7 +28,7 @@ impl Ledger<'_> {
             return None;
         }
         let ttl = self.message_ttl(column, before)?;
-        let ping = column.added_after(before).iter().rev();
+        let ping = column.added_after(before).into_iter().rev();
         let ping = ping.map(|added| (added.purpose, added.at));
         let ping = ping.filter(|(purpose, _)| *purpose == Purpose::KeepAlive).map(|(_, at)| at);
         let start = self.history.request(index).start;

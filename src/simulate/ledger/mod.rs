@@ -10,24 +10,31 @@ pub use expiry::Expiry;
 pub use filter::{Filter, FilterError, MAIN_AGENT, Selection, Session};
 pub use totals::{Breakdown, Row, Totals};
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
 use crate::base::ttl::{Ttl, TtlPlan};
-use crate::base::units::{Basis, Tokens};
+use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::read::input::{PromptSplit, Usage};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::cache::{Outcome, Reading};
-use crate::simulate::management::{Effects, Management};
+use crate::simulate::management::{Effects, Management, Sketch};
 use crate::simulate::pricing::{
     Billing, PriceContext, PriceTable, Rates, RequestRates, price_context,
 };
 use crate::simulate::provider::{Provider, Unmarked, token_ratio};
 use crate::simulate::strategy::{
-    Added, Applicability, Assumptions, Material, Purpose, Simulated, Strategy, StrategyKind,
+    Added, Applicability, Assumptions, Design, Material, Purpose, Simulated, Strategy,
+    StrategyKind, try_design,
 };
+
+/// How many requests are added up on one thread.
+const CHUNK: usize = 8_192;
 
 /// A strategy's figures.
 #[derive(Debug)]
@@ -41,6 +48,31 @@ pub struct StrategyColumn {
 }
 
 impl StrategyColumn {
+    /// The figures of a strategy over requests whose prompts have these sizes in the record.
+    fn new(
+        strategy: Strategy,
+        simulated: Option<Simulated>,
+        history: &History,
+        prices: &PriceTable,
+        totals: &[Tokens],
+    ) -> Self {
+        let sent = simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
+        let rates = if let Some(provider) = simulated.as_ref().and_then(|one| one.provider) {
+            let rates = history.requests.iter().enumerate().map(|(index, request)| {
+                let total = sent.map_or(totals[index], |sent| sent[index].total);
+                let total = token_ratio(history.facts(request.model)).of(total);
+                provider.rates(PriceTable::of_providers(), provider.model, request.start, total)
+            });
+            Some(rates.collect())
+        } else {
+            sent.map(|sent| {
+                let sent = sent.iter().map(|sent| (RequestIndex(sent.priced_as), sent.total));
+                RequestRates::as_sent(history, prices, sent)
+            })
+        };
+        Self { strategy, simulated, rates }
+    }
+
     /// An outcome for each request, or `None` for the record itself.
     #[must_use]
     pub fn outcomes(&self) -> Option<&[Outcome]> {
@@ -87,12 +119,10 @@ impl StrategyColumn {
     }
 
     /// What the strategy sends in addition, after a request.
-    fn added_after(&self, index: RequestIndex) -> &[Added] {
-        let added = self.simulated.as_ref().map_or(&[][..], |simulated| &simulated.added);
-        let added = if self.applicability().is_applicable() { added } else { &[] };
-        let first = added.partition_point(|added| added.after < index.0);
-        let count = added[first..].partition_point(|added| added.after == index.0);
-        &added[first..first + count]
+    fn added_after(&self, index: RequestIndex) -> Vec<Added> {
+        let simulated = self.simulated.as_ref();
+        let simulated = simulated.filter(|simulated| simulated.applicability.is_applicable());
+        simulated.map_or_else(Vec::new, |simulated| simulated.added_after(index))
     }
 }
 
@@ -124,8 +154,8 @@ pub struct Ledger<'a> {
     /// reading.
     pub bounds: Vec<StrategyColumn>,
     /// The whole prompt of each request.
-    totals: Vec<Tokens>,
-    rates: RequestRates,
+    totals: Arc<[Tokens]>,
+    rates: Arc<RequestRates>,
 }
 
 impl<'a> Ledger<'a> {
@@ -152,7 +182,7 @@ impl<'a> Ledger<'a> {
         (strategies, readings): (&[Strategy], &[Reading]),
         assumptions: &Assumptions,
     ) -> Self {
-        let totals: Vec<Tokens> = trace.prompts.iter().map(|prompt| prompt.total).collect();
+        let totals: Arc<[Tokens]> = trace.prompts.iter().map(|prompt| prompt.total).collect();
         // Every simulation needs the paths of the tree. Computed here, none waits for another one
         // to do so.
         let (rates, _) = rayon::join(
@@ -168,28 +198,80 @@ impl<'a> Ledger<'a> {
             if let (Some(simulated), Some(unmarked)) = (&mut simulated, &unmarked) {
                 simulated.add_unmarked(strategy, unmarked, assumptions);
             }
-            if let Some(provider) = simulated.as_ref().and_then(|simulated| simulated.provider) {
-                let sent = simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
-                let rates = history.requests.iter().enumerate().map(|(index, request)| {
-                    let total = sent.map_or(totals[index], |sent| sent[index].total);
-                    let total = token_ratio(history.facts(request.model)).of(total);
-                    provider.rates(PriceTable::of_providers(), provider.model, request.start, total)
-                });
-                let rates = Some(rates.collect());
-                return StrategyColumn { strategy: strategy.clone(), simulated, rates };
-            }
-            let totals = simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
-            let rates = totals.map(|sent| {
-                let sent = sent.iter().map(|sent| (RequestIndex(sent.priced_as), sent.total));
-                RequestRates::as_sent(history, prices, sent)
-            });
-            StrategyColumn { strategy: strategy.clone(), simulated, rates }
+            StrategyColumn::new(strategy.clone(), simulated, history, prices, &totals)
         };
         let bounds = readings.iter().map(|reading| Strategy::bound(Some(*reading)));
         let all: Vec<Strategy> = strategies.iter().cloned().chain(bounds).collect();
         let mut columns: Vec<StrategyColumn> = all.par_iter().map(column).collect();
         let bounds = columns.split_off(strategies.len());
+        let rates = Arc::new(rates);
         Self { history, steps, prices, assumptions: *assumptions, columns, bounds, totals, rates }
+    }
+
+    /// A design alone over the same requests. `None` where it cannot act on them.
+    pub(crate) fn on_trial(
+        &self,
+        design: Design,
+        trace: &PromptTrace,
+        assumptions: &Assumptions,
+    ) -> Option<Self> {
+        let Self { history, steps, prices, .. } = *self;
+        let unmarked = Unmarked::of(history, trace);
+        let marked = unmarked.as_ref().map(|_| trace.first(history.sent_with_markers().len()));
+        let trace = marked.as_ref().unwrap_or(trace);
+        let material = Material { history, steps, trace, rates: &self.rates, assumptions };
+        let mut simulated = try_design(&design, material)?;
+        let strategy = Strategy {
+            name: Cow::Borrowed("on trial"),
+            summary: Cow::Borrowed("a design on trial"),
+            kind: StrategyKind::Counterfactual(design),
+        };
+        if let Some(unmarked) = &unmarked {
+            simulated.add_unmarked(&strategy, unmarked, assumptions);
+        }
+        let totals = Arc::clone(&self.totals);
+        let column = StrategyColumn::new(strategy, Some(simulated), history, prices, &totals);
+        Some(Self {
+            assumptions: *assumptions,
+            columns: vec![column],
+            bounds: Vec::new(),
+            totals,
+            rates: Arc::clone(&self.rates),
+            ..*self
+        })
+    }
+
+    /// The least that some requests can cost with prompts of the sketched sizes: where all of each
+    /// prompt is charged at the lowest of its rates, as if it were read from cache in full, and no
+    /// request is refused.
+    pub(crate) fn least_cost(&self, sketch: &Sketch, selection: &Selection) -> Picodollars {
+        let history = self.history;
+        let sent = sketch.totals.iter().enumerate();
+        let sent = sent.map(|(index, total)| (RequestIndex(index), *total));
+        let rates = RequestRates::as_sent(history, self.prices, sent);
+        let least = |index: RequestIndex, prompt: Tokens, output: Tokens| {
+            let Some(rates) = rates.of(index) else { return Picodollars::ZERO };
+            let Rates { input, cache_write_5m, cache_write_1h, cache_read, output: answer } =
+                *rates;
+            let lowest = input.min(cache_write_5m).min(cache_write_1h).min(cache_read);
+            lowest.times(prompt) + answer.times(output)
+        };
+        let own = selection.requests().map(|index| {
+            let usage = history.request(index).usage.as_ref();
+            least(index, sketch.totals[index.0], usage.map_or(Tokens::ZERO, |usage| usage.output))
+        });
+        let own: Picodollars = own.sum();
+        let selected: FxHashSet<RequestIndex> = if sketch.added.is_empty() {
+            FxHashSet::default()
+        } else {
+            selection.requests().collect()
+        };
+        let added = sketch.added.iter().map(|(after, prompt, output)| {
+            let after = RequestIndex(*after);
+            let is_selected = selected.contains(&after);
+            if is_selected { least(after, *prompt, *output) } else { Picodollars::ZERO }
+        });
+        own + added.sum()
     }
 
     /// The column of a strategy, if it was requested.
@@ -279,7 +361,7 @@ impl<'a> Ledger<'a> {
         column: &'s StrategyColumn,
         index: RequestIndex,
     ) -> impl Iterator<Item = Row<'s>> + use<'a, 's> {
-        column.added_after(index).iter().map(move |added| {
+        column.added_after(index).into_iter().map(move |added| {
             let billing = Billing::of(&added.outcome, added.output);
             let charges = self.rates_under(column, index).map(|rates| billing.charges(rates));
             Row {
@@ -399,12 +481,23 @@ impl<'a> Ledger<'a> {
         column: &StrategyColumn,
         requests: impl IntoIterator<Item = RequestIndex>,
     ) -> Totals {
-        let mut totals = Totals::default();
-        for index in requests {
+        let add = |mut totals: Totals, index: RequestIndex| {
             let is_recorded = self.each_row(column, index, |row| totals.add(row));
             totals.unrecorded += u64::from(!is_recorded);
+            totals
+        };
+        let requests = requests.into_iter();
+        if requests.size_hint().1.is_some_and(|most| most <= CHUNK) {
+            return requests.fold(Totals::default(), add);
         }
-        totals
+        let requests: Vec<RequestIndex> = requests.collect();
+        let chunks = requests.par_chunks(CHUNK);
+        let of_chunk = |chunk: &[RequestIndex]| chunk.iter().copied().fold(Totals::default(), add);
+        let chunks: Vec<Totals> = chunks.map(of_chunk).collect();
+        chunks.into_iter().fold(Totals::default(), |mut all, chunk| {
+            all += chunk;
+            all
+        })
     }
 
     /// The models without a price, by name, with the number of requests that each served.

@@ -7,7 +7,7 @@ use super::conversation::{Conversation, Conversations, Oldest, Round, Rounds, Tr
 use super::pieces::{
     Content, Contents, Piece, PieceId, PieceTree, fit, is_of_compaction, is_result, sum,
 };
-use super::rewrite::{Path, Rewrite, Sent};
+use super::rewrite::{Path, Rewrite, Sent, Sink, Sizes};
 use crate::base::units::{Millis, Tokens};
 use crate::read::transcript::ContentKind;
 use crate::requests::conversation::{ContentSource, History, Request, RequestIndex};
@@ -29,13 +29,13 @@ pub struct Managed {
 
 /// A request that the management itself sends.
 #[derive(Clone, Debug)]
-pub struct AddedPrompt {
+pub struct AddedPrompt<P = Prompt> {
     /// The recorded request that it follows.
     pub after: usize,
     /// What it is for.
     pub reason: Reason,
     /// Its prompt.
-    pub prompt: Prompt,
+    pub prompt: P,
     /// The size of its answer.
     pub output: Tokens,
 }
@@ -72,25 +72,41 @@ pub fn manage(
     trace: &PromptTrace,
     management: &Management,
 ) -> Managed {
-    let mut manager = Manager {
-        history,
-        recorded: trace,
-        management,
-        contents: Contents::new(history, steps, management.placeholder()),
-        pieces: PieceTree::default(),
-        conversations: Conversations::new(history.of_transcripts()),
-        rounds: Rounds::with_capacity(trace.prompts.len()),
-        rewrite: Rewrite::new(trace),
-        added: Vec::new(),
-        effects: Effects::default(),
-    };
-    for (index, request) in history.of_transcripts().iter().enumerate() {
-        manager.manage(index, request);
-    }
-    Managed { trace: manager.rewrite.finish(), added: manager.added, effects: manager.effects }
+    let mut manager = Manager::new(history, steps, trace, management, Rewrite::new(trace));
+    manager.manage_all();
+    let Manager { sink, added, effects, .. } = manager;
+    Managed { trace: sink.finish(), added, effects }
 }
 
-struct Manager<'a> {
+/// The sizes that prompts would have under context management, without the prompts themselves.
+#[derive(Debug)]
+pub struct Sketch {
+    /// The size of each recorded request's prompt.
+    pub totals: Vec<Tokens>,
+    /// What is sent in addition: the recorded request that it follows, its prompt, and its answer.
+    pub added: Vec<(usize, Tokens, Tokens)>,
+    /// Whether every prompt is certainly sent as recorded, and nothing in addition.
+    pub is_idle: bool,
+}
+
+/// Works out how large the prompts of transcripts would be, in a part of the time and memory that
+/// [`manage`] takes.
+#[must_use]
+pub fn sketch(
+    history: &History,
+    steps: &[Step],
+    trace: &PromptTrace,
+    management: &Management,
+) -> Sketch {
+    let mut manager = Manager::new(history, steps, trace, management, Sizes::new(trace));
+    manager.manage_all();
+    let Manager { sink, added, effects, .. } = manager;
+    let added = added.into_iter().map(|added| (added.after, added.prompt, added.output)).collect();
+    let is_idle = sink.is_as_recorded && effects == Effects::default();
+    Sketch { totals: sink.finish(), added, is_idle }
+}
+
+struct Manager<'a, S: Sink> {
     history: &'a History,
     recorded: &'a PromptTrace,
     management: &'a Management,
@@ -98,12 +114,39 @@ struct Manager<'a> {
     pieces: PieceTree,
     conversations: Conversations,
     rounds: Rounds,
-    rewrite: Rewrite<'a>,
-    added: Vec<AddedPrompt>,
+    sink: S,
+    added: Vec<AddedPrompt<S::Prompt>>,
     effects: Effects,
 }
 
-impl<'a> Manager<'a> {
+impl<'a, S: Sink> Manager<'a, S> {
+    fn new(
+        history: &'a History,
+        steps: &[Step],
+        trace: &'a PromptTrace,
+        management: &'a Management,
+        sink: S,
+    ) -> Self {
+        Self {
+            history,
+            recorded: trace,
+            management,
+            contents: Contents::new(history, steps, management.placeholder()),
+            pieces: PieceTree::default(),
+            conversations: Conversations::new(history.of_transcripts()),
+            rounds: Rounds::with_capacity(trace.prompts.len()),
+            sink,
+            added: Vec::new(),
+            effects: Effects::default(),
+        }
+    }
+
+    fn manage_all(&mut self) {
+        for (index, request) in self.history.of_transcripts().iter().enumerate() {
+            self.manage(index, request);
+        }
+    }
+
     fn manage(&mut self, index: usize, request: &Request) {
         let (mut conversation, contents) = match request.predecessor {
             None => self.open(index, request),
@@ -117,7 +160,7 @@ impl<'a> Manager<'a> {
             path = Path::Parted;
         }
         let before = request.predecessor.map(|before| self.conversations.at(before));
-        self.rewrite.push(&conversation, before, path);
+        self.sink.push(&conversation, before, path);
         if let Management::SessionMemory(memory) = self.management
             && is_concerned
         {
@@ -181,7 +224,7 @@ impl<'a> Manager<'a> {
         if self.undoes(request) {
             contents.retain(|content| !is_of_compaction(content));
             transition = Transition::Undone(previous.recorded().output + sum(&contents));
-            self.rewrite.go_on(index, before.0);
+            self.sink.go_on(index, before.0);
         }
         let mut conversation =
             self.conversations.at(before).next(index, request.prompt_total(), transition);
@@ -299,7 +342,7 @@ impl<'a> Manager<'a> {
         let replaced = pieces.count(now.replaced);
         let first = pieces.newest(until, |stretch| stretch.count <= replaced + 1);
         let came_in = first.map_or(index, |first| pieces.get(first).piece.request);
-        self.rewrite.part(index, came_in.max(now.rewritten));
+        self.sink.part(index, came_in.max(now.rewritten));
         now.deleted = Tokens::ZERO;
         now.replaced = until;
         now.rewritten = index;
@@ -359,7 +402,7 @@ impl<'a> Manager<'a> {
         if matches!(self.management, Management::Compaction(_)) {
             self.rounds.join_last(total.saturating_sub(now.front));
         }
-        self.rewrite.restart(index);
+        self.sink.restart(index);
         true
     }
 
@@ -406,7 +449,7 @@ impl<'a> Manager<'a> {
             return false;
         }
         self.effects.retries += u64::from(attempted.retries);
-        let prompt = self.rewrite.send(&Sent {
+        let prompt = self.sink.send(&Sent {
             before: before.0,
             // Just before the request that finds the conversation compacted.
             at: Millis(now.0.saturating_sub(1)),
@@ -434,7 +477,7 @@ impl<'a> Manager<'a> {
         if !memory.updates.is_due(&mut now.memory, size) {
             return;
         }
-        let prompt = self.rewrite.send(&Sent {
+        let prompt = self.sink.send(&Sent {
             before: index,
             at: request.finished,
             total: size + memory.updates.request,

@@ -31,7 +31,7 @@ mod rewrite;
 
 pub use clearing::{ByService, ByTime, Microcompaction, ResultBudget};
 pub use compaction::{Attempt, Budget, Compaction, MemoryUpdates, PutInAgain, SessionMemory};
-pub use manage::{AddedPrompt, Effects, Managed, Reason, manage};
+pub use manage::{AddedPrompt, Effects, Managed, Reason, Sketch, manage, sketch};
 
 use std::fmt;
 

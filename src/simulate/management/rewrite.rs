@@ -18,6 +18,79 @@ pub(super) enum Path {
     Parted,
 }
 
+/// What becomes of the prompts.
+pub(super) trait Sink {
+    /// A request that is sent in addition.
+    type Prompt;
+
+    /// Lets a prompt leave the path of its predecessor, before what came in with an earlier
+    /// request.
+    fn part(&mut self, request: usize, in_front_of: usize);
+
+    /// Lets a prompt share only the system prompt with its predecessor.
+    fn restart(&mut self, request: usize);
+
+    /// Lets a prompt continue its predecessor.
+    fn go_on(&mut self, request: usize, before: usize);
+
+    /// Adds the prompt of the next request, which continues `before`.
+    fn push(&mut self, conversation: &Conversation, before: Option<&Conversation>, path: Path);
+
+    /// Adds a request that continues a recorded one. What that one cached is read, unless the
+    /// oldest messages are missing, and the rest is written.
+    fn send(&mut self, sent: &Sent) -> Self::Prompt;
+}
+
+/// The sizes of the prompts alone.
+pub(super) struct Sizes<'a> {
+    recorded: &'a PromptTrace,
+    totals: Vec<Tokens>,
+    /// Whether every prompt so far is the recorded one, and none was added.
+    pub(super) is_as_recorded: bool,
+}
+
+impl<'a> Sizes<'a> {
+    pub(super) fn new(recorded: &'a PromptTrace) -> Self {
+        let totals = Vec::with_capacity(recorded.prompts.len());
+        Self { recorded, totals, is_as_recorded: true }
+    }
+
+    /// The sizes of the managed prompts, followed by those of the rest.
+    pub(super) fn finish(mut self) -> Vec<Tokens> {
+        let rest = &self.recorded.prompts[self.totals.len()..];
+        self.totals.extend(rest.iter().map(|prompt| prompt.total));
+        self.totals
+    }
+}
+
+impl Sink for Sizes<'_> {
+    type Prompt = Tokens;
+
+    fn part(&mut self, _: usize, _: usize) {
+        self.is_as_recorded = false;
+    }
+
+    fn restart(&mut self, _: usize) {
+        self.is_as_recorded = false;
+    }
+
+    fn go_on(&mut self, _: usize, _: usize) {
+        self.is_as_recorded = false;
+    }
+
+    fn push(&mut self, conversation: &Conversation, _: Option<&Conversation>, path: Path) {
+        let is_recorded = conversation.is_recorded() && path == Path::Recorded;
+        self.is_as_recorded &= is_recorded && conversation.deleted == Tokens::ZERO;
+        let recorded = self.recorded.prompts[self.totals.len()].total;
+        self.totals.push(if is_recorded { recorded } else { conversation.total });
+    }
+
+    fn send(&mut self, sent: &Sent) -> Tokens {
+        self.is_as_recorded = false;
+        sent.total
+    }
+}
+
 /// The trace while its prompts are rewritten.
 pub(super) struct Rewrite<'a> {
     recorded: &'a PromptTrace,
@@ -44,46 +117,9 @@ impl<'a> Rewrite<'a> {
         self.recorded.prompts[request].node
     }
 
-    /// Lets a prompt leave the path of its predecessor, before what came in with an earlier
-    /// request.
-    pub(super) fn part(&mut self, request: usize, in_front_of: usize) {
-        let parent = self.nodes[self.node_of(in_front_of).index()].parent;
-        self.set_parent(request, parent);
-    }
-
-    /// Lets a prompt share only the system prompt with its predecessor.
-    pub(super) fn restart(&mut self, request: usize) {
-        let system = self.recorded.markers_of(&self.recorded.prompts[request]).first();
-        self.set_parent(request, system.map(|system| system.node));
-    }
-
-    /// Lets a prompt continue its predecessor.
-    pub(super) fn go_on(&mut self, request: usize, before: usize) {
-        self.set_parent(request, Some(self.node_of(before)));
-    }
-
     fn set_parent(&mut self, request: usize, parent: Option<NodeId>) {
         let node = self.node_of(request);
         self.nodes[node.index()].parent = parent;
-    }
-
-    /// Adds the prompt of the next request, which continues `before`.
-    pub(super) fn push(
-        &mut self,
-        conversation: &Conversation,
-        before: Option<&Conversation>,
-        path: Path,
-    ) {
-        let mut prompt = self.recorded.prompts[self.prompts.len()].clone();
-        let deleted = prompt.deleted;
-        if let Some(background) = prompt.background() {
-            self.move_node(background.node, before.unwrap_or(conversation), deleted);
-        }
-        self.move_node(prompt.node, conversation, deleted);
-        if !conversation.is_recorded() || path != Path::Recorded {
-            self.resize(&mut prompt, conversation, path);
-        }
-        self.prompts.push(prompt);
     }
 
     /// Updates a node for its parent and its size, of which the record deleted `deleted`.
@@ -136,10 +172,39 @@ impl<'a> Rewrite<'a> {
             }
         }
     }
+}
 
-    /// Adds a request that continues a recorded one. What that one cached is read, unless the
-    /// oldest messages are missing, and the rest is written.
-    pub(super) fn send(&mut self, sent: &Sent) -> Prompt {
+impl Sink for Rewrite<'_> {
+    type Prompt = Prompt;
+
+    fn part(&mut self, request: usize, in_front_of: usize) {
+        let parent = self.nodes[self.node_of(in_front_of).index()].parent;
+        self.set_parent(request, parent);
+    }
+
+    fn restart(&mut self, request: usize) {
+        let system = self.recorded.markers_of(&self.recorded.prompts[request]).first();
+        self.set_parent(request, system.map(|system| system.node));
+    }
+
+    fn go_on(&mut self, request: usize, before: usize) {
+        self.set_parent(request, Some(self.node_of(before)));
+    }
+
+    fn push(&mut self, conversation: &Conversation, before: Option<&Conversation>, path: Path) {
+        let mut prompt = self.recorded.prompts[self.prompts.len()].clone();
+        let deleted = prompt.deleted;
+        if let Some(background) = prompt.background() {
+            self.move_node(background.node, before.unwrap_or(conversation), deleted);
+        }
+        self.move_node(prompt.node, conversation, deleted);
+        if !conversation.is_recorded() || path != Path::Recorded {
+            self.resize(&mut prompt, conversation, path);
+        }
+        self.prompts.push(prompt);
+    }
+
+    fn send(&mut self, sent: &Sent) -> Prompt {
         let Sent { before, at, total, keeps_messages } = *sent;
         let previous = self.prompts[before].clone();
         let start = at.max(previous.start);

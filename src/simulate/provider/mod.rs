@@ -284,7 +284,7 @@ impl Provider {
 
 /// What [`token_ratio`] is based on, for outputs.
 pub const VOCABULARY_ASSUMPTION: &str = "tokens are converted from Claude's vocabularies: 1,000 of \
-    Opus 4.7 and later count as 770 elsewhere, those of earlier models as as many; of one kind of \
+    Opus 4.7 and later count as 770 elsewhere, 1,000 of earlier models as 1,000; of one kind of \
     content the ratio is between 0.6 and 1";
 
 /// How many tokens other providers count for a thousand of a model's. The counts of models other

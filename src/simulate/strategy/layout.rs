@@ -5,10 +5,10 @@
 use enumset::EnumSet;
 
 use super::design::{Anchor, KeepAlive, Layout, MOST_MARKERS};
-use super::plan::{Plan, Purpose, Role};
+use super::plan::{Plan, Role};
 use crate::base::units::{Millis, Tokens};
 use crate::requests::prompt::{Level, Marker, NodeId, Prompt, PromptTrace, Step};
-use crate::simulate::cache::LOOKBACK;
+use crate::simulate::cache::{LOOKBACK, Repeats};
 
 /// Places the markers of every prompt by a layout.
 pub(super) fn place(plan: &mut Plan<'_>, layout: Layout) {
@@ -152,30 +152,27 @@ impl<'a> Places<'a> {
 }
 
 /// The output of a ping.
-const PING_OUTPUT: Tokens = Tokens(1);
+pub(super) const PING_OUTPUT: Tokens = Tokens(1);
 
-/// Adds the pings of every conversation.
-pub(super) fn add_pings(plan: &mut Plan<'_>, pings: KeepAlive) {
+/// The pings of every conversation. `None` where there are none.
+pub(super) fn pings_of(plan: &Plan<'_>, pings: KeepAlive) -> Option<Repeats> {
     let trace = &*plan.trace;
     let ends = idle_until(trace);
-    let mut added = Vec::new();
-    for (place, prompt) in trace.prompts.iter().enumerate() {
-        let Some(ping) = ping_of(trace, prompt).filter(|_| pings.agents || !prompt.is_agent) else {
-            continue;
-        };
-        let Role::Recorded(after) = plan.role(place) else { continue };
-        let role = Role::Added { after, purpose: Purpose::KeepAlive, output: PING_OUTPUT };
+    let count = |(place, prompt): (usize, &Prompt)| {
+        let is_wanted = pings.agents || !prompt.is_agent;
+        let is_recorded = matches!(plan.role(place), Role::Recorded(_));
+        if !is_wanted || !is_recorded || ping_of(trace, prompt).is_none() {
+            return 0;
+        }
         let last = ends[place].map_or(pings.limit, |end| {
             // A ping at the time of the next request is useless.
             end.since(prompt.start).saturating_sub(1).min(pings.limit)
         });
-        let count = last.checked_div(pings.every).unwrap_or(0);
-        added.extend((1..=count).map(|number| {
-            let start = Millis(prompt.start.0.saturating_add(number.saturating_mul(pings.every)));
-            (Prompt { start, readable_from: start, ..ping.clone() }, role)
-        }));
-    }
-    plan.add(added);
+        last.checked_div(pings.every).unwrap_or(0).max(0)
+    };
+    let counts: Vec<i64> = trace.prompts.iter().enumerate().map(count).collect();
+    let has_any = counts.iter().any(|count| *count > 0);
+    has_any.then_some(Repeats { every: pings.every, counts })
 }
 
 /// When the conversation continues after each prompt, if it does, on whatever branch. Nobody waits
@@ -204,7 +201,7 @@ fn first_prompts(trace: &PromptTrace) -> Vec<usize> {
 
 /// The request that reads what a prompt has cached, and nothing else. `None` where nothing is
 /// cached.
-fn ping_of(trace: &PromptTrace, prompt: &Prompt) -> Option<Prompt> {
+pub(super) fn ping_of(trace: &PromptTrace, prompt: &Prompt) -> Option<Prompt> {
     let last = trace.markers_of(prompt).last().filter(|last| last.end >= prompt.minimum)?;
     let rare = prompt.rare_of_next();
     Some(Prompt { total: last.end, basis: last.basis, rare, ..prompt.clone() })

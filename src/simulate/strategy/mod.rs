@@ -46,6 +46,7 @@ pub use file::{
     Contradiction, LeftOut, StrategyFile, StrategyFileError, StrategyFileProblem, parse_strategies,
 };
 pub use plan::Purpose;
+pub(crate) use run::try_design;
 pub use run::{Added, Material, Sent, Simulated};
 
 use std::borrow::Cow;
@@ -91,6 +92,15 @@ pub enum StrategyKind {
 }
 
 impl Strategy {
+    /// Whether it is among the ways to cache these prompts of which one can be the cheapest: no bound,
+    /// no expectation, and more than to send everything in full.
+    #[must_use]
+    pub fn is_ranked(&self) -> bool {
+        let is_choice =
+            matches!(self.kind, StrategyKind::Counterfactual(_) | StrategyKind::Cheapest(_));
+        is_choice && self.keeps_content() && self.name != "none"
+    }
+
     /// What people see: its name, except for what is not a strategy to choose.
     #[must_use]
     pub fn label(&self) -> &str {
@@ -186,14 +196,16 @@ impl Strategy {
         matches!(self.kind, StrategyKind::Elsewhere(..))
     }
 
-    /// What no simulation of it can know, and what is assumed instead.
+    /// What no simulation of it can know of such requests, and what is assumed instead.
     #[must_use]
-    pub fn unknowns(&self) -> Vec<Cow<'static, str>> {
+    pub fn unknowns(&self, requests: RequestKinds) -> Vec<Cow<'static, str>> {
         match &self.kind {
             StrategyKind::Elsewhere(provider, design) => {
                 let assumptions = provider.assumptions.iter().copied();
-                let of_all = [MATCHING_ASSUMPTION, VOCABULARY_ASSUMPTION];
-                let of_provider = assumptions.chain(of_all).map(Cow::Borrowed);
+                let of_captures = requests.has_captures.then_some(MATCHING_ASSUMPTION);
+                let of_claude = requests.has_claude.then_some(VOCABULARY_ASSUMPTION);
+                let of_provider = assumptions.chain(of_captures).chain(of_claude);
+                let of_provider = of_provider.map(Cow::Borrowed);
                 of_provider.chain(design.unknowns().into_iter().map(Cow::Borrowed)).collect()
             }
             StrategyKind::Counterfactual(design) => design.unknowns(),
@@ -216,6 +228,15 @@ impl Strategy {
             StrategyKind::Elsewhere(..) => false,
         }
     }
+}
+
+/// What is among some requests, as far as assumptions rest on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestKinds {
+    /// Requests in the tokens of Claude's vocabularies.
+    pub has_claude: bool,
+    /// Captured prompts.
+    pub has_captures: bool,
 }
 
 /// Who can adopt a strategy.

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use super::run::Sent;
 use crate::base::units::Tokens;
 use crate::requests::prompt::{Prompt, PromptTrace};
+use crate::simulate::cache::Repeats;
 use crate::simulate::design::ToolSearch;
 use crate::simulate::management::{AddedPrompt, Reason};
 
@@ -46,12 +47,14 @@ pub(super) struct Plan<'a> {
     pub(super) roles: Vec<Role>,
     /// For each recorded request, the one whose model it is sent to. Empty where that is its own.
     pub(super) priced_as: Vec<usize>,
+    /// The pings, which are not among the prompts: there may be many after each.
+    pub(super) pings: Option<Repeats>,
 }
 
 impl<'a> Plan<'a> {
     /// The recorded requests as they are.
     pub(super) fn recorded(trace: &'a PromptTrace) -> Self {
-        Self { trace: Cow::Borrowed(trace), roles: Vec::new(), priced_as: Vec::new() }
+        Self { trace: Cow::Borrowed(trace), roles: Vec::new(), priced_as: Vec::new(), pings: None }
     }
 
     /// Replaces the recorded prompts.

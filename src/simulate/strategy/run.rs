@@ -9,7 +9,9 @@ use crate::base::ttl::TtlPlan;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Prompt, PromptTrace, Step};
-use crate::simulate::cache::{Markers, Outcome, Policy, simulate, simulate_automatic};
+use crate::simulate::cache::{
+    Markers, Outcome, Policy, RepeatRun, simulate, simulate_automatic, simulate_repeated,
+};
 use crate::simulate::design::{PromptDesign, ToolSearch, redesign};
 use crate::simulate::management::{AddedPrompt, Effects, Management, manage};
 use crate::simulate::pricing::{Billing, RequestRates};
@@ -42,14 +44,18 @@ impl Material<'_> {
     /// left out.
     pub(super) fn costs(&self, simulated: &Simulated) -> ChainCosts {
         let recorded = simulated.outcomes.iter().enumerate();
-        let recorded = recorded.map(|(index, outcome)| (index, outcome, Tokens::ZERO));
-        let added = simulated.added.iter().map(|added| (added.after, &added.outcome, added.output));
+        let recorded = recorded.map(|(index, outcome)| (index, outcome, Tokens::ZERO, 1));
+        let added = simulated.added.iter().map(|run| {
+            let Added { after, outcome, output, .. } = &run.first;
+            (*after, outcome, *output, run.count)
+        });
         let mut costs = ChainCosts::default();
-        for (index, outcome, output) in recorded.chain(added) {
+        for (index, outcome, output, count) in recorded.chain(added) {
             let Some(rates) = self.rates.of(RequestIndex(index)) else { continue };
             let is_agent = self.trace.prompts[index].is_agent;
             let sum = if is_agent { &mut costs.agents } else { &mut costs.main };
-            *sum += Billing::of(outcome, output).cost(rates);
+            let one = Billing::of(outcome, output).cost(rates);
+            *sum += Picodollars(one.0.saturating_mul(i128::from(count)));
         }
         costs
     }
@@ -63,8 +69,8 @@ pub struct Simulated {
     pub applicability: Applicability,
     /// The outcome of each recorded request.
     pub outcomes: Vec<Outcome>,
-    /// What is sent in addition, by the request it follows, then by time.
-    pub added: Vec<Added>,
+    /// What is sent in addition, by the request it follows.
+    pub(super) added: Vec<AddedRun>,
     /// The sizes of the prompts, and whose models they are sent to, where the design changed them.
     pub totals: Option<Vec<Sent>>,
     /// What context management did, in a design that has it.
@@ -76,6 +82,19 @@ pub struct Simulated {
 }
 
 impl Simulated {
+    /// What is sent in addition, by the request it follows, then by time.
+    pub fn added(&self) -> impl Iterator<Item = Added> {
+        let of_one = self.added.chunk_by(|one, next| one.first.after == next.first.after);
+        of_one.flat_map(AddedRun::in_order)
+    }
+
+    /// What is sent in addition after a request, by time.
+    pub(crate) fn added_after(&self, index: RequestIndex) -> Vec<Added> {
+        let first = self.added.partition_point(|run| run.first.after < index.0);
+        let count = self.added[first..].partition_point(|run| run.first.after == index.0);
+        AddedRun::in_order(&self.added[first..first + count])
+    }
+
     /// Adds the requests that were sent without markers. Only other rules, or no cache at all,
     /// change their recorded figures.
     pub(crate) fn add_unmarked(
@@ -131,6 +150,39 @@ pub struct Added {
     pub output: Tokens,
 }
 
+/// Requests after a recorded one, at equal intervals, that are billed alike. There may be dozens of
+/// pings in each pause, which need not be kept one by one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AddedRun {
+    pub(super) first: Added,
+    pub(super) count: i64,
+    /// The interval, in milliseconds.
+    pub(super) every: i64,
+}
+
+impl AddedRun {
+    fn one(first: Added) -> Self {
+        Self { first, count: 1, every: 0 }
+    }
+
+    /// The requests of runs after one request, by time.
+    fn in_order(runs: &[Self]) -> Vec<Added> {
+        let of_run = |run: &Self| {
+            let Self { first, count, every } = *run;
+            let delay = move |number: i64| number.saturating_mul(every);
+            (0..count).map(move |number| Added {
+                at: Millis(first.at.0.saturating_add(delay(number))),
+                ..first
+            })
+        };
+        let mut all: Vec<Added> = runs.iter().flat_map(of_run).collect();
+        if runs.len() > 1 {
+            all.sort_by_key(|added| added.at);
+        }
+        all
+    }
+}
+
 /// Simulates prompts under another provider's rules, in its tokens: the recorded ones, or as a
 /// design makes them.
 pub(super) fn simulate_elsewhere(
@@ -157,6 +209,13 @@ pub(super) fn simulate_elsewhere(
 /// Applies a design.
 pub(super) fn simulate_design(design: &Design, material: Material<'_>) -> Simulated {
     Prepared::new(design, material).simulate(design.ttl, material)
+}
+
+/// Applies a design, unless it cannot act on the requests.
+pub(crate) fn try_design(design: &Design, material: Material<'_>) -> Option<Simulated> {
+    let prepared = Prepared::new(design, material);
+    let can_act = prepared.applicability(design.ttl).is_applicable();
+    can_act.then(|| prepared.simulate(design.ttl, material))
 }
 
 /// What a design sends, whatever its TTLs.
@@ -187,11 +246,9 @@ impl<'a> Prepared<'a> {
         layout::place(&mut plan, design.layout);
         parts += usize::from(design.layout != Layout::AsRecorded);
         if let Some(pings) = design.keep_alive {
-            let sent = plan.trace.prompts.len();
-            layout::add_pings(&mut plan, pings);
+            plan.pings = layout::pings_of(&plan, pings);
             parts += 1;
-            let is_idle = plan.trace.prompts.len() == sent;
-            obstacles.extend(is_idle.then_some(Obstacle::NothingToKeepAlive));
+            obstacles.extend(plan.pings.is_none().then_some(Obstacle::NothingToKeepAlive));
         }
         let is_uncached = design.layout == Layout::Nowhere;
         let markers = if is_uncached { Markers::None } else { Markers::AsRecorded };
@@ -340,23 +397,42 @@ impl<'a> Drawing<'a> {
 }
 
 pub(super) fn run(plan: &Plan<'_>, policy: &Policy) -> Simulated {
-    let outcomes = simulate(&plan.trace, policy);
-    if plan.roles.is_empty() {
+    let (outcomes, pings) = if let Some(pings) = &plan.pings {
+        let ping = |prompt: &Prompt| layout::ping_of(&plan.trace, prompt);
+        let (outcomes, sent) = simulate_repeated(&plan.trace, pings, ping, policy);
+        (
+            outcomes,
+            sent.into_iter().filter_map(|run| pings_after(plan, &run, pings.every)).collect(),
+        )
+    } else {
+        (simulate(&plan.trace, policy), Vec::new())
+    };
+    if plan.roles.is_empty() && pings.is_empty() {
         return Simulated { outcomes, ..Simulated::default() };
     }
     let mut recorded: Vec<(usize, Outcome)> = Vec::with_capacity(outcomes.len());
-    let mut added = Vec::new();
+    let mut added: Vec<AddedRun> = Vec::new();
     for (place, outcome) in outcomes.into_iter().enumerate() {
         match plan.role(place) {
             Role::Recorded(index) => recorded.push((index, outcome)),
             Role::Added { after, purpose, output } => {
                 let at = plan.trace.prompts[place].start;
-                added.push(Added { after, purpose, at, outcome, output });
+                added.push(AddedRun::one(Added { after, purpose, at, outcome, output }));
             }
         }
     }
     recorded.sort_by_key(|(index, _)| *index);
-    added.sort_by_key(|added| added.after);
+    added.extend(pings);
+    added.sort_by_key(|run| run.first.after);
     let outcomes = recorded.into_iter().map(|(_, outcome)| outcome).collect();
     Simulated { outcomes, added, ..Simulated::default() }
+}
+
+/// The pings of a run as what is added after a recorded request.
+fn pings_after(plan: &Plan<'_>, run: &RepeatRun, every: i64) -> Option<AddedRun> {
+    let Role::Recorded(after) = plan.role(run.place) else { return None };
+    let RepeatRun { at, count, outcome, .. } = *run;
+    let output = layout::PING_OUTPUT;
+    let first = Added { after, purpose: Purpose::KeepAlive, at, outcome, output };
+    Some(AddedRun { first, count, every })
 }

@@ -377,6 +377,9 @@ pub(super) fn is_plain(strategy: &str) -> bool {
         && scanner.word().is_ok_and(|word| word == strategy)
 }
 
+/// The metrics that the help names.
+const METRICS: &str = "cost, read, written, input, output, hit_rate, requests, added_requests, gap";
+
 /// What is wrong with an expression, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {problem}")]
@@ -403,7 +406,10 @@ pub enum ExpressionProblem {
     #[error("there is no `{0}` to this")]
     Unclosed(char),
     /// A word that is neither a number nor a reference.
-    #[error("`{}` is no number and no STRATEGY.METRIC{}", shortened(.0), spacing(.0))]
+    #[error(
+        "`{}` is no number and no STRATEGY.METRIC{}; metrics are {METRICS}, as in `1h.cost`",
+        shortened(.0), spacing(.0)
+    )]
     Word(String),
     /// More digits than are exact.
     #[error("`{}` has more than 28 digits", shortened(.0))]

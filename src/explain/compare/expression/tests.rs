@@ -142,31 +142,37 @@ fn mistakes_are_named_with_their_column() {
         ("a.cost = 1", "column 8: `=` means nothing here"),
         ("é.cost > 1", "column 1: `é` means nothing here"),
         ("1 > 2 \u{1b}", "column 7: `\\u{1b}` means nothing here"),
-        ("cost > 1", "column 1: `cost` is no number and no STRATEGY.METRIC"),
+        (
+            "cost > 1",
+            "column 1: `cost` is no number and no STRATEGY.METRIC; metrics are cost, read, written, input, output, hit_rate, requests, added_requests, gap, as in `1h.cost`",
+        ),
         (
             "1 < 3-2",
-            "column 5: `3-2` is no number and no STRATEGY.METRIC; put spaces around + and -",
+            "column 5: `3-2` is no number and no STRATEGY.METRIC; put spaces around + and -; metrics are cost, read, written, input, output, hit_rate, requests, added_requests, gap, as in `1h.cost`",
         ),
         (
             "1.2.3 > 1",
-            "column 5: `3` is no metric; did you mean `cost`, `cost_usd` or `per_request`?",
+            "column 5: `3` is no metric (did you mean `cost`, `cost_usd` or `per_request`?)",
         ),
         (
             "a.cots > 1",
-            "column 3: `cots` is no metric; did you mean `cost`, `cost_usd` or `cache_read_input_tokens`?",
+            "column 3: `cots` is no metric (did you mean `cost`, `cost_usd` or `cache_read_input_tokens`?)",
         ),
         (
             "a.cost-1 > 1",
-            "column 3: `cost-1` is no metric; did you mean `cost`, `cost_usd` or `output`?; put spaces around + and -",
+            "column 3: `cost-1` is no metric (did you mean `cost`, `cost_usd` or `output`?); put spaces around + and -",
         ),
         (
             "\"é\".hitrate > 1",
-            "column 5: `hitrate` is no metric; did you mean `hit_rate`, `input` or `written`?",
+            "column 5: `hitrate` is no metric (did you mean `hit_rate`, `input` or `written`?)",
         ),
         ("\"a.cost > 1", "column 1: there is no `\"` to this"),
         ("\"a\" > 1", "column 4: expected `.` and a metric, found something else"),
         ("x[ttl=5m.cost > 1", "column 2: there is no `]` to this"),
-        ("a.cost > $x", "column 11: `x` is no number and no STRATEGY.METRIC"),
+        (
+            "a.cost > $x",
+            "column 11: `x` is no number and no STRATEGY.METRIC; metrics are cost, read, written, input, output, hit_rate, requests, added_requests, gap, as in `1h.cost`",
+        ),
         (
             "a.cost > 0.12345678901234567890123456789",
             "column 10: `0.12345678901234567890123456789` has more than 28 digits",

@@ -38,7 +38,7 @@ pub(super) const LABEL_SPACE: i32 = 9;
 const NOTHING_HEIGHT: i32 = 160;
 
 /// The widest name next to a chart. Wider ones are cut.
-const WIDEST_NAME: i32 = 300;
+pub(super) const WIDEST_NAME: i32 = 300;
 
 /// The pixel columns of every panel. Labels are left of `left` and right of `right`.
 #[derive(Clone, Copy, Debug)]

@@ -1,13 +1,16 @@
 //! Marks in lanes below a plot, one lane for each meaning, so that no label overlaps another.
 
-use super::frame::{LABEL_SIZE, LABEL_SPACE, PixelColumns, Scale, text_width};
-use super::typeface::fitted;
+use super::frame::{LABEL_SIZE, LABEL_SPACE, PixelColumns, Scale, WIDEST_NAME, text_width};
+use super::typeface::lines;
 use super::{Anchor, Canvas};
-use crate::report::chart::Lanes;
 use crate::report::chart::ink::Ink;
+use crate::report::chart::{Lane, Lanes};
 
-/// The distance from one lane to the next.
+/// The distance from one lane to the next, where its name is one line.
 const LANE: i32 = 22;
+
+/// The distance from one line of a name to the next.
+const LINE: i32 = 15;
 
 /// The height of a mark.
 const MARK_HEIGHT: i32 = 14;
@@ -16,7 +19,17 @@ const MARK_HEIGHT: i32 = 14;
 const HALF_MARK: i32 = 2;
 
 pub(super) fn height(lanes: &Lanes) -> i32 {
-    i32::try_from(lanes.lanes.len()).unwrap_or(i32::MAX / 1_000) * LANE
+    lanes.lanes.iter().map(|lane| lane_height(&name(lane))).sum()
+}
+
+/// The name of a lane, over several lines where it is long.
+fn name(lane: &Lane) -> Vec<String> {
+    lines(&lane.label, LABEL_SIZE, WIDEST_NAME)
+}
+
+fn lane_height(name: &[String]) -> i32 {
+    let further = i32::try_from(name.len().saturating_sub(1)).unwrap_or(i32::MAX / 1_000);
+    LANE + further * LINE
 }
 
 /// The width of the names of the lanes.
@@ -26,8 +39,10 @@ pub(super) fn names_width(lanes: &Lanes) -> i32 {
 
 pub(super) fn draw(canvas: &Canvas<'_>, lanes: &Lanes, columns: PixelColumns, top: i32) {
     let x = Scale::new(&lanes.x, (columns.left, columns.right));
-    let mut middle = top + LANE / 2;
+    let mut top = top;
     for lane in &lanes.lanes {
+        let name = name(lane);
+        let middle = top + lane_height(&name) / 2;
         canvas.line(Ink::Grid, 1, vec![(columns.left, middle), (columns.right, middle)]);
         // Marks on the same pixel are drawn once.
         let mut places: Vec<i32> = lane.marks.iter().map(|mark| x.pixel(*mark)).collect();
@@ -37,8 +52,11 @@ pub(super) fn draw(canvas: &Canvas<'_>, lanes: &Lanes, columns: PixelColumns, to
             canvas.rectangle(lane.ink, corner, (at + HALF_MARK, middle + MARK_HEIGHT / 2));
         }
         let begin = columns.right + 2 * LABEL_SPACE;
-        let name = fitted(&lane.label, LABEL_SIZE, columns.edge - begin + LABEL_SPACE);
-        canvas.text(Ink::Text, LABEL_SIZE, Anchor::Start, (begin, middle), &name);
-        middle += LANE;
+        for (line, place) in
+            name.iter().zip((top + LANE / 2..).step_by(LINE.unsigned_abs() as usize))
+        {
+            canvas.text(Ink::Text, LABEL_SIZE, Anchor::Start, (begin, place), line);
+        }
+        top += lane_height(&name);
     }
 }

@@ -127,13 +127,33 @@ fn stacked(canvas: &Canvas<'_>, columns: &chart::Columns, x: &Scale, y: &Scale) 
     }
 }
 
-/// Draws the labels of columns, where a column is wider than its label.
+/// Draws the labels of columns, those of the highest first, where they touch neither another label
+/// nor a higher column.
 fn column_labels(canvas: &Canvas<'_>, columns: &chart::Columns, x: &Scale, y: &Scale) {
-    for column in columns.columns.iter().filter(|column| !column.label.is_empty()) {
-        let (left, right) = (x.pixel(column.from), x.pixel(column.to));
-        if text_width(&column.label) < right - left {
-            let place = (i32::midpoint(left, right), y.pixel(column.height()) - LABEL_SPACE);
-            canvas.text(Ink::Text, LABEL_SIZE, Anchor::Middle, place, &column.label);
+    let edges = |column: &chart::Column| (x.pixel(column.from), x.pixel(column.to));
+    let mut labelled: Vec<&chart::Column> =
+        columns.columns.iter().filter(|column| !column.label.is_empty()).collect();
+    labelled.sort_by_key(|column| y.pixel(column.height()));
+    // The edges and the middle of each label.
+    let mut drawn: Vec<(i32, i32, i32)> = Vec::new();
+    for column in labelled {
+        let (left, right) = edges(column);
+        let middle = y.pixel(column.height()) - LABEL_SPACE;
+        let half = text_width(&column.label) / 2 + 1;
+        let center = i32::midpoint(left, right);
+        let (begin, end) = (center - half, center + half);
+        let is_across = |left: i32, right: i32| left < end && begin < right;
+        let is_hidden =
+            columns.columns.iter().filter(|other| !std::ptr::eq(*other, column)).any(|other| {
+                let (left, right) = edges(other);
+                is_across(left, right) && y.pixel(other.height()) < middle + LABEL_SPACE
+            });
+        let is_touched = drawn.iter().any(|(left, right, other)| {
+            is_across(*left, *right) && (other - middle).abs() < i32::from(LABEL_SIZE) + 2
+        });
+        if !is_hidden && !is_touched {
+            canvas.text(Ink::Text, LABEL_SIZE, Anchor::Middle, (center, middle), &column.label);
+            drawn.push((begin, end, middle));
         }
     }
 }

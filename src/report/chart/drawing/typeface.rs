@@ -43,11 +43,12 @@ pub(super) fn width(text: &str, size: u8) -> i32 {
 }
 
 /// Text that a picture may contain: without characters that XML forbids or that control how text is
-/// shown, and of readable length.
+/// shown, without the marks of code, and of readable length.
 pub(super) fn clean(text: &str) -> String {
     const LONGEST: usize = 2_000;
     let is_noncharacter = |one: char| u32::from(one) & 0xFFFE == 0xFFFE;
-    let characters = terminal_safe(text).chars().take(LONGEST).collect::<Vec<_>>();
+    let characters =
+        terminal_safe(text).chars().filter(|one| *one != '`').take(LONGEST).collect::<Vec<_>>();
     let shown = |one: char| if is_noncharacter(one) { '\u{fffd}' } else { one };
     characters.into_iter().map(shown).collect()
 }

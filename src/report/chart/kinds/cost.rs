@@ -28,17 +28,12 @@ pub fn cost_chart(
     let mut requests: Vec<RequestIndex> = selection.requests().collect();
     requests.sort_by_key(|index| (ledger.history.request(*index).time(), *index));
     let (mut lines, unknown) = cumulative(ledger, columns, &requests);
+    lines.sort_by_key(|line| line.cost);
     let undrawn = keep_cheapest(&mut lines);
     let Some(highest) = lines.iter().map(|line| line.cost).max() else {
         return Chart::without_data(TITLE, &scope, &no_cost(ledger, columns, selection));
     };
-    let subtitle = match lines.iter().min_by_key(|line| line.cost) {
-        Some(cheapest) if lines.len() > 1 => {
-            format!("{scope}. Cheapest: {} {}.", cheapest.names(), dollars(Some(cheapest.cost)))
-        }
-        _ => format!("{scope}."),
-    };
-    let mut chart = Chart::new(TITLE, subtitle);
+    let mut chart = Chart::new(TITLE, format!("{scope}.{}", cheapest(&lines)));
     chart.panels.push(Panel::Plot(Plot {
         heading: "dollars".to_owned(),
         height: 440,
@@ -59,6 +54,19 @@ pub fn cost_chart(
     chart
 }
 
+/// The cheapest of the record and the ways to cache, where there is one of these.
+fn cheapest(lines: &[Cumulative<'_>]) -> String {
+    if !lines.iter().any(Cumulative::is_ranked) {
+        return String::new();
+    }
+    // Of what costs the same the record.
+    let rivals = lines.iter().filter(|line| line.is_record() || line.is_ranked());
+    let cheapest = rivals.min_by_key(|line| (line.cost, !line.is_record()));
+    cheapest.map_or_else(String::new, |line| {
+        format!(" Cheapest: {} {}.", line.rivals(), dollars(Some(line.cost)))
+    })
+}
+
 /// The cumulative cost of strategies that cost the same at every request.
 struct Cumulative<'l> {
     columns: Vec<&'l StrategyColumn>,
@@ -72,9 +80,21 @@ impl Cumulative<'_> {
         self.columns.iter().any(|column| column.simulated.is_none())
     }
 
+    fn is_ranked(&self) -> bool {
+        self.columns.iter().any(|column| column.strategy.is_ranked())
+    }
+
     fn names(&self) -> String {
         let names = self.columns.iter().map(|column| column.strategy.label());
         names.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The record and the ways to cache among them.
+    fn rivals(&self) -> String {
+        let is_rival =
+            |column: &&&StrategyColumn| column.simulated.is_none() || column.strategy.is_ranked();
+        let rivals = self.columns.iter().filter(is_rival).map(|column| column.strategy.label());
+        rivals.collect::<Vec<_>>().join(", ")
     }
 }
 

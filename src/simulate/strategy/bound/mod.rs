@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use self::state::{Choice, cheapest_choices};
 use self::thread::{Thread, threads};
 use super::plan::Purpose;
-use super::run::{Added, Material, Simulated};
+use super::run::{Added, AddedRun, Material, Simulated};
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::simulate::cache::Outcome;
 use crate::simulate::pricing::Rates;
@@ -30,31 +30,39 @@ pub(super) fn bound(material: Material<'_>) -> Simulated {
     let solved: Vec<Vec<Choice>> =
         threads.par_iter().map(|thread| cheapest_choices(thread, material)).collect();
     let mut outcomes = vec![Outcome::default(); material.trace.prompts.len()];
-    let mut added = Vec::new();
+    let mut added: Vec<AddedRun> = Vec::new();
     for (thread, choices) in threads.iter().zip(&solved) {
         for (request, choice) in thread.requests.iter().zip(choices) {
             outcomes[request.place] = choice.outcome(material.trace.prompts[request.place].total);
         }
         add_pings(thread, choices, material, &mut added);
     }
-    added.sort_by_key(|added| (added.after, added.at));
+    added.sort_by_key(|run| (run.first.after, run.first.at));
     Simulated { outcomes, added, ..Simulated::default() }
 }
 
 /// Adds the pings after each request, at equal intervals.
-fn add_pings(thread: &Thread, choices: &[Choice], material: Material<'_>, added: &mut Vec<Added>) {
+fn add_pings(
+    thread: &Thread,
+    choices: &[Choice],
+    material: Material<'_>,
+    added: &mut Vec<AddedRun>,
+) {
     for (request, choice) in thread.requests.iter().zip(choices) {
         let start = material.trace.prompts[request.place].start;
         for pings in &choice.pings {
             let outcome =
                 Outcome { read: pings.read, basis: Basis::Estimated, ..Outcome::default() };
-            added.extend((1..=pings.count).map(|number| Added {
+            let first = Added {
                 after: request.place,
                 purpose: Purpose::KeepAlive,
-                at: Millis(start.0.saturating_add(pings.delay + number * pings.every)),
+                at: Millis(start.0.saturating_add(pings.delay + pings.every)),
                 outcome,
                 output: Tokens(1),
-            }));
+            };
+            if pings.count > 0 {
+                added.push(AddedRun { first, count: pings.count, every: pings.every });
+            }
         }
     }
 }

@@ -50,8 +50,8 @@ struct State {
 /// How a state is reached.
 #[derive(Clone, Copy, Debug)]
 struct Way {
-    /// Its predecessor, as an index into the previous layer.
-    from: usize,
+    /// How its predecessor was reached, as an index into [`Ways`]. `None` where nothing was sent yet.
+    from: Option<u32>,
     action: Action,
 }
 
@@ -67,24 +67,61 @@ pub(super) enum Action {
 /// The states at one moment, the cheapest of each kind.
 type Layer = Vec<State>;
 
-/// How the states of earlier layers were reached, in one list: no more of them is needed to trace
-/// the choices back.
+/// The fewest ways after which those that lead nowhere are dropped.
+const LEAST_WAYS: usize = 4_096;
+
+/// How the states of earlier layers were reached, in one list, each after the one that it goes on
+/// from: no more of them is needed to trace the choices back. Most states soon turn out to lead
+/// nowhere, and all that are left to come from one, so that few ways are kept for each request.
 #[derive(Default)]
 struct Ways {
     ways: Vec<Way>,
-    /// Where each layer ends.
-    ends: Vec<usize>,
+    /// How many there may be before those that lead nowhere are dropped.
+    limit: usize,
 }
 
 impl Ways {
-    fn add(&mut self, layer: &Layer) {
+    /// Adds the ways of a layer, and returns the place of the first.
+    fn add(&mut self, layer: &mut Layer) -> u32 {
+        if self.ways.len() >= self.limit.max(LEAST_WAYS) {
+            self.drop_useless(layer);
+            self.limit = 2 * self.ways.len();
+        }
+        let first = u32::try_from(self.ways.len()).expect("fewer than 2^32 ways");
         self.ways.extend(layer.iter().map(|state| state.way));
-        self.ends.push(self.ways.len());
+        first
     }
 
-    /// The ways of the layers after the first one, to which nothing leads. Latest first.
-    fn back(&self) -> impl Iterator<Item = &[Way]> {
-        self.ends.windows(2).rev().map(|ends| &self.ways[ends[0]..ends[1]])
+    /// Drops the ways to which none of a layer's states goes back.
+    fn drop_useless(&mut self, layer: &mut Layer) {
+        let mut is_used = vec![false; self.ways.len()];
+        for from in layer.iter().filter_map(|state| state.way.from) {
+            is_used[from as usize] = true;
+        }
+        for place in (0..self.ways.len()).rev() {
+            if let Some(from) = self.ways[place].from.filter(|_| is_used[place]) {
+                is_used[from as usize] = true;
+            }
+        }
+        let mut moved: Vec<u32> = Vec::with_capacity(is_used.len());
+        let mut kept = 0;
+        for is_used in &is_used {
+            moved.push(kept);
+            kept += u32::from(*is_used);
+        }
+        let mut is_used = is_used.into_iter();
+        self.ways.retain(|_| is_used.next().unwrap_or_default());
+        self.ways.shrink_to(2 * self.ways.len());
+        let ways = self.ways.iter_mut();
+        for way in ways.chain(layer.iter_mut().map(|state| &mut state.way)) {
+            way.from = way.from.map(|from| moved[from as usize]);
+        }
+    }
+
+    /// A way and those before it, latest first.
+    fn back_from(&self, last: Option<Way>) -> impl Iterator<Item = Way> {
+        let before = |way: &Way| Some(self.ways[way.from? as usize]);
+        std::iter::successors(last, before)
     }
 }
 
@@ -93,7 +130,7 @@ pub(super) fn cheapest_choices(thread: &Thread, material: Material<'_>) -> Vec<C
     let nothing = State {
         cached: Cached::default(),
         cost: Picodollars::ZERO,
-        way: Way { from: 0, action: Action::Gap(None) },
+        way: Way { from: None, action: Action::Gap(None) },
     };
     let mut search = Search { material, latest: vec![nothing], earlier: Ways::default() };
     for (number, request) in thread.requests.iter().enumerate() {
@@ -130,14 +167,14 @@ impl<'a> Search<'a> {
     /// Adds the layer that every state of the latest one leads to.
     fn step(&mut self, next: impl Fn(&State) -> Vec<(Cached, Picodollars, Action)>) {
         let mut layer = Layer::new();
-        for (from, state) in self.latest.iter().enumerate() {
+        let first = self.earlier.add(&mut self.latest);
+        for (from, state) in (first..).zip(&self.latest) {
             layer.extend(next(state).into_iter().map(|(cached, cost, action)| State {
                 cached,
                 cost: state.cost + cost,
-                way: Way { from, action },
+                way: Way { from: Some(from), action },
             }));
         }
-        self.earlier.add(&self.latest);
         self.latest = cheapest(self.trace(), layer);
     }
 
@@ -182,11 +219,11 @@ impl<'a> Search<'a> {
     /// Traces the choices back from the cheapest last state.
     fn choices(&self, requests: usize) -> Vec<Choice> {
         let mut choices = vec![Choice::default(); requests];
-        let mut way = self.latest.iter().min_by_key(|state| state.cost).map(|state| state.way);
-        let mut layers = self.earlier.back();
+        let last = self.latest.iter().min_by_key(|state| state.cost).map(|state| state.way);
         let mut request = requests;
-        while let Some(Way { from, action }) = way {
-            match action {
+        // To the first state nothing leads.
+        for way in self.earlier.back_from(last).take_while(|way| way.from.is_some()) {
+            match way.action {
                 Action::Request(split, basis) => {
                     request -= 1;
                     choices[request].split = split;
@@ -194,7 +231,6 @@ impl<'a> Search<'a> {
                 }
                 Action::Gap(pings) => choices[request - 1].pings.extend(pings),
             }
-            way = layers.next().map(|layer| layer[from]);
         }
         choices
     }

@@ -1,17 +1,19 @@
-//! `cachesim redact`.
+//! Commands that write their input in another form: `redact` and `place`.
 
 use std::collections::HashSet;
 use std::fs;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::RedactArgs;
+use crate::cli::args::{Json, OutputFormat, PlaceArgs, RedactArgs};
 use crate::cli::error::CliError;
-use crate::cli::input::name_damage;
-use crate::cli::output::{OutputFile, finish, say};
-use crate::read::input::{Diagnostics, Kind, Location, Source, discover};
-use crate::redact::{Extent, Redaction, Survey};
-use crate::report::{counted, grouped};
+use crate::cli::input::{enough_memory, name_damage, sources};
+use crate::cli::output::{Output, finish, say};
+use crate::cli::output_file::{OutputFile, is_temporary};
+use crate::read::harness::{Harness, place_lines};
+use crate::read::input::{Diagnostics, Exceeded, Kind, Location, OpenSource, Source, discover};
+use crate::redact::{Extent, Redaction, Survey, kept};
+use crate::report::{counted, grouped, kept_document, write_kept, write_record};
 
 /// The file name of standard input in an output folder.
 const STANDARD_INPUT: &str = "stdin.jsonl";
@@ -52,13 +54,23 @@ struct RedactedSums {
 
 /// Writes transcripts and captures without their text.
 pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
+    if args.explain {
+        return explain(args);
+    }
+    if !matches!(args.format.chosen, OutputFormat::Text) {
+        let message = "--format: only --explain has formats; what is redacted keeps its own";
+        return Err(CliError::Usage(message.to_owned()));
+    }
     let target = target(args)?;
     let mut diagnostics = Diagnostics::default();
     let inputs = inputs(args, &mut diagnostics)?;
+    let naming = args.naming.naming();
     refuse_to_overwrite(args, &inputs, &target)?;
     let opened = target.open()?;
     let mut survey = Survey::default();
     let readable = surveyed(inputs, &mut survey, &mut diagnostics);
+    diagnostics.name_files(|label| naming.label(label));
+    enough_memory(&diagnostics)?;
     if !args.output.quiet {
         name_damage(&diagnostics, readable.len(), args.output.verbose);
     }
@@ -80,6 +92,14 @@ pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Says what stays, by the tables of the redactor.
+fn explain(args: &RedactArgs) -> Result<(), CliError> {
+    let output = Output::open(&args.output)?;
+    let kept = kept(args.tool_names());
+    let document = || Ok(kept_document(&kept));
+    output.show(args.format.chosen, document, |Json, out| write_kept(&kept, out))
+}
+
 fn target(args: &RedactArgs) -> Result<Target, CliError> {
     let path = &args.output.output;
     let is_one_file = args.inputs.len() == 1 && !args.inputs[0].is_dir();
@@ -95,7 +115,8 @@ fn target(args: &RedactArgs) -> Result<Target, CliError> {
         return Ok(Target::File(path.clone()));
     }
     let is_empty = match fs::read_dir(path) {
-        Ok(mut entries) => entries.next().is_none(),
+        // What a killed run left is removed with the first file.
+        Ok(entries) => entries.flatten().all(|entry| is_temporary(&entry.file_name())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => true,
         Err(source) => return Err(CliError::OutputFile { path: path.clone(), source }),
     };
@@ -116,11 +137,8 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
         let discovered = discover(std::slice::from_ref(path));
         diagnostics.absorb(discovered.diagnostics);
         for source in discovered.sources {
-            let source = match &source.location {
-                Location::StandardInput => standard_input()?,
-                _ => source,
-            };
             if seen.insert(identity(&source)) {
+                let source = if source.is_read_once() { held(&source)? } else { source };
                 inputs.push(Input { source, argument, surveyed: 0 });
             }
         }
@@ -133,13 +151,16 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
     Ok(inputs)
 }
 
-/// Holds standard input in memory, as redaction reads its sources twice.
-fn standard_input() -> Result<Source, CliError> {
+/// Holds what can be read once only in memory, as redaction reads its sources twice.
+fn held(source: &Source) -> Result<Source, CliError> {
     let mut bytes = Vec::new();
-    io::stdin()
-        .read_to_end(&mut bytes)
-        .map_err(|error| CliError::NoInput(format!("cannot read standard input: {error}")))?;
-    Ok(Source::in_memory(STANDARD_INPUT, &bytes))
+    let read = source.open().and_then(|mut input| input.read_to_end(&mut bytes));
+    read.map_err(|error| match Exceeded::of(&error) {
+        Some(Exceeded::Memory) => CliError::memory(),
+        _ => CliError::NoInput(format!("cannot read {}: {error}", source.label)),
+    })?;
+    let is_stream = matches!(source.location, Location::StandardInput);
+    Ok(Source::in_memory(if is_stream { STANDARD_INPUT } else { &source.label }, &bytes))
 }
 
 fn identity(source: &Source) -> PathBuf {
@@ -193,8 +214,15 @@ fn surveyed(inputs: Vec<Input>, survey: &mut Survey, diagnostics: &mut Diagnosti
         match survey.read(&input.source) {
             Ok(Extent { error, lines, bytes, .. }) => {
                 if let Some(error) = error {
-                    let detail = format!("{error}; what was read before it is used");
-                    diagnostics.add(Kind::UnreadableFile, label, lines, detail);
+                    // Of what is not of this world nothing is written.
+                    let is_left = Exceeded::of(&error).is_some();
+                    let used =
+                        if is_left { "it is left out" } else { "what was read before it is used" };
+                    let detail = format!("{error}; {used}");
+                    diagnostics.add(Exceeded::kind(&error), label, lines, detail);
+                    if is_left {
+                        return None;
+                    }
                 }
                 Some(Input { surveyed: bytes, ..input })
             }
@@ -225,6 +253,7 @@ fn write_all(
                 let mut out = BufWriter::new(io::stdout().lock());
                 let extent = redaction.write(&input.source, &mut out)?;
                 out.flush()?;
+                unchanged(input, &extent)?;
                 extent
             }
             Target::File(path) => write_file(input, redaction, path, opened.take())?,
@@ -234,20 +263,28 @@ fn write_all(
                 write_file(input, redaction, &path, None)?
             }
         };
-        if extent.bytes != input.surveyed {
-            return Err(CliError::Usage(format!(
-                "{} changed while it was redacted: {} bytes were read, then {}; run it again",
-                input.source.label,
-                grouped(input.surveyed),
-                grouped(extent.bytes)
-            )));
-        }
         sums.files += 1;
         sums.lines += extent.lines;
         sums.bytes += extent.bytes;
         sums.strings += extent.strings;
     }
     Ok(sums)
+}
+
+/// Fails where a file was not read as it was surveyed.
+fn unchanged(input: &Input, written: &Extent) -> Result<(), CliError> {
+    if written.error.as_ref().and_then(Exceeded::of) == Some(Exceeded::Memory) {
+        return Err(CliError::memory());
+    }
+    if written.bytes == input.surveyed {
+        return Ok(());
+    }
+    Err(CliError::Usage(format!(
+        "{} changed while it was redacted: {} bytes were read, then {}; run it again",
+        input.source.label,
+        grouped(input.surveyed),
+        grouped(written.bytes)
+    )))
 }
 
 /// The path of an output file. With several arguments each has a folder of its own, numbered in
@@ -291,6 +328,60 @@ fn write_file(
         _ => redaction.write(&input.source, &mut file),
     };
     let extent = written.map_err(failed)?;
+    unchanged(input, &extent)?;
     finish(file).map_err(failed)?;
     Ok(extent)
+}
+
+/// Places the markers in bundles, and prints each capture record as soon as it is read.
+pub(in crate::cli) fn place(args: &PlaceArgs) -> Result<(), CliError> {
+    let discovered = sources(&args.bundles, &args.output)?;
+    let output = Output::open(&args.output)?;
+    let mut diagnostics = discovered.diagnostics;
+    let naming = args.naming.naming();
+    let mut harness = Harness::new();
+    let mut placed = 0;
+    output.write(|out| {
+        for source in &discovered.sources {
+            placed += place_source(source, &mut harness, &mut diagnostics, out)?;
+            enough_memory(&diagnostics)?;
+        }
+        Ok::<(), CliError>(())
+    })?;
+    diagnostics.name_files(|label| naming.label(label));
+    if !args.output.quiet {
+        name_damage(&diagnostics, discovered.sources.len(), args.output.verbose);
+    }
+    if args.strict && diagnostics.has_damage() {
+        return Err(CliError::DamagedInput);
+    }
+    if placed == 0 {
+        let message = "no bundle in the input: a bundle is an object with a `prompt`, one a line";
+        return Err(CliError::NoInput(message.to_owned()));
+    }
+    Ok(())
+}
+
+/// Prints the records of one source and returns their number.
+fn place_source(
+    source: &Source,
+    harness: &mut Harness,
+    diagnostics: &mut Diagnostics,
+    out: &mut dyn Write,
+) -> io::Result<u64> {
+    let mut open = match OpenSource::open(source) {
+        Ok(open) => open,
+        Err(error) => {
+            diagnostics.add(Kind::UnreadableFile, &source.label, 0, error.to_string());
+            return Ok(0);
+        }
+    };
+    let (mut records, mut written) = (0, Ok(()));
+    place_lines(&mut open, harness, diagnostics, |_, placed, _| {
+        records += 1;
+        if written.is_ok() {
+            written = write_record(placed.text(), out);
+        }
+    });
+    written.map(|()| records)
 }

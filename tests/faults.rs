@@ -1,0 +1,475 @@
+//! Every command that writes, under faults: a full disk, a folder that takes nothing, a kill at each
+//! write and at the move, two runs at once, closed pipes, interruptions. The old file stands there whole or
+//! the new one does, no temporary file is left that the next run trips over, and the exit code is right.
+
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::common::{project, skip, text};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_cachesim");
+
+/// A command that writes one file: its arguments, `OUT` for the file.
+const WRITERS: [&[&str]; 22] = [
+    &["analyze", "SESSION", "-o", "OUT"],
+    &["analyze", "SESSION", "--format", "csv", "-o", "OUT"],
+    &["analyze", "SESSION", "--format", "jsonl", "-o", "OUT"],
+    &["advise", "SESSION", "-o", "OUT"],
+    &["compare", "SESSION", "--format", "json", "-o", "OUT"],
+    &["breaks", "SESSION", "-o", "OUT"],
+    &["explain", "req_A", "SESSION", "-o", "OUT"],
+    &["context", "SESSION", "-o", "OUT"],
+    &["chart", "turns", "SESSION", "--format", "svg", "-o", "OUT"],
+    &["chart", "turns", "SESSION", "--format", "png", "-o", "OUT"],
+    &["report", "SESSION", "-o", "OUT"],
+    &["verify", "SESSION", "-o", "OUT"],
+    &["check", "SESSION", "-o", "OUT"],
+    &["check", "SESSION", "--export", "report=OUT"],
+    &["place", "BUNDLES", "-o", "OUT"],
+    &["lint", "CAPTURE", "-o", "OUT"],
+    &["redact", "SESSION", "-o", "OUT"],
+    &["fork", "--parent", "150000", "--children", "8", "-o", "OUT"],
+    &["strategies", "-o", "OUT"],
+    &["prices", "list", "-o", "OUT"],
+    &["schema", "report", "-o", "OUT"],
+    &["man", "-o", "OUT"],
+];
+
+/// Commands that write a folder, `OUT` for it.
+const FOLDER_WRITERS: [&[&str]; 3] = [
+    &["redact", "SESSION", "CAPTURE", "-o", "OUT"],
+    &["schema", "--all", "OUT"],
+    &["man", "--all", "OUT"],
+];
+
+/// The arguments with paths in place of words.
+fn arguments(writer: &[&str], out: &Path) -> Vec<String> {
+    let fixture =
+        |name: &str| utf8(&project("fixtures").join(name).join("session.jsonl")).to_owned();
+    let path = |word: &&str| match *word {
+        "SESSION" => fixture("first-look"),
+        "BUNDLES" => fixture("place-cache-edits"),
+        "CAPTURE" => fixture("captured-clock"),
+        word => word.replace("OUT", utf8(out)),
+    };
+    writer.iter().map(path).collect()
+}
+
+fn utf8(path: &Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
+/// The names in a folder, those that a shell hides included.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let names = entries.map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<String> = names.map(|name| name.into_string().expect("plain")).collect();
+    names.sort();
+    names
+}
+
+/// A command around the program, in an environment that holds nothing of the user's.
+fn around(program: &str, before: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    command.args(before).env_clear().env("PATH", path).env("CACHESIM_NO_CONFIG", "1");
+    command.env("HOME", "/nonexistent");
+    command
+}
+
+fn run(arguments: &[String]) -> Output {
+    around(PROGRAM, &[]).args(arguments).output().expect("the program runs")
+}
+
+/// A folder with an old output, and what a run without faults makes of it.
+struct Place {
+    folder: TempDir,
+    out: PathBuf,
+    arguments: Vec<String>,
+    new: Vec<u8>,
+}
+
+const OLD: &[u8] = b"old";
+
+impl Place {
+    fn new(writer: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let out = folder.path().join("out");
+        let arguments = arguments(writer, &out);
+        let output = run(&arguments);
+        let error = text(&output.stderr);
+        assert!(output.status.code().is_some_and(|code| code < 2), "{arguments:?}: {error}");
+        let new = fs::read(&out).expect("an output");
+        assert_ne!(new, OLD);
+        fs::write(&out, OLD).expect("written");
+        Self { folder, out, arguments, new }
+    }
+
+    fn names(&self) -> Vec<String> {
+        names(self.folder.path())
+    }
+
+    /// The old content is there and nothing else.
+    fn is_untouched(&self, why: &str) {
+        let found = fs::read(&self.out).expect("an output");
+        assert_eq!(found, OLD, "{why}: {:?}", self.arguments);
+        assert_eq!(self.names(), ["out"], "{why}: {:?}", self.arguments);
+    }
+
+    /// The next run succeeds and leaves nothing else.
+    fn goes_on(&self, why: &str) {
+        let output = run(&self.arguments);
+        let error = text(&output.stderr);
+        assert!(output.status.code().is_some_and(|code| code < 2), "{why}: {error}");
+        assert!(fs::read(&self.out).expect("an output") == self.new, "{why}: {:?}", self.arguments);
+        assert_eq!(self.names(), ["out"], "{why}: {:?}", self.arguments);
+        fs::write(&self.out, OLD).expect("written");
+    }
+}
+
+/// `/dev/full` fails each write with "no space left", as the output file and as standard output.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_device_is_an_error() {
+    for writer in WRITERS {
+        let arguments = arguments(writer, Path::new("/dev/full"));
+        let output = run(&arguments);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(
+            error.contains("cannot write to /dev/full: No space left"),
+            "{arguments:?}: {error}"
+        );
+        let Some(at) = arguments.iter().position(|one| one == "-o") else { continue };
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+        let mut command = around(PROGRAM, &[]);
+        let output = command.args(&arguments[..at]).args(["-o", "-"]).stdout(full).output();
+        let output = output.expect("the program runs");
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains("cannot write: No space left"), "{arguments:?}: {error}");
+    }
+}
+
+/// A disk that takes no byte: the limit of a file's size, whose signal the program outlives.
+#[test]
+fn a_full_disk_leaves_the_old_file() {
+    for writer in WRITERS {
+        let place = Place::new(writer);
+        let limited = ["-c", "ulimit -f 0; exec \"$0\" \"$@\"", PROGRAM];
+        let output = around("sh", &limited).args(&place.arguments).output().expect("it runs");
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{:?}: {error}", place.arguments);
+        let named = format!("cannot write to {}: File too large", place.out.display());
+        assert!(error.contains(&named), "{:?}: {error}", place.arguments);
+        place.is_untouched("a full disk");
+        place.goes_on("after a full disk");
+    }
+}
+
+/// Of several files each is there whole or not at all.
+#[test]
+fn a_full_disk_leaves_no_half_of_a_folder() {
+    for writer in FOLDER_WRITERS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (whole, cut) = (folder.path().join("whole"), folder.path().join("cut"));
+        let all = arguments(writer, &whole);
+        assert!(run(&all).status.success(), "{all:?}");
+        let some = arguments(writer, &cut);
+        let limited = ["-c", "ulimit -f 8; exec \"$0\" \"$@\"", PROGRAM];
+        let output = around("sh", &limited).args(&some).output().expect("it runs");
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{some:?}: {error}");
+        assert!(error.contains("File too large"), "{some:?}: {error}");
+        let found = files(&cut);
+        assert!(found.len() < files(&whole).len(), "{some:?}");
+        for (name, bytes) in found {
+            assert!(
+                fs::read(whole.join(&name)).expect("the same name") == bytes,
+                "{some:?}: {name:?}"
+            );
+        }
+    }
+}
+
+/// Every file below a folder, by its relative path.
+fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(here) = folders.pop() {
+        for name in names(&here) {
+            let path = here.join(name);
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).expect("below it").to_owned();
+                found.push((name, fs::read(path).expect("a file")));
+            }
+        }
+    }
+    found
+}
+
+/// A folder in which nothing can be made, whoever asks.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_folder_that_takes_nothing_is_an_error() {
+    for writer in WRITERS {
+        for out in ["/proc/new", "/nonexistent/new"] {
+            let arguments = arguments(writer, Path::new(out));
+            // A redaction makes the folders that it lacks.
+            if arguments[0] == "redact" && out.starts_with("/nonexistent") {
+                continue;
+            }
+            let output = run(&arguments);
+            let error = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+            let named = format!("cannot write to {out}: ");
+            assert!(error.contains(&named), "{arguments:?}: {error}");
+            assert!(output.stdout.is_empty(), "{arguments:?}");
+        }
+    }
+    for writer in FOLDER_WRITERS {
+        let output = run(&arguments(writer, Path::new("/proc/new")));
+        assert_eq!(output.status.code(), Some(2), "{writer:?}: {}", text(&output.stderr));
+    }
+}
+
+/// Whether calls of the system can be made to fail here.
+fn has_strace() -> bool {
+    let tried = Command::new("strace").args(["-o", "/dev/null", "true"]).output();
+    let has = tried.is_ok_and(|output| output.status.success());
+    if !has {
+        skip("strace");
+    }
+    has
+}
+
+/// Runs the program and kills it at a call of the system. Says whether it was killed.
+fn killed_at(place: &Place, calls: &str, number: usize) -> bool {
+    let trace = format!("trace={calls}");
+    let inject = format!("inject={calls}:signal=KILL:when={number}");
+    let before = ["-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject, PROGRAM];
+    let mut child = around("strace", &before)
+        .args(&place.arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("strace runs");
+    let status = child.wait().expect("it ends");
+    let killed = status.signal() == Some(9);
+    assert!(killed || status.code().is_some_and(|code| code < 2), "{status:?}");
+    killed
+}
+
+/// No more writes of a run than this are tried, one by one.
+const MOST_WRITES: usize = 6;
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_kill_leaves_the_old_file_or_the_new_one() {
+    if !has_strace() {
+        return;
+    }
+    for writer in WRITERS {
+        let place = Place::new(writer);
+        let mut kills = 0;
+        for (calls, most) in [("write", MOST_WRITES), ("rename,renameat,renameat2", 2)] {
+            for number in 1..=most {
+                if !killed_at(&place, calls, number) {
+                    break;
+                }
+                kills += 1;
+                let found = fs::read(&place.out).expect("an output");
+                let why = format!("killed at {calls} {number}");
+                assert!(found == OLD || found == place.new, "{why}: {:?}", place.arguments);
+                place.goes_on(&why);
+            }
+            fs::write(&place.out, OLD).expect("written");
+        }
+        assert!(kills >= 2, "{:?}: {kills}", place.arguments);
+    }
+}
+
+/// What a killed run left in the folder of a redaction is not in the way of the next one.
+#[test]
+fn an_abandoned_file_is_no_content() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join(".cachesim-abandoned.tmp"), "half").expect("written");
+    let output = run(&arguments(&["redact", "SESSION", "-o", "OUT"], folder.path()));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let left = names(folder.path());
+    assert!(left.len() == 1 && !left[0].starts_with(".cachesim-"), "{left:?}");
+}
+
+#[test]
+fn two_runs_at_once_leave_one_of_both_outputs() {
+    let formats = ["csv", "jsonl"];
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let with = |format| arguments(&["analyze", "SESSION", "--format", format, "-o", "OUT"], &out);
+    let outputs = formats.map(|format| {
+        assert!(run(&with(format)).status.success());
+        fs::read(&out).expect("an output")
+    });
+    for _ in 0..10 {
+        let runs = formats.map(|format| {
+            let mut command = around(PROGRAM, &[]);
+            command.args(with(format)).stderr(Stdio::piped()).spawn().expect("it runs")
+        });
+        for one in runs {
+            let output = one.wait_with_output().expect("it ends");
+            assert!(output.status.success(), "{}", text(&output.stderr));
+        }
+        assert!(outputs.contains(&fs::read(&out).expect("an output")));
+        assert_eq!(names(folder.path()), ["out"]);
+    }
+}
+
+/// A reader that goes, as `head` does, is no error; neither are streams that were never open.
+#[test]
+fn closed_streams_are_no_errors() {
+    for writer in WRITERS {
+        let all = arguments(writer, Path::new("-"));
+        if all.iter().any(|one| one.starts_with("report=")) {
+            continue;
+        }
+        let mut child = around(PROGRAM, &[])
+            .args(&all)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        let error = text(&output.stderr);
+        assert!(output.status.code().is_some_and(|code| code < 2), "{all:?}: {error}");
+        assert!(!error.contains("pipe") && !error.contains("panicked"), "{all:?}: {error}");
+        for redirection in [">&-", "2>&-", ">&- 2>&-"] {
+            let script = format!("exec \"$0\" \"$@\" {redirection}");
+            let output = around("sh", &["-c", &script, PROGRAM]).args(&all).output();
+            let status = output.expect("it runs").status;
+            assert!(
+                status.code().is_some_and(|code| code < 2),
+                "{all:?} {redirection}: {status:?}"
+            );
+        }
+    }
+}
+
+/// A pipe by its name whose reader goes.
+#[test]
+fn a_closed_pipe_with_a_name_is_no_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pipe");
+    if !Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()) {
+        return skip("mkfifo");
+    }
+    let reader = thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::File::open(pipe).and_then(|mut pipe| pipe.read(&mut [0; 1])).expect("read")
+    });
+    // More than a pipe holds, so that some is written when the reader has gone.
+    let output = run(&arguments(&["report", "SESSION", "-o", "OUT"], &pipe));
+    assert_eq!(reader.join().expect("read"), 1);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+/// A run that has opened its output and waits for input that does not come.
+struct Waiting {
+    folder: TempDir,
+    child: Child,
+}
+
+impl Waiting {
+    /// `None`, noted, where no pipe can be made.
+    fn start(before: &str, writer: &[&str]) -> Option<Self> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (out, input) = (folder.path().join("out"), folder.path().join("input.jsonl"));
+        if !Command::new("mkfifo").arg(&input).status().is_ok_and(|status| status.success()) {
+            skip("mkfifo");
+            return None;
+        }
+        fs::write(&out, OLD).expect("written");
+        let mut all = arguments(writer, &out);
+        all.iter_mut().filter(|one| *one == "INPUT").for_each(|one| utf8(&input).clone_into(one));
+        let script = format!("{before} exec \"$0\" \"$@\"");
+        let mut command = around("sh", &["-c", &script, PROGRAM]);
+        let child = command.args(all).stderr(Stdio::null()).stdout(Stdio::null()).spawn();
+        let waiting = Self { folder, child: child.expect("it runs") };
+        // A guard against hanging, not a measure.
+        for _ in 0..6_000 {
+            if waiting.has_temporary() {
+                return Some(waiting);
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("{writer:?}: no output was opened");
+    }
+
+    fn has_temporary(&self) -> bool {
+        names(self.folder.path()).iter().any(|name| name.starts_with(".cachesim-"))
+    }
+
+    fn signal(&self, name: &str) {
+        let to = [format!("-{name}"), self.child.id().to_string()];
+        let sent = Command::new("kill").args(to).status();
+        assert!(sent.expect("kill runs").success());
+    }
+}
+
+/// A command that opens its output before it reads.
+const WAITING_WRITERS: [&[&str]; 4] = [
+    &["analyze", "INPUT", "-o", "OUT"],
+    &["report", "INPUT", "-o", "OUT"],
+    &["check", "INPUT", "--export", "json=OUT"],
+    &["place", "INPUT", "-o", "OUT"],
+];
+
+#[test]
+fn an_interruption_leaves_nothing_behind() {
+    for writer in WAITING_WRITERS {
+        for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+            let Some(mut waiting) = Waiting::start("", writer) else { return };
+            waiting.signal(name);
+            let status = waiting.child.wait().expect("it ends");
+            assert_eq!(status.signal(), Some(number), "{writer:?}: {status:?}");
+            assert_eq!(names(waiting.folder.path()), ["input.jsonl", "out"], "{writer:?} {name}");
+            assert_eq!(fs::read(waiting.folder.path().join("out")).expect("read"), OLD);
+        }
+    }
+}
+
+/// As under `nohup`.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_signal_that_is_ignored_stays_so() {
+    let Some(mut waiting) = Waiting::start("trap '' HUP;", WAITING_WRITERS[0]) else { return };
+    waiting.signal("HUP");
+    // The input comes only now.
+    let session = project("fixtures/first-look/session.jsonl");
+    fs::copy(session, waiting.folder.path().join("input.jsonl")).expect("written");
+    assert!(waiting.child.wait().expect("it ends").success());
+    assert_ne!(fs::read(waiting.folder.path().join("out")).expect("read"), OLD);
+}
+
+/// A run that is at work keeps its temporary file, whoever else writes there.
+#[test]
+fn the_file_of_a_run_at_work_is_not_abandoned() {
+    let Some(mut waiting) = Waiting::start("", WAITING_WRITERS[0]) else { return };
+    let other = waiting.folder.path().join("other");
+    assert!(run(&arguments(&["analyze", "SESSION", "-o", "OUT"], &other)).status.success());
+    assert!(waiting.has_temporary());
+    waiting.signal("KILL");
+    assert_eq!(waiting.child.wait().expect("it ends").signal(), Some(9));
+    assert!(waiting.has_temporary(), "nobody can remove it now");
+    assert!(run(&arguments(&["analyze", "SESSION", "-o", "OUT"], &other)).status.success());
+    assert_eq!(names(waiting.folder.path()), ["input.jsonl", "other", "out"]);
+}
