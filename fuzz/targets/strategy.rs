@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use cachesim::simulate::strategy::parse_strategies;
+use cachesim::simulate::strategy::{RequestKinds, parse_strategies};
 
 use super::place::{assert_in, assert_plain};
 
@@ -22,7 +22,8 @@ pub(crate) fn check(bytes: &[u8]) {
     for strategy in &file.strategies {
         assert!(!strategy.name.is_empty());
         assert_plain(strategy.label());
-        strategy.unknowns().iter().for_each(|unknown| assert_plain(unknown));
+        let all = RequestKinds { has_claude: true, has_captures: true };
+        strategy.unknowns(all).iter().for_each(|unknown| assert_plain(unknown));
     }
     for left_out in &file.left_out {
         assert!(!names.contains(&*left_out.name), "{left_out:?}");

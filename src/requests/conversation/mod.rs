@@ -428,8 +428,3 @@ fn sessions_of_leaves(files: &Files, copies: &Copies) -> FxHashMap<EntryId, Opti
     }
     sessions
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-}
