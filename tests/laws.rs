@@ -28,21 +28,32 @@ struct Ask {
     is_hour: bool,
     is_other_model: bool,
     is_prompt: bool,
+    /// What the measured rules of clients look for.
+    has_tool_hook: bool,
+    loads_tools: bool,
+    version: &'static str,
 }
 
 fn ask() -> impl Strategy<Value = Ask> {
     let gap = prop_oneof![5 => 1_i64..200, 2 => 250_i64..350, 1 => 3_500_i64..3_700];
     let back = prop_oneof![8 => Just(1_usize), 1 => 2_usize..6];
     let split = (0_u64..40_000, 0_u64..20_000, 0_u64..30);
-    (back, gap, split, prop::bool::weighted(0.6), prop::bool::weighted(0.05), any::<bool>())
-        .prop_map(|(back, gap_seconds, split, is_hour, is_other_model, is_prompt)| Ask {
+    let shown = (prop::bool::weighted(0.2), prop::bool::weighted(0.2));
+    let version = prop::sample::select(vec!["2.1.200", "2.1.219"]);
+    let flags = (prop::bool::weighted(0.6), prop::bool::weighted(0.05), any::<bool>());
+    (back, gap, split, flags, shown, version).prop_map(
+        |(back, gap_seconds, split, (is_hour, is_other_model, is_prompt), shown, version)| Ask {
             back,
             gap_seconds,
             split,
             is_hour,
             is_other_model,
             is_prompt,
-        })
+            has_tool_hook: shown.0,
+            loads_tools: shown.1,
+            version,
+        },
+    )
 }
 
 /// The session as a transcript.
@@ -54,19 +65,36 @@ fn transcript(asks: &[Ask]) -> String {
         let parent = number
             .checked_sub(ask.back.min(number.max(1)))
             .map_or_else(|| "null".to_owned(), |before| format!("\"a{before}\""));
+        let result = if ask.loads_tools {
+            r#"[{"type":"tool_reference","tool_name":"WebFetch"}]"#
+        } else {
+            "\"x\""
+        };
         let content = if ask.is_prompt {
             "\"go on\"".to_owned()
         } else {
-            format!(r#"[{{"type":"tool_result","tool_use_id":"t{number}","content":"x"}}]"#)
+            format!(r#"[{{"type":"tool_result","tool_use_id":"t{number}","content":{result}}}]"#)
         };
+        let version = ask.version;
         let (read, written, input) = ask.split;
         let (five, hour) = if ask.is_hour { (0, written) } else { (written, 0) };
         let model = if ask.is_other_model { "claude-haiku-4-5" } else { "claude-opus-5" };
         let at = |extra| Millis(1_785_747_600_000 + seconds * 1_000 + extra);
+        let parent = if ask.has_tool_hook {
+            writeln!(
+                text,
+                r#"{{"type":"attachment","uuid":"h{number}","parentUuid":{parent},"sessionId":"s","timestamp":"{sent}","version":"{version}","attachment":{{"type":"hook_additional_context","content":["x"],"hookName":"PreToolUse:Bash","hookEvent":"PreToolUse"}}}}"#,
+                sent = at(0),
+            )
+            .expect("a string takes everything");
+            format!("\"h{number}\"")
+        } else {
+            parent
+        };
         writeln!(
             text,
-            r#"{{"type":"user","uuid":"u{number}","parentUuid":{parent},"sessionId":"s","timestamp":"{sent}","version":"2.1.200","message":{{"role":"user","content":{content}}}}}
-{{"type":"assistant","uuid":"a{number}","parentUuid":"u{number}","sessionId":"s","timestamp":"{answered}","requestId":"r{number}","version":"2.1.200","message":{{"id":"m{number}","model":"{model}","stop_reason":"end_turn","content":[],"usage":{{"input_tokens":{input},"cache_read_input_tokens":{read},"cache_creation_input_tokens":{written},"cache_creation":{{"ephemeral_5m_input_tokens":{five},"ephemeral_1h_input_tokens":{hour}}},"output_tokens":7}}}}}}"#,
+            r#"{{"type":"user","uuid":"u{number}","parentUuid":{parent},"sessionId":"s","timestamp":"{sent}","version":"{version}","message":{{"role":"user","content":{content}}}}}
+{{"type":"assistant","uuid":"a{number}","parentUuid":"u{number}","sessionId":"s","timestamp":"{answered}","requestId":"r{number}","version":"{version}","message":{{"id":"m{number}","model":"{model}","stop_reason":"end_turn","content":[],"usage":{{"input_tokens":{input},"cache_read_input_tokens":{read},"cache_creation_input_tokens":{written},"cache_creation":{{"ephemeral_5m_input_tokens":{five},"ephemeral_1h_input_tokens":{hour}}},"output_tokens":7}}}}}}"#,
             sent = at(0),
             answered = at(900),
         )
@@ -359,6 +387,9 @@ fn counts_are_read_from_rows() {
         is_hour: true,
         is_other_model: false,
         is_prompt: true,
+        has_tool_hook: false,
+        loads_tools: false,
+        version: "2.1.219",
     }];
     let rows = rows_of(&asks, &["--strategy", "billed"]);
     assert_eq!(count(&rows[0], "ephemeral_1h_input_tokens"), 2_000);

@@ -29,8 +29,9 @@
 //! names in every output, read back), `planted` (a word in every field of every format, looked for in every
 //! output), `outputs` and `cli` (contracts and snapshots), `limits` (devices, files without an end, bombs,
 //! threads, memory) and `faults` (every writer on a full disk, killed at each write, interrupted, with closed
-//! pipes). `fuzz/` has coverage-guided targets for the line parser and for the way to the figures; `.ci/run`
-//! checks that they compile, and runs everything else.
+//! pipes), `same_bytes` (every command and format at 1 to 64 threads, with the paths in any order), `licences`
+//! (of all that the program is built of), `seeds` (what the targets of `fuzz/` check, on their seeds).
+//! `.ci/run` lets these run on, and runs everything else.
 //!
 //! What a test lacks is counted in one line at the end, and fails it where `CI` is set.
 
@@ -43,6 +44,7 @@ mod automatic_captures;
 mod bound;
 mod breaks;
 mod browser;
+mod capture_file;
 mod captures;
 mod chains;
 mod chart;
@@ -62,10 +64,14 @@ mod faults;
 mod first_lines;
 mod fixtures;
 mod fork;
+/// What the fuzz targets check.
+#[path = "../fuzz/targets/mod.rs"]
+mod fuzz_targets;
 mod gates;
 mod generated;
 mod keys;
 mod laws;
+mod licences;
 #[cfg(unix)] // its guards are of a shell
 mod limits;
 mod lint;
@@ -89,9 +95,11 @@ mod reading;
 mod redact;
 mod report;
 mod rollouts;
+mod same_bytes;
 #[cfg(unix)] // a shell makes them
 mod samples;
 mod schemas;
+mod seeds;
 mod strategies;
 mod terminal;
 mod titles;

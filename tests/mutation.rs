@@ -1,8 +1,7 @@
 //! Damaged and hostile input: nothing panics, everything is counted, tokens are conserved.
 //!
 //! Real lines (where the corpus is there) and those of the fixtures are mutated at random, from
-//! fixed seeds. `CACHESIM_MUTATION_ROUNDS` sets how long; `fuzz/` holds the same two checks as
-//! coverage-guided targets.
+//! fixed seeds. `CACHESIM_MUTATION_ROUNDS` sets how long; `fuzz/` has coverage-guided targets.
 
 use std::fs;
 use std::path::PathBuf;

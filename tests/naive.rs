@@ -7,9 +7,7 @@ mod json;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-use crate::common::{count, project};
 pub(crate) use json::Json;
 
 const FIVE_MINUTES: i64 = 300_000;
@@ -458,28 +456,41 @@ fn bill(request: &Request, markers: &BTreeMap<usize, Marker>, hit: Option<usize>
     }
 }
 
-/// A conformance case.
-#[derive(serde::Deserialize)]
-struct Case<'a> {
-    #[serde(borrow)]
-    requests: Vec<&'a RawValue>,
-    expect: Vec<Value>,
+/// A token column of a row.
+fn count(row: &Value, column: &str) -> u64 {
+    row[column].as_u64().unwrap_or_else(|| panic!("{column} in {row}"))
 }
 
-#[test]
-fn the_conformance_cases_hold() {
-    let folder = project("tests/conformance");
-    let mut cases = 0;
-    for entry in std::fs::read_dir(folder).expect("the folder of the cases") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_some_and(|extension| extension == "json") {
-            let text = std::fs::read_to_string(&path).expect("a case");
-            let case: Case = serde_json::from_str(&text).expect("a case");
-            let records: Vec<&str> = case.requests.iter().map(|record| record.get()).collect();
-            let expected: Vec<Expected> = case.expect.iter().map(Expected::of).collect();
-            assert_eq!(simulate(&records, 1), expected, "{}", path.display());
-            cases += 1;
-        }
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::common::project;
+
+    /// A conformance case.
+    #[derive(serde::Deserialize)]
+    struct Case<'a> {
+        #[serde(borrow)]
+        requests: Vec<&'a RawValue>,
+        expect: Vec<Value>,
     }
-    assert!(cases >= 63, "only {cases} cases");
+
+    #[test]
+    fn the_conformance_cases_hold() {
+        let folder = project("tests/conformance");
+        let mut cases = 0;
+        for entry in std::fs::read_dir(folder).expect("the folder of the cases") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|extension| extension == "json") {
+                let text = std::fs::read_to_string(&path).expect("a case");
+                let case: Case = serde_json::from_str(&text).expect("a case");
+                let records: Vec<&str> = case.requests.iter().map(|record| record.get()).collect();
+                let expected: Vec<Expected> = case.expect.iter().map(Expected::of).collect();
+                assert_eq!(simulate(&records, 1), expected, "{}", path.display());
+                cases += 1;
+            }
+        }
+        assert!(cases >= 63, "only {cases} cases");
+    }
 }

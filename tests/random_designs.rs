@@ -16,10 +16,10 @@ use cachesim::simulate::design::{
 use cachesim::simulate::provider::by_name;
 use proptest::prelude::*;
 
+use crate::capture_file::capture_file;
 use crate::common::{project, shared};
 use crate::designs::{RULES, read_bytes, traces};
 use crate::naive::{self, Expected, Json};
-use crate::random_captures::capture_file;
 
 /// Every design that there is.
 fn designs() -> Vec<PromptDesign> {

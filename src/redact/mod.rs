@@ -226,6 +226,16 @@ mod tests {
         }
     }
 
+    /// A result in a system prompt has a size that follows from its `content`.
+    #[test]
+    fn a_system_prompt_keeps_the_fields_of_any_block() {
+        let line = r#"{"request":{"model":"claude-opus-5","messages":[],"system":[{"type":"tool_result","tool_use_id":"toolu_1","content":"private"}]}}"#;
+        let text = String::from_utf8(redacted(line.as_bytes())).expect("text");
+        let kept = r#""system":[{"type":"tool_result","tool_use_id":"toolu_"#;
+        assert!(text.contains(kept) && text.contains(r#"","content":""#), "{text}");
+        assert!(!text.contains("private"), "{text}");
+    }
+
     #[test]
     fn names_of_tools_stay_wherever_they_are_named() {
         let line = r#"{"type":"attachment","attributionMcpTool":"mcp__a__find_it","attachment":

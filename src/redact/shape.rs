@@ -301,8 +301,10 @@ impl Shape {
             Self::Headers => names.iter().any(|known| known.eq_ignore_ascii_case(name)),
             _ => names.contains(&name),
         };
-        let known = fields_of(self).iter().find(|(_, names)| is_named(names));
-        known.map(|(field, _)| *field)
+        // A system prompt may have any block, whatever the service makes of it.
+        let others = if self == Self::SystemPart { fields_of(Self::Block) } else { &[] };
+        let mut all = fields_of(self).iter().chain(others);
+        all.find(|(_, names)| is_named(names)).map(|(field, _)| *field)
     }
 
     /// What a field with an unknown name holds.

@@ -17,7 +17,7 @@ use super::report_json::ReportInputs;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::{Agreement, Answer, Expiries, Verification, Worst};
 use crate::requests::conversation::History;
-use crate::requests::prompt::StepKind;
+use crate::requests::prompt::{MeasuredRule, StepKind};
 
 /// The name of a kind of step in every output.
 pub(super) fn kind_name(kind: StepKind) -> &'static str {
@@ -36,6 +36,7 @@ pub fn verify_document(
     history: &History,
     answer: &Answer,
     verification: &Verification,
+    shows_rules: bool,
 ) -> Document {
     let mut document = Document::default();
     document.grid(answer_grid(answer));
@@ -44,6 +45,9 @@ pub fn verify_document(
     document.grid(figures(verification));
     if let Some(note) = unpriced(verification) {
         document.text(note);
+    }
+    if shows_rules {
+        rules(&mut document, verification);
     }
     if verification.all.requests > 0 {
         document.heading("By client version");
@@ -59,6 +63,35 @@ pub fn verify_document(
     worst(&mut document, history, verification);
     document
 }
+
+/// The measured rules, and how often the record agrees with each by client version.
+fn rules(document: &mut Document, verification: &Verification) {
+    document.heading("Rules that were measured");
+    document.text(RULES);
+    for rule in MeasuredRule::ALL {
+        document.text(format!("{} ({}): {}", rule.name(), rule.versions(), rule.meaning()));
+    }
+    let mut grid = Grid::new(&[
+        ("rule", Align::Left),
+        ("client", Align::Left),
+        ("for", Align::Right),
+        ("against", Align::Right),
+    ]);
+    for ((rule, version), count) in &verification.rules {
+        grid.add(vec![
+            rule.name().to_owned(),
+            version.clone(),
+            grouped(count.agreeing),
+            grouped(count.against),
+        ]);
+    }
+    document.grid(grid);
+}
+
+/// What their counts are.
+const RULES: &str = "No documentation has these. Each decides for the clients that it names, by lines and by other \
+    requests; where it decided, the record is for it if the request read nearer to what the rule says than to \
+    what it would read without.";
 
 /// What the figures of such services are based on.
 const UNMARKED: &str = "Each is held against its own rules, of which a part is undocumented; `cachesim compare \
@@ -128,6 +161,14 @@ pub(super) fn figures(verification: &Verification) -> Grid {
         share_of(outside.error.0, outside.prompt.0),
         format!("{} tokens", tokens(outside.prompt)),
     );
+    let recent = &verification.too_recent;
+    if recent.requests > 0 {
+        add(
+            "written too recently to be read",
+            counted(recent.requests, "request", "requests"),
+            format!("left out above, {} tokens of error", tokens(recent.error)),
+        );
+    }
     let expiries = &verification.expiries;
     add(
         "expiries: precision",
@@ -248,6 +289,11 @@ pub(super) struct VerifyObject<'a> {
     /// Misses among the compared requests of over 2,000 tokens and over 5 % of what was left, inside the
     /// lifetime. `cachesim breaks` has the smaller ones and the expiries, too.
     large_misses: u64,
+    /// Requests that were sent too soon after a write to read it, which no line foretells. They are in none
+    /// of the figures above.
+    written_too_recently: AgreementObject,
+    /// How often the record agrees with each rule that was measured and is documented nowhere.
+    rules: Vec<RuleObject<'a>>,
     /// Entries that expired, in the record and by the rules.
     expiries: ExpiriesObject,
     /// What the rules and the breaks explain of the bill.
@@ -263,6 +309,19 @@ pub(super) struct VerifyObject<'a> {
     by_service: BTreeMap<String, AgreementObject>,
     /// The requests with the largest errors.
     worst: Vec<WorstObject<'a>>,
+}
+
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "RuleCount")]
+struct RuleObject<'a> {
+    /// The rule's name.
+    rule: &'static str,
+    /// The client's version.
+    client_version: &'a str,
+    /// Requests whose read is nearer to what the rule says than to what would be read without it.
+    agreeing: u64,
+    /// The others.
+    against: u64,
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -286,6 +345,8 @@ struct LeftOutObject {
     first_of_chain: u64,
     /// The first requests after a change of model, likewise.
     first_after_model_change: u64,
+    /// Requests sent too soon after a write, which `written_too_recently` has.
+    written_too_recently: u64,
     /// Requests to services whose caches need no markers, which `by_service` has.
     sent_without_markers: u64,
 }
@@ -451,12 +512,24 @@ pub fn write_verification(
             left_out: LeftOutObject {
                 first_of_chain: coverage.openings,
                 first_after_model_change: coverage.model_changes,
+                written_too_recently: coverage.too_recent,
                 sent_without_markers: coverage.unmarked,
             },
         },
         all: (&verification.all).into(),
         without_large_misses: (&verification.without_large_misses).into(),
         large_misses: verification.large_misses,
+        written_too_recently: (&verification.too_recent).into(),
+        rules: verification
+            .rules
+            .iter()
+            .map(|((rule, version), count)| RuleObject {
+                rule: rule.name(),
+                client_version: version,
+                agreeing: count.agreeing,
+                against: count.against,
+            })
+            .collect(),
         expiries: (&verification.expiries).into(),
         dollars: DollarsObject {
             billed_usd: known(dollars.billed),

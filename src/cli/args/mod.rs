@@ -342,6 +342,9 @@ pub(super) struct VerifyArgs {
     /// The input.
     #[command(flatten)]
     pub(super) input: InputArgs,
+    /// List the rules that were measured, and how often the record is for and against each
+    #[arg(long)]
+    pub(super) rules: bool,
     /// The simulation.
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,

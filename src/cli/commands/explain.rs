@@ -241,7 +241,7 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let sums = findings.analysis.summary.reconciliation;
     let verification = run.study.verify(&ledger, sums)?;
     let history = &run.study.history;
-    let document = || Ok(verify_document(history, &findings.answer(), &verification));
+    let document = || Ok(verify_document(history, &findings.answer(), &verification, args.rules));
     output.show(args.format.chosen, document, |Json, out| {
         write_verification(history, &verification, out)
     })

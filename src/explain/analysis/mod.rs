@@ -11,4 +11,4 @@ pub use answer::{Answer, BestChange, BetterLifetime, Spending, Waterfall, spendi
 pub use gaps::{GapBin, Gaps};
 pub use groups::{Group, Grouping, Groups, Lost, Period, PeriodLength, groups};
 pub use turn::{Event, Turn};
-pub use verify::{Agreement, Coverage, Expiries, Verification, Worst, verify};
+pub use verify::{Agreement, Coverage, Expiries, RuleCount, Verification, Worst, verify};

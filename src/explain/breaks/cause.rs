@@ -29,6 +29,8 @@ pub enum Cause {
     SystemPromptChanged,
     /// Earlier messages differ from what had been sent.
     MessagesRewritten,
+    /// The context that hooks gave around tools' calls is sent at another place.
+    HookContextMoved,
     /// The conversation goes on from an earlier point.
     Rewound,
     /// Images appeared, went or were sent in another form.
@@ -134,7 +136,7 @@ impl Facts {
 
 impl Cause {
     /// Every cause.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::TtlExpired5m,
         Self::TtlExpired1h,
         Self::ModelChanged,
@@ -143,6 +145,7 @@ impl Cause {
         Self::ToolsChanged,
         Self::SystemPromptChanged,
         Self::MessagesRewritten,
+        Self::HookContextMoved,
         Self::Rewound,
         Self::ImageChanged,
         Self::ThinkingChanged,
@@ -184,6 +187,11 @@ impl Cause {
                 .said_as(&["system_changed"]),
             Self::MessagesRewritten => {
                 fact("messages_rewritten", "earlier messages changed their form")
+                    .said_as(&["messages_changed"])
+                    .of_messages()
+            }
+            Self::HookContextMoved => {
+                fact("hook_context_moved", "the context of hooks moved at a new prompt")
                     .said_as(&["messages_changed"])
                     .of_messages()
             }
@@ -273,6 +281,10 @@ impl Cause {
                     .by("Look at what the client does between the turns that `cachesim breaks` \
                  lists: hooks, reminders, results that come in once more.")
             }
+            Self::HookContextMoved => user(
+                "Update the client, or give no context in hooks around tools",
+                "`claude update` (2.1.233), `hookSpecificOutput.additionalContext`",
+            ),
             Self::Rewound => user("Rewind to points that are still cached", "`/rewind`").at_most(),
             Self::ImageChanged => builder(
                 "Send images again as they were sent",

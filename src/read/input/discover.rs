@@ -52,10 +52,15 @@ impl Identity {
 /// Finds the files after `paths`: a file is itself, a folder is walked for `*.jsonl`, `*.jsonl.gz`
 /// and `*.jsonl.zst`, and `-` is standard input. A file reached by two ways is taken once. What is
 /// neither a file nor a pipe is named and left, and folders of the kernel's are not walked.
+///
+/// They are read in the order of their names, in whichever order they are given: between things that
+/// are otherwise equal, and between bundles of one session, the first file decides.
 #[must_use]
 pub fn discover(paths: &[PathBuf]) -> Discovered {
     let mut discovered = Discovered::default();
     let mut seen = HashSet::new();
+    let mut paths: Vec<&PathBuf> = paths.iter().collect();
+    paths.sort();
     for path in paths {
         if path.as_os_str() == "-" {
             if seen.insert(Identity::Path(path.clone())) {
@@ -274,6 +279,8 @@ mod tests {
         }
         let discovered = discover(&[root.to_owned(), root.join("a.jsonl")]);
         assert_eq!(labels(&discovered), ["a.jsonl", "b/1.jsonl", "b/2.jsonl.gz"]);
+        let turned = discover(&[root.join("b"), root.join("a.jsonl"), root.to_owned()]);
+        assert_eq!(labels(&turned), labels(&discovered));
     }
 
     #[cfg(unix)]

@@ -78,6 +78,8 @@ pub enum Sign {
     ResultsReplaced,
     /// The client asked to go on where the turn before had broken off, as a resumed session does.
     TurnResumed,
+    /// A hook that runs around a tool's call gave the model context.
+    ToolHookContext,
 }
 
 /// Signs together.
@@ -89,6 +91,7 @@ impl Sign {
     pub fn field(self) -> &'static str {
         match self {
             Self::SessionResumed | Self::SessionStarted => "attachment.hookName",
+            Self::ToolHookContext => "attachment.hookEvent",
             Self::ToolsLoaded => "message.content[].content[].type",
             Self::ToolsAdded => "attachment.addedNames",
             Self::ToolsRemoved => "attachment.removedNames",
@@ -148,6 +151,7 @@ impl Sign {
             Self::Collapsed => "a part of the conversation was replaced by a summary",
             Self::ResultsReplaced => "results that had been sent were replaced by previews",
             Self::TurnResumed => "the client asked to go on where the turn had broken off",
+            Self::ToolHookContext => "a hook around a tool's call gave context",
         }
     }
 }
@@ -311,10 +315,17 @@ pub(super) fn attachment_signs(attachment: &Attachment<'_>) -> Signs {
         Some("mcp_instructions_delta") => Sign::McpInstructionsChanged.into(),
         Some("agent_listing_delta") if !attachment.is_initial.0 => Sign::AgentsChanged.into(),
         Some("skill_listing") if !attachment.is_initial.0 => Sign::SkillsListed.into(),
+        Some("hook_additional_context") if is_around_a_tool(attachment) => {
+            Sign::ToolHookContext.into()
+        }
         _ if hook == "SessionStart:resume" => Sign::SessionResumed.into(),
         _ if hook.starts_with("SessionStart:") => Sign::SessionStarted.into(),
         _ => Signs::new(),
     }
+}
+
+fn is_around_a_tool(attachment: &Attachment<'_>) -> bool {
+    matches!(attachment.hook_event.as_str(), Some("PreToolUse" | "PostToolUse"))
 }
 
 fn id(text: &Text<'_>) -> Option<EntryId> {

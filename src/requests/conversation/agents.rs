@@ -79,6 +79,7 @@ fn request_of(placed: &Placed, predecessor: Option<RequestIndex>) -> Request {
         ends_turn: placed.ends_turn,
         has_thinking: recorded.reasoning.0 > 0,
         has_text: false,
+        answer_positions: 0,
         effort: None,
         agent_setting: None,
         verdict: None,

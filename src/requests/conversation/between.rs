@@ -31,6 +31,13 @@ pub struct Between {
     pub attachments: u32,
     /// Messages that carry tool results.
     pub tool_result_messages: u32,
+    /// Positions of the prompt that it adds, as far as lines tell. What hooks around a tool's call
+    /// added is not counted.
+    pub positions: u32,
+    /// Whether a hook around a tool's call gave context.
+    pub has_tool_hook: bool,
+    /// Whether a tool search loaded deferred tools.
+    pub loads_tools: bool,
     /// Whether a prompt was typed, so that a turn ended before it.
     pub has_prompt: bool,
     /// When the turn before was over, hooks and all.
@@ -94,11 +101,14 @@ impl Between {
         let resumes = Sign::SessionResumed | Sign::Exit | Sign::TurnResumed;
         self.has_resume |= !entry.signs.is_disjoint(resumes);
         self.has_interruption |= entry.signs.contains(Sign::Interrupted);
+        self.has_tool_hook |= entry.signs.contains(Sign::ToolHookContext);
+        self.loads_tools |= entry.signs.contains(Sign::ToolsLoaded);
         match &entry.kind {
             EntryKind::User(user) => {
                 self.user_messages += 1;
                 self.user_bytes += user.bytes;
                 self.media += user.media;
+                self.positions = self.positions.saturating_add(positions_of(user));
                 if user.tool_results.is_empty() {
                     self.has_prompt |= !user.is_meta;
                 } else {
@@ -106,12 +116,15 @@ impl Between {
                 }
                 self.note_time(entry.timestamp);
             }
-            EntryKind::Attachment { .. } => {
+            EntryKind::Attachment { bytes, .. } => {
                 self.attachments += 1;
+                let is_counted = *bytes > 0 && !entry.signs.contains(Sign::ToolHookContext);
+                self.positions += u32::from(is_counted);
                 self.note_time(entry.timestamp);
             }
             EntryKind::LocalCommand { bytes } => {
                 self.user_messages += 1;
+                self.positions += 1;
                 self.user_bytes += bytes;
             }
             EntryKind::TurnEnd => self.turn_end = self.turn_end.max(entry.timestamp),
@@ -187,6 +200,13 @@ impl Interruptions {
             || self.has_collapse
             || self.has_replacement
     }
+}
+
+/// Its blocks: each result, each image, and its text.
+fn positions_of(user: &UserMessage) -> u32 {
+    let results: u64 = user.tool_results.iter().map(|(_, bytes)| bytes).sum();
+    let count = u32::try_from(user.tool_results.len()).unwrap_or(u32::MAX);
+    count.saturating_add(user.media).saturating_add(u32::from(user.bytes > results))
 }
 
 /// How far back an entry is looked for that was recovered and may be there already.

@@ -327,6 +327,7 @@ fn request_of(placed: &Placed, predecessor: Option<RequestIndex>, has_hole: bool
         ends_turn: false,
         has_thinking: false,
         has_text: false,
+        answer_positions: 0,
         effort: None,
         agent_setting: None,
         verdict: None,

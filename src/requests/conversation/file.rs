@@ -29,6 +29,8 @@ pub struct FileResponse {
     pub file: usize,
     /// What its lines say.
     pub lines: ResponseLines,
+    /// `uuid` of its first line.
+    pub first_entry: Option<EntryId>,
     /// `sessionId` of its first line.
     pub session: Option<Symbol>,
     /// The sub-agent it belongs to; `None` on the main chain.
@@ -104,7 +106,7 @@ pub struct FileConversation {
 has_symbols!(FileResponse {
     key, lines, session, agent, client_version, project, branch, agent_setting
 } beside {
-    file, is_sidechain, is_forked, predecessor, continues, has_gap, is_fork, between,
+    file, first_entry, is_sidechain, is_forked, predecessor, continues, has_gap, is_fork, between,
     recovered_results, is_live, is_cut, is_nested
 });
 has_symbols!(FileConversation {

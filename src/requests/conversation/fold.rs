@@ -14,6 +14,9 @@ use crate::read::transcript::{Entry, EntryKind};
 /// So many entries beside the chain are looked at before a response; hostile files have any number.
 const MOST_BESIDE: usize = 64;
 
+/// So many lines of hooks hang off each other at a call at most.
+const MOST_HOOKS: usize = 32;
+
 /// What is known at an entry of everything before it.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
@@ -101,7 +104,8 @@ impl Fold {
     ) -> State {
         let before = self.state_before(position, entries, graph);
         if let Some(response) = gathered.response_of(position) {
-            let before = self.with_entries_beside(before, position, entries, graph, gathered);
+            let mut before = self.with_entries_beside(before, position, entries, graph, gathered);
+            before.between.has_tool_hook |= before.has_hook_beside(position, graph, gathered);
             let beginning = &mut gathered.beginnings[response];
             before.place(response, position, beginning, &mut gathered.responses[response]);
         }
@@ -215,6 +219,22 @@ impl State {
     fn at_root(position: usize) -> Self {
         let root = u32::try_from(position).expect("fewer than 2^32 lines");
         Self { root, ..Self::default() }
+    }
+
+    /// Whether a hook gave context beside the chain, at a call of the response before.
+    fn has_hook_beside(&self, position: usize, graph: &Graph, gathered: &Gathered) -> bool {
+        let Some(previous) = self.response.map(ResponsePlace::index) else { return false };
+        let hooks = &gathered.tool_hooks;
+        let after = gathered.beginnings[previous].entry();
+        let first = hooks.partition_point(|hook| *hook <= after);
+        let behind = hooks.partition_point(|hook| *hook < position);
+        let parent = |entry: &usize| graph.links[*entry].parent;
+        let is_of_previous = |hook: &usize| {
+            let path = std::iter::successors(parent(hook), parent).take(MOST_HOOKS);
+            let responses = path.map(|entry| gathered.response_of(entry));
+            responses.flatten().next() == Some(previous)
+        };
+        hooks.get(first..behind).unwrap_or_default().iter().take(MOST_BESIDE).any(is_of_previous)
     }
 
     /// Gives a response its predecessor, at the first of its lines that hangs off something else.

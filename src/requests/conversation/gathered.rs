@@ -13,7 +13,7 @@ use super::file::FileResponse;
 use crate::base::id::{EntryId, HasSymbols, Moved, Symbol, has_symbols};
 use crate::base::units::{Millis, Tokens};
 use crate::read::input::{Diagnostics, Kind, Usage, UsageProblem};
-use crate::read::transcript::{Entry, EntryKind, ResponseLine, ServerVerdict, StopReason};
+use crate::read::transcript::{Entry, EntryKind, ResponseLine, ServerVerdict, Sign, StopReason};
 
 /// What the entries so far show.
 #[derive(Debug, Default)]
@@ -48,6 +48,8 @@ pub(super) struct Gathered {
     pub(super) has_replacements: bool,
     /// Entries beside the chain that change what the next request sends of it.
     pub(super) beside: Vec<usize>,
+    /// Context that hooks around tools' calls gave, which hangs off the call, beside its result.
+    pub(super) tool_hooks: Vec<usize>,
     /// The results that were cleared or replaced, by their calls, with their lines once these are
     /// looked for.
     pub(super) changed_results: FxHashMap<EntryId, Option<u64>>,
@@ -194,6 +196,9 @@ impl Gathered {
             EntryKind::Progress(Some(_)) => self.has_nested = true,
             _ => {}
         }
+        if entry.signs.contains(Sign::ToolHookContext) {
+            self.tool_hooks.push(position);
+        }
         if is_message(entry) && !is_duplicate {
             self.newest = self.newest.max(Some((entry.timestamp, position)));
         }
@@ -265,6 +270,7 @@ fn begin_response(key: ResponseKey, line: ResponseLine, entry: &Entry) -> FileRe
         key,
         file: 0,
         lines: ResponseLines::begin(line, entry.line, entry.timestamp),
+        first_entry: entry.id,
         session: entry.session,
         agent: entry.agent,
         is_sidechain: entry.is_sidechain,
@@ -351,6 +357,8 @@ pub struct ResponseLines {
     pub has_thinking: bool,
     /// Whether it holds more than thinking, white space and calls.
     pub has_text: bool,
+    /// How many positions of a prompt it takes: its blocks without thinking.
+    pub positions: u32,
     /// `effort`.
     pub effort: Option<Symbol>,
     /// The service's word on a cache miss.
@@ -360,7 +368,8 @@ pub struct ResponseLines {
 }
 
 has_symbols!(ResponseLines { message, request, model, effort, verdict } beside {
-    first_line, first_timestamp, last_timestamp, stop, calls_tools, has_thinking, has_text, usage
+    first_line, first_timestamp, last_timestamp, stop, calls_tools, has_thinking, has_text, positions,
+    usage
 });
 
 impl ResponseLines {
@@ -376,6 +385,7 @@ impl ResponseLines {
             calls_tools: !line.tool_uses.is_empty(),
             has_thinking: line.has_thinking,
             has_text: line.has_text,
+            positions: positions_of(&line),
             effort: line.effort,
             verdict: line.verdict,
             usage: line.usage,
@@ -388,6 +398,7 @@ impl ResponseLines {
         self.stop = line.stop.or(self.stop);
         self.has_thinking |= line.has_thinking;
         self.has_text |= line.has_text;
+        self.positions = self.positions.saturating_add(positions_of(&line));
         self.effort = line.effort.or(self.effort);
         self.verdict = line.verdict.or(self.verdict);
         self.calls_tools |= !line.tool_uses.is_empty();
@@ -409,6 +420,11 @@ impl ResponseLines {
             None => !self.calls_tools,
         }
     }
+}
+
+/// A line holds one block as a rule, so that a text counts once.
+fn positions_of(line: &ResponseLine) -> u32 {
+    u32::try_from(line.tool_uses.len()).unwrap_or(u32::MAX).saturating_add(line.has_text.into())
 }
 
 fn merge_usage(

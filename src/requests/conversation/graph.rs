@@ -244,6 +244,7 @@ pub(super) fn nested_responses(
             key,
             file: 0,
             lines: ResponseLines::begin(line.clone(), entry.line, entry.timestamp),
+            first_entry: None,
             session: entry.session,
             agent: nested.agent,
             is_sidechain: true,

@@ -247,6 +247,7 @@ impl Placer<'_> {
             ends_turn: lines.ends_turn(),
             has_thinking: lines.has_thinking,
             has_text: lines.has_text,
+            answer_positions: lines.positions,
             effort: lines.effort,
             agent_setting: response.agent_setting,
             verdict: lines.verdict,
@@ -342,6 +343,7 @@ impl Files {
             response.predecessor = response.predecessor.map(|predecessor| first + predecessor);
             let of_all = |number: u32| u32::try_from(first + number as usize).ok();
             response.between.rewrite = response.between.rewrite.renumbered(of_all);
+            response.key = self.places.key_of(response);
             self.places.add(response.key, place);
         }
         put_behind(&mut self.responses, file.responses);

@@ -112,6 +112,8 @@ pub struct Request {
     pub has_thinking: bool,
     /// Whether the answer holds text; not known of a captured one.
     pub has_text: bool,
+    /// How many positions of the next prompt the answer takes; not known of a captured one.
+    pub answer_positions: u32,
     /// `effort`; clients before 2.1.212 did not write it.
     pub effort: Option<Symbol>,
     /// The agent whose system prompt was set for the session.

@@ -27,12 +27,26 @@ pub(super) struct Places {
     first: FxHashMap<ResponseKey, u32>,
     /// All places of those that stand in several.
     several: FxHashMap<ResponseKey, Vec<Place>>,
+    /// How those without a `requestId` are known, by their message and the line that they begin with:
+    /// a session that goes on with copied lines has a name of its own.
+    of_lines: FxHashMap<(Symbol, EntryId), ResponseKey>,
 }
 
 impl Places {
     /// Makes room for so many more.
     pub(super) fn expect(&mut self, places: usize) {
         self.first.reserve(places);
+    }
+
+    /// How a response is known among those of all files. A message id alone tells nothing, as some
+    /// gateways give every answer the same; together with the same line it tells a copy.
+    pub(super) fn key_of(&mut self, response: &FileResponse) -> ResponseKey {
+        match (response.key, response.first_entry) {
+            (key @ ResponseKey::Session(_, message, _), Some(entry)) => {
+                *self.of_lines.entry((message, entry)).or_insert(key)
+            }
+            (key, _) => key,
+        }
     }
 
     /// Adds a place after those before.

@@ -138,6 +138,8 @@ impl BackgroundHabits {
         let is_possible = ends_turn_before(history, request)
             && request.model == previous.model
             && !request.between.has_compaction
+            // What one would have written stands behind the change, and is lost with the rest.
+            && !step.is_rewritten
             && !request.between.drops_answer;
         if !is_possible || self.chance(versions, request, memory) <= 0.5 {
             return None;

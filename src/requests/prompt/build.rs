@@ -71,6 +71,7 @@ fn build_sized(
             background,
             opening: is_opening.then_some(read),
             broken_read: is_kept(history, request, step).then_some(read),
+            grace: step.grace,
             ..Rare::default()
         };
         tree.trace.prompts.push(Prompt {

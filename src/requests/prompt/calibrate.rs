@@ -11,6 +11,7 @@
 //! Tallies of what sessions show can leave a session out, so that nothing is learned for a request
 //! from itself. Client versions are compared as numbers.
 
+use std::fmt;
 use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
@@ -183,6 +184,12 @@ impl<K: Copy + Eq + Hash> Tallies<K> {
 /// `major.minor.patch`. Missing or other parts count as 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ClientVersion(u32, u32, u32);
+
+impl fmt::Display for ClientVersion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}.{}", self.0, self.1, self.2)
+    }
+}
 
 impl ClientVersion {
     pub(super) const fn new(major: u32, minor: u32, patch: u32) -> Self {

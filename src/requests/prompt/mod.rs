@@ -32,6 +32,7 @@ mod background;
 mod build;
 mod calibrate;
 mod captured;
+mod measured;
 mod paths;
 mod shared_prefix;
 mod split;
@@ -40,6 +41,7 @@ mod trace;
 pub use build::{Kept, SharedPrefix, build, build_counted};
 pub use calibrate::LARGEST_CONSTANT_TAIL;
 pub(crate) use captured::{level, node_behind};
+pub use measured::MeasuredRule;
 pub(crate) use paths::Paths;
 pub(crate) use split::Landmarks;
 pub use trace::{
@@ -49,6 +51,8 @@ pub use trace::{
 
 use agents::agent_step;
 use build::kept_of_rewrite;
+use calibrate::{ClientVersion, ClientVersions};
+use measured::{LaterKept, grace, of_step};
 
 use crate::base::ttl::{TierTtl, Ttl};
 use crate::base::units::Tokens;
@@ -100,8 +104,14 @@ pub struct Step {
     /// The end of what is kept. Where nothing tells how much of rewritten messages was kept, the
     /// predecessor's end.
     pub kept_end: Tokens,
+    /// The measured rule that says how much is kept.
+    pub rule: Option<MeasuredRule>,
     /// The first answer with thinking in this request's turn.
     turn_thinking: Option<RequestIndex>,
+    /// What later requests of the chain may find changed.
+    later: LaterKept,
+    /// How much longer than their TTL it finds entries for five minutes, in milliseconds.
+    grace: i64,
     /// The first request of its chain, or the first after the last change of model.
     pub opening: RequestIndex,
 }
@@ -136,11 +146,15 @@ const REWRITTEN_BELOW_PERCENT: u64 = 97;
 /// The steps of all requests, in the history's order.
 #[must_use]
 pub fn steps(history: &History) -> Vec<Step> {
+    let versions = ClientVersions::of_all(history);
     let mut steps: Vec<Step> = Vec::with_capacity(history.requests.len());
     for (index, request) in history.of_transcripts().iter().enumerate() {
         let step = match request.predecessor {
             None => first_step(index, request),
-            Some(predecessor) => next_step(history, index, request, predecessor, &steps),
+            Some(predecessor) => {
+                let version = versions.of(request);
+                next_step(history, version, index, request, predecessor, &steps)
+            }
         };
         steps.push(step);
     }
@@ -172,7 +186,10 @@ fn captured_step(history: &History, captured: &WireRequest, steps: &[Step]) -> S
         dropped_thinking: None,
         kept: Kept::All,
         kept_end: Tokens::ZERO,
+        rule: None,
         turn_thinking: None,
+        later: LaterKept::default(),
+        grace: 0,
         opening: own,
     };
     let Some(predecessor) = request.predecessor else { return opening };
@@ -227,13 +244,17 @@ fn first_step(index: usize, request: &Request) -> Step {
         dropped_thinking: None,
         kept: Kept::All,
         kept_end: Tokens::ZERO,
+        rule: None,
         turn_thinking: request.has_thinking.then_some(RequestIndex(index)),
+        later: LaterKept::at_first(request),
+        grace: 0,
         opening: RequestIndex(index),
     }
 }
 
 fn next_step(
     history: &History,
+    version: ClientVersion,
     index: usize,
     request: &Request,
     predecessor: RequestIndex,
@@ -246,7 +267,10 @@ fn next_step(
     let deleted = all_deleted.saturating_sub(before.all_deleted);
     let previous_end = previous.recorded().prompt.cached_end().saturating_sub(deleted);
     let predecessor_ttl = before.ttl.map(|ttl| ttl.messages);
-    let is_expired = predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis());
+    let grace = grace(version);
+    let lives_longer = |ttl: Ttl| if ttl == Ttl::FiveMinutes { grace } else { 0 };
+    let is_expired = predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis() + lives_longer(ttl));
+    let is_late = !is_expired && predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis());
     let own_thinking = request.has_thinking.then_some(RequestIndex(index));
     // A prompt that grew by more than the thinking it dropped looks like one that kept it.
     let shows_a_loss =
@@ -260,7 +284,11 @@ fn next_step(
     });
     let is_shrunk =
         !request.prompt_total().is_at_least_percent_of(REWRITTEN_BELOW_PERCENT, previous_end);
-    let place = kept_of_rewrite(history, request, predecessor, steps);
+    let told = kept_of_rewrite(history, request, predecessor, steps);
+    // What a line tells of a rewrite says more than what was measured of clients.
+    let measured = of_step(history, version, request, predecessor, steps)
+        .filter(|_| told.is_none_or(|place| place == Kept::All) && !request.between.has_compaction);
+    let place = measured.map(|(_, kept)| kept).or(told);
     let is_unexplained = is_shrunk && dropped_thinking.is_none();
     // Lines that tell of a loss decide. Otherwise a compaction or the size does.
     let is_rewritten = match place {
@@ -287,8 +315,13 @@ fn next_step(
     } else {
         StepKind::Continued
     };
+    // Where it has expired, there is nothing left to lose.
+    let rule = measured.map(|(rule, _)| rule).filter(|_| kind == StepKind::Rewritten);
+    let has_lived_longer = is_late && kind == StepKind::Continued;
+    let rule = rule.or(has_lived_longer.then_some(MeasuredRule::LateExpiry));
     Step {
         kind,
+        rule,
         predecessor: request.predecessor,
         gap: Some(gap),
         ttl: if kind == StepKind::ModelChange {
@@ -309,6 +342,8 @@ fn next_step(
         } else {
             before.turn_thinking.or(own_thinking)
         },
+        later: before.later.after(request, predecessor, is_rewritten),
+        grace,
         opening: if kind == StepKind::ModelChange { RequestIndex(index) } else { before.opening },
     }
 }

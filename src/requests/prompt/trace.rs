@@ -184,6 +184,8 @@ pub struct Rare {
     pub opening: Option<Tokens>,
     /// What was read at a break inside the TTL, for counterfactuals that keep it. Measured.
     pub broken_read: Option<Tokens>,
+    /// How much longer than their TTL it finds entries for five minutes, in milliseconds.
+    pub grace: i64,
     /// Whether the prompt finds what its predecessor had cached whatever was recorded, for
     /// counterfactuals that repair a break.
     pub repair: Option<Repair>,
@@ -240,6 +242,12 @@ impl Prompt {
     #[must_use]
     pub fn broken_read(&self) -> Option<Tokens> {
         self.rare.as_ref()?.broken_read
+    }
+
+    /// How much longer than their TTL it finds entries for five minutes, in milliseconds.
+    #[must_use]
+    pub fn grace(&self) -> i64 {
+        self.rare.as_ref().map_or(0, |rare| rare.grace)
     }
 
     /// Whether it finds what its predecessor had cached whatever was recorded.

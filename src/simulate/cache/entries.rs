@@ -77,11 +77,17 @@ pub(super) struct Entries<'a> {
 struct Lifetimes {
     /// How long beyond its TTL, in milliseconds.
     grace: i64,
+    /// How long beyond five minutes, if that is more.
+    five_minutes: i64,
 }
 
 impl Lifetimes {
     fn is_alive(self, ttl: Ttl, last_used: Millis, now: Millis) -> bool {
-        now.since(last_used) < ttl.millis().saturating_add(self.grace)
+        let grace = match ttl {
+            Ttl::FiveMinutes => self.grace.max(self.five_minutes),
+            Ttl::OneHour => self.grace,
+        };
+        now.since(last_used) < ttl.millis().saturating_add(grace)
     }
 }
 
@@ -196,12 +202,17 @@ impl<'a> Entries<'a> {
     pub(super) fn new(paths: &'a Paths, grace: i64) -> Self {
         Self {
             paths,
-            lifetimes: Lifetimes { grace },
+            lifetimes: Lifetimes { grace, five_minutes: 0 },
             stretches: Vec::new(),
             places: FxHashMap::default(),
             last: Cell::new(None),
             has_global: false,
         }
+    }
+
+    /// Sets for the next request how many milliseconds entries for five minutes are found beyond them.
+    pub(super) fn set_grace_of_five_minutes(&mut self, grace: i64) {
+        self.lifetimes.five_minutes = grace;
     }
 
     /// The index of the stretch of a path and partition, if any entry was stored there.

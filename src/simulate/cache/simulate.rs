@@ -137,6 +137,7 @@ struct Hit {
 
 impl<'a> Cache<'a> {
     fn request(&mut self, prompt: &Prompt) -> Outcome {
+        self.entries.set_grace_of_five_minutes(prompt.grace());
         let sent = self.sent(prompt);
         if let Some(refusal) = refusal(&sent) {
             let basis = Basis::Derived;

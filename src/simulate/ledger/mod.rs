@@ -4,12 +4,10 @@
 
 mod expiry;
 mod filter;
-mod selection;
 mod totals;
 
 pub use expiry::Expiry;
-pub use filter::{Filter, FilterError, MAIN_AGENT};
-pub use selection::{Selection, Session};
+pub use filter::{Filter, FilterError, MAIN_AGENT, Selection, Session};
 pub use totals::{Breakdown, Row, Totals};
 
 use std::borrow::Cow;
@@ -401,7 +399,7 @@ impl<'a> Ledger<'a> {
         Some(ManagedColumn { management, effects, own })
     }
 
-    /// The rows of earlier samplings that were billed separately. Only the record has them.
+    /// The rows of the samplings that were billed apart. Only the record has them.
     fn earlier_rows<'s>(
         &'s self,
         column: &'s StrategyColumn,
@@ -410,7 +408,7 @@ impl<'a> Ledger<'a> {
         let history = self.history;
         let request = history.request(index);
         let recorded = request.usage.as_ref().filter(|_| column.simulated.is_none());
-        let iterations = recorded.map_or(&[][..], |usage| usage.earlier_iterations.as_slice());
+        let iterations = recorded.map_or(&[][..], |usage| usage.iterations_apart.as_slice());
         let strategy = column.strategy.name.as_ref();
         iterations.iter().enumerate().map(move |(number, iteration)| {
             let refused = request.request.and_then(|id| history.refusals.get(&id).copied());
@@ -535,7 +533,7 @@ impl<'a> Ledger<'a> {
         let mut requests = self.history.requests.iter().filter_map(|one| one.usage.as_ref());
         self.rates.is_complete()
             && columns.all(RequestRates::is_complete)
-            && requests.all(|usage| usage.earlier_iterations.is_empty())
+            && requests.all(|usage| usage.iterations_apart.is_empty())
     }
 
     fn price_context(&self, index: RequestIndex) -> PriceContext<'a> {

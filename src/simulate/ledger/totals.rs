@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
-use super::selection::Selection;
+use super::filter::Selection;
 use super::{Ledger, StrategyColumn};
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::requests::conversation::RequestIndex;

@@ -2,10 +2,12 @@
 //! process that continues the session and renders system prompt, tools and reminders anew.
 
 use crate::base::units::Tokens;
+use crate::base::wording::grouped;
 use crate::explain::breaks::case::Case;
 use crate::explain::breaks::readable::Readable;
 use crate::explain::breaks::{Candidate, Cause, Confidence, Evidence};
 use crate::read::transcript::Sign;
+use crate::requests::prompt::{Kept, MeasuredRule};
 
 /// After a compaction only tools, system prompt, and the messages kept before the summary are the
 /// same.
@@ -66,6 +68,21 @@ pub(super) fn image(case: &Case<'_>) -> Option<Candidate> {
         Confidence::Medium,
         case.evidence_of(Sign::Image.into()),
     ))
+}
+
+/// The client moved the context that hooks gave in the turn before. (A measured rule, of some versions.)
+pub(super) fn hook_context(case: &Case<'_>) -> Option<Candidate> {
+    let Kept::Until { request, .. } = case.step.kept else { return None };
+    if case.step.rule != Some(MeasuredRule::HookContextMoves) {
+        return None;
+    }
+    let meaning = format!(
+        "what was cached here stands in front of the first context that a hook gave: {} tokens",
+        grouped(case.step.kept_end.0)
+    );
+    let request = case.history.request(request);
+    let evidence = vec![Evidence::of_field(request, "message.usage", meaning)];
+    Some(Candidate::new(Cause::HookContextMoved, rewrite_confidence(case), evidence))
 }
 
 /// A conversation that continues from an earlier point should find what was cached there. Where it

@@ -15,7 +15,7 @@ use crate::read::agent::Vendor;
 
 type BreakRule = fn(&Case<'_>) -> Option<Candidate>;
 
-const RULES: [BreakRule; 21] = [
+const RULES: [BreakRule; 22] = [
     settings::model,
     history::compaction,
     history::fresh_replacement,
@@ -30,6 +30,7 @@ const RULES: [BreakRule; 21] = [
     timing::server_side,
     settings::tools,
     settings::system_prompt,
+    history::hook_context,
     history::image,
     settings::ttl_tier,
     history::rewound,

@@ -7,7 +7,7 @@ use crate::explain::breaks::case::Case;
 use crate::explain::breaks::readable::Readable;
 use crate::explain::breaks::{Candidate, Cause, Confidence, Evidence};
 use crate::read::transcript::Sign;
-use crate::requests::prompt::StepKind;
+use crate::requests::prompt::{MeasuredRule, StepKind};
 
 /// Each model has its own caches.
 pub(super) fn model(case: &Case<'_>) -> Option<Candidate> {
@@ -74,7 +74,8 @@ pub(super) fn tools(case: &Case<'_>) -> Option<Candidate> {
     // A tool that is loaded in full joins the list before everything else, and makes it longer.
     let loaded = case.evidence_of(Sign::ToolsLoaded.into());
     let is_at_an_end = matches!(case.readable, Readable::PreviousRead | Readable::EarlierEnd(_));
-    if !loaded.is_empty() && !is_at_an_end {
+    let is_measured = case.step.rule == Some(MeasuredRule::FirstLoadedTools);
+    if !loaded.is_empty() && (is_measured || !is_at_an_end) {
         return Some(Candidate::new(Cause::ToolsChanged, Confidence::High, loaded));
     }
     if case.reaches_into_messages() {
@@ -123,7 +124,8 @@ fn changed_fields(case: &Case<'_>) -> Vec<Evidence> {
 /// A rewritten message leaves what comes before it. So does anything that is rendered at the very
 /// beginning of the messages.
 pub(super) fn messages(case: &Case<'_>) -> Option<Candidate> {
-    if case.step.is_rewritten {
+    // What a measured rule says has a cause of its own.
+    if case.step.is_rewritten && case.step.rule.is_none() {
         let told = Sign::EntriesRemoved | Sign::Collapsed | Sign::ResultsReplaced;
         let mut evidence = case.evidence_of_rewrite(told);
         if evidence.is_empty() {

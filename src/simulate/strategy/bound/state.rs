@@ -201,7 +201,7 @@ impl<'a> Search<'a> {
     fn pass(&mut self, before: &ThreadRequest, start: Millis, from: Millis, until: Millis) {
         let prices = self.prices(before);
         let known = Known { trace: self.trace(), prompt: self.prompt(before) };
-        let grace = self.material.assumptions.ttl_grace;
+        let grace = self.material.assumptions.ttl_grace.max(known.prompt.grace());
         let gap = Gap { length: until.since(from), delay: from.since(start), grace };
         self.step(|state| gap.ways(state.cached, &before.ends, &known, &prices));
     }

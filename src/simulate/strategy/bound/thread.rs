@@ -229,7 +229,8 @@ impl<'a> Neighbours<'a> {
     /// Whether a five-minute entry needs a ping in between.
     fn is_long(&self, before: &ThreadRequest, request: &ThreadRequest) -> bool {
         let gap = self.prompt(request).start.since(self.prompt(before).start);
-        gap >= Ttl::FiveMinutes.millis() + self.material.assumptions.ttl_grace
+        let grace = self.material.assumptions.ttl_grace.max(self.prompt(request).grace());
+        gap >= Ttl::FiveMinutes.millis() + grace
     }
 }
 

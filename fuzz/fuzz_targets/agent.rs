@@ -1,0 +1,9 @@
+#![no_main]
+
+#[path = "../targets/reading.rs"]
+mod reading;
+
+#[path = "../targets/agent.rs"]
+mod target;
+
+libfuzzer_sys::fuzz_target!(init: cachesim_fuzz::run_on_one_thread(), |bytes: &[u8]| target::check(bytes));

@@ -1,0 +1,22 @@
+//! Sessions of other agents: any bytes behind the first line of one give requests that are billed as
+//! recorded.
+
+use cachesim::simulate::strategy::Strategy;
+
+use super::reading::{options, rows, sources, study};
+
+/// First lines by which the formats are recognised.
+const FIRST_LINES: [&str; 2] =
+    [r#"{"type":"session_meta","payload":{"id":"s"},"timestamp":"2026-08-03T10:00:00Z"}"#, ""];
+
+pub(crate) fn check(bytes: &[u8]) {
+    let Some((first, rest)) = bytes.split_first() else { return };
+    let first = FIRST_LINES[usize::from(*first) % FIRST_LINES.len()];
+    let file = [first.as_bytes(), b"\n", rest].concat();
+    let Some(study) = study(sources(&[&file]), options(None)) else { return };
+    for agent in &study.history.of_agents {
+        let usage = &agent.usage;
+        assert!(agent.reasoning <= usage.output || usage.output.0 == 0, "{agent:?}");
+    }
+    rows(&study, &[Strategy::billed(), Strategy::expected()]);
+}

@@ -1,0 +1,178 @@
+//! What clients do to what they had sent, as far as it was measured: no documentation says it.
+//!
+//! Each rule holds for a range of client versions and looks at lines and at other requests only. A
+//! step names the rule that decided it, so that `verify --rules` can count for any sessions whether the
+//! record agrees. A rule that a newer client breaks shows there first.
+
+use super::build::Kept;
+use super::calibrate::ClientVersion;
+use super::{LOOKBACK, Step};
+use crate::requests::conversation::{History, Request, RequestIndex};
+
+/// A rule that was found in recorded sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MeasuredRule {
+    /// The context of hooks moves at the next prompt.
+    HookContextMoves,
+    /// The first tools that a search loads change the prefix.
+    FirstLoadedTools,
+    /// Entries for five minutes are found for some seconds more.
+    LateExpiry,
+}
+
+/// The versions from the first to the last, both included.
+type Versions = (ClientVersion, ClientVersion);
+
+impl MeasuredRule {
+    /// Every rule, in the order in which they are listed.
+    pub const ALL: [Self; 3] = [Self::HookContextMoves, Self::FirstLoadedTools, Self::LateExpiry];
+
+    /// Its name in outputs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::HookContextMoves => "hook_context_moves",
+            Self::FirstLoadedTools => "first_loaded_tools",
+            Self::LateExpiry => "late_expiry",
+        }
+    }
+
+    /// What it says, in one sentence.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::HookContextMoves => {
+                "After a turn in which a PreToolUse or PostToolUse hook gave context, the next prompt \
+                 differs from the first request that carried it on: what stands in front is read where \
+                 it is within the lookback, else tools and system prompt."
+            }
+            Self::FirstLoadedTools => {
+                "The first result of a chain that loads deferred tools leaves tools and system prompt \
+                 alone to be read."
+            }
+            Self::LateExpiry => {
+                "An entry for five minutes is still found up to 310 seconds after the start of the request \
+                 that used it last."
+            }
+        }
+    }
+
+    fn range(self) -> Versions {
+        let version = ClientVersion::new;
+        match self {
+            Self::HookContextMoves => (version(2, 1, 210), version(2, 1, 227)),
+            Self::FirstLoadedTools => (version(2, 1, 119), version(2, 1, 206)),
+            // Later clients ask for an hour, save for sub-agents, of which no such gap was seen.
+            Self::LateExpiry => (version(2, 1, 0), version(2, 1, 16)),
+        }
+    }
+
+    /// The clients that it was measured of.
+    #[must_use]
+    pub fn versions(self) -> String {
+        let (first, last) = self.range();
+        format!("{first}-{last}")
+    }
+
+    fn holds_for(self, version: ClientVersion) -> bool {
+        let (first, last) = self.range();
+        (first..=last).contains(&version)
+    }
+}
+
+/// How much longer than their TTL entries for five minutes live for a client, in milliseconds. (Measured:
+/// alive after 301.5, 304.5, 306.1, 308.0 and 308.5 seconds, dead from 316 on.)
+pub(super) fn grace(version: ClientVersion) -> i64 {
+    if MeasuredRule::LateExpiry.holds_for(version) { 10_000 } else { 0 }
+}
+
+/// What the requests of a chain so far leave to its later ones.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LaterKept {
+    /// The last request of this turn before a hook around a tool's call gave context.
+    before_hook: Option<RequestIndex>,
+    /// Whether a tool search has loaded tools.
+    has_loaded_tools: bool,
+}
+
+impl LaterKept {
+    /// After the first request of a chain.
+    pub(super) fn at_first(request: &Request) -> Self {
+        Self { before_hook: None, has_loaded_tools: request.between.loads_tools }
+    }
+
+    /// After the next request.
+    pub(super) fn after(
+        self,
+        request: &Request,
+        predecessor: RequestIndex,
+        is_rewritten: bool,
+    ) -> Self {
+        let between = &request.between;
+        // A rewrite sends everything anew, with the context in its place.
+        let goes_on = !between.has_prompt && !is_rewritten;
+        let own = (between.has_tool_hook && goes_on).then_some(predecessor);
+        Self {
+            before_hook: self.before_hook.filter(|_| goes_on).or(own),
+            has_loaded_tools: self.has_loaded_tools || between.loads_tools,
+        }
+    }
+}
+
+/// The rule that decides how much of its predecessor's prefix a request keeps, and how much that is.
+pub(super) fn of_step(
+    history: &History,
+    version: ClientVersion,
+    request: &Request,
+    predecessor: RequestIndex,
+    steps: &[Step],
+) -> Option<(MeasuredRule, Kept)> {
+    let previous = history.request(predecessor);
+    let is_own = request.model == previous.model && !request.is_fork_of(previous);
+    let later = steps[predecessor.0].later;
+    let loaded = MeasuredRule::FirstLoadedTools;
+    if loaded.holds_for(version)
+        && is_own
+        && request.agent.is_none()
+        && request.between.loads_tools
+        && !later.has_loaded_tools
+    {
+        return Some((loaded, Kept::System));
+    }
+    let moved = MeasuredRule::HookContextMoves;
+    let kept = later.before_hook.filter(|_| {
+        moved.holds_for(version)
+            && is_own
+            && request.between.has_prompt
+            && !request.between.drops_answer
+    })?;
+    let end = history.request(kept).recorded().prompt.cached_end();
+    (end <= request.prompt_total()).then(|| {
+        let positions = positions_since(history, kept, request, predecessor);
+        (moved, Kept::Until { request: kept, positions })
+    })
+}
+
+/// How many positions stand between the end of an earlier request of the chain and the end of this one,
+/// as far as lines tell; more than a marker looks back over are not counted.
+fn positions_since(
+    history: &History,
+    earlier: RequestIndex,
+    request: &Request,
+    predecessor: RequestIndex,
+) -> u32 {
+    let mut positions = request.between.positions;
+    let mut here = predecessor;
+    while positions < LOOKBACK {
+        let one = history.request(here);
+        positions = positions.saturating_add(one.answer_positions);
+        match one.predecessor {
+            Some(before) if here > earlier => {
+                positions = positions.saturating_add(one.between.positions);
+                here = before;
+            }
+            _ => break,
+        }
+    }
+    positions.clamp(1, LOOKBACK)
+}

@@ -1,0 +1,73 @@
+//! The licences of everything that the program and its tests are built of.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::common::project;
+
+/// Each lets the program be used and passed on as it is. `.ci/deny.toml` has the same list.
+const ALLOWED: [&str; 8] =
+    ["Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "Unicode-3.0", "Zlib"];
+
+/// Whether one of the choices that a licence gives has only allowed parts. `/` is an old way to write
+/// `OR`; parentheses stand around choices, of which each part then needs one.
+fn is_allowed(licence: &str) -> bool {
+    let licence = licence.replace('/', " OR ");
+    if let Some((first, rest)) =
+        licence.strip_prefix('(').and_then(|rest| rest.split_once(") AND "))
+    {
+        return is_allowed(first) && is_allowed(rest);
+    }
+    if let Some((rest, last)) = licence.strip_suffix(')').and_then(|rest| rest.split_once(" AND ("))
+    {
+        return is_allowed(rest) && is_allowed(last);
+    }
+    let is_known = |part: &str| ALLOWED.contains(&part.trim());
+    licence.split(" OR ").any(|choice| choice.split(" AND ").all(is_known))
+}
+
+#[test]
+fn choices_and_parts_are_told_apart() {
+    for allowed in [
+        "MIT",
+        "MIT/Apache-2.0",
+        "GPL-3.0 OR MIT",
+        "(MIT OR GPL-2.0) AND Unicode-3.0",
+        "Zlib AND (MIT OR X)",
+    ] {
+        assert!(is_allowed(allowed), "{allowed}");
+    }
+    for refused in
+        ["", "GPL-3.0", "MIT AND GPL-3.0", "(GPL-2.0 OR GPL-3.0) AND MIT", "MIT WITH a wish"]
+    {
+        assert!(!is_allowed(refused), "{refused}");
+    }
+}
+
+#[test]
+fn every_dependency_has_an_allowed_licence() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--all-features"])
+        .current_dir(project(""))
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    assert!(packages.len() > 100, "{}", packages.len());
+    let refused: Vec<String> = packages
+        .iter()
+        .filter(|package| !package["license"].as_str().is_some_and(is_allowed))
+        .map(|package| format!("{}: {}", package["name"], package["license"]))
+        .collect();
+    assert!(refused.is_empty(), "{refused:?}");
+    let foreign: Vec<&Value> = packages
+        .iter()
+        .filter(|package| !package["source"].is_null())
+        .filter(|package| {
+            !package["source"].as_str().is_some_and(|source| source.starts_with("registry+"))
+        })
+        .collect();
+    assert!(foreign.is_empty(), "{foreign:?}");
+}
