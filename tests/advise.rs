@@ -345,8 +345,8 @@ fn the_answer_stands_first() {
     Of $0.6540 that was spent, 2 changes together would have saved at most $0.4031 (61.6 %). The first, keep one system
     prompt for a conversation: at most $0.2850.
 
-    Each change is simulated on top of those before it, so the savings add up. They begin with the record as it is
-    simulated, breaks included: $0.6540.
+    The changes stand in the order of what each saves alone. Each is simulated on top of those before it, so the savings add
+    up. They begin with the record as it is simulated, breaks included: $0.6540.
 
     The best 1 of 2 changes
 

@@ -115,7 +115,7 @@ fn a_gate_on_a_strategy_without_figures_is_an_error() {
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
 }
 
-/// No row of `analyze` claims figures, and as a base it compares nothing.
+/// No row of `analyze` claims figures, and it is no base: the others are held against the first with figures.
 #[test]
 fn there_are_no_rows() {
     let path = fixture("first-look");
@@ -123,7 +123,8 @@ fn there_are_no_rows() {
     assert_eq!(rows, "");
     let strategies = ["--strategy", "static-first,5m"];
     let report = json(&[&["compare", &path, "-q", "--format", "json"], &strategies[..]].concat());
-    assert!(report["strategies"][1]["difference_usd"].is_null());
+    assert_eq!(report["base"], "5m");
+    assert!(report["strategies"][0]["difference_usd"].is_null());
     assert!(report["strategies"][1]["paired"].is_null());
     assert_eq!(report["strategies"][1]["totals"]["requests"], 6);
 }

@@ -368,6 +368,7 @@ fn the_configuration_is_shown() {
     reading                            conservative        default
     prices                             none                default
     platform                           auto                default
+    project_names                      relative            default
     jobs                               2                   ../cachesim.toml:3
     max_memory                         no bound            default
     strict                             true                environment CACHESIM_STRICT

@@ -349,9 +349,9 @@ fn groups_add_up_to_the_total() {
 #[test]
 fn sessions_have_their_projects_and_the_most_expensive_come_first() {
     let table = text(&run_on_sessions(&["analyze", "--top", "1"]).stdout);
-    assert!(table.contains("\nThe most expensive 1 of 2 sessions\n"), "{table}");
+    assert!(table.contains("\nThe most expensive 1 of 2 sessions, begun in 2026\n"), "{table}");
     let row = table.lines().find(|line| line.starts_with("alpha-2222")).expect("a row");
-    assert!(row.contains(" web ") && row.contains("2026-11-01 12:00:00"), "{row}");
+    assert!(row.contains(" web ") && row.contains("11-01 12:00"), "{row}");
     assert!(!table.contains("alpha-1111"), "{table}");
 }
 

@@ -19,6 +19,7 @@ const ALL_STRATEGIES: &str = "billed,replay,none,5m,1h,mixed";
 
 /// A request of a random session.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is drawn by itself")]
 struct Ask {
     /// How many requests before this one it goes on from, as far as there are so many.
     back: usize,

@@ -1,5 +1,6 @@
 //! Tests of the whole program. One binary, so that it is linked once; each module says what it
-//! asks. (`growth` is a binary of its own, as its allocator counts: work and memory grow with the input,
+//! asks. (`memory`, what commands hold on hostile shapes, and `growth` are binaries of their own, as their
+//! allocators count: work and memory grow with the input,
 //! and no faster.)
 //!
 //! Unit tests stand beside the code. `tests/` runs the whole program: `fixtures` (hand-worked
@@ -117,7 +118,7 @@ fn no_test_file_is_forgotten() {
             continue;
         }
         let module = name.trim_end_matches(".rs");
-        let is_program = ["main", "growth"].contains(&module);
+        let is_program = ["main", "growth", "memory"].contains(&module);
         assert!(is_program || main.contains(&format!("mod {module};")), "{name}");
     }
 }

@@ -32,8 +32,10 @@ pub(crate) fn check(bytes: &[u8]) {
                 assert!((1..=lines).contains(&placed.line));
                 let budget = &placed.budget;
                 assert!(!budget.to_string().is_empty());
-                for pattern in [&budget.selector.project, &budget.selector.files] {
-                    pattern.iter().for_each(|pattern| check_pattern(pattern));
+                for pattern in
+                    [&budget.selector.project, &budget.selector.files].into_iter().flatten()
+                {
+                    check_pattern(pattern);
                 }
                 for figure in [Decimal::ZERO, Decimal::MAX, Decimal::MIN] {
                     let alone = budget.limit.is_kept(figure, None);

@@ -16,8 +16,11 @@ mod simulator;
 mod strategy;
 mod transcript;
 
+/// The name of a target, and what it checks.
+pub(crate) type Target = (&'static str, fn(&[u8]));
+
 /// Each target but that of `line`, which is made of files of the library.
-pub(crate) const ALL: [(&str, fn(&[u8])); 12] = [
+pub(crate) const ALL: [Target; 12] = [
     ("agent", agent::check),
     ("baseline", baseline::check),
     ("budget", budget::check),

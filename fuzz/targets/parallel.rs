@@ -25,13 +25,13 @@ fn pool(threads: usize) -> ThreadPool {
 
 pub(crate) fn check(bytes: &[u8]) {
     let Some((kind, rest)) = bytes.split_first() else { return };
-    let sources = match kind % 4 {
+    let place = kind % 4;
+    let sources = if place < 3 {
         // One large file that begins, continues or ends with the lines.
-        place @ 0..=2 => vec![large(rest, place)],
-        _ => {
-            let files = rest.split(|byte| *byte == 0x1c).take(5).enumerate();
-            files.map(|(number, file)| Source::in_memory(&format!("{number}"), file)).collect()
-        }
+        vec![large(rest, place)]
+    } else {
+        let files = rest.split(|byte| *byte == 0x1c).take(5).enumerate();
+        files.map(|(number, file)| Source::in_memory(&format!("{number}"), file)).collect()
     };
     let [one, several] = [&ONE, &SEVERAL].map(|pool| pool.install(|| told(sources.clone())));
     assert_eq!(one, several);
@@ -39,7 +39,7 @@ pub(crate) fn check(bytes: &[u8]) {
 
 /// A file so large that all threads read it, with the lines at a border of its pieces.
 fn large(lines: &[u8], place: u8) -> Source {
-    let filler = [r#"{"type":"user","note":""#.as_bytes(), &[b'x'; FILLER], b"\"}\n"].concat();
+    let filler = [br#"{"type":"user","note":""#, &*vec![b'x'; FILLER], b"\"}\n"].concat();
     let mut file = Vec::with_capacity(LEAST_BYTES + lines.len());
     let before = [0, 8, 16][usize::from(place)];
     for number in 0..=LEAST_BYTES / FILLER {

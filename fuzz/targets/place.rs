@@ -12,5 +12,5 @@ pub(crate) fn assert_in(text: &str, line: usize, column: usize) {
 /// It has no control characters.
 #[track_caller]
 pub(crate) fn assert_plain(text: &str) {
-    assert!(!text.chars().any(|character| character.is_control()), "{text:?}");
+    assert!(!text.chars().any(char::is_control), "{text:?}");
 }

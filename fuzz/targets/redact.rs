@@ -161,7 +161,9 @@ fn transcript_line(u: &mut Unstructured<'_>, number: usize) -> Result<Value> {
             line["compactMetadata"] = json!({"trigger": "auto", "preTokens": count(u)?});
         }
         "attachment" => {
-            line["attachment"] = json!({"type": u.choose(&["file", "deferred_tools_delta", "microcompact", SECRET])?, "content": text(u)?, "addedNames": [tool_name(u)?]})
+            let kind = u.choose(&["file", "deferred_tools_delta", "microcompact", SECRET])?;
+            line["attachment"] =
+                json!({"type": kind, "content": text(u)?, "addedNames": [tool_name(u)?]});
         }
         "summary" => line["summary"] = text(u)?,
         _ => line["data"] = json!({"type": "agent_progress", "message": text(u)?}),

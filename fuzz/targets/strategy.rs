@@ -23,7 +23,9 @@ pub(crate) fn check(bytes: &[u8]) {
         assert!(!strategy.name.is_empty());
         assert_plain(strategy.label());
         let all = RequestKinds { has_claude: true, has_captures: true };
-        strategy.unknowns(all).iter().for_each(|unknown| assert_plain(unknown));
+        for unknown in strategy.unknowns(all) {
+            assert_plain(&unknown);
+        }
     }
     for left_out in &file.left_out {
         assert!(!names.contains(&*left_out.name), "{left_out:?}");

@@ -57,9 +57,8 @@ fn spent(answer: &Answer) -> AnswerLine {
             format!("{}{missing}", of(billed)),
         );
     }
-    let (strategy, totals) =
-        answer.simulated.as_ref().map_or(("", billed), |(name, totals)| (name, totals));
-    let note = format!("{}{}; simulated: {strategy}", of(totals), missing(totals));
+    let totals = answer.simulated.as_ref().unwrap_or(billed);
+    let note = format!("{}{}; as the rules expect", of(totals), missing(totals));
     AnswerLine::plain("Would cost", dollars(totals.cost()), note)
 }
 
@@ -81,7 +80,7 @@ fn agents(answer: &Answer) -> AnswerLine {
 
 fn hit_rate(answer: &Answer) -> AnswerLine {
     let totals = match &answer.simulated {
-        Some((_, totals)) if answer.billed.requests == 0 => totals,
+        Some(totals) if answer.billed.requests == 0 => totals,
         _ => &answer.billed,
     };
     let note = format!("{} of {} prompt tokens", tokens(totals.read), tokens(totals.prompt()));

@@ -76,8 +76,10 @@ fn outputs(home: &Path, names: &str) -> Vec<(String, String)> {
     let mut outputs = vec![("a baseline".to_owned(), baseline)];
     let runs: Vec<Vec<String>> = runs().into_iter().map(|(words, _)| words).collect();
     let printed = runs.par_iter().filter(|words| !words.contains(&"png".to_owned())).map(|words| {
-        let words = words.iter().map(|word| match word.as_str() {
-            "all" => all.as_str(),
+        let before = [""].into_iter().chain(words.iter().map(String::as_str));
+        let words = words.iter().zip(before).map(|(word, before)| match word.as_str() {
+            // Of an option it is a value.
+            "all" if !before.starts_with("--") => all.as_str(),
             "config.toml" => config.as_str(),
             word => word,
         });

@@ -19,8 +19,8 @@ letters and digits of everything else are replaced: text, paths, ids, names of f
 are those of the input, except where they rest on the wording (lint, --show-text). Several files \
 need a folder as OUT; only what cachesim reads (*.jsonl, also .gz and .zst) is written there.
 
-Lengths and times stay, and so do the names of tools: look at those before you publish. --explain
-lists all that stays.";
+Lengths and times stay, and so do the names of tools: look at those before you publish. \
+--explain lists all that stays.";
 
 /// `redact`.
 #[derive(Debug, Args)]

@@ -24,9 +24,8 @@ pub struct Answer {
     pub billed: Totals,
     /// The part of the requests of sub-agents.
     pub agents: Totals,
-    /// What the rules expect of the same requests, which stands where nothing is recorded: its label
-    /// and figures.
-    pub simulated: Option<(String, Totals)>,
+    /// What the rules expect of the same requests, which stands where nothing is recorded.
+    pub simulated: Option<Totals>,
     /// How many requests were compared with their predecessors.
     pub compared: u64,
     /// All breaks.
@@ -82,7 +81,7 @@ impl Answer {
         });
         let simulated = ledger.expected().and_then(|column| {
             let totals = ledger.totals(column, selection.requests());
-            (totals.unrecorded == 0).then(|| (column.strategy.label().to_owned(), totals))
+            (totals.unrecorded == 0).then_some(totals)
         });
         let (breaks, summary) = (&analysis.breaks, &analysis.summary);
         Self {
