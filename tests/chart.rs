@@ -436,7 +436,9 @@ fn of_many_strategies_the_cheapest_are_drawn_and_the_others_named() {
     let picture = chart("cost", &project("reports/sessions"), &["--strategy", names]);
     picture.assert_readable("cost of many strategies");
     assert!(picture.has_text("billed $"));
-    assert!(picture.has_text("Not drawn, since they cost more: none"));
+    assert!(picture.has_text(
+        "Not drawn, since they cost more: as-recorded, compact-100k, session-memory-100k, none."
+    ));
     // A dash in front of each name is a line of two points.
     let dashes = picture.lines.iter().filter(|(_, points)| points.len() == 2);
     let names = dashes.filter(|(colour, _)| colour != "#E3E7EB" && colour != "#59636E").count();

@@ -401,7 +401,7 @@ fn the_configuration_is_shown() {
     let nothing = text(&nothing.stdout);
     assert!(nothing.contains("Files: none; none was looked for."), "{nothing}");
     let rows = nothing.lines().filter(|line| line.trim_end().ends_with(" default"));
-    assert_eq!(rows.count(), 22, "19 options, of which one has four defaults");
+    assert_eq!(rows.count(), 23, "20 options, of which one has four defaults");
 }
 
 #[test]

@@ -28,7 +28,7 @@ use serde::Deserialize;
 static COUNTED: Cap<System> = Cap::new(System, usize::MAX);
 
 /// The file to which a child writes what it allocated.
-const COUNTS: &str = "CACHESIM_GROWTH_COUNTS";
+const COUNTS: &str = "GROWTH_COUNTS";
 
 /// The elements of the smallest size where allocations are counted: so many that buffers of a fixed size are little.
 const BASE: &str = "512";
@@ -45,6 +45,9 @@ const MOST_STEPS: f64 = 2.59;
 
 /// The same of bytes allocated, where one buffer that doubles once more is a step.
 const MOST_BYTES: f64 = 3.1;
+
+/// What such a buffer takes once more.
+const BUFFER: u64 = 2 << 20;
 
 /// How many times the peak at 4 times the size that at 8 times may be: 2 of n, 4 of n².
 const MOST_PEAK: u64 = 3;
@@ -176,9 +179,9 @@ impl What {
     /// Whether counts at 1, 4 and 8 times a size grow faster than they may.
     #[allow(clippy::cast_precision_loss)] // counts are far below 2^53
     fn grows_too_fast(self, [small, middle, large]: [u64; 3]) -> bool {
-        let most = match self {
-            Self::Instructions => MOST_STEPS,
-            Self::BytesAllocated => MOST_BYTES,
+        let (most, large) = match self {
+            Self::Instructions => (MOST_STEPS, large),
+            Self::BytesAllocated => (MOST_BYTES, large.saturating_sub(BUFFER)),
             Self::BytesAtPeak => return large > MOST_PEAK * middle,
         };
         let beyond = |count: u64| count.saturating_sub(small) as f64;

@@ -19,7 +19,7 @@ use cap::Cap;
 static COUNTED: Cap<System> = Cap::new(System, usize::MAX);
 
 /// The file to which a child writes the most bytes that it held.
-const PEAK: &str = "CACHESIM_MEMORY_PEAK";
+const PEAK: &str = "MEMORY_PEAK";
 
 /// The requests of a session.
 const REQUESTS: usize = 4_000;

@@ -152,7 +152,10 @@ fn a_large_file_is_the_same_to_any_number_of_threads() {
     let printed = |jobs| {
         let output = run(&["analyze", name, "--format", "jsonl", "--verbose", "--jobs", jobs]);
         assert!(output.status.success());
-        (output.stdout, crate::common::text(&output.stderr))
+        // How many threads run is said where fewer do than were asked for.
+        let said = crate::common::text(&output.stderr);
+        let damage: Vec<&str> = said.lines().filter(|line| !line.contains("threads")).collect();
+        (output.stdout, damage.join("\n"))
     };
     let (rows, damage) = printed("1");
     assert!(damage.contains(&format!("large.jsonl:{torn_line}:")), "{damage}");

@@ -23,12 +23,12 @@ use crate::simulate::pricing::PriceTable;
 
 /// Values of enumerated fields, sorted by their bytes.
 #[rustfmt::skip] // one word a line would be pages
-const WORDS: [&str; 324] = [
+const WORDS: [&str; 323] = [
     "1h", "5m", "GET", "Notification", "POST", "PermissionRequest", "PostToolUse",
     "PostToolUseFailure", "PreCompact", "PreToolUse", "SessionEnd", "SessionStart", "Stop",
     "SubagentStart", "SubagentStop", "UserPromptSubmit", "acceptEdits", "adaptive",
     "advisor_message", "agent-color", "agent-name", "agent-setting", "agent_listing_delta",
-    "advisor_message", "agent_message", "agent_progress", "agent_reasoning", "agent_reasoning_raw_content",
+    "agent_message", "agent_progress", "agent_reasoning", "agent_reasoning_raw_content",
     "agent_reasoning_section_break", "agents_killed", "ai-title", "all", "any", "api_error",
     "api_metrics", "application/json", "application/pdf", "array", "assistant",
     "async_hook_response", "attachment", "attribution-snapshot", "attribution_snapshot", "auto",

@@ -47,19 +47,11 @@ fn spent(answer: &Answer) -> AnswerLine {
         let sessions = counted(answer.sessions as u64, "session", "sessions");
         format!("{}, {sessions}", counted(totals.requests, "request", "requests"))
     };
-    let billed = &answer.billed;
-    let has_record = billed.requests > 0 && billed.unrecorded < billed.requests;
-    if has_record || answer.simulated.is_none() {
-        let missing = missing(billed);
-        return AnswerLine::plain(
-            "Spent",
-            dollars(billed.cost()),
-            format!("{}{missing}", of(billed)),
-        );
-    }
-    let totals = answer.simulated.as_ref().unwrap_or(billed);
-    let note = format!("{}{}; as the rules expect", of(totals), missing(totals));
-    AnswerLine::plain("Would cost", dollars(totals.cost()), note)
+    let totals = answer.spent();
+    let (name, basis) =
+        if answer.is_recorded() { ("Spent", "") } else { ("Would cost", "; as the rules expect") };
+    let note = format!("{}{}{basis}", of(totals), missing(totals));
+    AnswerLine::plain(name, dollars(totals.cost()), note)
 }
 
 /// What a sum leaves out.
@@ -72,17 +64,14 @@ fn missing(totals: &Totals) -> String {
 }
 
 fn agents(answer: &Answer) -> AnswerLine {
-    let share = part(answer.agents.cost(), answer.billed.cost());
+    let share = part(answer.agents.cost(), answer.spent().cost());
     let requests = counted(answer.agents.requests, "request", "requests");
     let note = format!("{} of it, {requests}", percent(share));
     AnswerLine::plain("Sub-agents", dollars(answer.agents.cost()), note)
 }
 
 fn hit_rate(answer: &Answer) -> AnswerLine {
-    let totals = match &answer.simulated {
-        Some(totals) if answer.billed.requests == 0 => totals,
-        _ => &answer.billed,
-    };
+    let totals = answer.spent();
     let note = format!("{} of {} prompt tokens", tokens(totals.read), tokens(totals.prompt()));
     AnswerLine::plain("Hit rate", percent(totals.hit_rate()), note)
 }

@@ -22,7 +22,7 @@ pub struct Answer {
     pub span: Option<(Millis, Millis)>,
     /// The recorded totals of all requests.
     pub billed: Totals,
-    /// The part of the requests of sub-agents.
+    /// The part of the requests of sub-agents in [`spent`](Self::spent).
     pub agents: Totals,
     /// What the rules expect of the same requests, which stands where nothing is recorded.
     pub simulated: Option<Totals>,
@@ -63,6 +63,11 @@ impl BestChange {
     }
 }
 
+/// Whether a record says anything of most requests.
+fn is_recorded(billed: &Totals) -> bool {
+    billed.requests > 0 && billed.unrecorded < billed.requests
+}
+
 impl Answer {
     /// Takes the figures from a ledger with the strategies that [`Waterfall::new`] needs, and from
     /// its breaks.
@@ -74,21 +79,22 @@ impl Answer {
             let column = ledger.column(name)?;
             Some(ledger.totals(column, selection.requests()))
         };
-        let of_agents = ledger.billed().map(|column| {
-            let of_agents =
-                selection.requests().filter(|index| history.request(*index).agent.is_some());
-            ledger.totals(column, of_agents)
-        });
         let simulated = ledger.expected().and_then(|column| {
             let totals = ledger.totals(column, selection.requests());
             (totals.unrecorded == 0).then_some(totals)
         });
+        let billed = total("billed").unwrap_or_default();
+        let is_simulated = simulated.is_some() && !is_recorded(&billed);
+        let told = if is_simulated { ledger.expected() } else { ledger.billed() };
+        let is_of_agent = |index: &RequestIndex| history.request(*index).agent.is_some();
+        let agents =
+            told.map(|column| ledger.totals(column, selection.requests().filter(is_of_agent)));
         let (breaks, summary) = (&analysis.breaks, &analysis.summary);
         Self {
             sessions: selection.sessions.len(),
             span: times().min().zip(times().max()),
-            billed: total("billed").unwrap_or_default(),
-            agents: of_agents.unwrap_or_default(),
+            billed,
+            agents: agents.unwrap_or_default(),
             simulated,
             compared: breaks.compared,
             breaks: summary.total,
@@ -99,6 +105,18 @@ impl Answer {
             unsimulated: None,
             waterfall: Waterfall::new(ledger, selection, &summary.reconciliation),
         }
+    }
+
+    /// What the first line is about: the record, or what the rules expect where nothing is recorded.
+    #[must_use]
+    pub fn spent(&self) -> &Totals {
+        self.simulated.as_ref().filter(|_| !is_recorded(&self.billed)).unwrap_or(&self.billed)
+    }
+
+    /// Whether that is the record.
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        self.simulated.is_none() || is_recorded(&self.billed)
     }
 
     /// Adds the first of the changes, and what was billed beyond the record as it is simulated.

@@ -180,7 +180,8 @@ fn is_too_recent(
     comparison: &ComparedRead,
 ) -> bool {
     let Some(previous) = history.predecessor(request) else { return false };
-    let (before, (from, until)) = (&previous.recorded().prompt, LATE_WRITES);
+    let Some(usage) = &previous.usage else { return false };
+    let (before, (from, until)) = (&usage.prompt, LATE_WRITES);
     step.kind == StepKind::Continued
         && (from..until).contains(&request.start)
         && previous.answered.is_some_and(|answered| request.start.since(answered) < TOO_RECENT)

@@ -98,14 +98,15 @@ fn missing(totals: &Totals) -> String {
 }
 
 fn agents(view: &PageView<'_>) -> Option<Figure> {
-    let (agents, billed) = (&view.answer.agents, &view.answer.billed);
+    let (agents, spent) = (&view.answer.agents, view.answer.spent());
+    let basis = if view.answer.is_recorded() { Basis::Measured.name() } else { "simulated" };
     (agents.requests > 0).then(|| Figure {
         name: "Sub-agents",
         value: dollars(agents.cost()),
-        basis: Basis::Measured.name(),
+        basis,
         meaning: format!(
             "{} of what was spent, in {}.",
-            percent(part(agents.cost(), billed.cost())),
+            percent(part(agents.cost(), spent.cost())),
             counted(agents.requests, "request", "requests"),
         ),
     })
