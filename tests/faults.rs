@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::common::{project, skip, text};
+use crate::common::{names, project, skip, text, utf8};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_cachesim");
 
@@ -60,19 +60,6 @@ fn arguments(writer: &[&str], out: &Path) -> Vec<String> {
         word => word.replace("OUT", utf8(out)),
     };
     writer.iter().map(path).collect()
-}
-
-fn utf8(path: &Path) -> &str {
-    path.to_str().expect("a plain path")
-}
-
-/// The names in a folder, those that a shell hides included.
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("a folder");
-    let names = entries.map(|entry| entry.expect("an entry").file_name());
-    let mut names: Vec<String> = names.map(|name| name.into_string().expect("plain")).collect();
-    names.sort();
-    names
 }
 
 /// A command around the program, in an environment that holds nothing of the user's.

@@ -3,23 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{cachesim, project, run, skip, stdout, text};
+use crate::common::{cachesim, names, project, run, skip, stdout, text, utf8};
 
 fn first_look() -> String {
     project("fixtures/first-look/session.jsonl").to_str().expect("a plain path").to_owned()
-}
-
-fn utf8(path: &Path) -> &str {
-    path.to_str().expect("a plain path")
-}
-
-/// The names in a folder, those that a shell hides included.
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("a folder");
-    let names = entries.map(|entry| entry.expect("an entry").file_name());
-    let mut names: Vec<String> = names.map(|name| name.into_string().expect("plain")).collect();
-    names.sort();
-    names
 }
 
 /// Runs the program, expects that it refuses, and returns what it said.

@@ -50,6 +50,20 @@ pub(crate) fn project(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
 }
 
+/// A path as text.
+pub(crate) fn utf8(path: &Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
+/// The names in a folder, those that a shell hides included.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let names = entries.map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<String> = names.map(|name| name.into_string().expect("plain")).collect();
+    names.sort();
+    names
+}
+
 /// Reference data beside the project; `None`, noted, where it is missing.
 pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let path = project("../shared").join(name);
