@@ -61,8 +61,12 @@ fn parse_uuid(text: &[u8]) -> Option<(u64, u64)> {
     if text.len() != 36 || [8, 13, 18, 23].iter().any(|place| text[*place] != b'-') {
         return None;
     }
-    let [first, second, third, fourth, fifth] = UUID_GROUPS.map(|group| hexadecimal(&text[group]));
-    Some((first? << 32 | second? << 16 | third?, fourth? << 48 | fifth?))
+    let mut groups = [0; 5];
+    for (value, group) in groups.iter_mut().zip(UUID_GROUPS) {
+        *value = hexadecimal(&text[group])?;
+    }
+    let [first, second, third, fourth, fifth] = groups;
+    Some((first << 32 | second << 16 | third, fourth << 48 | fifth))
 }
 
 /// The value of each byte as a hexadecimal digit, and something larger where it is none. A table,
@@ -148,6 +152,7 @@ impl Symbols {
 
     /// The string of a symbol of this table.
     #[must_use]
+    #[inline]
     pub fn text(&self, symbol: Symbol) -> &str {
         text_of(&self.text, &self.ends, symbol)
     }

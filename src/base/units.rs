@@ -80,6 +80,7 @@ impl Millis {
 
     /// Milliseconds from `earlier` to `self`; zero where the clock stepped backwards.
     #[must_use]
+    #[inline]
     pub fn since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0).max(0)
     }

@@ -161,7 +161,8 @@ impl Codex {
             session: self.session,
             project: self.project,
             client_version: self.client_version,
-            reasoning: tokens(usage.reasoning)?.unwrap_or_default(),
+            // A report that says more contradicts itself: its output is what is billed.
+            reasoning: tokens(usage.reasoning)?.unwrap_or_default().min(output),
             begins_turn: since.happened.begins_turn,
             is_after_compaction: since.happened.is_after_compaction,
             is_after_interruption: since.happened.is_after_interruption,

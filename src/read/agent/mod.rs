@@ -211,7 +211,7 @@ pub struct AgentRequest {
     pub finished: Millis,
     /// What was billed.
     pub usage: Usage,
-    /// The reasoning in the output.
+    /// The reasoning in the output, at most all of it.
     pub reasoning: Tokens,
     /// Whether it is the first one of a turn of the user's.
     pub begins_turn: bool,

@@ -122,7 +122,7 @@ impl<'de> Skimmer<'de> {
         // Signed, the bytes below a space are those below this once the highest bit is turned.
         let (turned, space) = (i8x16::splat(i8::MIN), i8x16::splat((b' ' ^ 0x80).cast_signed()));
         while let Some(block) = self.bytes[self.at..].first_chunk::<BLOCK>() {
-            let block = i8x16::new(block.map(u8::cast_signed));
+            let block: i8x16 = bytemuck::cast(*block);
             let telling =
                 block.cmp_eq(quote) | block.cmp_eq(escape) | (block ^ turned).cmp_lt(space);
             let mask = telling.move_mask();
@@ -250,6 +250,7 @@ impl<'de> Skimmer<'de> {
     }
 
     /// Goes to the next element of a list or an object, or after its end.
+    #[inline]
     fn has_element(&mut self, end: u8, is_first: &mut bool) -> Result<bool, Unusual> {
         let is_first = std::mem::replace(is_first, false);
         match self.token()? {
@@ -351,6 +352,7 @@ struct Elements<'s, 'de> {
 
 impl Elements<'_, '_> {
     /// Goes to the next element. Of a list that is over a visitor may ask again.
+    #[inline]
     fn advance(&mut self) -> Result<bool, Unusual> {
         if !self.is_over {
             self.is_over = !self.skimmer.has_element(self.end, &mut self.is_first)?;

@@ -228,6 +228,7 @@ impl History {
 
     /// The model of a request.
     #[must_use]
+    #[inline]
     pub fn model(&self, index: RequestIndex) -> &str {
         self.symbols.text(self.request(index).model)
     }
@@ -266,6 +267,7 @@ impl History {
 
     /// The text after an optional symbol.
     #[must_use]
+    #[inline]
     pub fn text(&self, symbol: Option<Symbol>) -> Option<&str> {
         symbol.map(|symbol| self.symbols.text(symbol))
     }
@@ -311,6 +313,7 @@ impl Request {
 
     /// The whole prompt of a request of a transcript.
     #[must_use]
+    #[inline]
     pub fn prompt_total(&self) -> Tokens {
         self.recorded().prompt.total()
     }

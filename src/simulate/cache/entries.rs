@@ -82,6 +82,7 @@ struct Lifetimes {
 }
 
 impl Lifetimes {
+    #[inline]
     fn is_alive(self, ttl: Ttl, last_used: Millis, now: Millis) -> bool {
         let grace = match ttl {
             Ttl::FiveMinutes => self.grace.max(self.five_minutes),

@@ -86,6 +86,7 @@ impl Refusal {
 
 /// Why the service refuses the markers of a request, if it does.
 #[must_use]
+#[inline]
 pub(super) fn refusal(markers: &[Sent<'_>]) -> Option<Refusal> {
     let automatic = markers.iter().find(|(marker, _)| marker.is_automatic);
     let doubled = automatic.and_then(|(automatic, ttl)| {

@@ -308,6 +308,7 @@ impl<'a> Ledger<'a> {
 
     /// The whole prompt of a request.
     #[must_use]
+    #[inline]
     pub fn prompt_total(&self, index: RequestIndex) -> Tokens {
         self.totals[index.0]
     }

@@ -64,6 +64,7 @@ impl Conversations {
     /// # Panics
     /// Never: a predecessor comes first, and its conversation is kept until the last request has
     /// continued it.
+    #[inline]
     pub(super) fn at(&self, before: RequestIndex) -> &Conversation {
         &self.standing[&before.0]
     }

@@ -89,6 +89,7 @@ impl PieceTree {
 
     /// The newest of the pieces up to `last` for which `holds`. It must hold for all pieces before
     /// that one. Takes O(log n) steps.
+    #[inline]
     pub(super) fn newest(
         &self,
         last: Option<PieceId>,

@@ -123,6 +123,7 @@ fn rates_in(
 
 /// What the price of a request with a prompt of this size depends on.
 #[must_use]
+#[inline]
 pub fn price_context(history: &History, index: RequestIndex, prompt: Tokens) -> PriceContext<'_> {
     let request = history.request(index);
     let fast = PriceTier { fast: history.is_sent_fast(index), ..PriceTier::default() };
