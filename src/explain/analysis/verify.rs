@@ -264,10 +264,12 @@ impl Verification {
         if let Some(rule) = step.rule {
             let count = self.rules.entry((rule, version.to_owned())).or_default();
             let without = match rule {
-                MeasuredRule::HookContextMoves | MeasuredRule::FirstLoadedTools => {
-                    step.previous_end
-                }
+                _ if step.kind == StepKind::Expired => Tokens::ZERO,
                 MeasuredRule::LateExpiry => Tokens::ZERO,
+                MeasuredRule::HookContextMoves
+                | MeasuredRule::FirstLoadedTools
+                | MeasuredRule::InterruptedRequest
+                | MeasuredRule::FailedStream => step.previous_end,
             };
             let is_nearer = comparison.error() < without.abs_diff(comparison.recorded);
             let place = if is_nearer { &mut count.agreeing } else { &mut count.against };

@@ -218,6 +218,8 @@ pub struct ResponseLine {
     pub has_thinking: bool,
     /// Whether it holds more than thinking, white space and calls, as far as its blocks are there.
     pub has_text: bool,
+    /// Whether it was not streamed, so that it has a `message.context_management`.
+    pub came_at_once: bool,
     /// `effort`.
     pub effort: Option<Symbol>,
     /// `message.diagnostics.cache_miss_reason`.
@@ -290,7 +292,7 @@ impl HasSymbols for NestedContent {
 }
 
 has_symbols!(ResponseLine { message, request, model, tool_uses, effort, verdict } beside {
-    stop, has_thinking, has_text, usage
+    stop, has_thinking, has_text, came_at_once, usage
 });
 has_symbols!(ToolUse { tool } beside { id });
 has_symbols!(ServerVerdict { reason } beside {});

@@ -214,6 +214,7 @@ impl<'a> LineParser<'a> {
             tool_uses,
             has_thinking: blocks.iter().any(is_thinking),
             has_text: blocks.is_empty() || blocks.iter().any(is_text),
+            came_at_once: message.context_management.0.is_some(),
             effort: None,
             verdict: self.verdict(message.diagnostics.0.as_ref()),
             usage: read_usage(message.usage.0.as_ref()),

@@ -56,6 +56,8 @@ pub enum Sign {
     SkillLoaded,
     /// The user interrupted the answer or a tool.
     Interrupted,
+    /// What the user interrupted was a tool.
+    ToolInterrupted,
     /// An image or a document was added.
     Image,
     /// The API refused a request, and the client tried again or gave up.
@@ -105,6 +107,7 @@ impl Sign {
             | Self::OtherCommand
             | Self::SkillLoaded
             | Self::Interrupted
+            | Self::ToolInterrupted
             | Self::TaskNotification
             | Self::TurnResumed => "message.content",
             Self::Image => "message.content[].type",
@@ -140,6 +143,7 @@ impl Sign {
             Self::OtherCommand => "a command was given",
             Self::SkillLoaded => "a skill was loaded",
             Self::Interrupted => "the user interrupted",
+            Self::ToolInterrupted => "the user interrupted a tool",
             Self::Image => "an image or a document was added",
             Self::ApiError => "the API refused a request",
             Self::ClientMessage => "the client made a message itself",
@@ -166,8 +170,9 @@ pub(crate) const NAME_TAG: &str = "<command-name>";
 /// The signs at the beginning of a user's text, decoded or as JSON without its quotes: none of the
 /// marks has a character that JSON escapes.
 pub(super) fn signs_of_text(text: &str) -> Signs {
-    if text.starts_with("[Request interrupted by user") {
-        return Sign::Interrupted.into();
+    if let Some(rest) = text.strip_prefix("[Request interrupted by user") {
+        let of_tool = rest.starts_with(" for tool use").then_some(Sign::ToolInterrupted);
+        return Sign::Interrupted | of_tool.into_iter().collect::<Signs>();
     }
     if text.starts_with("<task-notification>") {
         return Sign::TaskNotification.into();

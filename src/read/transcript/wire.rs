@@ -157,6 +157,7 @@ pub(super) struct Message<'a> {
     pub(super) usage: Shape<UsageObject<'a>>,
     #[serde(borrow)]
     pub(super) diagnostics: Shape<ServerDiagnostics<'a>>,
+    pub(super) context_management: Shape<Presence>,
 }
 
 /// What is kept of a message that is one string.

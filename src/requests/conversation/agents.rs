@@ -78,6 +78,7 @@ fn request_of(placed: &Placed, predecessor: Option<RequestIndex>) -> Request {
         output_is_lower_bound: false,
         ends_turn: placed.ends_turn,
         has_thinking: recorded.reasoning.0 > 0,
+        came_at_once: false,
         has_text: false,
         answer_positions: 0,
         effort: None,

@@ -60,6 +60,10 @@ pub struct Between {
     pub has_resume: bool,
     /// Whether the user interrupted.
     pub has_interruption: bool,
+    /// Whether the service refused an attempt.
+    pub has_api_error: bool,
+    /// An attempt that the user interrupted, of whose answer nothing was written.
+    pub unanswered: Option<Unanswered>,
     /// Whether the answer before is not sent again: it has nothing but thinking or white space, or
     /// calls that nobody answered before the session was resumed.
     pub drops_answer: bool,
@@ -67,6 +71,19 @@ pub struct Between {
     pub has_hole: bool,
     /// The last entry that shows something or brings content, in the trail of the request's file.
     pub trail: Option<TrailIndex>,
+}
+
+/// A request that was sent, and interrupted before a line of its answer was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// When it was sent.
+    pub sent: Millis,
+    /// How long the client waited for the answer, in milliseconds.
+    pub waited: u32,
+    /// What the client added since, in bytes of text and of attachments.
+    pub bytes_since: u32,
+    /// Messages and attachments since.
+    pub messages_since: u32,
 }
 
 /// What keeps a request from going on as the one before it ended.
@@ -101,6 +118,8 @@ impl Between {
         let resumes = Sign::SessionResumed | Sign::Exit | Sign::TurnResumed;
         self.has_resume |= !entry.signs.is_disjoint(resumes);
         self.has_interruption |= entry.signs.contains(Sign::Interrupted);
+        self.has_api_error |= entry.signs.contains(Sign::ApiError);
+        self.note_unanswered(entry);
         self.has_tool_hook |= entry.signs.contains(Sign::ToolHookContext);
         self.loads_tools |= entry.signs.contains(Sign::ToolsLoaded);
         match &entry.kind {
@@ -143,6 +162,32 @@ impl Between {
             | EntryKind::LastPrompt { .. }
             | EntryKind::AgentSetting(_)
             | EntryKind::ForkContext { .. } => {}
+        }
+    }
+
+    /// Where nothing was sent since the answer before, the user interrupted that answer.
+    fn note_unanswered(&mut self, entry: &Entry) {
+        let interrupts =
+            entry.signs.contains(Sign::Interrupted) && !entry.signs.contains(Sign::ToolInterrupted);
+        if interrupts && self.unanswered.is_none() {
+            let waited = |sent: Millis| Some(entry.timestamp?.since(sent));
+            let lasting = self.newest_user_entry.and_then(|sent| Some((sent, waited(sent)?)));
+            self.unanswered = lasting.map(|(sent, waited)| Unanswered {
+                sent,
+                waited: u32::try_from(waited.max(0)).unwrap_or(u32::MAX),
+                bytes_since: 0,
+                messages_since: 0,
+            });
+        }
+        let bytes = match &entry.kind {
+            EntryKind::User(user) => user.bytes,
+            EntryKind::Attachment { bytes, .. } | EntryKind::LocalCommand { bytes } => *bytes,
+            _ => return,
+        };
+        if let Some(unanswered) = &mut self.unanswered {
+            let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+            unanswered.bytes_since = unanswered.bytes_since.saturating_add(bytes);
+            unanswered.messages_since = unanswered.messages_since.saturating_add(1);
         }
     }
 

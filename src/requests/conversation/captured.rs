@@ -326,6 +326,7 @@ fn request_of(placed: &Placed, predecessor: Option<RequestIndex>, has_hole: bool
         output_is_lower_bound: false,
         ends_turn: false,
         has_thinking: false,
+        came_at_once: false,
         has_text: false,
         answer_positions: 0,
         effort: None,

@@ -357,6 +357,8 @@ pub struct ResponseLines {
     pub has_thinking: bool,
     /// Whether it holds more than thinking, white space and calls.
     pub has_text: bool,
+    /// Whether it was not streamed.
+    pub came_at_once: bool,
     /// How many positions of a prompt it takes: its blocks without thinking.
     pub positions: u32,
     /// `effort`.
@@ -368,8 +370,8 @@ pub struct ResponseLines {
 }
 
 has_symbols!(ResponseLines { message, request, model, effort, verdict } beside {
-    first_line, first_timestamp, last_timestamp, stop, calls_tools, has_thinking, has_text, positions,
-    usage
+    first_line, first_timestamp, last_timestamp, stop, calls_tools, has_thinking, has_text, came_at_once,
+    positions, usage
 });
 
 impl ResponseLines {
@@ -385,6 +387,7 @@ impl ResponseLines {
             calls_tools: !line.tool_uses.is_empty(),
             has_thinking: line.has_thinking,
             has_text: line.has_text,
+            came_at_once: line.came_at_once,
             positions: positions_of(&line),
             effort: line.effort,
             verdict: line.verdict,
@@ -398,6 +401,7 @@ impl ResponseLines {
         self.stop = line.stop.or(self.stop);
         self.has_thinking |= line.has_thinking;
         self.has_text |= line.has_text;
+        self.came_at_once |= line.came_at_once;
         self.positions = self.positions.saturating_add(positions_of(&line));
         self.effort = line.effort.or(self.effort);
         self.verdict = line.verdict.or(self.verdict);

@@ -247,6 +247,7 @@ impl Placer<'_> {
             ends_turn: lines.ends_turn(),
             has_thinking: lines.has_thinking,
             has_text: lines.has_text,
+            came_at_once: lines.came_at_once,
             answer_positions: lines.positions,
             effort: lines.effort,
             agent_setting: response.agent_setting,

@@ -112,6 +112,8 @@ pub struct Request {
     pub has_thinking: bool,
     /// Whether the answer holds text; not known of a captured one.
     pub has_text: bool,
+    /// Whether the answer was not streamed, as clients ask for where a stream failed.
+    pub came_at_once: bool,
     /// How many positions of the next prompt the answer takes; not known of a captured one.
     pub answer_positions: u32,
     /// `effort`; clients before 2.1.212 did not write it.

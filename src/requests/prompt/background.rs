@@ -7,6 +7,7 @@
 
 use super::build::Kept;
 use super::calibrate::{ClientVersion, ClientVersions, Tallies, Tally};
+use super::measured::MeasuredRule;
 use super::{Step, StepKind};
 use crate::base::id::Symbol;
 use crate::base::units::{Millis, Tokens};
@@ -36,6 +37,9 @@ const BYTES_PER_TOKEN: u64 = 3;
 const TOKENS_AROUND_MESSAGE: u64 = 5;
 const TOKENS_OF_ATTACHMENT: u64 = 60;
 const TOKENS_OF_IMAGE: u64 = 1_500;
+
+/// The client suggests nothing where as much of the request before, and its answer, was not read from cache.
+const MOST_UNCACHED: Tokens = Tokens(10_000);
 
 /// The most that an answer's prompt has after its last marker without reminders.
 const USUAL_TAIL: Tokens = Tokens(10);
@@ -93,13 +97,48 @@ impl Fading {
     }
 }
 
-/// Whether a request shows a background request before it. `None` where it shows neither.
-fn observation(history: &History, request: &Request, step: &Step) -> Option<bool> {
+/// Whether a request shows a background request before it. `None` where it shows neither, or could show
+/// none.
+fn observation(
+    history: &History,
+    versions: &ClientVersions,
+    request: &Request,
+    step: &Step,
+) -> Option<bool> {
     let read = request.recorded().prompt.read;
+    let is_excluded = |previous| is_excluded(versions, request, previous);
     let is_telling = step.kind == StepKind::Continued
         && ends_turn_before(history, request)
+        && (has_recap(request) || !history.predecessor(request).is_some_and(is_excluded))
         && read + NOISE >= step.kept_end;
     is_telling.then_some(read > step.kept_end)
+}
+
+/// Whether the client sends no suggestion: after an answer beyond what is read from cache, or without
+/// the line that ends a turn. (Measured since 2.1.150: none of 9, and none of 18.)
+fn is_excluded(versions: &ClientVersions, request: &Request, previous: &Request) -> bool {
+    let prompt = &previous.recorded().prompt;
+    let uncached = prompt.input + prompt.write_5m + prompt.write_1h + previous.recorded().output;
+    versions.of(request) >= EXTENDING_SINCE
+        && (uncached >= MOST_UNCACHED || request.between.turn_end.is_none())
+}
+
+/// What an attempt that is not recorded had written: the prompt, without what the client added later.
+fn unrecorded_attempt(request: &Request, step: &Step, tail: Tokens) -> Option<ExpectedBackground> {
+    let (at, since) = match step.rule? {
+        MeasuredRule::FailedStream => (request.start, Tokens::ZERO),
+        MeasuredRule::InterruptedRequest => {
+            let unanswered = request.between.unanswered?;
+            let text = u64::from(unanswered.bytes_since) / BYTES_PER_TOKEN;
+            let frames = u64::from(unanswered.messages_since) * TOKENS_AROUND_MESSAGE;
+            (unanswered.sent.min(request.start), Tokens(text + frames))
+        }
+        MeasuredRule::HookContextMoves
+        | MeasuredRule::FirstLoadedTools
+        | MeasuredRule::LateExpiry => return None,
+    };
+    let end = request.prompt_total().saturating_sub(tail + since);
+    Some(ExpectedBackground { end: end.max(step.kept_end.min(request.prompt_total())), at })
 }
 
 fn has_recap(request: &Request) -> bool {
@@ -113,10 +152,10 @@ fn ends_turn_before(history: &History, request: &Request) -> bool {
 
 impl BackgroundHabits {
     /// Collects what every session shows.
-    pub(super) fn collect(history: &History, steps: &[Step]) -> Self {
+    pub(super) fn collect(history: &History, versions: &ClientVersions, steps: &[Step]) -> Self {
         let mut habits = Self::default();
         for (request, step) in history.of_transcripts().iter().zip(steps) {
-            if let Some(was_seen) = observation(history, request, step) {
+            if let Some(was_seen) = observation(history, versions, request, step) {
                 for habit in [Habit::of_version(request), Habit::of_model(request)] {
                     habits.0.add(habit, request.session, was_seen);
                 }
@@ -130,12 +169,16 @@ impl BackgroundHabits {
         &self,
         history: &History,
         versions: &ClientVersions,
-        request: &Request,
-        step: &Step,
+        (request, step): (&Request, &Step),
+        tail: Tokens,
         memory: &BackgroundMemory,
     ) -> Option<ExpectedBackground> {
+        if let Some(attempt) = unrecorded_attempt(request, step, tail) {
+            return Some(attempt);
+        }
         let previous = history.predecessor(request)?;
-        let is_possible = ends_turn_before(history, request)
+        let is_possible = (has_recap(request) || !is_excluded(versions, request, previous))
+            && ends_turn_before(history, request)
             && request.model == previous.model
             && !request.between.has_compaction
             // What one would have written stands behind the change, and is lost with the rest.
@@ -176,11 +219,11 @@ impl BackgroundHabits {
     /// Learns from a request, for later ones in its chain.
     pub(super) fn learn(
         history: &History,
-        request: &Request,
-        step: &Step,
+        versions: &ClientVersions,
+        (request, step): (&Request, &Step),
         memory: &mut BackgroundMemory,
     ) {
-        if let Some(was_seen) = observation(history, request, step) {
+        if let Some(was_seen) = observation(history, versions, request, step) {
             memory.0[usize::from(has_recap(request))].add(was_seen);
         }
     }

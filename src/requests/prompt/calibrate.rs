@@ -50,7 +50,7 @@ pub(super) fn calibrate<'a>(
 ) -> impl Iterator<Item = Calibrated> + 'a {
     let versions = ClientVersions::of_all(history);
     let (habits, prefixes) = rayon::join(
-        || BackgroundHabits::collect(history, steps),
+        || BackgroundHabits::collect(history, &versions, steps),
         || SharedPrefixes::collect(history, &versions, steps),
     );
     let mut tails = Tails::default();
@@ -58,14 +58,16 @@ pub(super) fn calibrate<'a>(
     history.of_transcripts().iter().zip(steps).map(move |(request, step)| {
         let memory = chains.entry((request.session, request.agent)).or_default();
         let prefix = &memory.prefix;
+        let tail = tails.expect(request, step);
+        let own = (request, step);
         let calibrated = Calibrated {
-            uncached_tail: tails.expect(request, step),
-            background: habits.expect(history, &versions, request, step, &memory.background),
+            uncached_tail: tail,
+            background: habits.expect(history, &versions, own, tail, &memory.background),
             system_prefix: prefixes.system_prefix(history, &versions, request, step, prefix),
             shared_prefix: prefixes.shared_prefix(history, &versions, request, step, prefix),
         };
         tails.learn(request, step);
-        BackgroundHabits::learn(history, request, step, &mut memory.background);
+        BackgroundHabits::learn(history, &versions, own, &mut memory.background);
         SharedPrefixes::learn(request, step, &mut memory.prefix);
         calibrated
     })

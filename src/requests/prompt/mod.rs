@@ -52,7 +52,7 @@ pub use trace::{
 use agents::agent_step;
 use build::kept_of_rewrite;
 use calibrate::{ClientVersion, ClientVersions};
-use measured::{LaterKept, grace, of_step};
+use measured::{LaterKept, grace, of_attempt, of_step};
 
 use crate::base::ttl::{TierTtl, Ttl};
 use crate::base::units::Tokens;
@@ -317,8 +317,11 @@ fn next_step(
     };
     // Where it has expired, there is nothing left to lose.
     let rule = measured.map(|(rule, _)| rule).filter(|_| kind == StepKind::Rewritten);
+    let has_own_prefix = matches!(kind, StepKind::Continued | StepKind::Expired) && !is_rewritten;
+    let attempt = of_attempt(version, request, is_expired).filter(|_| has_own_prefix);
     let has_lived_longer = is_late && kind == StepKind::Continued;
-    let rule = rule.or(has_lived_longer.then_some(MeasuredRule::LateExpiry));
+    let late = has_lived_longer.then_some(MeasuredRule::LateExpiry);
+    let rule = rule.or(attempt).or(late);
     Step {
         kind,
         rule,

@@ -63,6 +63,8 @@ pub(super) struct SharedPrefixes {
 pub(super) struct PrefixMemory {
     rewrite: Option<Tokens>,
     expiry: Option<Tokens>,
+    /// What was read the last time that something else was lost.
+    least: Option<Tokens>,
 }
 
 fn kind(request: &Request) -> Kind {
@@ -163,6 +165,19 @@ impl SharedPrefixes {
         step: &Step,
         memory: &PrefixMemory,
     ) -> Tokens {
+        let found = self.shared_prefix_before_losses(history, versions, request, step, memory);
+        // What was lost once, as the system prompt changed, is no longer sent.
+        memory.least.map_or(found, |least| found.min(least))
+    }
+
+    fn shared_prefix_before_losses(
+        &self,
+        history: &History,
+        versions: &ClientVersions,
+        request: &Request,
+        step: &Step,
+        memory: &PrefixMemory,
+    ) -> Tokens {
         if let Some(seen) = memory.expiry {
             return seen;
         }
@@ -191,10 +206,14 @@ impl SharedPrefixes {
         if !is_telling(request, step) {
             return;
         }
+        let read = request.recorded().prompt.read;
         match step.kind {
-            StepKind::Rewritten => memory.rewrite = Some(request.recorded().prompt.read),
-            StepKind::Expired => memory.expiry = Some(request.recorded().prompt.read),
+            StepKind::Rewritten => memory.rewrite = Some(read),
+            StepKind::Expired => (memory.expiry, memory.least) = (Some(read), None),
             StepKind::Opening | StepKind::ModelChange | StepKind::Continued => {}
+        }
+        if matches!(step.kind, StepKind::Rewritten | StepKind::Continued) && read > Tokens::ZERO {
+            memory.least = Some(read);
         }
     }
 }
