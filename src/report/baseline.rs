@@ -265,6 +265,8 @@ pub fn parse_baseline(json: &[u8]) -> Result<Snapshot, BaselineError> {
     Ok(Snapshot {
         prices: report.prices.map(|prices| prices.id.into_owned()),
         counting: report.tokens.map(Cow::into_owned),
+        options: report.options.map(Cow::into_owned).unwrap_or_default(),
+        damage: report.damage.unwrap_or_default(),
         inapplicable: inapplicable(report.applicability),
         sessions,
         lint: lint.transpose()?,

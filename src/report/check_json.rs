@@ -81,6 +81,9 @@ struct BudgetObject<'a> {
     /// Requests without a record, which the figure lacks.
     #[serde(skip_serializing_if = "is_zero")]
     unrecorded_requests: u64,
+    /// Requests that are selected on one side alone, with which nothing is compared.
+    #[serde(skip_serializing_if = "is_zero")]
+    one_sided_requests: u64,
     /// Why a budget that nobody asked for does not apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<String>,
@@ -226,6 +229,10 @@ struct DifferenceObject<'a> {
     /// Requests of the baseline that the run lacks, of sessions that both have. They are in no
     /// comparison.
     gone_requests: usize,
+    /// Requests without a captured prompt that have the id of one of the baseline's and another usage.
+    edited_requests: usize,
+    /// In how many more places than in the baseline input was lost.
+    damage: u64,
     /// Parts of captured prompts.
     prompts: Vec<PromptObject<'a>>,
     /// Those of which something differs.
@@ -385,6 +392,7 @@ fn budget<'a>(now: &'a Snapshot, outcome: &'a BudgetOutcome) -> BudgetObject<'a>
         message: budget.message.as_deref(),
         unpriced_requests: outcome.unpriced,
         unrecorded_requests: outcome.unrecorded,
+        one_sided_requests: outcome.one_sided,
         left_out: outcome.left_out.as_ref().map(ToString::to_string),
     }
 }
@@ -411,6 +419,8 @@ fn differences<'a>(
         difference_usd: costs.map(|(before, now)| now.minus(before)),
         counted: view.check.counted.iter().map(|one| counted_session(now, one)).collect(),
         gone_requests: view.check.gone,
+        edited_requests: view.check.edited,
+        damage: view.check.damage,
         prompts: difference.prompts.iter().map(|prompt| prompt_object(now, prompt)).collect(),
         sessions: difference
             .changed()

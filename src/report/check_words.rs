@@ -74,6 +74,10 @@ pub(super) fn lacking_sentence(outcome: &BudgetOutcome) -> String {
         let requests = counted(outcome.unrecorded, "request", "requests");
         parts.push(format!("{requests} without a record not counted"));
     }
+    if outcome.one_sided > 0 {
+        let requests = counted(outcome.one_sided, "request", "requests");
+        parts.push(format!("{requests} on one side alone cannot be judged"));
+    }
     parts.join(", ")
 }
 
@@ -271,6 +275,18 @@ pub(super) fn comparability(check: &Check, now: &Snapshot) -> Vec<String> {
             "{} of the baseline's sessions cannot be judged, since the run lacks {}.",
             counted(check.gone as u64, "request", "requests"),
             them(check.gone)
+        ));
+    }
+    if check.edited > 0 {
+        sentences.push(format!(
+            "{} cannot be judged: the same id has another usage in the baseline.",
+            counted(check.edited as u64, "request", "requests"),
+        ));
+    }
+    if check.damage > 0 {
+        sentences.push(format!(
+            "Input was lost in {} more than in the baseline, and what it held cannot be judged.",
+            counted(check.damage, "place", "places"),
         ));
     }
     let pairing = check.difference.as_ref().map(|difference| &difference.pairing);

@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::check_view::CheckView;
-use super::check_words::{beyond_lines, lacking_sentence, outcome_sentence, prompt_sentence};
+use super::check_words::{
+    beyond_lines, comparability, lacking_sentence, outcome_sentence, prompt_sentence,
+};
 use super::escape::terminal_safe;
 use crate::explain::check::{BudgetOutcome, Status};
 
@@ -20,6 +22,7 @@ const SUITE: &str = "cachesim check";
 pub fn write_junit(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut suite = TestSuite::new(SUITE);
     suite.add_test_cases(view.check.outcomes.iter().map(|outcome| test_case(view, outcome)));
+    suite.add_test_cases(comparability(view.check, view.now).iter().map(|one| not_judged(one)));
     let mut report = Report::new(SUITE);
     report.add_test_suite(suite);
     let xml = report.to_string().map_err(io::Error::other)?;
@@ -50,6 +53,15 @@ fn test_case(view: CheckView<'_>, outcome: &BudgetOutcome) -> TestCase {
         let sentence = format!("warns: {sentence}");
         case.set_system_out([terminal_safe(&sentence).into(), details(view, outcome)].join("\n"));
     }
+    case
+}
+
+/// What no budget can judge, as a skipped test.
+fn not_judged(sentence: &str) -> TestCase {
+    let mut skipped = TestCaseStatus::skipped();
+    skipped.set_message(terminal_safe(sentence));
+    let mut case = TestCase::new("what is compared", skipped);
+    case.set_classname(SUITE);
     case
 }
 

@@ -100,6 +100,13 @@ pub(super) struct Report<'a> {
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     #[schemars(!skip_deserializing)]
     assumptions: Vec<String>,
+    /// The options of the simulation that are not the default, as on the command line; left out where
+    /// all are.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub(super) options: Option<Cow<'a, str>>,
+    /// In how many places input was lost; left out where it was in none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) damage: Option<u64>,
     /// The sums of all requests.
     pub(super) totals: ByStrategy<'a>,
     /// The sums of the requests on live branches: without what was rewound, edited or retried.
@@ -322,6 +329,8 @@ pub fn write_report(
         prices: Some(Prices::of(ledger.prices)),
         inputs: ReportInputs::of(history),
         assumptions: key_notes(history, &ledger.assumptions),
+        options: Some(ledger.assumptions.options()).filter(|all| !all.is_empty()).map(Cow::from),
+        damage: Some(history.diagnostics.damaged_places()).filter(|places| *places > 0),
         totals: by_strategy(ledger, breakdowns.iter().map(|column| column.all)),
         live: by_strategy(ledger, breakdowns.iter().map(|column| column.live)),
         applicability: applicability(ledger),

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use flate2::{Compression, write::GzEncoder};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Answer::{Refuses, Warns};
-use super::{Attack, CHEAPER, COST, usage};
+use super::{Attack, CHEAPER, COST, keep_for_an_hour, usage};
 use crate::common::lines;
 
 pub(super) const ATTACKS: &[Attack] = &[
@@ -375,5 +375,58 @@ pub(super) const ATTACKS: &[Attack] = &[
         name: "a limit beyond every figure that is no number",
         change: |p| p.config = "[[budget]]\nmetric = 'cost'\nmax = 'nan'\n",
         answer: Refuses(2, "cachesim.toml"),
+    },
+    Attack {
+        name: "one of two sessions leaves a budget's models",
+        change: |p| {
+            let is_first = |line: &Value| line["session_id"] == "mend";
+            p.lines().iter_mut().filter(|line| is_first(line)).for_each(|line| {
+                line["request"]["model"] = json!("claude-opus-4-1");
+            });
+            p.config = "[[budget]]\nmetric = 'cost_per_session'\nmax_increase = '5 %'\n\
+                        model = 'claude-sonnet-*'\n";
+        },
+        answer: Warns("on one side alone cannot be judged"),
+    },
+    Attack {
+        name: "one more request, where single ones are compared",
+        change: |p| {
+            let mut added = p.lines()[2].clone();
+            added["request_id"] = json!("added");
+            added["timestamp"] = json!("2026-09-01T10:00:45.000Z");
+            added["request"]["model"] = json!("claude-opus-4-1");
+            p.lines().insert(3, added);
+            p.config = "[[budget]]\nmetric = 'cost_per_request'\nmax_increase = '5 %'\n";
+        },
+        answer: Warns("on one side alone cannot be judged"),
+    },
+    Attack {
+        name: "pauses, and entries that outlive them",
+        change: |p| {
+            p.arguments.extend(["--ttl-grace", "3600"]);
+        },
+        answer: Refuses(2, "simulated with the default options, this run with --ttl-grace 3600"),
+    },
+    Attack {
+        name: "an hour asked for, and five minutes in the usage",
+        change: |p| {
+            p.requests(|_, request| keep_for_an_hour(request));
+            p.each(|_, line| {
+                let output = line["usage"]["output_tokens"].as_u64().expect("a number");
+                line["usage"]["output_tokens"] = json!(output + 1);
+            });
+        },
+        answer: COST,
+    },
+    Attack {
+        name: "requests that are cut off",
+        change: |p| {
+            let cut = p.lines()[2].to_string();
+            p.raw.insert("sessions/cut.jsonl".to_owned(), cut[..cut.len() - 1].into());
+            let whole = p.lines()[3].to_string();
+            let cut = p.raw.get_mut("sessions/cut.jsonl").expect("it was put");
+            cut.extend(format!("\n{whole}\n").bytes());
+        },
+        answer: Warns("more than in the baseline"),
     },
 ];

@@ -119,6 +119,15 @@ impl LintArgs {
         (self.select.is_empty() || self.select.contains(&rule)) && !self.ignore.contains(&rule)
     }
 
+    /// A rule that is to fail the run and is not reported.
+    pub(in crate::cli) fn contradiction(&self) -> Option<Rule> {
+        let mut named = self.fail_on.iter().filter_map(|one| match one {
+            FailOn::Rule(rule) => Some(*rule),
+            FailOn::Severity(_) => None,
+        });
+        named.find(|rule| !self.has(*rule))
+    }
+
     /// Whether findings of a rule that matter so much fail the run.
     pub(in crate::cli) fn fails_on(&self, rule: Rule, severity: Severity) -> bool {
         self.has(rule) && self.fail_on.iter().any(|one| one.names(rule, severity))

@@ -107,7 +107,8 @@ fn target(args: &RedactArgs) -> Result<Target, CliError> {
         return if is_one_file {
             Ok(Target::StandardOutput)
         } else {
-            let message = "--output: several files need a folder; give one with -o FOLDER";
+            let message =
+                "--output: what is read from a folder needs a folder; give one with -o FOLDER";
             Err(CliError::Usage(message.to_owned()))
         };
     }

@@ -157,6 +157,12 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     if let Some(rule) = args.explain {
         return output.text(&rule_document(rule));
     }
+    if let Some(rule) = args.contradiction() {
+        let name = rule.name();
+        let message =
+            format!("--fail-on {name}: --select or --ignore leaves its findings out; drop one");
+        return Err(CliError::Usage(message));
+    }
     let accepted = args.accepted.as_deref().map(accepted).transpose()?;
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);

@@ -12,7 +12,8 @@ use rustc_hash::FxHashSet;
 
 use super::CheckError;
 use super::pairing::{Pairing, SessionPair, pair_turns};
-use crate::base::units::Picodollars;
+use crate::base::ttl::Ttl;
+use crate::base::units::{Picodollars, Tokens};
 use crate::explain::snapshot::{
     BlockPrefix, Counted, Figures, Snapshot, SnapshotSession, SnapshotTurn,
 };
@@ -77,6 +78,8 @@ pub(super) struct Comparable<'a> {
     pub(super) counted: Vec<CountedSession>,
     /// How many requests of the baseline were taken out, as the run lacks them.
     pub(super) gone: usize,
+    /// How many requests without a captured prompt have the baseline's id and another usage.
+    pub(super) edited: usize,
 }
 
 impl<'a> Comparable<'a> {
@@ -93,6 +96,7 @@ impl<'a> Comparable<'a> {
             alone: Cow::Borrowed(now),
             counted: Vec::new(),
             gone: 0,
+            edited: 0,
         };
         // What is missing may have written what others read.
         let is_whole = pairing.gone.is_empty()
@@ -122,6 +126,11 @@ impl<'a> Comparable<'a> {
             let sides = (Side::new(before, &old_turns[*old]), Side::new(now, &new_turns[*new]));
             Some((*new, fault(&sides.0, &sides.1, is_whole)?))
         });
+        let is_edited = |(old, new): &&(usize, usize)| {
+            let sides = (Side::new(before, &old_turns[*old]), Side::new(now, &new_turns[*new]));
+            has_edited_usage(&sides.0, &sides.1)
+        };
+        self.edited += pairs.iter().filter(is_edited).count();
         let gone = old_turns.len() - kept.len();
         if gone > 0 {
             let session = &mut self.before.to_mut().sessions[pair.before];
@@ -186,6 +195,20 @@ impl<'a> Side<'a> {
         Some(tokens * i128::from(prompts.0) / i128::from(prompts.1))
     }
 
+    /// Whether all markers ask for one lifetime, and the usage has writes for the other alone.
+    fn has_other_lifetime(&self) -> bool {
+        let Some(recorded) = self.recorded else { return false };
+        let asks = |ttl: Ttl| {
+            !self.markers.is_empty() && self.markers.iter().all(|(_, asked)| *asked == ttl.name())
+        };
+        let wrote = (recorded.write_5m > Tokens::ZERO, recorded.write_1h > Tokens::ZERO);
+        match wrote {
+            (true, false) => asks(Ttl::OneHour),
+            (false, true) => asks(Ttl::FiveMinutes),
+            _ => false,
+        }
+    }
+
     /// Whether it reads more than the requests in front of it have written, by the rules.
     fn is_warm(&self) -> Option<bool> {
         let by_rules = self.in_record(i128::from(self.counted?.read.0))?;
@@ -214,10 +237,27 @@ fn fault(old: &Side<'_>, new: &Side<'_>, is_whole: bool) -> Option<UsageFault> {
         (true, false) if same_id && is_same_by_rules => Some(UsageFault::Edited),
         (false, true) => Some(UsageFault::Stale),
         _ if contradicts(old, new) => Some(UsageFault::Contradicted),
+        _ if new.has_other_lifetime() && !old.has_other_lifetime() => {
+            Some(UsageFault::Contradicted)
+        }
         _ if (before.output.0 == 0) != (now.output.0 == 0) => Some(UsageFault::Contradicted),
         _ if old.is_warm()? != new.is_warm()? => Some(UsageFault::Warm),
         _ => None,
     }
+}
+
+/// Whether a request of a transcript has the same id as in the baseline and a prompt of other tokens. (Of an
+/// answer that was still being written, the output grows.)
+fn has_edited_usage(old: &Side<'_>, new: &Side<'_>) -> bool {
+    let is_same = old.turn.request_id.is_some()
+        && old.turn.request_id == new.turn.request_id
+        && old.prompt.is_none()
+        && new.prompt.is_none();
+    let is_other = |(before, now): (&Figures, &Figures)| {
+        let [input, read, write_5m, write_1h, output] = tokens(now);
+        tokens(before)[..4] != [input, read, write_5m, write_1h] || output < before.output.0
+    };
+    is_same && old.recorded.zip(new.recorded).is_some_and(is_other)
 }
 
 fn tokens(figures: &Figures) -> [u64; 5] {

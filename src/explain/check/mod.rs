@@ -92,6 +92,11 @@ pub struct Check {
     pub counted: Vec<CountedSession>,
     /// How many requests of the baseline the run lacks. They are in no figure of the baseline.
     pub gone: usize,
+    /// How many requests without a captured prompt have the id of one of the baseline's and another
+    /// usage, which a service never changes.
+    pub edited: usize,
+    /// In how many more places than in the baseline input was lost.
+    pub damage: u64,
 }
 
 /// Why there is no verdict.
@@ -119,10 +124,22 @@ pub enum CheckError {
         /// How the run counts.
         now: String,
     },
+    /// The two sides are simulated with other options.
+    #[error(
+        "the baseline was simulated with {}, this run with {}; give both the same options",
+        options_words(before),
+        options_words(now)
+    )]
+    OtherOptions {
+        /// Those of the baseline.
+        before: String,
+        /// Those of the run.
+        now: String,
+    },
     /// Recorded usage does not count, and the baseline has no counts to compare with.
     #[error(
         "the recorded usage of session {session} is not of its prompts, and the baseline does not count \
-         prompts by their bytes; save it anew with this version"
+         prompts by their bytes; save it anew, with this version and from the state before the change"
     )]
     NoCounts {
         /// The session.
@@ -133,8 +150,8 @@ pub enum CheckError {
     NothingChecked,
     /// A limit that refers to a baseline, without one.
     #[error(
-        "the budget `{name}` is about a baseline; give one with --baseline FILE, or save one with \
-         `cachesim check PATH --export report=FILE`"
+        "the budget `{name}` is about a baseline; give one with --baseline FILE. The first run saves it: \
+         `cachesim check PATH --baseline FILE --export report=FILE`"
     )]
     NoBaseline {
         /// The budget.
@@ -160,6 +177,7 @@ impl CheckError {
             | Self::NothingInCommon
             | Self::NothingChecked
             | Self::NoCounts { .. }
+            | Self::OtherOptions { .. }
             | Self::OtherCounting { .. } => None,
         }
     }
@@ -169,7 +187,10 @@ impl CheckError {
     pub fn is_about_input(&self) -> bool {
         match self {
             Self::NothingPriced | Self::NothingInCommon | Self::NothingChecked => true,
-            Self::NoBaseline { .. } | Self::NoCounts { .. } | Self::OtherCounting { .. } => false,
+            Self::NoBaseline { .. }
+            | Self::NoCounts { .. }
+            | Self::OtherOptions { .. }
+            | Self::OtherCounting { .. } => false,
             Self::Unknown { problem, .. } => {
                 !matches!(problem, Unknown::NoTurns | Unknown::NoStrategy(_) | Unknown::NoLint)
             }
@@ -212,19 +233,31 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
         RunDifference::new(&sides.before, &sides.now, pairing, strategy, tree)
     });
     let gone = comparable.as_ref().map_or(0, |sides| sides.gone);
+    let edited = comparable.as_ref().map_or(0, |sides| sides.edited);
+    let damage = now.damage.saturating_sub(before.map_or(0, |before| before.damage));
     let counted = comparable.map_or_else(Vec::new, |sides| sides.counted);
     let has_other_prices =
         before.is_some_and(|before| before.prices.is_some() && before.prices != now.prices);
     let is_partial = makes_baseline
         || has_other_prices
         || gone > 0
+        || edited > 0
+        || damage > 0
         || counted.iter().any(|session| !session.has_output)
         || pairing.is_some_and(|pairing| !pairing.gone.is_empty() || !pairing.new.is_empty());
     let verdict = verdict(&outcomes).max(if is_partial { Verdict::Warn } else { Verdict::Pass });
-    Ok(Check { verdict, outcomes, strategy, total, difference, counted, gone })
+    Ok(Check { verdict, outcomes, strategy, total, difference, counted, gone, edited, damage })
+}
+
+fn options_words(options: &str) -> &str {
+    if options.is_empty() { "the default options" } else { options }
 }
 
 fn check_counting(before: &Snapshot, now: &Snapshot) -> Result<(), CheckError> {
+    if before.options != now.options {
+        let (before, now) = (before.options.clone(), now.options.clone());
+        return Err(CheckError::OtherOptions { before, now });
+    }
     match (&before.counting, &now.counting) {
         (Some(before), Some(now)) if before != now => {
             Err(CheckError::OtherCounting { before: before.clone(), now: now.clone() })

@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use rust_decimal::Decimal;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::figure::{Selected, Unknown, View};
-use super::pairing::{Pairing, pair_turns};
+use super::pairing::{Pairing, SessionPair, pair_turns};
 use crate::explain::budget::{
     Amount, Budget, BudgetLevel, Limit, LimitChange, Quantity, Scope, Unit,
 };
@@ -72,6 +73,8 @@ pub struct BudgetOutcome {
     pub unpriced: u64,
     /// Requests of both sides that are not recorded, which are missing in the figures.
     pub unrecorded: u64,
+    /// Requests that the selection, or the input, has on one side alone: nothing is compared with them.
+    pub one_sided: u64,
     /// Why it does not apply.
     pub left_out: Option<Unknown>,
 }
@@ -88,6 +91,7 @@ impl BudgetOutcome {
             compared: 0,
             unpriced: 0,
             unrecorded: 0,
+            one_sided: 0,
             left_out: Some(why),
         }
     }
@@ -206,6 +210,30 @@ impl<'a> Question<'a> {
         Ok(lacking)
     }
 
+    /// How many requests are selected on one side alone, of sessions that both have. Those that were added
+    /// count where requests are compared one by one; elsewhere they are in the figure.
+    fn one_sided(&self) -> u64 {
+        let Some(earlier) = &self.earlier else { return 0 };
+        let (was, is) = (places(&earlier.selected), places(&self.selected));
+        let none = FxHashSet::default();
+        let is_each = self.budget.metric.scope == Scope::EachRequest;
+        let of_pair = |pair: &SessionPair| -> u64 {
+            let sides = (
+                earlier.snapshot.sessions[pair.before].turns.as_ref(),
+                self.run.sessions[pair.now].turns.as_ref(),
+            );
+            let (Some(before), Some(now)) = sides else { return 0 };
+            let was = was.get(&pair.before).unwrap_or(&none);
+            let is = is.get(&pair.now).unwrap_or(&none);
+            let pairs = pair_turns(before, now);
+            let moved = pairs.iter().filter(|(old, new)| was.contains(old) != is.contains(new));
+            let paired: FxHashSet<usize> = pairs.iter().map(|(_, new)| *new).collect();
+            let added = is.difference(&paired).count();
+            (moved.count() + if is_each { added } else { 0 }) as u64
+        };
+        earlier.pairing.pairs.iter().map(of_pair).sum()
+    }
+
     fn total(&self) -> Result<FigurePair, Unknown> {
         let now = self.view.total(&self.selected)?;
         let before = self.earlier.as_ref().map(|earlier| earlier.view.total(&earlier.selected));
@@ -296,6 +324,12 @@ fn lacking_of(
     Ok((unpriced, selected.iter().map(|one| one.unrecorded).sum()))
 }
 
+/// The selected turns of each session.
+fn places(selected: &[Selected<'_>]) -> FxHashMap<usize, FxHashSet<usize>> {
+    let turns = |one: &Selected<'_>| one.turns.iter().flatten().map(|(at, _)| *at).collect();
+    selected.iter().map(|one| (one.session, turns(one))).collect()
+}
+
 /// `None` for a figure that is unknown for one session or request. A figure that the report as such
 /// lacks stays an error.
 fn known(figure: Result<Decimal, Unknown>) -> Result<Option<Decimal>, Unknown> {
@@ -326,8 +360,9 @@ pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome
     let amount = |value| Amount { value, unit };
     let exceeded: Vec<&FigurePair> =
         candidates.iter().filter(|one| one.is_exceeding(limit)).collect();
+    let one_sided = question.one_sided();
     let status = match (exceeded.is_empty(), budget.level) {
-        (true, _) if is_lacking => Status::Warned,
+        (true, _) if is_lacking || one_sided > 0 => Status::Warned,
         (true, _) => Status::Passed,
         (false, BudgetLevel::Warn) => Status::Warned,
         (false, BudgetLevel::Fail) => Status::Failed,
@@ -348,6 +383,7 @@ pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome
         compared: candidates.len(),
         unpriced,
         unrecorded,
+        one_sided,
         left_out: None,
     })
 }

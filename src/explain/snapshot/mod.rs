@@ -36,6 +36,10 @@ pub struct Snapshot {
     /// How captured prompts were measured, in the form of `--tokens`. `None` where none was
     /// captured, or a report does not have it.
     pub counting: Option<String>,
+    /// The options of the simulation that are not the default, as on the command line.
+    pub options: String,
+    /// In how many places input was lost.
+    pub damage: u64,
     /// What `lint` found, or `None` where no prompt was captured or lint did not run.
     pub lint: Option<Vec<LintCount>>,
 }
@@ -263,6 +267,8 @@ pub fn snapshot(
         blocks: Blocks::new(tree.nodes.iter().map(SnapshotBlock::of_node).collect()),
         prices: Some(ledger.prices.id.clone()),
         counting: (!tree.nodes.is_empty()).then(|| history.captured.counting.to_string()),
+        options: ledger.assumptions.options(),
+        damage: history.diagnostics.damaged_places(),
         lint: findings.map(lint_counts),
     }
 }

@@ -356,6 +356,12 @@ impl Diagnostics {
     pub fn has_damage(&self) -> bool {
         self.counts.keys().any(|kind| kind.is_damage())
     }
+
+    /// In how many places input was lost.
+    #[must_use]
+    pub fn damaged_places(&self) -> u64 {
+        self.counts.iter().filter(|(kind, _)| kind.is_damage()).map(|(_, count)| count).sum()
+    }
 }
 
 #[cfg(test)]

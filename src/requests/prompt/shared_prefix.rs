@@ -149,11 +149,12 @@ impl SharedPrefixes {
         // From the most to the least specific evidence.
         median(rewrites.clone().filter(same_client).filter(same_project))
             .or_else(|| median(rewrites.clone().filter(same_client).filter(same_opening)))
+            .or_else(|| grown(rewrites.clone().filter(same_project), versions, request, opening))
             .or((opening > Tokens::ZERO).then_some(opening))
             .or_else(|| median(rewrites.clone().filter(same_client)))
             .or_else(|| median(openings.clone().filter(same_client).filter(same_project)))
             .or_else(|| median(openings.clone().filter(same_client)))
-            .or_else(|| nearest_client(rewrites, versions, request))
+            .or_else(|| nearest_client(rewrites, versions, request).map(|one| one.read))
     }
 
     /// What other traffic keeps warm of a request's prefix after its own cache has expired.
@@ -243,13 +244,28 @@ fn median<'a>(observations: impl Iterator<Item = &'a Observation>) -> Option<Tok
     reads.get(reads.len() / 2).copied()
 }
 
+/// What was warm when the chain began, and as much more as in the session of the nearest client that is no
+/// newer: the part of the system prompt that is the project's own.
+fn grown<'a>(
+    observations: impl Iterator<Item = &'a Observation>,
+    versions: &ClientVersions,
+    request: &Request,
+    opening: Tokens,
+) -> Option<Tokens> {
+    let version = versions.of(request);
+    let telling = observations.filter(|one| {
+        one.version <= version && one.opening > Tokens::ZERO && one.read >= one.opening
+    });
+    let nearest = nearest_client(telling, versions, request).filter(|_| opening > Tokens::ZERO)?;
+    Some(opening + nearest.read.saturating_sub(nearest.opening))
+}
+
 fn nearest_client<'a>(
     observations: impl Iterator<Item = &'a Observation>,
     versions: &ClientVersions,
     request: &Request,
-) -> Option<Tokens> {
+) -> Option<&'a Observation> {
     let version = versions.of(request);
     observations
         .max_by_key(|one| (one.project == request.project, Reverse(version.distance(one.version))))
-        .map(|one| one.read)
 }

@@ -330,6 +330,27 @@ impl Default for Assumptions {
 }
 
 impl Assumptions {
+    /// The options with which the command line asks for them, without those that are the default.
+    #[must_use]
+    pub fn options(&self) -> String {
+        let shared = match self.shared_prefix {
+            SharedPrefix::Auto => None,
+            SharedPrefix::Cold => Some("--shared-prefix cold".to_owned()),
+            SharedPrefix::Warm => Some("--shared-prefix warm".to_owned()),
+        };
+        let grace = (self.ttl_grace > 0).then(|| format!("--ttl-grace {}", self.ttl_grace / 1_000));
+        let lookback = match self.lookback {
+            Lookback::Positions => None,
+            Lookback::Blocks => Some("--lookback blocks".to_owned()),
+            Lookback::Unlimited => Some("--lookback unlimited".to_owned()),
+        };
+        let loses = self.ttl_change == TtlChange::Loses;
+        let ttl_change = loses.then(|| "--ttl-change loses".to_owned());
+        let betas = (self.betas == BetaKey::Beside).then(|| "--betas beside".to_owned());
+        let all = [shared, grace, lookback, ttl_change, betas];
+        all.into_iter().flatten().collect::<Vec<String>>().join(" ")
+    }
+
     /// The policy that sends the prompts of a trace with these markers.
     #[must_use]
     pub fn policy(&self, markers: Markers) -> Policy {
