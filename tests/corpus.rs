@@ -117,10 +117,10 @@ fn the_rules_reproduce_the_record() {
     let verification = json(&["verify", corpus, "-q", "--format", "json"]);
     let figure = |path: &str| verification.pointer(path).and_then(Value::as_f64).expect("a figure");
     assert!(figure("/all/within_1_percent_share") >= 0.99);
-    assert!(figure("/without_large_misses/within_1_percent_share") >= 0.995);
-    assert!(figure("/without_large_misses/read_error") <= 0.0006);
-    assert!(figure("/expiries/precision") >= 0.97);
-    assert!(figure("/expiries/recall") >= 0.97);
+    assert!(figure("/without_large_misses/within_1_percent_share") >= 0.9955);
+    assert!(figure("/without_large_misses/read_error") <= 0.0005);
+    assert!(figure("/expiries/precision") >= 0.98);
+    assert!(figure("/expiries/recall") >= 0.98);
     assert!((figure("/coverage/covered") - 1.0).abs() < f64::EPSILON);
     assert_eq!(verification["coverage"]["requests"], 9_513);
     assert_eq!(verification["conservation"]["violations"], 0);
@@ -141,7 +141,10 @@ fn the_rules_hold_for_newer_clients() {
     assert!(figure("/without_large_misses/read_error") <= 0.0005);
     assert!(figure("/expiries/precision") >= 0.98 && figure("/expiries/recall") >= 0.98);
     let rules = verification["rules"].as_array().expect("a list");
-    let sum = |name: &str| -> u64 { rules.iter().map(|rule| count(rule, name)).sum() };
+    // One request that was interrupted after four seconds had written nothing.
+    let is_told = |rule: &&Value| rule["rule"] != "interrupted_request";
+    let told: Vec<&Value> = rules.iter().filter(is_told).collect();
+    let sum = |name: &str| -> u64 { told.iter().map(|rule| count(rule, name)).sum() };
     assert!(sum("agreeing") >= 29 && sum("against") == 0, "{rules:?}");
 }
 
