@@ -53,7 +53,9 @@ const OPTIONAL: [&str; 11] = [
 ];
 
 /// Fields that may be left out of one format, and are there in others or at other places.
-const OPTIONAL_IN: [(&str, &str); 23] = [
+const OPTIONAL_IN: [(&str, &str); 25] = [
+    ("report", "damage"),
+    ("report", "options"),
     ("groups", "unpriced_breaks"),
     ("check", "fields"),
     ("check", "files"),

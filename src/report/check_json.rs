@@ -82,7 +82,6 @@ struct BudgetObject<'a> {
     #[serde(skip_serializing_if = "is_zero")]
     unrecorded_requests: u64,
     /// Requests that are selected on one side alone, with which nothing is compared.
-    #[serde(skip_serializing_if = "is_zero")]
     one_sided_requests: u64,
     /// Why a budget that nobody asked for does not apply.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -31,6 +31,7 @@ pub(super) fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
     const COMPARED: &str = "billed,5m,1h-pinged,cheapest-pings,four-even,compact-100k,optimal";
     vec![
         ("report", vec!["analyze", "--format", "json"]),
+        ("report", vec!["analyze", "--format", "json", "--ttl-grace", "5"]),
         ("report", vec!["analyze", "--format", "json", "--strategy", STRATEGIES]),
         ("groups", vec!["analyze", "--by", "model", "--json", "--strategy", STRATEGIES]),
         ("ledger", vec!["analyze", "--format", "jsonl", "--strategy", STRATEGIES]),
