@@ -336,6 +336,7 @@ impl HasSymbols for ResponseKey {
 
 /// One response, from all of its lines.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)] // independent facts
 pub struct ResponseLines {
     /// `message.id`.
     pub message: Symbol,
