@@ -440,7 +440,9 @@ mod tests {
 
     #[test]
     fn marks_count_at_the_beginning_only() {
-        assert_eq!(signs_of_text("[Request interrupted by user for tool use]"), Sign::Interrupted);
+        let of_tool = Sign::Interrupted | Sign::ToolInterrupted;
+        assert_eq!(signs_of_text("[Request interrupted by user for tool use]"), of_tool);
+        assert_eq!(signs_of_text("[Request interrupted by user]"), Sign::Interrupted);
         assert_eq!(signs_of_text("it says [Request interrupted by user]"), Signs::new());
         assert_eq!(signs_of_text("<task-notification>\n<task-id>"), Sign::TaskNotification);
     }
