@@ -18,27 +18,35 @@ use crate::explain::snapshot::{Snapshot, SnapshotSession, TurnBreak};
 /// How many names are listed. The others are counted.
 const MOST_NAMES: usize = 3;
 
-/// `2 of 7 budgets exceeded, 1 exceeded (a warning)`.
+/// `2 of 7 budgets exceeded, 1 exceeded (a warning), 1 kept as far as is known`.
 pub(super) fn verdict_sentence(check: &Check) -> String {
-    let count = |status: Status| {
-        check.outcomes.iter().filter(|outcome| outcome.status == status).count() as u64
+    let count = |status: Status, is_exceeded: bool| {
+        let is = |one: &&BudgetOutcome| (one.status, one.is_exceeded) == (status, is_exceeded);
+        check.outcomes.iter().filter(is).count() as u64
     };
-    let all = check.outcomes.len() as u64 - count(Status::LeftOut);
-    let (failed, warned) = (count(Status::Failed), count(Status::Warned));
+    let all = check.outcomes.len() as u64 - count(Status::LeftOut, false);
+    let failed = count(Status::Failed, true);
+    let (warned, partly) = (count(Status::Warned, true), count(Status::Warned, false));
     let budgets = counted(all, "budget", "budgets");
     let warns = match warned {
         0 => String::new(),
         1 => ", 1 exceeded (a warning)".to_owned(),
         warned => format!(", {} exceeded (warnings)", grouped(warned)),
     };
+    let warns = match partly {
+        0 => warns,
+        partly => format!("{warns}, {} kept as far as is known", grouped(partly)),
+    };
     match (check.verdict, failed) {
         (Verdict::Fail, failed) if failed == all => format!("{budgets} exceeded"),
         (Verdict::Fail, failed) => format!("{} of {budgets} exceeded{warns}", grouped(failed)),
+        (Verdict::Warn, _) if all == 0 => "No budget could be checked".to_owned(),
         (Verdict::Warn, _) if warned == all => {
             format!("{budgets} exceeded ({})", if all == 1 { "a warning" } else { "warnings" })
         }
+        (Verdict::Warn, _) if partly == all => format!("{budgets} kept as far as is known"),
         (Verdict::Warn, _) => {
-            format!("{} of {budgets} kept{warns}", grouped(all - warned))
+            format!("{} of {budgets} kept{warns}", grouped(all - warned - partly))
         }
         (Verdict::Pass, _) => format!("{budgets} kept"),
     }

@@ -122,15 +122,13 @@ impl<'a> Comparable<'a> {
         let (Some(old_turns), Some(new_turns)) = (&old.turns, &new.turns) else { return Ok(()) };
         let pairs = pair_turns(old_turns, new_turns);
         let kept: FxHashSet<usize> = pairs.iter().map(|(old, _)| *old).collect();
-        let faulty = pairs.iter().find_map(|(old, new)| {
-            let sides = (Side::new(before, &old_turns[*old]), Side::new(now, &new_turns[*new]));
-            Some((*new, fault(&sides.0, &sides.1, is_whole)?))
-        });
-        let is_edited = |(old, new): &&(usize, usize)| {
-            let sides = (Side::new(before, &old_turns[*old]), Side::new(now, &new_turns[*new]));
-            has_edited_usage(&sides.0, &sides.1)
+        let sides = |(old, new): &(usize, usize)| {
+            (*new, Side::new(before, &old_turns[*old]), Side::new(now, &new_turns[*new]))
         };
-        self.edited += pairs.iter().filter(is_edited).count();
+        let sides: Vec<(usize, Side<'_>, Side<'_>)> = pairs.iter().map(sides).collect();
+        let faulty =
+            sides.iter().find_map(|(turn, old, new)| Some((*turn, fault(old, new, is_whole)?)));
+        self.edited += sides.iter().filter(|(_, old, new)| has_edited_usage(old, new)).count();
         let gone = old_turns.len() - kept.len();
         if gone > 0 {
             let session = &mut self.before.to_mut().sessions[pair.before];

@@ -60,6 +60,8 @@ pub struct BudgetOutcome {
     pub budget: Budget,
     /// Whether its limit is kept.
     pub status: Status,
+    /// Whether its limit is exceeded. One that warns may be kept, as far as is known.
+    pub is_exceeded: bool,
     /// The figure. For limits on each session or request, the one closest to the limit or farthest
     /// beyond.
     pub figure: Option<Amount>,
@@ -85,6 +87,7 @@ impl BudgetOutcome {
         Self {
             budget: budget.clone(),
             status: Status::LeftOut,
+            is_exceeded: false,
             figure: None,
             baseline: None,
             exceeded: Vec::new(),
@@ -217,6 +220,9 @@ impl<'a> Question<'a> {
         let (was, is) = (places(&earlier.selected), places(&self.selected));
         let none = FxHashSet::default();
         let is_each = self.budget.metric.scope == Scope::EachRequest;
+        if !is_each && !self.budget.selector.is_partial() {
+            return 0;
+        }
         let of_pair = |pair: &SessionPair| -> u64 {
             let sides = (
                 earlier.snapshot.sessions[pair.before].turns.as_ref(),
@@ -361,11 +367,12 @@ pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome
     let exceeded: Vec<&FigurePair> =
         candidates.iter().filter(|one| one.is_exceeding(limit)).collect();
     let one_sided = question.one_sided();
-    let status = match (exceeded.is_empty(), budget.level) {
-        (true, _) if is_lacking || one_sided > 0 => Status::Warned,
-        (true, _) => Status::Passed,
-        (false, BudgetLevel::Warn) => Status::Warned,
-        (false, BudgetLevel::Fail) => Status::Failed,
+    let is_exceeded = !exceeded.is_empty();
+    let status = match (is_exceeded, budget.level) {
+        (false, _) if is_lacking || one_sided > 0 => Status::Warned,
+        (false, _) => Status::Passed,
+        (true, BudgetLevel::Warn) => Status::Warned,
+        (true, BudgetLevel::Fail) => Status::Failed,
     };
     let exceeded = exceeded.into_iter().filter(|_| budget.metric.scope != Scope::Total);
     let exceeded = exceeded.map(|one| Exceeded {
@@ -377,6 +384,7 @@ pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome
     Ok(BudgetOutcome {
         budget: budget.clone(),
         status,
+        is_exceeded,
         figure: Some(amount(worst.now)),
         baseline: worst.before.map(amount),
         exceeded: exceeded.collect(),

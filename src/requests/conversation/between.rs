@@ -170,11 +170,10 @@ impl Between {
         let interrupts =
             entry.signs.contains(Sign::Interrupted) && !entry.signs.contains(Sign::ToolInterrupted);
         if interrupts && self.unanswered.is_none() {
-            let waited = |sent: Millis| Some(entry.timestamp?.since(sent));
-            let lasting = self.newest_user_entry.and_then(|sent| Some((sent, waited(sent)?)));
-            self.unanswered = lasting.map(|(sent, waited)| Unanswered {
+            let times = self.newest_user_entry.zip(entry.timestamp);
+            self.unanswered = times.map(|(sent, interrupted)| Unanswered {
                 sent,
-                waited: u32::try_from(waited.max(0)).unwrap_or(u32::MAX),
+                waited: u32::try_from(interrupted.since(sent)).unwrap_or(u32::MAX),
                 bytes_since: 0,
                 messages_since: 0,
             });
