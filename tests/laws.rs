@@ -189,6 +189,45 @@ proptest! {
     }
 }
 
+/// A hook's context hangs off the call that another branch goes on from.
+#[test]
+fn a_hook_beside_a_branch_counts_wherever_its_line_stands() {
+    let ask = |back, gap_seconds, split, version| Ask {
+        back,
+        gap_seconds,
+        split,
+        is_hour: false,
+        is_other_model: false,
+        is_prompt: false,
+        has_tool_hook: false,
+        loads_tools: false,
+        version,
+    };
+    let mut asks = [
+        ask(1, 1, (0, 9_000, 2), "2.1.219"),
+        ask(1, 5, (9_000, 400, 2), "2.1.219"),
+        ask(2, 5, (9_000, 6_000, 2), "2.1.219"),
+        ask(1, 60, (15_000, 900, 2), "2.1.219"),
+    ];
+    asks[1].has_tool_hook = true;
+    asks[3].is_prompt = true;
+    let text = transcript(&asks);
+    let (hooks, others): (Vec<&str>, Vec<&str>) =
+        text.lines().partition(|line| line.contains("hook_additional_context"));
+    assert_eq!(hooks.len(), 1);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.jsonl");
+    let read = |text: String| -> Vec<Value> {
+        std::fs::write(&path, text).expect("a file");
+        let rows = ledger(&path, &["--strategy", "replay"]);
+        rows.iter().map(|row| row["cache_read_input_tokens"].clone()).collect()
+    };
+    let last = read([others, hooks].concat().join("\n"));
+    assert_eq!(read(text.clone()), last);
+    // What was sent before the hook is read, and nothing of what came after it.
+    assert_eq!(last[3], 9_000);
+}
+
 /// A random request of a trace: it goes on from an earlier one or starts a tree of its own.
 #[derive(Clone, Debug)]
 struct Leaf {

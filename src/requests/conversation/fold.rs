@@ -9,6 +9,7 @@ use super::gathered::{Beginning, Gathered, MOST_KEPT};
 use super::graph::Graph;
 use super::rewrite::{Known, Rewrite};
 use crate::base::id::EntryId;
+use crate::base::units::Millis;
 use crate::read::transcript::{Entry, EntryKind};
 
 /// So many entries beside the chain are looked at before a response; hostile files have any number.
@@ -105,7 +106,8 @@ impl Fold {
         let before = self.state_before(position, entries, graph);
         if let Some(response) = gathered.response_of(position) {
             let mut before = self.with_entries_beside(before, position, entries, graph, gathered);
-            before.between.has_tool_hook |= before.has_hook_beside(position, graph, gathered);
+            before.between.has_tool_hook |=
+                before.has_hook_beside(&entries[position], entries, graph, gathered);
             let beginning = &mut gathered.beginnings[response];
             before.place(response, position, beginning, &mut gathered.responses[response]);
         }
@@ -221,20 +223,28 @@ impl State {
         Self { root, ..Self::default() }
     }
 
-    /// Whether a hook gave context beside the chain, at a call of the response before.
-    fn has_hook_beside(&self, position: usize, graph: &Graph, gathered: &Gathered) -> bool {
+    /// Whether a hook gave context beside the chain, at a call of the response before, until this entry was
+    /// written.
+    fn has_hook_beside(
+        &self,
+        own: &Entry,
+        entries: &[Entry],
+        graph: &Graph,
+        gathered: &Gathered,
+    ) -> bool {
         let Some(previous) = self.response.map(ResponsePlace::index) else { return false };
-        let hooks = &gathered.tool_hooks;
-        let after = gathered.beginnings[previous].entry();
-        let first = hooks.partition_point(|hook| *hook <= after);
-        let behind = hooks.partition_point(|hook| *hook < position);
+        let called = entries[gathered.beginnings[previous].entry()].timestamp;
+        if called > own.timestamp {
+            return false;
+        }
+        let hooks = gathered.tool_hooks.range((called, 0)..=(own.timestamp, usize::MAX));
         let parent = |entry: &usize| graph.links[*entry].parent;
-        let is_of_previous = |hook: &usize| {
+        let is_of_previous = |(_, hook): &(Option<Millis>, usize)| {
             let path = std::iter::successors(parent(hook), parent).take(MOST_HOOKS);
             let responses = path.map(|entry| gathered.response_of(entry));
             responses.flatten().next() == Some(previous)
         };
-        hooks.get(first..behind).unwrap_or_default().iter().take(MOST_BESIDE).any(is_of_previous)
+        hooks.take(MOST_BESIDE).any(is_of_previous)
     }
 
     /// Gives a response its predecessor, at the first of its lines that hangs off something else.

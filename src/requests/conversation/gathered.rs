@@ -3,6 +3,7 @@
 //!
 //! Lines that belong to one response, put together.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -48,8 +49,9 @@ pub(super) struct Gathered {
     pub(super) has_replacements: bool,
     /// Entries beside the chain that change what the next request sends of it.
     pub(super) beside: Vec<usize>,
-    /// Context that hooks around tools' calls gave, which hangs off the call, beside its result.
-    pub(super) tool_hooks: Vec<usize>,
+    /// Context that hooks around tools' calls gave, which hangs off the call, beside its result: when,
+    /// and the entry.
+    pub(super) tool_hooks: BTreeSet<(Option<Millis>, usize)>,
     /// The results that were cleared or replaced, by their calls, with their lines once these are
     /// looked for.
     pub(super) changed_results: FxHashMap<EntryId, Option<u64>>,
@@ -197,7 +199,7 @@ impl Gathered {
             _ => {}
         }
         if entry.signs.contains(Sign::ToolHookContext) {
-            self.tool_hooks.push(position);
+            self.tool_hooks.insert((entry.timestamp, position));
         }
         if is_message(entry) && !is_duplicate {
             self.newest = self.newest.max(Some((entry.timestamp, position)));
