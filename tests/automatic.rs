@@ -86,6 +86,7 @@ fn cache() -> impl Strategy<Value = AutomaticCache> {
     let places = prop_oneof![Just(EntryPlaces::Everywhere), Just(EntryPlaces::RequestEnds)];
     (0_u64..1_500, 1_u64..300, 1_i64..400, places, any::<bool>()).prop_map(
         |(minimum, step, lifetime, places, charges_writes)| AutomaticCache {
+            offset: Tokens::ZERO,
             minimum: Tokens(minimum),
             step: Tokens(step),
             lifetime,
@@ -268,6 +269,7 @@ fn long_conversations_take_no_quadratic_time() {
     for lifetime in [1, i64::MAX] {
         for places in [EntryPlaces::Everywhere, EntryPlaces::RequestEnds] {
             let cache = AutomaticCache {
+                offset: Tokens::ZERO,
                 minimum: Tokens(1_024),
                 step: Tokens(1),
                 lifetime,

@@ -255,6 +255,7 @@ fn cache() -> impl Strategy<Value = AutomaticCache> {
         prop_oneof![3 => Just(EntryPlaces::Everywhere), 1 => Just(EntryPlaces::RequestEnds)];
     (0_u64..60, 1_u64..20, 1_i64..400, places).prop_map(|(minimum, step, lifetime, places)| {
         AutomaticCache {
+            offset: Tokens::ZERO,
             minimum: Tokens(minimum),
             step: Tokens(step),
             lifetime,

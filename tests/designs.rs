@@ -66,10 +66,11 @@ fn read_with(lines: &[String], options: ReadOptions) -> History {
     read(Discovered { sources, ..Discovered::default() }, options, |_| ())
 }
 
-/// The trace as sent, and as a design sends it.
+/// The trace of what was sent under the rules of markers, as sent and as a design sends it.
 pub(crate) fn traces(history: &History, design: PromptDesign) -> [PromptTrace; 2] {
     let steps = steps(history);
     let as_sent = build(history, &steps, SharedPrefix::Auto);
+    let as_sent = as_sent.first(history.sent_with_markers().len());
     let designed = redesign(history, &steps, &as_sent, design).trace;
     [as_sent, designed]
 }

@@ -26,7 +26,8 @@
 //! and the examples name exists), `drill` (filters, groups and stories, by hand), `schemas` (every
 //! output against its schema, to the field), `models` (their facts, by hand, and those of price
 //! files), `pages` (completions and manual pages), `redact`
-//! (figures before and after over the corpus, and a scan for words that survive), `names` (hostile
+//! (figures before and after over the corpus, and a scan for words that survive), `agents` (sessions of
+//! other agents against an independent count), `names` (hostile
 //! names in every output, read back), `planted` (a word in every field of every format, looked for in every
 //! output), `outputs` and `cli` (contracts and snapshots), `limits` (devices, files without an end, bombs,
 //! threads, memory) and `faults` (every writer on a full disk, killed at each write, interrupted, with closed
@@ -39,6 +40,7 @@
 #[cfg(unix)] // its steps are run by bash
 mod action;
 mod advise;
+mod agents;
 mod applicability;
 mod automatic;
 mod automatic_captures;

@@ -6,8 +6,15 @@ use cachesim::simulate::strategy::Strategy;
 use super::reading::{options, rows, sources, study};
 
 /// First lines by which the formats are recognised.
-const FIRST_LINES: [&str; 2] =
-    [r#"{"type":"session_meta","payload":{"id":"s"},"timestamp":"2026-08-03T10:00:00Z"}"#, ""];
+const FIRST_LINES: [&str; 7] = [
+    r#"{"type":"session_meta","payload":{"id":"s"},"timestamp":"2026-08-03T10:00:00Z"}"#,
+    "",
+    r#"{"type":"session","version":3,"id":"s","timestamp":"2026-08-03T10:00:00Z","cwd":"/w"}"#,
+    r#"{"type":"metadata","protocol_version":"1.4"}"#,
+    r#"{"type":"session.start","id":"e","timestamp":"2026-08-03T10:00:00Z","data":{"producer":"copilot-agent"}}"#,
+    r#"{"sessionId":"s","projectHash":"p","startTime":"2026-08-03T10:00:00Z"}"#,
+    r#"{"uuid":"u","sessionId":"s","type":"user","timestamp":"2026-08-03T10:00:00Z","message":{"parts":[]}}"#,
+];
 
 pub(crate) fn check(bytes: &[u8]) {
     let Some((first, rest)) = bytes.split_first() else { return };

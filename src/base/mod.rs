@@ -1,5 +1,6 @@
 //! Vocabulary that every other room uses: ids, units, lifetimes, money, wording, names of projects.
 
+pub mod client;
 pub mod id;
 pub mod model;
 pub mod project;

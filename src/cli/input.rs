@@ -12,6 +12,8 @@ use super::args::{FilterArgs, InputArgs, OutputArgs};
 use super::error::CliError;
 use super::limits::Limits;
 use super::output::say;
+use super::places::places;
+use crate::base::client::Client;
 use crate::read::input::{Diagnostics, Discovered, Kind, Location, MemoryBound, Source, discover};
 use crate::report::{counted, grouped};
 use crate::requests::conversation::{History, ReadOptions, read};
@@ -93,7 +95,11 @@ fn nothing_known(history: &History) -> String {
 
 /// The files that the arguments name.
 pub(super) fn discovered(input: &InputArgs, output: &OutputArgs) -> Result<Discovered, CliError> {
-    let paths = if input.paths.is_empty() { default_paths()? } else { input.paths.clone() };
+    let paths = if input.paths.is_empty() {
+        default_paths(&input.filter.source)?
+    } else {
+        input.paths.clone()
+    };
     sources(&paths, output)
 }
 
@@ -110,17 +116,21 @@ pub(super) fn sources(paths: &[PathBuf], output: &OutputArgs) -> Result<Discover
     Ok(discovered)
 }
 
+/// A path as people write it.
+pub(super) fn shown_path(path: &Path) -> String {
+    let home = env::home_dir();
+    match home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
+}
+
 /// How many paths an error names.
 const NAMED_PATHS: usize = 3;
 
 /// Paths as people write them, the first few of many.
 fn listed(paths: &[PathBuf]) -> String {
-    let home = env::home_dir();
-    let shown = |path: &PathBuf| match home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
-        Some(rest) => format!("~/{}", rest.display()),
-        None => path.display().to_string(),
-    };
-    let named: Vec<String> = paths.iter().take(NAMED_PATHS).map(shown).collect();
+    let named: Vec<String> = paths.iter().take(NAMED_PATHS).map(|path| shown_path(path)).collect();
     let more = paths.len() - named.len();
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     named.join(", ") + &more
@@ -159,8 +169,9 @@ fn refuse_to_overwrite(
 
 /// The filter of the requests to report.
 pub(super) fn filter(input: &InputArgs, limits: &Limits) -> Filter {
-    let FilterArgs { session, project, model, branch, agent, .. } = &input.filter;
+    let FilterArgs { source, session, project, model, branch, agent, .. } = &input.filter;
     Filter {
+        sources: source.clone(),
         sessions: session.clone(),
         projects: project.clone(),
         models: model.clone(),
@@ -171,27 +182,24 @@ pub(super) fn filter(input: &InputArgs, limits: &Limits) -> Filter {
     }
 }
 
-/// Where Claude Code keeps its transcripts.
-fn default_paths() -> Result<Vec<PathBuf>, CliError> {
-    let configured = env::var("CLAUDE_CONFIG_DIR").ok().filter(|value| !value.trim().is_empty());
-    let candidates: Vec<PathBuf> = match configured {
-        Some(list) => list.split(',').map(|folder| PathBuf::from(folder.trim())).collect(),
-        None => env::home_dir().map(|home| home.join(".claude")).into_iter().collect(),
-    };
-    let candidates: Vec<PathBuf> =
-        candidates.into_iter().map(|folder| folder.join("projects")).collect();
-    let folders: Vec<PathBuf> = candidates.iter().filter(|one| one.is_dir()).cloned().collect();
-    if folders.is_empty() {
-        let looked_at = if candidates.is_empty() {
-            "there is no home folder".to_owned()
-        } else {
-            format!("{} is no folder", listed(&candidates))
+/// Where programs keep their sessions: those folders that are there.
+fn default_paths(only: &[Client]) -> Result<Vec<PathBuf>, CliError> {
+    let places = places(only);
+    let folders = places.iter().map(|place| place.folder.clone());
+    let (there, missing): (Vec<PathBuf>, Vec<PathBuf>) = folders.partition(|one| one.is_dir());
+    if there.is_empty() {
+        let looked_at = match missing.as_slice() {
+            [] => "there is no home folder".to_owned(),
+            [only] => format!("{} is no folder", listed(std::slice::from_ref(only))),
+            [first, rest @ ..] => format!(
+                "{} is no folder, nor are {} other places (`cachesim sources` lists them)",
+                listed(std::slice::from_ref(first)),
+                rest.len()
+            ),
         };
-        return Err(CliError::NoInput(format!(
-            "no transcripts: {looked_at}; give a PATH, or set CLAUDE_CONFIG_DIR to a folder with projects/"
-        )));
+        return Err(CliError::NoInput(format!("no sessions: {looked_at}; give a PATH")));
     }
-    Ok(folders)
+    Ok(there)
 }
 
 fn read_with_progress(discovered: Discovered, options: ReadOptions, quiet: bool) -> History {

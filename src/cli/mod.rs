@@ -8,6 +8,7 @@ mod input;
 mod limits;
 mod output;
 mod output_file;
+mod places;
 mod prepared;
 mod strategies;
 
@@ -143,6 +144,7 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
             with_threads(&args.input, &args.output, || commands::check(args, configuration))
         }
         Command::Config(args) => commands::config(args, configuration),
+        Command::Sources(args) => commands::sources(args),
         Command::Strategies(args) => commands::strategies(args),
         Command::Schema(args) => commands::schema(args),
         Command::Completions(args) => commands::completions(args),

@@ -36,6 +36,8 @@ pub mod agent;
 
 use agent::{AgentFormat, FORMATS, FirstObject};
 use input::Chunk;
+#[cfg(feature = "cli")]
+use input::{OpenSource, Source};
 
 /// What a file's lines are.
 #[derive(Clone, Copy)]
@@ -53,8 +55,20 @@ pub(crate) enum Format {
 impl Format {
     /// The format of the first line that shows one.
     pub(crate) fn of(chunk: &Chunk) -> Self {
+        if begins_document(chunk) {
+            let format =
+                FirstObject::of_document(chunk.bytes()).and_then(|first| Self::of_agent(&first));
+            if let Some(format) = format {
+                return format;
+            }
+        }
         let mut firsts = chunk.lines().filter_map(|(_, line)| FirstObject::of_line(line));
         firsts.find_map(|first| Self::shown_by(&first)).unwrap_or(Self::Transcript)
+    }
+
+    /// The format of an agent's sessions that begin so.
+    fn of_agent(first: &FirstObject<'_>) -> Option<Self> {
+        FORMATS.into_iter().find(|format| format.recognises(first)).map(Self::Agent)
     }
 
     fn shown_by(first: &FirstObject<'_>) -> Option<Self> {
@@ -64,7 +78,26 @@ impl Format {
         if first.has("prompt") {
             return Some(Self::Bundle);
         }
-        let of_agent = FORMATS.into_iter().find(|format| format.recognises(first));
-        of_agent.map(Self::Agent).or_else(|| first.text("type").map(|_| Self::Transcript))
+        Self::of_agent(first).or_else(|| first.text("type").map(|_| Self::Transcript))
     }
+}
+
+/// What a file is of which redaction could not keep the figures: the session of an agent whose fields it
+/// does not know.
+#[cfg(feature = "cli")]
+pub(crate) fn unredactable(source: &Source) -> Option<&'static str> {
+    let open = OpenSource::open(source).ok()?;
+    match Format::of(open.first_lines()?) {
+        Format::Agent(format) if !format.is_redactable() => Some(format.file()),
+        _ => None,
+    }
+}
+
+/// Whether a file begins as one document does that spans lines: with a list, or with an object whose first
+/// line is not all of it.
+fn begins_document(chunk: &Chunk) -> bool {
+    let line = chunk.lines().map(|(_, line)| line.trim_ascii()).find(|line| !line.is_empty());
+    line.is_some_and(|line| {
+        line.starts_with(b"[") || (line.starts_with(b"{") && !line.ends_with(b"}"))
+    })
 }

@@ -516,14 +516,26 @@ const METADATA: [(Field, &[&str]); 2] = [
 
 const PAYLOAD: [(Field, &[&str]); 11] = [
     (Field::Word, &["type", "role", "status", "phase"]),
-    (Field::Identifier, &["id", "forked_from_id", "call_id", "turn_id"]),
+    (
+        Field::Identifier,
+        &[
+            "id",
+            "session_id",
+            "thread_id",
+            "parent_thread_id",
+            "forked_from_id",
+            "response_id",
+            "call_id",
+            "turn_id",
+        ],
+    ),
     (Field::Model, &["model"]),
     (Field::Tool, &["name"]),
     (Field::Version, &["cli_version"]),
     (Field::Path, &["cwd"]),
     (Field::Moment, &["timestamp"]),
-    (Field::Shaped(Shape::Payload), &["info"]),
-    (Field::Shaped(Shape::Usage), &["total_token_usage", "last_token_usage"]),
+    (Field::Shaped(Shape::Payload), &["info", "source", "subagent", "thread_spawn"]),
+    (Field::Shaped(Shape::Usage), &["total_token_usage", "last_token_usage", "usage"]),
     (Field::Number, &["model_context_window"]),
     (
         Field::Free,

@@ -23,7 +23,7 @@ use crate::simulate::pricing::PriceTable;
 
 /// Values of enumerated fields, sorted by their bytes.
 #[rustfmt::skip] // one word a line would be pages
-const WORDS: [&str; 323] = [
+const WORDS: [&str; 324] = [
     "1h", "5m", "GET", "Notification", "POST", "PermissionRequest", "PostToolUse",
     "PostToolUseFailure", "PreCompact", "PreToolUse", "SessionEnd", "SessionStart", "Stop",
     "SubagentStart", "SubagentStop", "UserPromptSubmit", "acceptEdits", "adaptive",
@@ -76,7 +76,8 @@ const WORDS: [&str; 323] = [
     "task_notification", "task_progress", "task_reminder", "task_started", "task_status", "text",
     "text/event-stream", "text/plain", "text_delta", "text_editor", "text_editor_",
     "text_editor_code_execution_tool_result", "thinking", "thinking_delta", "thinking_turns",
-    "thread_settings_applied", "todo_reminder", "token_count", "token_usage", "tool",
+    "thread_settings_applied", "todo_reminder", "token_count", "token_usage", "token_usage_record",
+    "tool",
     "tool_addition", "tool_reference", "tool_removal", "tool_result", "tool_search_tool_bm25_",
     "tool_search_tool_regex_", "tool_search_tool_result", "tool_use", "tool_uses",
     "tools_changed", "total_tokens_reminder", "turn_aborted", "turn_context", "turn_duration",

@@ -20,6 +20,7 @@ use crate::explain::analysis::{Answer, Turn};
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::requests::prompt::{Level, PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
+use crate::simulate::provider::{NotSimulated, expectation};
 
 /// The length of ids where they only need to be distinguished.
 const SHORT_ID: usize = 8;
@@ -299,6 +300,31 @@ fn difference_to(base: Option<Picodollars>, cost: Option<Picodollars>) -> Option
     Some(cost?.minus(base?))
 }
 
+/// Of which requests nothing is expected, and why.
+fn not_simulated(history: &History, selection: &Selection) -> Vec<String> {
+    let mut counts: BTreeMap<NotSimulated, (u64, u64)> = BTreeMap::new();
+    for index in selection.requests().filter(|index| !history.is_marked(*index)) {
+        if let Err(reason) = expectation(history, index) {
+            let (rows, requests) = counts.entry(reason).or_default();
+            *rows += 1;
+            *requests += u64::from(history.request(index).sum_of);
+        }
+    }
+    let note = |(reason, (rows, requests)): (NotSimulated, (u64, u64))| {
+        let stands = if requests > rows {
+            format!(", which stand for {}", counted(requests, "request", "requests"))
+        } else {
+            String::new()
+        };
+        format!(
+            "Not simulated: {}{stands}, since {}. They count as recorded under every strategy.",
+            counted(rows, "row", "rows"),
+            reason.label()
+        )
+    };
+    counts.into_iter().map(note).collect()
+}
+
 pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
     let history = ledger.history;
     let bounds =
@@ -328,6 +354,9 @@ pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Se
              of the prompts alone, without output.",
             counted(unknown, "request", "requests")
         ));
+    }
+    for note in not_simulated(history, selection) {
+        document.text(note);
     }
     for note in key_notes(history, &ledger.assumptions) {
         document.text(note);

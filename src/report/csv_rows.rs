@@ -120,4 +120,4 @@ macro_rules! plain {
     };
 }
 
-plain!(bool, u64, usize, f64, Picodollars);
+plain!(bool, u32, u64, usize, f64, Picodollars);

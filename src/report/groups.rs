@@ -14,6 +14,7 @@ use super::json::write_document;
 use super::key_notes::key_notes;
 use super::number::{counted, dollars, grouped, percent, share};
 use super::report_json::{ByStrategy, Prices, ReportInputs, TotalsObject, is_zero};
+use crate::base::client::Client;
 use crate::base::units::Picodollars;
 use crate::explain::analysis::{Group, Grouping, Groups};
 use crate::simulate::ledger::{Ledger, Selection, Totals};
@@ -104,6 +105,9 @@ fn most_expensive(groups: &Groups, top: Option<usize>) -> (Vec<&Group>, Group) {
 fn name(grouping: Grouping, group: &Group) -> String {
     match (&group.name, grouping) {
         (Some(name), Grouping::Session) => session_name(name),
+        (Some(name), Grouping::Source) => {
+            Client::by_name(name).map_or_else(|| name.clone(), |client| client.label().to_owned())
+        }
         (Some(name), _) => name.clone(),
         (None, Grouping::AgentType) => "sub-agents of unknown type".to_owned(),
         (None, _) => UNKNOWN.to_owned(),

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::csv_rows::{Cell as _, CsvFile, CsvRow as _, csv_row};
 use super::json::write_line;
+use crate::base::client::Client;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::simulate::cache::Refusal;
@@ -28,8 +29,8 @@ pub(super) struct LedgerRow<'a> {
     request_id: Option<&'a str>,
     /// The service's id of the answer, if it is known.
     message_id: Option<&'a str>,
-    /// When the first line of the response was written; of a request that the strategy added, when
-    /// it is sent.
+    /// When the first line of the response was written; of a request that the strategy added, and of one
+    /// of another agent's, when it was sent.
     #[schemars(with = "Option<Millis>")]
     timestamp: Option<String>,
     /// The model that is billed.
@@ -66,6 +67,11 @@ pub(super) struct LedgerRow<'a> {
     /// expired.
     #[schemars(with = "Option<Ttl>")]
     expired_ttl: Option<&'static str>,
+    /// The program that sent the request, as `--source` names it.
+    #[schemars(with = "Client")]
+    source: &'static str,
+    /// How many requests the figures are the sum of, where the program keeps no more than that; else 1.
+    requests: u32,
 }
 
 impl<'a> LedgerRow<'a> {
@@ -74,6 +80,8 @@ impl<'a> LedgerRow<'a> {
         let history = ledger.history;
         let request = history.request(row.request);
         let is_own = row.iteration.is_none() && row.added.is_none();
+        let sent = (request.client != Client::ClaudeCode).then_some(request.start);
+        let timestamp = row.added.map(|(_, at)| at).or(request.answered).or(sent);
         let expiry = ledger.expiry(column, row.request).filter(|_| is_own);
         Self {
             schema: SCHEMA,
@@ -82,7 +90,7 @@ impl<'a> LedgerRow<'a> {
             agent_id: history.text(request.agent),
             request_id: history.text(request.request.filter(|_| row.added.is_none())),
             message_id: history.text(request.message.filter(|_| row.added.is_none())),
-            timestamp: row.added.map(|(_, at)| at).or(request.answered).map(|at| at.to_string()),
+            timestamp: timestamp.map(|at| at.to_string()),
             live: request.is_live,
             model: row.model,
             file: &history.files[request.file].label,
@@ -97,6 +105,8 @@ impl<'a> LedgerRow<'a> {
             iteration: row.iteration,
             cost_usd: row.cost,
             expired_ttl: expiry.map(|expiry| expiry.ttl.name()),
+            source: request.client.name(),
+            requests: if row.added.is_some() { 1 } else { request.sum_of },
             invalid: row.refusal.map(Refusal::name),
         }
     }
@@ -166,4 +176,6 @@ csv_row!(LedgerRow {
     invalid,
     live,
     expired_ttl,
+    source,
+    requests,
 });

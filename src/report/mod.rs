@@ -39,6 +39,7 @@ mod prices;
 mod report_json;
 mod sarif;
 mod schemas;
+mod sources;
 mod table;
 mod turns_view;
 mod verify;
@@ -83,5 +84,6 @@ pub use prices::{
 pub use report_json::write_report;
 pub use sarif::write_sarif;
 pub use schemas::{MACHINE_FORMATS, MachineFormat};
+pub use sources::{SourceRow, sources_document};
 pub use turns_view::TurnDetail;
 pub use verify::{verify_document, write_verification};

@@ -18,6 +18,7 @@ use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::{Agreement, Answer, Expiries, Verification, Worst};
 use crate::requests::conversation::History;
 use crate::requests::prompt::{MeasuredRule, StepKind};
+use crate::simulate::provider::NotSimulated;
 
 /// The name of a kind of step in every output.
 pub(super) fn kind_name(kind: StepKind) -> &'static str {
@@ -55,11 +56,7 @@ pub fn verify_document(
         document.heading("By model");
         document.grid(groups("model", &verification.by_model));
     }
-    if !verification.unmarked.is_empty() {
-        document.heading("Services whose caches need no markers");
-        document.text(UNMARKED);
-        document.grid(groups("service", &by_service(verification)));
-    }
+    services(&mut document, verification);
     worst(&mut document, history, verification);
     document
 }
@@ -97,12 +94,67 @@ const RULES: &str = "No documentation has these. Each decides for the clients th
 const UNMARKED: &str = "Each is held against its own rules, of which a part is undocumented; `cachesim compare \
     --provider` lists what is assumed. These requests are in none of the figures above but the dollars.";
 
-/// The agreement for services whose caches need no markers, by service and model.
-fn by_service(verification: &Verification) -> BTreeMap<String, Agreement> {
-    let named = |((service, model), agreement): (&(&str, String), &Agreement)| {
-        (format!("{service}: {model}"), *agreement)
-    };
-    verification.unmarked.iter().map(named).collect()
+/// The services whose caches need no markers, and what is not simulated of them.
+fn services(document: &mut Document, verification: &Verification) {
+    if verification.unmarked.is_empty() && verification.not_simulated.is_empty() {
+        return;
+    }
+    document.heading("Services whose caches need no markers");
+    if !verification.unmarked.is_empty() {
+        document.text(UNMARKED);
+        document.grid(by_service(verification));
+    }
+    if !verification.not_simulated.is_empty() {
+        document.text(NOT_SIMULATED);
+        document.grid(not_simulated(verification));
+    }
+}
+
+const NOT_SIMULATED: &str = "Nothing is expected of these, so they count as recorded under every strategy. The last \
+    column is how many of them read the prompt before within 1 %, as they would from a cache that keeps all.";
+
+/// What is not simulated, and why.
+fn not_simulated(verification: &Verification) -> Grid {
+    let mut grid = Grid::new(&[
+        ("model", Align::Left),
+        ("requests", Align::Right),
+        ("not simulated", Align::Wrapped),
+        ("read it all", Align::Right),
+    ]);
+    for ((reason, model), count) in &verification.not_simulated {
+        let reads = match count.pairs {
+            0 => "-".to_owned(),
+            pairs => format!("{} of {}", grouped(count.pairs_within), grouped(pairs)),
+        };
+        let why = reason.label().to_owned();
+        grid.add(vec![model.clone(), grouped(count.requests), why, reads]);
+    }
+    grid
+}
+
+/// The agreement for services whose caches need no markers, by client and model.
+fn by_service(verification: &Verification) -> Grid {
+    let mut grid = Grid::new(&[
+        ("service", Align::Wrapped),
+        ("requests", Align::Right),
+        ("within 1 %", Align::Right),
+        ("under 5 min", Align::Right),
+        ("within a step", Align::Right),
+        ("read error", Align::Right),
+    ])
+    .hide_first(&["read error"]);
+    for ((client, model), agreement) in &verification.unmarked {
+        let all = &agreement.all;
+        grid.add(vec![
+            format!("{}: {model}", client.label()),
+            grouped(all.requests),
+            percent(share(all.within, all.requests)),
+            grouped(agreement.soon),
+            percent(share(agreement.soon_within_step, agreement.soon)),
+            exact_percent(share(all.error.0, all.prompt.0)),
+        ]);
+    }
+    grid
 }
 
 /// Which requests were compared.
@@ -304,9 +356,11 @@ pub(super) struct VerifyObject<'a> {
     by_client_version: BTreeMap<&'a str, AgreementObject>,
     /// The agreement for each model.
     by_model: BTreeMap<&'a str, AgreementObject>,
-    /// The agreement of services whose caches need no markers with their own rules, as `service: model`.
+    /// The agreement of services whose caches need no markers with their own rules, as `source: model`.
     /// These requests are in no other figure but the dollars.
-    by_service: BTreeMap<String, AgreementObject>,
+    by_service: BTreeMap<String, ServiceObject>,
+    /// Requests that count as recorded under all rules.
+    not_simulated: Vec<UnsimulatedObject<'a>>,
     /// The requests with the largest errors.
     worst: Vec<WorstObject<'a>>,
 }
@@ -349,6 +403,32 @@ struct LeftOutObject {
     written_too_recently: u64,
     /// Requests to services whose caches need no markers, which `by_service` has.
     sent_without_markers: u64,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct ServiceObject {
+    /// All compared requests.
+    #[serde(flatten)]
+    all: AgreementObject,
+    /// Those that go on from a request less than five minutes before.
+    under_5_minutes: u64,
+    /// Those of them whose read is within 1 % of the prompt, or within a step of the rules.
+    within_a_step: u64,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct UnsimulatedObject<'a> {
+    /// The model.
+    model: &'a str,
+    /// Why nothing is expected of them.
+    #[schemars(with = "NotSimulated")]
+    reason: &'static str,
+    /// How many there are.
+    requests: u64,
+    /// Those that go on from another one.
+    pairs: u64,
+    /// Those of them that read the prompt before within 1 %.
+    pairs_within_1_percent: u64,
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -546,9 +626,28 @@ pub fn write_verification(
         },
         by_client_version: by_name(&verification.by_client_version),
         by_model: by_name(&verification.by_model),
-        by_service: by_service(verification)
-            .into_iter()
-            .map(|(name, agreement)| (name, (&agreement).into()))
+        by_service: verification
+            .unmarked
+            .iter()
+            .map(|((client, model), agreement)| {
+                let object = ServiceObject {
+                    all: (&agreement.all).into(),
+                    under_5_minutes: agreement.soon,
+                    within_a_step: agreement.soon_within_step,
+                };
+                (format!("{}: {model}", client.name()), object)
+            })
+            .collect(),
+        not_simulated: verification
+            .not_simulated
+            .iter()
+            .map(|((reason, model), count)| UnsimulatedObject {
+                model,
+                reason: reason.name(),
+                requests: count.requests,
+                pairs: count.pairs,
+                pairs_within_1_percent: count.pairs_within,
+            })
             .collect(),
         worst: verification.worst.iter().map(|one| WorstObject::new(history, one)).collect(),
     };

@@ -81,27 +81,45 @@ pub(crate) fn transcripts(name: &str) -> Option<PathBuf> {
     let _alone = LINKING.lock();
     let from = shared(name)?;
     let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("transcripts").join(name);
-    link_transcripts(&from.canonicalize().expect("a folder"), &to);
+    link(&from.canonicalize().expect("a folder"), &to, |path| is_rollout(path) || is_qwens(path));
     Some(to)
 }
 
-fn link_transcripts(from: &Path, to: &Path) {
+/// A folder of `../shared` without what redaction leaves out: links with the same relative names.
+pub(crate) fn redactable(name: &str) -> Option<PathBuf> {
+    static LINKING: Mutex<()> = Mutex::new(());
+    let _alone = LINKING.lock();
+    let from = shared(name)?;
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("redactable").join(name);
+    link(&from.canonicalize().expect("a folder"), &to, is_qwens);
+    Some(to)
+}
+
+fn link(from: &Path, to: &Path, is_left_out: fn(&Path) -> bool) {
     std::fs::create_dir_all(to).expect("a folder");
     for entry in std::fs::read_dir(from).expect("a folder") {
         let path = entry.expect("an entry").path();
         let link = to.join(path.file_name().expect("a name"));
         if path.is_dir() {
-            link_transcripts(&path, &link);
-        } else if !is_rollout(&path) && !link.exists() {
+            self::link(&path, &link, is_left_out);
+        } else if !is_left_out(&path) && !link.exists() {
             std::os::unix::fs::symlink(&path, &link).expect("a link");
         }
     }
 }
 
-fn is_rollout(path: &Path) -> bool {
+fn first_line(path: &Path) -> String {
     let mut first = String::new();
     let read = BufReader::new(File::open(path).expect("a file")).read_line(&mut first);
-    read.is_ok() && first.contains(r#""type":"session_meta""#)
+    read.map(|_| first).unwrap_or_default()
+}
+
+fn is_rollout(path: &Path) -> bool {
+    first_line(path).contains(r#""type":"session_meta""#)
+}
+
+fn is_qwens(path: &Path) -> bool {
+    first_line(path).contains(r#""role":"user","parts":["#)
 }
 
 /// What tests did without, and how often.

@@ -112,6 +112,20 @@ pub(in crate::cli) struct SchemaArgs {
     pub(in crate::cli) output: OutputArgs,
 }
 
+pub(super) const SOURCES_EXAMPLES: &str = "\
+Examples:
+  cachesim sources
+  cachesim analyze --source codex,pi --since 7d
+  cachesim analyze --by source";
+
+/// `sources`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SourcesArgs {
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
 pub(super) const STRATEGIES_EXAMPLES: &str = "\
 Examples:
   cachesim strategies

@@ -17,7 +17,8 @@ use clap::builder::Resettable;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use about::{
-    COMPLETIONS_EXAMPLES, CONFIG_NOTES, MAN_EXAMPLES, SCHEMA_EXAMPLES, STRATEGIES_EXAMPLES,
+    COMPLETIONS_EXAMPLES, CONFIG_NOTES, MAN_EXAMPLES, SCHEMA_EXAMPLES, SOURCES_EXAMPLES,
+    STRATEGIES_EXAMPLES,
 };
 use chart::{CHART_EXAMPLES, REPORT_EXAMPLES};
 use check::CHECK_EXAMPLES;
@@ -31,7 +32,7 @@ use crate::report::TurnDetail;
 
 pub(super) use about::{
     CompletionsArgs, ConfigArgs, ConfigCommand, ConfigurationArgs, ManArgs, SchemaArgs,
-    StrategiesArgs,
+    SourcesArgs, StrategiesArgs,
 };
 pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ReportArgs, ThemeArg};
 pub(super) use check::CheckArgs;
@@ -48,8 +49,9 @@ pub(super) use shared::{
 /// Replays coding-agent sessions through the providers' prompt-cache rules.
 ///
 /// Says for every request what was read from cache, written to it and paid, what the rules make of
-/// it, why it missed the cache, and what other cache lifetimes would have cost. Reads Claude Code transcripts, Codex
-/// rollouts, captured API requests, bundles of prompt parts and claude-trace logs; needs no network.
+/// it, why it missed the cache, and what other cache lifetimes would have cost. Reads Claude Code transcripts, the
+/// sessions of other agents (`sources` lists them), captured API requests, bundles of prompt parts and claude-trace
+/// logs; needs no network.
 #[derive(Debug, Parser)]
 #[command(name = "cachesim", version, after_help = EXIT_CODES)]
 pub(super) struct Cli {
@@ -116,6 +118,9 @@ pub(super) enum Command {
     /// What sharing a prefix saves: the arithmetic of forked agents
     #[command(after_help = FORK_EXAMPLES)]
     Fork(ForkArgs),
+    /// Where sessions of each program are looked for, and what is there
+    #[command(after_help = SOURCES_EXAMPLES)]
+    Sources(SourcesArgs),
     /// The strategies there are: what a user can set, what a builder can set, and bounds
     #[command(after_help = STRATEGIES_EXAMPLES)]
     Strategies(StrategiesArgs),

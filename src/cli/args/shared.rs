@@ -4,9 +4,11 @@
 use std::env;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::whole;
+use crate::base::client::Client;
 use crate::base::project::{ProjectNames, ProjectNaming};
 use crate::explain::analysis::{Grouping, PeriodLength};
 use crate::read::capture::{AttributionKey, TokenCounting};
@@ -84,6 +86,9 @@ fn memory_size(text: &str) -> Result<u64, String> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What is reported")]
 pub(in crate::cli) struct FilterArgs {
+    /// Only sessions of these programs: claude, codex, pi and so on (`sources` lists them)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = source_names())]
+    pub(in crate::cli) source: Vec<Client>,
     /// Only this session: its id, the beginning of it, or its end after …; may be given several times
     #[arg(long, value_name = "ID")]
     pub(in crate::cli) session: Vec<String>,
@@ -108,6 +113,14 @@ pub(in crate::cli) struct FilterArgs {
     /// The time zone in which days begin and times are shown, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) timezone: Option<String>,
+}
+
+/// Parses the name of a program whose sessions are read.
+fn source_names() -> impl TypedValueParser<Value = Client> {
+    PossibleValuesParser::new(Client::ALL.map(Client::name)).try_map(|name| {
+        Client::by_name(&name)
+            .ok_or_else(|| format!("{name} is no program whose sessions are read"))
+    })
 }
 
 /// How projects are named.
@@ -266,6 +279,8 @@ pub(in crate::cli) enum GroupingArg {
     Session,
     /// The client's version
     Client,
+    /// The program that sent the requests
+    Source,
 }
 
 impl GroupingArg {
@@ -281,6 +296,7 @@ impl GroupingArg {
             Self::Branch => Grouping::Branch,
             Self::Session => Grouping::Session,
             Self::Client => Grouping::Client,
+            Self::Source => Grouping::Source,
         }
     }
 }

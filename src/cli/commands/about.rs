@@ -12,18 +12,21 @@ use jiff::civil::Date;
 use crate::cli::args::here;
 use crate::cli::args::{
     Cli, CompletionsArgs, ConfigArgs, ConfigCommand, Json, ManArgs, PlatformArg, PricesArgs,
-    PricesCommand, PricesShared, SchemaArgs, StrategiesArgs,
+    PricesCommand, PricesShared, SchemaArgs, SourcesArgs, StrategiesArgs,
 };
 use crate::cli::configuration::effective;
 use crate::cli::error::CliError;
+use crate::cli::input::shown_path;
 use crate::cli::limits::day;
 use crate::cli::output::{Output, write_files};
+use crate::cli::places::{Place, places};
 use crate::cli::prepared::{tables, unknown_model};
 use crate::cli::strategies::unknown;
 use crate::explain::config::Configuration;
+use crate::read::input::discover;
 use crate::report::{
-    MACHINE_FORMATS, MachineFormat, config_document, formats_document, model_document,
-    models_document, models_json, strategies_document, write_config,
+    MACHINE_FORMATS, MachineFormat, SourceRow, config_document, formats_document, model_document,
+    models_document, models_json, sources_document, strategies_document, write_config,
 };
 use crate::simulate::pricing::{ModelPrices, PriceTable};
 
@@ -72,6 +75,23 @@ fn by_name(name: &str) -> Result<&'static MachineFormat, CliError> {
     MACHINE_FORMATS.iter().find(|format| format.name == name).ok_or_else(|| {
         unknown("schema", name, &MACHINE_FORMATS.each_ref().map(|format| format.name))
     })
+}
+
+/// Lists where sessions are looked for, and what is there.
+pub(in crate::cli) fn sources(args: &SourcesArgs) -> Result<(), CliError> {
+    let row = |place: Place| {
+        let is_there = place.folder.is_dir();
+        let files =
+            is_there.then(|| discover(std::slice::from_ref(&place.folder)).sources.len() as u64);
+        SourceRow {
+            client: place.client,
+            folder: shown_path(&place.folder),
+            variable: place.variable,
+            files,
+        }
+    };
+    let rows: Vec<SourceRow> = places(&[]).into_iter().map(row).collect();
+    Output::open(&args.output)?.text(&sources_document(&rows))
 }
 
 /// Lists every strategy that has a name.

@@ -12,6 +12,7 @@ use crate::cli::output::{Output, finish, say};
 use crate::cli::output_file::{OutputFile, is_temporary};
 use crate::read::harness::{Harness, place_lines};
 use crate::read::input::{Diagnostics, Exceeded, Kind, Location, OpenSource, Source, discover};
+use crate::read::unredactable;
 use crate::redact::{Extent, Redaction, Survey, kept};
 use crate::report::{counted, grouped, kept_document, write_kept, write_record};
 
@@ -134,15 +135,33 @@ fn target(args: &RedactArgs) -> Result<Target, CliError> {
 fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>, CliError> {
     let mut seen = HashSet::new();
     let mut inputs = Vec::new();
+    let mut left = Vec::new();
     for (argument, path) in args.inputs.iter().enumerate() {
         let discovered = discover(std::slice::from_ref(path));
         diagnostics.absorb(discovered.diagnostics);
-        for source in discovered.sources {
+        for source in discovered.sources.into_iter().filter(|source| !source.may_be_other) {
             if seen.insert(identity(&source)) {
                 let source = if source.is_read_once() { held(&source)? } else { source };
+                if let Some(what) = unredactable(&source) {
+                    left.push(format!(
+                        "{}: {what}; redaction does not know its fields yet",
+                        source.label
+                    ));
+                    continue;
+                }
                 inputs.push(Input { source, argument, surveyed: 0 });
             }
         }
+    }
+    if !args.output.quiet {
+        for one in &left {
+            say(one);
+        }
+    }
+    if inputs.is_empty() && !left.is_empty() {
+        let message =
+            "nothing to redact: only transcripts, captures and rollouts keep their figures";
+        return Err(CliError::NoInput(message.to_owned()));
     }
     if inputs.is_empty() {
         let message = "no *.jsonl file (also .gz, .zst) in the given folders; give a file or a \
@@ -343,7 +362,7 @@ pub(in crate::cli) fn place(args: &PlaceArgs) -> Result<(), CliError> {
     let mut harness = Harness::new();
     let mut placed = 0;
     output.write(|out| {
-        for source in &discovered.sources {
+        for source in discovered.sources.iter().filter(|source| !source.may_be_other) {
             placed += place_source(source, &mut harness, &mut diagnostics, out)?;
             enough_memory(&diagnostics)?;
         }

@@ -10,7 +10,7 @@ mod convert;
 mod explain;
 mod report;
 
-pub(super) use about::{completions, config, man, prices, schema, strategies};
+pub(super) use about::{completions, config, man, prices, schema, sources, strategies};
 pub(super) use analyze::analyze;
 pub(super) use chart::chart;
 pub(super) use check::check;

@@ -33,11 +33,13 @@ pub enum Grouping {
     Session,
     /// The client's version.
     Client,
+    /// The program that sent the request.
+    Source,
 }
 
 impl Grouping {
     /// Every grouping.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Period(PeriodLength::Day),
         Self::Period(PeriodLength::Week),
         Self::Period(PeriodLength::Month),
@@ -47,6 +49,7 @@ impl Grouping {
         Self::Branch,
         Self::Session,
         Self::Client,
+        Self::Source,
     ];
 
     /// The word used in every output.
@@ -60,6 +63,7 @@ impl Grouping {
             Self::Branch => "branch",
             Self::Session => "session",
             Self::Client => "client",
+            Self::Source => "source",
         }
     }
 }
@@ -226,6 +230,7 @@ impl<'a> Keys<'a> {
             Grouping::Branch => named(request.branch),
             Grouping::Session => named(Some(request.session)),
             Grouping::Client => named(request.client_version),
+            Grouping::Source => GroupKey::Name(request.client.name()),
         }
     }
 

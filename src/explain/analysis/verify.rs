@@ -6,12 +6,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::client::Client;
+use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
 use crate::explain::breaks::Reconciliation;
-use crate::read::agent::Vendor;
 use crate::requests::conversation::{History, Request, RequestIndex};
 use crate::requests::prompt::{MeasuredRule, Step, StepKind, is_break};
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
+use crate::simulate::provider::{NotSimulated, expectation};
 
 /// How many of the worst requests are listed.
 const WORST_LISTED: usize = 20;
@@ -63,6 +65,56 @@ impl Agreement {
         self.exact += u64::from(comparison.simulated == comparison.recorded);
         self.error += comparison.error();
         self.prompt += comparison.prompt;
+    }
+}
+
+/// How far the rules of a service without markers agree with what was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServiceAgreement {
+    /// All compared requests.
+    pub all: Agreement,
+    /// Those that go on from a request less than five minutes before.
+    pub soon: u64,
+    /// Those of them whose read is within 1 % of the prompt, or within a step of the rules.
+    pub soon_within_step: u64,
+}
+
+impl ServiceAgreement {
+    fn add(&mut self, comparison: &ComparedRead, step: &Step, spacing: Tokens) {
+        self.all.add(comparison);
+        let goes_on = step.kind == StepKind::Continued;
+        if goes_on && step.gap.is_some_and(|gap| gap < Ttl::FiveMinutes.millis()) {
+            self.soon += 1;
+            // A prompt that ends in the middle of a step may leave that one, too.
+            let is_near = comparison.error() <= spacing + SLACK;
+            self.soon_within_step += u64::from(is_near || comparison.is_within());
+        }
+    }
+}
+
+/// Reads fall short of the step where a prompt ends by up to so much more. (Measured of `OpenAI`'s.)
+const SLACK: Tokens = Tokens(128);
+
+/// Requests that are not simulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unsimulated {
+    /// How many there are.
+    pub requests: u64,
+    /// Those that go on from another one.
+    pub pairs: u64,
+    /// Those of them that read the prompt before within 1 %, as a cache that keeps all would have.
+    pub pairs_within: u64,
+}
+
+impl Unsimulated {
+    fn add(&mut self, history: &History, request: &Request) {
+        self.requests += 1;
+        let Some(previous) = history.predecessor(request) else { return };
+        let prompt = request.prompt_total();
+        let most = previous.prompt_total().min(prompt);
+        let error = request.recorded().prompt.read.abs_diff(most);
+        self.pairs += 1;
+        self.pairs_within += u64::from(u128::from(error.0) * 100 <= u128::from(prompt.0));
     }
 }
 
@@ -132,9 +184,11 @@ pub struct Verification {
     pub by_client_version: BTreeMap<String, Agreement>,
     /// By model.
     pub by_model: BTreeMap<String, Agreement>,
-    /// Requests that were sent without markers, by service and model. They are in no other figure
+    /// Requests that were sent without markers, by client and model. They are in no other figure
     /// but the dollars.
-    pub unmarked: BTreeMap<(&'static str, String), Agreement>,
+    pub unmarked: BTreeMap<(Client, String), ServiceAgreement>,
+    /// Requests that count as recorded under all rules, by why and by model.
+    pub not_simulated: BTreeMap<(NotSimulated, String), Unsimulated>,
     /// The worst requests, the worst first.
     pub worst: Vec<Worst>,
 }
@@ -242,18 +296,25 @@ impl Verification {
     fn compare(&mut self, ledger: &Ledger<'_>, replay: &Row<'_>, step: &Step) {
         self.coverage.requests += 1;
         self.coverage.simulated += 1;
+        let history = ledger.history;
+        let request = history.request(replay.request);
+        let is_marked = history.is_marked(replay.request);
+        let expected = (!is_marked).then(|| expectation(history, replay.request));
+        if let Some(Err(reason)) = expected {
+            self.coverage.unmarked += 1;
+            let count = self.not_simulated.entry((reason, replay.model.to_owned())).or_default();
+            return count.add(history, request);
+        }
         match step.kind {
             StepKind::Opening => return self.coverage.openings += 1,
             StepKind::ModelChange => return self.coverage.model_changes += 1,
             StepKind::Continued | StepKind::Rewritten | StepKind::Expired => {}
         }
-        let history = ledger.history;
-        let request = history.request(replay.request);
         let comparison = ComparedRead::of(request, replay);
-        if request.vendor != Vendor::Anthropic {
+        if let Some(Ok(rules)) = expected {
             self.coverage.unmarked += 1;
-            let key = (request.vendor.label(), replay.model.to_owned());
-            return self.unmarked.entry(key).or_default().add(&comparison);
+            let key = (request.client, replay.model.to_owned());
+            return self.unmarked.entry(key).or_default().add(&comparison, step, rules.step);
         }
         let version = history.text(request.client_version).unwrap_or("unknown");
         if is_too_recent(history, request, step, &comparison) {

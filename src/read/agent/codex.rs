@@ -1,12 +1,19 @@
-//! Codex rollouts: one session a file.
+//! Codex rollouts: one thread a file.
 //!
-//! A `token_count` event follows each answer. Its `last_token_usage` is the request's; where its
-//! `total_token_usage` is that of the event before, nothing was added and the event repeats it.
+//! A `token_count` event follows each answer and the tools that it called. Its `last_token_usage` is the
+//! request's; where its `total_token_usage` is that of the event before, nothing was added and the event
+//! repeats it. One without input is an estimate after a compaction. From 0.153 on a `token_usage_record`
+//! stands for each response, and from the first of them on they alone count.
+//!
+//! A thread that was forked begins with a copy of its parent's lines, written in one burst: their times
+//! are those of the copy, so that only the burst tells them from the thread's own lines.
 
 use serde::Deserialize;
 
+use super::request::Happened;
 use super::{AgentFile, AgentRequest, FirstObject, LineFormat, Rejected, Vendor, split, tokens};
-use crate::base::id::Symbol;
+use crate::base::client::Client;
+use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
 use crate::read::input::{Count, Kind, Shape, Text, Usage, moment};
 
@@ -14,15 +21,25 @@ use crate::read::input::{Count, Kind, Shape, Text, Usage, moment};
 const LINE_TYPES: [&str; 5] =
     ["session_meta", "turn_context", "event_msg", "response_item", "compacted"];
 
+/// Lines of a copy are written within this time of each other, in milliseconds. (Measured: 10 at most;
+/// the first line of the thread's own comes after 600 and more.)
+const LONGEST_PAUSE_IN_COPY: i64 = 250;
+
 /// What is known of a rollout between two of its lines.
 #[derive(Default)]
 pub(super) struct Codex {
     session: Option<Symbol>,
+    /// The thread, where another one started it.
+    agent: Option<Symbol>,
     project: Option<Symbol>,
     client_version: Option<Symbol>,
     model: Option<Symbol>,
     total: Option<TokenUsage>,
     since: SinceUsage,
+    /// Whether records of usage were seen, beside which events repeat.
+    has_records: bool,
+    /// The time of the last line of the copy that the file begins with, while that goes on.
+    copied: Option<Millis>,
 }
 
 /// What stands after the last report of usage.
@@ -32,16 +49,10 @@ struct SinceUsage {
     sent: Option<Millis>,
     /// The newest entry of the client's after the first part of the answer: the next request's.
     sent_next: Option<Millis>,
+    /// The newest part of the answer.
+    answered: Option<Millis>,
     has_answer: bool,
     happened: Happened,
-}
-
-/// What happened before the next request.
-#[derive(Clone, Copy, Debug, Default)]
-struct Happened {
-    begins_turn: bool,
-    is_after_compaction: bool,
-    is_after_interruption: bool,
 }
 
 /// Whose entry a line is.
@@ -54,6 +65,7 @@ enum Side {
 impl LineFormat for Codex {
     type Line<'a> = Line<'a>;
     const FILE: &'static str = "a rollout";
+    const IS_REDACTABLE: bool = true;
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         first.has("payload") && first.is_one_of("type", &LINE_TYPES)
@@ -62,11 +74,16 @@ impl LineFormat for Codex {
     fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
         let Some(payload) = line.payload.0.as_ref() else { return Ok(()) };
         let at = moment(&line.timestamp);
+        if self.is_copied(at) {
+            self.copy(line, payload, file);
+            return Ok(());
+        }
         match (line.r#type.as_str(), payload.r#type.as_str()) {
-            (Some("session_meta"), _) => self.session(payload, file),
+            (Some("session_meta"), _) => self.session(payload, at, file),
             (Some("turn_context"), _) => self.model = file.symbol(&payload.model).or(self.model),
             (Some("compacted"), _) => self.compacted(at),
             (Some("event_msg"), Some("task_started")) => self.since.happened.begins_turn = true,
+            (Some("token_usage_record"), _) => return self.record(payload, at, number, file),
             (Some("event_msg"), Some("token_count")) => {
                 return self.usage(payload, at, number, file);
             }
@@ -79,15 +96,41 @@ impl LineFormat for Codex {
 }
 
 impl Codex {
-    /// The first line of a file is its session's; later ones repeat it where the session was
-    /// resumed, or are those of the session it was forked from.
-    fn session(&mut self, payload: &Payload<'_>, file: &mut AgentFile) {
+    /// The first line of a file is its thread's; later ones repeat it where the thread was resumed, or
+    /// are those of the thread it was forked from.
+    fn session(&mut self, payload: &Payload<'_>, at: Option<Millis>, file: &mut AgentFile) {
         if self.session.is_some() {
             return;
         }
-        self.session = file.symbol(&payload.id);
+        let own = file.symbol(&payload.id);
+        let root = payload
+            .parent()
+            .and_then(|parent| file.symbol(&payload.session_id).or_else(|| file.symbol(parent)));
+        self.agent = own.filter(|own| root.is_some_and(|root| root != *own));
+        self.session = root.or(own);
         self.project = file.symbol(&payload.cwd);
         self.client_version = file.symbol(&payload.cli_version);
+        self.copied = at.filter(|_| payload.forked_from_id.as_str().is_some());
+    }
+
+    /// Whether a line belongs to the copy that the file begins with.
+    fn is_copied(&mut self, at: Option<Millis>) -> bool {
+        let goes_on = self
+            .copied
+            .zip(at)
+            .is_some_and(|(last, at)| (0..=LONGEST_PAUSE_IN_COPY).contains(&at.since(last)));
+        self.copied = at.filter(|_| goes_on);
+        goes_on
+    }
+
+    /// Takes over what the thread goes on from.
+    fn copy(&mut self, line: &Line<'_>, payload: &Payload<'_>, file: &mut AgentFile) {
+        if line.r#type.is("turn_context") {
+            self.model = file.symbol(&payload.model).or(self.model);
+        }
+        let info = payload.info.0.as_ref();
+        let total = info.and_then(|info| info.total_token_usage.0.as_ref());
+        self.total = total.copied().or(self.total);
     }
 
     /// What comes next is sent after it.
@@ -101,7 +144,10 @@ impl Codex {
     fn entry(&mut self, side: Side, at: Option<Millis>) {
         let since = &mut self.since;
         match side {
-            Side::Model => since.has_answer = true,
+            Side::Model => {
+                since.has_answer = true;
+                since.answered = at.or(since.answered);
+            }
             Side::Client if since.has_answer => since.sent_next = at.or(since.sent_next),
             Side::Client => since.sent = at.or(since.sent),
         }
@@ -117,20 +163,46 @@ impl Codex {
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
         let info = payload.info.0.as_ref();
-        let Some(last) = info.and_then(|info| info.last_token_usage.0.as_ref()) else {
-            return Ok(());
-        };
+        let last = info.and_then(|info| info.last_token_usage.0.as_ref());
+        let Some(last) = last.filter(|_| !self.has_records) else { return Ok(()) };
         let total = info.and_then(|info| info.total_token_usage.0.as_ref());
         if total.is_some() && total == self.total.as_ref() {
             self.repeated_usage();
             return Ok(());
         }
         self.total = total.copied();
+        if last.input == Count::Value(0) {
+            return Ok(());
+        }
+        self.add(last, (line, at), None, file)
+    }
+
+    /// Adds the request of a record, which stands where its response ended.
+    fn record(
+        &mut self,
+        payload: &Payload<'_>,
+        at: Option<Millis>,
+        line: u64,
+        file: &mut AgentFile,
+    ) -> Result<(), Rejected> {
+        self.has_records = true;
+        let Some(usage) = payload.usage.0.as_ref() else { return Ok(()) };
+        let identity = payload.response_id.as_str().map(EntryId::of);
+        self.add(usage, (line, at), identity, file)
+    }
+
+    fn add(
+        &mut self,
+        usage: &TokenUsage,
+        (line, at): (u64, Option<Millis>),
+        identity: Option<EntryId>,
+        file: &mut AgentFile,
+    ) -> Result<(), Rejected> {
         let since = std::mem::take(&mut self.since);
         // What the client adds to an answer goes out with the next request.
         self.since.sent = since.sent_next.or(at);
-        let request = self.request(last, since, (line, at), file)?;
-        file.requests.push(request);
+        let request = self.request(usage, since, (line, at), file)?;
+        file.requests.push(AgentRequest { identity, ..request });
         Ok(())
     }
 
@@ -156,18 +228,22 @@ impl Codex {
         let previous = file.requests.last().map(|request| request.start);
         let start = previous.map_or(start, |previous| start.max(previous));
         let model = self.model.unwrap_or_else(|| file.symbols.intern("unknown"));
-        let times = (start, at.unwrap_or(start));
-        Ok(AgentRequest {
+        let times = (start, since.answered.or(at).unwrap_or(start));
+        let request = AgentRequest {
             session: self.session,
+            agent: self.agent,
             project: self.project,
             client_version: self.client_version,
             // A report that says more contradicts itself: its output is what is billed.
             reasoning: tokens(usage.reasoning)?.unwrap_or_default().min(output),
-            begins_turn: since.happened.begins_turn,
-            is_after_compaction: since.happened.is_after_compaction,
-            is_after_interruption: since.happened.is_after_interruption,
-            ..AgentRequest::new(line, model, Vendor::OpenAi, times, usage_of_request)
-        })
+            ..AgentRequest::new(
+                (Client::Codex, line),
+                (model, Vendor::OpenAi),
+                times,
+                usage_of_request,
+            )
+        };
+        Ok(request.after(since.happened))
     }
 }
 
@@ -203,6 +279,14 @@ struct Payload<'a> {
     #[serde(borrow)]
     id: Text<'a>,
     #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    parent_thread_id: Text<'a>,
+    #[serde(borrow)]
+    forked_from_id: Text<'a>,
+    #[serde(borrow)]
+    source: Shape<ThreadSource<'a>>,
+    #[serde(borrow)]
     cwd: Text<'a>,
     #[serde(borrow)]
     cli_version: Text<'a>,
@@ -214,6 +298,44 @@ struct Payload<'a> {
     role: Text<'a>,
     /// Of a report of usage.
     info: Shape<UsageInfo>,
+    /// Of a record of usage.
+    usage: Shape<TokenUsage>,
+    #[serde(borrow)]
+    response_id: Text<'a>,
+}
+
+impl<'a> Payload<'a> {
+    /// The thread that started this one.
+    fn parent(&self) -> Option<&Text<'a>> {
+        let spawn = self.source.0.as_ref().and_then(|source| source.subagent.0.as_ref());
+        let spawned_by = spawn.map(|spawn| match &spawn.thread_spawn.0 {
+            Some(spawn) => &spawn.parent_thread_id,
+            None => &self.session_id,
+        });
+        Some(&self.parent_thread_id).filter(|parent| parent.as_str().is_some()).or(spawned_by)
+    }
+}
+
+/// How a thread was started, if not by a user.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ThreadSource<'a> {
+    #[serde(borrow)]
+    subagent: Shape<SubAgent<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct SubAgent<'a> {
+    #[serde(borrow)]
+    thread_spawn: Shape<ThreadSpawn<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ThreadSpawn<'a> {
+    #[serde(borrow)]
+    parent_thread_id: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]

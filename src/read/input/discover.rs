@@ -49,8 +49,8 @@ impl Identity {
     }
 }
 
-/// Finds the files after `paths`: a file is itself, a folder is walked for `*.jsonl`, `*.jsonl.gz`
-/// and `*.jsonl.zst`, and `-` is standard input. A file reached by two ways is taken once. What is
+/// Finds the files after `paths`: a file is itself, a folder is walked for `*.jsonl`, `*.jsonl.gz`,
+/// `*.jsonl.zst` and JSON documents that may be sessions, and `-` is standard input. A file reached by two ways is taken once. What is
 /// neither a file nor a pipe is named and left, and folders of the kernel's are not walked.
 ///
 /// They are read in the order of their names, in whichever order they are given: between things that
@@ -68,6 +68,7 @@ pub fn discover(paths: &[PathBuf]) -> Discovered {
                     label: "-".into(),
                     location: Location::StandardInput,
                     size: 0,
+                    may_be_other: false,
                 });
             }
         } else if path.is_dir() {
@@ -76,7 +77,7 @@ pub fn discover(paths: &[PathBuf]) -> Discovered {
             // Of a file that is not there the whole path says which was meant.
             let name = path.file_name().filter(|_| path.exists());
             let label = name.map_or_else(|| path.display().to_string(), lossy);
-            discovered.file(path.clone(), label, &mut seen);
+            discovered.file(path.clone(), label, false, &mut seen);
         }
     }
     discovered
@@ -95,7 +96,9 @@ impl Discovered {
                         entries.skip_current_dir();
                     }
                 }
-                Ok(entry) if entry.file_name().to_str().is_some_and(is_transcript_name) => {
+                Ok(entry) if entry.file_name().to_str().is_some_and(is_session_name) => {
+                    let name = entry.file_name().to_string_lossy();
+                    let may_be_other = !is_transcript_name(&name);
                     let label = relative_label(root, entry.path());
                     if entry.metadata().is_ok_and(|metadata| is_pipe(&metadata)) {
                         self.leave(
@@ -103,7 +106,7 @@ impl Discovered {
                             "it is a pipe; it is read only where it is named",
                         );
                     } else {
-                        self.file(entry.into_path(), label, seen);
+                        self.file(entry.into_path(), label, may_be_other, seen);
                     }
                 }
                 Ok(_) => {}
@@ -129,7 +132,13 @@ impl Discovered {
         }
     }
 
-    fn file(&mut self, path: PathBuf, label: String, seen: &mut HashSet<Identity>) {
+    fn file(
+        &mut self,
+        path: PathBuf,
+        label: String,
+        may_be_other: bool,
+        seen: &mut HashSet<Identity>,
+    ) {
         let metadata = fs::metadata(&path).ok();
         if !seen.insert(Identity::of(&path, metadata.as_ref())) {
             return;
@@ -138,7 +147,8 @@ impl Discovered {
             return self.leave(&label.into(), format!("it is {what}; give a file, a pipe or -"));
         }
         let size = metadata.map_or(0, |metadata| metadata.len());
-        self.sources.push(Source { label: label.into(), location: Location::File(path), size });
+        let location = Location::File(path);
+        self.sources.push(Source { label: label.into(), location, size, may_be_other });
     }
 }
 
@@ -171,6 +181,9 @@ pub struct Source {
     pub location: Location,
     /// Bytes on disk; 0 where unknown.
     pub size: u64,
+    /// Whether it is a JSON document that was found in a folder, and so may be no session at all. One that
+    /// is none is left without a word.
+    pub may_be_other: bool,
 }
 
 /// A place to read from.
@@ -183,6 +196,9 @@ pub enum Location {
     /// Bytes in memory, not compressed.
     Memory(Arc<[u8]>),
 }
+
+/// So many folders of a file are looked at.
+const MOST_FOLDERS: usize = 6;
 
 /// How a file's bytes are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,6 +214,12 @@ pub(super) fn is_transcript_name(name: &str) -> bool {
     name.strip_suffix(".jsonl").is_some_and(|stem| !stem.is_empty())
 }
 
+/// Whether a folder's file may be an input by its name.
+fn is_session_name(name: &str) -> bool {
+    let is_document = || name.strip_suffix(".json").is_some_and(|stem| !stem.is_empty());
+    is_transcript_name(name) || is_document()
+}
+
 impl Source {
     /// A source whose bytes are at hand.
     #[must_use]
@@ -206,6 +228,7 @@ impl Source {
             label: label.into(),
             location: Location::Memory(bytes.into()),
             size: bytes.len() as u64,
+            may_be_other: false,
         }
     }
 
@@ -244,12 +267,19 @@ impl Source {
         }
     }
 
+    /// The names of the folders that a file is in, the nearest first.
+    pub(crate) fn folders(&self) -> Vec<String> {
+        let Location::File(path) = &self.location else { return Vec::new() };
+        let folders = path.ancestors().skip(1).filter_map(Path::file_name);
+        folders.take(MOST_FOLDERS).map(lossy).collect()
+    }
+
     /// The name without folders and endings, by which a session or an agent is known.
     #[must_use]
     pub fn stem(&self) -> &str {
         let name = self.label.rsplit('/').next().unwrap_or(&self.label);
         let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
-        name.strip_suffix(".jsonl").unwrap_or(name)
+        name.strip_suffix(".jsonl").or_else(|| name.strip_suffix(".json")).unwrap_or(name)
     }
 }
 

@@ -158,7 +158,7 @@ impl<'de> Deserialize<'de> for Count {
 }
 
 /// An object of a known shape, or nothing where another type stands.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape<T>(pub(crate) Option<T>);
 
 impl<T> Default for Shape<T> {

@@ -51,6 +51,11 @@ impl Chunk {
         })
     }
 
+    /// All that its lines are.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.complete]
+    }
+
     /// The same memory with nothing in it.
     pub(crate) fn emptied(mut self) -> Self {
         if self.bytes.len() > LARGEST_SPARE {

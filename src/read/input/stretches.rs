@@ -59,6 +59,8 @@ pub(crate) struct OpenSource {
     pub(crate) label: Arc<str>,
     /// The name without folders and endings.
     pub(crate) stem: String,
+    /// The names of the folders that it is in, the nearest first.
+    pub(crate) folders: Vec<String>,
     /// Bytes on disk; 0 where unknown.
     size: u64,
     /// Memory that the next source can use.
@@ -96,6 +98,7 @@ impl OpenSource {
             chunks,
             label: Arc::clone(&source.label),
             stem: source.stem().to_owned(),
+            folders: source.folders(),
             size: source.size,
             spare: Chunk::default(),
         })

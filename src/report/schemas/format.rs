@@ -9,6 +9,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
+use crate::base::client::Client;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::analysis::Grouping;
@@ -26,8 +27,7 @@ use crate::requests::prompt::StepKind;
 use crate::simulate::cache::{Reading, Refusal};
 use crate::simulate::fork::{Equivalents, VARIANTS, Variant};
 use crate::simulate::pricing::Speed;
-use crate::simulate::provider;
-use crate::simulate::provider::Provider;
+use crate::simulate::provider::{self, NotSimulated, Provider};
 use crate::simulate::strategy::Obstacle;
 
 /// A format that programs read or write, one version of it.
@@ -272,6 +272,8 @@ words! {
         every!(UsageFault: Stale, RulesDiffer, Edited, Contradicted, Warm, OneSided).map(UsageFault::name);
     PromptChangeKind as "PromptChangeKind":
         every!(PromptChangeKind: Added, Removed, Moved, Changed).map(PromptChangeKind::name);
+    Client as "Source": Client::ALL.map(Client::name);
+    NotSimulated as "NotSimulated": NotSimulated::ALL.map(NotSimulated::name);
     Provider as "Provider": provider::ALL.each_ref().map(|provider| provider.name);
 }
 

@@ -1,41 +1,140 @@
 //! Sessions of other agents → requests of a history, in the order in which they were sent.
+//!
+//! Those to Anthropic's models whose writes are known stand among those of transcripts: the same rules
+//! hold for them. All others come after everything else, with what is known of them beside them.
 
+use std::hash::Hash;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::between::{Between, Trail};
 use super::{History, InputFile, Request, RequestIndex};
-use crate::base::id::{HasSymbols, Symbol};
-use crate::read::agent::{AgentFile, AgentRequest};
+use crate::base::client::Client;
+use crate::base::id::{EntryId, HasSymbols, Symbol};
+use crate::base::units::Millis;
+use crate::read::agent::{AgentFile, AgentRequest, Follows, Vendor};
+
+/// Where a request stands: its file, and its place among the requests of that.
+type At = (usize, usize);
 
 /// A request, and where it stands.
 struct Placed {
     file: usize,
+    /// Its place among the requests of its file.
+    place: usize,
     session: Symbol,
     request: AgentRequest,
+    /// The one that it goes on from. Of a copy, the request that it is a copy of.
+    predecessor: Option<At>,
     ends_turn: bool,
 }
 
+impl Placed {
+    fn at(&self) -> At {
+        (self.file, self.place)
+    }
+
+    /// Whether the rules of markers hold for it and all that they need is known.
+    fn is_marked(&self) -> bool {
+        let AgentRequest { vendor, knows_writes, sum_of, .. } = self.request;
+        vendor == Vendor::Anthropic && knows_writes && sum_of == 1
+    }
+}
+
+/// Requests for whose caches markers mean nothing, in the order in which they were sent.
+pub(super) struct UnmarkedRequests(Vec<Placed>);
+
+/// By what copies of a request in other files are known.
+#[derive(PartialEq, Eq, Hash)]
+enum Identity {
+    Named(Client, EntryId),
+    Alike(Client, Symbol, Option<Symbol>, [Millis; 2], [u64; 4]),
+}
+
 impl History {
-    /// Adds the requests of other agents' sessions after all others. Each goes on from the one before it
-    /// in its file.
-    pub fn add_agents(&mut self, files: Vec<AgentFile>) {
-        let first_file = self.files.len();
-        let mut last_of_file = vec![None; files.len()];
+    /// Adds the requests of other agents' sessions that were sent under the rules of markers among those
+    /// of transcripts, and gives the others, to be [added](Self::add_unmarked) after everything else.
+    pub(super) fn add_agents(&mut self, files: Vec<AgentFile>) -> UnmarkedRequests {
         let mut placed: Vec<Placed> = Vec::new();
+        let mut known: FxHashMap<Identity, At> = FxHashMap::default();
         for file in files {
-            placed.extend(self.take_over_agent(file));
+            let of_file = self.take_over_agent(file);
+            // A file has no copies of its own requests.
+            let origins: Vec<Option<At>> =
+                of_file.iter().map(|one| known.get(&identity(one)).copied()).collect();
+            for (mut one, origin) in of_file.into_iter().zip(&origins) {
+                if origin.is_some() {
+                    self.duplicates += 1;
+                    continue;
+                }
+                let of_copy = one.predecessor.and_then(|(_, place)| origins[place]);
+                one.predecessor = of_copy.or(one.predecessor);
+                known.insert(identity(&one), one.at());
+                placed.push(one);
+            }
         }
-        placed.sort_by_key(|one| (one.request.start, one.file, one.request.line));
+        placed.sort_by_key(|one| (one.request.start, one.file, one.place));
+        let (marked, unmarked): (Vec<Placed>, Vec<Placed>) =
+            placed.into_iter().partition(Placed::is_marked);
+        self.merge(&marked);
+        UnmarkedRequests(unmarked)
+    }
+
+    /// Adds what [`add_agents`](Self::add_agents) gave.
+    pub(super) fn add_unmarked(&mut self, UnmarkedRequests(placed): UnmarkedRequests) {
+        let mut indexes: FxHashMap<At, RequestIndex> = FxHashMap::default();
         for one in placed {
             let index = RequestIndex(self.requests.len());
-            let predecessor = last_of_file[one.file - first_file].replace(index);
-            self.requests.push(request_of(&one, predecessor));
+            let predecessor = one.predecessor.and_then(|at| indexes.get(&at));
+            let request = self.request_of(&one, predecessor.copied());
+            self.requests.push(request);
+            indexes.insert(one.at(), index);
             self.of_agents.push(one.request);
         }
     }
 
+    /// Puts requests among those of transcripts, by when they were sent.
+    fn merge(&mut self, marked: &[Placed]) {
+        if marked.is_empty() {
+            return;
+        }
+        let of_transcripts = std::mem::take(&mut self.requests);
+        let starts = of_transcripts.iter().map(|request| request.start);
+        let starts: Vec<Millis> =
+            starts.chain(marked.iter().map(|one| one.request.start)).collect();
+        let mut order: Vec<usize> = (0..starts.len()).collect();
+        order.sort_by_key(|number| starts[*number]);
+        let mut position_of = vec![0; order.len()];
+        for (position, number) in order.iter().enumerate() {
+            position_of[*number] = position;
+        }
+        let first_marked = of_transcripts.len();
+        let mut indexes: FxHashMap<At, RequestIndex> = FxHashMap::default();
+        for (number, one) in marked.iter().enumerate() {
+            let index = RequestIndex(position_of[first_marked + number]);
+            indexes.insert(one.at(), index);
+        }
+        let mut all: Vec<(usize, Request)> = Vec::with_capacity(order.len());
+        for (number, mut request) in of_transcripts.into_iter().enumerate() {
+            request.predecessor = request.predecessor.map(|one| RequestIndex(position_of[one.0]));
+            request.between.rewrite = request
+                .between
+                .rewrite
+                .renumbered(|place| u32::try_from(*position_of.get(place as usize)?).ok());
+            all.push((position_of[number], request));
+        }
+        for (number, one) in marked.iter().enumerate() {
+            let predecessor = one.predecessor.and_then(|at| indexes.get(&at));
+            let request = self.request_of(one, predecessor.copied());
+            all.push((position_of[first_marked + number], request));
+        }
+        all.sort_by_key(|(position, _)| *position);
+        self.requests = all.into_iter().map(|(_, request)| request).collect();
+    }
+
     /// Moves a file's strings over to those of the history.
-    fn take_over_agent(&mut self, file: AgentFile) -> Vec<Placed> {
+    fn take_over_agent(&mut self, mut file: AgentFile) -> Vec<Placed> {
         let symbols = self.symbols.absorb(file.symbols);
         let own_session = self.symbols.intern(&file.stem);
         self.bytes += file.extent.bytes;
@@ -43,56 +142,116 @@ impl History {
         self.diagnostics.absorb(file.diagnostics);
         self.files.push(InputFile { label: Arc::clone(&file.label), trail: Trail::default() });
         let number = self.files.len() - 1;
-        let begin_turns: Vec<bool> = file.requests.iter().map(|one| one.begins_turn).collect();
-        let place = |(index, mut request): (usize, AgentRequest)| {
+        for request in &mut file.requests {
             request.move_symbols(&symbols);
-            Placed {
-                file: number,
-                session: request.session.unwrap_or(own_session),
-                request,
-                ends_turn: *begin_turns.get(index + 1).unwrap_or(&true),
+        }
+        let predecessors = predecessors(&mut file.requests, own_session);
+        let mut ends_turn = vec![true; file.requests.len()];
+        for (place, predecessor) in predecessors.iter().enumerate() {
+            if let Some(before) = predecessor {
+                ends_turn[*before] = file.requests[place].begins_turn;
             }
+        }
+        let place = |(place, request): (usize, AgentRequest)| Placed {
+            file: number,
+            place,
+            session: request.session.unwrap_or(own_session),
+            predecessor: predecessors[place].map(|before| (number, before)),
+            ends_turn: ends_turn[place],
+            request,
         };
         file.requests.into_iter().enumerate().map(place).collect()
     }
+
+    fn request_of(&mut self, placed: &Placed, predecessor: Option<RequestIndex>) -> Request {
+        let recorded = &placed.request;
+        Request {
+            message: None,
+            request: None,
+            client: recorded.client,
+            sum_of: recorded.sum_of,
+            model: recorded.model,
+            vendor: recorded.vendor,
+            session: placed.session,
+            agent: recorded.agent,
+            client_version: Some(self.version(recorded)),
+            project: recorded.project,
+            branch: None,
+            file: placed.file,
+            line: recorded.line,
+            start: recorded.start,
+            answered: None,
+            finished: recorded.finished,
+            usage: Some(recorded.usage.clone()),
+            output_is_lower_bound: false,
+            ends_turn: placed.ends_turn,
+            has_thinking: recorded.reasoning.0 > 0,
+            came_at_once: false,
+            has_text: false,
+            answer_positions: 0,
+            effort: None,
+            agent_setting: None,
+            verdict: None,
+            predecessor,
+            between: Between {
+                has_prompt: recorded.begins_turn,
+                has_compaction: recorded.is_after_compaction,
+                has_interruption: recorded.is_after_interruption,
+                ..Between::default()
+            },
+            fresh_replacement: None,
+            recovered_results: 0,
+            is_live: true,
+        }
+    }
+
+    /// A client's version beside its name, so that it is not taken for another client's.
+    fn version(&mut self, request: &AgentRequest) -> Symbol {
+        let label = request.client.label();
+        let version = self.text(request.client_version);
+        let text = version.map_or_else(|| label.to_owned(), |version| format!("{label} {version}"));
+        self.symbols.intern(&text)
+    }
 }
 
-fn request_of(placed: &Placed, predecessor: Option<RequestIndex>) -> Request {
-    let recorded = &placed.request;
-    Request {
-        message: None,
-        request: None,
-        model: recorded.model,
-        vendor: recorded.vendor,
-        session: placed.session,
-        agent: None,
-        client_version: recorded.client_version,
-        project: recorded.project,
-        branch: None,
-        file: placed.file,
-        line: recorded.line,
-        start: recorded.start,
-        answered: None,
-        finished: recorded.finished,
-        usage: Some(recorded.usage.clone()),
-        output_is_lower_bound: false,
-        ends_turn: placed.ends_turn,
-        has_thinking: recorded.reasoning.0 > 0,
-        came_at_once: false,
-        has_text: false,
-        answer_positions: 0,
-        effort: None,
-        agent_setting: None,
-        verdict: None,
-        predecessor,
-        between: Between {
-            has_prompt: recorded.begins_turn,
-            has_compaction: recorded.is_after_compaction,
-            has_interruption: recorded.is_after_interruption,
-            ..Between::default()
+fn identity(placed: &Placed) -> Identity {
+    let Placed { session, request, .. } = placed;
+    let AgentRequest { client, agent, start, finished, ref usage, .. } = *request;
+    let prompt = usage.prompt;
+    request.identity.map_or_else(
+        || {
+            let tokens = [prompt.input, prompt.read, prompt.written(), usage.output];
+            let tokens = tokens.map(|tokens| tokens.0);
+            Identity::Alike(client, *session, agent, [start, finished], tokens)
         },
-        fresh_replacement: None,
-        recovered_results: 0,
-        is_live: true,
+        |identity| Identity::Named(client, identity),
+    )
+}
+
+/// The requests that those of a file go on from. None is sent before the one that it goes on from, whatever
+/// a clock that was set back says.
+fn predecessors(requests: &mut [AgentRequest], own_session: Symbol) -> Vec<Option<usize>> {
+    let mut latest: FxHashMap<(Symbol, Option<Symbol>), usize> = FxHashMap::default();
+    let mut predecessors = Vec::with_capacity(requests.len());
+    for place in 0..requests.len() {
+        let request = &requests[place];
+        let conversation = (request.session.unwrap_or(own_session), request.agent);
+        let before = latest.get(&conversation).copied();
+        let predecessor = match request.follows {
+            Follows::Previous => before,
+            Follows::Request(other) => Some(other).filter(|other| *other < place),
+            Follows::Nothing => None,
+        };
+        // What stands beside a conversation is not gone on from.
+        if before.is_none() || request.follows != Follows::Nothing {
+            latest.insert(conversation, place);
+        }
+        if let Some(before) = predecessor {
+            let start = requests[place].start.max(requests[before].start);
+            requests[place].start = start;
+            requests[place].finished = requests[place].finished.max(start);
+        }
+        predecessors.push(predecessor);
     }
+    predecessors
 }

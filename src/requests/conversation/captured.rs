@@ -16,6 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::between::{Between, Trail};
 use super::{History, InputFile, Request, RequestIndex};
+use crate::base::client::Client;
 use crate::base::id::Symbol;
 use crate::base::units::Millis;
 use crate::read::agent::Vendor;
@@ -310,6 +311,8 @@ fn request_of(placed: &Placed, predecessor: Option<RequestIndex>, has_hole: bool
     Request {
         message: captured.message,
         request: captured.request,
+        client: Client::Capture,
+        sum_of: 1,
         model: captured.model,
         vendor: Vendor::Anthropic,
         session: placed.session,

@@ -12,6 +12,7 @@ use super::between::Interruptions;
 use super::file::{FileConversation, FileResponse};
 use super::origin::{Copies, Places, agent_types, find_copies};
 use super::{History, InputFile, Request, RequestIndex, session_titles, settle_agents};
+use crate::base::client::Client;
 use crate::base::id::{EntryId, HasSymbols, Symbol, Symbols};
 use crate::base::model::Models;
 use crate::base::units::Millis;
@@ -230,6 +231,8 @@ impl Placer<'_> {
         Request {
             message: Some(lines.message),
             request: lines.request,
+            client: Client::ClaudeCode,
+            sum_of: 1,
             model: lines.model,
             vendor: Vendor::Anthropic,
             session: response.session.expect("`take_over_symbols` names every session"),

@@ -56,6 +56,7 @@ use join::Files;
 use origin::Copies;
 use rustc_hash::FxHashMap;
 
+use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol, Symbols};
 use crate::base::model::{Facts, Models};
 use crate::base::project::ProjectNaming;
@@ -78,6 +79,10 @@ pub struct Request {
     pub message: Option<Symbol>,
     /// `requestId`.
     pub request: Option<Symbol>,
+    /// The program that sent it.
+    pub client: Client,
+    /// How many requests it stands for, where a client keeps their sum alone; 1 of a request.
+    pub sum_of: u32,
     /// `message.model`.
     pub model: Symbol,
     /// Whose cache rules it was sent under.
@@ -196,6 +201,12 @@ impl History {
     #[must_use]
     pub fn sent_with_markers(&self) -> &[Request] {
         &self.requests[..self.requests.len() - self.of_agents.len()]
+    }
+
+    /// Whether a request was sent under the rules of markers, as far as those can be simulated.
+    #[must_use]
+    pub fn is_marked(&self, index: RequestIndex) -> bool {
+        index.0 < self.sent_with_markers().len()
     }
 
     /// Whether the prompt of a request is known.

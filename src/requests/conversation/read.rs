@@ -27,6 +27,8 @@ enum Content {
     Transcript(Box<FileConversation>),
     Captures(Box<Captures>),
     Agent(Box<AgentFile>),
+    /// No session at all.
+    Other,
     /// Bundles, not read yet: their sessions may go on from one file to the next. Standard input and
     /// pipes stay open; of thousands of files each is opened anew.
     Bundles(Option<Box<OpenSource>>),
@@ -77,8 +79,9 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
     let Together { files, captures, agents, .. } = together;
     let mut history = files.join();
     history.captured.counting = options.counting;
+    let unmarked = history.add_agents(agents);
     history.add_captures(captures);
-    history.add_agents(agents);
+    history.add_unmarked(unmarked);
     history.set_models(options.models);
     diagnostics.absorb(std::mem::take(&mut history.diagnostics));
     history.diagnostics = diagnostics;
@@ -127,6 +130,7 @@ impl Together {
             Content::Transcript(conversation) => self.files.add(*conversation),
             Content::Captures(file) => self.captures.push(*file),
             Content::Agent(file) => self.agents.push(*file),
+            Content::Other => {}
             Content::Bundles(open) => self.add_bundles(source, open.map(|open| *open)),
         }
     }
@@ -191,6 +195,7 @@ fn read_source(
     };
     let format = open.first_lines().map_or(Format::Transcript, Format::of);
     let content = match format {
+        _ if source.may_be_other && !matches!(format, Format::Agent(_)) => Content::Other,
         Format::Transcript => {
             Content::Transcript(Box::new(workspace.read_transcript(&mut open, threads, options)))
         }

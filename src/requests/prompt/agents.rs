@@ -1,19 +1,19 @@
 //! Sessions of other agents → prompts, for caches without markers.
 //!
 //! A prompt continues its predecessor's whole prompt. The answer is new to the cache when it is
-//! sent back. Where the record shows that something was left out, it continues an earlier prompt:
+//! sent back, save with some models whose caches keep it, too. Where the record shows that something was left out, it continues an earlier prompt:
 //!
 //! - after a compaction, the first prompt of the session;
-//! - where it is smaller than its predecessor and the answer together, the reasoning of the turn
-//!   before was dropped, so it continues the prompt whose answer held the first of that reasoning.
+//! - where it is smaller than its predecessor (in Codex than that and the answer together), the
+//!   reasoning of the turn before was dropped, so it continues the prompt whose answer held the
+//!   first of that reasoning.
 //!
 //! A request's own cached tokens decide nothing about it, except for the first request of a
 //! session, whose read shows what was warm. Nothing else is known of what sessions share.
 
-use rustc_hash::FxHashMap;
-
 use super::trace::{Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
 use super::{Kept, SharedPrefix, Step, StepKind, first_step};
+use crate::base::client::Client;
 use crate::base::id::Symbol;
 use crate::base::units::{Basis, Tokens};
 use crate::read::agent::AgentRequest;
@@ -26,17 +26,33 @@ pub(super) fn agent_prompts(
     history: &History,
     shared: SharedPrefix,
 ) -> Vec<Prompt> {
+    let first = history.sent_with_markers().len();
     let mut prompts = Vec::with_capacity(history.of_agents.len());
-    let mut states: FxHashMap<usize, State> = FxHashMap::default();
-    for (place, recorded) in history.of_agents.iter().enumerate() {
-        let request = &history.requests[history.sent_with_markers().len() + place];
-        let state = states.remove(&request.file);
+    let mut states: Vec<Option<State>> = Vec::with_capacity(history.of_agents.len());
+    for (recorded, request) in history.of_agents.iter().zip(&history.requests[first..]) {
+        let state = request.predecessor.and_then(|before| states[before.0 - first]);
         let mut chain = Chain { trace, shared, state };
-        let prompt = chain.prompt(recorded);
-        states.extend(chain.state.map(|state| (request.file, state)));
-        prompts.push(prompt);
+        prompts.push(
+            chain.prompt(
+                recorded,
+                keeps_output(recorded.client, history.symbols.text(recorded.model)),
+            ),
+        );
+        states.push(chain.state);
     }
     prompts
+}
+
+/// Whether the cache also keeps the answers, so that requests read beyond the prompt before. (Measured: 384 of
+/// 421 reads of GPT-5.4 in Codex end near the answer, 22 of 87 through GitHub Copilot, where 84 end near the
+/// prompt; `DeepSeek`'s always near the answer.)
+fn keeps_output(client: Client, model: &str) -> bool {
+    const KEEPING: [&str; 4] = ["gpt-5.2", "gpt-5.3-codex", "gpt-5.4", "gpt-5-mini"];
+    const OTHERS: [&str; 2] = ["gpt-5.3-codex-spark", "gpt-5.4-mini"];
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let begins = |families: &[&str]| families.iter().any(|family| name.starts_with(family));
+    let is_of_codex = client == Client::Codex && begins(&KEEPING) && !begins(&OTHERS);
+    is_of_codex || name.starts_with("deepseek")
 }
 
 /// How a request of another agent follows the one before it. The record does not tell when its
@@ -71,7 +87,7 @@ pub(super) fn agent_step(history: &History, recorded: &AgentRequest, steps: &[St
     }
 }
 
-/// The requests of one session, in order.
+/// A request after those that it goes on from.
 struct Chain<'a> {
     trace: &'a mut PromptTrace,
     shared: SharedPrefix,
@@ -85,17 +101,18 @@ struct State {
     first_model: Symbol,
     warm: Tokens,
     last: NodeId,
-    /// The end of the last prompt together with its answer.
+    /// The end of the last prompt, together with its answer where all of that is sent again.
     last_end: Tokens,
     /// The first prompt of the turn whose answer had reasoning.
     before_reasoning: Option<NodeId>,
 }
 
 impl Chain<'_> {
-    fn prompt(&mut self, request: &AgentRequest) -> Prompt {
+    fn prompt(&mut self, request: &AgentRequest, keeps_output: bool) -> Prompt {
         let (model, total) = (request.model, request.usage.prompt.total());
         let (parent, is_rewritten) = self.parent(request);
-        let node = self.add_node(parent, total);
+        let answer = if keeps_output { request.usage.output } else { Tokens::ZERO };
+        let node = self.add_node(parent, total + answer);
         let markers = self.trace.markers.len();
         if let Some(kept) = parent.filter(|_| is_rewritten) {
             // Likely all of it is kept, but the record does not say.
@@ -160,7 +177,10 @@ impl Chain<'_> {
             before_reasoning: None,
         });
         state.last = node;
-        state.last_end = request.usage.prompt.total() + request.usage.output;
+        // Codex sends reasoning again for as long as a turn lasts, others never do.
+        let sent_again =
+            if request.client == Client::Codex { request.usage.output } else { Tokens::ZERO };
+        state.last_end = request.usage.prompt.total() + sent_again;
         if request.begins_turn || request.is_after_compaction {
             state.before_reasoning = None;
         }

@@ -32,6 +32,8 @@ pub struct AutomaticCache {
     pub minimum: Tokens,
     /// Prefixes are stored and read in whole multiples of this.
     pub step: Tokens,
+    /// Where the multiples begin to count.
+    pub offset: Tokens,
     /// How long a prefix is found after its last use, in milliseconds.
     pub lifetime: i64,
     /// Where entries stand.
@@ -164,9 +166,10 @@ impl Run<'_> {
 
     /// A prefix as the provider counts and stores it, or nothing if it is too short.
     fn whole_steps(&self, prefix: Prefix, ratio: TokenRatio) -> Prefix {
-        let AutomaticCache { step, minimum, .. } = self.policy.cache;
+        let AutomaticCache { step, offset, minimum, .. } = self.policy.cache;
         let tokens = ratio.of(prefix.tokens);
-        let whole = Tokens(tokens.0 - tokens.0.checked_rem(step.0).unwrap_or(0));
+        let counted = tokens.saturating_sub(offset);
+        let whole = Tokens(tokens.0 - counted.0.checked_rem(step.0).unwrap_or(0));
         let basis = if ratio == TokenRatio::ONE { prefix.basis } else { Basis::Estimated };
         let is_stored = whole >= minimum;
         if is_stored {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::base::client::Client;
 use crate::base::id::Symbol;
 use crate::base::units::Millis;
 use crate::base::wording::{counted, nearest, suggestion};
@@ -109,6 +110,8 @@ pub const MAIN_AGENT: &str = "main";
 /// What to report. Empty lists leave nothing out. The names in a list are alternatives.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
+    /// Programs that sent the requests.
+    pub sources: Vec<Client>,
     /// Sessions: ids, prefixes of ids, or their ends after a `…`.
     pub sessions: Vec<String>,
     /// Projects: names, folders, or parts of names.
@@ -230,6 +233,7 @@ impl Filter {
         let is_by_project = !self.projects.is_empty();
         let projects = if is_by_project { project_names(history) } else { BTreeMap::new() };
         Ok(Chosen {
+            sources: (!self.sources.is_empty()).then(|| self.sources.clone()),
             sessions: sessions(&self.sessions, history)?,
             projects: named(&self.projects, "project", || projects_of(history, &projects))?,
             models: named(&self.models, "model", || {
@@ -273,6 +277,7 @@ impl Filter {
 /// What the names of a filter stand for, or `None` without names.
 #[derive(Debug)]
 struct Chosen {
+    sources: Option<Vec<Client>>,
     sessions: Option<FxHashSet<Symbol>>,
     projects: Option<FxHashSet<Symbol>>,
     models: Option<FxHashSet<Symbol>>,
@@ -286,7 +291,8 @@ impl Chosen {
         let is_among = |chosen: &Option<FxHashSet<Symbol>>, own: Option<Symbol>| {
             chosen.as_ref().is_none_or(|chosen| own.is_some_and(|own| chosen.contains(&own)))
         };
-        is_among(&self.sessions, Some(request.session))
+        self.sources.as_ref().is_none_or(|sources| sources.contains(&request.client))
+            && is_among(&self.sessions, Some(request.session))
             && is_among(&self.projects, request.project)
             && is_among(&self.models, Some(request.model))
             && is_among(&self.branches, request.branch)
@@ -296,6 +302,7 @@ impl Chosen {
     /// The options that leave something out.
     fn options(&self) -> Vec<&'static str> {
         let given = [
+            ("of --source", self.sources.is_some()),
             ("of --session", self.sessions.is_some()),
             ("of --project", self.projects.is_some()),
             ("of --model", self.models.is_some()),

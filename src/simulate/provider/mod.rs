@@ -25,9 +25,11 @@
 //! Claude's token counts in terms of other providers'.
 
 mod agreement;
+mod expectation;
 mod unmarked;
 
 pub use agreement::{RolloutAgreement, agreement, recorded_step};
+pub use expectation::{NotSimulated, expectation};
 pub(crate) use unmarked::Unmarked;
 pub use unmarked::rules_of;
 
@@ -45,6 +47,7 @@ const fn free(minimum: u64, step: u64, lifetime: i64) -> AutomaticCache {
     AutomaticCache {
         minimum: Tokens(minimum),
         step: Tokens(step),
+        offset: Tokens::ZERO,
         lifetime,
         places: EntryPlaces::Everywhere,
         charges_writes: false,
@@ -75,7 +78,7 @@ pub static ALL: [Provider; 10] = [
         name: "openai",
         summary: "OpenAI up to GPT-5.5, kept in memory",
         model: "gpt-5.5",
-        families: &["gpt-4", "gpt-5", "o3"],
+        families: &["gpt-4", "gpt-5", "o3", "codex-"],
         cache: free(1_024, 128, 10 * MINUTE),
         assumptions: &[
             "documented: prefixes of 1,024 tokens and more in steps of 128; writes are free",

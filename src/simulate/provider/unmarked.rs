@@ -4,12 +4,14 @@
 //! pings mean nothing there, so under such a strategy they stay as recorded: nothing is saved and
 //! nothing is lost.
 
-use super::{ALL, Provider, token_ratio};
+use super::{ALL, Provider, expectation, token_ratio};
 use crate::base::units::{Basis, Tokens};
 use crate::read::input::Usage;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Prompt, PromptTrace};
-use crate::simulate::cache::{Outcome, TokenRatio, simulate_automatic};
+use crate::simulate::cache::{
+    AutomaticCache, AutomaticPolicy, Outcome, TokenRatio, simulate_automatic,
+};
 
 /// The requests of a history that were sent without markers. They come after all others.
 #[derive(Debug)]
@@ -43,22 +45,26 @@ impl<'a> Unmarked<'a> {
         self.usages().map(sent).collect()
     }
 
-    /// Their outcomes under the rules of the service that answered, or as recorded where no rules
-    /// are known.
+    /// Their outcomes under the rules that are [expected](expectation) of them, or as recorded where
+    /// nothing is.
     pub(crate) fn expected(&self, keeps_breaks: bool) -> Vec<Outcome> {
         let mut outcomes = self.recorded();
         let prompts = self.prompts();
-        for provider in &ALL {
-            let served: Vec<usize> = (0..outcomes.len())
-                .filter(|place| rules_of(self.model(*place)) == Some(provider))
-                .collect();
-            if served.is_empty() {
+        let expected = (self.first..).take(outcomes.len());
+        let expected: Vec<Option<AutomaticCache>> =
+            expected.map(|index| expectation(self.history, RequestIndex(index)).ok()).collect();
+        let mut done: Vec<AutomaticCache> = Vec::new();
+        for cache in expected.iter().flatten() {
+            if done.contains(cache) {
                 continue;
             }
-            let policy = provider.policy(keeps_breaks);
+            done.push(*cache);
+            let policy = AutomaticPolicy { cache: *cache, keeps_breaks };
             let simulated = simulate_automatic(&prompts, &policy, |_| TokenRatio::ONE);
-            for place in served {
-                outcomes[place] = as_billed(simulated[place]);
+            for (place, outcome) in simulated.into_iter().enumerate() {
+                if expected[place] == Some(*cache) {
+                    outcomes[place] = as_billed(outcome);
+                }
             }
         }
         outcomes

@@ -1,0 +1,223 @@
+//! Cline and Roo Code: what a task shows, `ui_messages.json`. One entry for each request.
+//!
+//! The text of an `api_req_started` entry is JSON with the usage. It is empty until the answer ends,
+//! and stays so where the request failed. Cline's input leaves out what was read and written, as does
+//! that of old versions of Roo for Anthropic's protocol; else Roo's is the whole prompt.
+
+use serde::Deserialize;
+
+use super::document::DocumentFormat;
+use super::request::{Happened, parts, split, tokens};
+use super::time::Time;
+use super::{AgentFile, AgentRequest, FirstObject, Rejected, Vendor};
+use crate::base::client::Client;
+use crate::base::id::Symbol;
+use crate::base::units::Millis;
+use crate::read::input::{Count, Kind, List, PromptSplit, Shape, Text, Usage};
+
+/// Since when the input of Roo is the whole prompt for each protocol: 2025-10-31.
+const WHOLE_PROMPTS: Millis = Millis(1_761_868_800_000);
+
+/// The format of what a task shows.
+pub(super) struct Cline;
+
+impl DocumentFormat for Cline {
+    type Document<'a> = List<Shape<Entry<'a>>>;
+    const FILE: &'static str = "a task of Cline or Roo Code";
+
+    fn recognises(first: &FirstObject<'_>) -> bool {
+        first.has_member("ts")
+            && first
+                .text("type")
+                .is_some_and(|kind| (kind == "say" || kind == "ask") && first.text(&kind).is_some())
+    }
+
+    fn document(entries: &List<Shape<Entry<'_>>>, file: &mut AgentFile) {
+        let mut task = Task::of(file);
+        for (number, entry) in (1..).zip(&entries.0) {
+            let Some(entry) = &entry.0 else { continue };
+            if let Err((kind, detail)) = task.entry(entry, number, file) {
+                file.reject(kind, number, detail);
+            }
+        }
+        // One program wrote all of it, if another version.
+        if task.is_of_roo {
+            file.requests.iter_mut().for_each(|request| request.client = Client::Roo);
+        }
+    }
+}
+
+/// What is known of a task between two of its entries.
+#[derive(Debug)]
+struct Task {
+    session: Option<Symbol>,
+    is_of_roo: bool,
+    /// What happened before the next request.
+    happened: Happened,
+}
+
+impl Task {
+    /// A task of which nothing was read yet. Its folder is named by its id.
+    fn of(file: &mut AgentFile) -> Self {
+        let is_in_place = file.stem == "ui_messages";
+        let session = if is_in_place { file.session_of_folder(0) } else { None };
+        let happened = Happened { begins_turn: true, ..Happened::default() };
+        Self { session, is_of_roo: false, happened }
+    }
+
+    fn entry(
+        &mut self,
+        entry: &Entry<'_>,
+        line: u64,
+        file: &mut AgentFile,
+    ) -> Result<(), Rejected> {
+        match entry.say.as_str() {
+            Some("api_req_started") => return self.started(entry, line, file),
+            Some("user_feedback") => self.happened.begins_turn = true,
+            Some("condense_context" | "sliding_window_truncation") => {
+                self.happened.is_after_compaction = true;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Adds a request, unless it was not answered.
+    fn started(
+        &mut self,
+        entry: &Entry<'_>,
+        line: u64,
+        file: &mut AgentFile,
+    ) -> Result<(), Rejected> {
+        let text = entry.text.as_str().unwrap_or_default();
+        let report: Report<'_> = serde_json::from_str(text)
+            .map_err(|_| (Kind::NotJson, "the entry of a request cannot be read"))?;
+        self.is_of_roo |= report.protocol.as_str().is_some();
+        if report.is_unanswered() {
+            self.happened.is_after_interruption = true;
+            return Ok(());
+        }
+        let request = self.request(entry, &report, line, file)?;
+        file.requests.push(request.after(std::mem::take(&mut self.happened)));
+        Ok(())
+    }
+
+    fn request(
+        &self,
+        entry: &Entry<'_>,
+        report: &Report<'_>,
+        line: u64,
+        file: &mut AgentFile,
+    ) -> Result<AgentRequest, Rejected> {
+        let at = entry.at.0.ok_or((Kind::MissingTimestamp, "the request is left out"))?;
+        let usage = report.usage(at)?;
+        let info = entry.model_info.0.as_ref();
+        let (model, named) = file.model(info.map_or(&Text::default(), |info| &info.model));
+        let vendor = if named == Vendor::Other { report.vendor() } else { named };
+        let start = file.no_earlier(at);
+        Ok(AgentRequest {
+            session: self.session,
+            route: info.and_then(|info| file.symbol(&info.provider)),
+            knows_writes: matches!(report.written, Count::Value(_)),
+            ..AgentRequest::new((Client::Cline, line), (model, vendor), (start, start), usage)
+        })
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Entry<'a> {
+    /// When it was made: a request's is sent then.
+    #[serde(rename = "ts")]
+    at: Time,
+    #[serde(borrow)]
+    say: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow, rename = "modelInfo")]
+    model_info: Shape<ModelInfo<'a>>,
+}
+
+/// What new versions of Cline say of the model.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ModelInfo<'a> {
+    #[serde(borrow, rename = "providerId")]
+    provider: Text<'a>,
+    #[serde(borrow, rename = "modelId")]
+    model: Text<'a>,
+}
+
+/// What an entry says of its request.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Report<'a> {
+    /// Only Roo names it.
+    #[serde(borrow, rename = "apiProtocol")]
+    protocol: Text<'a>,
+    #[serde(rename = "tokensIn")]
+    input: Count,
+    #[serde(rename = "tokensOut")]
+    output: Count,
+    #[serde(rename = "cacheReads")]
+    read: Count,
+    #[serde(rename = "cacheWrites")]
+    written: Count,
+    #[serde(borrow, rename = "cancelReason")]
+    cancelled: Text<'a>,
+    #[serde(borrow, rename = "streamingFailedMessage")]
+    failed: Text<'a>,
+}
+
+impl Report<'_> {
+    fn counts(&self) -> [Count; 4] {
+        [self.input, self.output, self.read, self.written]
+    }
+
+    /// Whether all of its figures are zero or missing.
+    fn is_empty(&self) -> bool {
+        let counts = self.counts();
+        counts.iter().all(|count| matches!(count, Count::Missing | Count::Null | Count::Value(0)))
+    }
+
+    /// Whether the request was cancelled, failed or still runs.
+    fn is_unanswered(&self) -> bool {
+        let was_ended = self.cancelled.as_str().is_some() || self.failed.as_str().is_some();
+        let is_blank = |count: &Count| matches!(count, Count::Missing | Count::Null);
+        self.is_empty() && (was_ended || self.counts().iter().all(is_blank))
+    }
+
+    /// What was billed for a request that was sent at that time.
+    fn usage(&self, at: Millis) -> Result<Usage, Rejected> {
+        if self.is_empty() {
+            return Err((Kind::MissingUsage, "the entry has no tokens"));
+        }
+        let prompt = self.prompt(at)?;
+        let output = tokens(self.output)?;
+        let output = output.ok_or((Kind::MissingUsage, "the entry has no output tokens"))?;
+        Ok(Usage { prompt, output, ..Usage::default() })
+    }
+
+    fn prompt(&self, at: Millis) -> Result<PromptSplit, Rejected> {
+        let is_whole = match self.protocol.as_str() {
+            None => false,
+            Some("anthropic") => at >= WHOLE_PROMPTS && !self.is_surely_bare(),
+            Some(_) => true,
+        };
+        let take = if is_whole { split } else { parts };
+        take(self.input, self.read, self.written)
+    }
+
+    /// Whether more is cached than the input holds: old versions are in use for long.
+    fn is_surely_bare(&self) -> bool {
+        let value = |count| if let Count::Value(value) = count { value } else { 0 };
+        value(self.read).saturating_add(value(self.written)) > value(self.input)
+    }
+
+    /// Whose model it was, where its name does not tell. Others than Anthropic's have no writes.
+    fn vendor(&self) -> Vendor {
+        let has_writes = matches!(self.written, Count::Value(written) if written > 0);
+        let is_anthropics = self.protocol.is("anthropic") || has_writes;
+        if is_anthropics { Vendor::Anthropic } else { Vendor::Other }
+    }
+}

@@ -1,0 +1,349 @@
+//! Copilot CLI: the events of a session, `events.jsonl`.
+//!
+//! No event has the usage of one request. When the program ends, `session.shutdown` tells the sums for
+//! each model. Since it also tells the size of the file, the sums go on where a session is resumed;
+//! before that they were those of the run. The input is the whole prompt. A compaction reports its own
+//! request, whose writes stand only in the bill.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::request::{split, tokens};
+use super::time::Time;
+use super::{AgentFile, AgentRequest, FirstObject, Follows, LineFormat, Rejected, Vendor};
+use crate::base::client::Client;
+use crate::base::id::{EntryId, Symbol};
+use crate::base::units::{Millis, Tokens};
+use crate::read::input::{Count, Kind, List, Shape, Text, Usage};
+
+/// What is known of a session between two of its events.
+#[derive(Default)]
+pub(super) struct Copilot {
+    session: Option<Symbol>,
+    project: Option<Symbol>,
+    client_version: Option<Symbol>,
+    /// The model that was chosen last.
+    model: Option<Symbol>,
+    run_start: Option<Millis>,
+    compaction_start: Option<Millis>,
+    /// The sums of the latest shutdown, by model.
+    reported: BTreeMap<String, Sums>,
+}
+
+impl LineFormat for Copilot {
+    type Line<'a> = Line<'a>;
+    const FILE: &'static str = "the events of a session";
+
+    fn recognises(first: &FirstObject<'_>) -> bool {
+        first.is_one_of("type", &["session.start"])
+            && first.is_one_of("data.producer", &["copilot-agent"])
+    }
+
+    fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+        let Some(data) = line.data.0.as_ref() else { return Ok(()) };
+        let at = line.timestamp.0;
+        match line.r#type.as_str() {
+            Some("session.start" | "session.resume") => self.run(data, at, file),
+            Some("session.model_change") => {
+                self.model = file.symbol(&data.new_model).or(self.model);
+            }
+            Some("session.compaction_start") => self.compaction_start = at,
+            Some("session.compaction_complete") => return self.compacted(line, data, number, file),
+            Some("session.shutdown") => self.shutdown(line, data, number, file),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Copilot {
+    /// A run of the program begins.
+    fn run(&mut self, data: &Data<'_>, at: Option<Millis>, file: &mut AgentFile) {
+        let context = data.context.0.as_ref();
+        self.session = self.session.or_else(|| file.symbol(&data.session_id));
+        self.project = context.and_then(|context| file.symbol(&context.cwd)).or(self.project);
+        self.client_version = file.symbol(&data.copilot_version).or(self.client_version);
+        self.model = file.symbol(&data.selected_model).or(self.model);
+        self.run_start = data.start_time.0.or(data.resume_time.0).or(at);
+        self.compaction_start = None;
+    }
+
+    /// Adds the request of a compaction.
+    fn compacted(
+        &mut self,
+        line: &Line<'_>,
+        data: &Data<'_>,
+        number: u64,
+        file: &mut AgentFile,
+    ) -> Result<(), Rejected> {
+        let started = self.compaction_start.take();
+        let Some(report) = data.compaction_tokens_used.0.as_ref() else { return Ok(()) };
+        let times = times(started, line.timestamp.0)?;
+        let usage = report.usage()?;
+        let model = file.symbol(&report.model).or(self.model);
+        let model = model.unwrap_or_else(|| file.symbols.intern("unknown"));
+        let vendor = Vendor::of(file.symbols.text(model));
+        let is_billed = report.billed("cache_write") != Count::Missing;
+        file.requests.push(AgentRequest {
+            identity: identity(line, file.symbols.text(model)),
+            knows_writes: is_billed || shows_writes(vendor, &usage),
+            ..self.beside((model, vendor), number, times, usage)
+        });
+        Ok(())
+    }
+
+    /// Adds what was billed in the run that ends.
+    fn shutdown(&mut self, line: &Line<'_>, data: &Data<'_>, number: u64, file: &mut AgentFile) {
+        let Some(models) = data.model_metrics.0.as_ref() else { return };
+        if data.events_file_size_bytes == Count::Missing {
+            self.reported.clear();
+        }
+        for (name, Shape(metrics)) in models {
+            let request = Sums::of(metrics.as_ref()).and_then(|sums| {
+                let earlier = self.reported.insert(name.clone(), sums);
+                let added = earlier.and_then(|earlier| sums.since(&earlier)).unwrap_or(sums);
+                self.sum(&added, name, (line, number), file)
+            });
+            match request {
+                Ok(request) => file.requests.extend(request),
+                Err((kind, detail)) => file.reject(kind, number, detail),
+            }
+        }
+        self.run_start = line.timestamp.0.or(self.run_start);
+    }
+
+    /// What a run sent to one model; `None` where it sent nothing.
+    fn sum(
+        &self,
+        sums: &Sums,
+        name: &str,
+        (line, number): (&Line<'_>, u64),
+        file: &mut AgentFile,
+    ) -> Result<Option<AgentRequest>, Rejected> {
+        if sums.is_empty() && sums.requests == 0 {
+            return Ok(None);
+        }
+        let requests = u32::try_from(sums.requests.max(1))
+            .map_err(|_| (Kind::InvalidUsage, "a number of requests that cannot be one"))?;
+        let times = times(self.run_start, line.timestamp.0)?;
+        let usage = sums.usage(requests)?;
+        let model = (file.symbols.intern(name), Vendor::of(name));
+        Ok(Some(AgentRequest {
+            identity: identity(line, name),
+            reasoning: sums.reasoning.min(sums.output),
+            knows_writes: shows_writes(model.1, &usage),
+            sum_of: requests,
+            ..self.beside(model, number, times, usage)
+        }))
+    }
+
+    /// A request that stands beside the conversation.
+    fn beside(
+        &self,
+        model: (Symbol, Vendor),
+        line: u64,
+        times: (Millis, Millis),
+        usage: Usage,
+    ) -> AgentRequest {
+        AgentRequest {
+            session: self.session,
+            project: self.project,
+            client_version: self.client_version,
+            follows: Follows::Nothing,
+            ..AgentRequest::new((Client::Copilot, line), model, times, usage)
+        }
+    }
+}
+
+/// When a request was sent and its usage recorded.
+fn times(start: Option<Millis>, end: Option<Millis>) -> Result<(Millis, Millis), Rejected> {
+    let start = start.or(end).ok_or((Kind::MissingTimestamp, "the request is left out"))?;
+    Ok((start, end.unwrap_or(start)))
+}
+
+/// By what an event's report on a model is known in other files.
+fn identity(line: &Line<'_>, model: &str) -> Option<EntryId> {
+    let id = line.id.as_str().filter(|id| !id.is_empty())?;
+    Some(EntryId::of(&format!("copilot:{id}:{model}")))
+}
+
+/// Whether the written tokens are known. Old versions tell of none, whatever Anthropic's models wrote.
+fn shows_writes(vendor: Vendor, usage: &Usage) -> bool {
+    vendor != Vendor::Anthropic || usage.prompt.written() > Tokens::ZERO
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Line<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    timestamp: Time,
+    #[serde(borrow)]
+    r#type: Text<'a>,
+    #[serde(borrow)]
+    data: Shape<Data<'a>>,
+}
+
+/// What the data of all events have together.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Data<'a> {
+    /// Of a start or a resumption.
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    copilot_version: Text<'a>,
+    #[serde(borrow)]
+    context: Shape<Context<'a>>,
+    #[serde(borrow)]
+    selected_model: Text<'a>,
+    start_time: Time,
+    resume_time: Time,
+    /// Of a change of the model.
+    #[serde(borrow)]
+    new_model: Text<'a>,
+    /// Of a compaction.
+    #[serde(borrow)]
+    compaction_tokens_used: Shape<Compaction<'a>>,
+    /// Of a shutdown.
+    model_metrics: Shape<BTreeMap<String, Shape<Metrics>>>,
+    events_file_size_bytes: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Context<'a> {
+    #[serde(borrow)]
+    cwd: Text<'a>,
+}
+
+/// The usage of a compaction's request. Old versions have shorter names.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Compaction<'a> {
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(alias = "input")]
+    input_tokens: Count,
+    #[serde(alias = "output")]
+    output_tokens: Count,
+    #[serde(alias = "cachedInput")]
+    cache_read_tokens: Count,
+    cache_write_tokens: Count,
+    #[serde(borrow)]
+    copilot_usage: Shape<Bill<'a>>,
+}
+
+impl Compaction<'_> {
+    fn usage(&self) -> Result<Usage, Rejected> {
+        let billed = self.billed("cache_write");
+        let written = if billed == Count::Missing { self.cache_write_tokens } else { billed };
+        let prompt = split(self.input_tokens, self.cache_read_tokens, written)?;
+        let output = tokens(self.output_tokens)?;
+        let output = output.filter(|output| prompt.total() + *output > Tokens::ZERO);
+        let output = output.ok_or((Kind::MissingUsage, "the report is not complete"))?;
+        Ok(Usage { prompt, output, ..Usage::default() })
+    }
+
+    /// The tokens of a kind for which was billed.
+    fn billed(&self, kind: &str) -> Count {
+        let items = self.copilot_usage.0.as_ref().map_or(&[][..], |bill| &bill.items.0);
+        let mut items = items.iter().filter_map(|item| item.0.as_ref());
+        items.find(|item| item.token_type.is(kind)).map_or(Count::Missing, |item| item.token_count)
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Bill<'a> {
+    #[serde(borrow, rename = "tokenDetails")]
+    items: List<Shape<BillItem<'a>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct BillItem<'a> {
+    #[serde(borrow)]
+    token_type: Text<'a>,
+    token_count: Count,
+}
+
+/// The sums of a model.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Metrics {
+    requests: Shape<Requests>,
+    usage: Shape<SummedUsage>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Requests {
+    count: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+#[allow(clippy::struct_field_names)] // Copilot's names
+struct SummedUsage {
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_tokens: Count,
+    cache_write_tokens: Count,
+    reasoning_tokens: Count,
+}
+
+/// Sums whose figures are all known.
+#[derive(Clone, Copy, Debug)]
+struct Sums {
+    requests: u64,
+    input: Tokens,
+    output: Tokens,
+    read: Tokens,
+    written: Tokens,
+    reasoning: Tokens,
+}
+
+impl Sums {
+    fn of(metrics: Option<&Metrics>) -> Result<Self, Rejected> {
+        let unknown = (Kind::MissingUsage, "the sums of a model are not complete");
+        let requests = metrics.and_then(|metrics| metrics.requests.0.as_ref()).ok_or(unknown)?;
+        let usage = metrics.and_then(|metrics| metrics.usage.0.as_ref()).ok_or(unknown)?;
+        Ok(Self {
+            requests: tokens(requests.count)?.ok_or(unknown)?.0,
+            input: tokens(usage.input_tokens)?.ok_or(unknown)?,
+            output: tokens(usage.output_tokens)?.ok_or(unknown)?,
+            read: tokens(usage.cache_read_tokens)?
+                .ok_or((Kind::UsageWithoutCacheCounters, unknown.1))?,
+            written: tokens(usage.cache_write_tokens)?.unwrap_or_default(),
+            reasoning: tokens(usage.reasoning_tokens)?.unwrap_or_default(),
+        })
+    }
+
+    /// What was added to earlier sums; `None` where they do not go on from those.
+    fn since(&self, earlier: &Self) -> Option<Self> {
+        let less = |now: Tokens, before: Tokens| now.0.checked_sub(before.0).map(Tokens);
+        Some(Self {
+            requests: self.requests.checked_sub(earlier.requests)?,
+            input: less(self.input, earlier.input)?,
+            output: less(self.output, earlier.output)?,
+            read: less(self.read, earlier.read)?,
+            written: less(self.written, earlier.written)?,
+            reasoning: less(self.reasoning, earlier.reasoning)?,
+        })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.input + self.output + self.read + self.written == Tokens::ZERO
+    }
+
+    fn usage(&self, requests: u32) -> Result<Usage, Rejected> {
+        if self.is_empty() {
+            return Err((Kind::MissingUsage, "the sums of a model have no tokens"));
+        }
+        let count = |tokens: Tokens| Count::Value(tokens.0);
+        let prompt = split(count(self.input), count(self.read), count(self.written))?;
+        Ok(Usage { prompt, output: self.output, is_sum: requests > 1, ..Usage::default() })
+    }
+}

@@ -1,0 +1,68 @@
+//! Formats that keep a session as one JSON document.
+
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+
+use super::{AgentFile, AgentFormat, FirstObject};
+use crate::read::input::{Diagnostics, Kind, OpenSource, replace_lone_surrogates};
+
+/// A format of which each file is one JSON value.
+pub(super) trait DocumentFormat {
+    /// The fields that are looked at.
+    type Document<'a>: Deserialize<'a>;
+
+    /// What the file is, for people.
+    const FILE: &'static str;
+
+    /// Whether a file that begins with these members is one of its: those of its object, or of the
+    /// first object of its list.
+    fn recognises(first: &FirstObject<'_>) -> bool;
+
+    /// Takes in the document.
+    fn document(document: &Self::Document<'_>, file: &mut AgentFile);
+}
+
+/// A [`DocumentFormat`] as one of all formats.
+pub(super) struct Documents<F>(PhantomData<fn() -> F>);
+
+impl<F> Documents<F> {
+    pub(super) const NEW: Self = Self(PhantomData);
+}
+
+impl<F: DocumentFormat> AgentFormat for Documents<F> {
+    fn recognises(&self, first: &FirstObject<'_>) -> bool {
+        F::recognises(first)
+    }
+
+    fn file(&self) -> &'static str {
+        F::FILE
+    }
+
+    fn read(&self, open: &mut OpenSource) -> AgentFile {
+        let mut file = AgentFile::of(open);
+        let mut diagnostics = Diagnostics::default();
+        let mut bytes = Vec::new();
+        file.extent = open.read_in_order(&mut diagnostics, |_, line| {
+            bytes.extend_from_slice(line);
+            bytes.push(b'\n');
+        });
+        file.diagnostics.absorb(diagnostics);
+        let Ok(text) = str::from_utf8(&bytes) else {
+            file.reject(Kind::NotUtf8, 0, "the file is skipped");
+            return file;
+        };
+        let text = text.trim_start_matches('\u{feff}');
+        let repaired = replace_lone_surrogates(text);
+        let text = repaired.as_deref().unwrap_or(text);
+        match serde_json::from_str::<F::Document<'_>>(text) {
+            Ok(document) => F::document(&document, &mut file),
+            Err(error) => {
+                let kind = if error.is_eof() { Kind::TornLine } else { Kind::NotJson };
+                let detail = format!("bad JSON at column {}; the file is skipped", error.column());
+                file.reject(kind, error.line() as u64, detail);
+            }
+        }
+        file
+    }
+}

@@ -1,0 +1,115 @@
+//! The beginning of a file, by which its format is known.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The members of the first object of a file. One that is cut off has no value.
+#[derive(Debug)]
+pub(crate) struct FirstObject<'a>(BTreeMap<String, Option<&'a RawValue>>);
+
+/// What some editors put in front of a text.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+impl<'a> FirstObject<'a> {
+    /// The object that a line begins with, if it does.
+    pub(crate) fn of_line(line: &'a [u8]) -> Option<Self> {
+        let line = str::from_utf8(line).ok()?.trim_start_matches(BYTE_ORDER_MARK);
+        // The first of several values run together.
+        let mut values = serde_json::Deserializer::from_str(line).into_iter();
+        Some(Self(values.next()?.ok()?))
+    }
+
+    /// What a document begins with: as much of its object as is there, or of the first one of its
+    /// list.
+    pub(crate) fn of_document(beginning: &'a [u8]) -> Option<Self> {
+        let text = match str::from_utf8(beginning) {
+            Ok(text) => text,
+            Err(error) => str::from_utf8(&beginning[..error.valid_up_to()]).ok()?,
+        };
+        let text = text.trim_start_matches(BYTE_ORDER_MARK).trim_start();
+        let text = text.strip_prefix('[').unwrap_or(text).trim_start();
+        let mut members = BTreeMap::new();
+        // It ends with an error where the beginning does.
+        let mut reader = serde_json::Deserializer::from_str(text);
+        Members(&mut members).deserialize(&mut reader).ok();
+        (!members.is_empty()).then_some(Self(members))
+    }
+
+    /// Whether it has a member of that name, of whatever type.
+    pub(crate) fn has_member(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Whether it has an object or a list of that name, or in an object of it: `message.parts`.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        let (name, rest) = path.split_once('.').unwrap_or((path, ""));
+        let Some(value) = self.0.get(name) else { return false };
+        let Some(value) = value else { return rest.is_empty() };
+        if rest.is_empty() {
+            return value.get().starts_with(['{', '[']);
+        }
+        serde_json::from_str(value.get()).is_ok_and(|inner| Self(inner).has(rest))
+    }
+
+    /// Whether it has a text of that name that is one of these.
+    pub(crate) fn is_one_of(&self, path: &str, texts: &[&str]) -> bool {
+        self.text(path).is_some_and(|text| texts.contains(&text.as_str()))
+    }
+
+    /// A text of that name, or in an object of it: `info.id`.
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
+        let (name, rest) = path.split_once('.').unwrap_or((path, ""));
+        let value = (*self.0.get(name)?)?.get();
+        if rest.is_empty() {
+            return serde_json::from_str(value).ok();
+        }
+        Self(serde_json::from_str(value).ok()?).text(rest)
+    }
+}
+
+/// Takes the members of an object as far as they are there.
+struct Members<'m, 'a>(&'m mut BTreeMap<String, Option<&'a RawValue>>);
+
+impl<'de: 'a, 'a> DeserializeSeed<'de> for Members<'_, 'a> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de: 'a, 'a> Visitor<'de> for Members<'_, 'a> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
+        while let Some(name) = object.next_key::<String>()? {
+            self.0.insert(name.clone(), None);
+            let value = object.next_value()?;
+            self.0.insert(name, Some(value));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_is_known_by_what_is_there_of_it() {
+        let first =
+            FirstObject::of_document(b" {\n \"info\": {\"id\": \"ses_1\"},\n \"messages\": [{\"a")
+                .expect("members");
+        assert!(first.has("info") && first.has("messages") && !first.has("info.id"));
+        let first = FirstObject::of_document(br#"[{"ts":1,"type":"say"},{"#).expect("members");
+        assert!(first.has_member("ts") && first.is_one_of("type", &["say", "ask"]));
+        assert!(FirstObject::of_document(b"# notes").is_none());
+    }
+}

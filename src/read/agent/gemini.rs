@@ -1,0 +1,203 @@
+//! Chats of Gemini CLI: one JSON document, or since 2026 a line for each message.
+//!
+//! An answer has `tokens`. `input` is the whole prompt with what was read; thoughts are beside the output,
+//! and `tool` is more of the prompt. In lines a message is written again when its tokens or its tools'
+//! results arrive, so the last one of an id counts. What a chat was rewound from was billed all the same.
+//! There are no writes, and the requests of compressions are not recorded.
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+
+use super::chat::{Chat, ChatTokens, Known, Side};
+use super::document::DocumentFormat;
+use super::time::Time;
+use super::{AgentFile, FirstObject, LineFormat, Rejected};
+use crate::base::id::EntryId;
+use crate::base::units::Millis;
+use crate::read::input::{List, Listed, Shape, Text};
+
+/// A chat as one document.
+pub(super) struct GeminiDocument;
+
+impl DocumentFormat for GeminiDocument {
+    type Document<'a> = Document<'a>;
+    const FILE: &'static str = "a chat of Gemini CLI";
+
+    fn recognises(first: &FirstObject<'_>) -> bool {
+        let is_chat = first.has_member("startTime") || first.has_member("projectHash");
+        first.has_member("sessionId") && is_chat && first.has_member("messages")
+    }
+
+    fn document(document: &Document<'_>, file: &mut AgentFile) {
+        let mut chat = Chat::default();
+        chat.header(&document.session, &document.kind, file);
+        let messages = document.messages.0.iter().flatten();
+        for (message, number) in messages.filter_map(|message| message.0.as_ref()).zip(1..) {
+            chat.append(message.known(number, file));
+        }
+        chat.finish(file);
+    }
+}
+
+/// A chat as lines.
+#[derive(Default)]
+pub(super) struct GeminiLines {
+    chat: Chat,
+    places: FxHashMap<EntryId, usize>,
+}
+
+impl LineFormat for GeminiLines {
+    type Line<'a> = Line<'a>;
+    const FILE: &'static str = "a chat of Gemini CLI";
+
+    fn recognises(first: &FirstObject<'_>) -> bool {
+        first.has_member("sessionId")
+            && first.has_member("projectHash")
+            && !first.has_member("messages")
+    }
+
+    fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+        if let Some(id) = line.rewind_to.as_str() {
+            self.chat.rewind(self.places.get(&EntryId::of(id)).copied());
+        } else if line.id.as_str().is_some() {
+            self.put(&line.message(), number, file);
+        } else if let Some(messages) = line.set.0.as_ref().and_then(|set| set.messages.0.as_ref()) {
+            self.chat.rewind(None);
+            for message in messages.iter().filter_map(|message| message.0.as_ref()) {
+                self.put(message, number, file);
+            }
+        } else {
+            self.chat.header(&line.session, &line.kind, file);
+        }
+        Ok(())
+    }
+
+    fn end(self, file: &mut AgentFile) {
+        self.chat.finish(file);
+    }
+}
+
+impl GeminiLines {
+    /// Takes in a message, or what is new of one.
+    fn put(&mut self, message: &Message<'_>, number: u64, file: &mut AgentFile) {
+        let Some(id) = message.id.as_str().map(EntryId::of) else { return };
+        let known = message.known(number, file);
+        if let Some(place) = self.places.get(&id) {
+            self.chat.renew(*place, known);
+        } else {
+            self.places.insert(id, self.chat.append(known));
+        }
+    }
+}
+
+/// Whether the client tells its user that what comes next is sent with a shorter history.
+fn tells_of_compression(text: &Text<'_>) -> bool {
+    let words = ["compressed from", "compressed context"];
+    text.as_str().is_some_and(|text| words.iter().any(|words| text.contains(words)))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Document<'a> {
+    #[serde(borrow, rename = "sessionId")]
+    session: Text<'a>,
+    #[serde(borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    messages: Listed<Shape<Message<'a>>>,
+}
+
+/// A header, a message, or a change of the chat.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Line<'a> {
+    #[serde(borrow, rename = "sessionId")]
+    session: Text<'a>,
+    #[serde(borrow)]
+    kind: Text<'a>,
+    #[serde(borrow, rename = "$set")]
+    set: Shape<Document<'a>>,
+    #[serde(borrow, rename = "$rewindTo")]
+    rewind_to: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    r#type: Text<'a>,
+    timestamp: Time,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    content: Text<'a>,
+    tokens: Shape<ChatTokens>,
+    #[serde(rename = "toolCalls")]
+    results: Results,
+}
+
+impl<'a> Line<'a> {
+    fn message(&self) -> Message<'a> {
+        Message {
+            id: self.id.clone(),
+            r#type: self.r#type.clone(),
+            timestamp: self.timestamp,
+            model: self.model.clone(),
+            content: self.content.clone(),
+            tokens: Shape(self.tokens.0),
+            results: self.results,
+        }
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    r#type: Text<'a>,
+    timestamp: Time,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    content: Text<'a>,
+    tokens: Shape<ChatTokens>,
+    #[serde(rename = "toolCalls")]
+    results: Results,
+}
+
+impl Message<'_> {
+    /// The message without its text.
+    fn known(&self, number: u64, file: &mut AgentFile) -> Known {
+        let side = match self.r#type.as_str() {
+            Some("user") => Side::User,
+            Some("gemini") => Side::Model,
+            Some("info") if tells_of_compression(&self.content) => Side::Compression,
+            _ => Side::Client,
+        };
+        Known {
+            number,
+            id: self.id.as_str().map(|id| EntryId::of(&format!("gemini:{id}"))),
+            at: self.timestamp.0,
+            side,
+            model: file.symbol(&self.model),
+            tokens: self.tokens.0,
+            results: self.results.0,
+        }
+    }
+}
+
+/// When the newest result of a message's tools was there.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(from = "List<Shape<ToolCall>>")]
+struct Results(Option<Millis>);
+
+impl From<List<Shape<ToolCall>>> for Results {
+    fn from(calls: List<Shape<ToolCall>>) -> Self {
+        Self(calls.0.into_iter().filter_map(|call| call.0?.timestamp.0).max())
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct ToolCall {
+    timestamp: Time,
+}

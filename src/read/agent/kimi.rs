@@ -1,0 +1,308 @@
+//! The wire files of Kimi CLI and of Kimi Code.
+//!
+//! Kimi CLI reports the usage of each step in a `StatusUpdate`, Kimi Code in a `usage.record`; the end of a
+//! step repeats it. `input_other` leaves out what was read and written. A record of scope `session` is work
+//! outside of turns: the request of a compaction.
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+
+use super::request::{parts, read_if_any, tokens};
+use super::time::Time;
+use super::tree::Branch;
+use super::{AgentFile, AgentRequest, FirstObject, Follows, LineFormat, Rejected, Vendor};
+use crate::base::client::Client;
+use crate::base::id::{EntryId, Symbol};
+use crate::base::units::Millis;
+use crate::read::input::{Count, Kind, Shape, Text, Usage};
+
+/// The types of the lines with which files of Kimi Code begin.
+const LINE_TYPES: [&str; 7] = [
+    "config.update",
+    "turn.prompt",
+    "llm.request",
+    "usage.record",
+    "context.append_message",
+    "context.append_loop_event",
+    "tools.set_active_tools",
+];
+
+/// The lines after which a conversation is shorter than it was.
+const COMPACTIONS: [&str; 5] = [
+    "full_compaction.complete",
+    "micro_compaction.apply",
+    "spine.close",
+    "spine.next",
+    "spine.root_compact",
+];
+
+/// What is known of a file between two of its lines.
+#[derive(Default)]
+pub(super) struct Kimi {
+    place: Option<Place>,
+    project: Option<Symbol>,
+    /// The model of the newest request, by which name the user calls it, and who provides it.
+    model: Option<(Symbol, Symbol)>,
+    route: Option<Symbol>,
+    /// Whether a request was sent that has no usage yet.
+    is_sent: bool,
+    /// The conversations of the agents.
+    branches: FxHashMap<Option<Symbol>, Branch>,
+}
+
+/// Whose file it is.
+#[derive(Clone, Copy)]
+struct Place {
+    session: Option<Symbol>,
+    /// The agent of all of the file, which is one of Kimi Code's.
+    agent: Option<Symbol>,
+}
+
+/// Where a line stands, and its time.
+type At = (u64, Option<Millis>);
+
+impl LineFormat for Kimi {
+    type Line<'a> = Line<'a>;
+    const FILE: &'static str = "a wire file of Kimi";
+
+    fn recognises(first: &FirstObject<'_>) -> bool {
+        let is_header =
+            first.is_one_of("type", &["metadata"]) && first.has_member("protocol_version");
+        let is_message = first.has("message.payload") && !first.has_member("type");
+        is_header || is_message || first.is_one_of("type", &LINE_TYPES)
+    }
+
+    fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+        let at = line.time.0.or(line.timestamp.0);
+        if let Some(message) = &line.message.0 {
+            if line.r#type.as_str().is_none() {
+                return self.message(message, (number, at), file);
+            }
+            return Ok(());
+        }
+        let agent = self.place(file).agent;
+        let branch = self.branches.entry(agent).or_default();
+        match line.r#type.as_str() {
+            Some("config.update") => self.project = file.symbol(&line.cwd).or(self.project),
+            Some("turn.prompt") => {
+                branch.begins_turn = agent.is_none();
+                branch.client_entry(at);
+            }
+            Some("llm.request") => {
+                // The one before it failed or was given up.
+                branch.is_after_interruption |= std::mem::replace(&mut self.is_sent, true);
+                branch.client_entry(at);
+                self.model = file.symbol(&line.alias).zip(file.symbol(&line.model));
+                self.route = file.symbol(&line.provider);
+            }
+            Some(kind) if COMPACTIONS.contains(&kind) => branch.is_after_compaction = true,
+            Some("usage.record") => return self.record(line, (number, at), file),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Kimi {
+    /// Whose file it is, which its folders say.
+    fn place(&mut self, file: &mut AgentFile) -> Place {
+        *self.place.get_or_insert_with(|| Place { session: session(file), agent: agent(file) })
+    }
+
+    /// Takes in a message of Kimi CLI's, or the one that a sub-agent's event holds.
+    fn message(
+        &mut self,
+        message: &Message<'_>,
+        at: At,
+        file: &mut AgentFile,
+    ) -> Result<(), Rejected> {
+        let Some(payload) = message.payload.0.as_ref() else { return Ok(()) };
+        if !message.r#type.is("SubagentEvent") {
+            let usage = payload.usage.0.as_ref();
+            return self.event(&message.r#type, (usage, &payload.message), None, at, file);
+        }
+        let Some(event) = payload.event.0.as_ref() else { return Ok(()) };
+        let named = [&payload.agent, &payload.call, &payload.task];
+        let agent = named.into_iter().find_map(|name| file.symbol(name));
+        let agent = agent.unwrap_or_else(|| file.symbols.intern("sub-agent"));
+        let inner = event.payload.0.as_ref();
+        let usage = inner.and_then(|inner| inner.usage.0.as_ref());
+        let untold = Text::default();
+        let id = inner.map_or(&untold, |inner| &inner.message);
+        self.event(&event.r#type, (usage, id), Some(agent), at, file)
+    }
+
+    /// Takes in what happened in a conversation.
+    fn event(
+        &mut self,
+        kind: &Text<'_>,
+        (usage, message): (Option<&KimiUsage>, &Text<'_>),
+        agent: Option<Symbol>,
+        (number, at): At,
+        file: &mut AgentFile,
+    ) -> Result<(), Rejected> {
+        let branch = self.branches.entry(agent).or_default();
+        match kind.as_str() {
+            Some("TurnBegin") => {
+                branch.begins_turn = agent.is_none();
+                branch.client_entry(at);
+            }
+            Some("StepBegin" | "ToolResult") => branch.client_entry(at),
+            Some("StepInterrupted") => branch.is_after_interruption = true,
+            Some("CompactionEnd") => branch.is_after_compaction = true,
+            Some("StatusUpdate") => {
+                let Some(usage) = usage else { return Ok(()) };
+                let model = file.model(&Text::default()).0;
+                let name = message.as_str().unwrap_or_default();
+                let request = self.request(usage, (model, agent), name, (number, at), file)?;
+                self.branches.entry(agent).or_default().add(request, file);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes in a record of Kimi Code's.
+    fn record(&mut self, line: &Line<'_>, at: At, file: &mut AgentFile) -> Result<(), Rejected> {
+        self.is_sent = false;
+        let Some(usage) = line.usage.0.as_ref() else { return Ok(()) };
+        let alias = file.model(&line.model).0;
+        let named = self.model.filter(|(known, _)| *known == alias);
+        let model = named.map_or(alias, |(_, model)| model);
+        let route = self.route.filter(|_| named.is_some());
+        let agent = self.place(file).agent;
+        let request = self.request(usage, (model, agent), "", at, file)?;
+        let request = AgentRequest { route, ..request };
+        if line.scope.is("session") {
+            file.requests.push(AgentRequest { follows: Follows::Nothing, ..request });
+        } else {
+            self.branches.entry(agent).or_default().add(request, file);
+        }
+        Ok(())
+    }
+
+    fn request(
+        &mut self,
+        usage: &KimiUsage,
+        (model, agent): (Symbol, Option<Symbol>),
+        message: &str,
+        (number, at): At,
+        file: &mut AgentFile,
+    ) -> Result<AgentRequest, Rejected> {
+        let prompt = parts(usage.other, read_if_any(usage.read, usage.written), usage.written)?;
+        let output = tokens(usage.output)?.unwrap_or_default();
+        let sent = self.branches.get(&agent).and_then(|branch| branch.sent);
+        let start = sent.or(at).ok_or((Kind::MissingTimestamp, "the request is left out"))?;
+        let vendor = Vendor::of(file.symbols.text(model));
+        let usage = Usage { prompt, output, ..Usage::default() };
+        let times = (start, at.unwrap_or(start));
+        Ok(AgentRequest {
+            identity: at.map(|at| identity(message, at, &usage)),
+            session: self.place(file).session,
+            agent,
+            project: self.project,
+            ..AgentRequest::new((Client::Kimi, number), (model, vendor), times, usage)
+        })
+    }
+}
+
+/// By what a forked session's copy of a request is known: copies keep their times.
+fn identity(message: &str, at: Millis, usage: &Usage) -> EntryId {
+    let tokens = [usage.prompt.input, usage.prompt.read, usage.output].map(|tokens| tokens.0);
+    EntryId::of(&format!("kimi:{message}:{}:{tokens:?}", at.0))
+}
+
+/// The agent of a file of Kimi Code's: its folder in the one of all agents; `None` for the main one.
+fn agent(file: &mut AgentFile) -> Option<Symbol> {
+    let [own, all, ..] = file.folders.as_slice() else { return None };
+    let is_agents = all == "agents" && own != "main";
+    is_agents.then(|| file.symbols.intern(own))
+}
+
+/// The session of a file that is always called the same: its folder, or the one that Kimi Code gives to
+/// a session and all of its agents.
+fn session(file: &mut AgentFile) -> Option<Symbol> {
+    let of_code = file.folders.iter().position(|folder| folder.starts_with("session_"));
+    file.session_of_folder(of_code.unwrap_or(0))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Line<'a> {
+    #[serde(borrow)]
+    r#type: Text<'a>,
+    time: Time,
+    timestamp: Time,
+    #[serde(borrow)]
+    message: Shape<Message<'a>>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow, rename = "modelAlias")]
+    alias: Text<'a>,
+    #[serde(borrow)]
+    provider: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    usage: Shape<KimiUsage>,
+    #[serde(borrow, rename = "usageScope")]
+    scope: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    r#type: Text<'a>,
+    #[serde(borrow)]
+    payload: Shape<Payload<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Payload<'a> {
+    #[serde(rename = "token_usage")]
+    usage: Shape<KimiUsage>,
+    #[serde(borrow, rename = "message_id")]
+    message: Text<'a>,
+    /// Of a sub-agent's event: the agent, or the call that began it.
+    #[serde(borrow, rename = "agent_id")]
+    agent: Text<'a>,
+    #[serde(borrow, rename = "parent_tool_call_id")]
+    call: Text<'a>,
+    /// As older versions name the call.
+    #[serde(borrow, rename = "task_tool_call_id")]
+    task: Text<'a>,
+    #[serde(borrow)]
+    event: Shape<Event<'a>>,
+}
+
+/// A message inside of a sub-agent's event. One level is all there is.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Event<'a> {
+    #[serde(borrow)]
+    r#type: Text<'a>,
+    #[serde(borrow)]
+    payload: Shape<EventPayload<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct EventPayload<'a> {
+    #[serde(rename = "token_usage")]
+    usage: Shape<KimiUsage>,
+    #[serde(borrow, rename = "message_id")]
+    message: Text<'a>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct KimiUsage {
+    #[serde(alias = "input_other", rename = "inputOther")]
+    other: Count,
+    output: Count,
+    #[serde(alias = "input_cache_read", rename = "inputCacheRead")]
+    read: Count,
+    #[serde(alias = "input_cache_creation", rename = "inputCacheCreation")]
+    written: Count,
+}

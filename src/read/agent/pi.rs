@@ -1,0 +1,240 @@
+//! Sessions of Pi, Oh-My-Pi and `OpenClaw`, and the events that `pi --mode json` prints.
+//!
+//! An entry holds an answer with its usage; `input` leaves out what was read and written. Newer entries
+//! name their parents, so that a session is a tree: going back leaves the other branch in the file. A
+//! forked session begins with copies of its parent's entries. The `google` provider stores the whole
+//! prompt as `input`, which `totalTokens` shows.
+
+use serde::Deserialize;
+
+use super::request::{parts, read_if_any, tokens};
+use super::time::Time;
+use super::tree::{Branch, Parent, Tree};
+use super::{AgentFile, AgentRequest, FirstObject, Follows, LineFormat, Rejected, Vendor};
+use crate::base::client::Client;
+use crate::base::id::{EntryId, Symbol};
+use crate::base::units::{Millis, Tokens};
+use crate::read::input::{Count, Kind, PromptSplit, Shape, Text, Usage};
+
+/// The folders in which `OpenClaw` keeps sessions of Pi's form.
+const OPENCLAW_FOLDERS: [&str; 3] = [".openclaw", ".clawdbot", ".moltbot"];
+
+/// What is known of a session between two of its lines.
+#[derive(Default)]
+pub(super) struct Pi {
+    session: Option<Symbol>,
+    project: Option<Symbol>,
+    /// Whether an entry is one that only `OpenClaw` writes.
+    is_openclaws: bool,
+    tree: Tree,
+}
+
+impl LineFormat for Pi {
+    type Line<'a> = Line<'a>;
+    const FILE: &'static str = "a session of Pi";
+
+    fn recognises(first: &FirstObject<'_>) -> bool {
+        first.is_one_of("type", &["session"]) && first.has_member("cwd")
+    }
+
+    fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+        let mut branch = self.tree.branch(&line.parent);
+        let added = self.entry(line, &mut branch, number, file);
+        self.tree.add(&line.id, branch);
+        added
+    }
+
+    fn end(self, file: &mut AgentFile) {
+        if self.is_openclaws || is_in_openclaws_folder(file) {
+            for request in &mut file.requests {
+                request.client = Client::OpenClaw;
+            }
+        }
+    }
+}
+
+impl Pi {
+    fn entry(
+        &mut self,
+        line: &Line<'_>,
+        branch: &mut Branch,
+        number: u64,
+        file: &mut AgentFile,
+    ) -> Result<(), Rejected> {
+        let message = line.message.0.as_ref();
+        match (line.r#type.as_str(), message) {
+            (Some("session"), _) if self.session.is_none() => {
+                self.session = file.symbol(&line.id);
+                self.project = file.symbol(&line.cwd);
+            }
+            (Some("message" | "message_end"), Some(message)) => {
+                return self.message(line, message, branch, number, file);
+            }
+            (Some("compaction"), _) => {
+                branch.is_after_compaction = true;
+                return self.summary(line, *branch, number, file);
+            }
+            (Some("branch_summary"), _) => return self.summary(line, *branch, number, file),
+            (Some("custom"), _) => {
+                let kind = line.custom_type.as_str();
+                self.is_openclaws |= kind.is_some_and(|kind| kind.starts_with("openclaw"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn message(
+        &self,
+        line: &Line<'_>,
+        message: &Message<'_>,
+        branch: &mut Branch,
+        number: u64,
+        file: &mut AgentFile,
+    ) -> Result<(), Rejected> {
+        if !message.role.is("assistant") {
+            branch.begins_turn |= message.role.is("user");
+            branch.client_entry(message.timestamp.0.or(line.timestamp.0));
+            return Ok(());
+        }
+        let Some(usage) = message.usage.0.as_ref().filter(|usage| !usage.is_empty()) else {
+            branch.is_after_interruption |= message.stop_reason.is("aborted");
+            return Ok(());
+        };
+        let start = message.timestamp.0.or(branch.sent);
+        let model = file.model(&message.model);
+        let prompt = usage.prompt(&message.provider)?;
+        let request = self.request(line, (usage, prompt), (number, start), model, file)?;
+        let route = file.symbol(&message.provider);
+        branch.add(AgentRequest { route, ..request }, file);
+        Ok(())
+    }
+
+    /// The request of a summary, which newer versions record. It does not go on from the conversation:
+    /// nothing of its prefix is read. Its model is that of the conversation.
+    fn summary(
+        &self,
+        line: &Line<'_>,
+        branch: Branch,
+        number: u64,
+        file: &mut AgentFile,
+    ) -> Result<(), Rejected> {
+        let Some(usage) = line.usage.0.as_ref().filter(|usage| !usage.is_empty()) else {
+            return Ok(());
+        };
+        let before = branch.request.and_then(|place| file.requests.get(place));
+        let before = before.map(|request| ((request.model, request.vendor), request.route));
+        let (model, route) = before.unwrap_or_else(|| (file.model(&Text::default()), None));
+        let provider = route.map(|route| file.symbols.text(route).to_owned());
+        let prompt = usage.prompt(&Text(provider.map(Into::into)))?;
+        let request = self.request(line, (usage, prompt), (number, branch.sent), model, file)?;
+        file.requests.push(AgentRequest { route, follows: Follows::Nothing, ..request });
+        Ok(())
+    }
+
+    fn request(
+        &self,
+        line: &Line<'_>,
+        (usage, prompt): (&PiUsage, PromptSplit),
+        (number, start): (u64, Option<Millis>),
+        model: (Symbol, Vendor),
+        file: &AgentFile,
+    ) -> Result<AgentRequest, Rejected> {
+        let output = tokens(usage.output)?.unwrap_or_default();
+        let start = start.or(line.timestamp.0);
+        let start = start.ok_or((Kind::MissingTimestamp, "the request is left out"))?;
+        let times = (start, line.timestamp.0.unwrap_or(start));
+        let usage_of_request = Usage { prompt, output, ..Usage::default() };
+        Ok(AgentRequest {
+            identity: Some(identity(start, file.symbols.text(model.0), &usage_of_request)),
+            session: self.session,
+            project: self.project,
+            reasoning: tokens(usage.reasoning)?.unwrap_or_default().min(output),
+            ..AgentRequest::new((Client::Pi, number), model, times, usage_of_request)
+        })
+    }
+}
+
+/// By what a fork's copy of a request is known: older copies lose the ids of their entries.
+fn identity(start: Millis, model: &str, usage: &Usage) -> EntryId {
+    let PromptSplit { input, read, .. } = usage.prompt;
+    let (written, output) = (usage.prompt.written(), usage.output);
+    let tokens = [input, read, written, output].map(|tokens| tokens.0);
+    EntryId::of(&format!("pi:{}:{model}:{tokens:?}", start.0))
+}
+
+fn is_in_openclaws_folder(file: &AgentFile) -> bool {
+    file.folders.iter().any(|folder| OPENCLAW_FOLDERS.contains(&folder.as_str()))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Line<'a> {
+    #[serde(borrow)]
+    r#type: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow, rename = "parentId")]
+    parent: Parent<'a>,
+    timestamp: Time,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    /// Of an extension's entry.
+    #[serde(borrow, rename = "customType")]
+    custom_type: Text<'a>,
+    #[serde(borrow)]
+    message: Shape<Message<'a>>,
+    /// Of a compaction.
+    usage: Shape<PiUsage>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(borrow)]
+    provider: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    timestamp: Time,
+    #[serde(borrow, rename = "stopReason")]
+    stop_reason: Text<'a>,
+    usage: Shape<PiUsage>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct PiUsage {
+    input: Count,
+    output: Count,
+    cache_read: Count,
+    cache_write: Count,
+    #[serde(rename = "cacheWrite1h")]
+    cache_write_1h: Count,
+    reasoning: Count,
+    total_tokens: Count,
+}
+
+impl PiUsage {
+    /// Whether it tells of nothing, as where a request was given up.
+    fn is_empty(&self) -> bool {
+        let counts = [self.input, self.output, self.cache_read, self.cache_write];
+        counts.iter().all(|count| matches!(count, Count::Missing | Count::Null | Count::Value(0)))
+    }
+
+    fn prompt(&self, provider: &Text<'_>) -> Result<PromptSplit, Rejected> {
+        let read = read_if_any(self.cache_read, self.cache_write);
+        let told = parts(self.input, read, self.cache_write)?;
+        let write_1h = tokens(self.cache_write_1h)?.unwrap_or_default().min(told.write_5m);
+        let write_5m = told.write_5m.saturating_sub(write_1h);
+        let output = tokens(self.output)?.unwrap_or_default();
+        let is_google = provider.as_str().is_some_and(|name| name.starts_with("google"));
+        let holds_read = is_google
+            && told.read > Tokens::ZERO
+            && tokens(self.total_tokens)? == Some(told.input + output)
+            && told.read <= told.input;
+        let input = if holds_read { told.input.saturating_sub(told.read) } else { told.input };
+        Ok(PromptSplit { input, write_5m, write_1h, ..told })
+    }
+}

@@ -1,0 +1,147 @@
+//! Sessions of Qwen Code: lines that name their parents, as Claude Code's do.
+//!
+//! An answer has `usageMetadata`. Its prompt includes what was read. Thoughts are part of the candidates
+//! where the total says so, else beside them. Results of the service's own tools are more of the prompt. A
+//! line of telemetry repeats each answer and does not count.
+
+use serde::Deserialize;
+
+use super::request::{read_if_any, split, tokens};
+use super::time::Time;
+use super::tree::{Branch, Parent, Tree};
+use super::{AgentFile, AgentRequest, FirstObject, LineFormat, Rejected};
+use crate::base::client::Client;
+use crate::base::id::EntryId;
+use crate::base::units::Tokens;
+use crate::read::input::{Count, Kind, Shape, Text, Usage};
+
+/// What is known of a session between two of its lines.
+#[derive(Default)]
+pub(super) struct Qwen {
+    tree: Tree,
+}
+
+impl LineFormat for Qwen {
+    type Line<'a> = Line<'a>;
+    const FILE: &'static str = "a session of Qwen Code";
+
+    fn recognises(first: &FirstObject<'_>) -> bool {
+        let is_qwens = ["message.parts", "usageMetadata", "systemPayload"];
+        let is_qwens = is_qwens.iter().any(|member| first.has(member));
+        is_qwens && first.has_member("uuid") && first.has_member("sessionId")
+    }
+
+    fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+        if self.tree.has(&line.uuid) {
+            return Err((Kind::DuplicateLine, "the first one counts"));
+        }
+        let mut branch = self.tree.branch(&line.parent);
+        let added = entry(line, &mut branch, number, file);
+        self.tree.add(&line.uuid, branch);
+        added
+    }
+}
+
+fn entry(
+    line: &Line<'_>,
+    branch: &mut Branch,
+    number: u64,
+    file: &mut AgentFile,
+) -> Result<(), Rejected> {
+    match (line.r#type.as_str(), line.subtype.as_str()) {
+        (Some("assistant"), _) => return answer(line, branch, number, file),
+        (Some("user" | "tool_result"), _) => {
+            branch.begins_turn |= line.r#type.is("user");
+            branch.client_entry(line.timestamp.0);
+        }
+        (Some("system"), Some("chat_compression")) => branch.is_after_compaction = true,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn answer(
+    line: &Line<'_>,
+    branch: &mut Branch,
+    number: u64,
+    file: &mut AgentFile,
+) -> Result<(), Rejected> {
+    let Some(told) = line.usage.0.as_ref().filter(|usage| !usage.is_empty()) else {
+        return Ok(());
+    };
+    let mut prompt = split(told.prompt, read_if_any(told.cached, Count::Missing), Count::Missing)?;
+    let (output, reasoning) = told.output(prompt.total())?;
+    prompt.input += tokens(told.tool)?.unwrap_or_default();
+    let start = branch.sent.or(line.timestamp.0);
+    let start = start.ok_or((Kind::MissingTimestamp, "the request is left out"))?;
+    let times = (start, line.timestamp.0.unwrap_or(start));
+    let usage = Usage { prompt, output, ..Usage::default() };
+    let model = file.model(&line.model);
+    let request = AgentRequest {
+        identity: line.uuid.as_str().map(|uuid| EntryId::of(&format!("qwen:{uuid}"))),
+        session: file.symbol(&line.session),
+        project: file.symbol(&line.cwd),
+        client_version: file.symbol(&line.version),
+        reasoning,
+        ..AgentRequest::new((Client::Qwen, number), model, times, usage)
+    };
+    branch.add(request, file);
+    Ok(())
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Line<'a> {
+    #[serde(borrow)]
+    r#type: Text<'a>,
+    #[serde(borrow)]
+    subtype: Text<'a>,
+    #[serde(borrow)]
+    uuid: Text<'a>,
+    #[serde(borrow, rename = "parentUuid")]
+    parent: Parent<'a>,
+    #[serde(borrow, rename = "sessionId")]
+    session: Text<'a>,
+    timestamp: Time,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    version: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(rename = "usageMetadata")]
+    usage: Shape<QwenUsage>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct QwenUsage {
+    #[serde(rename = "promptTokenCount")]
+    prompt: Count,
+    #[serde(rename = "cachedContentTokenCount")]
+    cached: Count,
+    #[serde(rename = "candidatesTokenCount")]
+    candidates: Count,
+    #[serde(rename = "thoughtsTokenCount")]
+    thoughts: Count,
+    #[serde(rename = "toolUsePromptTokenCount")]
+    tool: Count,
+    #[serde(rename = "totalTokenCount")]
+    total: Count,
+}
+
+impl QwenUsage {
+    fn is_empty(&self) -> bool {
+        let counts = [self.prompt, self.candidates];
+        counts.iter().all(|count| matches!(count, Count::Missing | Count::Null | Count::Value(0)))
+    }
+
+    /// The output with its reasoning, and the reasoning.
+    fn output(&self, prompt: Tokens) -> Result<(Tokens, Tokens), Rejected> {
+        let candidates = tokens(self.candidates)?.unwrap_or_default();
+        let thoughts = tokens(self.thoughts)?.unwrap_or_default();
+        let is_inside = tokens(self.total)? == Some(prompt + candidates);
+        let output = if is_inside { candidates } else { candidates + thoughts };
+        Ok((output, thoughts.min(output)))
+    }
+}

@@ -1,0 +1,70 @@
+//! Moments as the programs write them: RFC 3339, milliseconds or seconds.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Visitor};
+use serde_json::value::RawValue;
+
+use crate::base::units::Millis;
+use crate::read::input::{Text, moment};
+
+/// A moment, or nothing where another value stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Time(pub(super) Option<Millis>);
+
+/// Smaller numbers are seconds: as milliseconds they would lie before 1973.
+const SMALLEST_MILLIS: f64 = 1e11;
+
+/// Larger numbers lie beyond every calendar.
+const LARGEST_MILLIS: f64 = 1e14;
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_newtype_struct("Time", TimeVisitor)
+    }
+}
+
+struct TimeVisitor;
+
+impl<'de> Visitor<'de> for TimeVisitor {
+    type Value = Time;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<Time, D::Error> {
+        let raw = <&RawValue>::deserialize(inner)?;
+        Ok(Time::of(raw.get()))
+    }
+}
+
+impl Time {
+    fn of(json: &str) -> Self {
+        if json.starts_with('"') {
+            let text = serde_json::from_str::<Text<'_>>(json).unwrap_or_default();
+            return Self(moment(&text));
+        }
+        let number: Option<f64> = json.parse().ok();
+        let millis = number.map(|one| if one < SMALLEST_MILLIS { one * 1_000.0 } else { one });
+        let millis = millis.filter(|one| (1.0..LARGEST_MILLIS).contains(one));
+        #[allow(clippy::cast_possible_truncation)] // below 10^14
+        Self(millis.map(|one| Millis(one as i64)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_to_write_a_moment_is_read() {
+        for json in ["1790000000000", "1790000000", "1790000000.0", r#""2026-09-21T14:13:20Z""#] {
+            let time: Time = serde_json::from_str(json).expect("JSON");
+            assert_eq!(time.0, Some(Millis(1_790_000_000_000)), "{json}");
+        }
+        for json in ["-1", "1e300", "null", "[]", r#""soon""#, "{}"] {
+            assert!(serde_json::from_str::<Time>(json).expect("JSON").0.is_none(), "{json}");
+        }
+    }
+}
