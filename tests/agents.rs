@@ -203,3 +203,83 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
     };
     discovered.sources.iter().map(file).collect()
 }
+
+/// A session of Pi with the entries `(id, parent, second, input, read, written)` of answers, all to one model.
+fn pi(session: &str, answers: &[(&str, Option<&str>, i64, u64, u64, u64)]) -> Source {
+    let mut text = format!(
+        r#"{{"type":"session","version":3,"id":"{session}","timestamp":"2026-10-05T10:00:00Z","cwd":"/w"}}"#
+    );
+    for (id, parent, second, input, read, written) in answers {
+        let usage = serde_json::json!({"input": input, "output": 10, "cacheRead": read,
+            "cacheWrite": written, "totalTokens": input + 10 + read + written});
+        let start = 1_791_194_400_000 + second * 1_000;
+        let message = serde_json::json!({"role": "assistant", "provider": "anthropic",
+            "model": "claude-opus-5", "usage": usage, "timestamp": start});
+        let entry = serde_json::json!({"type": "message", "id": id, "parentId": parent,
+            "timestamp": start + 500, "message": message});
+        text.push('\n');
+        text.push_str(&entry.to_string());
+    }
+    Source::in_memory(&format!("{session}.jsonl"), text.as_bytes())
+}
+
+fn history_of(sources: Vec<Source>) -> History {
+    let found = Discovered { sources, ..Discovered::default() };
+    read(found, ReadOptions::default(), |_| {})
+}
+
+/// A clock that was set back in the parent's file: the fork's own request is sent after the one that it goes
+/// on from, though its own time says otherwise.
+#[test]
+fn a_fork_goes_on_from_a_request_whose_clock_was_set_back() {
+    let parent =
+        pi("p", &[("a", None, 7_200, 2, 0, 9_000), ("b", Some("a"), 3_600, 2, 9_000, 100)]);
+    let copied = ("b", None, 3_600, 2, 9_000, 100);
+    let fork = pi("q", &[copied, ("c", Some("b"), 5_400, 2, 9_100, 50)]);
+    let history = history_of(vec![parent, fork]);
+    let starts: Vec<i64> =
+        history.requests.iter().map(|request| request.start.0 / 1_000 - 1_791_194_400).collect();
+    assert_eq!(starts, [7_200, 7_200, 7_200]);
+    let before = |place: usize| history.requests[place].predecessor.map(|before| before.0);
+    assert_eq!([before(0), before(1), before(2)], [None, Some(0), Some(1)]);
+    assert_eq!(history.duplicates, 1);
+}
+
+/// Requests of one session to one model stay one chain where some of them wrote nothing, and where another
+/// model answered in between.
+#[test]
+fn a_chain_stays_whole_beside_other_models() {
+    let line = |second: i64, model: &str, written: u64| {
+        let tokens = serde_json::json!({"total": 10_010, "input": 10, "output": 10, "reasoning": 0,
+            "cache": {"read": 9_990 - written, "write": written}});
+        let start = 1_791_194_400_000 + second * 1_000;
+        serde_json::json!({"info": {"id": format!("msg_{second}"), "sessionID": "ses_1", "role": "assistant",
+            "parentID": "msg_u", "modelID": model, "providerID": "openrouter",
+            "time": {"created": start, "completed": start + 500}, "tokens": tokens}, "parts": []})
+    };
+    let messages = [
+        line(0, "claude-opus-5", 9_000),
+        line(10, "claude-opus-5", 0),
+        line(20, "gpt-5.5", 0),
+        line(30, "claude-opus-5", 100),
+    ];
+    let export = serde_json::json!({"info": {"id": "ses_1"}, "messages": messages});
+    let exported = Source::in_memory("session.json", export.to_string().as_bytes());
+    let stored = messages.iter().enumerate().map(|(number, message)| {
+        let label = format!("msg_{number}.json");
+        Source::in_memory(&label, message["info"].to_string().as_bytes())
+    });
+    for sources in [vec![exported.clone()], stored.clone().collect(), {
+        stored.clone().chain([exported.clone()]).collect()
+    }] {
+        let history = history_of(sources);
+        let chains: Vec<_> = history
+            .requests
+            .iter()
+            .map(|one| (history.symbols.text(one.model), one.predecessor.map(|before| before.0)))
+            .collect();
+        let claude = "claude-opus-5";
+        let expected = [(claude, None), (claude, Some(0)), (claude, Some(1)), ("gpt-5.5", None)];
+        assert_eq!(chains, expected);
+    }
+}

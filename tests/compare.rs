@@ -143,7 +143,7 @@ fn rollouts_are_held_against_the_rules_of_their_provider() {
     let report = json(&json_too);
     let rollouts = report["rollouts"].as_array().expect("a list");
     assert!(rollouts.iter().any(|one| one["requests"].as_u64() > Some(100)), "{rollouts:?}");
-    assert!(stdout(&arguments).contains("recorded cached tokens against the rules"));
+    assert!(stdout(&arguments).contains("recorded reads against the documented rules"));
 }
 
 /// The figures are those of `fixtures/automatic-one-string/expected.toml`.

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::common::{cachesim, project, text};
 
 /// Commands over sessions with their formats. Each is also run with `--show-text` where `+` is in front.
-const RUNS: [(&str, &str); 28] = [
+const RUNS: [(&str, &str); 29] = [
     ("+analyze all --top 100000 --turns all", "table markdown json jsonl csv"),
     ("analyze all --by session", "table markdown json csv"),
     ("analyze all --by model", "table json csv"),
@@ -25,6 +25,7 @@ const RUNS: [(&str, &str); 28] = [
     ("analyze all --by agent-type", "table json csv"),
     ("analyze all --by branch", "table json csv"),
     ("analyze all --by client", "table json csv"),
+    ("analyze all --by source", "table json csv"),
     ("compare all", "table markdown json jsonl csv"),
     ("+breaks all --top 100000", "table markdown json jsonl csv"),
     ("advise all", "table markdown json"),

@@ -89,7 +89,7 @@ fn nothing_known(history: &History) -> String {
         "no request in {looked_at}; expected is JSON Lines with lines such as \
          {{\"type\":\"assistant\",\"message\":{{\"usage\":{{…}}}}}} (a Claude Code transcript), \
          {{\"request\":{{\"model\":…}}}} (a capture or claude-trace log), \
-         {{\"prompt\":{{…}}}} (a bundle) or {{\"type\":\"session_meta\",\"payload\":{{…}}}} (a Codex rollout)"
+         {{\"prompt\":{{…}}}} (a bundle), or a session of another agent (`cachesim sources` lists them)"
     )
 }
 

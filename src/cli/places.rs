@@ -74,14 +74,16 @@ const HOMES: [Home; 14] = [
 ];
 
 impl Home {
-    /// Its folders of sessions. The variable may name several homes.
+    /// Its folders of sessions.
     fn places(&self, user: Option<&Path>) -> Vec<Place> {
         let configured = self.variable.and_then(|name| Some((name, env::var(name).ok()?)));
         let configured = configured.filter(|(_, value)| !value.trim().is_empty());
         let (variable, homes): (_, Vec<PathBuf>) = match &configured {
-            Some((name, list)) => {
+            // Claude Code's alone names several.
+            Some((name, list)) if self.client == Client::ClaudeCode => {
                 (Some(*name), list.split(',').map(|one| PathBuf::from(one.trim())).collect())
             }
+            Some((name, home)) => (Some(*name), vec![PathBuf::from(home)]),
             None => (None, user.map(|user| user.join(self.default)).into_iter().collect()),
         };
         let place = |folder| Place { client: self.client, folder, variable };

@@ -311,16 +311,14 @@ fn not_simulated(history: &History, selection: &Selection) -> Vec<String> {
         }
     }
     let note = |(reason, (rows, requests)): (NotSimulated, (u64, u64))| {
-        let stands = if requests > rows {
-            format!(", which stand for {}", counted(requests, "request", "requests"))
+        let what = if reason == NotSimulated::Sum {
+            let sums = counted(rows, "row", "rows");
+            format!("{sums} with the sum of {}", counted(requests, "request", "requests"))
         } else {
-            String::new()
+            counted(rows, "request", "requests")
         };
-        format!(
-            "Not simulated: {}{stands}, since {}. They count as recorded under every strategy.",
-            counted(rows, "row", "rows"),
-            reason.label()
-        )
+        let label = reason.label();
+        format!("Not simulated, and as recorded under every strategy: {what}, since {label}.")
     };
     counts.into_iter().map(note).collect()
 }

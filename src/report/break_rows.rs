@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::csv_rows::{Cell as _, CsvCell, CsvFile, CsvRow as _, csv_row};
 use super::json::write_line;
+use crate::base::client::Client;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Break, Breaks, Candidate, Cause, Class, Confidence};
 use crate::requests::conversation::History;
@@ -77,13 +78,14 @@ struct EvidenceRow<'a> {
 impl<'a> BreakRow<'a> {
     pub(super) fn new(history: &'a History, found: &'a Break, shows_text: bool) -> Self {
         let request = history.request(found.request);
+        let sent = (request.client != Client::ClaudeCode).then_some(request.start);
         Self {
             schema: SCHEMA,
             session_id: history.symbols.text(request.session),
             agent_id: history.text(request.agent),
             request_id: history.text(request.request),
             message_id: history.text(request.message),
-            timestamp: request.answered.map(|at| at.to_string()),
+            timestamp: request.answered.or(sent).map(|at| at.to_string()),
             model: history.symbols.text(request.model),
             class: found.class,
             fork: found.is_fork,

@@ -49,7 +49,7 @@ pub(super) struct CompareObject<'a> {
     incomparable_sessions: usize,
     /// The strategies, in the order they were given.
     strategies: Vec<StrategyObject<'a>>,
-    /// Codex rollouts held against the rules; left out where there are none.
+    /// Recorded reads of other agents held against the documented rules; left out where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rollouts: Vec<RolloutAgreementObject>,
 }

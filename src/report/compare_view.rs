@@ -373,7 +373,7 @@ pub(super) fn agreements(document: &mut Document, agreements: &[(&Provider, Roll
     if compared.clone().next().is_none() {
         return;
     }
-    document.heading("Codex rollouts: recorded cached tokens against the rules");
+    document.heading("Other agents: recorded reads against the documented rules");
     let mut grid = Grid::new(&[
         ("provider", Align::Left),
         ("compared", Align::Right),

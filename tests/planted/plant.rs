@@ -394,6 +394,14 @@ pub(super) fn sessions() -> Vec<Session> {
     for path in files(&project("fixtures"), ".jsonl") {
         sessions.push(Session { name: "fixture".to_owned(), lines: lines_of(&path) });
     }
+    for path in files(&project("fixtures"), ".json") {
+        // A document of another agent's is one value.
+        if path.to_string_lossy().contains("/agent-") {
+            let text = fs::read_to_string(&path).expect("a document");
+            let document = serde_json::from_str(&text).expect("JSON");
+            sessions.push(Session { name: "document".to_owned(), lines: vec![document] });
+        }
+    }
     sessions.extend(cases(&project("tests/placement")));
     for folder in ["corpus", "corpus-b", "agents", "captures"] {
         sessions.extend(shared(folder).map(|folder| covering(&folder)).unwrap_or_default());

@@ -104,7 +104,9 @@ impl<'a> Seen<'a> {
 
     /// The prompts of the reported requests.
     pub(super) fn prompts(&self) -> impl Iterator<Item = (RequestIndex, &'a Prompt)> + '_ {
-        self.selected.iter().map(|index| (*index, &self.trace.prompts[index.0]))
+        let history = self.ledger.history;
+        let single = self.selected.iter().filter(|index| history.request(**index).sum_of == 1);
+        single.map(|index| (*index, &self.trace.prompts[index.0]))
     }
 
     /// Whether any reported request was captured.

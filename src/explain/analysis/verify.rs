@@ -26,7 +26,7 @@ const SMALLEST_TELLING_PREFIX: Tokens = Tokens(5_000);
 pub struct Coverage {
     /// All requests.
     pub requests: u64,
-    /// The simulated requests: all of them.
+    /// The simulated requests: all but those of which nothing is expected.
     pub simulated: u64,
     /// The compared requests.
     pub compared: u64,
@@ -301,6 +301,7 @@ impl Verification {
         let is_marked = history.is_marked(replay.request);
         let expected = (!is_marked).then(|| expectation(history, replay.request));
         if let Some(Err(reason)) = expected {
+            self.coverage.simulated -= 1;
             self.coverage.unmarked += 1;
             let count = self.not_simulated.entry((reason, replay.model.to_owned())).or_default();
             return count.add(history, request);

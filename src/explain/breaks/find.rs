@@ -13,6 +13,7 @@ use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection};
+use crate::simulate::provider::expectation;
 
 /// How far a read may fall short by rendering noise alone: a message that is read again is rendered
 /// in a few tokens more or fewer.
@@ -165,7 +166,7 @@ impl Finder<'_> {
         if self.reads.is_refused(index) {
             return;
         }
-        if request.between.has_hole {
+        if request.between.has_hole || !self.is_expected_to_read(index) {
             breaks.not_comparable += 1;
             return;
         }
@@ -183,6 +184,12 @@ impl Finder<'_> {
         if self.is_break(index, previous, expected) {
             breaks.list.push(self.diagnose(index, previous, expected));
         }
+    }
+
+    /// Whether rules say what it could have read.
+    fn is_expected_to_read(&self, index: RequestIndex) -> bool {
+        let history = self.reads.history();
+        history.is_marked(index) || expectation(history, index).is_ok()
     }
 
     /// The last request before this one in its chain that the service did not refuse.

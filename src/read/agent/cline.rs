@@ -11,12 +11,15 @@ use super::request::{Happened, parts, split, tokens};
 use super::time::Time;
 use super::{AgentFile, AgentRequest, FirstObject, Rejected, Vendor};
 use crate::base::client::Client;
-use crate::base::id::Symbol;
+use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
 use crate::read::input::{Count, Kind, List, PromptSplit, Shape, Text, Usage};
 
 /// Since when the input of Roo is the whole prompt for each protocol: 2025-10-31.
 const WHOLE_PROMPTS: Millis = Millis(1_761_868_800_000);
+
+/// The folders in which Roo Code and Kilo Code keep their tasks.
+const ROO_FOLDERS: [&str; 2] = ["rooveterinaryinc.roo-cline", "kilocode.kilo-code"];
 
 /// The format of what a task shows.
 pub(super) struct Cline;
@@ -62,7 +65,8 @@ impl Task {
         let is_in_place = file.stem == "ui_messages";
         let session = if is_in_place { file.session_of_folder(0) } else { None };
         let happened = Happened { begins_turn: true, ..Happened::default() };
-        Self { session, is_of_roo: false, happened }
+        let is_of_roo = file.folders.iter().any(|folder| ROO_FOLDERS.contains(&folder.as_str()));
+        Self { session, is_of_roo, happened }
     }
 
     fn entry(
@@ -115,7 +119,9 @@ impl Task {
         let (model, named) = file.model(info.map_or(&Text::default(), |info| &info.model));
         let vendor = if named == Vendor::Other { report.vendor() } else { named };
         let start = file.no_earlier(at);
+        let tokens = [usage.prompt.total(), usage.prompt.read, usage.output].map(|tokens| tokens.0);
         Ok(AgentRequest {
+            identity: Some(EntryId::of(&format!("cline:{}:{tokens:?}", at.0))),
             session: self.session,
             route: info.and_then(|info| file.symbol(&info.provider)),
             knows_writes: matches!(report.written, Count::Value(_)),

@@ -31,9 +31,10 @@ impl DocumentFormat for GeminiDocument {
     fn document(document: &Document<'_>, file: &mut AgentFile) {
         let mut chat = Chat::default();
         chat.header(&document.session, &document.kind, file);
-        let messages = document.messages.0.iter().flatten();
-        for (message, number) in messages.filter_map(|message| message.0.as_ref()).zip(1..) {
-            chat.append(message.known(number, file));
+        for (number, message) in (1..).zip(document.messages.0.iter().flatten()) {
+            if let Some(message) = &message.0 {
+                chat.append(message.known(number, file));
+            }
         }
         chat.finish(file);
     }

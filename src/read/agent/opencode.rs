@@ -143,7 +143,11 @@ impl Session {
             (Follows::Previous, std::mem::take(&mut self.happened))
         };
         Ok(AgentRequest {
-            identity: Some(identity(file.symbols.text(model), (sent, finished), &usage)),
+            identity: info
+                .time
+                .0
+                .and_then(|time| time.created.0)
+                .map(|created| identity(file.symbols.text(model), created, &usage)),
             session: self.id,
             agent: self.agent,
             project: self.project.or_else(|| file.symbol(&info.path.0.as_ref()?.cwd)),
@@ -158,12 +162,12 @@ impl Session {
     }
 }
 
-/// By what a request is known in a fork, which copies times and tokens under new ids.
-fn identity(model: &str, (sent, finished): (Millis, Millis), usage: &Usage) -> EntryId {
+/// By what a request is known in a fork, which copies times and tokens under new ids, and in the older
+/// storage, which has the last step of a message alone.
+fn identity(model: &str, Millis(created): Millis, usage: &Usage) -> EntryId {
     let Usage { prompt, output: Tokens(output), .. } = usage;
     let [input, read, write] = [prompt.input, prompt.read, prompt.write_5m].map(|part| part.0);
-    let (created, completed) = (sent.0, finished.0);
-    EntryId::of(&format!("opencode:{created}:{completed}:{model}:{input}:{output}:{read}:{write}"))
+    EntryId::of(&format!("opencode:{created}:{model}:{input}:{output}:{read}:{write}"))
 }
 
 /// Whether the client wrote all of a message itself.

@@ -196,7 +196,8 @@ fn reject_foreign(joined: &mut ParsedLines, label: &Arc<str>) {
     joined.entries.clear();
     joined.titles.clear();
     joined.agent_notes.clear();
-    let detail = "no line of this file is a transcript's, a rollout's, a capture's or a bundle's";
+    let detail =
+        "no line of this file is a transcript's, an agent's session's, a capture's or a bundle's";
     joined.diagnostics.add(Kind::ForeignFormat, label, 0, detail);
     joined.diagnostics.add_count(Kind::ForeignFormat, joined.objects - 1);
 }

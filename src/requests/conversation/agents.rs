@@ -12,7 +12,7 @@ use super::between::{Between, Trail};
 use super::{History, InputFile, Request, RequestIndex};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, HasSymbols, Symbol};
-use crate::base::units::Millis;
+use crate::base::units::{Millis, Tokens};
 use crate::read::agent::{AgentFile, AgentRequest, Follows, Vendor};
 
 /// Where a request stands: its file, and its place among the requests of that.
@@ -56,6 +56,21 @@ impl History {
     /// Adds the requests of other agents' sessions that were sent under the rules of markers among those
     /// of transcripts, and gives the others, to be [added](Self::add_unmarked) after everything else.
     pub(super) fn add_agents(&mut self, files: Vec<AgentFile>) -> UnmarkedRequests {
+        let mut placed = self.originals(files);
+        agree(&mut placed);
+        move_starts_up(&mut placed);
+        placed.sort_by_key(|one| (one.request.start, one.file, one.place));
+        link_messages(&mut placed);
+        stay_among_their_own(&mut placed);
+        let (marked, unmarked): (Vec<Placed>, Vec<Placed>) =
+            placed.into_iter().partition(Placed::is_marked);
+        self.merge(&marked);
+        UnmarkedRequests(unmarked)
+    }
+
+    /// The requests of all files without copies, by file and place. What goes on from a copy goes on from
+    /// the request that it is a copy of, which stands in an earlier file.
+    fn originals(&mut self, files: Vec<AgentFile>) -> Vec<Placed> {
         let mut placed: Vec<Placed> = Vec::new();
         let mut known: FxHashMap<Identity, At> = FxHashMap::default();
         for file in files {
@@ -74,11 +89,7 @@ impl History {
                 placed.push(one);
             }
         }
-        placed.sort_by_key(|one| (one.request.start, one.file, one.place));
-        let (marked, unmarked): (Vec<Placed>, Vec<Placed>) =
-            placed.into_iter().partition(Placed::is_marked);
-        self.merge(&marked);
-        UnmarkedRequests(unmarked)
+        placed
     }
 
     /// Adds what [`add_agents`](Self::add_agents) gave.
@@ -145,7 +156,7 @@ impl History {
         for request in &mut file.requests {
             request.move_symbols(&symbols);
         }
-        let predecessors = predecessors(&mut file.requests, own_session);
+        let predecessors = predecessors(&file.requests, own_session);
         let mut ends_turn = vec![true; file.requests.len()];
         for (place, predecessor) in predecessors.iter().enumerate() {
             if let Some(before) = predecessor {
@@ -228,13 +239,71 @@ fn identity(placed: &Placed) -> Identity {
     )
 }
 
-/// The requests that those of a file go on from. None is sent before the one that it goes on from, whatever
-/// a clock that was set back says.
-fn predecessors(requests: &mut [AgentRequest], own_session: Symbol) -> Vec<Option<usize>> {
+/// Lets all requests of a session to one model tell what any of them does: whose service it is, and that
+/// writes are recorded.
+fn agree(placed: &mut [Placed]) {
+    let key = |one: &Placed| (one.session, one.request.model, one.request.route);
+    let mut told: FxHashMap<_, (bool, bool)> = FxHashMap::default();
+    for one in &*placed {
+        let (writes, is_anthropic) = told.entry(key(one)).or_default();
+        *writes |= one.request.usage.prompt.written() > Tokens::ZERO;
+        *is_anthropic |= one.request.vendor == Vendor::Anthropic;
+    }
+    for one in placed {
+        let (writes, is_anthropic) = told[&key(one)];
+        one.request.knows_writes |= writes;
+        if is_anthropic {
+            one.request.vendor = Vendor::Anthropic;
+        }
+    }
+}
+
+/// Makes starts ascend along every conversation, whatever a clock that was set back says. A request stands
+/// after the one that it goes on from.
+fn move_starts_up(placed: &mut [Placed]) {
+    let mut starts: FxHashMap<At, Millis> = FxHashMap::default();
+    for one in placed {
+        let before = one.predecessor.and_then(|before| starts.get(&before));
+        let request = &mut one.request;
+        request.start = before.map_or(request.start, |before| request.start.max(*before));
+        request.finished = request.finished.max(request.start);
+        starts.insert((one.file, one.place), request.start);
+    }
+}
+
+/// Lets messages that are files of their own go on from each other, by when they were sent.
+fn link_messages(placed: &mut [Placed]) {
+    let mut latest: FxHashMap<(Symbol, Option<Symbol>), At> = FxHashMap::default();
+    for one in placed {
+        let is_message = one.request.client == Client::OpenCode;
+        if !is_message || one.request.follows == Follows::Nothing {
+            continue;
+        }
+        let before = latest.insert((one.session, one.request.agent), one.at());
+        one.predecessor = one.predecessor.or(before);
+    }
+}
+
+/// Lets each request go on from the last one before it in its conversation that is under the same kind of
+/// rules. A request stands after the one that it goes on from.
+fn stay_among_their_own(placed: &mut [Placed]) {
+    // The last request without markers, and the last one with them, up to each request.
+    let mut nearest: FxHashMap<At, [Option<At>; 2]> = FxHashMap::default();
+    for one in placed {
+        let own = usize::from(one.is_marked());
+        let before = one.predecessor.and_then(|before| nearest.get(&before));
+        let mut near = before.copied().unwrap_or_default();
+        one.predecessor = near[own];
+        near[own] = Some(one.at());
+        nearest.insert(one.at(), near);
+    }
+}
+
+/// The requests that those of a file go on from, which stand in front of them.
+fn predecessors(requests: &[AgentRequest], own_session: Symbol) -> Vec<Option<usize>> {
     let mut latest: FxHashMap<(Symbol, Option<Symbol>), usize> = FxHashMap::default();
     let mut predecessors = Vec::with_capacity(requests.len());
-    for place in 0..requests.len() {
-        let request = &requests[place];
+    for (place, request) in requests.iter().enumerate() {
         let conversation = (request.session.unwrap_or(own_session), request.agent);
         let before = latest.get(&conversation).copied();
         let predecessor = match request.follows {
@@ -245,11 +314,6 @@ fn predecessors(requests: &mut [AgentRequest], own_session: Symbol) -> Vec<Optio
         // What stands beside a conversation is not gone on from.
         if before.is_none() || request.follows != Follows::Nothing {
             latest.insert(conversation, place);
-        }
-        if let Some(before) = predecessor {
-            let start = requests[place].start.max(requests[before].start);
-            requests[place].start = start;
-            requests[place].finished = requests[place].finished.max(start);
         }
         predecessors.push(predecessor);
     }

@@ -45,7 +45,7 @@ impl<'a> Unmarked<'a> {
         self.usages().map(sent).collect()
     }
 
-    /// Their outcomes under the rules that are [expected](expectation) of them, or as recorded where
+    /// Their outcomes under the rules that are [expected](expectation()) of them, or as recorded where
     /// nothing is.
     pub(crate) fn expected(&self, keeps_breaks: bool) -> Vec<Outcome> {
         let mut outcomes = self.recorded();
