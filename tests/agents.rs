@@ -204,8 +204,11 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
     discovered.sources.iter().map(file).collect()
 }
 
-/// A session of Pi with the entries `(id, parent, second, input, read, written)` of answers, all to one model.
-fn pi(session: &str, answers: &[(&str, Option<&str>, i64, u64, u64, u64)]) -> Source {
+/// An answer: its id, its parent, its second, and its input, read and written tokens.
+type Entry<'a> = (&'a str, Option<&'a str>, i64, u64, u64, u64);
+
+/// A session of Pi with answers of one model.
+fn pi(session: &str, answers: &[Entry<'_>]) -> Source {
     let mut text = format!(
         r#"{{"type":"session","version":3,"id":"{session}","timestamp":"2026-10-05T10:00:00Z","cwd":"/w"}}"#
     );
