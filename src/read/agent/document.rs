@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 
 use super::{AgentFile, AgentFormat, FirstObject};
-use crate::read::input::{Diagnostics, Kind, OpenSource, replace_lone_surrogates};
+use crate::read::input::{Diagnostics, Kind, OpenSource, only_value, replace_lone_surrogates};
 
 /// A format of which each file is one JSON value.
 pub(super) trait DocumentFormat {
@@ -52,10 +52,13 @@ impl<F: DocumentFormat> AgentFormat for Documents<F> {
             file.reject(Kind::NotUtf8, 0, "the file is skipped");
             return file;
         };
-        let text = text.trim_start_matches('\u{feff}');
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if let Ok(document) = only_value::<F::Document<'_>>(text) {
+            F::document(&document, &mut file);
+            return file;
+        }
         let repaired = replace_lone_surrogates(text);
-        let text = repaired.as_deref().unwrap_or(text);
-        match serde_json::from_str::<F::Document<'_>>(text) {
+        match serde_json::from_str::<F::Document<'_>>(repaired.as_deref().unwrap_or(text)) {
             Ok(document) => F::document(&document, &mut file),
             Err(error) => {
                 let kind = if error.is_eof() { Kind::TornLine } else { Kind::NotJson };
