@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::request::{read_if_any, split, tokens};
+use super::request::{read_if_any, split, tell_nothing, tokens};
 use super::tree::Branch;
 use super::{AgentFile, AgentRequest, Rejected, Vendor};
 use crate::base::client::Client;
@@ -85,14 +85,14 @@ impl Chat {
     fn entry(&self, message: Known, branch: &mut Branch, file: &mut AgentFile) {
         match message.side {
             Side::User => {
-                branch.begins_turn = true;
+                branch.happened.begins_turn = true;
                 branch.client_entry(message.at);
             }
-            Side::Compression => branch.is_after_compaction = true,
+            Side::Compression => branch.happened.is_after_compaction = true,
             Side::Client => {}
             Side::Model => {
                 let Some(told) = message.tokens.filter(|tokens| !tokens.is_empty()) else {
-                    branch.is_after_interruption = true;
+                    branch.happened.is_after_interruption = true;
                     return;
                 };
                 let Self { session, agent, .. } = *self;
@@ -174,7 +174,6 @@ pub(super) struct ChatTokens {
 
 impl ChatTokens {
     fn is_empty(&self) -> bool {
-        let counts = [self.input, self.output];
-        counts.iter().all(|count| matches!(count, Count::Missing | Count::Null | Count::Value(0)))
+        tell_nothing(&[self.input, self.output])
     }
 }

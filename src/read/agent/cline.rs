@@ -7,7 +7,7 @@
 use serde::Deserialize;
 
 use super::document::DocumentFormat;
-use super::request::{Happened, parts, split, tokens};
+use super::request::{Happened, parts, split, tell_nothing, tokens};
 use super::time::Time;
 use super::{AgentFile, AgentRequest, FirstObject, Rejected, Vendor};
 use crate::base::client::Client;
@@ -182,8 +182,7 @@ impl Report<'_> {
 
     /// Whether all of its figures are zero or missing.
     fn is_empty(&self) -> bool {
-        let counts = self.counts();
-        counts.iter().all(|count| matches!(count, Count::Missing | Count::Null | Count::Value(0)))
+        tell_nothing(&self.counts())
     }
 
     /// Whether the request was cancelled, failed or still runs.

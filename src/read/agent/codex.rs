@@ -225,8 +225,7 @@ impl Codex {
         let output = tokens(usage.output)?.unwrap_or_default();
         let usage_of_request = Usage { prompt, output, ..Usage::default() };
         let start = since.sent.or(at).ok_or((Kind::MissingTimestamp, "the request is left out"))?;
-        let previous = file.requests.last().map(|request| request.start);
-        let start = previous.map_or(start, |previous| start.max(previous));
+        let start = file.no_earlier(start);
         let model = self.model.unwrap_or_else(|| file.symbols.intern("unknown"));
         let times = (start, since.answered.or(at).unwrap_or(start));
         let request = AgentRequest {

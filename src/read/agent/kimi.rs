@@ -85,17 +85,17 @@ impl LineFormat for Kimi {
         match line.r#type.as_str() {
             Some("config.update") => self.project = file.symbol(&line.cwd).or(self.project),
             Some("turn.prompt") => {
-                branch.begins_turn = agent.is_none();
+                branch.happened.begins_turn = agent.is_none();
                 branch.client_entry(at);
             }
             Some("llm.request") => {
                 // The one before it failed or was given up.
-                branch.is_after_interruption |= std::mem::replace(&mut self.is_sent, true);
+                branch.happened.is_after_interruption |= std::mem::replace(&mut self.is_sent, true);
                 branch.client_entry(at);
                 self.model = file.symbol(&line.alias).zip(file.symbol(&line.model));
                 self.route = file.symbol(&line.provider);
             }
-            Some(kind) if COMPACTIONS.contains(&kind) => branch.is_after_compaction = true,
+            Some(kind) if COMPACTIONS.contains(&kind) => branch.happened.is_after_compaction = true,
             Some("usage.record") => return self.record(line, (number, at), file),
             _ => {}
         }
@@ -144,12 +144,12 @@ impl Kimi {
         let branch = self.branches.entry(agent).or_default();
         match kind.as_str() {
             Some("TurnBegin") => {
-                branch.begins_turn = agent.is_none();
+                branch.happened.begins_turn = agent.is_none();
                 branch.client_entry(at);
             }
             Some("StepBegin" | "ToolResult") => branch.client_entry(at),
-            Some("StepInterrupted") => branch.is_after_interruption = true,
-            Some("CompactionEnd") => branch.is_after_compaction = true,
+            Some("StepInterrupted") => branch.happened.is_after_interruption = true,
+            Some("CompactionEnd") => branch.happened.is_after_compaction = true,
             Some("StatusUpdate") => {
                 let Some(usage) = usage else { return Ok(()) };
                 let model = file.model(&Text::default()).0;

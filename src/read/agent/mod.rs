@@ -1,8 +1,8 @@
 //! Sessions of other agents than Claude Code: one file for each format.
 //!
 //! A format is recognised by the first object of a file, and gives the requests of that file in the
-//! terms of this module. To add one: a file with a `LineFormat`, or with an `AgentFormat` where it is not
-//! of JSON lines, and a line in `FORMATS`.
+//! terms of this module. To add one: a file with a `LineFormat`, or with a `DocumentFormat` where it is
+//! one JSON value, and a line in `FORMATS`.
 
 mod chat;
 mod cline;

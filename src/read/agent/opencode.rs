@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::document::DocumentFormat;
-use super::request::{Happened, parts, tokens};
+use super::request::{Happened, parts, tell_nothing, tokens};
 use super::time::Time;
 use super::{AgentFile, AgentRequest, FirstObject, Follows, Rejected};
 use crate::base::client::Client;
@@ -326,8 +326,7 @@ struct CacheUsage {
 impl TokenUsage {
     fn is_empty(&self) -> bool {
         let CacheUsage { read, write } = self.cache.0.unwrap_or_default();
-        let all = [self.input, self.output, self.reasoning, read, write];
-        all.iter().all(|count| matches!(count, Count::Missing | Count::Null | Count::Value(0)))
+        tell_nothing(&[self.input, self.output, self.reasoning, read, write])
     }
 
     /// What was billed, and the reasoning in the output.

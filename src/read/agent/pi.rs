@@ -7,7 +7,7 @@
 
 use serde::Deserialize;
 
-use super::request::{parts, read_if_any, tokens};
+use super::request::{parts, read_if_any, tell_nothing, tokens};
 use super::time::Time;
 use super::tree::{Branch, Parent, Tree};
 use super::{AgentFile, AgentRequest, FirstObject, Follows, LineFormat, Rejected, Vendor};
@@ -71,7 +71,7 @@ impl Pi {
                 return self.message(line, message, branch, number, file);
             }
             (Some("compaction"), _) => {
-                branch.is_after_compaction = true;
+                branch.happened.is_after_compaction = true;
                 return self.summary(line, *branch, number, file);
             }
             (Some("branch_summary"), _) => return self.summary(line, *branch, number, file),
@@ -93,12 +93,12 @@ impl Pi {
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
         if !message.role.is("assistant") {
-            branch.begins_turn |= message.role.is("user");
+            branch.happened.begins_turn |= message.role.is("user");
             branch.client_entry(message.timestamp.0.or(line.timestamp.0));
             return Ok(());
         }
         let Some(usage) = message.usage.0.as_ref().filter(|usage| !usage.is_empty()) else {
-            branch.is_after_interruption |= message.stop_reason.is("aborted");
+            branch.happened.is_after_interruption |= message.stop_reason.is("aborted");
             return Ok(());
         };
         let start = message.timestamp.0.or(branch.sent);
@@ -219,8 +219,7 @@ struct PiUsage {
 impl PiUsage {
     /// Whether it tells of nothing, as where a request was given up.
     fn is_empty(&self) -> bool {
-        let counts = [self.input, self.output, self.cache_read, self.cache_write];
-        counts.iter().all(|count| matches!(count, Count::Missing | Count::Null | Count::Value(0)))
+        tell_nothing(&[self.input, self.output, self.cache_read, self.cache_write])
     }
 
     fn prompt(&self, provider: &Text<'_>) -> Result<PromptSplit, Rejected> {

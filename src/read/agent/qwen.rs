@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use super::request::{read_if_any, split, tokens};
+use super::request::{read_if_any, split, tell_nothing, tokens};
 use super::time::Time;
 use super::tree::{Branch, Parent, Tree};
 use super::{AgentFile, AgentRequest, FirstObject, LineFormat, Rejected};
@@ -51,10 +51,10 @@ fn entry(
     match (line.r#type.as_str(), line.subtype.as_str()) {
         (Some("assistant"), _) => return answer(line, branch, number, file),
         (Some("user" | "tool_result"), _) => {
-            branch.begins_turn |= line.r#type.is("user");
+            branch.happened.begins_turn |= line.r#type.is("user");
             branch.client_entry(line.timestamp.0);
         }
-        (Some("system"), Some("chat_compression")) => branch.is_after_compaction = true,
+        (Some("system"), Some("chat_compression")) => branch.happened.is_after_compaction = true,
         _ => {}
     }
     Ok(())
@@ -132,8 +132,7 @@ struct QwenUsage {
 
 impl QwenUsage {
     fn is_empty(&self) -> bool {
-        let counts = [self.prompt, self.candidates];
-        counts.iter().all(|count| matches!(count, Count::Missing | Count::Null | Count::Value(0)))
+        tell_nothing(&[self.prompt, self.candidates])
     }
 
     /// The output with its reasoning, and the reasoning.

@@ -129,6 +129,11 @@ pub(super) fn tokens(count: Count) -> Result<Option<Tokens>, Rejected> {
     }
 }
 
+/// Whether counts tell of nothing, as where a request was given up.
+pub(super) fn tell_nothing(counts: &[Count]) -> bool {
+    counts.iter().all(|count| matches!(count, Count::Missing | Count::Null | Count::Value(0)))
+}
+
 /// What was read, where nothing is told of caches at all by a client that tells of them where there is
 /// something to tell.
 pub(super) fn read_if_any(read: Count, written: Count) -> Count {
@@ -154,15 +159,12 @@ pub(super) fn parts(input: Count, read: Count, written: Count) -> Result<PromptS
 /// # Errors
 /// Where the size or the reads are unknown, or more was cached than was sent.
 pub(super) fn split(input: Count, read: Count, written: Count) -> Result<PromptSplit, Rejected> {
-    let input = tokens(input)?.ok_or((Kind::MissingUsage, "the report has no input tokens"))?;
-    let read = tokens(read)?;
-    let read = read.ok_or((Kind::UsageWithoutCacheCounters, "the request is left out"))?;
-    let write_5m = tokens(written)?.unwrap_or_default();
-    if read + write_5m > input {
+    let told = parts(input, read, written)?;
+    let cached = told.cached_end();
+    if cached > told.input {
         return Err((Kind::InvalidUsage, "more is cached than was sent"));
     }
-    let input = input.saturating_sub(read + write_5m);
-    Ok(PromptSplit { input, read, write_5m, write_1h: Tokens::ZERO })
+    Ok(PromptSplit { input: told.input.saturating_sub(cached), ..told })
 }
 
 /// How a request goes on from others of its file.

@@ -6,6 +6,7 @@
 use rustc_hash::FxHashMap;
 use serde::de::{Deserialize, Deserializer};
 
+use super::request::Happened;
 use super::{AgentFile, AgentRequest, Follows};
 use crate::base::id::EntryId;
 use crate::base::units::Millis;
@@ -19,9 +20,7 @@ pub(super) struct Branch {
     /// The newest entry of the client's.
     pub(super) sent: Option<Millis>,
     /// What happened since the last request.
-    pub(super) begins_turn: bool,
-    pub(super) is_after_compaction: bool,
-    pub(super) is_after_interruption: bool,
+    pub(super) happened: Happened,
 }
 
 impl Branch {
@@ -34,10 +33,7 @@ impl Branch {
     pub(super) fn add(&mut self, request: AgentRequest, file: &mut AgentFile) {
         let request = AgentRequest {
             follows: self.request.map_or(Follows::Nothing, Follows::Request),
-            begins_turn: self.begins_turn,
-            is_after_compaction: self.is_after_compaction,
-            is_after_interruption: self.is_after_interruption,
-            ..request
+            ..request.after(self.happened)
         };
         let place = file.requests.len();
         // What has no entry of the client's in between was sent at once.

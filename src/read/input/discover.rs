@@ -50,8 +50,9 @@ impl Identity {
 }
 
 /// Finds the files after `paths`: a file is itself, a folder is walked for `*.jsonl`, `*.jsonl.gz`,
-/// `*.jsonl.zst` and JSON documents that may be sessions, and `-` is standard input. A file reached by two ways is taken once. What is
-/// neither a file nor a pipe is named and left, and folders of the kernel's are not walked.
+/// `*.jsonl.zst` and JSON documents that may be sessions, and `-` is standard input. A file reached by
+/// two ways is taken once. What is neither a file nor a pipe is named and left, and folders of the
+/// kernel's are not walked.
 ///
 /// They are read in the order of their names, in whichever order they are given: between things that
 /// are otherwise equal, and between bundles of one session, the first file decides.
