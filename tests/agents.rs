@@ -286,3 +286,40 @@ fn a_chain_stays_whole_beside_other_models() {
         assert_eq!(chains, expected);
     }
 }
+
+/// A prompt of 1,000 tokens, an answer of 50, a file of 3,000 bytes that is read, and a prompt of 2,000: the
+/// file has the 950 tokens that the answer does not explain.
+#[test]
+fn what_a_client_put_in_has_the_tokens_that_the_prompt_grew_by() {
+    let entry = |id: &str, parent: &str, second: u8, message: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-08-01T10:00:{second:02}.000Z","message":{message}}}"#
+        )
+    };
+    let answer = |input: u32, read: u32, written: u32, output: u32| {
+        format!(
+            r#"{{"role":"assistant","provider":"anthropic","model":"claude-opus-5","content":[],"usage":{{"input":{input},"output":{output},"cacheRead":{read},"cacheWrite":{written}}}}}"#
+        )
+    };
+    let file = "x".repeat(3_000);
+    let result = format!(
+        r#"{{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[{{"type":"text","text":"{file}"}}]}}"#
+    );
+    let lines = [
+        r#"{"type":"session","version":3,"id":"s1","cwd":"/w"}"#.to_owned(),
+        entry("a", "null", 0, r#"{"role":"user","content":"Read the file."}"#),
+        entry("b", "\"a\"", 2, &answer(0, 0, 1_000, 50)),
+        entry("c", "\"b\"", 3, &result),
+        entry("d", "\"c\"", 5, &answer(0, 1_000, 1_000, 10)),
+    ];
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.jsonl");
+    fs::write(&path, lines.join("\n")).expect("a file");
+    let context = json(cachesim().args(["context", "--format", "json"]).arg(&path));
+    let of_kind = |kind: &str| {
+        let kinds = context["kinds"].as_array().expect("kinds");
+        let found = kinds.iter().find(|one| one["kind"] == kind).expect("the kind");
+        found["tokens"].as_u64().expect("tokens")
+    };
+    assert_eq!([of_kind("files"), of_kind("answers")], [950, 50]);
+}

@@ -26,13 +26,27 @@ pub enum Client {
     Qwen,
     /// Kimi CLI and Kimi Code.
     Kimi,
+    /// Amp.
+    Amp,
+    /// Zed's agent.
+    Zed,
+    /// Grok's command line.
+    Grok,
+    /// A spend log of `LiteLLM`, whichever program sent the requests.
+    LiteLlm,
+    /// A trace of `OpenTelemetry`, whichever program sent the requests.
+    OpenTelemetry,
+    /// An export of Langfuse, whichever program sent the requests.
+    Langfuse,
+    /// An export of Helicone, whichever program sent the requests.
+    Helicone,
     /// Captured requests, whichever program sent them.
     Capture,
 }
 
 impl Client {
     /// Every client, in output order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 19] = [
         Self::ClaudeCode,
         Self::Codex,
         Self::Copilot,
@@ -44,6 +58,13 @@ impl Client {
         Self::Gemini,
         Self::Qwen,
         Self::Kimi,
+        Self::Amp,
+        Self::Zed,
+        Self::Grok,
+        Self::LiteLlm,
+        Self::OpenTelemetry,
+        Self::Langfuse,
+        Self::Helicone,
         Self::Capture,
     ];
 
@@ -62,6 +83,13 @@ impl Client {
             Self::Gemini => "gemini",
             Self::Qwen => "qwen",
             Self::Kimi => "kimi",
+            Self::Amp => "amp",
+            Self::Zed => "zed",
+            Self::Grok => "grok",
+            Self::LiteLlm => "litellm",
+            Self::OpenTelemetry => "otel",
+            Self::Langfuse => "langfuse",
+            Self::Helicone => "helicone",
             Self::Capture => "capture",
         }
     }
@@ -81,6 +109,13 @@ impl Client {
             Self::Gemini => "Gemini CLI",
             Self::Qwen => "Qwen Code",
             Self::Kimi => "Kimi",
+            Self::Amp => "Amp",
+            Self::Zed => "Zed",
+            Self::Grok => "Grok",
+            Self::LiteLlm => "LiteLLM",
+            Self::OpenTelemetry => "OpenTelemetry",
+            Self::Langfuse => "Langfuse",
+            Self::Helicone => "Helicone",
             Self::Capture => "captured requests",
         }
     }

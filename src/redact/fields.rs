@@ -514,7 +514,8 @@ const METADATA: [(Field, &[&str]); 2] = [
     (Field::Identifier, &["session_id", "device_id", "account_uuid"]),
 ];
 
-const PAYLOAD: [(Field, &[&str]); 11] = [
+const PAYLOAD: [(Field, &[&str]); 12] = [
+    (Field::Content, &["content", "output"]),
     (Field::Word, &["type", "role", "status", "phase"]),
     (
         Field::Identifier,
@@ -534,17 +535,18 @@ const PAYLOAD: [(Field, &[&str]); 11] = [
     (Field::Version, &["cli_version"]),
     (Field::Path, &["cwd"]),
     (Field::Moment, &["timestamp"]),
-    (Field::Shaped(Shape::Payload), &["info", "source", "subagent", "thread_spawn"]),
+    (
+        Field::Shaped(Shape::Payload),
+        &["info", "source", "subagent", "thread_spawn", "replacement_history"],
+    ),
     (Field::Shaped(Shape::Usage), &["total_token_usage", "last_token_usage", "usage"]),
     (Field::Number, &["model_context_window"]),
     (
         Field::Free,
         &[
-            "content",
             "message",
             "text",
             "arguments",
-            "output",
             "summary",
             "encrypted_content",
             "instructions",

@@ -9,7 +9,6 @@ use crate::explain::analysis::Answer;
 use crate::explain::context::{
     Bill, CarriedItem, Carrying, Context, ContextKind, KindTotals, SessionContext,
 };
-use crate::read::agent::Vendor;
 use crate::requests::conversation::History;
 use crate::simulate::ledger::Ledger;
 
@@ -84,13 +83,19 @@ fn unattributed(history: &History, context: &Context) -> Option<String> {
     if is_small(found, &context.bill) {
         return None;
     }
-    let reason = if history.requests.iter().all(|request| request.vendor != Vendor::Anthropic) {
-        "rollouts tell the size of each prompt, but not of what came in between; only answers and \
-         what each session began with are known"
-    } else {
-        "what prompts grew by beyond twice the estimated size of what came in between"
+    let sums = history.requests.iter().filter(|request| request.sum_of > 1);
+    let summed: u64 = sums.map(|request| u64::from(request.sum_of)).sum();
+    let of_sums = match summed {
+        0 => String::new(),
+        requests => format!(
+            ", and all of the {} of which the client keeps only sums",
+            counted(requests, "request", "requests")
+        ),
     };
-    Some(format!("“unattributed”: {reason}."))
+    Some(format!(
+        "“unattributed”: what prompts grew by beyond twice the estimated size of what came in \
+         between{of_sums}."
+    ))
 }
 
 /// Whether a kind is too small for a line of its own: by its cost, or by its tokens where the cost

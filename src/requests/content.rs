@@ -9,7 +9,8 @@ use rustc_hash::FxHashMap;
 use crate::base::id::Symbol;
 use crate::base::model::Tokenizer;
 use crate::base::units::Tokens;
-use crate::requests::conversation::{ContentSource, History, Request, TrailContent};
+use crate::read::transcript::ContentSource;
+use crate::requests::conversation::{History, Request, RequestIndex, TrailContent};
 use crate::requests::prompt::{Step, StepKind};
 
 /// The frame of a piece of content (block, role, wrapping), in bytes of text.
@@ -77,7 +78,10 @@ pub(crate) struct Ratios {
 impl Ratios {
     pub(crate) fn learn(history: &History, steps: &[Step]) -> Self {
         let mut ratios = Self::default();
-        for (request, step) in history.of_transcripts().iter().zip(steps) {
+        for (number, (request, step)) in history.requests.iter().zip(steps).enumerate() {
+            if history.is_captured(RequestIndex(number)) {
+                continue;
+            }
             if let Some(shown) = shown_by(history, request, step) {
                 let session = (request.session, request.model);
                 ratios.of_sessions.entry(session).or_default().add(shown);

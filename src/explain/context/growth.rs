@@ -81,8 +81,14 @@ impl<'a> Growth<'a> {
     fn place(&mut self, index: RequestIndex, before: Option<SegmentId>) -> Option<SegmentId> {
         let history = self.history;
         let request = history.request(index);
+        if request.sum_of > 1 {
+            // What several prompts together were made of is not known.
+            let total = request.prompt_total().0;
+            return self.push_new(None, request, ContextKind::Unattributed, total);
+        }
         let added = self.added(request);
-        let Some(previous) = history.predecessor(request) else {
+        let previous = history.predecessor(request).filter(|previous| previous.sum_of == 1);
+        let Some(previous) = previous else {
             return match self.forked_from(request) {
                 Some(parent) => self.fork(request, parent, &added),
                 None => self.open(index, request, &added),

@@ -6,8 +6,7 @@
 
 use crate::base::id::{Symbol, Symbols};
 use crate::base::units::{Basis, Tokens};
-use crate::read::transcript::ContentKind;
-use crate::requests::conversation::ContentSource;
+use crate::read::transcript::{ContentKind, ContentSource};
 
 /// A segment of a [`SegmentTree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -188,10 +187,11 @@ pub enum ContextKind {
 }
 
 /// Tools whose results are files. Those of others may be files, too, but do not say so.
-const READING_TOOLS: [&str; 4] = ["Read", "NotebookRead", "read_file", "ReadFile"];
+const READING_TOOLS: [&str; 5] = ["Read", "NotebookRead", "read_file", "ReadFile", "read"];
 
 /// Tools whose results are the reports of sub-agents.
-const AGENT_TOOLS: [&str; 4] = ["Task", "Agent", "TaskOutput", "AgentOutputTool"];
+const AGENT_TOOLS: [&str; 6] =
+    ["Task", "Agent", "TaskOutput", "AgentOutputTool", "task", "wait_agent"];
 
 impl ContextKind {
     /// The kind of something that a client added to a conversation.

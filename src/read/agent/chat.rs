@@ -5,6 +5,7 @@
 
 use serde::Deserialize;
 
+use super::pieces::Size;
 use super::request::{read_if_any, split, tell_nothing, tokens};
 use super::tree::Branch;
 use super::{AgentFile, AgentRequest, Rejected, Vendor};
@@ -12,6 +13,7 @@ use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
 use crate::read::input::{Count, Kind, Text, Usage};
+use crate::read::transcript::{ContentKind, ContentSource};
 
 /// The messages of a chat so far.
 #[derive(Default)]
@@ -53,14 +55,15 @@ impl Chat {
             message.rank = self.current.len();
             self.current.push(place);
         }
-        let old = message.known;
-        message.known = Known {
-            at: old.at.or(new.at),
-            model: new.model.or(old.model),
-            tokens: new.tokens.or(old.tokens),
-            results: new.results.or(old.results),
-            ..new
-        };
+        let old = std::mem::replace(&mut message.known, new);
+        let known = &mut message.known;
+        known.at = old.at.or(known.at);
+        known.model = known.model.or(old.model);
+        known.tokens = known.tokens.or(old.tokens);
+        known.answered = known.answered.or(old.answered);
+        if known.results.is_empty() {
+            known.results = old.results;
+        }
     }
 
     /// Goes back to what stands before a message, or to the beginning.
@@ -77,18 +80,22 @@ impl Chat {
         for message in &self.messages {
             let before = message.before.and_then(|before| branches.get(before));
             let mut branch = before.copied().unwrap_or_default();
-            self.entry(message.known, &mut branch, file);
+            self.entry(&message.known, &mut branch, file);
             branches.push(branch);
         }
     }
 
-    fn entry(&self, message: Known, branch: &mut Branch, file: &mut AgentFile) {
+    fn entry(&self, message: &Known, branch: &mut Branch, file: &mut AgentFile) {
         match message.side {
             Side::User => {
                 branch.happened.begins_turn = true;
                 branch.client_entry(message.at);
+                let source = ContentSource::Text(ContentKind::UserText);
+                file.bring(&mut branch.happened, message.number, source, message.content);
             }
-            Side::Compression => branch.happened.is_after_compaction = true,
+            Side::Compression => {
+                branch.happened.compact(Size::default(), message.number, file);
+            }
             Side::Client => {}
             Side::Model => {
                 let Some(told) = message.tokens.filter(|tokens| !tokens.is_empty()) else {
@@ -100,14 +107,18 @@ impl Chat {
                     Ok(request) => branch.add(AgentRequest { session, agent, ..request }, file),
                     Err((kind, detail)) => file.reject(kind, message.number, detail),
                 }
-                branch.client_entry(message.results.or(message.at));
+                branch.client_entry(message.answered.or(message.at));
+                for (tool, size) in &message.results {
+                    let source = ContentSource::Tool(*tool);
+                    file.bring(&mut branch.happened, message.number, source, *size);
+                }
             }
         }
     }
 }
 
 /// A message with its place in the chat.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Placed {
     known: Known,
     /// The place of the message before it, which stands before it in the file.
@@ -117,7 +128,7 @@ struct Placed {
 }
 
 /// A message, without its text.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Known {
     pub(super) number: u64,
     pub(super) id: Option<EntryId>,
@@ -125,8 +136,12 @@ pub(super) struct Known {
     pub(super) side: Side,
     pub(super) model: Option<Symbol>,
     pub(super) tokens: Option<ChatTokens>,
+    /// How much it says.
+    pub(super) content: Size,
     /// When the newest result of its tools was there.
-    pub(super) results: Option<Millis>,
+    pub(super) answered: Option<Millis>,
+    /// The results of its tools, by the tools' names.
+    pub(super) results: Vec<(Option<Symbol>, Size)>,
 }
 
 /// Whose message it is.
@@ -140,7 +155,7 @@ pub(super) enum Side {
 }
 
 fn request(
-    message: Known,
+    message: &Known,
     told: ChatTokens,
     sent: Option<Millis>,
     file: &mut AgentFile,

@@ -8,14 +8,17 @@
 //! A thread that was forked begins with a copy of its parent's lines, written in one burst: their times
 //! are those of the copy, so that only the burst tells them from the thread's own lines.
 
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
+use super::pieces::Size;
 use super::request::Happened;
 use super::{AgentFile, AgentRequest, FirstObject, LineFormat, Rejected, Vendor, split, tokens};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
 use crate::read::input::{Count, Kind, Shape, Text, Usage, moment};
+use crate::read::transcript::{ContentKind, ContentSource};
 
 /// The types of a rollout's lines.
 const LINE_TYPES: [&str; 5] =
@@ -36,6 +39,8 @@ pub(super) struct Codex {
     model: Option<Symbol>,
     total: Option<TokenUsage>,
     since: SinceUsage,
+    /// The tools that were called, by the calls.
+    tools: FxHashMap<EntryId, Symbol>,
     /// Whether records of usage were seen, beside which events repeat.
     has_records: bool,
     /// The time of the last line of the copy that the file begins with, while that goes on.
@@ -53,6 +58,8 @@ struct SinceUsage {
     answered: Option<Millis>,
     has_answer: bool,
     happened: Happened,
+    /// What happened after the first part of the answer: before the next request.
+    next: Happened,
 }
 
 /// Whose entry a line is.
@@ -81,14 +88,18 @@ impl LineFormat for Codex {
         match (line.r#type.as_str(), payload.r#type.as_str()) {
             (Some("session_meta"), _) => self.session(payload, at, file),
             (Some("turn_context"), _) => self.model = file.symbol(&payload.model).or(self.model),
-            (Some("compacted"), _) => self.compacted(at),
+            (Some("compacted"), _) => self.compacted(payload, (number, at), file),
             (Some("event_msg"), Some("task_started")) => self.since.happened.begins_turn = true,
             (Some("token_usage_record"), _) => return self.record(payload, at, number, file),
             (Some("event_msg"), Some("token_count")) => {
                 return self.usage(payload, at, number, file);
             }
             (Some("event_msg"), Some("user_message")) => self.entry(Side::Client, at),
-            (Some("response_item"), Some(kind)) => self.entry(side(kind, &payload.role), at),
+            (Some("response_item"), Some(kind)) => {
+                let side = side(kind, &payload.role);
+                self.entry(side, at);
+                self.content(kind, side, payload, number, file);
+            }
             _ => {}
         }
         Ok(())
@@ -134,8 +145,16 @@ impl Codex {
     }
 
     /// What comes next is sent after it.
-    fn compacted(&mut self, at: Option<Millis>) {
-        self.since.happened.is_after_compaction = true;
+    fn compacted(
+        &mut self,
+        payload: &Payload<'_>,
+        (line, at): (u64, Option<Millis>),
+        file: &mut AgentFile,
+    ) {
+        let Payload { history, message, .. } = *payload;
+        let summary = if history == Size::default() { message } else { history };
+        self.since.happened.compact(summary, line, file);
+        self.since.next = Happened::default();
         self.since.has_answer = false;
         self.since.sent_next = None;
         self.since.sent = at.or(self.since.sent);
@@ -153,6 +172,33 @@ impl Codex {
         }
     }
 
+    /// Takes in what a response item brings. What comes after the first part of an answer goes out with the
+    /// next request.
+    fn content(
+        &mut self,
+        kind: &str,
+        side: Side,
+        payload: &Payload<'_>,
+        line: u64,
+        file: &mut AgentFile,
+    ) {
+        let call = payload.call_id.as_str().map(EntryId::of);
+        if side == Side::Model {
+            let tool = call.zip(file.symbol(&payload.name));
+            self.tools.extend(tool);
+            return;
+        }
+        let source = match kind {
+            "message" if payload.role.is("user") => ContentSource::Text(ContentKind::UserText),
+            "message" => ContentSource::Text(ContentKind::Reminder),
+            "agent_message" => ContentSource::Text(ContentKind::AgentReport),
+            _ => ContentSource::Tool(call.and_then(|call| self.tools.get(&call)).copied()),
+        };
+        let since = &mut self.since;
+        let happened = if since.has_answer { &mut since.next } else { &mut since.happened };
+        file.bring(happened, line, source, payload.content.and(payload.output));
+    }
+
     /// Adds the request of a report, unless the report repeats the one before or only tells of rate
     /// limits.
     fn usage(
@@ -167,7 +213,7 @@ impl Codex {
         let Some(last) = last.filter(|_| !self.has_records) else { return Ok(()) };
         let total = info.and_then(|info| info.total_token_usage.0.as_ref());
         if total.is_some() && total == self.total.as_ref() {
-            self.repeated_usage();
+            self.repeated_usage(file);
             return Ok(());
         }
         self.total = total.copied();
@@ -201,17 +247,20 @@ impl Codex {
         let since = std::mem::take(&mut self.since);
         // What the client adds to an answer goes out with the next request.
         self.since.sent = since.sent_next.or(at);
+        self.since.happened = since.next;
         let request = self.request(usage, since, (line, at), file)?;
         file.requests.push(AgentRequest { identity, ..request });
         Ok(())
     }
 
     /// Nothing was billed since the report before; an answer that began was interrupted.
-    fn repeated_usage(&mut self) {
+    fn repeated_usage(&mut self, file: &mut AgentFile) {
         let since = &mut self.since;
         since.happened.is_after_interruption |= since.has_answer;
         since.has_answer = false;
         since.sent = since.sent_next.take().or(since.sent);
+        let next = std::mem::take(&mut since.next);
+        since.happened.brought = file.join_pieces(since.happened.brought, next.brought);
     }
 
     fn request(
@@ -295,6 +344,17 @@ struct Payload<'a> {
     /// Of a message.
     #[serde(borrow)]
     role: Text<'a>,
+    content: Size,
+    /// Of a tool's call, and of its result.
+    #[serde(borrow)]
+    call_id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    output: Size,
+    /// Of a compaction: the summary, and all that is sent from then on.
+    message: Size,
+    #[serde(rename = "replacement_history")]
+    history: Size,
     /// Of a report of usage.
     info: Shape<UsageInfo>,
     /// Of a record of usage.

@@ -7,13 +7,15 @@
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::chat::{Chat, ChatTokens, Known, Side};
 use super::document::DocumentFormat;
+use super::pieces::Size;
+use super::qwen::Part;
 use super::time::Time;
 use super::{AgentFile, FirstObject, LineFormat, Rejected};
 use crate::base::id::EntryId;
-use crate::base::units::Millis;
 use crate::read::input::{List, Listed, Shape, Text};
 
 /// A chat as one document.
@@ -48,7 +50,7 @@ pub(super) struct GeminiLines {
 }
 
 impl LineFormat for GeminiLines {
-    type Line<'a> = Line<'a>;
+    type Line<'a> = Message<'a>;
     const FILE: &'static str = "a chat of Gemini CLI";
 
     fn recognises(first: &FirstObject<'_>) -> bool {
@@ -57,11 +59,16 @@ impl LineFormat for GeminiLines {
             && !first.has_member("messages")
     }
 
-    fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+    fn line(
+        &mut self,
+        line: &Message<'_>,
+        number: u64,
+        file: &mut AgentFile,
+    ) -> Result<(), Rejected> {
         if let Some(id) = line.rewind_to.as_str() {
             self.chat.rewind(self.places.get(&EntryId::of(id)).copied());
         } else if line.id.as_str().is_some() {
-            self.put(&line.message(), number, file);
+            self.put(line, number, file);
         } else if let Some(messages) = line.set.0.as_ref().and_then(|set| set.messages.0.as_ref()) {
             self.chat.rewind(None);
             for message in messages.iter().filter_map(|message| message.0.as_ref()) {
@@ -91,12 +98,6 @@ impl GeminiLines {
     }
 }
 
-/// Whether the client tells its user that what comes next is sent with a shorter history.
-fn tells_of_compression(text: &Text<'_>) -> bool {
-    let words = ["compressed from", "compressed context"];
-    text.as_str().is_some_and(|text| words.iter().any(|words| text.contains(words)))
-}
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Document<'a> {
@@ -108,10 +109,10 @@ pub(super) struct Document<'a> {
     messages: Listed<Shape<Message<'a>>>,
 }
 
-/// A header, a message, or a change of the chat.
+/// A message; as a line also a header, or a change of the chat.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Line<'a> {
+pub(super) struct Message<'a> {
     #[serde(borrow, rename = "sessionId")]
     session: Text<'a>,
     #[serde(borrow)]
@@ -128,41 +129,10 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     model: Text<'a>,
     #[serde(borrow)]
-    content: Text<'a>,
+    content: Option<&'a RawValue>,
     tokens: Shape<ChatTokens>,
-    #[serde(rename = "toolCalls")]
-    results: Results,
-}
-
-impl<'a> Line<'a> {
-    fn message(&self) -> Message<'a> {
-        Message {
-            id: self.id.clone(),
-            r#type: self.r#type.clone(),
-            timestamp: self.timestamp,
-            model: self.model.clone(),
-            content: self.content.clone(),
-            tokens: Shape(self.tokens.0),
-            results: self.results,
-        }
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    r#type: Text<'a>,
-    timestamp: Time,
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    content: Text<'a>,
-    tokens: Shape<ChatTokens>,
-    #[serde(rename = "toolCalls")]
-    results: Results,
+    #[serde(borrow, rename = "toolCalls")]
+    calls: List<Shape<ToolCall<'a>>>,
 }
 
 impl Message<'_> {
@@ -171,9 +141,10 @@ impl Message<'_> {
         let side = match self.r#type.as_str() {
             Some("user") => Side::User,
             Some("gemini") => Side::Model,
-            Some("info") if tells_of_compression(&self.content) => Side::Compression,
+            Some("info") if self.tells_of_compression() => Side::Compression,
             _ => Side::Client,
         };
+        let calls = self.calls.0.iter().filter_map(|call| call.0.as_ref());
         Known {
             number,
             id: self.id.as_str().map(|id| EntryId::of(&format!("gemini:{id}"))),
@@ -181,24 +152,33 @@ impl Message<'_> {
             side,
             model: file.symbol(&self.model),
             tokens: self.tokens.0,
-            results: self.results.0,
+            content: self.content.map_or_else(Size::default, Size::of_value),
+            answered: calls.clone().filter_map(|call| call.timestamp.0).max(),
+            results: calls.map(|call| (file.symbol(&call.name), call.size())).collect(),
         }
     }
-}
 
-/// When the newest result of a message's tools was there.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(from = "List<Shape<ToolCall>>")]
-struct Results(Option<Millis>);
-
-impl From<List<Shape<ToolCall>>> for Results {
-    fn from(calls: List<Shape<ToolCall>>) -> Self {
-        Self(calls.0.into_iter().filter_map(|call| call.0?.timestamp.0).max())
+    /// Whether the client tells its user that what comes next is sent with a shorter history.
+    fn tells_of_compression(&self) -> bool {
+        let words = ["compressed from", "compressed context"];
+        self.content.is_some_and(|text| words.iter().any(|words| text.get().contains(words)))
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+/// A tool's call with its result.
+#[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct ToolCall {
+struct ToolCall<'a> {
     timestamp: Time,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    result: List<Shape<Part<'a>>>,
+}
+
+impl ToolCall<'_> {
+    fn size(&self) -> Size {
+        let parts = self.result.0.iter().filter_map(|part| part.0.as_ref());
+        parts.map(Part::size).fold(Size::default(), Size::and)
+    }
 }

@@ -7,6 +7,7 @@
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
+use super::pieces::Size;
 use super::request::{parts, read_if_any, tokens};
 use super::time::Time;
 use super::tree::Branch;
@@ -15,6 +16,7 @@ use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
 use crate::read::input::{Count, Kind, Shape, Text, Usage};
+use crate::read::transcript::{ContentKind, ContentSource};
 
 /// The types of the lines with which files of Kimi Code begin.
 const LINE_TYPES: [&str; 7] = [
@@ -46,9 +48,13 @@ pub(super) struct Kimi {
     route: Option<Symbol>,
     /// Whether a request was sent that has no usage yet.
     is_sent: bool,
+    tools: Tools,
     /// The conversations of the agents.
     branches: FxHashMap<Option<Symbol>, Branch>,
 }
+
+/// The tools that were called, by the calls.
+type Tools = FxHashMap<EntryId, Symbol>;
 
 /// Whose file it is.
 #[derive(Clone, Copy)]
@@ -74,14 +80,17 @@ impl LineFormat for Kimi {
 
     fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
         let at = line.time.0.or(line.timestamp.0);
-        if let Some(message) = &line.message.0 {
-            if line.r#type.as_str().is_none() {
-                return self.message(message, (number, at), file);
-            }
-            return Ok(());
+        if let Some(message) = &line.message.0
+            && line.r#type.as_str().is_none()
+        {
+            return self.message(message, (number, at), file);
         }
         let agent = self.place(file).agent;
         let branch = self.branches.entry(agent).or_default();
+        if let Some(message) = &line.message.0 {
+            message.bring(branch, number, file);
+            return Ok(());
+        }
         match line.r#type.as_str() {
             Some("config.update") => self.project = file.symbol(&line.cwd).or(self.project),
             Some("turn.prompt") => {
@@ -95,7 +104,14 @@ impl LineFormat for Kimi {
                 self.model = file.symbol(&line.alias).zip(file.symbol(&line.model));
                 self.route = file.symbol(&line.provider);
             }
-            Some(kind) if COMPACTIONS.contains(&kind) => branch.happened.is_after_compaction = true,
+            Some("context.append_loop_event") => {
+                if let Some(event) = &line.event.0 {
+                    event.bring(&mut self.tools, branch, number, file);
+                }
+            }
+            Some(kind) if COMPACTIONS.contains(&kind) => {
+                branch.happened.compact(line.summary.and(line.memory), number, file);
+            }
             Some("usage.record") => return self.record(line, (number, at), file),
             _ => {}
         }
@@ -118,6 +134,8 @@ impl Kimi {
     ) -> Result<(), Rejected> {
         let Some(payload) = message.payload.0.as_ref() else { return Ok(()) };
         if !message.r#type.is("SubagentEvent") {
+            let branch = self.branches.entry(None).or_default();
+            payload.bring(&message.r#type, &mut self.tools, branch, at.0, file);
             let usage = payload.usage.0.as_ref();
             return self.event(&message.r#type, (usage, &payload.message), None, at, file);
         }
@@ -149,7 +167,7 @@ impl Kimi {
             }
             Some("StepBegin" | "ToolResult") => branch.client_entry(at),
             Some("StepInterrupted") => branch.happened.is_after_interruption = true,
-            Some("CompactionEnd") => branch.happened.is_after_compaction = true,
+            Some("CompactionEnd") => branch.happened.compact(Size::default(), number, file),
             Some("StatusUpdate") => {
                 let Some(usage) = usage else { return Ok(()) };
                 let model = file.model(&Text::default()).0;
@@ -246,8 +264,15 @@ pub(super) struct Line<'a> {
     usage: Shape<KimiUsage>,
     #[serde(borrow, rename = "usageScope")]
     scope: Text<'a>,
+    /// What Kimi Code adds to a context.
+    #[serde(borrow)]
+    event: Shape<LoopEvent<'a>>,
+    /// What stands in place of what was compacted.
+    summary: Size,
+    memory: Size,
 }
 
+/// A message of Kimi CLI's, or one that Kimi Code adds to a context.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Message<'a> {
@@ -255,6 +280,46 @@ struct Message<'a> {
     r#type: Text<'a>,
     #[serde(borrow)]
     payload: Shape<Payload<'a>>,
+    #[serde(borrow)]
+    role: Text<'a>,
+    content: Size,
+}
+
+impl Message<'_> {
+    /// Takes in what Kimi Code adds.
+    fn bring(&self, branch: &mut Branch, line: u64, file: &mut AgentFile) {
+        let kind = match self.role.as_str() {
+            Some("user") => ContentKind::UserText,
+            Some("assistant") => return,
+            _ => ContentKind::Reminder,
+        };
+        file.bring(&mut branch.happened, line, ContentSource::Text(kind), self.content);
+    }
+}
+
+/// A part of an answer of Kimi Code's, or a tool's result.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct LoopEvent<'a> {
+    #[serde(borrow)]
+    r#type: Text<'a>,
+    #[serde(borrow, rename = "toolCallId")]
+    call: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    result: Size,
+}
+
+impl LoopEvent<'_> {
+    fn bring(&self, tools: &mut Tools, branch: &mut Branch, line: u64, file: &mut AgentFile) {
+        let call = self.call.as_str().map(EntryId::of);
+        if self.r#type.is("tool.call") {
+            tools.extend(call.zip(file.symbol(&self.name)));
+        } else if self.r#type.is("tool.result") {
+            let tool = call.and_then(|call| tools.get(&call)).copied();
+            file.bring(&mut branch.happened, line, ContentSource::Tool(tool), self.result);
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -274,6 +339,54 @@ struct Payload<'a> {
     task: Text<'a>,
     #[serde(borrow)]
     event: Shape<Event<'a>>,
+    /// Of a turn.
+    user_input: Size,
+    /// Of a tool's call.
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    function: Shape<Function<'a>>,
+    /// Of a tool's result.
+    #[serde(borrow, rename = "tool_call_id")]
+    called: Text<'a>,
+    return_value: Size,
+}
+
+impl Payload<'_> {
+    /// Takes in what a message of Kimi CLI's adds to the main conversation.
+    fn bring(
+        &self,
+        kind: &Text<'_>,
+        tools: &mut Tools,
+        branch: &mut Branch,
+        line: u64,
+        file: &mut AgentFile,
+    ) {
+        match kind.as_str() {
+            Some("TurnBegin") => {
+                let source = ContentSource::Text(ContentKind::UserText);
+                file.bring(&mut branch.happened, line, source, self.user_input);
+            }
+            Some("ToolCall") => {
+                let name = self.function.0.as_ref().and_then(|one| file.symbol(&one.name));
+                tools.extend(self.id.as_str().map(EntryId::of).zip(name));
+            }
+            Some("ToolResult") => {
+                let call = self.called.as_str().map(EntryId::of);
+                let tool = call.and_then(|call| tools.get(&call)).copied();
+                let source = ContentSource::Tool(tool);
+                file.bring(&mut branch.happened, line, source, self.return_value);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Function<'a> {
+    #[serde(borrow)]
+    name: Text<'a>,
 }
 
 /// A message inside of a sub-agent's event. One level is all there is.

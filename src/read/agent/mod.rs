@@ -14,6 +14,7 @@ mod gemini;
 mod kimi;
 mod opencode;
 mod pi;
+mod pieces;
 mod qwen;
 mod request;
 mod time;
@@ -26,6 +27,7 @@ use serde::Deserialize;
 use crate::read::input::{Diagnostics, Kind, ObjectReader, OpenSource};
 use document::Documents;
 pub(crate) use first::FirstObject;
+pub use pieces::{Piece, PieceId};
 pub use request::{AgentFile, AgentRequest, Follows, Vendor};
 use request::{split, tokens};
 

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::document::DocumentFormat;
+use super::pieces::Size;
 use super::request::{Happened, parts, tell_nothing, tokens};
 use super::time::Time;
 use super::{AgentFile, AgentRequest, FirstObject, Follows, Rejected};
@@ -15,6 +16,7 @@ use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::{Millis, Tokens};
 use crate::read::input::{Count, Flag, Kind, List, Shape, Text, Usage};
+use crate::read::transcript::{ContentKind, ContentSource};
 
 /// Providers that say what was written. Of others a zero may stand for anything.
 const TELLING_WRITES: [&str; 3] = ["anthropic", "bedrock", "venice"];
@@ -82,6 +84,8 @@ struct Step<'m> {
     usage: &'m TokenUsage,
     sent: Option<Millis>,
     finished: Option<Millis>,
+    /// What the message holds of it.
+    parts: &'m [Shape<Part<'m>>],
 }
 
 impl Session {
@@ -91,6 +95,12 @@ impl Session {
             self.answer(info, &message.parts.0, line, file);
         } else if info.role.is("user") {
             self.happened.begins_turn |= !is_synthetic(&message.parts.0);
+            for part in message.parts.0.iter().filter_map(|part| part.0.as_ref()) {
+                let kind =
+                    if part.synthetic.0 { ContentKind::Reminder } else { ContentKind::UserText };
+                let size = part.text.and(part.media());
+                file.bring(&mut self.happened, line, ContentSource::Text(kind), size);
+            }
         }
     }
 
@@ -105,21 +115,35 @@ impl Session {
         let is_broken_off = info.is_broken_off();
         let mut was_billed = false;
         for step in steps(info, parts) {
-            if step.usage.is_empty() && is_broken_off {
-                continue;
+            if !(step.usage.is_empty() && is_broken_off) {
+                was_billed = true;
+                match self.request(info, &step, line, file) {
+                    Ok(request) => file.requests.push(request),
+                    Err((kind, detail)) => file.reject(kind, line, detail),
+                }
             }
-            was_billed = true;
-            match self.request(info, &step, line, file) {
-                Ok(request) => file.requests.push(request),
-                Err((kind, detail)) => file.reject(kind, line, detail),
-            }
+            self.results(step.parts, line, file);
         }
         if info.is_summary() {
             // The message that asks for a summary is not the user's.
             self.happened.begins_turn = false;
-            self.happened.is_after_compaction |= !is_broken_off;
+            if !is_broken_off {
+                let texts = parts.iter().filter_map(|part| part.0.as_ref()).map(|part| part.text);
+                let summary = texts.fold(Size::default(), Size::and);
+                self.happened.compact(summary, line, file);
+            }
         } else {
             self.happened.is_after_interruption |= is_broken_off && !was_billed;
+        }
+    }
+
+    /// Takes in the results of the tools that a step called, which go out with the next request.
+    fn results(&mut self, parts: &[Shape<Part<'_>>], line: u64, file: &mut AgentFile) {
+        for part in parts.iter().filter_map(|part| part.0.as_ref()) {
+            if let Some(state) = &part.state.0 {
+                let source = ContentSource::Tool(file.symbol(&part.tool));
+                file.bring(&mut self.happened, line, source, state.output.and(state.error));
+            }
         }
     }
 
@@ -177,22 +201,25 @@ fn is_synthetic(parts: &[Shape<Part<'_>>]) -> bool {
 }
 
 /// The requests that a message reports. A later one is sent when all parts of the one before are there.
-fn steps<'m>(info: &'m MessageInfo<'_>, parts: &'m [Shape<Part<'_>>]) -> Vec<Step<'m>> {
+fn steps<'m>(info: &'m MessageInfo<'_>, parts: &'m [Shape<Part<'m>>]) -> Vec<Step<'m>> {
     let times = info.time.0.unwrap_or_default();
     let (mut sent, mut newest) = (times.created.0, times.created.0);
     let mut steps = Vec::new();
-    for part in parts.iter().filter_map(|part| part.0.as_ref()) {
+    let mut first = 0;
+    for (place, part) in parts.iter().enumerate() {
+        let Some(part) = &part.0 else { continue };
         newest = newest.max(part.end());
         if part.r#type.is("step-finish")
             && let Some(usage) = &part.tokens.0
         {
-            steps.push(Step { usage, sent, finished: newest });
+            steps.push(Step { usage, sent, finished: newest, parts: &parts[first..place] });
             sent = newest;
+            first = place;
         }
     }
     if steps.is_empty() {
         let of_message = info.tokens.0.iter();
-        steps.extend(of_message.map(|usage| Step { usage, sent, finished: newest }));
+        steps.extend(of_message.map(|usage| Step { usage, sent, finished: newest, parts }));
     }
     if let Some(last) = steps.last_mut() {
         last.finished = times.completed.0.or(last.finished);
@@ -286,6 +313,13 @@ struct Part<'a> {
     #[serde(borrow)]
     r#type: Text<'a>,
     synthetic: Flag,
+    text: Size,
+    /// Of a file.
+    #[serde(borrow)]
+    mime: Text<'a>,
+    /// Of a tool.
+    #[serde(borrow)]
+    tool: Text<'a>,
     time: Shape<Times>,
     /// Of a tool.
     state: Shape<ToolState>,
@@ -294,6 +328,12 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
+    /// A file that is no text, which stands in a part of its own.
+    fn media(&self) -> Size {
+        let is_media = |mime: &str| mime.starts_with("image/") || mime == "application/pdf";
+        Size { text: 0, media: u32::from(self.mime.as_str().is_some_and(is_media)) }
+    }
+
     fn end(&self) -> Option<Millis> {
         let of_tool = self.state.0.as_ref().and_then(|state| state.time.0.as_ref());
         self.time.0.as_ref().or(of_tool).and_then(|times| times.end.0)
@@ -303,6 +343,8 @@ impl Part<'_> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ToolState {
+    output: Size,
+    error: Size,
     time: Shape<Times>,
 }
 

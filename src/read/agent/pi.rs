@@ -7,6 +7,7 @@
 
 use serde::Deserialize;
 
+use super::pieces::Size;
 use super::request::{parts, read_if_any, tell_nothing, tokens};
 use super::time::Time;
 use super::tree::{Branch, Parent, Tree};
@@ -15,6 +16,7 @@ use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::{Millis, Tokens};
 use crate::read::input::{Count, Kind, PromptSplit, Shape, Text, Usage};
+use crate::read::transcript::{ContentKind, ContentSource};
 
 /// The folders in which `OpenClaw` keeps sessions of Pi's form.
 const OPENCLAW_FOLDERS: [&str; 3] = [".openclaw", ".clawdbot", ".moltbot"];
@@ -71,10 +73,14 @@ impl Pi {
                 return self.message(line, message, branch, number, file);
             }
             (Some("compaction"), _) => {
-                branch.happened.is_after_compaction = true;
+                branch.happened.compact(line.summary, number, file);
                 return self.summary(line, *branch, number, file);
             }
-            (Some("branch_summary"), _) => return self.summary(line, *branch, number, file),
+            (Some("branch_summary"), _) => {
+                let source = ContentSource::Text(ContentKind::Summary);
+                file.bring(&mut branch.happened, number, source, line.summary);
+                return self.summary(line, *branch, number, file);
+            }
             (Some("custom"), _) => {
                 let kind = line.custom_type.as_str();
                 self.is_openclaws |= kind.is_some_and(|kind| kind.starts_with("openclaw"));
@@ -94,6 +100,9 @@ impl Pi {
     ) -> Result<(), Rejected> {
         if !message.role.is("assistant") {
             branch.happened.begins_turn |= message.role.is("user");
+            let source = message.source(file);
+            let size = message.content.and(message.output).and(message.command);
+            file.bring(&mut branch.happened, number, source, size);
             branch.client_entry(message.timestamp.0.or(line.timestamp.0));
             return Ok(());
         }
@@ -186,6 +195,7 @@ pub(super) struct Line<'a> {
     message: Shape<Message<'a>>,
     /// Of a compaction.
     usage: Shape<PiUsage>,
+    summary: Size,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -201,6 +211,25 @@ struct Message<'a> {
     #[serde(borrow, rename = "stopReason")]
     stop_reason: Text<'a>,
     usage: Shape<PiUsage>,
+    content: Size,
+    /// Of a tool's result.
+    #[serde(borrow, rename = "toolName")]
+    tool: Text<'a>,
+    /// Of a command of the user's.
+    command: Size,
+    output: Size,
+}
+
+impl Message<'_> {
+    /// What the client's message is.
+    fn source(&self, file: &mut AgentFile) -> ContentSource {
+        match self.role.as_str() {
+            Some("toolResult") => ContentSource::Tool(file.symbol(&self.tool)),
+            Some("user") => ContentSource::Text(ContentKind::UserText),
+            Some("bashExecution") => ContentSource::Text(ContentKind::Command),
+            _ => ContentSource::Text(ContentKind::Reminder),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]

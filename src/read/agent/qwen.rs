@@ -5,7 +5,9 @@
 //! line of telemetry repeats each answer and does not count.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
+use super::pieces::Size;
 use super::request::{read_if_any, split, tell_nothing, tokens};
 use super::time::Time;
 use super::tree::{Branch, Parent, Tree};
@@ -13,7 +15,8 @@ use super::{AgentFile, AgentRequest, FirstObject, LineFormat, Rejected};
 use crate::base::client::Client;
 use crate::base::id::EntryId;
 use crate::base::units::Tokens;
-use crate::read::input::{Count, Kind, Shape, Text, Usage};
+use crate::read::input::{Count, JsonLength, Kind, List, Shape, Text, Usage};
+use crate::read::transcript::{ContentKind, ContentSource};
 
 /// What is known of a session between two of its lines.
 #[derive(Default)]
@@ -53,11 +56,26 @@ fn entry(
         (Some("user" | "tool_result"), _) => {
             branch.happened.begins_turn |= line.r#type.is("user");
             branch.client_entry(line.timestamp.0);
+            let parts = line.message.0.as_ref().map(|message| message.parts.0.as_slice());
+            bring(parts.unwrap_or_default(), branch, number, file);
         }
-        (Some("system"), Some("chat_compression")) => branch.happened.is_after_compaction = true,
+        (Some("system"), Some("chat_compression")) => {
+            branch.happened.compact(Size::default(), number, file);
+        }
         _ => {}
     }
     Ok(())
+}
+
+/// Takes in the parts of a message of the client's.
+fn bring(parts: &[Shape<Part<'_>>], branch: &mut Branch, number: u64, file: &mut AgentFile) {
+    for part in parts.iter().filter_map(|part| part.0.as_ref()) {
+        let source = match &part.result.0 {
+            Some(result) => ContentSource::Tool(file.symbol(&result.name)),
+            None => ContentSource::Text(ContentKind::UserText),
+        };
+        file.bring(&mut branch.happened, number, source, part.size());
+    }
 }
 
 fn answer(
@@ -109,8 +127,45 @@ pub(super) struct Line<'a> {
     version: Text<'a>,
     #[serde(borrow)]
     model: Text<'a>,
+    #[serde(borrow)]
+    message: Shape<Message<'a>>,
     #[serde(rename = "usageMetadata")]
     usage: Shape<QwenUsage>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    parts: List<Shape<Part<'a>>>,
+}
+
+/// A part of a message, as Google's API has them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Part<'a> {
+    text: Size,
+    #[serde(rename = "inlineData")]
+    media: Shape<IgnoredAny>,
+    #[serde(borrow, rename = "functionResponse")]
+    result: Shape<FunctionResponse<'a>>,
+}
+
+impl Part<'_> {
+    pub(super) fn size(&self) -> Size {
+        let media = Size { text: 0, media: u32::from(self.media.0.is_some()) };
+        let text = self.result.0.as_ref().map_or(0, |result| result.response.0);
+        self.text.and(media).and(Size { text, media: 0 })
+    }
+}
+
+/// The result of a tool's call.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct FunctionResponse<'a> {
+    #[serde(borrow)]
+    name: Text<'a>,
+    response: JsonLength,
 }
 
 #[derive(Debug, Default, Deserialize)]

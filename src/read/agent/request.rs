@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Rejected;
+use super::pieces::{Piece, PieceId};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol, Symbols, has_symbols};
 use crate::base::units::{Millis, Tokens};
@@ -62,6 +63,8 @@ pub struct AgentFile {
     pub(super) folders: Vec<String>,
     /// Its requests, in file order.
     pub requests: Vec<AgentRequest>,
+    /// What the client put into its conversations, in file order.
+    pub pieces: Vec<Piece>,
     /// The strings the requests name.
     pub symbols: Symbols,
     /// What was rejected or repaired.
@@ -76,8 +79,9 @@ impl AgentFile {
         Self {
             label: Arc::clone(&open.label),
             stem: open.stem.clone(),
-            folders: open.folders.clone(),
+            folders: open.folders(),
             requests: Vec::new(),
+            pieces: Vec::new(),
             symbols: Symbols::default(),
             diagnostics: Diagnostics::default(),
             extent: Extent::default(),
@@ -185,6 +189,8 @@ pub(super) struct Happened {
     pub(super) begins_turn: bool,
     pub(super) is_after_compaction: bool,
     pub(super) is_after_interruption: bool,
+    /// The newest piece of content that was put in.
+    pub(super) brought: Option<PieceId>,
 }
 
 /// A request of another agent, as its session recorded it.
@@ -201,6 +207,12 @@ pub struct AgentRequest {
     pub session: Option<Symbol>,
     /// The sub-agent; `None` in a main conversation.
     pub agent: Option<Symbol>,
+    /// The id of the answer's message, as the service gave it.
+    pub message: Option<Symbol>,
+    /// The id of the request, as the service gave it.
+    pub request: Option<Symbol>,
+    /// What the client asked it for, in the client's words; `None` where that is not told.
+    pub query_source: Option<Symbol>,
     /// The project's folder.
     pub project: Option<Symbol>,
     /// The client's version.
@@ -228,10 +240,15 @@ pub struct AgentRequest {
     /// Whether an answer began and was not finished since the request before: a request that left
     /// no usage, but may have left its prompt in the cache.
     pub is_after_interruption: bool,
+    /// The newest piece of content that was put in since the request before; `None` where there is none, or
+    /// the client keeps none.
+    pub brought: Option<PieceId>,
     /// Whether its written tokens are known. Where they are not, they are in its input.
     pub knows_writes: bool,
     /// How many requests the figures are the sum of, where the client tells no more; 1 of a request.
     pub sum_of: u32,
+    /// What a plan that counts credits was charged, in billionths of an AI unit (0.01 USD).
+    pub nano_aiu: Option<u64>,
 }
 
 impl AgentRequest {
@@ -249,6 +266,9 @@ impl AgentRequest {
             identity: None,
             session: None,
             agent: None,
+            message: None,
+            request: None,
+            query_source: None,
             project: None,
             client_version: None,
             model,
@@ -262,19 +282,24 @@ impl AgentRequest {
             begins_turn: false,
             is_after_compaction: false,
             is_after_interruption: false,
+            brought: None,
             knows_writes: true,
             sum_of: 1,
+            nano_aiu: None,
         }
     }
 
     /// The request with what happened before it.
     pub(super) fn after(self, happened: Happened) -> Self {
-        let Happened { begins_turn, is_after_compaction, is_after_interruption } = happened;
-        Self { begins_turn, is_after_compaction, is_after_interruption, ..self }
+        let Happened { begins_turn, is_after_compaction, is_after_interruption, brought } =
+            happened;
+        Self { begins_turn, is_after_compaction, is_after_interruption, brought, ..self }
     }
 }
 
-has_symbols!(AgentRequest { session, agent, project, client_version, model, route } beside {
+has_symbols!(AgentRequest {
+    session, agent, message, request, query_source, project, client_version, model, route
+} beside {
     client, line, identity, vendor, start, finished, usage, reasoning, follows, begins_turn,
-    is_after_compaction, is_after_interruption, knows_writes, sum_of
+    is_after_compaction, is_after_interruption, brought, knows_writes, sum_of, nano_aiu
 });

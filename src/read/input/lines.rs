@@ -15,6 +15,9 @@ pub(crate) const CHUNK: usize = 512 * 1024;
 const SKIPPED_BEGINNINGS: [&str; 2] =
     [r#"{"type":"file-history-snapshot""#, r#"{"type":"attribution-snapshot""#];
 
+/// Beginnings of files without lines, of which a chunk is enough to be known: SQLite databases and Parquet.
+const WITHOUT_LINES: [&[u8]; 2] = [b"SQLite format 3\0", b"PAR1"];
+
 /// A buffer that grew for a long line is given back when it is larger than this.
 const LARGEST_SPARE: usize = 4 * CHUNK;
 
@@ -174,6 +177,10 @@ impl<R: Read> Chunks<R> {
             }
             if let Some(newline) = memchr::memrchr(b'\n', &chunk.read()[searched..]) {
                 chunk.complete = searched + newline + 1;
+                break;
+            }
+            if self.next_line == 1 && WITHOUT_LINES.iter().any(|one| chunk.read().starts_with(one))
+            {
                 break;
             }
             searched = chunk.filled;

@@ -59,10 +59,8 @@ pub(crate) struct OpenSource {
     pub(crate) label: Arc<str>,
     /// The name without folders and endings.
     pub(crate) stem: String,
-    /// The names of the folders that it is in, the nearest first.
-    pub(crate) folders: Vec<String>,
-    /// Bytes on disk; 0 where unknown.
-    size: u64,
+    /// Where it is, and how large.
+    source: Source,
     /// Memory that the next source can use.
     spare: Chunk,
 }
@@ -98,8 +96,7 @@ impl OpenSource {
             chunks,
             label: Arc::clone(&source.label),
             stem: source.stem().to_owned(),
-            folders: source.folders(),
-            size: source.size,
+            source: source.clone(),
             spare: Chunk::default(),
         })
     }
@@ -109,13 +106,18 @@ impl OpenSource {
         self.chunks.peeked()
     }
 
+    /// The names of the folders that it is in, the nearest first.
+    pub(crate) fn folders(&self) -> Vec<String> {
+        self.source.folders()
+    }
+
     /// About how many stretches the source comes in. Where memory is bounded, room is made only when it
     /// is needed.
     pub(crate) fn expected(&self) -> Expected {
         if MemoryBound::of_process().is_some() {
             return Expected { stretches: 1 };
         }
-        let chunks = usize::try_from(self.size / CHUNK as u64).unwrap_or(usize::MAX);
+        let chunks = usize::try_from(self.source.size / CHUNK as u64).unwrap_or(usize::MAX);
         Expected { stretches: chunks.saturating_add(1) }
     }
 

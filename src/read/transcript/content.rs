@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::sign::{Signs, attachment_signs};
 use super::wire::{Attachment, Block, InnerBlock, Line, Message};
 use super::{EntryKind, UserMessage};
-use crate::base::id::EntryId;
+use crate::base::id::{EntryId, HasSymbols, Moved, Symbol};
 use crate::read::input::{Content, List, Shape, only_value};
 
 /// What a piece of user-side content is.
@@ -29,6 +29,26 @@ pub enum ContentKind {
     Command,
     /// The summary of a conversation that was compacted.
     Summary,
+}
+
+/// Where a piece of content comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentSource {
+    /// A text or an attachment.
+    Text(ContentKind),
+    /// An image or a document.
+    Media,
+    /// A tool's result; of some the call is not in the file.
+    Tool(Option<Symbol>),
+}
+
+impl HasSymbols for ContentSource {
+    fn move_symbols(&mut self, moved: &Moved) {
+        match self {
+            Self::Tool(tool) => tool.move_symbols(moved),
+            Self::Text(_) | Self::Media => {}
+        }
+    }
 }
 
 /// How the message begins that the client adds where a resumed session broke off.

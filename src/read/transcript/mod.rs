@@ -15,8 +15,8 @@ mod sign;
 mod title;
 mod wire;
 
-pub use content::ContentKind;
 pub(crate) use content::{BEGINNINGS, beginning_of};
+pub use content::{ContentKind, ContentSource};
 pub(crate) use load::{Spare, load_open, unreadable};
 pub use load::{Transcript, load};
 pub(crate) use parse::SYNTHETIC_MODEL;

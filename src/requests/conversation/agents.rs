@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::between::{Between, Trail};
+use super::between::{Between, Trail, TrailIndex};
 use super::{History, InputFile, Request, RequestIndex};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, HasSymbols, Symbol};
@@ -151,7 +151,11 @@ impl History {
         self.bytes += file.extent.bytes;
         self.lines += file.extent.lines;
         self.diagnostics.absorb(file.diagnostics);
-        self.files.push(InputFile { label: Arc::clone(&file.label), trail: Trail::default() });
+        for piece in &mut file.pieces {
+            piece.move_symbols(&symbols);
+        }
+        let trail = Trail::of_pieces(&file.pieces);
+        self.files.push(InputFile { label: Arc::clone(&file.label), trail });
         let number = self.files.len() - 1;
         for request in &mut file.requests {
             request.move_symbols(&symbols);
@@ -208,6 +212,7 @@ impl History {
                 has_prompt: recorded.begins_turn,
                 has_compaction: recorded.is_after_compaction,
                 has_interruption: recorded.is_after_interruption,
+                trail: recorded.brought.map(TrailIndex),
                 ..Between::default()
             },
             fresh_replacement: None,

@@ -11,9 +11,12 @@ use std::num::NonZeroU32;
 use rustc_hash::FxHashMap;
 
 use super::rewrite::{Lines, Rewrite};
-use crate::base::id::{EntryId, HasSymbols, Moved, Symbol, has_symbols};
+use crate::base::id::{EntryId, Symbol, has_symbols};
 use crate::base::units::Millis;
-use crate::read::transcript::{ContentKind, Entry, EntryKind, Sign, Signs, UserMessage};
+use crate::read::agent::Piece;
+use crate::read::transcript::{
+    ContentKind, ContentSource, Entry, EntryKind, Sign, Signs, UserMessage,
+};
 
 /// The entries between a request and its predecessor, summed up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -277,7 +280,7 @@ pub(super) struct Call {
 
 /// The position of an entry in a [`Trail`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TrailIndex(NonZeroU32);
+pub struct TrailIndex(pub(super) NonZeroU32);
 
 /// An entry that shows something or brings content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -303,17 +306,6 @@ pub struct TrailContent {
     pub bytes: u64,
 }
 
-/// Where a piece of content comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ContentSource {
-    /// A text or an attachment.
-    Text(ContentKind),
-    /// An image or a document.
-    Media,
-    /// A tool's result; of some the call is not in the file.
-    Tool(Option<Symbol>),
-}
-
 /// What lies between the requests of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
@@ -326,15 +318,6 @@ pub struct Trail {
 
 has_symbols!(Trail { contents } beside { entries, lines, is_left_out });
 has_symbols!(TrailContent { source } beside { bytes });
-
-impl HasSymbols for ContentSource {
-    fn move_symbols(&mut self, moved: &Moved) {
-        match self {
-            Self::Tool(tool) => tool.move_symbols(moved),
-            Self::Text(_) | Self::Media => {}
-        }
-    }
-}
 
 impl Trail {
     /// An empty trail, which stays empty unless it is kept.
@@ -387,6 +370,17 @@ impl Trail {
         let first = self.contents.len();
         self.add_user(user, calls);
         Some(self.add_entry(before, line, Signs::new(), first))
+    }
+
+    /// The trail of another agent's session, whose pieces of content each have an entry of their own.
+    pub(super) fn of_pieces(pieces: &[Piece]) -> Self {
+        let mut trail = Self::default();
+        for piece in pieces {
+            let first = trail.contents.len();
+            trail.contents.push(TrailContent { source: piece.source, bytes: piece.bytes });
+            trail.add_entry(piece.before.map(TrailIndex), piece.line, Signs::new(), first);
+        }
+        trail
     }
 
     fn add_entry(

@@ -39,7 +39,7 @@ mod read;
 mod results;
 mod rewrite;
 
-pub use between::{Between, ContentSource, Trail, TrailContent, TrailEntry, TrailIndex};
+pub use between::{Between, Trail, TrailContent, TrailEntry, TrailIndex};
 pub use captured::CapturedPrompts;
 pub use file::{FileConversation, FileResponse, build};
 pub use gathered::{ResponseKey, ResponseLines};

@@ -9,7 +9,8 @@ use super::Breaker;
 use super::pieces::{Content, PieceId, is_result, sum};
 use crate::base::units::Tokens;
 use crate::read::transcript::ContentKind;
-use crate::requests::conversation::{ContentSource, History, Request, RequestIndex};
+use crate::read::transcript::ContentSource;
+use crate::requests::conversation::{History, Request, RequestIndex};
 
 /// A conversation under context management, as one of its requests finds it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

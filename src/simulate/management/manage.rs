@@ -10,7 +10,8 @@ use super::pieces::{
 use super::rewrite::{Path, Rewrite, Sent, Sink, Sizes};
 use crate::base::units::{Millis, Tokens};
 use crate::read::transcript::ContentKind;
-use crate::requests::conversation::{ContentSource, History, Request, RequestIndex};
+use crate::read::transcript::ContentSource;
+use crate::requests::conversation::{History, Request, RequestIndex};
 use crate::requests::prompt::{Level, Prompt, PromptTrace, Step};
 
 /// How many results, files or skills of one request are looked at one by one, newest first.

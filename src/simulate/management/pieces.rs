@@ -7,8 +7,9 @@
 use crate::base::units::Tokens;
 use crate::read::harness::COMPACTABLE_TOOLS;
 use crate::read::transcript::ContentKind;
+use crate::read::transcript::ContentSource;
 use crate::requests::content::{FRAME_BYTES, Ratios, is_explained, share, weight};
-use crate::requests::conversation::{ContentSource, History, Request, TrailContent};
+use crate::requests::conversation::{History, Request, TrailContent};
 use crate::requests::prompt::Step;
 
 /// A piece of a [`PieceTree`]. It also stands for all pieces before it on its path.
