@@ -315,7 +315,7 @@ fn what_a_client_put_in_has_the_tokens_that_the_prompt_grew_by() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("session.jsonl");
     fs::write(&path, lines.join("\n")).expect("a file");
-    let context = json(cachesim().args(["context", "--format", "json"]).arg(&path));
+    let context = json(&["context", "--format", "json", utf8(&path)]);
     let of_kind = |kind: &str| {
         let kinds = context["kinds"].as_array().expect("kinds");
         let found = kinds.iter().find(|one| one["kind"] == kind).expect("the kind");
