@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use cachesim::read::input::Source;
 use cachesim::read::transcript::load;
@@ -13,7 +14,33 @@ use serde_json::Value;
 
 use crate::common::{json, ledger, project, stdout};
 
-fn folders() -> Vec<PathBuf> {
+/// The folders of all sessions. Of one whose session is a database, the folder in which a test made it.
+fn folders() -> &'static [PathBuf] {
+    static FOLDERS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+        written().into_iter().map(|folder| made(&folder).unwrap_or(folder)).collect()
+    });
+    &FOLDERS
+}
+
+/// Makes the database of which the statements stand in a folder.
+fn made(folder: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut paths = entries.map(|entry| entry.expect("an entry").path());
+    let statements = paths.find(|path| path.extension().is_some_and(|ending| ending == "sql"))?;
+    let name = folder.file_name().expect("a name");
+    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("databases").join(name);
+    fs::remove_dir_all(&made).ok();
+    fs::create_dir_all(&made).expect("a folder");
+    fs::copy(folder.join("expected.toml"), made.join("expected.toml")).expect("expected.toml");
+    let stem = statements.file_stem().expect("a name");
+    let database = made.join(stem).with_extension("db");
+    let text = fs::read_to_string(&statements).expect("statements");
+    let connection = rusqlite::Connection::open(database).expect("a database");
+    connection.execute_batch(&text).expect("SQL");
+    Some(made)
+}
+
+fn written() -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = fs::read_dir(project("fixtures"))
         .expect("the fixtures")
         .map(|entry| entry.expect("an entry").path())
@@ -32,7 +59,7 @@ fn every_fixture_gives_its_figures() {
         let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
         let text = fs::read_to_string(folder.join("expected.toml")).expect("expected.toml");
         let expected: toml::Value = toml::from_str(&text).expect("TOML");
-        let report = report(&folder, &expected);
+        let report = report(folder, &expected);
         for section in ["inputs", "totals", "live"] {
             let Some(given) = expected.get(section) else { continue };
             let given = serde_json::to_value(given).expect("JSON");
@@ -69,7 +96,7 @@ fn no_strategy_is_cheaper_than_the_bound() {
     for folder in folders() {
         let text = fs::read_to_string(folder.join("expected.toml")).expect("expected.toml");
         let expected: toml::Value = toml::from_str(&text).expect("TOML");
-        let totals = &report_of(&folder, &expected, &names)["totals"];
+        let totals = &report_of(folder, &expected, &names)["totals"];
         let cost = |name: &str| -> Option<Decimal> {
             let is_refused = !totals[name]["invalid_requests"].is_null();
             let cost = totals[name]["cost_usd"].as_str().filter(|_| !is_refused)?;
@@ -236,7 +263,7 @@ fn analyze_and_compare_agree_on_every_strategy() {
     for folder in folders() {
         let text = fs::read_to_string(folder.join("expected.toml")).expect("expected.toml");
         let expected: toml::Value = toml::from_str(&text).expect("TOML");
-        let analyzed = report_of(&folder, &expected, &names);
+        let analyzed = report_of(folder, &expected, &names);
         let strategies = names.join(",");
         let path = folder.to_str().expect("a plain path");
         let mut options = vec!["compare", path, "-q", "--format", "json"];

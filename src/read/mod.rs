@@ -34,10 +34,13 @@ pub mod capture;
 
 pub mod agent;
 
+mod log;
+
 use agent::{AgentFormat, FORMATS, FirstObject};
 use input::Chunk;
 #[cfg(feature = "cli")]
 use input::{OpenSource, Source};
+pub(crate) use log::{Log, LogFormat};
 
 /// What a file's lines are.
 #[derive(Clone, Copy)]
@@ -50,14 +53,27 @@ pub(crate) enum Format {
     Bundle,
     /// Sessions of another agent.
     Agent(&'static dyn AgentFormat),
+    /// What a gateway or a proxy logged.
+    Log(&'static dyn LogFormat),
+    /// An `SQLite` database, which may be an agent's.
+    Database,
 }
+
+/// What every `SQLite` database begins with.
+const DATABASE: &[u8] = b"SQLite format 3\0";
 
 impl Format {
     /// The format of the first line that shows one.
     pub(crate) fn of(chunk: &Chunk) -> Self {
+        if chunk.bytes().starts_with(DATABASE) {
+            return Self::Database;
+        }
+        if let Some(format) = log::log_that_begins(chunk) {
+            return Self::Log(format);
+        }
         if begins_document(chunk) {
             let format =
-                FirstObject::of_document(chunk.bytes()).and_then(|first| Self::of_agent(&first));
+                FirstObject::of_document(chunk.bytes()).and_then(|first| Self::of_client(&first));
             if let Some(format) = format {
                 return format;
             }
@@ -66,9 +82,10 @@ impl Format {
         firsts.find_map(|first| Self::shown_by(&first)).unwrap_or(Self::Transcript)
     }
 
-    /// The format of an agent's sessions that begin so.
-    fn of_agent(first: &FirstObject<'_>) -> Option<Self> {
-        FORMATS.into_iter().find(|format| format.recognises(first)).map(Self::Agent)
+    /// The format of an agent's sessions, or of a log, that begins so.
+    fn of_client(first: &FirstObject<'_>) -> Option<Self> {
+        let agent = FORMATS.into_iter().find(|format| format.recognises(first)).map(Self::Agent);
+        agent.or_else(|| log::log_of(first).map(Self::Log))
     }
 
     fn shown_by(first: &FirstObject<'_>) -> Option<Self> {
@@ -78,7 +95,7 @@ impl Format {
         if first.has("prompt") {
             return Some(Self::Bundle);
         }
-        Self::of_agent(first).or_else(|| first.text("type").map(|_| Self::Transcript))
+        Self::of_client(first).or_else(|| first.text("type").map(|_| Self::Transcript))
     }
 }
 
@@ -89,6 +106,8 @@ pub(crate) fn unredactable(source: &Source) -> Option<&'static str> {
     let open = OpenSource::open(source).ok()?;
     match Format::of(open.first_lines()?) {
         Format::Agent(format) if !format.is_redactable() => Some(format.file()),
+        Format::Log(format) => Some(format.file()),
+        Format::Database => Some("a database"),
         _ => None,
     }
 }
@@ -96,7 +115,11 @@ pub(crate) fn unredactable(source: &Source) -> Option<&'static str> {
 /// Whether a file begins as one document does that spans lines: with a list, or with an object whose first
 /// line is not all of it.
 fn begins_document(chunk: &Chunk) -> bool {
-    let line = chunk.lines().map(|(_, line)| line.trim_ascii()).find(|line| !line.is_empty());
+    let mut lines = chunk.lines().map(|(_, line)| {
+        // Some editors put a mark in front of a text.
+        line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii()
+    });
+    let line = lines.find(|line| !line.is_empty());
     line.is_some_and(|line| {
         line.starts_with(b"[") || (line.starts_with(b"{") && !line.ends_with(b"}"))
     })

@@ -8,7 +8,11 @@ use serde_json::value::RawValue;
 
 /// The members of the first object of a file. One that is cut off has no value.
 #[derive(Debug)]
-pub(crate) struct FirstObject<'a>(BTreeMap<String, Option<&'a RawValue>>);
+pub(crate) struct FirstObject<'a> {
+    members: BTreeMap<String, Option<&'a RawValue>>,
+    /// What it is read from.
+    text: &'a str,
+}
 
 /// What some editors put in front of a text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -19,7 +23,7 @@ impl<'a> FirstObject<'a> {
         let line = str::from_utf8(line).ok()?.trim_start_matches(BYTE_ORDER_MARK);
         // The first of several values run together.
         let mut values = serde_json::Deserializer::from_str(line).into_iter();
-        Some(Self(values.next()?.ok()?))
+        Some(Self { members: values.next()?.ok()?, text: line })
     }
 
     /// What a document begins with: as much of its object as is there, or of the first one of its
@@ -35,23 +39,23 @@ impl<'a> FirstObject<'a> {
         // It ends with an error where the beginning does.
         let mut reader = serde_json::Deserializer::from_str(text);
         Members(&mut members).deserialize(&mut reader).ok();
-        (!members.is_empty()).then_some(Self(members))
+        (!members.is_empty()).then_some(Self { members, text })
     }
 
     /// Whether it has a member of that name, of whatever type.
     pub(crate) fn has_member(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+        self.members.contains_key(name)
     }
 
     /// Whether it has an object or a list of that name, or in an object of it: `message.parts`.
     pub(crate) fn has(&self, path: &str) -> bool {
         let (name, rest) = path.split_once('.').unwrap_or((path, ""));
-        let Some(value) = self.0.get(name) else { return false };
+        let Some(value) = self.members.get(name) else { return false };
         let Some(value) = value else { return rest.is_empty() };
         if rest.is_empty() {
             return value.get().starts_with(['{', '[']);
         }
-        serde_json::from_str(value.get()).is_ok_and(|inner| Self(inner).has(rest))
+        Self::inside(value.get()).is_some_and(|inner| inner.has(rest))
     }
 
     /// Whether it has a text of that name that is one of these.
@@ -62,11 +66,28 @@ impl<'a> FirstObject<'a> {
     /// A text of that name, or in an object of it: `info.id`.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         let (name, rest) = path.split_once('.').unwrap_or((path, ""));
-        let value = (*self.0.get(name)?)?.get();
+        let value = (*self.members.get(name)?)?.get();
         if rest.is_empty() {
             return serde_json::from_str(value).ok();
         }
-        Self(serde_json::from_str(value).ok()?).text(rest)
+        Self::inside(value)?.text(rest)
+    }
+
+    /// The first object of a list of that name, as much of it as is there.
+    pub(crate) fn first_of(&self, name: &str) -> Option<FirstObject<'a>> {
+        let list = if let Some(whole) = *self.members.get(name)? {
+            whole.get()
+        } else {
+            // It is the last member that is there, and is looked at where it is the first one, too.
+            let (_, behind) = self.text.split_once(&format!("\"{name}\""))?;
+            behind.trim_start().strip_prefix(':')?.trim_start()
+        };
+        list.starts_with('[').then(|| Self::of_document(list.as_bytes())).flatten()
+    }
+
+    /// The object that a value is.
+    fn inside(value: &'a str) -> Option<Self> {
+        Some(Self { members: serde_json::from_str(value).ok()?, text: value })
     }
 }
 
@@ -111,5 +132,22 @@ mod tests {
         let first = FirstObject::of_document(br#"[{"ts":1,"type":"say"},{"#).expect("members");
         assert!(first.has_member("ts") && first.is_one_of("type", &["say", "ask"]));
         assert!(FirstObject::of_document(b"# notes").is_none());
+    }
+
+    #[test]
+    fn the_first_object_of_a_list_is_known_though_the_list_is_cut_off() {
+        for text in
+            [r#"{"data": [{"type":"SPAN","a":{}}, 7]}"#, r#"{"data": [ {"type":"SPAN","a":{"#]
+        {
+            let first = FirstObject::of_document(text.as_bytes()).expect("members");
+            let inner = first.first_of("data").expect("an object");
+            assert!(inner.is_one_of("type", &["SPAN"]) && inner.has_member("a"), "{text}");
+        }
+        for text in
+            [r#"{"data":{"type":"SPAN"}}"#, r#"{"data":[7]}"#, r#"{"data":[]}"#, r#"{"a":1}"#]
+        {
+            let first = FirstObject::of_document(text.as_bytes()).expect("members");
+            assert!(first.first_of("data").is_none(), "{text}");
+        }
     }
 }

@@ -4,19 +4,30 @@
 //! terms of this module. To add one: a file with a `LineFormat`, or with a `DocumentFormat` where it is
 //! one JSON value, and a line in `FORMATS`.
 
+mod amp;
+mod calls;
 mod chat;
 mod cline;
 mod codex;
 mod copilot;
+pub(crate) mod database;
 mod document;
+mod figure;
 mod first;
 mod gemini;
+mod grok;
 mod kimi;
+mod langfuse;
 mod opencode;
+mod otel;
 mod pi;
 mod pieces;
 mod qwen;
+mod records;
 mod request;
+mod spans;
+#[cfg(test)]
+mod testing;
 mod time;
 mod tree;
 
@@ -28,20 +39,28 @@ use crate::read::input::{Diagnostics, Kind, ObjectReader, OpenSource};
 use document::Documents;
 pub(crate) use first::FirstObject;
 pub use pieces::{Piece, PieceId};
+use records::Records;
+use request::split;
 pub use request::{AgentFile, AgentRequest, Follows, Vendor};
-use request::{split, tokens};
+pub(super) use request::{tell_nothing, tokens};
+pub(super) use time::Time;
 
 /// Every format, in the order in which they are tried.
-pub(crate) static FORMATS: [&dyn AgentFormat; 10] = [
+pub(crate) static FORMATS: [&dyn AgentFormat; 15] = [
     &JsonLines::<codex::Codex>::NEW,
     &JsonLines::<pi::Pi>::NEW,
     &JsonLines::<qwen::Qwen>::NEW,
     &JsonLines::<kimi::Kimi>::NEW,
     &JsonLines::<copilot::Copilot>::NEW,
     &JsonLines::<gemini::GeminiLines>::NEW,
+    &JsonLines::<grok::Grok>::NEW,
+    &JsonLines::<otel::SpanLines>::NEW,
+    &Records::<otel::Otlp>::NEW,
+    &Records::<langfuse::Langfuse>::NEW,
     &Documents::<gemini::GeminiDocument>::NEW,
     &Documents::<opencode::OpenCode>::NEW,
     &Documents::<opencode::OpenCodeMessage>::NEW,
+    &Documents::<amp::Amp>::NEW,
     &Documents::<cline::Cline>::NEW,
 ];
 
@@ -63,7 +82,7 @@ pub(crate) trait AgentFormat: Sync {
 }
 
 /// What is wrong with a line, and what became of it.
-type Rejected = (Kind, &'static str);
+pub(super) type Rejected = (Kind, &'static str);
 
 /// A format of JSON lines, as what is known between two lines of a file.
 trait LineFormat: Default {

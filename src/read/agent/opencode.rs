@@ -44,9 +44,12 @@ impl DocumentFormat for OpenCode {
             session.client_version = file.symbol(&info.version);
         }
         for (number, message) in (1..).zip(&export.messages.0) {
-            if let Some(message) = &message.0 {
-                session.message(message, number, file);
+            let Some(Message { info: Shape(Some(info)), parts }) = &message.0 else { continue };
+            let mut so_far = Parts::of(info);
+            for part in parts.0.iter().filter_map(|part| part.0.as_ref()) {
+                so_far.add(part, file);
             }
+            session.message(info, so_far, number, file);
         }
     }
 }
@@ -63,58 +66,133 @@ impl DocumentFormat for OpenCodeMessage {
     fn document(info: &MessageInfo<'_>, file: &mut AgentFile) {
         if info.role.is("assistant") {
             let mut session = Session { id: file.symbol(&info.session_id), ..Session::default() };
-            session.answer(info, &[], 1, file);
+            session.answer(info, Parts::of(info), 1, file);
         }
     }
 }
 
 /// What is known of a session between two of its messages.
 #[derive(Default)]
-struct Session {
-    id: Option<Symbol>,
-    agent: Option<Symbol>,
-    project: Option<Symbol>,
-    client_version: Option<Symbol>,
+pub(super) struct Session {
+    pub(super) id: Option<Symbol>,
+    pub(super) agent: Option<Symbol>,
+    pub(super) project: Option<Symbol>,
+    pub(super) client_version: Option<Symbol>,
     /// What happened before the next request.
-    happened: Happened,
+    pub(super) happened: Happened,
+    /// When the newest request was sent.
+    latest: Option<Millis>,
 }
 
 /// A request that a message reports.
-struct Step<'m> {
-    usage: &'m TokenUsage,
+struct Step {
+    usage: TokenUsage,
     sent: Option<Millis>,
     finished: Option<Millis>,
-    /// What the message holds of it.
-    parts: &'m [Shape<Part<'m>>],
+    /// The results of the tools that it called, which go out with the next request.
+    results: Vec<(ContentSource, Size)>,
+}
+
+/// What is kept of the parts of a message.
+pub(super) struct Parts {
+    /// When the next request was sent: a later one is sent when all parts of the one before are there.
+    sent: Option<Millis>,
+    newest: Option<Millis>,
+    steps: Vec<Step>,
+    /// Whether there are any, and whether the client wrote all of them itself.
+    is_synthetic: Option<bool>,
+    /// What the client put in with them since the last step.
+    brought: Vec<(ContentSource, Size)>,
+    /// The size of their text.
+    text: Size,
+}
+
+impl Parts {
+    /// A message without parts so far.
+    pub(super) fn of(info: &MessageInfo<'_>) -> Self {
+        let sent = info.time.0.and_then(|times| times.created.0);
+        Self {
+            sent,
+            newest: sent,
+            steps: Vec::new(),
+            is_synthetic: None,
+            brought: Vec::new(),
+            text: Size::default(),
+        }
+    }
+
+    /// Takes in the next part.
+    pub(super) fn add(&mut self, part: &Part<'_>, file: &mut AgentFile) {
+        self.newest = self.newest.max(part.end());
+        self.is_synthetic = Some(self.is_synthetic.unwrap_or(true) && part.synthetic.0);
+        self.text = self.text.and(part.text);
+        self.brought.push(part.content(file));
+        if part.r#type.is("step-finish")
+            && let Some(usage) = part.tokens.0
+        {
+            let results = self.results();
+            self.steps.push(Step { usage, sent: self.sent, finished: self.newest, results });
+            self.sent = self.newest;
+        }
+    }
+
+    /// The results of tools since the last step.
+    fn results(&mut self) -> Vec<(ContentSource, Size)> {
+        let is_result =
+            |(source, _): &(ContentSource, Size)| matches!(source, ContentSource::Tool(_));
+        std::mem::take(&mut self.brought).into_iter().filter(is_result).collect()
+    }
+
+    /// The requests that the message reports.
+    fn steps(&mut self, info: &MessageInfo<'_>) -> Vec<Step> {
+        let mut steps = std::mem::take(&mut self.steps);
+        let results = self.results();
+        if let Some(last) = steps.last_mut() {
+            last.results.extend(results);
+        } else if let Some(usage) = info.tokens.0 {
+            steps.push(Step { usage, sent: self.sent, finished: self.newest, results });
+        }
+        if let Some(last) = steps.last_mut() {
+            last.finished = info.time.0.and_then(|times| times.completed.0).or(last.finished);
+        }
+        steps
+    }
 }
 
 impl Session {
-    fn message(&mut self, message: &Message<'_>, line: u64, file: &mut AgentFile) {
-        let Some(info) = &message.info.0 else { return };
+    pub(super) fn message(
+        &mut self,
+        info: &MessageInfo<'_>,
+        parts: Parts,
+        line: u64,
+        file: &mut AgentFile,
+    ) {
         if info.role.is("assistant") {
-            self.answer(info, &message.parts.0, line, file);
+            self.answer(info, parts, line, file);
         } else if info.role.is("user") {
-            self.happened.begins_turn |= !is_synthetic(&message.parts.0);
-            for part in message.parts.0.iter().filter_map(|part| part.0.as_ref()) {
-                let kind =
-                    if part.synthetic.0 { ContentKind::Reminder } else { ContentKind::UserText };
-                let size = part.text.and(part.media());
-                file.bring(&mut self.happened, line, ContentSource::Text(kind), size);
-            }
+            self.happened.begins_turn |= !parts.is_synthetic.unwrap_or(false);
+            self.bring(parts.brought, line, file);
+        }
+    }
+
+    /// Takes in what goes out with the next request.
+    fn bring(&mut self, contents: Vec<(ContentSource, Size)>, line: u64, file: &mut AgentFile) {
+        for (source, size) in contents {
+            file.bring(&mut self.happened, line, source, size);
         }
     }
 
     /// Adds the requests of an answer.
-    fn answer(
+    pub(super) fn answer(
         &mut self,
         info: &MessageInfo<'_>,
-        parts: &[Shape<Part<'_>>],
+        mut parts: Parts,
         line: u64,
         file: &mut AgentFile,
     ) {
         let is_broken_off = info.is_broken_off();
         let mut was_billed = false;
-        for step in steps(info, parts) {
+        for step in parts.steps(info) {
             if !(step.usage.is_empty() && is_broken_off) {
                 was_billed = true;
                 match self.request(info, &step, line, file) {
@@ -122,35 +200,23 @@ impl Session {
                     Err((kind, detail)) => file.reject(kind, line, detail),
                 }
             }
-            self.results(step.parts, line, file);
+            self.bring(step.results, line, file);
         }
         if info.is_summary() {
             // The message that asks for a summary is not the user's.
             self.happened.begins_turn = false;
             if !is_broken_off {
-                let texts = parts.iter().filter_map(|part| part.0.as_ref()).map(|part| part.text);
-                let summary = texts.fold(Size::default(), Size::and);
-                self.happened.compact(summary, line, file);
+                self.happened.compact(parts.text, line, file);
             }
         } else {
             self.happened.is_after_interruption |= is_broken_off && !was_billed;
         }
     }
 
-    /// Takes in the results of the tools that a step called, which go out with the next request.
-    fn results(&mut self, parts: &[Shape<Part<'_>>], line: u64, file: &mut AgentFile) {
-        for part in parts.iter().filter_map(|part| part.0.as_ref()) {
-            if let Some(state) = &part.state.0 {
-                let source = ContentSource::Tool(file.symbol(&part.tool));
-                file.bring(&mut self.happened, line, source, state.output.and(state.error));
-            }
-        }
-    }
-
     fn request(
         &mut self,
         info: &MessageInfo<'_>,
-        step: &Step<'_>,
+        step: &Step,
         line: u64,
         file: &mut AgentFile,
     ) -> Result<AgentRequest, Rejected> {
@@ -159,7 +225,10 @@ impl Session {
         let sent = step.sent.or(step.finished).ok_or(no_time)?;
         let finished = step.finished.unwrap_or(sent);
         let (model, vendor) = file.model(&info.model_id);
-        let times = (file.no_earlier(sent), finished);
+        // Never before the one in front of it, whatever the clock says.
+        let sent = self.latest.map_or(sent, |latest| latest.max(sent));
+        self.latest = Some(sent);
+        let times = (sent, finished);
         // A summary stands beside the conversation.
         let (follows, happened) = if info.is_summary() {
             (Follows::Nothing, Happened::default())
@@ -192,39 +261,6 @@ fn identity(model: &str, Millis(created): Millis, usage: &Usage) -> EntryId {
     let Usage { prompt, output: Tokens(output), .. } = usage;
     let [input, read, write] = [prompt.input, prompt.read, prompt.write_5m].map(|part| part.0);
     EntryId::of(&format!("opencode:{created}:{model}:{input}:{output}:{read}:{write}"))
-}
-
-/// Whether the client wrote all of a message itself.
-fn is_synthetic(parts: &[Shape<Part<'_>>]) -> bool {
-    let mut parts = parts.iter().filter_map(|part| part.0.as_ref()).peekable();
-    parts.peek().is_some() && parts.all(|part| part.synthetic.0)
-}
-
-/// The requests that a message reports. A later one is sent when all parts of the one before are there.
-fn steps<'m>(info: &'m MessageInfo<'_>, parts: &'m [Shape<Part<'m>>]) -> Vec<Step<'m>> {
-    let times = info.time.0.unwrap_or_default();
-    let (mut sent, mut newest) = (times.created.0, times.created.0);
-    let mut steps = Vec::new();
-    let mut first = 0;
-    for (place, part) in parts.iter().enumerate() {
-        let Some(part) = &part.0 else { continue };
-        newest = newest.max(part.end());
-        if part.r#type.is("step-finish")
-            && let Some(usage) = &part.tokens.0
-        {
-            steps.push(Step { usage, sent, finished: newest, parts: &parts[first..place] });
-            sent = newest;
-            first = place;
-        }
-    }
-    if steps.is_empty() {
-        let of_message = info.tokens.0.iter();
-        steps.extend(of_message.map(|usage| Step { usage, sent, finished: newest, parts }));
-    }
-    if let Some(last) = steps.last_mut() {
-        last.finished = times.completed.0.or(last.finished);
-    }
-    steps
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -267,17 +303,17 @@ pub(super) struct MessageInfo<'a> {
     #[serde(borrow, rename = "sessionID")]
     session_id: Text<'a>,
     #[serde(borrow, rename = "providerID")]
-    provider_id: Text<'a>,
+    pub(super) provider_id: Text<'a>,
     #[serde(borrow, rename = "modelID")]
-    model_id: Text<'a>,
+    pub(super) model_id: Text<'a>,
     #[serde(borrow)]
     mode: Text<'a>,
     #[serde(borrow)]
     path: Shape<Folder<'a>>,
-    summary: Flag,
-    error: Shape<IgnoredAny>,
-    time: Shape<Times>,
-    tokens: Shape<TokenUsage>,
+    pub(super) summary: Flag,
+    pub(super) error: Shape<IgnoredAny>,
+    pub(super) time: Shape<Times>,
+    pub(super) tokens: Shape<TokenUsage>,
 }
 
 impl MessageInfo<'_> {
@@ -300,16 +336,18 @@ struct Folder<'a> {
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Times {
-    created: Time,
+pub(super) struct Times {
+    pub(super) created: Time,
     completed: Time,
+    /// When the answer was there; of 2.0 and later.
+    pub(super) streamed: Time,
     /// Of a part.
     end: Time,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Part<'a> {
+pub(super) struct Part<'a> {
     #[serde(borrow)]
     r#type: Text<'a>,
     synthetic: Flag,
@@ -328,10 +366,15 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// A file that is no text, which stands in a part of its own.
-    fn media(&self) -> Size {
+    /// What it puts into the conversation, unless it is a part of the answer.
+    fn content(&self, file: &mut AgentFile) -> (ContentSource, Size) {
+        if let Some(state) = &self.state.0 {
+            return (ContentSource::Tool(file.symbol(&self.tool)), state.output.and(state.error));
+        }
+        let kind = if self.synthetic.0 { ContentKind::Reminder } else { ContentKind::UserText };
         let is_media = |mime: &str| mime.starts_with("image/") || mime == "application/pdf";
-        Size { text: 0, media: u32::from(self.mime.as_str().is_some_and(is_media)) }
+        let media = u32::from(self.mime.as_str().is_some_and(is_media));
+        (ContentSource::Text(kind), self.text.and(Size { text: 0, media }))
     }
 
     fn end(&self) -> Option<Millis> {
@@ -348,9 +391,9 @@ struct ToolState {
     time: Shape<Times>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
-struct TokenUsage {
+pub(super) struct TokenUsage {
     total: Count,
     input: Count,
     output: Count,
@@ -366,6 +409,17 @@ struct CacheUsage {
 }
 
 impl TokenUsage {
+    /// The usage of a version that leaves the reasoning out of the output and tells no total.
+    pub(super) fn with_reasoning_apart(self) -> Self {
+        let CacheUsage { read, write } = self.cache.0.unwrap_or_default();
+        let mut total = 0_u64;
+        for count in [self.input, self.output, self.reasoning, read, write] {
+            let Count::Value(value) = count else { continue };
+            total = total.saturating_add(value);
+        }
+        Self { total: Count::Value(total), ..self }
+    }
+
     fn is_empty(&self) -> bool {
         let CacheUsage { read, write } = self.cache.0.unwrap_or_default();
         tell_nothing(&[self.input, self.output, self.reasoning, read, write])

@@ -6,7 +6,7 @@ use super::Rejected;
 use super::pieces::{Piece, PieceId};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol, Symbols, has_symbols};
-use crate::base::units::{Millis, Tokens};
+use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::read::input::{Count, Diagnostics, Extent, Kind, OpenSource, PromptSplit, Text, Usage};
 
 /// Whose service answered a request, and so under which cache rules it was sent.
@@ -75,7 +75,7 @@ pub struct AgentFile {
 
 impl AgentFile {
     /// A file of which nothing was read yet.
-    pub(super) fn of(open: &OpenSource) -> Self {
+    pub(in crate::read) fn of(open: &OpenSource) -> Self {
         Self {
             label: Arc::clone(&open.label),
             stem: open.stem.clone(),
@@ -88,6 +88,13 @@ impl AgentFile {
         }
     }
 
+    /// A database of a program that is not known.
+    pub(crate) fn foreign(open: &OpenSource) -> Self {
+        let mut file = Self::of(open);
+        file.reject(Kind::ForeignFormat, 0, "no database of an agent's");
+        file
+    }
+
     /// The session of a file that is called the same in all of them: the folder's name.
     pub(super) fn session_of_folder(&mut self, number: usize) -> Option<Symbol> {
         let Self { symbols, folders, .. } = self;
@@ -95,13 +102,13 @@ impl AgentFile {
     }
 
     /// The model's symbol, `unknown` without a name.
-    pub(super) fn model(&mut self, name: &Text<'_>) -> (Symbol, Vendor) {
+    pub(in crate::read) fn model(&mut self, name: &Text<'_>) -> (Symbol, Vendor) {
         let name = name.as_str().filter(|name| !name.is_empty()).unwrap_or("unknown");
         (self.symbols.intern(name), Vendor::of(name))
     }
 
     /// Notes what was rejected or repaired.
-    pub(super) fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
+    pub(in crate::read) fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
         self.diagnostics.add(kind, &self.label, line, detail);
     }
 
@@ -110,7 +117,7 @@ impl AgentFile {
         self.requests.last().map_or(start, |previous| start.max(previous.start))
     }
 
-    pub(super) fn symbol(&mut self, text: &Text<'_>) -> Option<Symbol> {
+    pub(in crate::read) fn symbol(&mut self, text: &Text<'_>) -> Option<Symbol> {
         let text = text.as_str().filter(|text| !text.is_empty())?;
         Some(self.symbols.intern(text))
     }
@@ -123,7 +130,7 @@ const LARGEST_TOKEN_COUNT: u64 = 1_000_000_000_000;
 ///
 /// # Errors
 /// Where it is no number of tokens.
-pub(super) fn tokens(count: Count) -> Result<Option<Tokens>, Rejected> {
+pub(in crate::read) fn tokens(count: Count) -> Result<Option<Tokens>, Rejected> {
     match count {
         Count::Missing | Count::Null => Ok(None),
         Count::Value(value) if value <= LARGEST_TOKEN_COUNT => Ok(Some(Tokens(value))),
@@ -134,7 +141,7 @@ pub(super) fn tokens(count: Count) -> Result<Option<Tokens>, Rejected> {
 }
 
 /// Whether counts tell of nothing, as where a request was given up.
-pub(super) fn tell_nothing(counts: &[Count]) -> bool {
+pub(in crate::read) fn tell_nothing(counts: &[Count]) -> bool {
     counts.iter().all(|count| matches!(count, Count::Missing | Count::Null | Count::Value(0)))
 }
 
@@ -249,12 +256,15 @@ pub struct AgentRequest {
     pub sum_of: u32,
     /// What a plan that counts credits was charged, in billionths of an AI unit (0.01 USD).
     pub nano_aiu: Option<u64>,
+    /// What the client worked out that it cost, at its own list of prices. Where it does not tell for how
+    /// long was written, this does: a write for an hour costs more than one for five minutes.
+    pub client_cost: Option<Picodollars>,
 }
 
 impl AgentRequest {
     /// A request of which nothing else is known. It was sent at the first of the times, and its usage
     /// recorded at the second.
-    pub(super) fn new(
+    pub(in crate::read) fn new(
         (client, line): (Client, u64),
         (model, vendor): (Symbol, Vendor),
         times: (Millis, Millis),
@@ -286,6 +296,7 @@ impl AgentRequest {
             knows_writes: true,
             sum_of: 1,
             nano_aiu: None,
+            client_cost: None,
         }
     }
 
@@ -301,5 +312,5 @@ has_symbols!(AgentRequest {
     session, agent, message, request, query_source, project, client_version, model, route
 } beside {
     client, line, identity, vendor, start, finished, usage, reasoning, follows, begins_turn,
-    is_after_compaction, is_after_interruption, brought, knows_writes, sum_of, nano_aiu
+    is_after_compaction, is_after_interruption, brought, knows_writes, sum_of, nano_aiu, client_cost
 });

@@ -10,7 +10,7 @@ use crate::read::input::{Text, moment};
 
 /// A moment, or nothing where another value stands.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Time(pub(super) Option<Millis>);
+pub(in crate::read) struct Time(pub(in crate::read) Option<Millis>);
 
 /// Smaller numbers are seconds: as milliseconds they would lie before 1973.
 const SMALLEST_MILLIS: f64 = 1e11;
@@ -45,11 +45,15 @@ impl Time {
             let text = serde_json::from_str::<Text<'_>>(json).unwrap_or_default();
             return Self(moment(&text));
         }
-        let number: Option<f64> = json.parse().ok();
-        let millis = number.map(|one| if one < SMALLEST_MILLIS { one * 1_000.0 } else { one });
-        let millis = millis.filter(|one| (1.0..LARGEST_MILLIS).contains(one));
+        json.parse().map_or(Self(None), Self::of_number)
+    }
+
+    /// The moment that a number of seconds or of milliseconds stands for.
+    pub(super) fn of_number(number: f64) -> Self {
+        let millis = if number < SMALLEST_MILLIS { number * 1_000.0 } else { number };
+        let is_moment = (1.0..LARGEST_MILLIS).contains(&millis);
         #[allow(clippy::cast_possible_truncation)] // below 10^14
-        Self(millis.map(|one| Millis(one as i64)))
+        Self(is_moment.then_some(Millis(millis as i64)))
     }
 }
 

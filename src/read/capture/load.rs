@@ -109,6 +109,30 @@ pub(crate) fn load_bundles(
     finish(joined, open, extent)
 }
 
+/// Reads captured requests that stand in a log of something else, as records made one after another.
+pub(in crate::read) struct RecordReader<'a>(RequestParser<'a>);
+
+impl<'a> RecordReader<'a> {
+    /// A reader of a file of that name.
+    pub(in crate::read) fn new(label: &'a Arc<str>, options: &'a CaptureOptions) -> Self {
+        Self(RequestParser::new(label, options))
+    }
+
+    /// Takes in a record of a request that was sent to an address, and says whether it is one that can be
+    /// used.
+    pub(in crate::read) fn record(&mut self, record: &str, line: u64, url: Option<&str>) -> bool {
+        let before = self.0.count();
+        self.0.sent_to(url.map_or(Host::Unknown, Host::of_url));
+        self.0.text(record, line);
+        self.0.count() > before
+    }
+
+    /// What was read of a source.
+    pub(in crate::read) fn finish(self, open: &OpenSource, extent: Extent) -> Captures {
+        finish(self.0.finish(), open, extent)
+    }
+}
+
 fn finish(joined: ParsedRequests, open: &OpenSource, extent: Extent) -> Captures {
     Captures {
         label: Arc::clone(&open.label),

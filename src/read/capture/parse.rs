@@ -175,6 +175,11 @@ impl<'a> RequestParser<'a> {
         self.host = host;
     }
 
+    /// How many requests there are so far.
+    pub(super) fn count(&self) -> usize {
+        self.parsed.requests.len()
+    }
+
     pub(super) fn finish(self) -> ParsedRequests {
         self.parsed
     }
@@ -336,14 +341,14 @@ fn name_or<'t>(text: &'t Text<'_>, default: &'t str) -> &'t str {
     text.as_str().filter(|text| !text.is_empty()).unwrap_or(default)
 }
 
-fn is_messages_endpoint(url: &str) -> bool {
+pub(in crate::read) fn is_messages_endpoint(url: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/');
     MESSAGES_ENDPOINTS.iter().any(|end| path.ends_with(end))
 }
 
 /// Claude Code names the session in `metadata.user_id`, after the words `session_` or in a JSON object.
 /// The user, the account and the device, which stand there, too, are never part of the name.
-fn session_of_user(user: &str) -> Option<&str> {
+pub(in crate::read) fn session_of_user(user: &str) -> Option<&str> {
     #[derive(serde::Deserialize)]
     struct User<'a> {
         session_id: Option<&'a str>,

@@ -50,8 +50,8 @@ impl Identity {
 }
 
 /// Finds the files after `paths`: a file is itself, a folder is walked for `*.jsonl`, `*.jsonl.gz`,
-/// `*.jsonl.zst` and JSON documents that may be sessions, and `-` is standard input. A file reached by
-/// two ways is taken once. What is neither a file nor a pipe is named and left, and folders of the
+/// `*.jsonl.zst`, and for JSON documents, databases and tables that may be sessions or logs, and `-` is
+/// standard input. A file reached by two ways is taken once. What is neither a file nor a pipe is named and left, and folders of the
 /// kernel's are not walked.
 ///
 /// They are read in the order of their names, in whichever order they are given: between things that
@@ -182,8 +182,8 @@ pub struct Source {
     pub location: Location,
     /// Bytes on disk; 0 where unknown.
     pub size: u64,
-    /// Whether it is a JSON document that was found in a folder, and so may be no session at all. One that
-    /// is none is left without a word.
+    /// Whether it was found in a folder and has an ending that other files have, too, and so may be no
+    /// session at all. One that is none is left without a word.
     pub may_be_other: bool,
 }
 
@@ -215,10 +215,13 @@ pub(super) fn is_transcript_name(name: &str) -> bool {
     name.strip_suffix(".jsonl").is_some_and(|stem| !stem.is_empty())
 }
 
+/// How the names of files end that may be inputs, but often are something else.
+const OTHER_ENDINGS: [&str; 5] = [".json", ".db", ".har", ".csv", ".parquet"];
+
 /// Whether a folder's file may be an input by its name.
 fn is_session_name(name: &str) -> bool {
-    let is_document = || name.strip_suffix(".json").is_some_and(|stem| !stem.is_empty());
-    is_transcript_name(name) || is_document()
+    let ends = |ending| name.strip_suffix(ending).is_some_and(|stem: &str| !stem.is_empty());
+    is_transcript_name(name) || OTHER_ENDINGS.iter().any(|ending| ends(ending))
 }
 
 impl Source {
@@ -268,6 +271,13 @@ impl Source {
         }
     }
 
+    /// The file, where it can be read from any place: no pipe, not compressed.
+    pub(crate) fn seekable(&self) -> Option<&Path> {
+        let Location::File(path) = &self.location else { return None };
+        let is_plain = compression(path) == Compression::None && !self.is_read_once();
+        is_plain.then_some(path)
+    }
+
     /// The names of the folders that a file is in, the nearest first.
     pub(crate) fn folders(&self) -> Vec<String> {
         let Location::File(path) = &self.location else { return Vec::new() };
@@ -280,7 +290,8 @@ impl Source {
     pub fn stem(&self) -> &str {
         let name = self.label.rsplit('/').next().unwrap_or(&self.label);
         let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
-        name.strip_suffix(".jsonl").or_else(|| name.strip_suffix(".json")).unwrap_or(name)
+        let mut endings = std::iter::once(".jsonl").chain(OTHER_ENDINGS);
+        endings.find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
     }
 }
 
@@ -329,6 +340,17 @@ mod tests {
     fn a_missing_file_is_left_to_the_reader_to_name() {
         let discovered = discover(&[PathBuf::from("no/such/file.jsonl")]);
         assert_eq!(labels(&discovered), ["no/such/file.jsonl"]);
+    }
+
+    #[test]
+    fn databases_are_found_in_folders_without_what_lies_beside_them() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["a.db", "a.db-wal", "a.db-shm", "a.db-journal", ".db"] {
+            fs::write(folder.path().join(name), "").expect("a file");
+        }
+        let discovered = discover(&[folder.path().to_owned()]);
+        assert_eq!(labels(&discovered), ["a.db"]);
+        assert_eq!((discovered.sources[0].stem(), discovered.sources[0].may_be_other), ("a", true));
     }
 
     #[test]

@@ -18,6 +18,10 @@ const SKIPPED_BEGINNINGS: [&str; 2] =
 /// Beginnings of files without lines, of which a chunk is enough to be known: SQLite databases and Parquet.
 const WITHOUT_LINES: [&[u8]; 2] = [b"SQLite format 3\0", b"PAR1"];
 
+/// Beginnings of documents that may be one line of any length: lists, answers of APIs, HAR files. Their readers
+/// open the source once more; what is known of it is enough to choose one.
+const ONE_LINE: [&[u8]; 3] = [b"[", b"{\"data\"", b"{\"log\""];
+
 /// A buffer that grew for a long line is given back when it is larger than this.
 const LARGEST_SPARE: usize = 4 * CHUNK;
 
@@ -181,6 +185,10 @@ impl<R: Read> Chunks<R> {
             }
             if self.next_line == 1 && WITHOUT_LINES.iter().any(|one| chunk.read().starts_with(one))
             {
+                break;
+            }
+            let is_document = || ONE_LINE.iter().any(|one| chunk.read().starts_with(one));
+            if self.next_line == 1 && chunk.filled > LONGEST_LINE && is_document() {
                 break;
             }
             searched = chunk.filled;

@@ -111,6 +111,11 @@ impl OpenSource {
         self.source.folders()
     }
 
+    /// The source itself, for formats that are not read from their beginning to their end.
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
+    }
+
     /// About how many stretches the source comes in. Where memory is bounded, room is made only when it
     /// is needed.
     pub(crate) fn expected(&self) -> Expected {

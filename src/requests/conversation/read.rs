@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::History;
 use super::file::{FileBuilder, FileConversation, build};
 use super::join::Files;
-use crate::read::Format;
-use crate::read::agent::AgentFile;
+use crate::read::agent::{AgentFile, database};
 use crate::read::capture::{CaptureOptions, Captures, load_bundles, load_captures};
 use crate::read::harness::Harness;
 use crate::read::input::{Chunk, Discovered, InOrder, Location, OpenSource, Source};
 use crate::read::transcript::{Spare, load_open, unreadable};
+use crate::read::{Format, Log};
 
 /// Files up to this size are read by one thread each.
 const SMALL_FILE: u64 = 8 * 1024 * 1024;
@@ -27,6 +27,7 @@ enum Content {
     Transcript(Box<FileConversation>),
     Captures(Box<Captures>),
     Agent(Box<AgentFile>),
+    Log(Box<Log>),
     /// No session at all.
     Other,
     /// Bundles, not read yet: their sessions may go on from one file to the next. Standard input and
@@ -130,6 +131,11 @@ impl Together {
             Content::Transcript(conversation) => self.files.add(*conversation),
             Content::Captures(file) => self.captures.push(*file),
             Content::Agent(file) => self.agents.push(*file),
+            Content::Log(log) => {
+                let Log { requests, captures } = *log;
+                self.agents.push(requests);
+                self.captures.push(captures);
+            }
             Content::Other => {}
             Content::Bundles(open) => self.add_bundles(source, open.map(|open| *open)),
         }
@@ -195,11 +201,19 @@ fn read_source(
     };
     let format = open.first_lines().map_or(Format::Transcript, Format::of);
     let content = match format {
-        _ if source.may_be_other && !matches!(format, Format::Agent(_)) => Content::Other,
+        Format::Transcript | Format::Capture | Format::Bundle if source.may_be_other => {
+            Content::Other
+        }
         Format::Transcript => {
             Content::Transcript(Box::new(workspace.read_transcript(&mut open, threads, options)))
         }
         Format::Agent(agent) => Content::Agent(Box::new(agent.read(&mut open))),
+        Format::Log(log) => Content::Log(Box::new(log.read(&mut open, options))),
+        Format::Database => match database::read(&open) {
+            Some(file) => Content::Agent(Box::new(file)),
+            None if source.may_be_other => Content::Other,
+            None => Content::Agent(Box::new(AgentFile::foreign(&open))),
+        },
         Format::Capture => Content::Captures(Box::new(load_captures(&mut open, threads, options))),
         Format::Bundle => {
             let is_opened_anew =

@@ -207,8 +207,14 @@ impl PriceTable {
     }
 }
 
-/// `claude-opus-4-5-20251101` → `claude-opus-4-5`.
+/// `claude-opus-4-5-20251101` → `claude-opus-4-5`, `gpt-5.5-2026-04-23` → `gpt-5.5`.
 fn without_date(id: &str) -> &str {
+    if let Some((front, day)) = id.len().checked_sub(11).and_then(|end| id.split_at_checked(end))
+        && let Some(day) = day.strip_prefix('-')
+        && day.parse::<Date>().is_ok()
+    {
+        return front;
+    }
     match id.rsplit_once('-') {
         Some((front, end)) if end == "latest" || is_compact_date(end) => front,
         _ => id,
@@ -447,6 +453,12 @@ mod tests {
             assert_eq!(table.find(name).map(|model| model.id.as_str()), Some(id), "{name}");
         }
         assert!(table.find("claude-3-sonnet-20240229").is_none());
+        let providers = PriceTable::of_providers();
+        let dated = providers.find("gpt-5.5-2026-04-23").map(|model| model.id.as_str());
+        assert_eq!(
+            (dated, providers.find("gpt-5.5-2026-13-23").is_some()),
+            (Some("gpt-5.5"), false)
+        );
         assert!(table.find("claude-opus-4-9").is_none());
     }
 

@@ -1,0 +1,299 @@
+//! Threads of Amp: one JSON document each, `T-<uuid>.json`.
+//!
+//! Each answer has its own usage, whose parts stand beside each other: `totalInputTokens` is their sum.
+//! Prompts to GPT models stand where writes should, though nothing is billed as written there. The usage
+//! is stamped when the answer has ended; what the user or a tool says before it may be stamped, too.
+
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+
+use super::document::DocumentFormat;
+use super::request::{Happened, parts, tell_nothing, tokens};
+use super::time::Time;
+use super::{AgentFile, AgentRequest, FirstObject, Rejected, Vendor};
+use crate::base::client::Client;
+use crate::base::id::{EntryId, Symbol};
+use crate::base::units::Millis;
+use crate::read::input::{Count, Kind, List, PromptSplit, Shape, Text, Usage};
+
+/// What the names of all threads begin with.
+const THREAD: &str = "T-";
+
+/// The format of a thread.
+pub(super) struct Amp;
+
+impl DocumentFormat for Amp {
+    type Document<'a> = Thread<'a>;
+    const FILE: &'static str = "a thread of Amp";
+
+    fn recognises(first: &FirstObject<'_>) -> bool {
+        first.text("id").is_some_and(|id| id.starts_with(THREAD)) && first.has_member("messages")
+    }
+
+    fn document(thread: &Thread<'_>, file: &mut AgentFile) {
+        let mut state = State {
+            session: file.symbol(&thread.id),
+            created: thread.created.0,
+            ..State::default()
+        };
+        if let Some(Shape(Some(initial))) = thread.env.0.as_ref().map(|env| &env.initial) {
+            let platform = initial.platform.0.as_ref();
+            state.client_version = platform.and_then(|one| file.symbol(&one.client_version));
+            state.project = initial.project(file);
+        }
+        for (number, message) in (1..).zip(&thread.messages.0) {
+            if let Some(message) = &message.0 {
+                state.message(message, number, file);
+            }
+        }
+    }
+}
+
+/// What is known of a thread between two of its messages.
+#[derive(Default)]
+struct State {
+    session: Option<Symbol>,
+    created: Option<Millis>,
+    project: Option<Symbol>,
+    client_version: Option<Symbol>,
+    /// The newest moment of what was sent.
+    sent: Option<Millis>,
+    happened: Happened,
+}
+
+impl State {
+    fn message(&mut self, message: &Message<'_>, line: u64, file: &mut AgentFile) {
+        match message.role.as_str() {
+            Some("user") => {
+                self.happened.begins_turn |= !message.is_result();
+                self.sent = message.meta.0.and_then(|meta| meta.sent_at.0).or(self.sent);
+            }
+            Some("assistant") => match &message.usage.0 {
+                Some(usage) if !usage.is_empty() => {
+                    match self.request(message, usage, line, file) {
+                        Ok(request) => file.requests.push(request),
+                        Err((kind, detail)) => file.reject(kind, line, detail),
+                    }
+                }
+                _ if message.is_complete() => {
+                    file.reject(Kind::MissingUsage, line, "the answer has no token counts");
+                }
+                _ => self.happened.is_after_interruption = true,
+            },
+            _ => {}
+        }
+    }
+
+    fn request(
+        &mut self,
+        message: &Message<'_>,
+        told: &TokenUsage<'_>,
+        line: u64,
+        file: &mut AgentFile,
+    ) -> Result<AgentRequest, Rejected> {
+        let model = file.model(&told.model);
+        let has_writes = model.1 != Vendor::OpenAi;
+        let prompt = told.prompt(has_writes)?;
+        let output = tokens(told.output)?;
+        let output = output.ok_or((Kind::MissingUsage, "the answer has no output tokens"))?;
+        let finished = told.timestamp.0;
+        let start = self.sent.take().or(finished).or(self.created);
+        let start = start.ok_or((Kind::MissingTimestamp, "the request is left out"))?;
+        let finished = finished.unwrap_or(start);
+        // What no entry of the client's stands in front of was sent at once.
+        self.sent = Some(finished);
+        let usage = Usage { prompt, output, ..Usage::default() };
+        let times = (file.no_earlier(start), finished);
+        Ok(AgentRequest {
+            identity: identity(self.session, message, file),
+            session: self.session,
+            project: self.project,
+            client_version: self.client_version,
+            knows_writes: has_writes,
+            ..AgentRequest::new((Client::Amp, line), model, times, usage)
+                .after(std::mem::take(&mut self.happened))
+        })
+    }
+}
+
+/// By what a request is known in another copy of its thread.
+fn identity(session: Option<Symbol>, message: &Message<'_>, file: &AgentFile) -> Option<EntryId> {
+    let Count::Value(number) = message.id else { return None };
+    Some(EntryId::of(&format!("amp:{}:{number}", file.symbols.text(session?))))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Thread<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    created: Time,
+    #[serde(borrow)]
+    env: Shape<Environment<'a>>,
+    #[serde(borrow)]
+    messages: List<Shape<Message<'a>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Environment<'a> {
+    #[serde(borrow)]
+    initial: Shape<Initial<'a>>,
+}
+
+/// Where a thread began.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Initial<'a> {
+    #[serde(borrow)]
+    trees: List<Shape<Tree<'a>>>,
+    #[serde(borrow)]
+    platform: Shape<Platform<'a>>,
+}
+
+impl Initial<'_> {
+    fn project(&self, file: &mut AgentFile) -> Option<Symbol> {
+        let uri = self.trees.0.first()?.0.as_ref()?.uri.as_str()?;
+        let path = percent_decode_str(uri.strip_prefix("file://")?).decode_utf8().ok()?;
+        Some(file.symbols.intern(&path))
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Tree<'a> {
+    #[serde(borrow)]
+    uri: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Platform<'a> {
+    #[serde(borrow)]
+    client_version: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Message<'a> {
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(rename = "messageId")]
+    id: Count,
+    #[serde(borrow)]
+    content: List<Shape<Block<'a>>>,
+    meta: Shape<Meta>,
+    #[serde(borrow)]
+    state: Shape<Block<'a>>,
+    #[serde(borrow)]
+    usage: Shape<TokenUsage<'a>>,
+}
+
+impl Message<'_> {
+    /// Whether it is an answer that ended as answers do.
+    fn is_complete(&self) -> bool {
+        self.state.0.as_ref().is_some_and(|state| state.r#type.is("complete"))
+    }
+
+    /// Whether it brings nothing but what tools gave.
+    fn is_result(&self) -> bool {
+        let mut blocks = self.content.0.iter().filter_map(|block| block.0.as_ref()).peekable();
+        blocks.peek().is_some() && blocks.all(|block| block.r#type.is("tool_result"))
+    }
+}
+
+/// A part of a message, or the state of one.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Block<'a> {
+    #[serde(borrow)]
+    r#type: Text<'a>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Meta {
+    sent_at: Time,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct TokenUsage<'a> {
+    #[serde(borrow)]
+    model: Text<'a>,
+    timestamp: Time,
+    #[serde(rename = "inputTokens")]
+    input: Count,
+    #[serde(rename = "outputTokens")]
+    output: Count,
+    #[serde(rename = "cacheReadInputTokens")]
+    read: Count,
+    #[serde(rename = "cacheCreationInputTokens")]
+    written: Count,
+}
+
+impl TokenUsage<'_> {
+    fn is_empty(&self) -> bool {
+        tell_nothing(&[self.input, self.output, self.read, self.written])
+    }
+
+    /// The prompt. Where nothing is written, what stands as written is the rest of the input.
+    fn prompt(&self, has_writes: bool) -> Result<PromptSplit, Rejected> {
+        if has_writes {
+            return parts(self.input, self.read, self.written);
+        }
+        let mut prompt = parts(self.input, self.read, Count::Missing)?;
+        prompt.input += tokens(self.written)?.unwrap_or_default();
+        Ok(prompt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::units::Tokens;
+    use crate::read::agent::testing::read;
+
+    #[test]
+    fn the_parts_of_a_prompt_stand_beside_each_other() {
+        let file = read(
+            r#"{"v":4,"id":"T-5","created":1790000000000,"env":{"initial":{"trees":[{"displayName":"a","uri":"file:///w/a%20b"}],"platform":{"os":"linux","client":"CLI","clientVersion":"0.9"}}},"messages":[
+ {"role":"user","messageId":0,"content":[{"type":"text","text":"x"}],"meta":{"sentAt":1790000001000}},
+ {"role":"assistant","messageId":1,"content":[],"usage":{"model":"claude-opus-5","inputTokens":9,"outputTokens":50,"cacheCreationInputTokens":1200,"cacheReadInputTokens":11000,"totalInputTokens":12209,"timestamp":"2026-09-21T14:13:25.000Z"}},
+ {"role":"user","messageId":2,"content":[{"type":"tool_result","toolUseID":"t"}]},
+ {"role":"assistant","messageId":3,"content":[],"usage":{"model":"gpt-5.5","inputTokens":0,"outputTokens":7,"cacheCreationInputTokens":4000,"cacheReadInputTokens":8000,"totalInputTokens":12000,"timestamp":"2026-09-21T14:13:30.000Z"}}]}"#,
+        );
+        let [claude, gpt] = &file.requests[..] else { panic!("{:?}", file.diagnostics) };
+        assert_eq!(claude.usage.prompt.total(), Tokens(12_209));
+        assert_eq!(claude.usage.prompt.write_5m, Tokens(1_200));
+        assert_eq!((claude.start.0, claude.finished.0), (1_790_000_001_000, 1_790_000_005_000));
+        assert!(claude.begins_turn && claude.knows_writes);
+        assert_eq!(claude.project.map(|one| file.symbols.text(one)), Some("/w/a b"));
+        // 4,000 tokens stand as written that nobody bills as such.
+        assert_eq!((gpt.usage.prompt.input, gpt.usage.prompt.read), (Tokens(4_000), Tokens(8_000)));
+        assert_eq!(gpt.usage.prompt.written(), Tokens::ZERO);
+        assert!(!gpt.begins_turn && !gpt.knows_writes);
+        assert_eq!(gpt.start.0, 1_790_000_005_000);
+    }
+
+    #[test]
+    fn what_is_not_told_is_named() {
+        let file = read(
+            r#"{"id":"T-6","messages":[
+ {"role":"assistant","usage":{"model":"claude-opus-5","inputTokens":9,"outputTokens":1}},
+ {"role":"assistant","usage":{"model":"claude-opus-5","inputTokens":-9,"outputTokens":1,"cacheReadInputTokens":0}},
+ {"role":"assistant","usage":{"model":"claude-opus-5","inputTokens":9,"outputTokens":1,"cacheReadInputTokens":0}},
+ {"role":"assistant","messageId":"x","state":{"type":"cancelled"}},
+ {"role":"assistant","messageId":7,"state":{"type":"complete","stopReason":"end_turn"}},7]}"#,
+        );
+        assert!(file.requests.is_empty());
+        for kind in [
+            Kind::UsageWithoutCacheCounters,
+            Kind::InvalidUsage,
+            Kind::MissingTimestamp,
+            Kind::MissingUsage,
+        ] {
+            assert_eq!(file.diagnostics.count(kind), 1, "{kind:?}");
+        }
+    }
+}

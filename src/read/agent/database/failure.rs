@@ -1,0 +1,69 @@
+//! Why a database could not be read, or not to its end.
+
+use rusqlite::{Error, ErrorCode, ffi};
+
+use super::open::is_memory_used_up;
+use crate::read::input::{Exceeded, Kind, LONGEST_LINE};
+
+/// Why reading ended.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// What `SQLite` says.
+    Database(Error),
+    /// A row has more than [`LONGEST_LINE`] bytes.
+    RowTooLong,
+    /// Its rows make more work than a database of its size can.
+    TooMuchWork,
+    /// The memory that the process may have is used up.
+    Memory,
+    /// What the system says.
+    File(std::io::Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::TooBig) => Self::RowTooLong,
+            Some(ErrorCode::OperationInterrupted) if is_memory_used_up() => Self::Memory,
+            Some(ErrorCode::OperationInterrupted) => Self::TooMuchWork,
+            _ => Self::Database(error),
+        }
+    }
+}
+
+impl Failure {
+    /// The kind under which it is counted.
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            Self::RowTooLong => Kind::TooLong,
+            Self::Memory => Kind::OutOfMemory,
+            Self::Database(_) | Self::TooMuchWork | Self::File(_) => Kind::UnreadableFile,
+        }
+    }
+
+    /// What people read. It quotes nothing of the database.
+    pub(super) fn detail(&self) -> String {
+        match self {
+            Self::Database(error) => of_database(error),
+            Self::RowTooLong => format!("a row has more than {LONGEST_LINE} bytes, the limit"),
+            Self::TooMuchWork => {
+                "its rows make more work than a database of its size can; it is damaged, or made to \
+                 keep readers busy"
+                    .to_owned()
+            }
+            Self::Memory => Exceeded::Memory.to_string(),
+            Self::File(error) => error.to_string(),
+        }
+    }
+}
+
+fn of_database(error: &Error) -> String {
+    match error {
+        Error::SqliteFailure(failure, _) => match failure.code {
+            ErrorCode::DatabaseCorrupt => "a page of the database is damaged".to_owned(),
+            ErrorCode::NotADatabase => "it is no database, or an encrypted one".to_owned(),
+            _ => format!("SQLite says: {}", ffi::code_to_str(failure.extended_code)),
+        },
+        _ => "its tables are not built as this program builds them".to_owned(),
+    }
+}

@@ -1,0 +1,229 @@
+//! `SQLite` databases in which agents keep their sessions: one file for each program.
+//!
+//! A database is known by its tables. It is read where it lies, row by row, while its program may be at
+//! work. Where that has changed it meanwhile, it is read once more. To add a program: a file with a
+//! [`DatabaseFormat`], and a line in `FORMATS`.
+
+mod copilot;
+mod failure;
+mod files;
+#[cfg(test)]
+mod fixture;
+mod open;
+mod opencode;
+mod opencode_place;
+mod opencode_step;
+mod row;
+mod table;
+mod vscode;
+mod zed;
+
+use std::path::Path;
+
+use super::AgentFile;
+use crate::read::input::{Extent, Kind, OpenSource};
+use failure::Failure;
+use files::DatabaseFiles;
+use open::Database;
+
+/// Every program, in the order in which they are tried.
+static FORMATS: [&dyn DatabaseFormat; 4] =
+    [&opencode::OpenCode, &copilot::CopilotStore, &vscode::AgentTraces, &zed::Threads];
+
+/// A program that keeps its sessions in a database.
+trait DatabaseFormat: Sync {
+    /// Whether a database with these tables is one of its.
+    ///
+    /// # Errors
+    /// What `SQLite` says.
+    fn recognises(&self, database: &Database) -> Result<bool, Failure>;
+
+    /// Reads a database to its end. No text of it is kept.
+    ///
+    /// # Errors
+    /// What `SQLite` says. What was read before stays.
+    fn read(&self, database: &Database, file: &mut AgentFile) -> Result<(), Failure>;
+}
+
+/// Reads a database; `None` where it is of no program that is known.
+pub(crate) fn read(open: &OpenSource) -> Option<AgentFile> {
+    let Some(path) = open.source().seekable() else {
+        let mut file = AgentFile::of(open);
+        let detail = "it is an SQLite database, which is read in its place alone; give the database file \
+                      itself, neither compressed nor through a pipe";
+        file.reject(Kind::UnreadableFile, 0, detail);
+        file.extent.is_cut = true;
+        return Some(file);
+    };
+    let first = Reading::of(path, open);
+    if first.is_steady {
+        return first.finish();
+    }
+    // One reading is held at a time.
+    drop(first);
+    Reading::of(path, open).finish()
+}
+
+/// One reading of a database.
+struct Reading {
+    file: AgentFile,
+    /// Whether it is of a program that is known.
+    result: Result<bool, Failure>,
+    /// Whether one state of it was seen.
+    is_steady: bool,
+}
+
+impl Reading {
+    fn of(path: &Path, open: &OpenSource) -> Self {
+        let mut file = AgentFile::of(open);
+        let (result, is_steady) = match DatabaseFiles::look(path) {
+            Ok(then) => {
+                let result = read_files(&then, &mut file);
+                let now = DatabaseFiles::look(path);
+                (result, now.is_ok_and(|now| then.were_steady_until(&now)))
+            }
+            Err(error) => (Err(Failure::File(error)), true),
+        };
+        Self { file, result, is_steady }
+    }
+
+    /// The file with what was wrong; `None` where it is of no program that is known.
+    fn finish(mut self) -> Option<AgentFile> {
+        let (kind, detail) = match self.result {
+            Ok(false) => return None,
+            Ok(true) if self.is_steady => return Some(self.file),
+            Ok(true) => (Kind::UnreadableFile, "what was read is used".to_owned()),
+            Err(failure) => {
+                let detail = failure.detail();
+                (failure.kind(), format!("{detail}; what was read before it is used"))
+            }
+        };
+        let changed = "its program changed it while it was read, twice; read it again later: ";
+        let why = if self.is_steady { "" } else { changed };
+        self.file.reject(kind, 0, format!("{why}{detail}"));
+        self.file.extent.is_cut = true;
+        Some(self.file)
+    }
+}
+
+/// Reads a database; `false` where it is of no program that is known.
+fn read_files(files: &DatabaseFiles, file: &mut AgentFile) -> Result<bool, Failure> {
+    let database = Database::open(files)?;
+    for format in FORMATS {
+        if format.recognises(&database)? {
+            let result = format.read(&database, file);
+            file.extent = Extent { bytes: files.size(), lines: database.rows(), is_cut: false };
+            return result.map(|()| true);
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::fixture::Fixture;
+    use super::*;
+    use crate::read::Format;
+    use crate::read::input::Source;
+
+    const FIXTURES: [&str; 4] = [
+        "agent-opencode-db/opencode.sql",
+        "agent-copilot-store/session-store.sql",
+        "agent-vscode-traces/agent-traces.sql",
+        "agent-zed/threads.sql",
+    ];
+
+    #[test]
+    fn a_database_that_has_no_place_is_named() {
+        let bytes = fs::read(Fixture::file(FIXTURES[0]).path()).expect("a database");
+        let source = Source::in_memory("opencode.db", &bytes);
+        let open = OpenSource::open(&source).expect("bytes");
+        assert!(matches!(open.first_lines().map(Format::of), Some(Format::Database)));
+        let file = read(&open).expect("named");
+        assert_eq!(file.diagnostics.count(Kind::UnreadableFile), 1);
+        assert!(file.requests.is_empty() && file.extent.is_cut);
+    }
+
+    #[test]
+    fn what_is_committed_to_a_log_is_read_and_nothing_is_written() {
+        let fixture = Fixture::of("PRAGMA journal_mode = WAL");
+        let writer = fixture.connection();
+        writer.execute_batch("PRAGMA wal_autocheckpoint = 0").expect("set");
+        let statements = "CREATE TABLE assistant_usage_events (session_id TEXT, model TEXT, input_tokens, \
+             output_tokens, cache_read_tokens, created_at TEXT);";
+        let row = "INSERT INTO assistant_usage_events VALUES \
+             ('s', 'gpt-5.5', 100, 5, 40, '2026-10-05 10:00:00');";
+        writer.execute_batch(&[statements, row, "BEGIN IMMEDIATE;", row].concat()).expect("rows");
+        let folder = fixture.path().parent().expect("a folder").to_owned();
+        let state = || {
+            let mut files: Vec<_> = fs::read_dir(&folder)
+                .expect("a folder")
+                .map(|entry| {
+                    let entry = entry.expect("a file");
+                    let modified = entry.metadata().and_then(|one| one.modified()).expect("a time");
+                    (entry.file_name(), modified, fs::read(entry.path()).expect("bytes"))
+                })
+                .collect();
+            files.sort();
+            files
+        };
+        let before = state();
+        assert_eq!(before.len(), 3, "a database, its log and the index of that");
+        let file = fixture.read();
+        assert_eq!((file.requests.len(), file.diagnostics.has_damage()), (1, false));
+        assert!(before == state(), "nothing changed");
+        writer.execute_batch("COMMIT").expect("committed");
+        assert_eq!(fixture.read().requests.len(), 2);
+    }
+
+    #[test]
+    fn a_database_that_ends_early_is_named() {
+        for name in FIXTURES {
+            let fixture = Fixture::file(name);
+            let bytes = fs::read(fixture.path()).expect("a database");
+            let whole = fixture.read().requests.len();
+            for end in (1..bytes.len() / 4096).map(|page| page * 4096) {
+                fs::write(fixture.path(), &bytes[..end]).expect("written");
+                let file = fixture.read();
+                assert!(file.requests.len() <= whole, "{name}");
+                assert!(file.diagnostics.count(Kind::UnreadableFile) > 0, "{name} ends at {end}");
+            }
+        }
+    }
+
+    /// Lets all children of a page of a tree be one page.
+    fn set_children(page: &mut [u8], child: usize) {
+        let child = u32::try_from(child).expect("a small number").to_be_bytes();
+        page[8..12].copy_from_slice(&child);
+        let cells = usize::from(u16::from_be_bytes([page[3], page[4]]));
+        for pointer in (12..).step_by(2).take(cells) {
+            let cell = usize::from(u16::from_be_bytes([page[pointer], page[pointer + 1]]));
+            page[cell..cell + 4].copy_from_slice(&child);
+        }
+    }
+
+    #[test]
+    fn a_small_database_that_makes_endless_work_is_given_up() {
+        let statements =
+            "PRAGMA page_size = 512; CREATE TABLE assistant_usage_events (session_id TEXT, \
+             model TEXT, input_tokens, cache_read_tokens, created_at TEXT);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 90000) \
+             INSERT INTO assistant_usage_events (session_id) SELECT 's' FROM n;";
+        let fixture = Fixture::of(statements);
+        let mut bytes = fs::read(fixture.path()).expect("a database");
+        let mut pages: Vec<&mut [u8]> = bytes.chunks_mut(512).collect();
+        // The root of the table is the second page, and each page of the tree leads to the next one only:
+        // fifteen levels of a tree, all of whose pages are one.
+        let inner: Vec<usize> = (1..pages.len()).filter(|page| pages[*page][0] == 5).collect();
+        assert!(inner.len() > 15 && inner[0] == 1);
+        for two in inner[..15].windows(2) {
+            set_children(pages[two[0]], two[1] + 1);
+        }
+        fs::write(fixture.path(), bytes).expect("written");
+        let file = fixture.read();
+        let [named] = file.diagnostics.examples() else { panic!("one thing is wrong") };
+        assert!(named.detail.starts_with("its rows make more work"), "{named}");
+    }
+}

@@ -1,0 +1,88 @@
+//! A message of opencode's version 2: what was said, or a request.
+//!
+//! The model stands in an object of its own. There is no total; the output leaves out the reasoning where
+//! version 2 wrote the message itself, which then has the time `streamed`. What was moved there from
+//! version 1 has the output that it had.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::row::{Row, json};
+use crate::read::agent::AgentFile;
+use crate::read::agent::opencode::{MessageInfo, Parts, Session, Times, TokenUsage};
+use crate::read::agent::pieces::Size;
+use crate::read::input::{Flag, Shape, Text};
+
+/// Takes in a row of `session_message`.
+pub(super) fn add(row: &Row<'_>, session: &mut Session, file: &mut AgentFile) {
+    let kind = row.text("type");
+    let is_compaction = kind.is("compaction");
+    if kind.is("user") {
+        session.happened.begins_turn = true;
+        return;
+    }
+    if !is_compaction && !kind.is("assistant") {
+        return;
+    }
+    let mut repaired = None;
+    match json::<Step<'_>>(row.bytes("data"), &mut repaired) {
+        Ok(step) => {
+            let info = step.info(is_compaction, is_of_second(session, file));
+            // Most compactions report no request.
+            if !is_compaction || info.tokens.0.is_some() {
+                session.answer(&info, Parts::of(&info), row.line(), file);
+            }
+            if is_compaction && info.error.0.is_none() {
+                session.happened.compact(Size::default(), row.line(), file);
+            }
+        }
+        Err((kind, detail)) => file.reject(kind, row.line(), detail),
+    }
+}
+
+/// Whether version 2 began a session.
+fn is_of_second(session: &Session, file: &AgentFile) -> bool {
+    session.client_version.is_some_and(|version| file.symbols.text(version).starts_with("2."))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Step<'a> {
+    #[serde(borrow)]
+    model: Shape<Model<'a>>,
+    /// As early versions have it.
+    #[serde(borrow, rename = "modelID")]
+    model_id: Text<'a>,
+    #[serde(borrow, rename = "providerID")]
+    provider_id: Text<'a>,
+    error: Shape<IgnoredAny>,
+    time: Shape<Times>,
+    tokens: Shape<TokenUsage>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Model<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow, rename = "providerID")]
+    provider_id: Text<'a>,
+}
+
+impl<'a> Step<'a> {
+    /// What version 1 would have written.
+    fn info(self, is_compaction: bool, is_of_second: bool) -> MessageInfo<'a> {
+        let old = Model { id: self.model_id, provider_id: self.provider_id };
+        let Model { id, provider_id } = self.model.0.unwrap_or(old);
+        let is_apart = is_of_second || self.time.0.is_some_and(|times| times.streamed.0.is_some());
+        let tokens = self.tokens.0.filter(|_| is_apart).map(TokenUsage::with_reasoning_apart);
+        let mut info = MessageInfo::default();
+        info.model_id = id;
+        info.provider_id = provider_id;
+        info.summary = Flag(is_compaction);
+        info.error = self.error;
+        info.time = self.time;
+        info.tokens = Shape(tokens.or(self.tokens.0));
+        info
+    }
+}

@@ -1,0 +1,176 @@
+//! Values of a row, as lenient as those of JSON: one of an unexpected type is as good as absent.
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use rusqlite::types::ValueRef;
+use serde::Deserialize;
+
+use super::open::Database;
+use crate::base::units::Millis;
+use crate::read::agent::Rejected;
+use crate::read::agent::time::Time;
+use crate::read::input::{Count, Kind, Text, moment, only_value, replace_lone_surrogates};
+
+/// A row with its number.
+pub(super) struct Row<'r> {
+    values: &'r rusqlite::Row<'r>,
+    rowid: i64,
+    database: &'r Database,
+}
+
+/// From here on not every whole number is one that a floating-point number can be.
+const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
+
+impl<'r> Row<'r> {
+    pub(super) fn new(values: &'r rusqlite::Row<'r>, rowid: i64, database: &'r Database) -> Self {
+        Self { values, rowid, database }
+    }
+
+    /// Its number, by which it is read again.
+    pub(super) fn rowid(&self) -> i64 {
+        self.rowid
+    }
+
+    /// Its number as the line where something stands.
+    pub(super) fn line(&self) -> u64 {
+        u64::try_from(self.rowid).unwrap_or(0)
+    }
+
+    /// The value of a column; `None` where the table has no such column.
+    fn value(&self, column: &str) -> Option<ValueRef<'r>> {
+        let value = self.values.get_ref(column).ok()?;
+        if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = value {
+            self.database.count_bytes(bytes.len());
+        }
+        Some(value)
+    }
+
+    /// A text.
+    pub(super) fn text(&self, column: &str) -> Text<'r> {
+        let Some(ValueRef::Text(bytes)) = self.value(column) else { return Text::default() };
+        Text(str::from_utf8(bytes).ok().map(Into::into))
+    }
+
+    /// The bytes of a text or of a blob.
+    pub(super) fn bytes(&self, column: &str) -> &'r [u8] {
+        match self.value(column) {
+            Some(ValueRef::Text(bytes) | ValueRef::Blob(bytes)) => bytes,
+            _ => &[],
+        }
+    }
+
+    /// A whole number that is not negative.
+    pub(super) fn count(&self, column: &str) -> Count {
+        match self.value(column) {
+            None => Count::Missing,
+            Some(ValueRef::Null) => Count::Null,
+            Some(ValueRef::Integer(value)) => {
+                u64::try_from(value).map_or(Count::Invalid, Count::Value)
+            }
+            Some(ValueRef::Real(value)) if value.fract() == 0.0 => {
+                rounded(value).map_or(Count::Invalid, Count::Value)
+            }
+            Some(_) => Count::Invalid,
+        }
+    }
+
+    /// A number that is not negative, without its fraction.
+    pub(super) fn whole(&self, column: &str) -> Option<u64> {
+        match self.value(column)? {
+            ValueRef::Integer(value) => u64::try_from(value).ok(),
+            ValueRef::Real(value) => rounded(value),
+            _ => None,
+        }
+    }
+
+    /// A number that may be negative.
+    pub(super) fn integer(&self, column: &str) -> Option<i64> {
+        match self.value(column)? {
+            ValueRef::Integer(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// A moment: a number of milliseconds or seconds, an RFC 3339 text, or the text that `SQLite`'s own
+    /// functions write, which is UTC.
+    pub(super) fn time(&self, column: &str) -> Option<Millis> {
+        match self.value(column)? {
+            #[allow(clippy::cast_precision_loss)] // moments are far smaller
+            ValueRef::Integer(value) => Time::of_number(value as f64).0,
+            ValueRef::Real(value) => Time::of_number(value).0,
+            ValueRef::Text(bytes) => {
+                let text = str::from_utf8(bytes).ok()?;
+                moment(&Text(Some(text.into()))).or_else(|| civil(text))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What the JSON of a value is. Half a character in it is repaired in the memory of `repaired`.
+///
+/// # Errors
+/// Where it is none.
+pub(super) fn json<'t, T: Deserialize<'t>>(
+    bytes: &'t [u8],
+    repaired: &'t mut Option<String>,
+) -> Result<T, Rejected> {
+    let not_utf8 = (Kind::NotUtf8, "the row is skipped");
+    let text = str::from_utf8(bytes).map_err(|_| not_utf8)?;
+    if let Ok(value) = only_value(text) {
+        return Ok(value);
+    }
+    *repaired = replace_lone_surrogates(text);
+    serde_json::from_str(repaired.as_deref().unwrap_or(text)).map_err(|error| {
+        let kind = if error.is_eof() { Kind::TornLine } else { Kind::NotJson };
+        (kind, "the row is skipped")
+    })
+}
+
+fn rounded(value: f64) -> Option<u64> {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // in bounds
+    (0.0..LARGEST_WHOLE).contains(&value).then_some(value as u64)
+}
+
+fn civil(text: &str) -> Option<Millis> {
+    let moment: DateTime = text.parse().ok()?;
+    Some(Millis(moment.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_sqlite_functions_are_utc() {
+        let moment = Some(Millis(1_790_000_000_000));
+        assert_eq!(civil("2026-09-21 14:13:20"), moment);
+        assert_eq!(civil("2026-09-21 14:13:20.000"), moment);
+        assert_eq!(civil("yesterday"), None);
+    }
+
+    #[test]
+    fn numbers_that_no_count_can_be_have_none() {
+        assert_eq!(rounded(12.0), Some(12));
+        assert_eq!(rounded(12.5), Some(12));
+        for other in [-1.0, 1e300, f64::NAN, f64::INFINITY] {
+            assert_eq!(rounded(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn json_is_repaired_where_half_a_character_is_in_it() {
+        let read = |json: &str| {
+            let mut repaired = None;
+            json_text(json.as_bytes(), &mut repaired)
+        };
+        assert_eq!(read(r#""a""#), Ok("a".into()));
+        assert_eq!(read(r#""\ud800""#), Ok("\u{fffd}".into()));
+        assert_eq!(read("\"a").map_err(|(kind, _)| kind), Err(Kind::TornLine));
+        assert_eq!(read("a").map_err(|(kind, _)| kind), Err(Kind::NotJson));
+    }
+
+    fn json_text(bytes: &[u8], repaired: &mut Option<String>) -> Result<String, Rejected> {
+        json::<Text<'_>>(bytes, repaired).map(|text| text.as_str().unwrap_or_default().to_owned())
+    }
+}

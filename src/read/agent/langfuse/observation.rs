@@ -1,0 +1,113 @@
+//! What an export of Langfuse has: observations, in the spelling of the API or of the tables, and pages
+//! and traces that hold lists of them.
+
+use serde::{Deserialize, Deserializer};
+
+use super::usage::Counters;
+use crate::base::units::Millis;
+use crate::read::input::{List, Shape, Text, moment};
+
+/// An observation, or what holds some.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(in crate::read::agent) struct Observation<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow, alias = "trace_id")]
+    pub(super) trace_id: Text<'a>,
+    #[serde(borrow, alias = "session_id")]
+    pub(super) session_id: Text<'a>,
+    #[serde(borrow, alias = "parent_observation_id")]
+    pub(super) parent_observation_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) level: Text<'a>,
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow, alias = "provided_model_name")]
+    pub(super) provided_model_name: Text<'a>,
+    #[serde(alias = "start_time")]
+    pub(super) start_time: Stamp,
+    #[serde(alias = "end_time")]
+    pub(super) end_time: Stamp,
+    #[serde(alias = "usage_details")]
+    pub(super) usage_details: Shape<Counters>,
+    /// What old versions have alone, and new ones as a summary.
+    pub(super) usage: Shape<Counters>,
+    #[serde(borrow)]
+    pub(super) metadata: Shape<Metadata<'a>>,
+    /// Of a page of the API's.
+    #[serde(borrow)]
+    pub(super) data: List<Shape<Observation<'a>>>,
+    /// Of a trace.
+    #[serde(borrow)]
+    pub(super) observations: List<Shape<Observation<'a>>>,
+    #[serde(borrow)]
+    pub(super) trace: Shape<Trace<'a>>,
+}
+
+/// What observations of a trace have together.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Trace<'a> {
+    #[serde(borrow, rename = "sessionId", alias = "session_id")]
+    pub(super) session: Text<'a>,
+}
+
+/// What an SDK has noted, as far as it is an id.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Metadata<'a> {
+    #[serde(borrow, alias = "requestId", alias = "anthropic_request_id")]
+    pub(super) request_id: Text<'a>,
+    #[serde(borrow, alias = "responseId", alias = "message_id")]
+    pub(super) response_id: Text<'a>,
+    /// Of a span that came by OpenTelemetry.
+    #[serde(borrow)]
+    pub(super) attributes: Shape<SpanAttributes<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct SpanAttributes<'a> {
+    #[serde(borrow, rename = "gen_ai.response.id")]
+    pub(super) response_id: Text<'a>,
+    #[serde(borrow, rename = "gen_ai.provider.name", alias = "gen_ai.system")]
+    pub(super) provider: Text<'a>,
+}
+
+/// A moment; one without a zone is in UTC.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stamp(pub(super) Option<Millis>);
+
+impl<'de> Deserialize<'de> for Stamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Text::deserialize(deserializer)?;
+        Ok(Self(moment(&text).or_else(|| in_utc(&text))))
+    }
+}
+
+fn in_utc(text: &Text<'_>) -> Option<Millis> {
+    let civil: jiff::civil::DateTime = text.as_str()?.parse().ok()?;
+    let zoned = civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    Some(Millis(zoned.timestamp().as_millisecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_of_tables_are_in_utc() {
+        for json in [r#""2026-09-21 14:13:20.005000""#, r#""2026-09-21T14:13:20.005Z""#] {
+            let stamp: Stamp = serde_json::from_str(json).expect("JSON");
+            assert_eq!(stamp.0, Some(Millis(1_790_000_000_005)), "{json}");
+        }
+        for json in ["null", "1790000000005", r#""soon""#, "{}"] {
+            assert!(serde_json::from_str::<Stamp>(json).expect("JSON").0.is_none(), "{json}");
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! What Claude Code tells of its requests: the event `api_request`, and in traces the span of a request.
+//!
+//! The input leaves out what was read and written. For how long something was written is not told: it
+//! stands as written for five minutes, as where a transcript has the flat figure alone, and what the client
+//! worked out as the cost tells. An event is
+//! stamped when its request has ended. A request of the model that the user waits for goes on from the
+//! one before it; those of sub-agents and of helpers stand beside.
+
+use super::attributes::Attributes;
+use super::draft::{Counting, Draft, ids};
+use super::export::{LogRecord, Span};
+use super::figures::Figures;
+use super::moment::Moment;
+use super::names;
+use super::origin::Origin;
+use crate::base::client::Client;
+use crate::base::id::{EntryId, Symbol};
+use crate::base::units::Millis;
+use crate::read::agent::calls::{Conversation, Place, Turn};
+use crate::read::agent::spans::Role;
+use crate::read::agent::{AgentFile, AgentRequest, Rejected};
+use crate::read::input::{Count, Kind, PriceTier, Text, Usage};
+
+/// What stands in front of the names of its events and spans.
+const PREFIX: &str = "claude_code.";
+
+/// How the requests are called that go on from each other in a session. What a program sends through the
+/// SDK is one.
+const MAIN_SOURCES: [&str; 2] = ["repl_main_thread", "sdk"];
+
+/// How a request is called that makes the conversation shorter.
+const COMPACTION: &str = "compact";
+
+/// No request takes longer.
+const LONGEST_MILLIS: u64 = 86_400_000;
+
+/// An event counts over a span of the same request: it tells of the user's prompt.
+const FULLNESS_OF_EVENT: u8 = 1;
+
+/// What a span of this name is about; `None` where it is not Claude Code's.
+pub(super) fn role(name: &str) -> Option<Role> {
+    let name = name.strip_prefix(PREFIX)?;
+    Some(match name {
+        "llm_request" => Role::Call,
+        "tool" => Role::Tool,
+        _ => Role::Other,
+    })
+}
+
+/// What an event tells.
+pub(super) enum Event {
+    Request,
+    /// A request that failed for good.
+    Failure,
+}
+
+/// What a log record tells of a request, if it is one of Claude Code's that does.
+pub(super) fn event(record: &LogRecord<'_>, client: Client) -> Option<Event> {
+    let body = record.body.0.as_ref();
+    let attributes = told(record);
+    let told_name = attributes.text(names::EVENT);
+    let untold = Text::default();
+    let in_body = body.map_or(&untold, |body| &body.string_value);
+    let all_names = [&told_name, &record.event_name, in_body].map(Text::as_str);
+    let is_own = client == Client::ClaudeCode
+        || all_names.iter().flatten().any(|name| name.starts_with(PREFIX));
+    let name = all_names.into_iter().flatten().find(|name| !name.is_empty())?;
+    match name.strip_prefix(PREFIX).unwrap_or(name) {
+        "api_request" if is_own => Some(Event::Request),
+        "api_error" if is_own => Some(Event::Failure),
+        _ => None,
+    }
+}
+
+/// The attributes of an event, which somebody may have moved into its body.
+fn told<'r, 'a>(record: &'r LogRecord<'a>) -> &'r Attributes<'a> {
+    let moved = record.body.0.as_ref().and_then(|body| body.kvlist_value.0.as_ref());
+    let moved = moved.map(|members| &members.values);
+    moved
+        .filter(|_| record.attributes.text(names::MODEL).as_str().is_none())
+        .unwrap_or(&record.attributes)
+}
+
+/// The request that an event tells of.
+///
+/// # Errors
+/// Where it has no time.
+pub(super) fn call_of_event(
+    record: &LogRecord<'_>,
+    origin: Origin,
+    line: u64,
+    file: &mut AgentFile,
+) -> Result<Draft, Rejected> {
+    let attributes = told(record);
+    let told_time = Moment::of_text(&attributes.text(names::EVENT_TIME)).0;
+    let end = record.time_unix_nano.0.or(told_time).or(record.observed_time_unix_nano.0);
+    let end = end.ok_or((Kind::MissingTimestamp, "the request is left out"))?;
+    let duration = match attributes.count(names::CLAUDE_DURATION) {
+        Count::Value(millis) => i64::try_from(millis.min(LONGEST_MILLIS)).unwrap_or_default(),
+        _ => 0,
+    };
+    let times = (Millis(end.0.saturating_sub(duration)), end);
+    let draft = draft(attributes, (origin, line), times, file);
+    let request = AgentRequest {
+        identity: draft
+            .request
+            .identity
+            .or_else(|| by_number(attributes, draft.request.session, file)),
+        ..draft.request
+    };
+    Ok(Draft { request, extra_fullness: FULLNESS_OF_EVENT, ..draft })
+}
+
+/// The request that a span tells of.
+///
+/// # Errors
+/// Where it has no time.
+pub(super) fn call_of_span(
+    span: &Span<'_>,
+    origin: Origin,
+    line: u64,
+    file: &mut AgentFile,
+) -> Result<Draft, Rejected> {
+    let start = span.start_time.0.or(span.end_time.0);
+    let start = start.ok_or((Kind::MissingTimestamp, "the request is left out"))?;
+    let times = (start, span.end_time.0.unwrap_or(start));
+    let draft = draft(&span.attributes, (origin, line), times, file);
+    let has_failed = span.has_failed() || span.attributes.text(names::CLAUDE_SUCCESS).is("false");
+    let request = AgentRequest { identity: draft.request.identity.or(span.id()), ..draft.request };
+    Ok(Draft { request, span: span.id(), has_failed, ..draft })
+}
+
+fn draft(
+    attributes: &Attributes<'_>,
+    (origin, line): (Origin, u64),
+    times: (Millis, Millis),
+    file: &mut AgentFile,
+) -> Draft {
+    let model = file.model(&attributes.text(names::MODEL));
+    let (message, request) = ids(attributes, file);
+    let session = file.symbol(&attributes.text(names::SESSION)).or(origin.session);
+    let source = attributes.text(names::CLAUDE_QUERY_SOURCE);
+    let agent = file.symbol(&attributes.text(names::CLAUDE_AGENT));
+    let tier =
+        PriceTier { fast: attributes.text(names::CLAUDE_SPEED).is("fast"), ..PriceTier::default() };
+    let conversation = Conversation { session, agent, at_work: None };
+    let prompt = file.symbol(&attributes.text(names::CLAUDE_PROMPT));
+    let usage = Usage { tier, ..Usage::default() };
+    let request = AgentRequest {
+        identity: identity(attributes),
+        session,
+        agent,
+        message,
+        request,
+        query_source: file.symbol(&source),
+        client_version: origin.version,
+        client_cost: attributes.dollars(names::CLAUDE_COST),
+        route: file.symbol(&attributes.text(names::PROVIDER)),
+        ..AgentRequest::new((Client::ClaudeCode, line), model, times, usage)
+    };
+    Draft {
+        figures: Figures::of_claude_code(attributes),
+        counting: Counting::Exclusive,
+        turn: prompt.map_or(Turn::Begins(false), Turn::Prompt),
+        place: Some(place(&source, conversation)),
+        ..Draft::of(request)
+    }
+}
+
+/// Where a request stands that was sent for this.
+fn place(source: &Text<'_>, conversation: Conversation) -> Place {
+    match source.as_str() {
+        Some(COMPACTION) => Place::Compacts(conversation),
+        _ if conversation.agent.is_some() => Place::In(conversation),
+        Some(source) if !MAIN_SOURCES.iter().any(|main| source.starts_with(main)) => Place::Beside,
+        _ => Place::In(conversation),
+    }
+}
+
+/// By what an event and a span of one request know each other.
+fn identity(attributes: &Attributes<'_>) -> Option<EntryId> {
+    let [request, response, own] = [names::REQUEST, names::RESPONSE, names::CLAUDE_CLIENT_REQUEST]
+        .map(|names| attributes.text(names));
+    let response = Text(response.0.filter(|id| id.starts_with("req_")));
+    let id = [request, response, own].into_iter().find_map(|id| id.0)?;
+    Some(EntryId::of(&format!("claude-code:{id}")))
+}
+
+/// By what an event without ids is known when it is sent again: its number in its session.
+fn by_number(
+    attributes: &Attributes<'_>,
+    session: Option<Symbol>,
+    file: &AgentFile,
+) -> Option<EntryId> {
+    let Count::Value(number) = attributes.count(names::EVENT_NUMBER) else { return None };
+    let session = file.symbols.text(session?);
+    Some(EntryId::of(&format!("claude-code:{session}:{number}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::units::{Picodollars, Tokens};
+    use crate::read::agent::Follows;
+    use crate::read::agent::testing::read;
+
+    fn attribute(name: &str, value: &str) -> String {
+        format!(r#"{{"key":"{name}","value":{value}}}"#)
+    }
+
+    /// An export with an event of session `s1` that ends so many seconds on and has taken two.
+    fn event(name: &str, second: u32, prompt: &str, source: &str, more: &[(&str, &str)]) -> String {
+        let text = |text: &str| format!(r#"{{"stringValue":"{text}"}}"#);
+        let mut all = vec![
+            attribute("session.id", &text("s1")),
+            attribute("event.name", &text(name)),
+            attribute("prompt.id", &text(prompt)),
+            attribute("model", &text("claude-haiku-5-5")),
+            attribute("input_tokens", r#"{"intValue":2}"#),
+            attribute("output_tokens", r#"{"intValue":"4"}"#),
+            attribute("cache_read_tokens", &text("9179")),
+            attribute("cache_creation_tokens", r#"{"intValue":13356}"#),
+            attribute("cost_usd", r#"{"doubleValue":0.0027651900000000003}"#),
+            attribute("duration_ms", r#"{"intValue":"2000"}"#),
+            attribute("speed", &text("fast")),
+            attribute("query_source", &text(source)),
+        ];
+        all.extend(more.iter().map(|(name, value)| attribute(name, &text(value))));
+        format!(
+            r#"{{"resourceLogs":[{{"resource":{{"attributes":[{{"key":"service.name","value":{{"stringValue":"claude-code"}}}},{{"key":"service.version","value":{{"stringValue":"2.1.294"}}}}]}},"scopeLogs":[{{"scope":{{"name":"com.anthropic.claude_code.events"}},"logRecords":[{{"timeUnixNano":"17900000{second:02}000000000","body":{{"stringValue":"claude_code.{name}"}},"attributes":[{}]}}]}}]}}]}}"#,
+            all.join(",")
+        )
+    }
+
+    fn request(second: u32, prompt: &str, source: &str, more: &[(&str, &str)]) -> String {
+        event("api_request", second, prompt, source, more)
+    }
+
+    #[test]
+    fn a_request_is_stamped_at_its_end_and_its_parts_stand_beside_each_other() {
+        let file = read(&request(10, "p1", "sdk", &[("request_id", "req_1")]));
+        let [one] = &file.requests[..] else { panic!("{:?}", file.diagnostics) };
+        assert_eq!((one.start.0, one.finished.0), (1_790_000_008_000, 1_790_000_010_000));
+        let prompt = one.usage.prompt;
+        assert_eq!([prompt.input, prompt.read, prompt.write_5m], [2, 9_179, 13_356].map(Tokens));
+        assert_eq!(one.client_cost, Some(Picodollars(2_765_190_000)));
+        assert!(one.knows_writes && one.usage.tier.fast && one.begins_turn);
+        let text = |symbol: Option<Symbol>| symbol.map(|one| file.symbols.text(one));
+        assert_eq!(text(one.request), Some("req_1"));
+        assert_eq!((text(one.session), text(one.query_source)), (Some("s1"), Some("sdk")));
+        assert_eq!((one.client, text(one.client_version)), (Client::ClaudeCode, Some("2.1.294")));
+    }
+
+    #[test]
+    fn helpers_and_sub_agents_stand_beside_the_conversation() {
+        let main = "repl_main_thread";
+        let text = [
+            request(10, "p1", main, &[("request_id", "1")]),
+            request(11, "p1", "generate_session_title", &[("request_id", "2")]),
+            request(20, "p1", "agent:builtin:explore", &[("agent.id", "a1"), ("request_id", "3")]),
+            request(30, "p1", "agent:builtin:explore", &[("agent.id", "a1"), ("request_id", "4")]),
+            request(40, "p1", main, &[("request_id", "5")]),
+            request(50, "p1", "compact", &[("request_id", "6")]),
+            request(60, "p2", main, &[("request_id", "7")]),
+            event("api_error", 61, "p2", main, &[("request_id", "8")]),
+            event("api_request_body", 62, "p2", main, &[]),
+        ];
+        let file = read(&text.join("\n"));
+        let follows: Vec<Follows> = file.requests.iter().map(|one| one.follows).collect();
+        let (nothing, after) = (Follows::Nothing, Follows::Request);
+        assert_eq!(follows, [nothing, nothing, nothing, after(2), after(0), nothing, after(4)]);
+        let begin: Vec<bool> = file.requests.iter().map(|one| one.begins_turn).collect();
+        assert_eq!(begin, [true, false, false, false, false, false, true]);
+        assert!(file.requests.last().is_some_and(|one| one.is_after_compaction));
+        assert_eq!(file.diagnostics.count(Kind::FailedRequest), 1);
+        assert!(!file.diagnostics.has_damage());
+    }
+
+    #[test]
+    fn an_event_and_a_span_of_one_request_count_once() {
+        let span = r#"{"resourceSpans":[{"resource":{"attributes":[]},"scopeSpans":[{"spans":[{"traceId":"t","spanId":"a","name":"claude_code.llm_request","startTimeUnixNano":"1790000008000000000","endTimeUnixNano":"1790000010000000000","attributes":[{"key":"session.id","value":{"stringValue":"s1"}},{"key":"model","value":{"stringValue":"claude-haiku-5-5"}},{"key":"gen_ai.response.id","value":{"stringValue":"req_1"}},{"key":"input_tokens","value":{"intValue":2}},{"key":"output_tokens","value":{"intValue":4}},{"key":"cache_read_tokens","value":{"intValue":9179}},{"key":"cache_creation_tokens","value":{"intValue":13356}},{"key":"success","value":{"boolValue":true}}]}]}]}]}"#;
+        let file = read(&[span, &request(10, "p1", "sdk", &[("request_id", "req_1")])].join("\n"));
+        let [one] = &file.requests[..] else { panic!("{:?}", file.diagnostics) };
+        assert!(one.begins_turn && one.query_source.is_some());
+        assert_eq!(file.diagnostics.count(Kind::DuplicateLine), 1);
+        let file = read(span);
+        let [one] = &file.requests[..] else { panic!("{:?}", file.diagnostics) };
+        assert_eq!(one.request.map(|one| file.symbols.text(one)), Some("req_1"));
+        assert_eq!(one.message, None);
+    }
+
+    #[test]
+    fn attributes_in_the_body_are_read_and_other_programs_events_are_not() {
+        let body = r#"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"observedTimeUnixNano":1790000010000000000,"eventName":"claude_code.api_request","body":{"kvlistValue":{"values":[{"key":"model","value":{"stringValue":"claude-opus-5"}},{"key":"input_tokens","value":{"intValue":1}},{"key":"output_tokens","value":{"intValue":1}},{"key":"cache_read_tokens","value":{"intValue":5}},{"key":"cache_creation_tokens","value":{"intValue":0}}]}},"attributes":[]}]}]}]}"#;
+        let file = read(body);
+        assert_eq!(file.requests.len(), 1, "{:?}", file.diagnostics);
+        let other = body.replace("claude_code.api_request", "api_request");
+        assert!(read(&other).requests.is_empty());
+        let codex = body.replace("claude_code.", "codex.");
+        assert!(read(&codex).requests.is_empty());
+    }
+}

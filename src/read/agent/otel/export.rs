@@ -1,0 +1,138 @@
+//! What an exporter writes: spans and log records by resource and by scope, or one span of Copilot's.
+
+use serde::Deserialize;
+
+use super::attributes::{Attributes, Value};
+use super::moment::Moment;
+use crate::read::input::{List, Shape, Text};
+
+/// An object of the protocol. One with metrics alone has nothing that is looked at.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(in crate::read::agent) struct Export<'a> {
+    #[serde(borrow)]
+    pub(super) resource_spans: List<Shape<ResourceSpans<'a>>>,
+    #[serde(borrow)]
+    pub(super) resource_logs: List<Shape<ResourceLogs<'a>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct ResourceSpans<'a> {
+    #[serde(borrow)]
+    pub(super) resource: Shape<Resource<'a>>,
+    #[serde(borrow, alias = "instrumentationLibrarySpans")]
+    pub(super) scope_spans: List<Shape<ScopeSpans<'a>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct ResourceLogs<'a> {
+    #[serde(borrow)]
+    pub(super) resource: Shape<Resource<'a>>,
+    #[serde(borrow)]
+    pub(super) scope_logs: List<Shape<ScopeLogs<'a>>>,
+}
+
+/// The program that tells.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Resource<'a> {
+    #[serde(borrow)]
+    pub(super) attributes: Attributes<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ScopeSpans<'a> {
+    #[serde(borrow, alias = "instrumentationLibrary")]
+    pub(super) scope: Shape<Instrumentation<'a>>,
+    #[serde(borrow)]
+    pub(super) spans: List<Shape<Span<'a>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct ScopeLogs<'a> {
+    #[serde(borrow)]
+    pub(super) scope: Shape<Instrumentation<'a>>,
+    #[serde(borrow)]
+    pub(super) log_records: List<Shape<LogRecord<'a>>>,
+}
+
+/// The part of the program that tells.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Instrumentation<'a> {
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) version: Text<'a>,
+}
+
+/// A span. Copilot's stands on a line of its own, with its resource and its scope inside, and calls its
+/// times otherwise.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(in crate::read::agent) struct Span<'a> {
+    /// Of a line of Copilot's.
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) resource: Shape<Resource<'a>>,
+    #[serde(borrow)]
+    pub(super) instrumentation_scope: Shape<Instrumentation<'a>>,
+    #[serde(borrow)]
+    pub(super) trace_id: Text<'a>,
+    #[serde(borrow, rename = "spanId")]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) parent_span_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(alias = "startTimeUnixNano")]
+    pub(super) start_time: Moment,
+    #[serde(alias = "endTimeUnixNano")]
+    pub(super) end_time: Moment,
+    #[serde(borrow)]
+    pub(super) attributes: Attributes<'a>,
+    #[serde(borrow)]
+    pub(super) status: Shape<Status<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Status<'a> {
+    #[serde(borrow)]
+    pub(super) code: Value<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct LogRecord<'a> {
+    pub(super) time_unix_nano: Moment,
+    pub(super) observed_time_unix_nano: Moment,
+    #[serde(borrow)]
+    pub(super) event_name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) body: Shape<Body<'a>>,
+    #[serde(borrow)]
+    pub(super) attributes: Attributes<'a>,
+}
+
+/// The name of an event, or attributes that somebody has moved there.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Body<'a> {
+    #[serde(borrow)]
+    pub(super) string_value: Text<'a>,
+    #[serde(borrow)]
+    pub(super) kvlist_value: Shape<Members<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Members<'a> {
+    #[serde(borrow)]
+    pub(super) values: Attributes<'a>,
+}

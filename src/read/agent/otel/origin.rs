@@ -1,0 +1,45 @@
+//! The program that a resource stands for.
+
+use super::attributes::Attributes;
+use super::export::Resource;
+use super::names;
+use crate::base::client::Client;
+use crate::base::id::Symbol;
+use crate::read::agent::AgentFile;
+use crate::read::input::{Shape, Text};
+
+/// The names by which agents call themselves.
+const AGENTS: [(&str, Client); 6] = [
+    ("github-copilot", Client::Copilot),
+    ("copilot-chat", Client::Copilot),
+    ("claude-code", Client::ClaudeCode),
+    ("gemini-cli", Client::Gemini),
+    ("qwen-code", Client::Qwen),
+    ("opencode", Client::OpenCode),
+];
+
+/// Who tells, and what holds for all that it tells.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub(super) client: Client,
+    pub(super) version: Option<Symbol>,
+    /// The session, where a program has one alone.
+    pub(super) session: Option<Symbol>,
+}
+
+impl Origin {
+    pub(super) fn of(resource: &Shape<Resource<'_>>, file: &mut AgentFile) -> Self {
+        let untold = Attributes::default();
+        let attributes = resource.0.as_ref().map_or(&untold, |resource| &resource.attributes);
+        Self {
+            client: client(&attributes.text(names::SERVICE)),
+            version: file.symbol(&attributes.text(names::VERSION)),
+            session: file.symbol(&attributes.text(names::SESSION)),
+        }
+    }
+}
+
+fn client(service: &Text<'_>) -> Client {
+    let known = AGENTS.iter().find(|(name, _)| service.is(name));
+    known.map_or(Client::OpenTelemetry, |(_, client)| *client)
+}

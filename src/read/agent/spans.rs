@@ -1,0 +1,146 @@
+//! The tree of a trace: which call of a model is told inside of another one, and which agent made it.
+//!
+//! A gateway, a framework and an SDK may each tell of the same call, one inside of the other. What stands
+//! below an agent or a tool that a call has started is a call of its own.
+
+use rustc_hash::FxHashMap;
+
+use crate::base::id::{EntryId, Symbol};
+
+/// What a span tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// One call of a model.
+    Call,
+    /// An agent at work, with its id or name.
+    Agent(Option<Symbol>),
+    /// A tool at work.
+    Tool,
+    /// Anything else.
+    Other,
+}
+
+/// All spans of a file by their ids.
+#[derive(Default)]
+pub(super) struct Spans(FxHashMap<EntryId, Span>);
+
+#[derive(Clone, Copy)]
+struct Span {
+    parent: Option<EntryId>,
+    role: Role,
+}
+
+/// How far up a tree is looked. No real one is deeper, and damage may have made a circle of it.
+const MOST_ANCESTORS: usize = 128;
+
+impl Spans {
+    /// Adds a span. One that is sent again is there already.
+    pub(super) fn add(&mut self, id: EntryId, parent: Option<EntryId>, role: Role) {
+        self.0.entry(id).or_insert(Span { parent, role });
+    }
+
+    /// The spans that a span is inside of, the nearest first.
+    fn ancestors(&self, id: EntryId) -> impl Iterator<Item = (EntryId, Role)> + '_ {
+        let mut child = self.0.get(&id).copied();
+        let above = std::iter::from_fn(move || {
+            let id = child?.parent?;
+            child = self.0.get(&id).copied();
+            Some((id, child?.role))
+        });
+        above.take(MOST_ANCESTORS)
+    }
+
+    /// The outermost of the calls that a call is told inside of, and how many they are; the call itself and
+    /// 0 where it stands alone.
+    pub(super) fn outermost_call(&self, id: EntryId) -> (EntryId, usize) {
+        let mut outermost = (id, 0);
+        for (ancestor, role) in self.ancestors(id) {
+            match role {
+                Role::Call => outermost = (ancestor, outermost.1 + 1),
+                Role::Other => {}
+                Role::Agent(_) | Role::Tool => break,
+            }
+        }
+        outermost
+    }
+
+    /// The sub-agent that made a call, and the span in which it was at work: the nearest agent, or the one
+    /// that the call itself names, where it is another one than the outermost.
+    pub(super) fn sub_agent(
+        &self,
+        id: EntryId,
+        named: Option<Symbol>,
+    ) -> Option<(Symbol, EntryId)> {
+        let mut agents = self.ancestors(id).filter_map(|(id, role)| match role {
+            Role::Agent(agent) => Some((id, agent)),
+            _ => None,
+        });
+        let (at_work, nearest) = agents.next()?;
+        let outermost = agents.last().map_or(nearest, |(_, agent)| agent);
+        let agent = named.or(nearest)?;
+        (Some(agent) != outermost).then_some((agent, at_work))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::id::Symbols;
+
+    fn id(name: &str) -> EntryId {
+        EntryId::of(name)
+    }
+
+    fn tree(spans: &[(&str, &str, Role)]) -> Spans {
+        let mut tree = Spans::default();
+        for (name, parent, role) in spans {
+            let parent = Some(*parent).filter(|parent| !parent.is_empty());
+            tree.add(id(name), parent.map(id), *role);
+        }
+        tree
+    }
+
+    #[test]
+    fn a_call_in_a_call_is_told_apart_from_one_of_a_tool() {
+        let tree = tree(&[
+            ("sdk", "", Role::Call),
+            ("http", "sdk", Role::Other),
+            ("gateway", "http", Role::Call),
+            ("tool", "sdk", Role::Tool),
+            ("own", "tool", Role::Call),
+            ("orphan", "elsewhere", Role::Call),
+        ]);
+        assert_eq!(tree.outermost_call(id("gateway")), (id("sdk"), 1));
+        for alone in ["sdk", "own", "orphan", "unknown"] {
+            assert_eq!(tree.outermost_call(id(alone)), (id(alone), 0), "{alone}");
+        }
+    }
+
+    #[test]
+    fn a_sub_agent_is_another_one_than_the_outermost() {
+        let mut symbols = Symbols::default();
+        let [main, explore] = ["main", "explore"].map(|name| symbols.intern(name));
+        let tree = tree(&[
+            ("root", "", Role::Agent(Some(main))),
+            ("first", "root", Role::Call),
+            ("task", "root", Role::Tool),
+            ("sub", "task", Role::Agent(Some(explore))),
+            ("second", "sub", Role::Call),
+            ("again", "root", Role::Agent(Some(main))),
+            ("third", "again", Role::Call),
+            ("alone", "", Role::Call),
+        ]);
+        assert_eq!(tree.sub_agent(id("second"), None), Some((explore, id("sub"))));
+        assert_eq!(tree.sub_agent(id("first"), Some(explore)), Some((explore, id("root"))));
+        for own in ["first", "third", "alone"] {
+            assert_eq!(tree.sub_agent(id(own), None), None, "{own}");
+        }
+    }
+
+    #[test]
+    fn a_circle_has_an_end() {
+        let tree = tree(&[("a", "b", Role::Call), ("b", "a", Role::Call), ("c", "c", Role::Other)]);
+        assert_eq!(tree.outermost_call(id("a")).1, MOST_ANCESTORS);
+        assert_eq!(tree.outermost_call(id("c")), (id("c"), 0));
+    }
+}

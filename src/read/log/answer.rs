@@ -1,0 +1,182 @@
+//! Answers of services as logs hold them: a JSON body, an event stream, or Bedrock's binary one.
+//!
+//! `OpenAI` streams tell the usage once, near their end: chat completions in the last chunk, where the client
+//! asked for it (`stream_options.include_usage`), the Responses API in the event that closes the response.
+//! Anthropic's tell the prompt's at the beginning and the output's at the end.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::read::input::{Shape, Text};
+
+/// What an answer says of itself.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// The message's or the response's id.
+    pub(super) id: Option<String>,
+    /// The model that answered.
+    pub(super) model: Option<String>,
+    /// The usage object, as it is written.
+    pub(super) usage: Option<String>,
+}
+
+impl Answer {
+    /// That of a body or a stream. Of a stream of Anthropic's the usage is that of its beginning.
+    pub(super) fn of(text: &str) -> Self {
+        if is_object(text) {
+            return Self::of_body(text).unwrap_or_default();
+        }
+        let mut known = Self::default();
+        for event in events(text).filter_map(Self::of_body) {
+            known = Self {
+                id: known.id.or(event.id),
+                model: event.model.or(known.model),
+                usage: event.usage.or(known.usage),
+            };
+        }
+        known
+    }
+
+    fn of_body(json: &str) -> Option<Self> {
+        let body: Body<'_> = serde_json::from_str::<Shape<_>>(json).ok()?.0?;
+        let inner = body.response.0.or(body.message.0).map(|inner| *inner).unwrap_or_default();
+        let owned = |text: &Text<'_>| text.as_str().map(str::to_owned);
+        let usage = inner.usage.or(body.usage).map(RawValue::get);
+        Some(Self {
+            id: owned(&inner.id).or_else(|| owned(&body.id)),
+            model: owned(&inner.model).or_else(|| owned(&body.model)),
+            usage: usage.filter(|usage| is_object(usage)).map(str::to_owned),
+        })
+    }
+}
+
+/// A body, an event, or what is in an event.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Body<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
+    /// In an event of the Responses API.
+    #[serde(borrow)]
+    response: Shape<Box<Body<'a>>>,
+    /// In the first event of the Messages API.
+    #[serde(borrow)]
+    message: Shape<Box<Body<'a>>>,
+}
+
+/// Whether a text is a JSON object, and no stream.
+pub(super) fn is_object(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
+}
+
+/// The events of a stream that speak of usage, or of a response that began. The others are text.
+fn events(stream: &str) -> impl Iterator<Item = &str> {
+    let data = stream.lines().filter_map(|line| line.strip_prefix("data:"));
+    data.map(str::trim).filter(|event| event.contains("\"usage\""))
+}
+
+/// A stream without the events that do not speak of usage.
+pub(super) fn usage_events(stream: &str) -> String {
+    events(stream).flat_map(|event| ["data: ", event, "\n\n"]).collect()
+}
+
+/// The text of a logged body: as it stands, or encoded.
+pub(super) fn decoded<'a>(text: &'a str, encoding: &Text<'_>) -> Option<Cow<'a, str>> {
+    if !encoding.is("base64") {
+        return Some(Cow::Borrowed(text));
+    }
+    let bytes = STANDARD.decode(text.trim()).ok()?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Some(Cow::Owned(text)),
+        Err(error) => of_binary_stream(error.as_bytes()).map(Cow::Owned),
+    }
+}
+
+/// What is around the events of Bedrock's stream, each of which is encoded.
+const EVENT: &[u8] = br#""bytes":""#;
+
+/// The events of Bedrock's binary stream, written as an event stream.
+fn of_binary_stream(bytes: &[u8]) -> Option<String> {
+    let mut stream = String::new();
+    for start in memchr::memmem::find_iter(bytes, EVENT) {
+        let encoded = bytes.get(start + EVENT.len()..)?;
+        let end = memchr::memchr(b'"', encoded)?;
+        let event = STANDARD.decode(encoded.get(..end)?).ok()?;
+        stream.push_str("data: ");
+        stream.push_str(str::from_utf8(&event).ok()?);
+        stream.push('\n');
+    }
+    (!stream.is_empty()).then_some(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(id: &str, model: &str, usage: &str) -> Answer {
+        let [id, model, usage] = [id, model, usage].map(|text| Some(text.to_owned()));
+        Answer { id, model, usage }
+    }
+
+    #[test]
+    fn bodies_and_streams_say_the_same() {
+        let chat = answer("chatcmpl-1", "gpt-5.5", r#"{"prompt_tokens":9}"#);
+        let body = r#"{"id":"chatcmpl-1","object":"chat.completion","model":"gpt-5.5","usage":{"prompt_tokens":9}}"#;
+        assert_eq!(Answer::of(body), chat);
+        let stream = concat!(
+            "data: {\"id\":\"chatcmpl-1\",\"model\":\"gpt-5.5\",\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":null}\n\n",
+            "data: {\"id\":\"chatcmpl-1\",\"model\":\"gpt-5.5\",\"choices\":[],\"usage\":{\"prompt_tokens\":9}}\n\n",
+            "data: [DONE]\n\n"
+        );
+        assert_eq!(Answer::of(stream), chat);
+    }
+
+    #[test]
+    fn the_responses_api_closes_with_the_usage() {
+        let stream = concat!(
+            "event: response.created\n",
+            "data: {\"type\":\"response.created\",\"response\":{\"id\":\"resp_1\",\"model\":\"gpt-5.6\",\"usage\":null}}\n\n",
+            "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"x\"}\n\n",
+            "event: response.completed\n",
+            "data: {\"type\":\"response.completed\",\"response\":{\"id\":\"resp_1\",\"model\":\"gpt-5.6\",\"usage\":{\"input_tokens\":4}}}\n\n"
+        );
+        assert_eq!(Answer::of(stream), answer("resp_1", "gpt-5.6", r#"{"input_tokens":4}"#));
+        assert_eq!(Answer::of("<html>Bad gateway</html>"), Answer::default());
+        assert_eq!(Answer::of("{\"usage\":7}"), Answer::default());
+        assert_eq!(Answer::of("{\"id\":"), Answer::default());
+    }
+
+    #[test]
+    fn text_is_left_out_of_streams() {
+        let start =
+            r#"{"type":"message_start","message":{"id":"msg_1","usage":{"input_tokens":3}}}"#;
+        let end = r#"{"type":"message_delta","usage":{"output_tokens":42}}"#;
+        let delta = r#"{"type":"content_block_delta","delta":{"text":"secret"}}"#;
+        let stream =
+            format!("event: message_start\r\ndata: {start}\r\n\r\ndata: {delta}\n\ndata: {end}\n");
+        assert_eq!(usage_events(&stream), format!("data: {start}\n\ndata: {end}\n\n"));
+        assert_eq!(Answer::of(&stream).id.as_deref(), Some("msg_1"));
+    }
+
+    #[test]
+    fn encoded_bodies_are_decoded() {
+        let base64 = Text(Some("base64".into()));
+        assert_eq!(decoded("e30=", &base64).as_deref(), Some("{}"));
+        assert_eq!(decoded("{}", &Text(None)).as_deref(), Some("{}"));
+        assert_eq!(decoded("%%", &base64), None);
+        let event = STANDARD.encode(r#"{"type":"message_stop"}"#);
+        let frame =
+            [b"\0\0\xff\xfe{\"bytes\":\"", event.as_bytes(), b"\",\"p\":\"abc\"}\x80"].concat();
+        let stream = decoded(&STANDARD.encode(frame), &base64).map(Cow::into_owned);
+        assert_eq!(stream.as_deref(), Some("data: {\"type\":\"message_stop\"}\n"));
+        assert_eq!(decoded(&STANDARD.encode(b"\xff\xfe"), &base64), None);
+    }
+}

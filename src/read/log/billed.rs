@@ -1,0 +1,325 @@
+//! What an answer was billed, by whichever API its usage object was written.
+//!
+//! - `OpenAI`'s chat completions: `prompt_tokens` is the whole prompt; what was read of it stands in
+//!   `prompt_tokens_details.cached_tokens`, what was written in `cache_write_tokens` beside it.
+//! - `OpenAI`'s Responses API: the same with `input_tokens` and `input_tokens_details`.
+//! - Anthropic's Messages API: `input_tokens` leaves out what was read and written.
+//! - `LiteLLM` writes all of them as chat completions. It adds what Anthropic's API read and wrote to
+//!   `prompt_tokens`, keeps its names for both beside it, and its lifetimes in
+//!   `prompt_tokens_details.cache_creation_token_details`.
+//! - `DeepSeek` and Moonshot have their own names for what was read.
+//!
+//! The output holds the reasoning everywhere.
+
+use serde::Deserialize;
+
+use crate::base::units::Tokens;
+use crate::read::agent::{Rejected, tell_nothing, tokens};
+use crate::read::input::{
+    Count, Kind, PriceTier, PromptSplit, Shape, Text, Usage, UsageObject, UsageProblem, read_usage,
+};
+
+/// What was billed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Billed {
+    pub(super) usage: Usage,
+    /// The reasoning in the output, at most all of it.
+    pub(super) reasoning: Tokens,
+    /// Whether what was written is told. Where it is not, it is in the input.
+    pub(super) knows_writes: bool,
+}
+
+const NO_USAGE: Rejected = (Kind::MissingUsage, "the answer has no tokens");
+const SILENT: Rejected = (Kind::UsageWithoutCacheCounters, "the request is left out");
+const IMPOSSIBLE: Rejected = (Kind::InvalidUsage, "the request is left out");
+
+impl Billed {
+    /// What a usage object says.
+    ///
+    /// # Errors
+    /// Where it says nothing of the prompt or of what was read, or numbers that cannot be.
+    pub(super) fn of(json: &str) -> Result<Self, Rejected> {
+        let told = serde_json::from_str::<Shape<AnyUsage<'_>>>(json).map_err(|_| IMPOSSIBLE)?;
+        let told = told.0.ok_or(IMPOSSIBLE)?;
+        if told.is_of_messages() {
+            return of_messages(json, &told);
+        }
+        let input = told_first([told.prompt_tokens, told.input_tokens]);
+        let output = told_first([told.completion_tokens, told.output_tokens]);
+        let details = told.prompt_tokens_details.0.or(told.input_tokens_details.0);
+        let details = details.unwrap_or_default();
+        let read = told_most(&[
+            told.cache_read_input_tokens,
+            details.cached_tokens,
+            told.prompt_cache_hit_tokens,
+            told.cached_tokens,
+        ]);
+        let written = told_most(&[
+            told.cache_creation_input_tokens,
+            details.cache_creation_tokens,
+            details.cache_write_tokens,
+        ]);
+        let prompt = Prompt { input, read, written, lifetimes: told.lifetimes(details) };
+        Self::of_whole_prompt(prompt, output, told.reasoning())
+            .map(|billed| billed.with_tier(told.tier()))
+    }
+
+    /// A request whose input is told with what was read and written.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of), and where more was cached than was sent.
+    fn of_whole_prompt(prompt: Prompt, output: Count, reasoning: Count) -> Result<Self, Rejected> {
+        let billed = Self::of_parts(prompt, output, reasoning)?;
+        let split = billed.usage.prompt;
+        let cached = split.cached_end();
+        if cached > split.input {
+            return Err((Kind::InvalidUsage, "more is cached than was sent"));
+        }
+        let input = split.input.saturating_sub(cached);
+        let usage = Usage { prompt: PromptSplit { input, ..split }, ..billed.usage };
+        Ok(Self { usage, ..billed })
+    }
+
+    /// A request whose input is told without what was read and written.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub(super) fn of_parts(
+        prompt: Prompt,
+        output: Count,
+        reasoning: Count,
+    ) -> Result<Self, Rejected> {
+        let Prompt { input, read, written, lifetimes } = prompt;
+        if tell_nothing(&[input, output, read, written]) {
+            return Err(NO_USAGE);
+        }
+        let input = tokens(input)?.ok_or(NO_USAGE)?;
+        let read = tokens(read)?.ok_or(SILENT)?;
+        let [write_5m, write_1h] = lifetimes.map(tokens);
+        let (write_5m, write_1h) = (write_5m?.unwrap_or_default(), write_1h?.unwrap_or_default());
+        let all = tokens(written)?;
+        let rest = all.unwrap_or_default().saturating_sub(write_5m + write_1h);
+        let output = tokens(output)?.unwrap_or_default();
+        let prompt = PromptSplit { input, read, write_5m: write_5m + rest, write_1h };
+        Ok(Self {
+            usage: Usage { prompt, output, ..Usage::default() },
+            reasoning: tokens(reasoning)?.unwrap_or_default().min(output),
+            knows_writes: all.is_some() || prompt.written() > Tokens::ZERO,
+        })
+    }
+
+    fn with_tier(self, tier: PriceTier) -> Self {
+        Self { usage: Usage { tier, ..self.usage }, ..self }
+    }
+
+    /// The usage as Anthropic's API writes it.
+    pub(super) fn as_of_messages(&self) -> String {
+        let Usage { prompt, output, tier, .. } = &self.usage;
+        let written = prompt.written();
+        let speed = if tier.fast { r#","speed":"fast""# } else { "" };
+        let service = if tier.batch { r#","service_tier":"batch""# } else { "" };
+        let place = if tier.us_only { r#","inference_geo":"us""# } else { "" };
+        format!(
+            r#"{{"input_tokens":{},"cache_read_input_tokens":{},"cache_creation_input_tokens":{},"cache_creation":{{"ephemeral_5m_input_tokens":{},"ephemeral_1h_input_tokens":{}}},"output_tokens":{}{speed}{service}{place}}}"#,
+            prompt.input.0,
+            prompt.read.0,
+            written.0,
+            prompt.write_5m.0,
+            prompt.write_1h.0,
+            output.0
+        )
+    }
+}
+
+/// The counts of a prompt.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Prompt {
+    pub(super) input: Count,
+    pub(super) read: Count,
+    pub(super) written: Count,
+    /// What of it was written for five minutes and for an hour.
+    pub(super) lifetimes: [Count; 2],
+}
+
+/// A usage object of the Messages API, which the reader of transcripts knows best.
+fn of_messages(json: &str, told: &AnyUsage<'_>) -> Result<Billed, Rejected> {
+    let object: UsageObject<'_> = serde_json::from_str(json).map_err(|_| IMPOSSIBLE)?;
+    let usage = read_usage(Some(&object)).map_err(|problem| match problem {
+        UsageProblem::Missing => NO_USAGE,
+        UsageProblem::WithoutCacheCounters => SILENT,
+        UsageProblem::Invalid => IMPOSSIBLE,
+    })?;
+    let reasoning = tokens(told.reasoning())?.unwrap_or_default().min(usage.output);
+    Ok(Billed { usage, reasoning, knows_writes: true })
+}
+
+/// The largest count that is told: gateways leave some of the names at zero.
+fn told_most(counts: &[Count]) -> Count {
+    let values = counts.iter().filter_map(|count| match count {
+        Count::Value(value) => Some(*value),
+        _ => None,
+    });
+    let is_impossible = counts.contains(&Count::Invalid);
+    let most = values.max().map_or(Count::Missing, Count::Value);
+    if is_impossible { Count::Invalid } else { most }
+}
+
+/// The first count that is told.
+fn told_first<const N: usize>(counts: [Count; N]) -> Count {
+    let is_told = |count: &Count| !matches!(count, Count::Missing | Count::Null);
+    counts.into_iter().find(is_told).unwrap_or_default()
+}
+
+/// The names of all APIs.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct AnyUsage<'a> {
+    prompt_tokens: Count,
+    completion_tokens: Count,
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_input_tokens: Count,
+    cache_creation_input_tokens: Count,
+    cache_creation: Shape<Lifetimes>,
+    cache_creation_token_details: Shape<Lifetimes>,
+    prompt_cache_hit_tokens: Count,
+    cached_tokens: Count,
+    prompt_tokens_details: Shape<PromptDetails>,
+    input_tokens_details: Shape<PromptDetails>,
+    completion_tokens_details: Shape<OutputDetails>,
+    output_tokens_details: Shape<OutputDetails>,
+    #[serde(borrow)]
+    speed: Text<'a>,
+    #[serde(borrow)]
+    service_tier: Text<'a>,
+    #[serde(borrow)]
+    inference_geo: Text<'a>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct PromptDetails {
+    cached_tokens: Count,
+    cache_creation_tokens: Count,
+    cache_write_tokens: Count,
+    cache_creation_token_details: Shape<Lifetimes>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Lifetimes {
+    ephemeral_5m_input_tokens: Count,
+    ephemeral_1h_input_tokens: Count,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct OutputDetails {
+    reasoning_tokens: Count,
+}
+
+impl AnyUsage<'_> {
+    /// Whether the Messages API wrote it: no other one has these names without a `prompt_tokens`.
+    fn is_of_messages(&self) -> bool {
+        let is_named = |count: Count| count != Count::Missing;
+        self.prompt_tokens == Count::Missing
+            && is_named(self.input_tokens)
+            && self.input_tokens_details.0.is_none()
+            && (is_named(self.cache_read_input_tokens)
+                || is_named(self.cache_creation_input_tokens)
+                || self.cache_creation.0.is_some())
+    }
+
+    fn lifetimes(&self, details: PromptDetails) -> [Count; 2] {
+        let own = self.cache_creation_token_details.0.or(self.cache_creation.0);
+        let lifetimes = details.cache_creation_token_details.0.or(own).unwrap_or_default();
+        [lifetimes.ephemeral_5m_input_tokens, lifetimes.ephemeral_1h_input_tokens]
+    }
+
+    fn reasoning(&self) -> Count {
+        let details = self.completion_tokens_details.0.or(self.output_tokens_details.0);
+        details.unwrap_or_default().reasoning_tokens
+    }
+
+    fn tier(&self) -> PriceTier {
+        PriceTier {
+            fast: self.speed.is("fast"),
+            batch: self.service_tier.is("batch"),
+            us_only: self.inference_geo.is("us"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Input, read, written for five minutes and for an hour, output, reasoning; and whether writes are told.
+    fn figures(json: &str) -> Result<([u64; 6], bool), Kind> {
+        let Billed { usage, reasoning, knows_writes } =
+            Billed::of(json).map_err(|(kind, _)| kind)?;
+        let PromptSplit { input, read, write_5m, write_1h } = usage.prompt;
+        let all = [input, read, write_5m, write_1h, usage.output, reasoning];
+        Ok((all.map(|tokens| tokens.0), knows_writes))
+    }
+
+    #[test]
+    fn every_api_is_understood() {
+        // 12,000 in all: 9,000 read, 1,000 + 1,500 written.
+        let litellm = r#"{"prompt_tokens":12000,"completion_tokens":50,"prompt_tokens_details":
+            {"cached_tokens":9000,"cache_creation_tokens":2500,"text_tokens":500,
+             "cache_creation_token_details":{"ephemeral_5m_input_tokens":1000,"ephemeral_1h_input_tokens":1500}},
+            "completion_tokens_details":{"reasoning_tokens":20},
+            "cache_creation_input_tokens":2500,"cache_read_input_tokens":9000}"#;
+        assert_eq!(figures(litellm), Ok(([500, 9000, 1000, 1500, 50, 20], true)));
+        let messages = r#"{"input_tokens":500,"cache_read_input_tokens":9000,
+            "cache_creation_input_tokens":2500,"output_tokens":50}"#;
+        assert_eq!(figures(messages), Ok(([500, 9000, 2500, 0, 50, 0], true)));
+        let chat = r#"{"prompt_tokens":1270,"completion_tokens":155,
+            "prompt_tokens_details":{"cached_tokens":1152},"completion_tokens_details":{"reasoning_tokens":200}}"#;
+        assert_eq!(figures(chat), Ok(([118, 1152, 0, 0, 155, 155], false)));
+        let responses = r#"{"input_tokens":3000,"output_tokens":9,"output_tokens_details":{"reasoning_tokens":4},
+            "input_tokens_details":{"cached_tokens":2048,"cache_write_tokens":900}}"#;
+        assert_eq!(figures(responses), Ok(([52, 2048, 900, 0, 9, 4], true)));
+        let deepseek =
+            r#"{"prompt_tokens":100,"completion_tokens":1,"prompt_cache_hit_tokens":64}"#;
+        assert_eq!(figures(deepseek), Ok(([36, 64, 0, 0, 1, 0], false)));
+    }
+
+    #[test]
+    fn nothing_is_made_up() {
+        for (json, kind) in [
+            ("{}", Kind::MissingUsage),
+            (r#"{"prompt_tokens":0,"completion_tokens":0}"#, Kind::MissingUsage),
+            (r#"{"prompt_tokens":9,"completion_tokens":1}"#, Kind::UsageWithoutCacheCounters),
+            (
+                r#"{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":null}}"#,
+                Kind::UsageWithoutCacheCounters,
+            ),
+            (
+                r#"{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":10}}"#,
+                Kind::InvalidUsage,
+            ),
+            (
+                r#"{"prompt_tokens":-9,"prompt_tokens_details":{"cached_tokens":1}}"#,
+                Kind::InvalidUsage,
+            ),
+            (r#"{"input_tokens":1.5,"cache_read_input_tokens":1}"#, Kind::InvalidUsage),
+            ("[]", Kind::InvalidUsage),
+        ] {
+            assert_eq!(figures(json), Err(kind), "{json}");
+        }
+    }
+
+    #[test]
+    fn the_messages_form_says_the_same() {
+        let json = r#"{"prompt_tokens":12000,"completion_tokens":50,"speed":"fast",
+            "cache_creation":{"ephemeral_1h_input_tokens":1500},
+            "cache_creation_input_tokens":2500,"cache_read_input_tokens":9000}"#;
+        let billed = Billed::of(json).expect("usage");
+        let again = Billed::of(&billed.as_of_messages()).expect("usage");
+        assert_eq!(again.usage, billed.usage);
+        assert!(again.usage.tier.fast);
+        assert_eq!(again.usage.prompt.write_1h, Tokens(1500));
+    }
+}

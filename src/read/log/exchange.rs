@@ -1,0 +1,220 @@
+//! A request to the Messages API with its answer, as a log has them, made into a capture record.
+//!
+//! The body is pasted as it stands; it is decoded by nobody before the reader of captures has it.
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::answer::{is_object, usage_events};
+use crate::base::units::Millis;
+use crate::read::capture::session_of_user;
+use crate::read::input::{Shape, Text};
+
+/// A body that may be one of the Messages API.
+pub(super) struct MessagesBody<'a> {
+    json: &'a str,
+    /// The model's name as it is written, quotes and all.
+    model: Option<&'a str>,
+    /// The session that Claude Code names in it.
+    pub(super) session: Option<String>,
+}
+
+impl<'a> MessagesBody<'a> {
+    /// The body, where it is one by its fields: only the Messages API asks for `max_tokens` with every
+    /// request.
+    pub(super) fn of(json: &'a str) -> Option<Self> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Fields<'a> {
+            #[serde(borrow)]
+            model: Option<&'a RawValue>,
+            #[serde(borrow)]
+            messages: Option<&'a RawValue>,
+            #[serde(borrow)]
+            max_tokens: Option<&'a RawValue>,
+            #[serde(borrow)]
+            metadata: Shape<Metadata<'a>>,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Metadata<'a> {
+            #[serde(borrow)]
+            user_id: Text<'a>,
+        }
+        let json = json.trim();
+        let fields: Fields<'a> = serde_json::from_str::<Shape<_>>(json).ok()?.0?;
+        let is_list = fields.messages.is_some_and(|messages| messages.get().starts_with('['));
+        let user = fields.metadata.0.and_then(|metadata| metadata.user_id.0);
+        let session = user.and_then(|user| session_of_user(&user).map(str::to_owned));
+        let model = fields.model.map(RawValue::get);
+        (is_list && fields.max_tokens.is_some()).then_some(Self { json, model, session })
+    }
+
+    /// The model that it asks for.
+    pub(super) fn model(&self) -> Option<String> {
+        serde_json::from_str(self.model?).ok()
+    }
+
+    /// Appends the body. The model that answered may have another name than the one in it, or none there.
+    fn write(&self, model: Option<&str>, record: &mut String) {
+        let Some(model) = model else { return record.push_str(self.json) };
+        let name = Value::from(model).to_string();
+        // The name is a part of the body, so that it says where it stands.
+        let place = self.model.map(|own| own.as_ptr().addr() - self.json.as_ptr().addr());
+        let around = match (place, self.model) {
+            (Some(start), Some(own)) => {
+                self.json.get(..start).zip(self.json.get(start + own.len()..))
+            }
+            _ => None,
+        };
+        if let Some((front, back)) = around {
+            record.extend([front, &name, back]);
+        } else {
+            let fields = self.json.strip_prefix('{').unwrap_or_default();
+            record.extend(["{\"model\":", &name, ",", fields]);
+        }
+    }
+}
+
+/// What surrounds a body.
+#[derive(Default)]
+pub(super) struct Envelope<'a> {
+    /// When the request was sent.
+    pub(super) sent: Option<Millis>,
+    /// When its answer began.
+    pub(super) answered: Option<Millis>,
+    /// By what the log knows it.
+    pub(super) request: Option<&'a str>,
+    /// The session, where the log names it.
+    pub(super) session: Option<&'a str>,
+    /// The model that answered, where it is not the one in the body.
+    pub(super) model: Option<&'a str>,
+    /// The beta features that a header asked for.
+    pub(super) betas: Option<&'a str>,
+}
+
+/// What is known of an answer.
+pub(super) enum Answered<'a> {
+    /// Its body or its stream, as the service sent it.
+    Sent(&'a str),
+    /// The id of its message, and its usage as Anthropic's API would write it.
+    Told(Option<&'a str>, &'a str),
+}
+
+/// The record of a request that was answered.
+pub(super) fn record(
+    body: &MessagesBody<'_>,
+    envelope: &Envelope<'_>,
+    answer: &Answered<'_>,
+) -> String {
+    let mut record = String::with_capacity(body.json.len() + 1_024);
+    record.push('{');
+    let session = body.session.as_deref().or(envelope.session);
+    for (name, text) in [("request_id", envelope.request), ("session_id", session)] {
+        if let Some(text) = text {
+            push(&mut record, name, &Value::from(text).to_string());
+        }
+    }
+    record.push_str("\"request\":{");
+    if let Some(sent) = envelope.sent {
+        push(&mut record, "timestamp", &seconds(sent));
+    }
+    if let Some(betas) = envelope.betas {
+        let betas = Value::from(betas);
+        push(&mut record, "headers", &format!("{{\"anthropic-beta\":{betas}}}"));
+    }
+    record.push_str("\"body\":");
+    body.write(envelope.model, &mut record);
+    record.push_str("},\"response\":{");
+    if let Some(answered) = envelope.answered {
+        push(&mut record, "timestamp", &seconds(answered));
+    }
+    push_answer(&mut record, answer);
+    record.push_str("}}");
+    record
+}
+
+fn push_answer(record: &mut String, answer: &Answered<'_>) {
+    match answer {
+        Answered::Sent(text) if is_object(text) => {
+            record.extend(["\"body\":", text.trim_start_matches('\u{feff}').trim()]);
+        }
+        Answered::Sent(stream) => {
+            record.extend(["\"body_raw\":", &Value::from(usage_events(stream)).to_string()]);
+        }
+        Answered::Told(message, usage) => {
+            record.push_str("\"body\":{");
+            if let Some(message) = message {
+                push(record, "id", &Value::from(*message).to_string());
+            }
+            record.extend(["\"usage\":", usage, "}"]);
+        }
+    }
+}
+
+/// Appends a member that is not the last one.
+fn push(record: &mut String, name: &str, json: &str) {
+    record.extend(["\"", name, "\":", json, ","]);
+}
+
+/// A moment as claude-trace logs write it.
+fn seconds(Millis(millis): Millis) -> String {
+    format!("{}.{:03}", millis.div_euclid(1_000), millis.rem_euclid(1_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_body_stays_as_it_is_but_for_the_model() {
+        let json = r#"{"max_tokens": 1, "model": "alias", "messages": [ {"role":"user"} ]}"#;
+        let body = MessagesBody::of(json).expect("a body");
+        assert_eq!(body.model().as_deref(), Some("alias"));
+        let written = |body: &MessagesBody<'_>, model| {
+            let mut text = String::new();
+            body.write(model, &mut text);
+            text
+        };
+        assert_eq!(written(&body, None), json);
+        assert_eq!(written(&body, Some("claude-x")), json.replace("alias", "claude-x"));
+        let nameless = r#"{"messages":[],"max_tokens":1}"#;
+        let body = MessagesBody::of(nameless).expect("a body");
+        assert_eq!(
+            written(&body, Some("claude-x")),
+            r#"{"model":"claude-x","messages":[],"max_tokens":1}"#
+        );
+    }
+
+    #[test]
+    fn other_bodies_are_none() {
+        for json in [
+            "{}",
+            r#"{"messages":{},"max_tokens":1}"#,
+            r#"{"messages":[]}"#,
+            "[]",
+            "x",
+            r#"{"model":"a","model":"b","messages":[],"max_tokens":1}"#,
+        ] {
+            assert!(MessagesBody::of(json).is_none(), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_record_is_json_whatever_is_in_it() {
+        let json = r#"{"messages":[],"max_tokens":1,"metadata":{"user_id":"user_1_session_ab-1"}}"#;
+        let body = MessagesBody::of(json).expect("a body");
+        let envelope = Envelope {
+            sent: Some(Millis(1_790_000_000_005)),
+            request: Some("a\"b"),
+            session: Some("other"),
+            ..Envelope::default()
+        };
+        let record = record(&body, &envelope, &Answered::Told(Some("msg_1"), "{}"));
+        let value: Value = serde_json::from_str(&record).expect("JSON");
+        assert_eq!(value["request"]["timestamp"], 1_790_000_000.005);
+        assert_eq!((&value["request_id"], &value["session_id"]), (&"a\"b".into(), &"ab-1".into()));
+        assert_eq!(value["response"]["body"]["id"], "msg_1");
+    }
+}

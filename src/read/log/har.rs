@@ -1,0 +1,480 @@
+//! HAR files: what a browser or a proxy recorded of HTTP, one entry for each exchange.
+//!
+//! Exchanges with the Messages API, with Bedrock and Google Cloud, too, become captures. Of exchanges with
+//! `OpenAI`'s Responses API and chat completions the usage is known. All others are named, and left.
+//!
+//! A file is held once; its entries are looked at where they stand. Of headers only `anthropic-beta` is
+//! decoded: all others are skipped where they stand, keys and cookies among them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use super::answer::{Answer, decoded};
+use super::billed::Billed;
+use super::document::Document;
+use super::elements::each_element;
+use super::exchange::{Answered, Envelope, MessagesBody};
+use super::helicone::later;
+use super::moment::Moment;
+use super::{Log, LogFormat, LogReader};
+use crate::base::client::Client;
+use crate::base::id::EntryId;
+use crate::base::units::Millis;
+use crate::read::agent::{AgentRequest, Rejected};
+use crate::read::capture::{BETA_HEADER, CaptureOptions, is_messages_endpoint};
+use crate::read::input::{Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text};
+
+/// Where the entries stand.
+const ENTRIES: [&str; 2] = ["log", "entries"];
+
+/// How addresses of `OpenAI`'s API end, and of those that are like it.
+const OPENAI_ENDPOINTS: [&str; 2] = ["/responses", "/chat/completions"];
+
+/// The status codes of an answer that was given.
+const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
+
+/// The format of a HAR file.
+pub(super) struct Har;
+
+impl LogFormat for Har {
+    fn begins(&self, bytes: &[u8]) -> bool {
+        let Some(text) = bytes.utf8_chunks().next().map(|chunk| chunk.valid()) else {
+            return false;
+        };
+        let text = text.trim_start_matches('\u{feff}').trim_start();
+        let members = text.strip_prefix('{').map(str::trim_start);
+        if !members.is_some_and(|members| members.starts_with("\"log\"")) {
+            return false;
+        }
+        // The first entry may be cut off: then an error comes after the list was found.
+        let mut has_entries = false;
+        let found = each_element(text, &ENTRIES, |_| has_entries = true);
+        found.unwrap_or(has_entries || text.contains("\"startedDateTime\""))
+    }
+
+    fn file(&self) -> &'static str {
+        "a HAR file"
+    }
+
+    fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {
+        let label = Arc::clone(&open.label);
+        let mut reader = HarReader { log: LogReader::new(open, &label, options) };
+        let mut diagnostics = Diagnostics::default();
+        let document = Document::read(open, &mut diagnostics);
+        let text = document.text(open, &mut diagnostics);
+        let mut number = 0;
+        let read = each_element(text, &ENTRIES, |entry| {
+            number += 1;
+            reader.text(entry, number);
+        });
+        if let Err(error) = read {
+            let kind = if error.is_eof() { Kind::TornLine } else { Kind::NotJson };
+            reader.reject(kind, number, "the entries before it are used");
+        }
+        reader.log.file.diagnostics.absorb(diagnostics);
+        reader.log.finish(open, document.extent)
+    }
+}
+
+struct HarReader<'a> {
+    log: LogReader<'a>,
+}
+
+impl HarReader<'_> {
+    fn entry(&mut self, entry: &Entry<'_>, line: u64) -> Result<(), Rejected> {
+        let other = (Kind::OtherEndpoint, "no request to a model");
+        let request = entry.request.0.as_ref().ok_or(other)?;
+        let url = request.url.as_str().filter(|_| request.method.is("POST")).ok_or(other)?;
+        let path = path_of(url);
+        let is_of_openai = OPENAI_ENDPOINTS.iter().any(|end| path.ends_with(end));
+        if !is_of_openai && !is_messages_endpoint(url) {
+            return Err(other);
+        }
+        let sent = request.post_data.0.as_ref().and_then(Content::decoded).ok_or(other)?;
+        if is_of_openai {
+            return self.usage(entry, &sent, line);
+        }
+        let body = MessagesBody::of(&sent).ok_or(other)?;
+        let answer = entry.answer()?;
+        let model = if body.model().is_none() { model_of(path) } else { None };
+        let envelope = Envelope {
+            sent: entry.started.0,
+            answered: entry.response_started(),
+            model: model.as_deref(),
+            betas: request.headers.0.as_deref(),
+            ..Envelope::default()
+        };
+        self.log.capture((line, Some(url)), &body, &envelope, &Answered::Sent(&answer));
+        Ok(())
+    }
+
+    /// Takes in a request to `OpenAI`.
+    fn usage(&mut self, entry: &Entry<'_>, sent: &str, line: u64) -> Result<(), Rejected> {
+        let answer = Answer::of(&entry.answer()?);
+        let no_usage = (Kind::MissingUsage, "the answer tells no usage");
+        let billed = Billed::of(answer.usage.as_deref().ok_or(no_usage)?)?;
+        let start = entry.started.0.ok_or((Kind::MissingTimestamp, "the request is left out"))?;
+        let asked = serde_json::from_str::<Shape<Asked<'_>>>(sent).ok().and_then(|asked| asked.0);
+        let asked = asked.unwrap_or_default();
+        let file = &mut self.log.file;
+        let model = answer.model.as_deref().or(asked.model.as_str()).unwrap_or_default();
+        let model = file.model(&Text(Some(model.into())));
+        let mut symbol = |text: Option<&str>| text.map(|text| file.symbols.intern(text));
+        let [session, message] = [asked.conversation(), answer.id.as_deref()].map(&mut symbol);
+        let finished = entry.time.0.map_or(start, |millis| later(start, millis));
+        let usage = billed.usage.clone();
+        let request = AgentRequest {
+            identity: answer.id.map(|id| EntryId::of(&format!("har:{id}"))),
+            session,
+            message,
+            ..AgentRequest::new((Client::Capture, line), model, (start, finished), usage)
+        };
+        self.log.add(&billed, request);
+        Ok(())
+    }
+}
+
+impl ObjectReader for HarReader<'_> {
+    type Object<'a> = Entry<'a>;
+    const FILE: &'static str = "a HAR file";
+
+    fn object(&mut self, entry: &Entry<'_>, _: &str, line: u64) {
+        if let Err((kind, detail)) = self.entry(entry, line) {
+            self.log.reject(kind, line, detail);
+        }
+    }
+
+    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
+        self.log.reject(kind, line, detail);
+    }
+}
+
+/// An address without what is asked of it.
+fn path_of(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/')
+}
+
+/// The model that an address names: `/model/NAME/invoke` on Bedrock, `/models/NAME:rawPredict` on Google
+/// Cloud.
+fn model_of(path: &str) -> Option<String> {
+    let behind = ["/model/", "/models/"].iter().find_map(|word| path.rsplit_once(word))?.1;
+    let name = match behind.rsplit_once('/') {
+        Some((name, _)) => name,
+        None => behind.rsplit_once(':').map_or(behind, |(name, _)| name),
+    };
+    let name = percent_encoding::percent_decode_str(name).decode_utf8().ok()?;
+    (!name.is_empty()).then(|| name.into_owned())
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Entry<'a> {
+    #[serde(rename = "startedDateTime")]
+    started: Moment,
+    /// How long all of it took, in milliseconds.
+    time: Number,
+    #[serde(borrow)]
+    request: Shape<Request<'a>>,
+    #[serde(borrow)]
+    response: Shape<Response<'a>>,
+    timings: Shape<Timings>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Request<'a> {
+    #[serde(borrow)]
+    method: Text<'a>,
+    #[serde(borrow)]
+    url: Text<'a>,
+    headers: Betas,
+    #[serde(borrow, rename = "postData")]
+    post_data: Shape<Content<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Response<'a> {
+    status: Number,
+    #[serde(borrow)]
+    content: Shape<Content<'a>>,
+}
+
+/// A body.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Content<'a> {
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    encoding: Text<'a>,
+}
+
+impl Content<'_> {
+    fn decoded(&self) -> Option<Cow<'_, str>> {
+        decoded(self.text.as_str()?, &self.encoding)
+    }
+}
+
+/// The parts of the time, in milliseconds; below zero where there is no such part.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Timings {
+    blocked: Number,
+    dns: Number,
+    connect: Number,
+    send: Number,
+    wait: Number,
+}
+
+/// The fields of a request to `OpenAI` that are looked at.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Asked<'a> {
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    prompt_cache_key: Text<'a>,
+}
+
+impl Asked<'_> {
+    /// The conversation: Codex makes its id the key of the cache. Others may share a key among many.
+    fn conversation(&self) -> Option<&str> {
+        let key = self.prompt_cache_key.as_str()?;
+        EntryId::of(key).is_uuid(key).then_some(key)
+    }
+}
+
+impl Entry<'_> {
+    /// What was answered.
+    ///
+    /// # Errors
+    /// Where it failed, or the answer was not recorded.
+    fn answer(&self) -> Result<Cow<'_, str>, Rejected> {
+        let failed = (Kind::FailedRequest, "it was not answered, or with an error");
+        let response = self.response.0.as_ref().ok_or(failed)?;
+        if !response.status.0.is_some_and(|status| ANSWERED.contains(&status)) {
+            return Err(failed);
+        }
+        let content = response.content.0.as_ref().and_then(Content::decoded);
+        content.ok_or((Kind::MissingUsage, "the answer was not recorded"))
+    }
+
+    /// When the answer began: after all that comes before it.
+    fn response_started(&self) -> Option<Millis> {
+        let Timings { blocked, dns, connect, send, wait } = self.timings.0?;
+        let waited = wait.0.filter(|millis| *millis >= 0.0)?;
+        let before = [blocked, dns, connect, send].into_iter().filter_map(|part| part.0);
+        let before: f64 = before.filter(|millis| *millis > 0.0).sum();
+        Some(later(self.started.0?, before + waited))
+    }
+}
+
+/// The beta features that headers ask for. No other header is decoded.
+#[derive(Debug, Default)]
+struct Betas(Option<String>);
+
+impl<'de> Deserialize<'de> for Betas {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let list = <&RawValue>::deserialize(deserializer)?.get();
+        let mut betas = Self::default();
+        // What is no list has no headers.
+        each_element(list, &[], |header| betas.header(header)).ok();
+        Ok(betas)
+    }
+}
+
+impl Betas {
+    fn header(&mut self, json: &str) {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Header<'a> {
+            #[serde(borrow)]
+            name: Text<'a>,
+            #[serde(borrow)]
+            value: Option<&'a RawValue>,
+        }
+        let Ok(Shape(Some(header))) = serde_json::from_str::<Shape<Header<'_>>>(json) else {
+            return;
+        };
+        let is_betas =
+            header.name.as_str().is_some_and(|name| name.eq_ignore_ascii_case(BETA_HEADER));
+        let Some(value) = header.value.filter(|_| is_betas) else { return };
+        self.0 = serde_json::from_str(value.get()).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::base::units::Tokens;
+    use crate::read::input::Source;
+
+    const BODY: &str = r#"{"model":"claude-opus-5","max_tokens":9,"messages":[{"role":"user","content":
+        [{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}]}"#;
+    const ANSWER: &str = r#"{"id":"msg_1","usage":{"input_tokens":3,"cache_read_input_tokens":10,"output_tokens":2}}"#;
+
+    fn entry(url: &str, body: &str, status: u16, content: &Value) -> Value {
+        json!({
+            "startedDateTime": "2026-09-21T14:13:20.000Z", "time": 5000.4,
+            "request": {"method": "POST", "url": url,
+                "headers": [
+                    {"name": "Authorization", "value": "Bearer KEY-1"}, {"name": "x-api-key", "value": "KEY-2"},
+                    {"name": "cookie", "value": "KEY-3"}, {"name": "Anthropic-Beta", "value": "b-1,a-2"}
+                ],
+                "cookies": [{"name": "sid", "value": "KEY-4"}],
+                "postData": {"mimeType": "application/json", "text": body}},
+            "response": {"status": status, "headers": [{"name": "set-cookie", "value": "KEY-5"}], "content": content},
+            "timings": {"blocked": 10, "dns": -1, "connect": 20, "ssl": 15, "send": 1, "wait": 769, "receive": 4200.4}
+        })
+    }
+
+    fn read(entries: &[Value]) -> Log {
+        let har = json!({"log": {"version": "1.2", "creator": {"name": "x"}, "entries": entries}})
+            .to_string();
+        let mut open =
+            OpenSource::open(&Source::in_memory("a.har", har.as_bytes())).expect("bytes in memory");
+        assert!(open.first_lines().is_some_and(|chunk| Har.begins(chunk.bytes())));
+        Har.read(&mut open, &CaptureOptions { keeps_bytes: true, ..CaptureOptions::default() })
+    }
+
+    #[test]
+    fn messages_become_captures_however_they_are_answered() {
+        let start = r#"{"type":"message_start","message":{"id":"msg_1","usage":{"input_tokens":3,"cache_read_input_tokens":10,"output_tokens":1}}}"#;
+        let stream = format!(
+            "event: message_start\ndata: {start}\n\ndata: {{\"type\":\"message_delta\",\"usage\":{{\"output_tokens\":2}}}}\n\n"
+        );
+        for content in [
+            json!({"text": ANSWER}),
+            json!({"text": STANDARD.encode(ANSWER), "encoding": "base64"}),
+            json!({"text": stream}),
+            json!({"text": STANDARD.encode(&stream), "encoding": "base64"}),
+        ] {
+            let log = read(&[entry(
+                "https://api.anthropic.com/v1/messages?beta=true",
+                BODY,
+                200,
+                &content,
+            )]);
+            let [wire] = &*log.captures.requests else { panic!("one capture: {log:?}") };
+            let symbols = &log.captures.symbols;
+            assert_eq!(symbols.text(wire.model), "claude-opus-5");
+            assert_eq!(wire.message.map(|id| symbols.text(id)), Some("msg_1"));
+            assert_eq!(wire.betas.map(|betas| symbols.text(betas)), Some("a-2,b-1"));
+            assert_eq!((wire.start, wire.markers.len()), (Millis(1_790_000_000_000), 1));
+            // 10 + 20 + 1 + 769 ms later: TLS is part of the connection.
+            assert_eq!(wire.response_started, Some(Millis(1_790_000_000_800)));
+            let usage = wire.usage.as_ref().expect("usage");
+            assert_eq!((usage.prompt.total(), usage.output), (Tokens(13), Tokens(2)));
+        }
+    }
+
+    #[test]
+    fn no_key_is_kept() {
+        let url = "https://api.anthropic.com/v1/messages";
+        let chat = r#"{"id":"chatcmpl-1","usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":0}}}"#;
+        let log = read(&[
+            entry(url, BODY, 200, &json!({"text": ANSWER})),
+            entry(url, BODY, 401, &json!({"text": "{}"})),
+            entry("https://api.openai.com/v1/chat/completions", "{}", 200, &json!({"text": chat})),
+            entry("https://example.com/login", "{}", 200, &json!({"text": ""})),
+        ]);
+        assert_eq!((log.captures.requests.len(), log.requests.requests.len()), (1, 1));
+        let all = format!("{log:?}");
+        assert!(all.contains("claude-opus-5") && !all.contains("KEY-"), "{all}");
+    }
+
+    #[test]
+    fn a_model_may_stand_in_the_address() {
+        for (path, model) in [
+            (
+                "https://x/model/us.anthropic.claude-opus-4-5-v1%3A0/invoke",
+                "us.anthropic.claude-opus-4-5-v1:0",
+            ),
+            (
+                "https://x/v1/projects/p/publishers/anthropic/models/claude-opus-4-5@20251101:streamRawPredict",
+                "claude-opus-4-5@20251101",
+            ),
+        ] {
+            assert_eq!(model_of(path).as_deref(), Some(model));
+            let body = r#"{"anthropic_version":"v","max_tokens":9,"messages":[{"role":"user","content":"a"}]}"#;
+            let log = read(&[entry(path, body, 200, &json!({"text": ANSWER}))]);
+            let [wire] = &*log.captures.requests else { panic!("one capture: {log:?}") };
+            assert_eq!(log.captures.symbols.text(wire.model), model);
+        }
+        assert_eq!(model_of("https://x/v1/messages"), None);
+    }
+
+    #[test]
+    fn openai_is_known_by_its_usage() {
+        let key = "01997f3a-0000-7000-8000-000000000001";
+        let body = json!({"model": "gpt-5.6", "prompt_cache_key": key}).to_string();
+        let stream = "data: {\"type\":\"response.completed\",\"response\":{\"id\":\"resp_1\",\"usage\":{\"input_tokens\":100,\"input_tokens_details\":{\"cached_tokens\":64},\"output_tokens\":7}}}\n\n";
+        let log = read(&[entry(
+            "https://chatgpt.com/backend-api/codex/responses",
+            &body,
+            200,
+            &json!({"text": stream}),
+        )]);
+        let [request] = &*log.requests.requests else { panic!("one request: {log:?}") };
+        let symbols = &log.requests.symbols;
+        assert_eq!((request.client, symbols.text(request.model)), (Client::Capture, "gpt-5.6"));
+        assert_eq!(request.session.map(|id| symbols.text(id)), Some(key));
+        assert_eq!(
+            (request.usage.prompt.input, request.usage.prompt.read),
+            (Tokens(36), Tokens(64))
+        );
+        assert_eq!(request.finished, Millis(1_790_000_005_000));
+    }
+
+    #[test]
+    fn everything_else_is_named() {
+        let url = "https://api.anthropic.com/v1/messages";
+        let log = read(&[
+            entry(
+                "https://api.anthropic.com/v1/messages/count_tokens",
+                BODY,
+                200,
+                &json!({"text": "{}"}),
+            ),
+            entry(
+                "https://api.openai.com/v1/threads/t/messages",
+                r#"{"role":"user"}"#,
+                200,
+                &json!({"text": "{}"}),
+            ),
+            entry(url, BODY, 529, &json!({"text": "{}"})),
+            entry(url, BODY, 0, &json!({})),
+            entry(
+                "https://api.openai.com/v1/responses",
+                "{}",
+                200,
+                &json!({"text": "data: [DONE]"}),
+            ),
+            json!(7),
+        ]);
+        let count = |kind| log.requests.diagnostics.count(kind);
+        assert_eq!((count(Kind::OtherEndpoint), count(Kind::FailedRequest)), (2, 2));
+        assert_eq!((count(Kind::MissingUsage), count(Kind::NotAnObject)), (1, 1));
+        assert!(log.captures.requests.is_empty() && log.requests.requests.is_empty());
+    }
+
+    #[test]
+    fn a_beginning_is_enough_to_be_known() {
+        let begins = |text: &str| Har.begins(text.as_bytes());
+        assert!(begins(
+            "{\n \"log\": {\"version\": \"1.2\", \"entries\": [{\"startedDateTime\": \"20"
+        ));
+        assert!(begins(r#"{"log":{"version":"1.2","entries":[]}}"#));
+        assert!(!begins(r#"{"log":{"level":"info"}}"#));
+        assert!(!begins(r#"{"log":"started","entries":[]}"#));
+        assert!(!begins(r#"{"type":"user"}"#));
+    }
+}

@@ -1,0 +1,353 @@
+//! Helicone: requests as its export tool writes them (a list, or one a line), or as its API answers.
+//!
+//! - `request_body` and `response_body` are there where they were asked for. Images are taken out of them,
+//!   and a stream is put together into the body that would have been sent without it.
+//! - Bodies are those of the provider. `prompt_tokens` and the others beside them are Helicone's, which
+//!   leaves what was read and written out of the prompt, and the reasoning out of the output; they count
+//!   where there is no body.
+//! - `cache_reference_id` names the request from whose stored answer this one was answered; all zeros are
+//!   none.
+//! - `response_status` below zero is of a request that was not answered.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::answer::Answer;
+use super::billed::{Billed, Prompt};
+use super::exchange::{Answered, Envelope, MessagesBody};
+use super::moment::Moment;
+use super::rows::read_rows;
+use super::{Log, LogFormat, LogReader};
+use crate::base::client::Client;
+use crate::base::id::EntryId;
+use crate::base::units::Millis;
+use crate::read::agent::{AgentRequest, FirstObject, Rejected};
+use crate::read::capture::{CaptureOptions, is_messages_endpoint};
+use crate::read::input::{Count, Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text};
+
+/// The status codes of an answer that was given.
+const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
+
+/// What stands in a body where an image was.
+const TAKEN_OUT: &str = "<helicone-asset-id";
+
+/// How addresses end to which no prompt for a chat model is sent.
+const OTHER_ENDPOINTS: [&str; 7] = [
+    "/embeddings",
+    "/moderations",
+    "/images/generations",
+    "/images/edits",
+    "/audio/speech",
+    "/audio/transcriptions",
+    "/count_tokens",
+];
+
+/// The format of an export.
+pub(super) struct Helicone;
+
+impl LogFormat for Helicone {
+    fn recognises(&self, first: &FirstObject<'_>) -> bool {
+        let has = |name| first.has_member(name);
+        has("response_created_at") && has("response_id")
+            || has("request_created_at") && has("request_id")
+    }
+
+    fn file(&self) -> &'static str {
+        "an export of Helicone"
+    }
+
+    fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {
+        let label = Arc::clone(&open.label);
+        let mut reader = HeliconeReader { log: LogReader::new(open, &label, options) };
+        let mut diagnostics = Diagnostics::default();
+        let extent = read_rows(open, &mut diagnostics, &mut reader);
+        reader.log.file.diagnostics.absorb(diagnostics);
+        reader.log.finish(open, extent)
+    }
+}
+
+struct HeliconeReader<'a> {
+    log: LogReader<'a>,
+}
+
+impl HeliconeReader<'_> {
+    fn request(&mut self, row: &Row<'_>, line: u64) -> Result<(), Rejected> {
+        row.was_sent()?;
+        let request_body = text_of(row.request_body);
+        let answer_body = text_of(row.response_body);
+        if self.capture(row, line, request_body.as_deref(), answer_body.as_deref()) {
+            return Ok(());
+        }
+        let answer = answer_body.as_deref().map(Answer::of).unwrap_or_default();
+        let billed = answer.usage.as_deref().map_or_else(|| row.billed(), Billed::of)?;
+        let start = row.start().ok_or((Kind::MissingTimestamp, "the request is left out"))?;
+        let file = &mut self.log.file;
+        let model = answer.model.as_deref().or(row.model()).unwrap_or_default();
+        let model = file.model(&Text(Some(model.into())));
+        let mut symbol = |text: Option<&str>| text.map(|text| file.symbols.intern(text));
+        let [session, message] = [row.session(), answer.id.as_deref()].map(&mut symbol);
+        let route = file.symbol(&row.provider);
+        let id = row.request_id.as_str().filter(|id| !id.is_empty());
+        let times = (start, row.response_created_at.0.unwrap_or(start));
+        let usage = billed.usage.clone();
+        let request = AgentRequest {
+            identity: id.map(|id| EntryId::of(&format!("helicone:{id}"))),
+            session,
+            message,
+            route,
+            ..AgentRequest::new((Client::Helicone, line), model, times, usage)
+        };
+        self.log.add(&billed, request);
+        Ok(())
+    }
+
+    /// Takes in a request of the Messages API whose bodies are whole.
+    fn capture(
+        &mut self,
+        row: &Row<'_>,
+        line: u64,
+        request: Option<&str>,
+        answer: Option<&str>,
+    ) -> bool {
+        let url = row.url();
+        let Some(((request, answer), url)) = request.zip(answer).zip(url) else { return false };
+        if !is_messages_endpoint(url) || request.contains(TAKEN_OUT) {
+            return false;
+        }
+        let Some(body) = MessagesBody::of(request) else { return false };
+        let start = row.start();
+        let first_token = row.time_to_first_token.0.filter(|millis| *millis > 0.0);
+        let envelope = Envelope {
+            sent: start,
+            answered: start.zip(first_token).map(|(start, millis)| later(start, millis)),
+            request: row.request_id.as_str(),
+            session: row.session(),
+            model: body.model().is_none().then(|| row.model()).flatten(),
+            betas: None,
+        };
+        self.log.capture((line, Some(url)), &body, &envelope, &Answered::Sent(answer))
+    }
+}
+
+impl ObjectReader for HeliconeReader<'_> {
+    type Object<'a> = Row<'a>;
+    const FILE: &'static str = "an export of Helicone";
+
+    fn object(&mut self, row: &Row<'_>, _: &str, line: u64) {
+        if let Err((kind, detail)) = self.request(row, line) {
+            self.log.reject(kind, line, detail);
+        }
+    }
+
+    fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
+        self.log.reject(kind, line, detail);
+    }
+}
+
+/// A moment so many milliseconds later.
+pub(super) fn later(Millis(start): Millis, millis: f64) -> Millis {
+    // No request takes longer than a day.
+    let millis = millis.clamp(0.0, 86_400_000.0).round();
+    #[allow(clippy::cast_possible_truncation)] // at most a day
+    Millis(start.saturating_add(millis as i64))
+}
+
+/// The text of a body: of an object the JSON, of a text what it says.
+fn text_of(body: Option<&RawValue>) -> Option<Cow<'_, str>> {
+    let json = body?.get();
+    if json.starts_with('"') {
+        return serde_json::from_str::<Text<'_>>(json).ok()?.0;
+    }
+    json.starts_with('{').then_some(Cow::Borrowed(json))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Row<'a> {
+    #[serde(borrow)]
+    request_id: Text<'a>,
+    request_created_at: Moment,
+    response_created_at: Moment,
+    response_status: Number,
+    #[serde(borrow)]
+    request_path: Text<'a>,
+    #[serde(borrow)]
+    target_url: Text<'a>,
+    #[serde(borrow)]
+    provider: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    #[serde(borrow)]
+    response_model: Text<'a>,
+    #[serde(borrow)]
+    request_model: Text<'a>,
+    #[serde(borrow)]
+    request_body: Option<&'a RawValue>,
+    #[serde(borrow)]
+    response_body: Option<&'a RawValue>,
+    #[serde(borrow)]
+    request_properties: Shape<Properties<'a>>,
+    #[serde(borrow)]
+    properties: Shape<Properties<'a>>,
+    #[serde(borrow)]
+    cache_reference_id: Text<'a>,
+    time_to_first_token: Number,
+    delay_ms: Number,
+    prompt_tokens: Count,
+    completion_tokens: Count,
+    prompt_cache_read_tokens: Count,
+    prompt_cache_write_tokens: Count,
+}
+
+/// What the client said in headers `Helicone-Property-…` and in Helicone's own.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Properties<'a> {
+    #[serde(borrow, rename = "Helicone-Session-Id")]
+    session: Text<'a>,
+}
+
+impl Row<'_> {
+    /// Refuses rows of what no model was asked.
+    fn was_sent(&self) -> Result<(), Rejected> {
+        if self.response_status.0.is_some_and(|status| !ANSWERED.contains(&status)) {
+            return Err((Kind::FailedRequest, "it was not answered, or with an error"));
+        }
+        let reference = self.cache_reference_id.as_str().unwrap_or_default();
+        if reference.bytes().any(|digit| !matches!(digit, b'0' | b'-')) {
+            let detail = "answered from Helicone's own cache; nothing was sent to a provider";
+            return Err((Kind::OtherEndpoint, detail));
+        }
+        let path = self.url().unwrap_or_default().split('?').next().unwrap_or_default();
+        if OTHER_ENDPOINTS.iter().any(|end| path.ends_with(end)) {
+            return Err((Kind::OtherEndpoint, "no prompt for a chat model"));
+        }
+        Ok(())
+    }
+
+    /// Where the request was sent.
+    fn url(&self) -> Option<&str> {
+        let filled = |text: &'_ Text<'_>| text.as_str().is_some_and(|text| !text.is_empty());
+        let named = [&self.target_url, &self.request_path].into_iter().find(|text| filled(text));
+        named.and_then(Text::as_str)
+    }
+
+    fn model(&self) -> Option<&str> {
+        let named = [&self.response_model, &self.model, &self.request_model];
+        named.into_iter().filter_map(Text::as_str).find(|name| !name.is_empty())
+    }
+
+    fn session(&self) -> Option<&str> {
+        let of = [&self.request_properties, &self.properties];
+        let mut told = of.into_iter().filter_map(|one| one.0.as_ref()?.session.as_str());
+        told.find(|session| !session.is_empty())
+    }
+
+    /// When it was sent. Where only the answer's moment is told, it was sent so long before.
+    fn start(&self) -> Option<Millis> {
+        self.request_created_at.0.or_else(|| {
+            let Millis(end) = self.response_created_at.0?;
+            let Millis(delay) = later(Millis(0), self.delay_ms.0?);
+            Some(Millis(end.saturating_sub(delay)))
+        })
+    }
+
+    /// What Helicone counted.
+    fn billed(&self) -> Result<Billed, Rejected> {
+        let prompt = Prompt {
+            input: self.prompt_tokens,
+            read: self.prompt_cache_read_tokens,
+            written: self.prompt_cache_write_tokens,
+            lifetimes: [Count::Missing; 2],
+        };
+        Billed::of_parts(prompt, self.completion_tokens, Count::Missing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::units::Tokens;
+    use crate::read::input::Source;
+
+    fn read(rows: &str) -> Log {
+        let mut open = OpenSource::open(&Source::in_memory("helicone.json", rows.as_bytes()))
+            .expect("bytes in memory");
+        Helicone.read(&mut open, &CaptureOptions::default())
+    }
+
+    const TIMES: &str = r#""response_id":"r","response_created_at":"2026-09-21T14:13:25.000Z",
+        "request_created_at":"2026-09-21T14:13:20.000Z","response_status":200,"request_id":"q""#;
+
+    #[test]
+    fn a_messages_request_is_a_capture() {
+        let log = read(&format!(
+            r#"[{{{TIMES},"target_url":"https://api.anthropic.com/v1/messages","time_to_first_token":800,
+                "request_body":{{"model":"claude-opus-5","max_tokens":9,"messages":[{{"role":"user","content":
+                    [{{"type":"text","text":"a","cache_control":{{"type":"ephemeral"}}}}]}}]}},
+                "response_body":{{"id":"msg_1","usage":{{"input_tokens":3,"cache_read_input_tokens":10,"output_tokens":2}}}},
+                "request_properties":{{"Helicone-Session-Id":"s"}}}}]"#
+        ));
+        let [wire] = &*log.captures.requests else { panic!("one capture: {log:?}") };
+        let symbols = &log.captures.symbols;
+        assert_eq!(wire.message.map(|id| symbols.text(id)), Some("msg_1"));
+        assert_eq!(wire.session.map(|id| symbols.text(id)), Some("s"));
+        assert_eq!((wire.start, wire.markers.len()), (Millis(1_790_000_000_000), 1));
+        assert_eq!(wire.response_started, Some(Millis(1_790_000_000_800)));
+        assert_eq!(wire.usage.as_ref().map(|usage| usage.prompt.read), Some(Tokens(10)));
+        assert!(log.requests.requests.is_empty());
+    }
+
+    #[test]
+    fn other_requests_are_known_by_their_answers_or_by_the_columns() {
+        let log = read(&format!(
+            r#"{{"data":[
+                {{{TIMES},"provider":"OPENAI","request_path":"https://api.openai.com/v1/responses",
+                  "request_body":{{"model":"gpt-5.5","input":[]}},
+                  "response_body":{{"id":"resp_1","model":"gpt-5.5-2026-04-23","usage":{{"input_tokens":100,
+                      "input_tokens_details":{{"cached_tokens":64}},"output_tokens":7}}}}}},
+                {{{TIMES},"provider":"ANTHROPIC","model":"claude-opus-5","prompt_tokens":5,
+                  "prompt_cache_read_tokens":90,"prompt_cache_write_tokens":4,"completion_tokens":8}}
+            ],"error":null}}"#
+        ));
+        let [answered, counted] = &*log.requests.requests else { panic!("two: {log:?}") };
+        assert_eq!(
+            (answered.usage.prompt.input, answered.usage.prompt.read),
+            (Tokens(36), Tokens(64))
+        );
+        assert_eq!(answered.message.map(|id| log.requests.symbols.text(id)), Some("resp_1"));
+        let prompt = counted.usage.prompt;
+        assert_eq!(
+            (prompt.input, prompt.read, prompt.write_5m),
+            (Tokens(5), Tokens(90), Tokens(4))
+        );
+    }
+
+    #[test]
+    fn what_was_not_answered_by_a_model_is_named() {
+        let stripped = format!(
+            r#"{{{TIMES},"target_url":"https://api.anthropic.com/v1/messages",
+              "request_body":{{"max_tokens":9,"messages":[{{"content":"<helicone-asset-id key=1/>"}}]}},
+              "response_body":{{"usage":{{"input_tokens":3,"cache_read_input_tokens":10,"output_tokens":2}}}}}}"#
+        );
+        let log = read(&format!(
+            "[{stripped},{}]",
+            [
+                r#"{"response_created_at":"","response_id":"","response_status":-3}"#,
+                r#"{"response_status":429}"#,
+                r#"{"response_status":200,"cache_reference_id":"7d9c0000-0000-0000-0000-000000000000"}"#,
+                r#"{"response_status":200,"request_path":"https://api.openai.com/v1/embeddings"}"#,
+                r#"{"response_status":200}"#,
+                r#"{"prompt_tokens":5,"prompt_cache_read_tokens":0}"#,
+            ]
+            .join(",")
+        ));
+        let count = |kind| log.requests.diagnostics.count(kind);
+        assert_eq!((log.requests.requests.len(), log.captures.requests.len()), (1, 0));
+        assert_eq!((count(Kind::FailedRequest), count(Kind::OtherEndpoint)), (2, 2));
+        assert_eq!((count(Kind::MissingUsage), count(Kind::MissingTimestamp)), (1, 1));
+    }
+}

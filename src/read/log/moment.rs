@@ -1,0 +1,88 @@
+//! Moments as logs write them: RFC 3339, numbers, or without a zone. Databases and `datetime.isoformat`
+//! leave the zone out where it is UTC.
+
+use std::borrow::Cow;
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::base::units::Millis;
+use crate::read::agent::Time;
+use crate::read::input::{Text, moment};
+
+/// Smaller numbers are milliseconds: as microseconds they would lie before 1974.
+const FIRST_MICROS: i64 = 100_000_000_000_000;
+
+/// Smaller numbers are microseconds: as nanoseconds they would lie before 1974.
+const FIRST_NANOS: i64 = 100_000_000_000_000_000;
+
+/// A moment, or nothing where another value stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Moment(pub(super) Option<Millis>);
+
+impl Moment {
+    /// That of a text.
+    pub(super) fn of(text: &str) -> Self {
+        let text = text.trim();
+        let zoned = moment(&Text(Some(Cow::Borrowed(text))));
+        Self(zoned.or_else(|| in_utc(text)).or_else(|| of_json(text)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = <&RawValue>::deserialize(deserializer)?.get();
+        let Ok(Text(Some(text))) = serde_json::from_str(json) else {
+            return Ok(Self(of_json(json)));
+        };
+        Ok(Self::of(&text))
+    }
+}
+
+/// A number of seconds or of smaller units, as its size shows.
+fn of_json(json: &str) -> Option<Millis> {
+    match json.parse::<i64>() {
+        Ok(micros @ FIRST_MICROS..FIRST_NANOS) => Some(Millis(micros / 1_000)),
+        Ok(nanos @ FIRST_NANOS..) => Some(Millis(nanos / 1_000_000)),
+        _ => serde_json::from_str::<Time>(json).ok()?.0,
+    }
+}
+
+fn in_utc(text: &str) -> Option<Millis> {
+    let time: DateTime = text.parse().ok()?;
+    let time = time.to_zoned(TimeZone::UTC).ok()?;
+    Some(Millis(time.timestamp().as_millisecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_of_every_kind_are_read() {
+        let at = Some(Millis(1_790_000_000_500));
+        for text in [
+            "2026-09-21T14:13:20.5Z",
+            "2026-09-21T14:13:20.500000",
+            "2026-09-21 14:13:20.5",
+            "2026-09-21 14:13:20.5+00",
+            "2026-09-21 16:13:20.500+02:00",
+            "1790000000.5",
+            "1790000000500",
+            "1790000000500000",
+            "1790000000500000000",
+        ] {
+            assert_eq!(Moment::of(text).0, at, "{text}");
+            let json = serde_json::to_string(text).expect("JSON");
+            let read: Moment = serde_json::from_str(&json).expect("a moment");
+            assert_eq!(read.0, at, "{json}");
+        }
+        let read: Moment = serde_json::from_str("1790000000.5").expect("a moment");
+        assert_eq!(read.0, at);
+        for json in ["null", "{}", "-5", "\"soon\"", "\"\"", "1e300", "true"] {
+            assert!(serde_json::from_str::<Moment>(json).expect("JSON").0.is_none(), "{json}");
+        }
+    }
+}

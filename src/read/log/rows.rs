@@ -1,0 +1,134 @@
+//! The rows of a log that is JSON: one row a line, a list of rows, or an answer of an API, which has them
+//! in its member `data`. Answers may stand on lines, too: one for each page that was asked for.
+
+use super::document::Document;
+use super::elements::each_element;
+use crate::read::begins_document;
+use crate::read::input::{Diagnostics, Extent, Kind, ObjectReader, OpenSource};
+
+/// Where an API's answer has its rows.
+const IN_ANSWER: [&str; 1] = ["data"];
+
+/// Hands the rows of a source to a reader, with the numbers of their lines, or their numbers in a document.
+pub(super) fn read_rows(
+    open: &mut OpenSource,
+    diagnostics: &mut Diagnostics,
+    reader: &mut impl ObjectReader,
+) -> Extent {
+    if open.first_lines().is_some_and(begins_document) {
+        let document = Document::read(open, diagnostics);
+        let text = document.text(open, diagnostics);
+        document_rows(text, reader);
+        return document.extent;
+    }
+    open.read_in_order(diagnostics, |number, line| match str::from_utf8(line) {
+        Ok(text) if rows_of_answer(text).is_some() => {
+            rows_at(text, &IN_ANSWER, reader, |_| number);
+        }
+        _ => reader.line(line, number),
+    })
+}
+
+/// Takes in a document: a list, an answer, or a row that spans lines.
+fn document_rows(text: &str, reader: &mut impl ObjectReader) {
+    if text.starts_with('[') {
+        rows_at(text, &[], reader, |number| number);
+    } else if rows_of_answer(text).is_some() {
+        rows_at(text, &IN_ANSWER, reader, |number| number);
+    } else {
+        reader.text(text, 1);
+    }
+}
+
+fn rows_at(
+    text: &str,
+    path: &[&str],
+    reader: &mut impl ObjectReader,
+    line_of: impl Fn(u64) -> u64,
+) {
+    let mut number = 0;
+    let read = each_element(text, path, |row| {
+        number += 1;
+        reader.text(row, line_of(number));
+    });
+    if let Err(error) = read {
+        let kind = if error.is_eof() { Kind::TornLine } else { Kind::NotJson };
+        let detail = format!("bad JSON at column {}; the rows before it are used", error.column());
+        reader.reject(kind, line_of(error.line() as u64), detail);
+    }
+}
+
+/// What comes after the name of the first member of an API's answer; `None` where it is none.
+pub(super) fn rows_of_answer(text: &str) -> Option<&str> {
+    let members = text.trim_start_matches('\u{feff}').trim_start().strip_prefix('{')?;
+    let behind_name = members.trim_start().strip_prefix("\"data\"")?;
+    let rows = behind_name.trim_start().strip_prefix(':')?.trim_start();
+    rows.starts_with('[').then_some(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::read::input::{Count, Source};
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
+    struct Row {
+        n: Count,
+    }
+
+    #[derive(Default)]
+    struct Numbers {
+        read: Vec<(u64, Count)>,
+        rejected: Vec<Kind>,
+    }
+
+    impl ObjectReader for Numbers {
+        type Object<'a> = Row;
+        const FILE: &'static str = "a list of numbers";
+
+        fn object(&mut self, row: &Row, _: &str, line: u64) {
+            self.read.push((line, row.n));
+        }
+
+        fn reject(&mut self, kind: Kind, _: u64, _: impl Into<String>) {
+            self.rejected.push(kind);
+        }
+    }
+
+    fn read(text: &str) -> Numbers {
+        let mut open = OpenSource::open(&Source::in_memory("log.json", text.as_bytes()))
+            .expect("bytes in memory");
+        let mut numbers = Numbers::default();
+        read_rows(&mut open, &mut Diagnostics::default(), &mut numbers);
+        numbers
+    }
+
+    #[test]
+    fn rows_are_read_however_they_stand() {
+        let rows = [(1, Count::Value(1)), (2, Count::Value(2))];
+        for text in [
+            "{\"n\":1}\n{\"n\":2}\n",
+            "[{\"n\":1},{\"n\":2}]",
+            "\u{feff}[\n{\"n\":1},\n{\"n\":2}\n]\n",
+            "{\n \"data\": [{\"n\":1}, {\"n\":2}], \"total\": 2\n}",
+            "{\"data\":[{\"n\":1}]}\n{\"data\":[{\"n\":2}],\"page\":2}",
+        ] {
+            let read = read(text);
+            assert_eq!(read.read, rows, "{text}");
+            assert!(read.rejected.is_empty(), "{text}: {:?}", read.rejected);
+        }
+        assert_eq!(read("{\n\"n\": 3\n}").read, [(1, Count::Value(3))]);
+    }
+
+    #[test]
+    fn rows_in_front_of_damage_are_used() {
+        let torn = read("[\n{\"n\":1},\n{\"n\":");
+        assert_eq!((torn.read.len(), torn.rejected), (1, vec![Kind::TornLine]));
+        let damaged = read("[{\"n\":1},\n4,\n{\"n\":2} x]");
+        assert_eq!(damaged.read.len(), 2);
+        assert_eq!(damaged.rejected, [Kind::NotAnObject, Kind::NotJson]);
+    }
+}

@@ -1,0 +1,189 @@
+//! A spend log of `LiteLLM` as a table: CSV with a header, as databases and spreadsheets export it. Commas,
+//! semicolons or tabs stand between the cells, and JSON is a text in quotes.
+
+use std::borrow::Cow;
+use std::io::Read;
+use std::sync::Arc;
+
+use csv::{ReaderBuilder, StringRecord};
+
+use super::spend::SpendReader;
+use super::spend_row::{NEEDED_COLUMNS, SpendRow};
+use super::{Log, LogFormat, LogReader};
+use crate::read::capture::CaptureOptions;
+use crate::read::input::{Exceeded, Extent, Kind, OpenSource};
+
+/// What stands between cells, the usual first.
+const DELIMITERS: [u8; 3] = *b",;\t";
+
+/// How a cell says that it has no value.
+const NOTHING: [&str; 6] = ["", "NULL", "null", "None", "\\N", "nan"];
+
+/// The format of a spend log that is a table.
+pub(super) struct SpendTable;
+
+impl LogFormat for SpendTable {
+    fn begins(&self, bytes: &[u8]) -> bool {
+        delimiter(bytes).is_some()
+    }
+
+    fn file(&self) -> &'static str {
+        "a spend log of LiteLLM, as CSV"
+    }
+
+    fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {
+        let label = Arc::clone(&open.label);
+        let mut reader = SpendReader::new(LogReader::new(open, &label, options));
+        let extent = read_table(open, &mut reader);
+        reader.log.finish(open, extent)
+    }
+}
+
+fn read_table(open: &mut OpenSource, reader: &mut SpendReader<'_>) -> Extent {
+    let delimiter = open.first_lines().and_then(|chunk| delimiter(chunk.bytes()));
+    let delimiter = delimiter.unwrap_or(b',');
+    if open.source().is_read_once() {
+        let mut bytes = Vec::new();
+        let mut diagnostics = std::mem::take(&mut reader.log.file.diagnostics);
+        let extent = open.read_in_order(&mut diagnostics, |_, line| {
+            bytes.extend_from_slice(line);
+            bytes.push(b'\n');
+        });
+        reader.log.file.diagnostics = diagnostics;
+        read_cells(&*bytes, delimiter, reader);
+        return extent;
+    }
+    match open.source().open() {
+        Ok(file) => read_cells(file, delimiter, reader),
+        Err(error) => {
+            reader.log.reject(Kind::UnreadableFile, 0, error.to_string());
+            Extent { is_cut: true, ..Extent::default() }
+        }
+    }
+}
+
+/// Takes in the rows below the header, one after another.
+fn read_cells(source: impl Read, delimiter: u8, reader: &mut SpendReader<'_>) -> Extent {
+    let mut table = ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(source);
+    let header = table.headers().cloned().unwrap_or_default();
+    let mut cells = StringRecord::new();
+    let mut is_cut = false;
+    loop {
+        match table.read_record(&mut cells) {
+            Ok(true) => {
+                let line = cells.position().map_or(0, row_number);
+                reader.row(&SpendRow::of_cells(|name| cell(&header, &cells, name)), line);
+            }
+            Ok(false) => break,
+            Err(error) => {
+                let line = error.position().map_or(0, row_number);
+                if !is_readable_beyond(&error, line, reader) {
+                    is_cut = true;
+                    break;
+                }
+            }
+        }
+    }
+    let end = table.position();
+    Extent { bytes: end.byte(), lines: end.record(), is_cut }
+}
+
+/// The number of a row as spreadsheets show it: the header is the first.
+fn row_number(position: &csv::Position) -> u64 {
+    position.record() + 1
+}
+
+/// Names what is wrong with a row, and says whether the next one can be read.
+fn is_readable_beyond(error: &csv::Error, line: u64, reader: &mut SpendReader<'_>) -> bool {
+    match error.kind() {
+        csv::ErrorKind::Utf8 { .. } => {
+            reader.log.reject(Kind::NotUtf8, line, "the row is skipped");
+            true
+        }
+        csv::ErrorKind::Io(error) => {
+            let detail = format!("{error}; what was read before it is used");
+            reader.log.reject(Exceeded::kind(error), line, detail);
+            false
+        }
+        _ => {
+            reader.log.reject(Kind::TornLine, line, "no row of the table");
+            false
+        }
+    }
+}
+
+/// The text of a cell, where it has one.
+fn cell<'a>(header: &StringRecord, cells: &'a StringRecord, name: &str) -> Option<Cow<'a, str>> {
+    let place = header.iter().position(|column| is_named(column, name))?;
+    let text = cells.get(place)?.trim();
+    (!NOTHING.contains(&text)).then_some(Cow::Borrowed(text))
+}
+
+/// Whether a column has that name. Databases that fold names leave small letters.
+pub(super) fn is_named(column: &str, name: &str) -> bool {
+    column.trim_start_matches('\u{feff}').trim().eq_ignore_ascii_case(name)
+}
+
+/// What stands between the cells of a table that begins so, where it is a spend log.
+fn delimiter(bytes: &[u8]) -> Option<u8> {
+    let end = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
+    let line = bytes.get(..end.min(LONGEST_HEADER))?;
+    let starts_json = line.trim_ascii_start().starts_with(b"{") || line.starts_with(b"[");
+    if starts_json || memchr::memmem::find(line, b"request_id").is_none() {
+        return None;
+    }
+    DELIMITERS.into_iter().find(|delimiter| {
+        let mut table = ReaderBuilder::new().delimiter(*delimiter).from_reader(line);
+        let header = table.headers().cloned().unwrap_or_default();
+        NEEDED_COLUMNS.iter().all(|name| header.iter().any(|column| is_named(column, name)))
+    })
+}
+
+/// No header is longer.
+const LONGEST_HEADER: usize = 16 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::units::{Millis, Tokens};
+    use crate::read::input::Source;
+
+    const HEADER: &str =
+        "request_id,call_type,startTime,endTime,model,prompt_tokens,completion_tokens,metadata";
+
+    fn read(text: &str) -> Log {
+        let mut open = OpenSource::open(&Source::in_memory("spend.csv", text.as_bytes()))
+            .expect("bytes in memory");
+        SpendTable.read(&mut open, &CaptureOptions::default())
+    }
+
+    #[test]
+    fn a_table_is_known_by_its_header() {
+        assert!(SpendTable.begins(HEADER.as_bytes()));
+        assert!(SpendTable.begins(HEADER.replace(',', ";").as_bytes()));
+        assert!(SpendTable.begins(format!("\"{}\"\r\n", HEADER.replace(',', "\",\"")).as_bytes()));
+        assert!(SpendTable.begins(HEADER.to_lowercase().as_bytes()));
+        for other in ["request_id,model", "{\"request_id\":1}", "", "a,b\n1,2\n"] {
+            assert!(!SpendTable.begins(other.as_bytes()), "{other}");
+        }
+    }
+
+    #[test]
+    fn quoted_json_and_lines_in_cells_are_read() {
+        let log = read(&format!(
+            "{HEADER}\r\n\
+             msg_1,acompletion,2026-09-21 14:13:20.5,2026-09-21 14:13:25,claude-opus-5,100,5,\
+             \"{{\"\"note\"\":\n\"\"a,b\"\",\"\"usage_object\"\":{{\"\"prompt_tokens\"\":100,\"\"completion_tokens\"\":5,\
+             \"\"cache_read_input_tokens\"\":70,\"\"cache_creation_input_tokens\"\":20}}}}\"\r\n\
+             msg_2,acompletion,NULL,,claude-opus-5,1,1,{{}}\r\n"
+        ));
+        let [request] = &*log.requests.requests else { panic!("one request") };
+        assert_eq!(request.usage.prompt.input, Tokens(10));
+        assert_eq!(
+            (request.start, request.finished),
+            (Millis(1_790_000_000_500), Millis(1_790_000_005_000))
+        );
+        assert_eq!(log.requests.diagnostics.count(Kind::UsageWithoutCacheCounters), 1);
+        assert_eq!(log.requests.diagnostics.examples()[0].line, 3);
+    }
+}
