@@ -1,39 +1,8 @@
-//! The known field names, by the shape of the object that has them, and what stands under each.
-//! They are the fields that the readers look at, and the rest of the formats' envelopes.
+//! The fields of transcripts and rollouts, and of the messages that requests hold, too.
 
-use super::shape::{Field, Shape};
+use crate::redact::shape::{Field, Shape};
 
-/// Groups of field names with the same kind of value.
-type Fields = [(Field, &'static [&'static str])];
-
-/// The known fields of objects of a shape.
-pub(super) fn fields_of(shape: Shape) -> &'static Fields {
-    match shape {
-        Shape::Free | Shape::Properties => &[],
-        Shape::Line => &LINE,
-        Shape::Message => &MESSAGE,
-        Shape::Block => &BLOCK,
-        Shape::SystemPart => &SYSTEM_PART,
-        Shape::Source => &SOURCE,
-        Shape::Usage => &USAGE,
-        Shape::Diagnostics => &DIAGNOSTICS,
-        Shape::Attachment => &ATTACHMENT,
-        Shape::Progress => &PROGRESS,
-        Shape::References => &REFERENCES,
-        Shape::Request => &REQUEST,
-        Shape::Tool => &TOOL,
-        Shape::Schema => &SCHEMA,
-        Shape::Setting => &SETTING,
-        Shape::Response => &RESPONSE,
-        Shape::Headers => &HEADER,
-        Shape::Flags => &FLAG,
-        Shape::Context => &CONTEXT,
-        Shape::Metadata => &METADATA,
-        Shape::Payload => &PAYLOAD,
-    }
-}
-
-const LINE: [(Field, &[&str]); 20] = [
+pub(super) const LINE: [(Field, &[&str]); 20] = [
     (
         Field::Word,
         &[
@@ -164,7 +133,7 @@ const LINE: [(Field, &[&str]); 20] = [
     ),
 ];
 
-const MESSAGE: [(Field, &[&str]); 8] = [
+pub(super) const MESSAGE: [(Field, &[&str]); 8] = [
     (Field::Identifier, &["id"]),
     (Field::Word, &["type", "role", "stop_reason"]),
     (Field::Model, &["model"]),
@@ -175,7 +144,7 @@ const MESSAGE: [(Field, &[&str]); 8] = [
     (Field::Free, &["stop_sequence", "stop_details", "container"]),
 ];
 
-const BLOCK: [(Field, &[&str]); 11] = [
+pub(super) const BLOCK: [(Field, &[&str]); 11] = [
     (Field::Word, &["type", "is_error", "level"]),
     (Field::Path, &["path"]),
     (Field::Identifier, &["id", "tool_use_id", "file_id", "cache_reference"]),
@@ -204,7 +173,7 @@ const BLOCK: [(Field, &[&str]); 11] = [
     (Field::Number, &["return_code"]),
 ];
 
-const SYSTEM_PART: [(Field, &[&str]); 4] = [
+pub(super) const SYSTEM_PART: [(Field, &[&str]); 4] = [
     (Field::Word, &["type", "volatile"]),
     (
         Field::System,
@@ -214,7 +183,7 @@ const SYSTEM_PART: [(Field, &[&str]); 4] = [
     (Field::Free, &["section", "reason"]),
 ];
 
-const SOURCE: [(Field, &[&str]); 5] = [
+pub(super) const SOURCE: [(Field, &[&str]); 5] = [
     (Field::Word, &["type", "media_type"]),
     (Field::Media, &["data"]),
     (Field::Identifier, &["file_id"]),
@@ -222,7 +191,7 @@ const SOURCE: [(Field, &[&str]); 5] = [
     (Field::Free, &["url"]),
 ];
 
-const USAGE: [(Field, &[&str]); 4] = [
+pub(super) const USAGE: [(Field, &[&str]); 4] = [
     (
         Field::Number,
         &[
@@ -252,14 +221,14 @@ const USAGE: [(Field, &[&str]); 4] = [
     ),
 ];
 
-const DIAGNOSTICS: [(Field, &[&str]); 4] = [
+pub(super) const DIAGNOSTICS: [(Field, &[&str]); 4] = [
     (Field::Shaped(Shape::Diagnostics), &["cache_miss_reason"]),
     (Field::Word, &["type"]),
     (Field::Number, &["cache_missed_input_tokens"]),
     (Field::Identifier, &["previous_message_id"]),
 ];
 
-const ATTACHMENT: [(Field, &[&str]); 7] = [
+pub(super) const ATTACHMENT: [(Field, &[&str]); 7] = [
     (
         Field::Word,
         &["type", "commandMode", "hookEvent", "isInitial", "isNew", "reminderType", "isSubAgent"],
@@ -293,7 +262,7 @@ const ATTACHMENT: [(Field, &[&str]); 7] = [
     ),
 ];
 
-const PROGRESS: [(Field, &[&str]); 7] = [
+pub(super) const PROGRESS: [(Field, &[&str]); 7] = [
     (Field::Word, &["type", "hookEvent", "status"]),
     (Field::Identifier, &["agentId"]),
     (Field::Hook, &["hookName"]),
@@ -306,7 +275,7 @@ const PROGRESS: [(Field, &[&str]); 7] = [
     (Field::Free, &["prompt", "output", "fullOutput", "command", "query", "serverName"]),
 ];
 
-const REFERENCES: [(Field, &[&str]); 7] = [
+pub(super) const REFERENCES: [(Field, &[&str]); 7] = [
     (
         Field::Identifier,
         &[
@@ -341,181 +310,7 @@ const REFERENCES: [(Field, &[&str]); 7] = [
     (Field::Free, &["replacement", "trackedFileBackups", "userContext"]),
 ];
 
-const REQUEST: [(Field, &[&str]); 18] = [
-    (Field::Model, &["model"]),
-    (Field::Shaped(Shape::Tool), &["tools"]),
-    (Field::System, &["system"]),
-    (Field::Shaped(Shape::Message), &["messages"]),
-    (
-        Field::Shaped(Shape::Setting),
-        &[
-            "thinking",
-            "tool_choice",
-            "output_config",
-            "cache_control",
-            "context_management",
-            "safeguards",
-        ],
-    ),
-    (Field::Shaped(Shape::Diagnostics), &["diagnostics"]),
-    (Field::Shaped(Shape::Metadata), &["metadata"]),
-    (Field::Word, &["speed", "service_tier", "inference_geo", "stream", "method"]),
-    (Field::Betas, &["betas", "anthropic_beta"]),
-    (Field::Version, &["anthropic_version"]),
-    (Field::Shaped(Shape::Headers), &["headers"]),
-    (Field::Moment, &["timestamp"]),
-    (Field::Url, &["url"]),
-    (Field::Shaped(Shape::Request), &["body"]),
-    (Field::Number, &["max_tokens", "temperature", "top_k", "top_p"]),
-    (Field::Shaped(Shape::Context), &["system_context", "user_context"]),
-    (Field::Shaped(Shape::Block), &["memory_files"]),
-    (Field::Free, &["stop_sequences", "container", "mcp_servers"]),
-];
-
-const TOOL: [(Field, &[&str]); 6] = [
-    (Field::Tool, &["name"]),
-    (Field::Word, &["type", "defer_loading", "strict", "eager_input_streaming", "allowed_callers"]),
-    (Field::Shaped(Shape::Schema), &["input_schema"]),
-    (Field::Shaped(Shape::Setting), &["cache_control", "citations"]),
-    (
-        Field::Number,
-        &[
-            "max_uses",
-            "max_content_tokens",
-            "display_width_px",
-            "display_height_px",
-            "display_number",
-            "max_characters",
-        ],
-    ),
-    (
-        Field::Free,
-        &["description", "allowed_domains", "blocked_domains", "user_location", "input_examples"],
-    ),
-];
-
-const SCHEMA: [(Field, &[&str]); 4] = [
-    (Field::Word, &["type", "additionalProperties", "uniqueItems"]),
-    (Field::Shaped(Shape::Properties), &["properties", "$defs", "definitions"]),
-    (Field::Shaped(Shape::Schema), &["items", "anyOf", "oneOf", "allOf", "not"]),
-    (
-        Field::Free,
-        &[
-            "required",
-            "description",
-            "title",
-            "enum",
-            "default",
-            "const",
-            "examples",
-            "format",
-            "pattern",
-            "$ref",
-            "$schema",
-            "minimum",
-            "maximum",
-            "minLength",
-            "maxLength",
-            "minItems",
-            "maxItems",
-            "exclusiveMinimum",
-            "exclusiveMaximum",
-        ],
-    ),
-];
-
-const SETTING: [(Field, &[&str]); 6] = [
-    (
-        Field::Word,
-        &[
-            "type",
-            "ttl",
-            "scope",
-            "effort",
-            "display",
-            "enabled",
-            "disable_parallel_tool_use",
-            "clear_tool_inputs",
-        ],
-    ),
-    (Field::Tool, &["name", "exclude_tools"]),
-    (
-        Field::Number,
-        &[
-            "budget_tokens",
-            "value",
-            "total",
-            "cleared_input_tokens",
-            "cleared_tool_uses",
-            "cleared_thinking_turns",
-            "trigger_threshold",
-            "keep_recent",
-        ],
-    ),
-    (Field::Identifier, &["tool_id", "delete"]),
-    (
-        Field::Shaped(Shape::Setting),
-        &["edits", "applied_edits", "trigger", "keep", "clear_at_least", "task_budget", "format"],
-    ),
-    (Field::Shaped(Shape::Schema), &["schema"]),
-];
-
-const RESPONSE: [(Field, &[&str]); 10] = [
-    (Field::Moment, &["timestamp"]),
-    (Field::Number, &["status_code", "index"]),
-    (Field::Shaped(Shape::Headers), &["headers"]),
-    (Field::Shaped(Shape::Message), &["body", "message", "delta"]),
-    (Field::Events, &["body_raw"]),
-    (Field::Word, &["type"]),
-    (Field::Shaped(Shape::Block), &["content_block"]),
-    (Field::Shaped(Shape::Usage), &["usage"]),
-    (Field::Identifier, &["id"]),
-    (Field::Free, &["error"]),
-];
-
-const HEADER: [(Field, &[&str]); 6] = [
-    (Field::Betas, &["anthropic-beta"]),
-    (Field::Version, &["anthropic-version"]),
-    (
-        Field::Word,
-        &["content-type", "accept", "accept-encoding", "connection", "transfer-encoding"],
-    ),
-    (Field::Number, &["content-length"]),
-    (Field::Identifier, &["request-id"]),
-    (Field::Free, &["authorization", "x-api-key", "user-agent", "host", "date", "cookie"]),
-];
-
-const FLAG: [(Field, &[&str]); 4] = [
-    (
-        Field::Word,
-        &[
-            "caching",
-            "global_scope",
-            "upfront_mcp_tools",
-            "provider",
-            "subscriber",
-            "overage",
-            "bedrock_1h",
-            "skip_cache_write",
-            "cleared",
-            "simple",
-            "proactive",
-        ],
-    ),
-    (Field::Shaped(Shape::Setting), &["cached_microcompaction"]),
-    (Field::QuerySource, &["query_source", "ttl_1h_allowlist"]),
-    (Field::System, &["identity_prefixes"]),
-];
-
-const CONTEXT: [(Field, &[&str]); 1] = [(Field::Free, &["gitStatus", "claudeMd"])];
-
-const METADATA: [(Field, &[&str]); 2] = [
-    (Field::User, &["user_id"]),
-    (Field::Identifier, &["session_id", "device_id", "account_uuid"]),
-];
-
-const PAYLOAD: [(Field, &[&str]); 12] = [
-    (Field::Content, &["content", "output"]),
+pub(super) const PAYLOAD: [(Field, &[&str]); 11] = [
     (Field::Word, &["type", "role", "status", "phase"]),
     (
         Field::Identifier,
@@ -535,18 +330,17 @@ const PAYLOAD: [(Field, &[&str]); 12] = [
     (Field::Version, &["cli_version"]),
     (Field::Path, &["cwd"]),
     (Field::Moment, &["timestamp"]),
-    (
-        Field::Shaped(Shape::Payload),
-        &["info", "source", "subagent", "thread_spawn", "replacement_history"],
-    ),
+    (Field::Shaped(Shape::Payload), &["info", "source", "subagent", "thread_spawn"]),
     (Field::Shaped(Shape::Usage), &["total_token_usage", "last_token_usage", "usage"]),
     (Field::Number, &["model_context_window"]),
     (
         Field::Free,
         &[
+            "content",
             "message",
             "text",
             "arguments",
+            "output",
             "summary",
             "encrypted_content",
             "instructions",
