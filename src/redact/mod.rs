@@ -25,11 +25,12 @@ mod words;
 
 use std::io::{self, Write};
 
+use fields::LINE;
 use key::KeyMaker;
 use mapping::Mapping;
 use names::Names;
 use scribe::{Replacer, Scratch, Scribe};
-use shape::{Field, Shape};
+use shape::Field;
 use walk::{Piece, read_pieces, walk};
 use words::{Named, Words};
 
@@ -98,7 +99,7 @@ impl Survey {
             match piece {
                 Piece::Line(line) => {
                     key.add(line);
-                    walk(line, Field::Shaped(Shape::Line), &mut Scribe::Learning(words, scratch));
+                    walk(line, Field::Shaped(&LINE), &mut Scribe::Learning(words, scratch));
                 }
                 Piece::PartOfLongLine(part) => key.add(part),
             }
@@ -140,7 +141,7 @@ impl Redaction {
         let reading = read_pieces(source, |piece| match piece {
             Piece::Line(line) => {
                 let mut scribe = Scribe::Replacing(&self.replacer, &mut scratch);
-                walk(line, Field::Shaped(Shape::Line), &mut scribe);
+                walk(line, Field::Shaped(&LINE), &mut scribe);
                 out.write_all(line)
             }
             Piece::PartOfLongLine(part) => {

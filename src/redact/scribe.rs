@@ -1,5 +1,6 @@
 //! What happens to each piece of a line: its words are collected, or it is replaced.
 
+use super::fields::{METADATA, RESPONSE};
 use super::literal::{decode, edit_literal};
 use super::mapping::{Mapping, learn};
 use super::media::replace_media;
@@ -54,14 +55,14 @@ pub(super) struct Scratch {
 
 impl Scribe<'_> {
     /// Handles a field name and returns what the field holds. Unknown names are replaced.
-    pub(super) fn name(&mut self, literal: &mut [u8], shape: Shape) -> Field {
+    pub(super) fn name(&mut self, literal: &mut [u8], shape: &Shape) -> Field {
         let known = decoded_text(literal).and_then(|name| shape.field(&name));
         if let Some(field) = known {
             return field;
         }
         let is_known = |name: &str| shape.field(name).is_some();
         self.edit(literal, |replacer, name| replacer.text_beside(name, is_known));
-        shape.unknown_field()
+        shape.others
     }
 
     /// Handles a string value.
@@ -129,7 +130,7 @@ fn decoded_text(literal: &[u8]) -> Option<String> {
 fn events(scribe: &mut Scribe<'_>, text: &mut [u8]) {
     for line in text.split_mut(|byte| *byte == b'\n') {
         if line.starts_with(b"data:") {
-            walk(&mut line[5..], Field::Shaped(Shape::Response), scribe);
+            walk(&mut line[5..], Field::Shaped(&RESPONSE), scribe);
         } else if let Some(value) = line.strip_prefix(b"event:".as_slice()).map(<[u8]>::len) {
             let start = line.len() - value;
             let rest = &mut line[start..];
@@ -146,7 +147,7 @@ fn events(scribe: &mut Scribe<'_>, text: &mut [u8]) {
 /// Handles `metadata.user_id`: an object, or identifiers with words between them.
 fn user(scribe: &mut Scribe<'_>, text: &mut [u8]) {
     if text.trim_ascii_start().starts_with(b"{") {
-        return walk(text, Field::Shaped(Shape::Metadata), scribe);
+        return walk(text, Field::Shaped(&METADATA), scribe);
     }
     for part in text.split_mut(|byte| *byte == b'_') {
         scribe.edit_plain(part, |replacer, part| {

@@ -3,9 +3,9 @@
 //! A field name is known only where the formats have it, in an object under a known field
 //! ([`super::fields`]). Everything under an unknown field is free content, names included.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 
-use super::fields::fields_of;
+use super::fields::{BLOCK, LINE, METADATA, RESPONSE, SYSTEM_PART};
 use super::scribe::ToolNames;
 
 /// What stays of the fields of one kind of objects.
@@ -40,18 +40,17 @@ pub struct KeptFields {
 /// All that a redaction lets stay, by the very tables that it uses.
 #[must_use]
 pub fn kept(tool_names: ToolNames) -> Vec<KeptObject> {
-    let paths = paths();
-    let known = Shape::ALL.into_iter().filter_map(|shape| Some((shape, paths.get(shape.name())?)));
-    let object = |(shape, path): (Shape, &String)| KeptObject {
-        object: shape.name(),
-        path: path.clone(),
-        fields: fields_of(shape)
+    let object = |(shape, path): (&Shape, String)| KeptObject {
+        object: shape.name,
+        path,
+        fields: shape
+            .fields
             .iter()
             .map(|(field, names)| fields(*field, names, tool_names))
             .collect(),
-        others_hold: opened(shape.unknown_field()),
+        others_hold: opened(shape.others),
     };
-    known.map(object).collect()
+    reachable().into_iter().map(object).collect()
 }
 
 fn fields(field: Field, names: &'static [&'static str], tool_names: ToolNames) -> KeptFields {
@@ -64,27 +63,25 @@ fn fields(field: Field, names: &'static [&'static str], tool_names: ToolNames) -
 /// What the objects in a field are, if anything of these stays.
 fn opened(field: Field) -> Option<&'static str> {
     let shape = field.inner_shape();
-    (shape != Shape::Free).then(|| shape.name())
+    (*shape != FREE).then_some(shape.name)
 }
 
-/// The shortest path to each kind of objects.
-fn paths() -> BTreeMap<&'static str, String> {
-    let mut paths = BTreeMap::from([(Shape::Line.name(), String::new())]);
-    let mut open = VecDeque::from([Shape::Line]);
-    while let Some(shape) = open.pop_front() {
-        let own = paths.get(shape.name()).cloned().unwrap_or_default();
-        let named = fields_of(shape).iter().map(|(field, names)| (*field, names[0]));
-        let others = (shape == Shape::Properties).then(|| (shape.unknown_field(), "*"));
-        for (field, name) in named.chain(others) {
+/// Every shape with the shortest path to it, those that are nearer first.
+pub(super) fn reachable() -> Vec<(&'static Shape, String)> {
+    let mut found = vec![(&LINE, String::new())];
+    let mut next = 0;
+    while let Some((shape, own)) = found.get(next).cloned() {
+        next += 1;
+        let named = shape.fields.iter().map(|(field, names)| (*field, names[0]));
+        for (field, name) in named.chain([(shape.others, "*")]) {
             let inner = field.inner_shape();
-            if inner != Shape::Free && !paths.contains_key(inner.name()) {
+            if *inner != FREE && found.iter().all(|(known, _)| *known != inner) {
                 let dot = if own.is_empty() { "" } else { "." };
-                paths.insert(inner.name(), format!("{own}{dot}{name}"));
-                open.push_back(inner);
+                found.push((inner, format!("{own}{dot}{name}")));
             }
         }
     }
-    paths
+    found
 }
 
 /// What a field holds.
@@ -93,7 +90,7 @@ pub(super) enum Field {
     /// Anything. Strings, names and numbers are replaced.
     Free,
     /// Objects with known names, alone or in lists. Strings are replaced.
-    Shaped(Shape),
+    Shaped(&'static Shape),
     /// The content of a message or a result: text or blocks.
     Content,
     /// Text of a user or of the client, whose beginning may show its kind.
@@ -132,63 +129,32 @@ pub(super) enum Field {
     Media,
 }
 
-/// Which field names an object has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// None that are known.
-    Free,
-    /// A line of any format.
-    Line,
-    /// A message of a transcript or of a request.
-    Message,
-    /// A block of content.
-    Block,
-    /// A block of a system prompt, or a section of a bundle's system prompt.
-    SystemPart,
-    /// The `source` of an image or a document.
-    Source,
-    /// `usage`, and its iterations.
-    Usage,
-    /// The `diagnostics` of an answer.
-    Diagnostics,
-    /// An attachment.
-    Attachment,
-    /// The `data` of a progress line.
-    Progress,
-    /// What was replaced, copied or compacted: fields that name entries.
-    References,
-    /// A request: its body, or the log entry around it.
-    Request,
-    /// A tool's definition.
-    Tool,
-    /// A JSON schema.
-    Schema,
-    /// The properties of a JSON schema, whose names are content.
-    Properties,
-    /// A setting of a request: thinking, tool choice, effort, context management.
-    Setting,
-    /// A response in a log, or an event of a stream.
-    Response,
-    /// The headers of a request.
-    Headers,
-    /// The `flags` of a bundle.
-    Flags,
-    /// What a bundle says of its environment.
-    Context,
-    /// `metadata`, and the object that `user_id` may hold.
-    Metadata,
-    /// The payload of a rollout line.
-    Payload,
+/// Which field names an object has, and what stands under each. Shapes name each other, and each is one
+/// place in memory, by which it is known.
+pub(super) struct Shape {
+    /// What such an object is called.
+    pub(super) name: &'static str,
+    /// Names with the same kind of value.
+    pub(super) fields: &'static [(Field, &'static [&'static str])],
+    /// What stands under any other name.
+    pub(super) others: Field,
+    /// A shape whose names are known here, too.
+    pub(super) like: Option<&'static Shape>,
+    /// Whether names are the same in capitals.
+    pub(super) ignores_case: bool,
 }
+
+/// An object without known names.
+pub(super) static FREE: Shape = Shape { name: "free content", ..Shape::PLAIN };
 
 impl Field {
     /// The shape of the objects in a field.
-    pub(super) fn shape(self) -> Shape {
+    pub(super) fn shape(self) -> &'static Shape {
         match self {
             Self::Shaped(shape) => shape,
-            Self::Content => Shape::Block,
-            Self::System => Shape::SystemPart,
-            _ => Shape::Free,
+            Self::Content => &BLOCK,
+            Self::System => &SYSTEM_PART,
+            _ => &FREE,
         }
     }
 
@@ -226,10 +192,10 @@ impl Field {
     }
 
     /// The shape of the objects in a field, or in the text of one.
-    fn inner_shape(self) -> Shape {
+    fn inner_shape(self) -> &'static Shape {
         match self {
-            Self::Events => Shape::Response,
-            Self::User => Shape::Metadata,
+            Self::Events => &RESPONSE,
+            Self::User => &METADATA,
             _ => self.shape(),
         }
     }
@@ -241,74 +207,32 @@ impl Field {
 }
 
 impl Shape {
-    /// All shapes.
-    pub(super) const ALL: [Self; 22] = [
-        Self::Free,
-        Self::Line,
-        Self::Message,
-        Self::Block,
-        Self::SystemPart,
-        Self::Source,
-        Self::Usage,
-        Self::Diagnostics,
-        Self::Attachment,
-        Self::Progress,
-        Self::References,
-        Self::Request,
-        Self::Tool,
-        Self::Schema,
-        Self::Properties,
-        Self::Setting,
-        Self::Response,
-        Self::Headers,
-        Self::Flags,
-        Self::Context,
-        Self::Metadata,
-        Self::Payload,
-    ];
-
-    /// What such an object is called.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Free => "free content",
-            Self::Line => "line",
-            Self::Message => "message",
-            Self::Block => "block",
-            Self::SystemPart => "part of a system prompt",
-            Self::Source => "source of an image or a document",
-            Self::Usage => "usage",
-            Self::Diagnostics => "diagnostics",
-            Self::Attachment => "attachment",
-            Self::Progress => "progress",
-            Self::References => "references to lines",
-            Self::Request => "request",
-            Self::Tool => "tool",
-            Self::Schema => "JSON schema",
-            Self::Properties => "properties of a JSON schema",
-            Self::Setting => "setting",
-            Self::Response => "response",
-            Self::Headers => "headers",
-            Self::Flags => "flags",
-            Self::Context => "context",
-            Self::Metadata => "metadata",
-            Self::Payload => "payload",
-        }
-    }
+    /// What a shape has unless its table says more.
+    pub(super) const PLAIN: Self =
+        Self { name: "", fields: &[], others: Field::Free, like: None, ignores_case: false };
 
     /// What a field holds, or `None` where its name is unknown.
-    pub(super) fn field(self, name: &str) -> Option<Field> {
-        let is_named = |names: &[&str]| match self {
-            Self::Headers => names.iter().any(|known| known.eq_ignore_ascii_case(name)),
-            _ => names.contains(&name),
+    pub(super) fn field(&self, name: &str) -> Option<Field> {
+        let is_named = |names: &[&str]| match self.ignores_case {
+            true => names.iter().any(|known| known.eq_ignore_ascii_case(name)),
+            false => names.contains(&name),
         };
-        // A system prompt may have any block, whatever the service makes of it.
-        let others = if self == Self::SystemPart { fields_of(Self::Block) } else { &[] };
-        let mut all = fields_of(self).iter().chain(others);
+        let others = self.like.map_or(&[][..], |like| like.fields);
+        let mut all = self.fields.iter().chain(others);
         all.find(|(_, names)| is_named(names)).map(|(field, _)| *field)
     }
+}
 
-    /// What a field with an unknown name holds.
-    pub(super) fn unknown_field(self) -> Field {
-        if self == Self::Properties { Field::Shaped(Self::Schema) } else { Field::Free }
+impl PartialEq for Shape {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Shape {}
+
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
     }
 }

@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::fields::fields_of;
-use super::shape::Shape;
+use super::shape::reachable;
 use super::words::SHORTEST_WORD;
 use crate::base::model::canonical_name;
 use crate::base::project::CLIENT_FOLDERS;
@@ -188,7 +187,8 @@ const USER_PARTS: [&str; 3] = ["account", "session", "user"];
 /// where they are kept, no other word of the input stays.
 #[must_use]
 pub fn allowed_words() -> BTreeSet<String> {
-    let names = Shape::ALL.into_iter().flat_map(fields_of).flat_map(|(_, names)| *names);
+    let names =
+        reachable().into_iter().flat_map(|(shape, _)| shape.fields).flat_map(|(_, names)| *names);
     let phrases = BEGINNINGS.iter().map(|(beginning, _)| *beginning).chain(known_commands());
     let betas = BETA_FAMILIES.iter().map(|(family, _)| *family).chain(BETAS);
     let harness = IDENTITIES.into_iter().chain(DEFAULT_ALLOW_LIST);

@@ -9,7 +9,7 @@ use std::io;
 use std::io::{BufRead, BufReader, Read};
 
 use super::scribe::Scribe;
-use super::shape::{Field, Shape};
+use super::shape::{FREE, Field, Shape};
 use crate::read::input::{CHUNK, LONGEST_LINE, Source};
 
 /// Values below this depth are free content. No line that readers accept is nested so deeply.
@@ -23,7 +23,7 @@ struct Open {
     is_object: bool,
     awaits_key: bool,
     /// The known names of the object.
-    shape: Shape,
+    shape: &'static Shape,
     /// What the next value holds: that of the field whose name was read, or of each element.
     field: Field,
 }
@@ -72,7 +72,7 @@ impl Walk<'_, '_> {
             return;
         }
         let field = self.field();
-        let shape = if is_object { field.shape() } else { Shape::Free };
+        let shape = if is_object { field.shape() } else { &FREE };
         // The elements of a list hold what the list's field does.
         let field = if is_object { Field::Free } else { field };
         self.open.push(Open { is_object, awaits_key: is_object, shape, field });
