@@ -260,6 +260,12 @@ impl Kept {
         Self(objects.map(named).collect())
     }
 
+    /// The outermost objects, of any format.
+    fn roots(&self) -> impl Iterator<Item = &str> {
+        let roots = self.0.iter().filter(|(_, object)| object["path"] == "");
+        roots.map(|(name, _)| name.as_str())
+    }
+
     /// The strings of a value in which the name of a tool may be left.
     fn tool_names<'v>(
         &self,
@@ -335,7 +341,9 @@ fn left(place: &Place, kept: &Kept, file: &Path, keeps_tool_names: bool) -> Vec<
         if keeps_tool_names && !words.is_empty() {
             let value: Value = serde_json::from_str(line).expect("JSON");
             let mut names = Vec::new();
-            kept.tool_names(&value, Some("line"), false, &mut names);
+            for root in kept.roots() {
+                kept.tool_names(&value, Some(root), false, &mut names);
+            }
             for word in names.iter().flat_map(|name| place.words.found_in(name.as_bytes())) {
                 words.remove(word);
             }

@@ -36,9 +36,12 @@ pub mod agent;
 
 mod log;
 
+#[cfg(feature = "redact")]
+use std::io;
+
 use agent::{AgentFormat, FORMATS, FirstObject};
 use input::Chunk;
-#[cfg(feature = "cli")]
+#[cfg(feature = "redact")]
 use input::{OpenSource, Source};
 pub(crate) use log::{Log, LogFormat};
 
@@ -82,6 +85,16 @@ impl Format {
         firsts.find_map(|first| Self::shown_by(&first)).unwrap_or(Self::Transcript)
     }
 
+    /// The format of a source.
+    ///
+    /// # Errors
+    /// The source cannot be opened.
+    #[cfg(feature = "redact")]
+    pub(crate) fn of_source(source: &Source) -> io::Result<Self> {
+        let open = OpenSource::open(source)?;
+        Ok(open.first_lines().map_or(Self::Transcript, Self::of))
+    }
+
     /// The format of an agent's sessions, or of a log, that begins so.
     fn of_client(first: &FirstObject<'_>) -> Option<Self> {
         let agent = FORMATS.into_iter().find(|format| format.recognises(first)).map(Self::Agent);
@@ -96,19 +109,6 @@ impl Format {
             return Some(Self::Bundle);
         }
         Self::of_client(first).or_else(|| first.text("type").map(|_| Self::Transcript))
-    }
-}
-
-/// What a file is of which redaction could not keep the figures: the session of an agent whose fields it
-/// does not know.
-#[cfg(feature = "cli")]
-pub(crate) fn unredactable(source: &Source) -> Option<&'static str> {
-    let open = OpenSource::open(source).ok()?;
-    match Format::of(open.first_lines()?) {
-        Format::Agent(format) if !format.is_redactable() => Some(format.file()),
-        Format::Log(format) => Some(format.file()),
-        Format::Database => Some("a database"),
-        _ => None,
     }
 }
 

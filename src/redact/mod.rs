@@ -1,8 +1,8 @@
-//! Redaction: transcripts and captures without their text, but with the same figures.
+//! Redaction: sessions and captures without their text, but with the same figures.
 //!
 //! Lines are walked through lexically (`walk.rs`), so they keep their length and structure, and
 //! damage stays the same damage. Letters and digits of strings are replaced (`mapping.rs`). What
-//! stays is a fixed list of field names (`fields.rs`) and words (`vocabulary.rs`). Phrases that
+//! stays is a fixed list of field names (`fields/`), by the format of the file (`outline.rs`), and of words (`vocabulary.rs`). Phrases that
 //! other modules look for are taken from there.
 //!
 //! Across all files of a run, equal strings stay equal, and different strings differ from the same
@@ -17,6 +17,7 @@ mod literal;
 mod mapping;
 mod media;
 mod names;
+mod outline;
 mod scribe;
 mod shape;
 mod vocabulary;
@@ -25,15 +26,15 @@ mod words;
 
 use std::io::{self, Write};
 
-use fields::LINE;
 use key::KeyMaker;
 use mapping::Mapping;
 use names::Names;
+use outline::Outline;
 use scribe::{Replacer, Scratch, Scribe};
-use shape::Field;
-use walk::{Piece, read_pieces, walk};
+use walk::{Nesting, Piece, read_pieces};
 use words::{Named, Words};
 
+pub use outline::Recognised;
 pub use scribe::ToolNames;
 pub use shape::{KeptFields, KeptObject, kept};
 pub use vocabulary::allowed_words;
@@ -93,13 +94,15 @@ impl Survey {
     /// # Errors
     /// The source cannot be opened.
     pub fn read(&mut self, source: &Source) -> io::Result<Extent> {
+        let outline = Outline::of(source)?;
         self.names.add(&source.label, &mut self.words);
+        let mut nesting = Nesting::default();
         let (key, words, scratch) = (&mut self.key, &mut self.words, &mut self.scratch);
         let reading = read_pieces(source, |piece| {
             match piece {
                 Piece::Line(line) => {
                     key.add(line);
-                    walk(line, Field::Shaped(&LINE), &mut Scribe::Learning(words, scratch));
+                    outline.walk(line, &mut nesting, &mut Scribe::Learning(words, scratch));
                 }
                 Piece::PartOfLongLine(part) => key.add(part),
             }
@@ -137,11 +140,12 @@ impl Redaction {
     /// # Errors
     /// The source cannot be opened, or `out` fails.
     pub fn write(&self, source: &Source, out: &mut dyn Write) -> io::Result<Extent> {
-        let mut scratch = Scratch::default();
+        let outline = Outline::of(source)?;
+        let (mut scratch, mut nesting) = (Scratch::default(), Nesting::default());
         let reading = read_pieces(source, |piece| match piece {
             Piece::Line(line) => {
                 let mut scribe = Scribe::Replacing(&self.replacer, &mut scratch);
-                walk(line, Field::Shaped(&LINE), &mut scribe);
+                outline.walk(line, &mut nesting, &mut scribe);
                 out.write_all(line)
             }
             Piece::PartOfLongLine(part) => {

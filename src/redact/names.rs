@@ -9,14 +9,15 @@ use std::ops::Range;
 
 use super::key::{Key, Prefix, Purpose};
 use super::mapping::{Class, learn, members};
-use super::vocabulary::is_folder;
+use super::vocabulary::{is_folder, is_part_of_told_apart, is_told_apart};
 use super::words::{SHORTEST_WORD, Words};
+use crate::read::agent::SESSION_FOLDER;
 
-/// What the names of agent files begin with. Readers look at it.
-const AGENT: &str = "agent-";
+/// What the names of agent files and of sessions' folders begin with. Readers look at it.
+const BEGINNINGS: [&str; 2] = ["agent-", SESSION_FOLDER];
 
 /// The endings of files that are read.
-const ENDINGS: [&str; 4] = [".jsonl", ".jsonl.gz", ".jsonl.zst", ""];
+const ENDINGS: [&str; 5] = [".jsonl", ".jsonl.gz", ".jsonl.zst", ".json", ""];
 
 /// How often a name that happens to contain a word of the input is replaced anew.
 const MOST_ATTEMPTS: u64 = 64;
@@ -66,8 +67,12 @@ impl Names {
         }
     }
 
-    /// Whether a name stays: that of a known folder, if no other name shares its prefix.
+    /// Whether a name stays: one that readers look at, or that of a known folder, if no other name shares
+    /// its prefix.
     fn stays(&self, name: &str) -> bool {
+        if is_told_apart(name) {
+            return true;
+        }
         let beginning: String = name.chars().take(SHORTEST_WORD as usize).collect();
         let others = self.images.range(beginning.clone()..);
         is_folder(name)
@@ -101,15 +106,11 @@ struct Name {
 
 impl Name {
     fn new(name: &str, stays: bool) -> Self {
-        let agent = name.strip_prefix(AGENT);
+        let rest = behind_beginning(name);
         let characters: Vec<char> = name.chars().collect();
-        let fixed = match agent {
-            Some(_) => AGENT.len(),
-            None if stays => characters.len(),
-            None => 0,
-        };
+        let fixed = if stays { characters.len() } else { name.len() - rest.len() };
         let is_digit = |one: char| matches!(one, '0'..='9' | 'a'..='f' | '-');
-        Self { characters, fixed, is_hexadecimal: agent.unwrap_or(name).chars().all(is_digit) }
+        Self { characters, fixed, is_hexadecimal: rest.chars().all(is_digit) }
     }
 
     fn at(&self, depth: usize) -> Option<char> {
@@ -173,15 +174,59 @@ fn class_of(character: char, is_hexadecimal: bool) -> Vec<char> {
 }
 
 fn has_word(name: &str, words: &Words) -> bool {
-    let name = name.strip_prefix(AGENT).unwrap_or(name);
-    let mut runs = name.split(|one: char| !one.is_alphabetic());
-    runs.any(|run| run.chars().count() >= SHORTEST_WORD as usize && words.contains(run))
+    let mut runs = behind_beginning(name).split(|one: char| !one.is_alphabetic());
+    // What other names have in common with one that stays has its words, too.
+    runs.any(|run| {
+        run.chars().count() >= SHORTEST_WORD as usize
+            && words.contains(run)
+            && !is_part_of_told_apart(run)
+    })
+}
+
+/// A name without the beginning that readers look at.
+fn behind_beginning(name: &str) -> &str {
+    BEGINNINGS.iter().find_map(|beginning| name.strip_prefix(beginning)).unwrap_or(name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::key::KeyMaker;
     use super::*;
+
+    #[test]
+    fn names_that_readers_look_at_stay() {
+        let labels = [
+            "home/.openclaw/agents/acme/sessions/a.jsonl",
+            "wd_acme/session_5e1f0000-0000-4000-8000-000000000001/agents/main/wire.jsonl",
+            "wd_acme/session_5e1f0000-0000-4000-8000-000000000001/agents/mainly/wire.jsonl",
+            "rooveterinaryinc.roo-cline/tasks/private/ui_messages.json",
+            "tasks/private/ui_messages_private.json",
+        ];
+        let (mut names, mut words) = (Names::default(), Words::default());
+        for label in labels {
+            names.add(label, &mut words);
+        }
+        names.replace(&KeyMaker::default().finish(), &words);
+        let images: Vec<String> = labels.iter().map(|label| names.label(label)).collect();
+        let held = [
+            "/.openclaw/agents/",
+            "/agents/main/",
+            "/agents/main",
+            "rooveterinaryinc.roo-cline/",
+            "/ui_messages_",
+        ];
+        for (image, held) in images.iter().zip(held) {
+            assert!(image.contains(held), "{held} in {image}");
+        }
+        assert!(images[1].contains("/session_") && !images[1].contains("5e1f"), "{images:?}");
+        assert!(images[3].ends_with("/ui_messages.json"), "{images:?}");
+        assert_eq!(split_ending(&images[4]).1, ".json");
+        let gone = ["acme", "home", "private", "mainly", "tasks"];
+        assert!(
+            gone.iter().all(|word| images.iter().all(|image| !image.contains(word))),
+            "{images:?}"
+        );
+    }
 
     #[test]
     fn names_lose_their_words_and_keep_their_order_and_endings() {

@@ -7,10 +7,12 @@ use super::media::replace_media;
 use super::shape::{Field, Shape};
 use super::vocabulary::{
     is_address_part, is_beta, is_model, is_moment, is_tool_name, is_user_part, is_version, is_word,
-    known_source, model_start, spoken_phrases, system_phrases,
+    known_source, model_ranges, model_start, notice_phrases, route_names, spoken_phrases,
+    system_phrases,
 };
 use super::walk::walk;
 use super::words::{Named, Words, replace_identifier};
+use crate::read::agent::Vendor;
 
 /// How much of tool names stays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,7 +63,10 @@ impl Scribe<'_> {
             return field;
         }
         let is_known = |name: &str| shape.field(name).is_some();
-        self.edit(literal, |replacer, name| replacer.text_beside(name, is_known));
+        self.edit(literal, |replacer, name| match shape.names_are {
+            Field::Free => replacer.text_beside(name, is_known),
+            held => replacer.value(name, held),
+        });
         shape.others
     }
 
@@ -70,6 +75,7 @@ impl Scribe<'_> {
         match field {
             Field::Events => self.inside(literal, events),
             Field::User => self.inside(literal, user),
+            Field::Json(shape) => self.inside(literal, |scribe, text| json(scribe, text, shape)),
             _ => self.edit(literal, |replacer, text| replacer.value(text, field)),
         }
     }
@@ -144,6 +150,14 @@ fn events(scribe: &mut Scribe<'_>, text: &mut [u8]) {
     }
 }
 
+/// Handles a text that may be an object.
+fn json(scribe: &mut Scribe<'_>, text: &mut [u8], shape: &'static Shape) {
+    if text.trim_ascii_start().starts_with(b"{") {
+        return walk(text, Field::Shaped(shape), scribe);
+    }
+    scribe.edit_plain(text, |replacer, text| replacer.mapping.text(text));
+}
+
 /// Handles `metadata.user_id`: an object, or identifiers with words between them.
 fn user(scribe: &mut Scribe<'_>, text: &mut [u8]) {
     if text.trim_ascii_start().starts_with(b"{") {
@@ -185,6 +199,14 @@ impl Replacer {
                 let phrases = system_phrases(text);
                 self.mapping.text_but(bytes, &phrases);
             }
+            Field::Notice => {
+                let phrases = notice_phrases(text);
+                self.mapping.text_but(bytes, &phrases);
+            }
+            Field::Route => {
+                let names = route_names(text);
+                self.mapping.text_but(bytes, &names);
+            }
             Field::Word if is_word(text) => {}
             Field::Word => self.text_beside(bytes, is_word),
             Field::Version if is_version(text) => {}
@@ -217,15 +239,24 @@ impl Replacer {
         }
     }
 
+    /// Replaces the front of a model's name, and its unknown words. Nobody's model becomes another vendor's.
     fn model(&self, name: &mut [u8]) {
         let text = std::str::from_utf8(name).unwrap_or_default();
         let start = model_start(text);
-        if is_model(&text[start..]) {
-            if !is_model(text) {
-                self.mapping.text(&mut name[..start]);
+        let vendor = Vendor::of(text);
+        let ranges = model_ranges(&text[start..]);
+        let is_known = is_model(&text[start..]);
+        let (front, name) = name.split_at_mut(start);
+        self.mapping.text(front);
+        if is_known {
+            return;
+        }
+        let is_mistaken = |image: &str| is_model(image) || Vendor::of(image) != vendor;
+        for _ in 0..MOST_STEPS {
+            self.mapping.text_but(name, &ranges);
+            if !std::str::from_utf8(name).is_ok_and(is_mistaken) {
+                return;
             }
-        } else {
-            self.mapping.text(name);
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::fields::{BLOCK, LINE, METADATA, RESPONSE, SYSTEM_PART};
+use super::fields::{BLOCK, CONTENT, METADATA, RESPONSE, ROOTS, SYSTEM_PART};
 use super::scribe::ToolNames;
 
 /// What stays of the fields of one kind of objects.
@@ -13,11 +13,13 @@ use super::scribe::ToolNames;
 pub struct KeptObject {
     /// What such an object is.
     pub object: &'static str,
-    /// The shortest path to one from the beginning of a line; lists have no sign of their own. That of a
-    /// line is empty.
+    /// The shortest path to one from the beginning of a line or a document; lists have no sign of their
+    /// own. That of the outermost objects is empty.
     pub path: String,
     /// Its known fields. Their names stay; other names are replaced.
     pub fields: Vec<KeptFields>,
+    /// What stays of names that are not known, where anything does.
+    pub others_are: Option<&'static str>,
     /// What the fields hold that are not known, if not free content, of which nothing stays.
     pub others_hold: Option<&'static str>,
 }
@@ -48,6 +50,7 @@ pub fn kept(tool_names: ToolNames) -> Vec<KeptObject> {
             .iter()
             .map(|(field, names)| fields(*field, names, tool_names))
             .collect(),
+        others_are: shape.names_are.kept(tool_names).map(|(stays, _)| stays),
         others_hold: opened(shape.others),
     };
     reachable().into_iter().map(object).collect()
@@ -68,7 +71,7 @@ fn opened(field: Field) -> Option<&'static str> {
 
 /// Every shape with the shortest path to it, those that are nearer first.
 pub(super) fn reachable() -> Vec<(&'static Shape, String)> {
-    let mut found = vec![(&LINE, String::new())];
+    let mut found: Vec<_> = ROOTS.into_iter().map(|root| (root, String::new())).collect();
     let mut next = 0;
     while let Some((shape, own)) = found.get(next).cloned() {
         next += 1;
@@ -123,6 +126,12 @@ pub(super) enum Field {
     Hook,
     /// The part of the client that sends a request, or the beginning of such a name.
     QuerySource,
+    /// Through whom requests go, or which program wrote an entry.
+    Route,
+    /// Text of a client, in which it may tell that a history was shortened.
+    Notice,
+    /// Text that may be an object.
+    Json(&'static Shape),
     /// The events of a streamed answer.
     Events,
     /// The bytes of an image or a document, or a document's text.
@@ -136,6 +145,8 @@ pub(super) struct Shape {
     pub(super) name: &'static str,
     /// Names with the same kind of value.
     pub(super) fields: &'static [(Field, &'static [&'static str])],
+    /// What other names hold, of which nothing stays unless it is said here.
+    pub(super) names_are: Field,
     /// What stands under any other name.
     pub(super) others: Field,
     /// A shape whose names are known here, too.
@@ -154,6 +165,7 @@ impl Field {
             Self::Shaped(shape) => shape,
             Self::Content => &BLOCK,
             Self::System => &SYSTEM_PART,
+            Self::Notice => &CONTENT,
             _ => &FREE,
         }
     }
@@ -186,6 +198,9 @@ impl Field {
             Self::Hook if keeps_tools => ("the event and the name of a tool", KINDS),
             Self::Hook => ("the event", KINDS),
             Self::QuerySource => ("known names of parts of the client", FIGURES),
+            Self::Route => ("known names of services and programs", "rules depend on it"),
+            Self::Notice => ("the words that tell of a shorter history", KINDS),
+            Self::Json(_) => ("of an object its structure", "its fields are listed by themselves"),
             Self::Events => ("names of events, and their fields", FIGURES),
             Self::Media => ("the beginning that shows a format, and sizes", FIGURES),
         })
@@ -196,6 +211,7 @@ impl Field {
         match self {
             Self::Events => &RESPONSE,
             Self::User => &METADATA,
+            Self::Json(shape) => shape,
             _ => self.shape(),
         }
     }
@@ -208,14 +224,20 @@ impl Field {
 
 impl Shape {
     /// What a shape has unless its table says more.
-    pub(super) const PLAIN: Self =
-        Self { name: "", fields: &[], others: Field::Free, like: None, ignores_case: false };
+    pub(super) const PLAIN: Self = Self {
+        name: "",
+        fields: &[],
+        names_are: Field::Free,
+        others: Field::Free,
+        like: None,
+        ignores_case: false,
+    };
 
     /// What a field holds, or `None` where its name is unknown.
     pub(super) fn field(&self, name: &str) -> Option<Field> {
-        let is_named = |names: &[&str]| match self.ignores_case {
-            true => names.iter().any(|known| known.eq_ignore_ascii_case(name)),
-            false => names.contains(&name),
+        let is_named = |names: &[&str]| {
+            let is_same = |known: &&str| self.ignores_case && known.eq_ignore_ascii_case(name);
+            names.contains(&name) || names.iter().any(is_same)
         };
         let others = self.like.map_or(&[][..], |like| like.fields);
         let mut all = self.fields.iter().chain(others);

@@ -12,6 +12,10 @@ use super::shape::reachable;
 use super::words::SHORTEST_WORD;
 use crate::base::model::canonical_name;
 use crate::base::project::CLIENT_FOLDERS;
+use crate::read::agent::{
+    AGENT_FOLDERS, COMPRESSIONS, OPENCLAW, OPENCLAW_FOLDERS, ROO_FOLDERS, SESSION_FOLDER,
+    TASK_STEM, TELLING_WRITES,
+};
 use crate::read::capture::{ATTRIBUTION, FORK_TAG, MESSAGES_ENDPOINTS};
 use crate::read::harness::{BOUNDARY, DEFAULT_ALLOW_LIST, IDENTITIES};
 use crate::read::transcript::{
@@ -22,98 +26,86 @@ use crate::simulate::pricing::PriceTable;
 
 /// Values of enumerated fields, sorted by their bytes.
 #[rustfmt::skip] // one word a line would be pages
-const WORDS: [&str; 324] = [
-    "1h", "5m", "GET", "Notification", "POST", "PermissionRequest", "PostToolUse",
-    "PostToolUseFailure", "PreCompact", "PreToolUse", "SessionEnd", "SessionStart", "Stop",
-    "SubagentStart", "SubagentStop", "UserPromptSubmit", "acceptEdits", "adaptive",
+const WORDS: [&str; 374] = [
+    "1h", "5m", "CompactionEnd", "GET", "Notification", "POST", "PermissionRequest", "PostToolUse",
+    "PostToolUseFailure", "PreCompact", "PreToolUse", "SessionEnd", "SessionStart", "StatusUpdate",
+    "StepBegin", "StepInterrupted", "Stop", "SubagentEvent", "SubagentStart", "SubagentStop",
+    "ToolResult", "TurnBegin", "UserPromptSubmit", "aborted", "acceptEdits", "adaptive",
     "advisor_message", "agent-color", "agent-name", "agent-setting", "agent_listing_delta",
     "agent_message", "agent_progress", "agent_reasoning", "agent_reasoning_raw_content",
-    "agent_reasoning_section_break", "agents_killed", "ai-title", "all", "any", "api_error",
-    "api_metrics", "application/json", "application/pdf", "array", "assistant",
-    "async_hook_response", "attachment", "attribution-snapshot", "attribution_snapshot", "auto",
-    "auto_mode", "available", "away_summary", "base64", "bash_",
+    "agent_reasoning_section_break", "agents_killed", "ai-title", "all", "anthropic", "any",
+    "api_error", "api_metrics", "api_req_started", "application/json", "application/pdf", "array",
+    "ask", "assistant", "async_hook_response", "attachment", "attribution-snapshot",
+    "attribution_snapshot", "auto", "auto_mode", "available", "away_summary", "base64", "bash_",
     "bash_code_execution_tool_result", "bash_progress", "batch", "batching_reminder_sent",
-    "bedrock", "boolean", "bridge-session", "bridge_status", "bypassPermissions", "cache_edits",
-    "chunked", "citations_delta", "claude-code-github-action", "claude-desktop", "claude-vscode",
-    "clear", "clear_thinking_", "clear_tool_uses_", "cli", "code_execution_",
-    "code_execution_20260120", "code_execution_tool_result", "command_permissions", "commentary",
-    "compact", "compact_", "compact_boundary", "compact_file_reference", "compacted",
-    "compaction", "companion_intro", "completed", "computer_", "container_upload", "content",
+    "bedrock", "boolean", "branch_summary", "bridge-session", "bridge_status", "bypassPermissions",
+    "cache_edits", "cache_read", "cache_write", "chat_compression", "chunked", "citations_delta",
+    "claude-code-github-action", "claude-desktop", "claude-vscode", "clear", "clear_thinking_",
+    "clear_tool_uses_", "cli", "code_execution_", "code_execution_20260120",
+    "code_execution_tool_result", "command_permissions", "commentary", "compact", "compact_",
+    "compact_boundary", "compact_file_reference", "compacted", "compaction", "companion_intro",
+    "completed", "computer_", "condense_context", "config.update", "container_upload", "content",
     "content-replacement", "content_block_delta", "content_block_start", "content_block_stop",
-    "context_window", "critical_system_reminder", "custom", "custom-title", "custom_tool_call",
+    "context.append_loop_event", "context.append_message", "context_window", "copilot-agent",
+    "critical_system_reminder", "custom", "custom-title", "custom_tool_call",
     "custom_tool_call_output", "date_change", "default", "deferred_tools_delta", "delete",
-    "dequeue", "developer", "diagnostics", "direct", "directory", "disabled", "document",
-    "dontAsk", "edited_text_file", "enabled", "encrypted_content", "end_turn", "enqueue",
-    "ephemeral", "error", "event_msg", "external", "failed", "fallback_message", "fast", "file",
-    "file-history-delta", "file-history-snapshot", "final_answer", "first_party",
-    "fork-context-ref", "foundry", "frame-link", "full", "function", "function_call",
-    "function_call_output", "global", "goal_status", "gzip", "high", "hook_additional_context",
-    "hook_blocking_error", "hook_cancelled", "hook_non_blocking_error", "hook_progress",
-    "hook_success", "hook_system_message", "human", "identity", "image", "image/gif",
-    "image/jpeg", "image/png", "image/webp", "in_progress", "info", "informational",
-    "input_json_delta", "input_text", "input_tokens", "integer",
+    "dequeue", "developer", "diagnostics", "direct", "directory", "disabled", "document", "dontAsk",
+    "edited_text_file", "enabled", "encrypted_content", "end_turn", "enqueue", "ephemeral", "error",
+    "event_msg", "external", "failed", "fallback_message", "fast", "file", "file-history-delta",
+    "file-history-snapshot", "final_answer", "first_party", "fork-context-ref", "foundry",
+    "frame-link", "full", "full_compaction.complete", "function", "function_call",
+    "function_call_output", "gemini", "global", "goal_status", "gzip", "high",
+    "hook_additional_context", "hook_blocking_error", "hook_cancelled", "hook_non_blocking_error",
+    "hook_progress", "hook_success", "hook_system_message", "human", "identity", "image",
+    "image/gif", "image/jpeg", "image/png", "image/webp", "in_progress", "info", "informational",
+    "input", "input_image", "input_json_delta", "input_text", "input_tokens", "integer",
     "inter_agent_communication_metadata", "invoked_skills", "json_schema", "keep-alive",
-    "last-prompt", "local", "local-agent", "local_command", "local_shell_call", "logout", "low", "managed", "manual",
-    "marble-origami-commit", "marble-origami-snapshot", "max", "max_tokens", "mcp",
-    "mcp_instructions_delta", "mcp_progress", "mcp_tool_call_end", "mcp_tool_result",
-    "mcp_tool_use", "medium", "memory_", "memory_saved", "message", "message_delta",
-    "message_start", "message_stop", "messages_changed", "microcompact_boundary", "minimal",
-    "mode", "model", "model_changed", "model_context_window_exceeded", "model_refusal_fallback",
-    "namespace", "nested_memory", "none", "normal", "not_available", "null", "number", "object",
-    "omitted", "opened_file_in_ide", "output_style", "output_text", "output_tokens",
+    "last-prompt", "llm.request", "local", "local-agent", "local_command", "local_shell_call",
+    "logout", "low", "managed", "manual", "marble-origami-commit", "marble-origami-snapshot", "max",
+    "max_tokens", "mcp", "mcp_instructions_delta", "mcp_progress", "mcp_tool_call_end",
+    "mcp_tool_result", "mcp_tool_use", "medium", "memory_", "memory_saved", "message",
+    "message_delta", "message_end", "message_start", "message_stop", "messages_changed", "metadata",
+    "micro_compaction.apply", "microcompact_boundary", "minimal", "mode", "model", "model_changed",
+    "model_context_window_exceeded", "model_refusal_fallback", "namespace", "nested_memory", "none",
+    "normal", "not_available", "null", "number", "object", "omitted", "openai",
+    "opened_file_in_ide", "output", "output_style", "output_text", "output_tokens",
     "patch_apply_end", "pause_turn", "pending", "permission-mode", "permission_retry", "ping",
     "plan", "plan_file_reference", "plan_mode", "plan_mode_exit", "popAll", "pr-link",
     "previous_message_not_found", "priority", "progress", "project", "prompt", "query_update",
     "queue-operation", "queued", "queued_command", "reasoning", "redacted_thinking", "refusal",
     "relevant_memories", "relocated", "remote", "remove", "response_item", "resume", "retry",
-    "rewind-pointer", "saved_hook_context", "scheduled_task_fire", "sdk-cli", "sdk-py", "sdk-ts",
-    "search_result", "search_results_received", "selected_lines_in_ide", "server_tool_use",
-    "session_meta", "signature_delta", "skill_listing", "snip", "sparse", "speculation-accept",
-    "standard", "started", "startup", "stop_hook_summary", "stop_sequence", "string",
-    "sub_agent_activity", "suggestion", "summarised", "summarized", "summary", "summary_text",
-    "system", "system_changed", "tag", "task-notification", "task-summary", "task_complete",
+    "rewind-pointer", "saved_hook_context", "say", "scheduled_task_fire", "sdk-cli", "sdk-py",
+    "sdk-ts", "search_result", "search_results_received", "selected_lines_in_ide",
+    "server_tool_use", "session", "session.compaction_complete", "session.compaction_start",
+    "session.model_change", "session.resume", "session.shutdown", "session.start", "session_meta",
+    "signature_delta", "skill_listing", "sliding_window_truncation", "snip", "sparse",
+    "speculation-accept", "spine.close", "spine.next", "spine.root_compact", "standard", "started",
+    "startup", "step-finish", "stop_hook_summary", "stop_sequence", "string", "sub_agent_activity",
+    "subagent", "suggestion", "summarised", "summarized", "summary", "summary_text", "system",
+    "system_changed", "tag", "task-notification", "task-summary", "task_complete",
     "task_notification", "task_progress", "task_reminder", "task_started", "task_status", "text",
     "text/event-stream", "text/plain", "text_delta", "text_editor", "text_editor_",
     "text_editor_code_execution_tool_result", "thinking", "thinking_delta", "thinking_turns",
     "thread_settings_applied", "todo_reminder", "token_count", "token_usage", "token_usage_record",
-    "tool",
-    "tool_addition", "tool_reference", "tool_removal", "tool_result", "tool_search_tool_bm25_",
-    "tool_search_tool_regex_", "tool_search_tool_result", "tool_use", "tool_uses",
-    "tools_changed", "total_tokens_reminder", "turn_aborted", "turn_context", "turn_duration",
-    "typed", "ultra", "ultra_effort_enter", "unavailable", "url", "us", "user", "user_message",
-    "vertex", "waiting_for_task", "warning", "web_fetch_", "web_fetch_tool_result", "web_search_",
-    "web_search_call", "web_search_tool_result", "worktree-state", "world_state", "xhigh",
+    "tool", "toolCall", "toolResult", "tool_addition", "tool_reference", "tool_removal",
+    "tool_result", "tool_search_tool_bm25_", "tool_search_tool_regex_", "tool_search_tool_result",
+    "tool_use", "tool_uses", "tools.set_active_tools", "tools_changed", "total_tokens_reminder",
+    "turn", "turn.prompt", "turn_aborted", "turn_context", "turn_duration", "typed", "ultra",
+    "ultra_effort_enter", "unavailable", "url", "us", "usage.record", "user", "user_feedback",
+    "user_message", "vertex", "waiting_for_task", "warning", "web_fetch_", "web_fetch_tool_result",
+    "web_search_", "web_search_call", "web_search_tool_result", "worktree-state", "world_state",
+    "xhigh",
 ];
 
 /// Words in model names that the price tables lack: those of platforms, and general ones.
-const MODEL_WORDS: [&str; 27] = [
-    "anthropic",
-    "apac",
-    "au",
-    "bedrock",
-    "beta",
-    "codex",
-    "eu",
-    "experimental",
-    "fast",
-    "gemini",
-    "global",
-    "gov",
-    "gpt",
-    "high",
-    "jp",
-    "large",
-    "latest",
-    "low",
-    "m",
-    "max",
-    "mini",
-    "nano",
-    "preview",
-    "pro",
-    "small",
-    "us",
-    "v",
+#[rustfmt::skip] // one word a line would be pages
+const MODEL_WORDS: [&str; 58] = [
+    "air", "anthropic", "apac", "au", "auto", "bedrock", "beta", "chat", "chatgpt", "coder",
+    "codex", "deepseek", "eu", "exp", "experimental", "fast", "flash", "free", "gemini", "gemma",
+    "glm", "global", "gov", "gpt", "grok", "high", "instruct", "it", "jp", "k", "kimi", "large",
+    "latest", "lite", "llama", "low", "m", "max", "mini", "model", "moonshot", "nano", "o", "oss",
+    "plus", "preview", "pro", "qwen", "reasoning", "review", "router", "small", "thinking", "turbo",
+    "ultra", "us", "v", "vision",
 ];
 
 /// Beginnings of the beta features that the service documents, save for those that readers
@@ -145,14 +137,37 @@ const BETAS: [&str; 24] = [
     "web-fetch-",
 ];
 
+/// Names of services and programs, wherever in the name of a route they stand, besides those that readers
+/// distinguish.
+const ROUTES: [&str; 16] = [
+    "antigravity",
+    "azure",
+    "codex",
+    "copilot",
+    "deepseek",
+    "gemini",
+    "github",
+    "google",
+    "kimi",
+    "litellm",
+    "moonshot",
+    "ollama",
+    "openai",
+    "opencode",
+    "openrouter",
+    "vertex",
+];
+
 /// Prefixes of identifiers that show their kind.
-const ID_KINDS: [&str; 10] = [
+const ID_KINDS: [&str; 12] = [
     "agent-",
     "call_",
     "chatcmpl-",
     "msg_",
+    "prt_",
     "req_",
     "resp_",
+    "ses_",
     "sess_",
     "srvtoolu_",
     "toolu_",
@@ -187,13 +202,23 @@ const USER_PARTS: [&str; 3] = ["account", "session", "user"];
 /// where they are kept, no other word of the input stays.
 #[must_use]
 pub fn allowed_words() -> BTreeSet<String> {
+    let readers = told_apart().chain([SESSION_FOLDER]).chain(COMPRESSIONS);
     let names =
         reachable().into_iter().flat_map(|(shape, _)| shape.fields).flat_map(|(_, names)| *names);
     let phrases = BEGINNINGS.iter().map(|(beginning, _)| *beginning).chain(known_commands());
     let betas = BETA_FAMILIES.iter().map(|(family, _)| *family).chain(BETAS);
     let harness = IDENTITIES.into_iter().chain(DEFAULT_ALLOW_LIST);
-    let fixed =
-        [ATTRIBUTION, BOUNDARY, CLEARED, FORK_TAG, NAME_TAG, SYNTHETIC_MODEL, "unknown", "mcp__"];
+    let fixed = [
+        ATTRIBUTION,
+        BOUNDARY,
+        CLEARED,
+        FORK_TAG,
+        NAME_TAG,
+        SYNTHETIC_MODEL,
+        "unknown",
+        "mcp__",
+        "false",
+    ];
     let of_user_ids =
         USER_PARTS.into_iter().chain(CLIENT_FOLDERS).chain(ADDRESS_PARTS).chain(ID_KINDS);
     let of_models = model_words().iter().map(String::as_str);
@@ -207,6 +232,8 @@ pub fn allowed_words() -> BTreeSet<String> {
         .chain(of_user_ids)
         .chain(of_models)
         .chain(MESSAGES_ENDPOINTS)
+        .chain(readers)
+        .chain(routes())
         .chain(VERSION_PARTS)
         .flat_map(|text| text.split(|one: char| !one.is_alphabetic()))
         .filter(|word| word.chars().count() >= SHORTEST_WORD as usize)
@@ -236,6 +263,27 @@ pub(super) fn model_start(text: &str) -> usize {
     text.rfind('/').map_or(0, |slash| slash + 1)
 }
 
+/// The ranges that stay of the name of a model that is not made of known words, by which vendors and
+/// families are told apart: from its first known word to its first unknown one all of it, then known words.
+/// Digits behind an unknown word may be an account's.
+pub(super) fn model_ranges(text: &str) -> Vec<Range<usize>> {
+    let (mut at, mut has_known, mut has_unknown) = (0, false, false);
+    let mut ranges = Vec::new();
+    for piece in text.split_inclusive(|one: char| !one.is_alphabetic()) {
+        let word = piece.trim_end_matches(|one: char| !one.is_alphabetic());
+        let is_known = model_words().contains(&*word.to_lowercase());
+        has_known |= is_known;
+        has_unknown |= !is_known && !word.is_empty();
+        if has_known && !has_unknown {
+            ranges.push(at..at + piece.len());
+        } else if is_known {
+            ranges.push(at..at + word.len());
+        }
+        at += piece.len();
+    }
+    ranges
+}
+
 fn model_words() -> &'static BTreeSet<String> {
     static WORDS: OnceLock<BTreeSet<String>> = OnceLock::new();
     WORDS.get_or_init(|| {
@@ -263,7 +311,8 @@ pub(super) fn is_version(text: &str) -> bool {
 /// Whether a text is a moment or a day.
 pub(super) fn is_moment(text: &str) -> bool {
     text.bytes().all(|byte| {
-        byte.is_ascii_digit() || matches!(byte, b'-' | b':' | b'.' | b'T' | b'Z' | b'+' | b' ')
+        byte.is_ascii_digit()
+            || matches!(byte, b'-' | b':' | b'.' | b',' | b'T' | b'Z' | b't' | b'z' | b'+' | b' ')
     })
 }
 
@@ -301,6 +350,41 @@ pub(super) fn is_address_part(part: &str) -> bool {
 /// Whether a part of `metadata.user_id` stays.
 pub(super) fn is_user_part(part: &str) -> bool {
     USER_PARTS.contains(&part)
+}
+
+/// Where the name of a route has the names of known services and programs.
+pub(super) fn route_names(text: &str) -> Vec<Range<usize>> {
+    let mut names: Vec<Range<usize>> = routes().flat_map(|name| occurrences(text, name)).collect();
+    names.sort_by_key(|name| name.start);
+    names
+}
+
+fn routes() -> impl Iterator<Item = &'static str> {
+    ROUTES.into_iter().chain(TELLING_WRITES).chain([OPENCLAW])
+}
+
+/// The ranges of a client's text that tell of a shorter history.
+pub(super) fn notice_phrases(text: &str) -> Vec<Range<usize>> {
+    let mut phrases: Vec<Range<usize>> =
+        COMPRESSIONS.iter().flat_map(|words| occurrences(text, words)).collect();
+    phrases.sort_by_key(|phrase| phrase.start);
+    phrases
+}
+
+/// Whether readers know by the name of a folder or a file, without its ending, what it is.
+pub(super) fn is_told_apart(name: &str) -> bool {
+    told_apart().any(|known| known == name)
+}
+
+/// Whether a word is one of such a name.
+pub(super) fn is_part_of_told_apart(word: &str) -> bool {
+    let mut words = told_apart().flat_map(|name| name.split(|one: char| !one.is_alphabetic()));
+    words.any(|known| known == word)
+}
+
+fn told_apart() -> impl Iterator<Item = &'static str> {
+    let folders = AGENT_FOLDERS.into_iter().chain(ROO_FOLDERS).chain(OPENCLAW_FOLDERS);
+    folders.chain([TASK_STEM])
 }
 
 /// Whether a folder name stays.
@@ -360,9 +444,19 @@ mod tests {
             "claude-opus-5[1m]",
             "us.anthropic.claude-opus-4-5-20251101-v1:0",
             "gpt-5.4-mini",
+            "codex-auto-review",
             "<synthetic>",
         ] {
             assert!(is_model(name), "{name}");
+        }
+        for (name, kept) in [
+            ("acme-claude-opus-4-5", "claudeopus"),
+            ("gpt-5.4-acme-7-mini", "gpt-5.4-mini"),
+            ("12-acme", ""),
+        ] {
+            let ranges = model_ranges(name).into_iter();
+            let stays: String = ranges.map(|range| &name[range]).collect();
+            assert_eq!((is_model(name), stays.trim_matches('-')), (false, kept), "{name}");
         }
         for name in ["acme-tuned", "claude-for-acme", "arn:aws:bedrock:us-east-1:1:p"] {
             assert!(!is_model(name), "{name}");

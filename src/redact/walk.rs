@@ -28,19 +28,35 @@ struct Open {
     field: Field,
 }
 
-struct Walk<'w, 's> {
-    bytes: &'w mut [u8],
-    at: usize,
+/// The objects and lists that are open where a walk has come to.
+#[derive(Default)]
+pub(super) struct Nesting {
     open: Vec<Open>,
     /// How many values are open below the deepest level.
     beyond: usize,
+}
+
+struct Walk<'w, 's> {
+    bytes: &'w mut [u8],
+    at: usize,
+    nesting: &'w mut Nesting,
     top: Field,
     scribe: &'w mut Scribe<'s>,
 }
 
 /// Walks through JSON values. The outermost hold what `top` says.
 pub(super) fn walk(bytes: &mut [u8], top: Field, scribe: &mut Scribe<'_>) {
-    Walk { bytes, at: 0, open: Vec::new(), beyond: 0, top, scribe }.run();
+    walk_on(bytes, top, &mut Nesting::default(), scribe);
+}
+
+/// Walks through the next line of a value. No string goes on behind the end of a line.
+pub(super) fn walk_on(
+    bytes: &mut [u8],
+    top: Field,
+    nesting: &mut Nesting,
+    scribe: &mut Scribe<'_>,
+) {
+    Walk { bytes, at: 0, nesting, top, scribe }.run();
 }
 
 impl Walk<'_, '_> {
@@ -59,37 +75,38 @@ impl Walk<'_, '_> {
 
     /// What the next value holds.
     fn field(&self) -> Field {
-        if self.beyond > 0 {
+        if self.nesting.beyond > 0 {
             return Field::Free;
         }
-        self.open.last().map_or(self.top, |open| open.field)
+        self.nesting.open.last().map_or(self.top, |open| open.field)
     }
 
     fn begin(&mut self, is_object: bool) {
         self.at += 1;
-        if self.open.len() == DEEPEST {
-            self.beyond += 1;
+        if self.nesting.open.len() == DEEPEST {
+            self.nesting.beyond += 1;
             return;
         }
         let field = self.field();
         let shape = if is_object { field.shape() } else { &FREE };
         // The elements of a list hold what the list's field does.
         let field = if is_object { Field::Free } else { field };
-        self.open.push(Open { is_object, awaits_key: is_object, shape, field });
+        self.nesting.open.push(Open { is_object, awaits_key: is_object, shape, field });
     }
 
     fn end(&mut self) {
         self.at += 1;
-        if self.beyond > 0 {
-            self.beyond -= 1;
+        if self.nesting.beyond > 0 {
+            self.nesting.beyond -= 1;
         } else {
-            self.open.pop();
+            self.nesting.open.pop();
         }
     }
 
     fn next_member(&mut self) {
         self.at += 1;
-        if let Some(open) = self.open.last_mut().filter(|_| self.beyond == 0) {
+        let beyond = self.nesting.beyond;
+        if let Some(open) = self.nesting.open.last_mut().filter(|_| beyond == 0) {
             open.awaits_key = open.is_object;
         }
     }
@@ -100,7 +117,8 @@ impl Walk<'_, '_> {
         self.at = (start + length + 1).min(self.bytes.len());
         let field = self.field();
         let literal = &mut self.bytes[start..start + length];
-        match self.open.last_mut().filter(|open| self.beyond == 0 && open.awaits_key) {
+        let beyond = self.nesting.beyond;
+        match self.nesting.open.last_mut().filter(|open| beyond == 0 && open.awaits_key) {
             Some(open) => {
                 open.awaits_key = false;
                 open.field = self.scribe.name(literal, open.shape);

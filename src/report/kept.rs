@@ -21,7 +21,7 @@ pub fn kept_document(kept: &[KeptObject]) -> Document {
          is said here, and the length; other names and all other letters and digits are replaced.",
     );
     for object in kept {
-        let place = if object.path.is_empty() { "each line" } else { object.path.as_str() };
+        let place = if object.path.is_empty() { "outermost" } else { object.path.as_str() };
         document.heading(format!("{} ({place})", object.object));
         let columns =
             [("field", Align::Wrapped), ("stays", Align::Wrapped), ("why", Align::Wrapped)];
@@ -34,7 +34,10 @@ pub fn kept_document(kept: &[KeptObject]) -> Document {
             ]);
         }
         if let Some(held) = object.others_hold {
-            grid.add(vec!["any other".to_owned(), format!("its structure: {held}"), String::new()]);
+            let name = object
+                .others_are
+                .map_or("any other".to_owned(), |stays| format!("of any other {stays}"));
+            grid.add(vec![name, format!("its structure: {held}"), String::new()]);
         }
         document.grid(grid);
     }
@@ -53,7 +56,7 @@ fn stays(fields: &KeptFields) -> String {
 pub(super) struct KeptDocument<'a> {
     /// The format and its version.
     schema: &'static str,
-    /// The kinds of objects. The first is a line.
+    /// The kinds of objects. The first is a line of a transcript, a capture or a rollout.
     objects: Vec<ObjectKept<'a>>,
 }
 
@@ -61,10 +64,12 @@ pub(super) struct KeptDocument<'a> {
 struct ObjectKept<'a> {
     /// What such an object is.
     object: &'static str,
-    /// The shortest path to one from the beginning of a line; empty for a line.
+    /// The shortest path to one from the beginning of a line or a document; empty for the outermost ones.
     path: &'a str,
     /// Its known fields, whose names stay.
     fields: Vec<FieldKept>,
+    /// What stays of names that are not known; null where nothing does.
+    others_are: Option<&'static str>,
     /// What the objects under other names are; null where nothing of them stays.
     others_hold: Option<&'static str>,
 }
@@ -105,6 +110,7 @@ pub fn write_kept(kept: &[KeptObject], out: &mut dyn Write) -> io::Result<()> {
         object: kept.object,
         path: &kept.path,
         fields: object(kept),
+        others_are: kept.others_are,
         others_hold: kept.others_hold,
     });
     write_document(&KeptDocument { schema: SCHEMA, objects: objects.collect() }, out)

@@ -85,16 +85,6 @@ pub(crate) fn transcripts(name: &str) -> Option<PathBuf> {
     Some(to)
 }
 
-/// A folder of `../shared` without what redaction leaves out: links with the same relative names.
-pub(crate) fn redactable(name: &str) -> Option<PathBuf> {
-    static LINKING: Mutex<()> = Mutex::new(());
-    let _alone = LINKING.lock();
-    let from = shared(name)?;
-    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("redactable").join(name);
-    link(&from.canonicalize().expect("a folder"), &to, is_qwens);
-    Some(to)
-}
-
 fn link(from: &Path, to: &Path, is_left_out: fn(&Path) -> bool) {
     std::fs::create_dir_all(to).expect("a folder");
     for entry in std::fs::read_dir(from).expect("a folder") {

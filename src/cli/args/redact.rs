@@ -17,7 +17,8 @@ Examples:
 Lines keep their structure and their length, usage and times stay, equal texts stay equal, and \
 letters and digits of everything else are replaced: text, paths, ids, names of files. Figures \
 are those of the input, except where they rest on the wording (lint, --show-text). Several files \
-need a folder as OUT; only what cachesim reads (*.jsonl, also .gz and .zst) is written there.
+need a folder as OUT; only what cachesim reads is written there. Some agents tell sessions apart by \
+their folders: give all of the folder, and not a file of it.
 
 Lengths and times stay, and so do the names of tools: look at those before you publish. \
 --explain lists all that stays.";
@@ -25,8 +26,9 @@ Lengths and times stay, and so do the names of tools: look at those before you p
 /// `redact`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RedactArgs {
-    /// Transcripts, captures, bundles or logs: files, folders (walked for *.jsonl, also .gz and
-    /// .zst), or - for standard input, which is held in memory
+    /// Sessions of any agent, captures, bundles or logs: files, folders (walked for *.jsonl, also
+    /// .gz and .zst, and JSON documents that are sessions), or - for standard input, which is held
+    /// in memory
     #[arg(value_name = "IN", required_unless_present = "explain")]
     pub(in crate::cli) inputs: Vec<PathBuf>,
     /// What stays of the names of tools

@@ -12,8 +12,7 @@ use crate::cli::output::{Output, finish, say};
 use crate::cli::output_file::{OutputFile, is_temporary};
 use crate::read::harness::{Harness, place_lines};
 use crate::read::input::{Diagnostics, Exceeded, Kind, Location, OpenSource, Source, discover};
-use crate::read::unredactable;
-use crate::redact::{Extent, Redaction, Survey, kept};
+use crate::redact::{Extent, Recognised, Redaction, Survey, kept};
 use crate::report::{counted, grouped, kept_document, write_kept, write_record};
 
 /// The file name of standard input in an output folder.
@@ -53,7 +52,7 @@ struct RedactedSums {
     strings: u64,
 }
 
-/// Writes transcripts and captures without their text.
+/// Writes sessions and captures without their text.
 pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
     if args.explain {
         return explain(args);
@@ -139,17 +138,21 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
     for (argument, path) in args.inputs.iter().enumerate() {
         let discovered = discover(std::slice::from_ref(path));
         diagnostics.absorb(discovered.diagnostics);
-        for source in discovered.sources.into_iter().filter(|source| !source.may_be_other) {
-            if seen.insert(identity(&source)) {
-                let source = if source.is_read_once() { held(&source)? } else { source };
-                if let Some(what) = unredactable(&source) {
-                    left.push(format!(
-                        "{}: {what}; redaction does not know its fields yet",
-                        source.label
-                    ));
-                    continue;
+        for source in discovered.sources {
+            if !seen.insert(identity(&source)) {
+                continue;
+            }
+            let source = if source.is_read_once() { held(&source)? } else { source };
+            match Recognised::of(&source) {
+                Ok(Recognised::NoSession) => {}
+                Ok(Recognised::Unknown(what)) => left.push(format!(
+                    "{}: {what}; redaction does not know its fields yet",
+                    source.label
+                )),
+                // What cannot be opened is named where it is read.
+                Ok(Recognised::Known) | Err(_) => {
+                    inputs.push(Input { source, argument, surveyed: 0 });
                 }
-                inputs.push(Input { source, argument, surveyed: 0 });
             }
         }
     }
@@ -159,13 +162,12 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
         }
     }
     if inputs.is_empty() && !left.is_empty() {
-        let message =
-            "nothing to redact: only transcripts, captures and rollouts keep their figures";
+        let message = "nothing to redact: the fields of none of these sessions are known";
         return Err(CliError::NoInput(message.to_owned()));
     }
     if inputs.is_empty() {
-        let message = "no *.jsonl file (also .gz, .zst) in the given folders; give a file or a \
-                       folder with transcripts or captures";
+        let message = "no *.jsonl file (also .gz, .zst) and no JSON document of an agent's in the \
+                       given folders; give a file or a folder with sessions or captures";
         return Err(CliError::NoInput(message.to_owned()));
     }
     Ok(inputs)

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::document::DocumentFormat;
 use super::request::{Happened, parts, split, tell_nothing, tokens};
 use super::time::Time;
-use super::{AgentFile, AgentRequest, FirstObject, Rejected, Vendor};
+use super::{AgentFile, AgentRequest, FirstObject, Layout, Rejected, Vendor};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
@@ -18,8 +18,11 @@ use crate::read::input::{Count, Kind, List, PromptSplit, Shape, Text, Usage};
 /// Since when the input of Roo is the whole prompt for each protocol: 2025-10-31.
 const WHOLE_PROMPTS: Millis = Millis(1_761_868_800_000);
 
+/// The name of the file in the folder of a task.
+pub(crate) const STEM: &str = "ui_messages";
+
 /// The folders in which Roo Code and Kilo Code keep their tasks.
-const ROO_FOLDERS: [&str; 2] = ["rooveterinaryinc.roo-cline", "kilocode.kilo-code"];
+pub(crate) const ROO_FOLDERS: [&str; 2] = ["rooveterinaryinc.roo-cline", "kilocode.kilo-code"];
 
 /// The format of what a task shows.
 pub(super) struct Cline;
@@ -27,6 +30,7 @@ pub(super) struct Cline;
 impl DocumentFormat for Cline {
     type Document<'a> = List<Shape<Entry<'a>>>;
     const FILE: &'static str = "a task of Cline or Roo Code";
+    const LAYOUT: Option<Layout> = Some(Layout::Cline);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         first.has_member("ts")
@@ -62,7 +66,7 @@ struct Task {
 impl Task {
     /// A task of which nothing was read yet. Its folder is named by its id.
     fn of(file: &mut AgentFile) -> Self {
-        let is_in_place = file.stem == "ui_messages";
+        let is_in_place = file.stem == STEM;
         let session = if is_in_place { file.session_of_folder(0) } else { None };
         let happened = Happened { begins_turn: true, ..Happened::default() };
         let is_of_roo = file.folders.iter().any(|folder| ROO_FOLDERS.contains(&folder.as_str()));

@@ -13,7 +13,9 @@ use serde::Deserialize;
 
 use super::pieces::Size;
 use super::request::Happened;
-use super::{AgentFile, AgentRequest, FirstObject, LineFormat, Rejected, Vendor, split, tokens};
+use super::{
+    AgentFile, AgentRequest, FirstObject, Layout, LineFormat, Rejected, Vendor, split, tokens,
+};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
@@ -72,7 +74,7 @@ enum Side {
 impl LineFormat for Codex {
     type Line<'a> = Line<'a>;
     const FILE: &'static str = "a rollout";
-    const IS_REDACTABLE: bool = true;
+    const LAYOUT: Option<Layout> = Some(Layout::Rollout);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         first.has("payload") && first.is_one_of("type", &LINE_TYPES)

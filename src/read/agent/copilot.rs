@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::request::{split, tokens};
 use super::time::Time;
-use super::{AgentFile, AgentRequest, FirstObject, Follows, LineFormat, Rejected, Vendor};
+use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Vendor};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::{Millis, Tokens};
@@ -34,6 +34,7 @@ pub(super) struct Copilot {
 impl LineFormat for Copilot {
     type Line<'a> = Line<'a>;
     const FILE: &'static str = "the events of a session";
+    const LAYOUT: Option<Layout> = Some(Layout::Copilot);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         first.is_one_of("type", &["session.start"])

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use serde::Deserialize;
 
-use super::{AgentFile, AgentFormat, FirstObject};
+use super::{AgentFile, AgentFormat, FirstObject, Layout};
 use crate::read::input::{Diagnostics, Kind, OpenSource, only_value, replace_lone_surrogates};
 
 /// A format of which each file is one JSON value.
@@ -14,6 +14,9 @@ pub(super) trait DocumentFormat {
 
     /// What the file is, for people.
     const FILE: &'static str;
+
+    /// By what redaction finds the fields that stay.
+    const LAYOUT: Option<Layout> = None;
 
     /// Whether a file that begins with these members is one of its: those of its object, or of the
     /// first object of its list.
@@ -37,6 +40,14 @@ impl<F: DocumentFormat> AgentFormat for Documents<F> {
 
     fn file(&self) -> &'static str {
         F::FILE
+    }
+
+    fn layout(&self) -> Option<Layout> {
+        F::LAYOUT
+    }
+
+    fn is_document(&self) -> bool {
+        true
     }
 
     fn read(&self, open: &mut OpenSource) -> AgentFile {

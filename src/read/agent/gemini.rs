@@ -14,7 +14,7 @@ use super::document::DocumentFormat;
 use super::pieces::Size;
 use super::qwen::Part;
 use super::time::Time;
-use super::{AgentFile, FirstObject, LineFormat, Rejected};
+use super::{AgentFile, FirstObject, Layout, LineFormat, Rejected};
 use crate::base::id::EntryId;
 use crate::read::input::{List, Listed, Shape, Text};
 
@@ -24,6 +24,7 @@ pub(super) struct GeminiDocument;
 impl DocumentFormat for GeminiDocument {
     type Document<'a> = Document<'a>;
     const FILE: &'static str = "a chat of Gemini CLI";
+    const LAYOUT: Option<Layout> = Some(Layout::Gemini);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         let is_chat = first.has_member("startTime") || first.has_member("projectHash");
@@ -52,6 +53,7 @@ pub(super) struct GeminiLines {
 impl LineFormat for GeminiLines {
     type Line<'a> = Message<'a>;
     const FILE: &'static str = "a chat of Gemini CLI";
+    const LAYOUT: Option<Layout> = Some(Layout::Gemini);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         first.has_member("sessionId")
@@ -97,6 +99,9 @@ impl GeminiLines {
         }
     }
 }
+
+/// What the client tells its user where what comes next is sent with a shorter history.
+pub(crate) const COMPRESSIONS: [&str; 2] = ["compressed from", "compressed context"];
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -160,8 +165,7 @@ impl Message<'_> {
 
     /// Whether the client tells its user that what comes next is sent with a shorter history.
     fn tells_of_compression(&self) -> bool {
-        let words = ["compressed from", "compressed context"];
-        self.content.is_some_and(|text| words.iter().any(|words| text.get().contains(words)))
+        self.content.is_some_and(|text| COMPRESSIONS.iter().any(|words| text.get().contains(words)))
     }
 }
 

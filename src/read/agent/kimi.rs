@@ -11,7 +11,7 @@ use super::pieces::Size;
 use super::request::{parts, read_if_any, tokens};
 use super::time::Time;
 use super::tree::Branch;
-use super::{AgentFile, AgentRequest, FirstObject, Follows, LineFormat, Rejected, Vendor};
+use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Vendor};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
@@ -37,6 +37,12 @@ const COMPACTIONS: [&str; 5] = [
     "spine.next",
     "spine.root_compact",
 ];
+
+/// The folder of all agents of a session of Kimi Code's, and in it the one of the main agent.
+pub(crate) const AGENT_FOLDERS: [&str; 2] = ["agents", "main"];
+
+/// What the folders of Kimi Code's sessions begin with.
+pub(crate) const SESSION_FOLDER: &str = "session_";
 
 /// What is known of a file between two of its lines.
 #[derive(Default)]
@@ -70,6 +76,7 @@ type At = (u64, Option<Millis>);
 impl LineFormat for Kimi {
     type Line<'a> = Line<'a>;
     const FILE: &'static str = "a wire file of Kimi";
+    const LAYOUT: Option<Layout> = Some(Layout::Kimi);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         let is_header =
@@ -233,14 +240,15 @@ fn identity(message: &str, at: Millis, usage: &Usage) -> EntryId {
 /// The agent of a file of Kimi Code's: its folder in the one of all agents; `None` for the main one.
 fn agent(file: &mut AgentFile) -> Option<Symbol> {
     let [own, all, ..] = file.folders.as_slice() else { return None };
-    let is_agents = all == "agents" && own != "main";
+    let [agents, main] = AGENT_FOLDERS;
+    let is_agents = all == agents && own != main;
     is_agents.then(|| file.symbols.intern(own))
 }
 
 /// The session of a file that is always called the same: its folder, or the one that Kimi Code gives to
 /// a session and all of its agents.
 fn session(file: &mut AgentFile) -> Option<Symbol> {
-    let of_code = file.folders.iter().position(|folder| folder.starts_with("session_"));
+    let of_code = file.folders.iter().position(|folder| folder.starts_with(SESSION_FOLDER));
     file.session_of_folder(of_code.unwrap_or(0))
 }
 

@@ -36,8 +36,13 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 
 use crate::read::input::{Diagnostics, Kind, ObjectReader, OpenSource};
+pub(crate) use cline::{ROO_FOLDERS, STEM as TASK_STEM};
 use document::Documents;
 pub(crate) use first::FirstObject;
+pub(crate) use gemini::COMPRESSIONS;
+pub(crate) use kimi::{AGENT_FOLDERS, SESSION_FOLDER};
+pub(crate) use opencode::TELLING_WRITES;
+pub(crate) use pi::{OPENCLAW, OPENCLAW_FOLDERS};
 pub use pieces::{Piece, PieceId};
 use records::Records;
 use request::split;
@@ -64,6 +69,30 @@ pub(crate) static FORMATS: [&dyn AgentFormat; 15] = [
     &Documents::<cline::Cline>::NEW,
 ];
 
+/// What the lines of a file are, or its document, by the fields that readers look at
+/// (`redact/fields/agents.rs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// A rollout of Codex.
+    Rollout,
+    /// A session of Pi's form.
+    Pi,
+    /// A session of Qwen Code.
+    Qwen,
+    /// A wire file of Kimi's programs.
+    Kimi,
+    /// The events of Copilot CLI.
+    Copilot,
+    /// A chat of Gemini CLI, in lines or as a document.
+    Gemini,
+    /// An exported session of opencode.
+    OpenCode,
+    /// A stored message of opencode.
+    OpenCodeMessage,
+    /// A task of Cline's form.
+    Cline,
+}
+
 /// A format in which an agent keeps its sessions.
 pub(crate) trait AgentFormat: Sync {
     /// Whether a file that begins with this object is one of its.
@@ -72,8 +101,13 @@ pub(crate) trait AgentFormat: Sync {
     /// What the file is, for people: "a rollout".
     fn file(&self) -> &'static str;
 
-    /// Whether redaction knows its fields, so that its figures stay.
-    fn is_redactable(&self) -> bool {
+    /// By what redaction finds the fields that stay; `None` where it does not know them.
+    fn layout(&self) -> Option<Layout> {
+        None
+    }
+
+    /// Whether a file is one JSON value, over however many lines.
+    fn is_document(&self) -> bool {
         false
     }
 
@@ -92,8 +126,8 @@ trait LineFormat: Default {
     /// What the file is, for people: "a rollout".
     const FILE: &'static str;
 
-    /// Whether redaction knows its fields.
-    const IS_REDACTABLE: bool = false;
+    /// By what redaction finds the fields that stay.
+    const LAYOUT: Option<Layout> = None;
 
     /// Whether a file that begins with this object is one of its.
     fn recognises(first: &FirstObject<'_>) -> bool;
@@ -129,8 +163,8 @@ impl<F: LineFormat> AgentFormat for JsonLines<F> {
         F::FILE
     }
 
-    fn is_redactable(&self) -> bool {
-        F::IS_REDACTABLE
+    fn layout(&self) -> Option<Layout> {
+        F::LAYOUT
     }
 
     fn read(&self, open: &mut OpenSource) -> AgentFile {

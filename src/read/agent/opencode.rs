@@ -11,7 +11,7 @@ use super::document::DocumentFormat;
 use super::pieces::Size;
 use super::request::{Happened, parts, tell_nothing, tokens};
 use super::time::Time;
-use super::{AgentFile, AgentRequest, FirstObject, Follows, Rejected};
+use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, Rejected};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::{Millis, Tokens};
@@ -19,7 +19,7 @@ use crate::read::input::{Count, Flag, Kind, List, Shape, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};
 
 /// Providers that say what was written. Of others a zero may stand for anything.
-const TELLING_WRITES: [&str; 3] = ["anthropic", "bedrock", "venice"];
+pub(crate) const TELLING_WRITES: [&str; 3] = ["anthropic", "bedrock", "venice"];
 
 /// The format of an exported session.
 pub(super) struct OpenCode;
@@ -30,6 +30,7 @@ pub(super) struct OpenCodeMessage;
 impl DocumentFormat for OpenCode {
     type Document<'a> = Export<'a>;
     const FILE: &'static str = "a session of opencode";
+    const LAYOUT: Option<Layout> = Some(Layout::OpenCode);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         first.text("info.id").is_some_and(|id| id.starts_with("ses_"))
@@ -57,6 +58,7 @@ impl DocumentFormat for OpenCode {
 impl DocumentFormat for OpenCodeMessage {
     type Document<'a> = MessageInfo<'a>;
     const FILE: &'static str = "a message of opencode";
+    const LAYOUT: Option<Layout> = Some(Layout::OpenCodeMessage);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         let begins = |name, with| first.text(name).is_some_and(|id| id.starts_with(with));

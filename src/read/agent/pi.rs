@@ -11,7 +11,7 @@ use super::pieces::Size;
 use super::request::{parts, read_if_any, tell_nothing, tokens};
 use super::time::Time;
 use super::tree::{Branch, Parent, Tree};
-use super::{AgentFile, AgentRequest, FirstObject, Follows, LineFormat, Rejected, Vendor};
+use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Vendor};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::{Millis, Tokens};
@@ -19,7 +19,10 @@ use crate::read::input::{Count, Kind, PromptSplit, Shape, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};
 
 /// The folders in which `OpenClaw` keeps sessions of Pi's form.
-const OPENCLAW_FOLDERS: [&str; 3] = [".openclaw", ".clawdbot", ".moltbot"];
+pub(crate) const OPENCLAW_FOLDERS: [&str; 3] = [".openclaw", ".clawdbot", ".moltbot"];
+
+/// What the kinds of entries begin with that only `OpenClaw` writes.
+pub(crate) const OPENCLAW: &str = "openclaw";
 
 /// What is known of a session between two of its lines.
 #[derive(Default)]
@@ -34,6 +37,7 @@ pub(super) struct Pi {
 impl LineFormat for Pi {
     type Line<'a> = Line<'a>;
     const FILE: &'static str = "a session of Pi";
+    const LAYOUT: Option<Layout> = Some(Layout::Pi);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         first.is_one_of("type", &["session"]) && first.has_member("cwd")
@@ -83,7 +87,7 @@ impl Pi {
             }
             (Some("custom"), _) => {
                 let kind = line.custom_type.as_str();
-                self.is_openclaws |= kind.is_some_and(|kind| kind.starts_with("openclaw"));
+                self.is_openclaws |= kind.is_some_and(|kind| kind.starts_with(OPENCLAW));
             }
             _ => {}
         }

@@ -11,7 +11,7 @@ use super::pieces::Size;
 use super::request::{read_if_any, split, tell_nothing, tokens};
 use super::time::Time;
 use super::tree::{Branch, Parent, Tree};
-use super::{AgentFile, AgentRequest, FirstObject, LineFormat, Rejected};
+use super::{AgentFile, AgentRequest, FirstObject, Layout, LineFormat, Rejected};
 use crate::base::client::Client;
 use crate::base::id::EntryId;
 use crate::base::units::Tokens;
@@ -27,6 +27,7 @@ pub(super) struct Qwen {
 impl LineFormat for Qwen {
     type Line<'a> = Line<'a>;
     const FILE: &'static str = "a session of Qwen Code";
+    const LAYOUT: Option<Layout> = Some(Layout::Qwen);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         let is_qwens = ["message.parts", "usageMetadata", "systemPayload"];

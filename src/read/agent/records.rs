@@ -8,7 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::document::{DocumentFormat, Documents};
-use super::{AgentFile, AgentFormat, FirstObject, JsonLines, LineFormat};
+use super::{AgentFile, AgentFormat, FirstObject, JsonLines, Layout, LineFormat};
 use crate::read::begins_document;
 use crate::read::input::{OpenSource, Shape};
 
@@ -28,8 +28,8 @@ impl<F: LineFormat> AgentFormat for Records<F> {
         F::FILE
     }
 
-    fn is_redactable(&self) -> bool {
-        F::IS_REDACTABLE
+    fn layout(&self) -> Option<Layout> {
+        F::LAYOUT
     }
 
     fn read(&self, open: &mut OpenSource) -> AgentFile {
