@@ -21,7 +21,7 @@ use crate::requests::conversation::{History, ReadOptions, RequestIndex, read};
 use crate::requests::prompt::{PromptTrace, Step, build, build_counted, steps};
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::{Filter, FilterError, Ledger, Selection, Totals};
-use crate::simulate::pricing::PriceTable;
+use crate::simulate::pricing::{PriceTable, settle_lifetimes};
 use crate::simulate::strategy::{Assumptions, Strategy};
 
 /// How a study is made.
@@ -158,6 +158,7 @@ impl Study {
         history.zone = zone;
         let has_others = !history.of_agents.is_empty();
         let prices = if has_others { prices.naming_providers() } else { prices };
+        settle_lifetimes(&mut history, &prices);
         let (selection, (steps, trace)) = rayon::join(
             || select(&filter, only_live, &history),
             || {

@@ -27,7 +27,7 @@
 //! output against its schema, to the field), `models` (their facts, by hand, and those of price
 //! files), `pages` (completions and manual pages), `redact`
 //! (figures before and after over the corpus, and a scan for words that survive), `agents` (sessions of
-//! other agents against an independent count), `names` (hostile
+//! other agents against an independent count), `logs` (what they tell beside sessions), `names` (hostile
 //! names in every output, read back), `planted` (a word in every field of every format, looked for in every
 //! output), `outputs` and `cli` (contracts and snapshots), `limits` (devices, files without an end, bombs,
 //! threads, memory) and `faults` (every writer on a full disk, killed at each write, interrupted, with closed
@@ -78,6 +78,7 @@ mod licences;
 #[cfg(unix)] // its guards are of a shell
 mod limits;
 mod lint;
+mod logs;
 mod management;
 mod mechanisms;
 mod models;

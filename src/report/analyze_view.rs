@@ -2,25 +2,25 @@
 //! strategy.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::answer_view::answer_grid;
-use super::applicability::{NOT_APPLICABLE, applicability_notes, managed};
+use super::applicability::NOT_APPLICABLE;
 use super::document::{Align, Document, Grid};
-use super::key_notes::key_notes;
+use super::notes::notes;
 use super::number::{
-    bar, bytes, counted, dollar_difference, dollars, grouped, part, percent, percent_difference,
-    relative, tokens,
+    bar, counted, dollar_difference, dollars, grouped, part, percent, percent_difference, relative,
+    tokens,
 };
 use super::table::Tone;
 use super::turns_view::{TurnDetail, turns_grid};
+use crate::base::client::Client;
 use crate::base::id::Symbol;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::{Answer, Turn};
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::requests::prompt::{Level, PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
-use crate::simulate::provider::{NotSimulated, expectation};
 
 /// The length of ids where they only need to be distinguished.
 const SHORT_ID: usize = 8;
@@ -66,6 +66,10 @@ pub fn analyze_document(
 ) -> Document {
     let mut document = Document::default();
     document.grid(answer_grid(answer));
+    if let Some(grid) = clients_grid(ledger, selection) {
+        document.heading("By program");
+        document.grid(grid);
+    }
     match selection.sessions.as_slice() {
         [session] => {
             one_session(&mut document, ledger, session, options);
@@ -84,6 +88,42 @@ pub fn analyze_document(
     }
     notes(&mut document, ledger, selection);
     document
+}
+
+/// What each program spent, the most expensive first, where there are several.
+fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<Grid> {
+    let history = ledger.history;
+    let column = ledger.billed().or(ledger.columns.first())?;
+    let mut by_client: BTreeMap<Client, (BTreeSet<Symbol>, u64, Vec<RequestIndex>)> =
+        BTreeMap::new();
+    for index in selection.requests() {
+        let request = history.request(index);
+        let (sessions, requests, indexes) = by_client.entry(request.client).or_default();
+        sessions.insert(request.session);
+        *requests += u64::from(request.sum_of);
+        indexes.push(index);
+    }
+    if by_client.len() < 2 {
+        return None;
+    }
+    let mut lines: Vec<_> = by_client
+        .into_iter()
+        .map(|(client, (sessions, requests, indexes))| {
+            let cost = ledger.totals(column, indexes).cost();
+            (Reverse(cost), client, sessions.len() as u64, requests)
+        })
+        .collect();
+    lines.sort();
+    let mut grid = Grid::plain(&[Align::Left, Align::Right, Align::Left]);
+    for (Reverse(cost), client, sessions, requests) in lines {
+        let what = format!(
+            "{}, {}",
+            counted(sessions, "session", "sessions"),
+            counted(requests, "request", "requests")
+        );
+        grid.add(vec![client.label().to_owned(), dollars(cost), what]);
+    }
+    Some(grid)
 }
 
 /// A session's name, shortened if it is a UUID. Other names are more distinct at their end.
@@ -270,110 +310,8 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
     document.grid(grid);
 }
 
-/// How much went to abandoned branches.
-fn rewound(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
-    let history = ledger.history;
-    let is_rewound = |index: &RequestIndex| !history.request(*index).is_live;
-    let rewound: Vec<RequestIndex> = selection.requests().filter(is_rewound).collect();
-    let is_complete = |column: &&StrategyColumn| {
-        is_comparable(ledger, column) && ledger.totals(column, selection.requests()).unrecorded == 0
-    };
-    let billed = ledger.billed().filter(is_complete);
-    let shown = billed.or_else(|| ledger.columns.iter().find(is_complete));
-    let Some(column) = shown.filter(|_| !rewound.is_empty()) else { return };
-    let part = ledger.totals(column, rewound);
-    let all = ledger.totals(column, selection.requests());
-    let cost = match (part.cost(), all.cost()) {
-        (None, _) => "of unknown cost".to_owned(),
-        (part, None) => dollars(part),
-        (part, all) => format!("{} of {}", dollars(part), dollars(all)),
-    };
-    document.text(format!(
-        "Rewound branches: {} of {}, {cost} (`{}`); --live leaves them out.",
-        grouped(part.requests),
-        counted(all.requests, "request", "requests"),
-        column.strategy.name,
-    ));
-}
-
 fn difference_to(base: Option<Picodollars>, cost: Option<Picodollars>) -> Option<Picodollars> {
     Some(cost?.minus(base?))
-}
-
-/// Of which requests nothing is expected, and why.
-fn not_simulated(history: &History, selection: &Selection) -> Vec<String> {
-    let mut counts: BTreeMap<NotSimulated, (u64, u64)> = BTreeMap::new();
-    for index in selection.requests().filter(|index| !history.is_marked(*index)) {
-        if let Err(reason) = expectation(history, index) {
-            let (rows, requests) = counts.entry(reason).or_default();
-            *rows += 1;
-            *requests += u64::from(history.request(index).sum_of);
-        }
-    }
-    let note = |(reason, (rows, requests)): (NotSimulated, (u64, u64))| {
-        let what = if reason == NotSimulated::Sum {
-            let sums = counted(rows, "row", "rows");
-            format!("{sums} with the sum of {}", counted(requests, "request", "requests"))
-        } else {
-            counted(rows, "request", "requests")
-        };
-        let label = reason.label();
-        format!("Not simulated, and as recorded under every strategy: {what}, since {label}.")
-    };
-    counts.into_iter().map(note).collect()
-}
-
-pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
-    let history = ledger.history;
-    let bounds =
-        selection.requests().filter(|index| history.request(*index).output_is_lower_bound).count();
-    let prices = ledger.prices;
-    document.text(format!(
-        "Read {} in {}: {}, {} left out. Prices: {}, checked on {}. `billed` is measured; the \
-         simulated strategies are derived or estimated, which --format jsonl says row by row.",
-        bytes(history.bytes),
-        counted(history.files.len() as u64, "file", "files"),
-        counted(history.requests.len() as u64, "request", "requests"),
-        counted(history.duplicates, "copy", "copies"),
-        prices.id,
-        prices.as_of,
-    ));
-    if history.is_counted_in_bytes() && ledger.billed().is_some() {
-        document.text(
-            "Captured prompts are counted in bytes: `billed`, which counts recorded tokens, is \
-             another unit and not compared.",
-        );
-    }
-    let unknown = selection.requests().filter(|index| history.request(*index).usage.is_none());
-    let unknown = unknown.count() as u64;
-    if unknown > 0 {
-        document.text(format!(
-            "The usage of {} was not recorded: what was billed is unknown, and the costs are those \
-             of the prompts alone, without output.",
-            counted(unknown, "request", "requests")
-        ));
-    }
-    for note in not_simulated(history, selection) {
-        document.text(note);
-    }
-    for note in key_notes(history, &ledger.assumptions) {
-        document.text(note);
-    }
-    rewound(document, ledger, selection);
-    let applicability =
-        ledger.columns.iter().map(|column| (&*column.strategy.name, column.applicability()));
-    for note in applicability_notes(applicability) {
-        document.text(note);
-    }
-    for managed in managed(ledger) {
-        document.text(managed.note());
-    }
-    if bounds > 0 {
-        document.text(format!(
-            "The output of {} is a snapshot in mid-stream: it and its cost are lower bounds.",
-            counted(bounds as u64, "request", "requests")
-        ));
-    }
 }
 
 /// How many sessions are listed by default.

@@ -7,11 +7,12 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::analyze_view::{notes, session_name};
+use super::analyze_view::session_name;
 use super::csv_rows::{Cell as _, CsvCell, CsvFile};
 use super::document::{Align, Document, Grid};
 use super::json::write_document;
 use super::key_notes::key_notes;
+use super::notes::notes;
 use super::number::{counted, dollars, grouped, percent, share};
 use super::report_json::{ByStrategy, Prices, ReportInputs, TotalsObject, is_zero};
 use crate::base::client::Client;

@@ -72,6 +72,9 @@ pub(super) struct LedgerRow<'a> {
     source: &'static str,
     /// How many requests the figures are the sum of, where the program keeps no more than that; else 1.
     requests: u32,
+    /// What a plan that counts credits charged, in billionths of an AI unit (0.01 USD); null where the
+    /// program does not tell.
+    nano_aiu: Option<u64>,
 }
 
 impl<'a> LedgerRow<'a> {
@@ -80,8 +83,8 @@ impl<'a> LedgerRow<'a> {
         let history = ledger.history;
         let request = history.request(row.request);
         let is_own = row.iteration.is_none() && row.added.is_none();
-        let sent = (request.client != Client::ClaudeCode).then_some(request.start);
-        let timestamp = row.added.map(|(_, at)| at).or(request.answered).or(sent);
+        let timestamp = row.added.map(|(_, at)| at).or(request.answered).or(Some(request.start));
+        let charge = history.charged.get(&row.request).filter(|_| is_own);
         let expiry = ledger.expiry(column, row.request).filter(|_| is_own);
         Self {
             schema: SCHEMA,
@@ -107,6 +110,7 @@ impl<'a> LedgerRow<'a> {
             expired_ttl: expiry.map(|expiry| expiry.ttl.name()),
             source: request.client.name(),
             requests: if row.added.is_some() { 1 } else { request.sum_of },
+            nano_aiu: charge.and_then(|charge| charge.nano_aiu),
             invalid: row.refusal.map(Refusal::name),
         }
     }
@@ -178,4 +182,5 @@ csv_row!(LedgerRow {
     expired_ttl,
     source,
     requests,
+    nano_aiu,
 });

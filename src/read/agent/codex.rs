@@ -222,7 +222,7 @@ impl Codex {
         if last.input == Count::Value(0) {
             return Ok(());
         }
-        self.add(last, (line, at), None, file)
+        self.add(last, (line, at), (None, None), file)
     }
 
     /// Adds the request of a record, which stands where its response ended.
@@ -236,14 +236,15 @@ impl Codex {
         self.has_records = true;
         let Some(usage) = payload.usage.0.as_ref() else { return Ok(()) };
         let identity = payload.response_id.as_str().map(EntryId::of);
-        self.add(usage, (line, at), identity, file)
+        let message = file.symbol(&payload.response_id);
+        self.add(usage, (line, at), (identity, message), file)
     }
 
     fn add(
         &mut self,
         usage: &TokenUsage,
         (line, at): (u64, Option<Millis>),
-        identity: Option<EntryId>,
+        (identity, message): (Option<EntryId>, Option<Symbol>),
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
         let since = std::mem::take(&mut self.since);
@@ -251,7 +252,7 @@ impl Codex {
         self.since.sent = since.sent_next.or(at);
         self.since.happened = since.next;
         let request = self.request(usage, since, (line, at), file)?;
-        file.requests.push(AgentRequest { identity, ..request });
+        file.requests.push(AgentRequest { identity, message, ..request });
         Ok(())
     }
 

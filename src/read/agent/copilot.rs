@@ -89,6 +89,7 @@ impl Copilot {
         file.requests.push(AgentRequest {
             identity: identity(line, file.symbols.text(model)),
             knows_writes: is_billed || shows_writes(vendor, &usage),
+            nano_aiu: report.copilot_usage.0.as_ref().and_then(|bill| value(bill.nano_aiu)),
             ..self.beside((model, vendor), number, times, usage)
         });
         Ok(())
@@ -135,6 +136,7 @@ impl Copilot {
             reasoning: sums.reasoning.min(sums.output),
             knows_writes: shows_writes(model.1, &usage),
             sum_of: requests,
+            nano_aiu: sums.nano_aiu,
             ..self.beside(model, number, times, usage)
         }))
     }
@@ -155,6 +157,10 @@ impl Copilot {
             ..AgentRequest::new((Client::Copilot, line), model, times, usage)
         }
     }
+}
+
+fn value(count: Count) -> Option<u64> {
+    if let Count::Value(value) = count { Some(value) } else { None }
 }
 
 /// When a request was sent and its usage recorded.
@@ -260,6 +266,8 @@ impl Compaction<'_> {
 struct Bill<'a> {
     #[serde(borrow, rename = "tokenDetails")]
     items: List<Shape<BillItem<'a>>>,
+    #[serde(rename = "totalNanoAiu")]
+    nano_aiu: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -276,6 +284,9 @@ struct BillItem<'a> {
 struct Metrics {
     requests: Shape<Requests>,
     usage: Shape<SummedUsage>,
+    /// What was charged for them.
+    #[serde(rename = "totalNanoAiu")]
+    nano_aiu: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -304,6 +315,8 @@ struct Sums {
     read: Tokens,
     written: Tokens,
     reasoning: Tokens,
+    /// What was charged, in billionths of an AI unit.
+    nano_aiu: Option<u64>,
 }
 
 impl Sums {
@@ -319,6 +332,7 @@ impl Sums {
                 .ok_or((Kind::UsageWithoutCacheCounters, unknown.1))?,
             written: tokens(usage.cache_write_tokens)?.unwrap_or_default(),
             reasoning: tokens(usage.reasoning_tokens)?.unwrap_or_default(),
+            nano_aiu: metrics.and_then(|metrics| value(metrics.nano_aiu)),
         })
     }
 
@@ -332,6 +346,10 @@ impl Sums {
             read: less(self.read, earlier.read)?,
             written: less(self.written, earlier.written)?,
             reasoning: less(self.reasoning, earlier.reasoning)?,
+            nano_aiu: match (self.nano_aiu, earlier.nano_aiu) {
+                (Some(now), Some(before)) => Some(now.checked_sub(before)?),
+                (now, _) => now,
+            },
         })
     }
 

@@ -119,7 +119,8 @@ impl Pi {
         let prompt = usage.prompt(&message.provider)?;
         let request = self.request(line, (usage, prompt), (number, start), model, file)?;
         let route = file.symbol(&message.provider);
-        branch.add(AgentRequest { route, ..request }, file);
+        let message = file.symbol(&message.response);
+        branch.add(AgentRequest { route, message, ..request }, file);
         Ok(())
     }
 
@@ -215,6 +216,8 @@ struct Message<'a> {
     #[serde(borrow, rename = "stopReason")]
     stop_reason: Text<'a>,
     usage: Shape<PiUsage>,
+    #[serde(borrow, rename = "responseId")]
+    response: Text<'a>,
     content: Size,
     /// Of a tool's result.
     #[serde(borrow, rename = "toolName")]

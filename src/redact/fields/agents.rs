@@ -45,6 +45,7 @@ static PI_MESSAGE: Shape = Shape {
     name: "message of Pi",
     fields: &[
         (Field::Word, &["role", "stopReason"]),
+        (Field::Identifier, &["responseId"]),
         (Field::Moment, &["timestamp"]),
         (Field::Route, &["provider"]),
         (Field::Model, &["model"]),

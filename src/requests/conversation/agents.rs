@@ -9,7 +9,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::between::{Between, Trail, TrailIndex};
-use super::{History, InputFile, Request, RequestIndex};
+use super::logged::{Served, is_logged, without_repeated, without_rows};
+use super::{Charge, History, InputFile, Request, RequestIndex};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, HasSymbols, Symbol};
 use crate::base::units::{Millis, Tokens};
@@ -19,12 +20,12 @@ use crate::read::agent::{AgentFile, AgentRequest, Follows, Vendor};
 type At = (usize, usize);
 
 /// A request, and where it stands.
-struct Placed {
+pub(super) struct Placed {
     file: usize,
     /// Its place among the requests of its file.
     place: usize,
-    session: Symbol,
-    request: AgentRequest,
+    pub(super) session: Symbol,
+    pub(super) request: AgentRequest,
     /// The one that it goes on from. Of a copy, the request that it is a copy of.
     predecessor: Option<At>,
     ends_turn: bool,
@@ -57,6 +58,7 @@ impl History {
     /// of transcripts, and gives the others, to be [added](Self::add_unmarked) after everything else.
     pub(super) fn add_agents(&mut self, files: Vec<AgentFile>) -> UnmarkedRequests {
         let mut placed = self.originals(files);
+        let has_moved = self.join_logs(&mut placed);
         agree(&mut placed);
         move_starts_up(&mut placed);
         placed.sort_by_key(|one| (one.request.start, one.file, one.place));
@@ -64,8 +66,35 @@ impl History {
         stay_among_their_own(&mut placed);
         let (marked, unmarked): (Vec<Placed>, Vec<Placed>) =
             placed.into_iter().partition(Placed::is_marked);
-        self.merge(&marked);
+        if has_moved || !marked.is_empty() {
+            self.merge(&marked);
+        }
         UnmarkedRequests(unmarked)
+    }
+
+    /// Leaves out what sessions have as well as logs, and says whether requests of transcripts were sent at
+    /// other times than these tell.
+    fn join_logs(&mut self, placed: &mut Vec<Placed>) -> bool {
+        self.duplicates += without_rows(placed);
+        if !placed.iter().any(|one| is_logged(&one.request)) {
+            return false;
+        }
+        placed.sort_by_key(|one| is_logged(&one.request));
+        self.duplicates += without_repeated(placed);
+        let served = Served::of(self);
+        let before = placed.len();
+        placed.retain(|one| {
+            let AgentRequest { message, request, .. } = one.request;
+            let of_transcript = served.find(message, request).filter(|_| is_logged(&one.request));
+            if let Some(index) = of_transcript {
+                self.take_from_log(index, &one.request);
+            }
+            of_transcript.is_none()
+        });
+        let joined = (before - placed.len()) as u64;
+        self.duplicates += joined;
+        self.keep_chains_in_order();
+        joined > 0
     }
 
     /// The requests of all files without copies, by file and place. What goes on from a copy goes on from
@@ -100,6 +129,7 @@ impl History {
             let predecessor = one.predecessor.and_then(|at| indexes.get(&at));
             let request = self.request_of(&one, predecessor.copied());
             self.requests.push(request);
+            self.note_charge(index, &one.request);
             indexes.insert(one.at(), index);
             self.of_agents.push(one.request);
         }
@@ -107,9 +137,6 @@ impl History {
 
     /// Puts requests among those of transcripts, by when they were sent.
     fn merge(&mut self, marked: &[Placed]) {
-        if marked.is_empty() {
-            return;
-        }
         let of_transcripts = std::mem::take(&mut self.requests);
         let starts = of_transcripts.iter().map(|request| request.start);
         let starts: Vec<Millis> =
@@ -138,10 +165,19 @@ impl History {
         for (number, one) in marked.iter().enumerate() {
             let predecessor = one.predecessor.and_then(|at| indexes.get(&at));
             let request = self.request_of(one, predecessor.copied());
-            all.push((position_of[first_marked + number], request));
+            let position = position_of[first_marked + number];
+            self.note_charge(RequestIndex(position), &one.request);
+            all.push((position, request));
         }
         all.sort_by_key(|(position, _)| *position);
         self.requests = all.into_iter().map(|(_, request)| request).collect();
+    }
+
+    fn note_charge(&mut self, index: RequestIndex, recorded: &AgentRequest) {
+        let AgentRequest { nano_aiu, client_cost, .. } = *recorded;
+        if nano_aiu.is_some() || client_cost.is_some() {
+            self.charged.insert(index, Charge { nano_aiu, client_cost });
+        }
     }
 
     /// Moves a file's strings over to those of the history.
@@ -181,8 +217,8 @@ impl History {
     fn request_of(&mut self, placed: &Placed, predecessor: Option<RequestIndex>) -> Request {
         let recorded = &placed.request;
         Request {
-            message: None,
-            request: None,
+            message: recorded.message,
+            request: recorded.request,
             client: recorded.client,
             sum_of: recorded.sum_of,
             model: recorded.model,

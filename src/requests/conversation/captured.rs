@@ -15,6 +15,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::between::{Between, Trail};
+use super::logged::Served;
 use super::{History, InputFile, Request, RequestIndex};
 use crate::base::client::Client;
 use crate::base::id::Symbol;
@@ -232,9 +233,15 @@ impl History {
             let key = |placed: &Placed| (placed.request.start, placed.file, placed.request.line);
             key(one).cmp(&key(other))
         });
+        let served = Served::of(self);
         let mut known: FxHashSet<Identity> = FxHashSet::default();
         let mut chains = Chains::default();
         for one in placed {
+            // A transcript has it, too.
+            if served.find(one.request.message, one.request.request).is_some() {
+                self.duplicates += 1;
+                continue;
+            }
             let (session, start) = (one.session, one.request.start);
             let request = &one.request;
             let identity =

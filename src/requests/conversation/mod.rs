@@ -34,6 +34,7 @@ mod fold;
 mod gathered;
 mod graph;
 mod join;
+mod logged;
 mod origin;
 mod read;
 mod results;
@@ -60,7 +61,7 @@ use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol, Symbols};
 use crate::base::model::{Facts, Models};
 use crate::base::project::ProjectNaming;
-use crate::base::units::{Millis, Tokens};
+use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::zone::Zone;
 use crate::read::agent::{AgentRequest, Vendor};
 use crate::read::capture::{TokenCounting, WireRequest};
@@ -70,6 +71,15 @@ use crate::read::transcript::{Entry, ServerVerdict, TitleKind, Titled};
 /// The position of a request in [`History::requests`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestIndex(pub usize);
+
+/// What a program says that a request was charged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Charge {
+    /// By a plan that counts credits, in billionths of an AI unit (0.01 USD).
+    pub nano_aiu: Option<u64>,
+    /// By the program's own list of prices.
+    pub client_cost: Option<Picodollars>,
+}
 
 /// One request to the API, as its transcript recorded it.
 #[allow(clippy::struct_excessive_bools)] // independent facts, not states of one machine
@@ -161,6 +171,8 @@ pub struct History {
     pub captured: CapturedPrompts,
     /// What is known of the requests of other agents, in the order of the history's.
     pub of_agents: Vec<AgentRequest>,
+    /// What programs say that requests were charged, as far as they do.
+    pub charged: FxHashMap<RequestIndex, Charge>,
     /// The files read, in input order.
     pub files: Vec<InputFile>,
     /// The strings of the requests.

@@ -5,11 +5,13 @@
 //! token, so every cost is a whole number of picodollars and no sum rounds.
 
 mod cost;
+mod lifetimes;
 mod litellm;
 mod request_rates;
 mod table;
 
 pub use cost::{Billing, Charges, PriceContext};
+pub(crate) use lifetimes::settle_lifetimes;
 pub use request_rates::{RequestRates, price_context};
 pub use table::{ModelPrices, PriceError, PriceTable};
 

@@ -255,10 +255,10 @@ impl Conversation {
     }
 }
 
-/// By what a span is known in other exports.
+/// By what a span is known in other exports (`otel/span.rs`).
 fn identity(trace: &Text<'_>, span: &Text<'_>) -> Option<EntryId> {
-    let (trace, span) = (trace.as_str()?, span.as_str().filter(|span| !span.is_empty())?);
-    Some(EntryId::of(&format!("copilot-span:{trace}:{span}")))
+    let [trace, span] = [trace, span].map(|id| id.as_str().filter(|id| !id.is_empty()));
+    Some(EntryId::of(&format!("otel:{}:{}", trace?, span?)))
 }
 
 #[cfg(test)]
