@@ -77,6 +77,12 @@ fn unread(history: &History) -> Option<String> {
 
 /// Says what was looked at, and what a line should look like.
 fn nothing_known(history: &History) -> String {
+    let known = history.files.iter().find_map(|file| Some((&file.label, file.what?)));
+    if let Some((label, what)) = known {
+        return format!(
+            "no request in {label}: it is {what}, and nothing in it tells what a request used"
+        );
+    }
     let looked_at = match history.files.as_slice() {
         [] => "no file".to_owned(),
         [file] => file.label.to_string(),
@@ -182,17 +188,17 @@ pub(super) fn filter(input: &InputArgs, limits: &Limits) -> Filter {
     }
 }
 
-/// Where programs keep their sessions: those folders that are there.
+/// Where programs keep their sessions: those places that are there.
 fn default_paths(only: &[Client]) -> Result<Vec<PathBuf>, CliError> {
     let places = places(only);
     let folders = places.iter().map(|place| place.folder.clone());
-    let (there, missing): (Vec<PathBuf>, Vec<PathBuf>) = folders.partition(|one| one.is_dir());
+    let (there, missing): (Vec<PathBuf>, Vec<PathBuf>) = folders.partition(|one| one.exists());
     if there.is_empty() {
         let looked_at = match missing.as_slice() {
             [] => "there is no home folder".to_owned(),
-            [only] => format!("{} is no folder", listed(std::slice::from_ref(only))),
+            [only] => format!("{} is not there", listed(std::slice::from_ref(only))),
             [first, rest @ ..] => format!(
-                "{} is no folder, nor are {} other places (`cachesim sources` lists them)",
+                "{} is not there, nor are {} other places (`cachesim sources` lists them)",
                 listed(std::slice::from_ref(first)),
                 rest.len()
             ),

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::base::client::Client;
 
-/// A folder in which a program may keep sessions.
+/// A folder in which a program may keep sessions, or a database of them.
 pub(super) struct Place {
     /// The program.
     pub(super) client: Client,
-    /// The folder.
+    /// The folder, or the database.
     pub(super) folder: PathBuf,
     /// The variable that names it, where that is set.
     pub(super) variable: Option<&'static str>,
@@ -48,19 +48,20 @@ const EDITORS: [&str; 9] = [
     "AppData/Roaming/Code/User",
 ];
 
-/// The extensions that keep tasks in an editor's storage.
-const EXTENSIONS: [(Client, &str); 3] = [
+/// What extensions keep in an editor's storage.
+const EXTENSIONS: [(Client, &str); 4] = [
+    (Client::Copilot, "globalStorage/github.copilot-chat/agent-traces.db"),
     (Client::Cline, "globalStorage/saoudrizwan.claude-dev/tasks"),
     (Client::Roo, "globalStorage/rooveterinaryinc.roo-cline/tasks"),
     (Client::Roo, "globalStorage/kilocode.kilo-code/tasks"),
 ];
 
 /// Every program with a home of its own.
-const HOMES: [Home; 14] = [
+const HOMES: [Home; 19] = [
     home(Client::ClaudeCode, Some("CLAUDE_CONFIG_DIR"), ".claude", &["projects"]),
     home(Client::Codex, Some("CODEX_HOME"), ".codex", &["sessions", "archived_sessions"]),
-    home(Client::Copilot, Some("COPILOT_HOME"), ".copilot", &["session-state"]),
-    home(Client::OpenCode, Some("XDG_DATA_HOME"), ".local/share", &["opencode/storage/message"]),
+    home(Client::Copilot, Some("COPILOT_HOME"), ".copilot", COPILOT),
+    home(Client::OpenCode, Some("XDG_DATA_HOME"), ".local/share", OPENCODE),
     home(Client::Pi, Some("PI_CODING_AGENT_DIR"), ".pi/agent", &["sessions"]),
     home(Client::Pi, None, ".omp/agent", &["sessions"]),
     home(Client::OpenClaw, None, ".openclaw", &["agents"]),
@@ -70,8 +71,19 @@ const HOMES: [Home; 14] = [
     home(Client::Qwen, None, ".qwen", &["projects", "tmp"]),
     home(Client::Kimi, Some("KIMI_SHARE_DIR"), ".kimi", &["sessions"]),
     home(Client::Kimi, Some("KIMI_CODE_HOME"), ".kimi-code", &["sessions"]),
+    home(Client::Amp, Some("AMP_DATA_DIR"), ".local/share/amp", &["threads"]),
+    home(Client::Zed, None, ".local/share/zed", &["threads"]),
+    home(Client::Zed, None, "Library/Application Support/Zed", &["threads"]),
+    home(Client::Zed, None, "AppData/Local/Zed", &["threads"]),
+    home(Client::Grok, Some("GROK_HOME"), ".grok", &["sessions"]),
     home(Client::Cline, None, ".cline", &["data/tasks"]),
 ];
+
+/// The files of Copilot's command line, and its database.
+const COPILOT: &[&str] = &["session-state", "session-store.db"];
+
+/// The messages of opencode's older versions, its database, and that of Kilo's command line.
+const OPENCODE: &[&str] = &["opencode/storage/message", "opencode/opencode.db", "kilo/kilo.db"];
 
 impl Home {
     /// Its folders of sessions.
@@ -92,7 +104,7 @@ impl Home {
     }
 }
 
-/// Every folder in which sessions are looked for, whether it is there or not; with names, those of these
+/// Every place in which sessions are looked for, whether it is there or not; with names, those of these
 /// programs alone.
 pub(super) fn places(only: &[Client]) -> Vec<Place> {
     let user = env::home_dir();

@@ -51,13 +51,13 @@ pub fn groups_document(
         names.iter().copied().filter(|name| !SHOWN_LAST.contains(name)).collect();
     let mut grid = Grid::new(&header).hide_first(&[&others_first[..], &["hit", "lost"]].concat());
     for group in &listed {
-        grid.add(cells(name(groups.grouping, group), group, groups.shown));
+        grid.add(cells(ledger, name(groups.grouping, group), group, groups.shown));
     }
     if others.requests > 0 {
         let rest = counted(count - listed.len() as u64, "other", "others");
-        grid.add(cells(rest, &others, groups.shown));
+        grid.add(cells(ledger, rest, &others, groups.shown));
     }
-    grid.add(cells("total".to_owned(), &groups.total, groups.shown));
+    grid.add(cells(ledger, "total".to_owned(), &groups.total, groups.shown));
     document.grid(grid);
     document.text(meaning(names.get(groups.shown).copied().unwrap_or_default()));
     notes(&mut document, ledger, selection);
@@ -115,9 +115,13 @@ fn name(grouping: Grouping, group: &Group) -> String {
     }
 }
 
-fn cells(name: String, group: &Group, shown: usize) -> Vec<String> {
+fn cells(ledger: &Ledger<'_>, name: String, group: &Group, shown: usize) -> Vec<String> {
     let mut cells = vec![name, grouped(group.requests)];
-    cells.extend(group.by_strategy.iter().map(|totals| dollars(totals.cost())));
+    let columns = ledger.columns.iter().zip(&group.by_strategy);
+    cells.extend(columns.map(|(column, totals)| {
+        let applies = column.applicability().is_applicable();
+        if applies { dollars(totals.cost()) } else { "-".to_owned() }
+    }));
     cells.push(percent(group.by_strategy.get(shown).and_then(Totals::hit_rate)));
     cells.push(dollars(group.lost.known_cost()));
     cells

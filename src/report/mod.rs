@@ -85,6 +85,6 @@ pub use prices::{
 pub use report_json::write_report;
 pub use sarif::write_sarif;
 pub use schemas::{MACHINE_FORMATS, MachineFormat};
-pub use sources::{SourceRow, sources_document};
+pub use sources::{SourceRow, sources_document, write_sources};
 pub use turns_view::TurnDetail;
 pub use verify::{verify_document, write_verification};

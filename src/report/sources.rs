@@ -1,31 +1,32 @@
 //! Where sessions are looked for, and what is there.
 
+use std::io::{self, Write};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::document::{Align, Document, Grid};
+use super::json::write_document;
 use super::{counted, grouped};
 use crate::base::client::Client;
 
-/// A folder in which a program may keep sessions.
+/// A place in which a program may keep sessions.
 #[derive(Clone, Debug)]
 pub struct SourceRow {
     /// The program.
     pub client: Client,
-    /// The folder, as it is shown.
-    pub folder: String,
+    /// The folder or the database, as it is shown.
+    pub place: String,
     /// The variable that names it, where that is set.
     pub variable: Option<&'static str>,
-    /// How many files there are; `None` where there is no folder.
+    /// How many files there are; `None` where there is nothing.
     pub files: Option<u64>,
 }
 
-/// A row for each folder that is there, and for each program of which none is.
+/// A row for each place that is there, and for each program of which none is.
 #[must_use]
 pub fn sources_document(rows: &[SourceRow]) -> Document {
-    let columns = [
-        ("name", Align::Left),
-        ("program", Align::Left),
-        ("folder", Align::Wrapped),
-        ("found", Align::Left),
-    ];
+    let columns = [("source", Align::Left), ("place", Align::Wrapped), ("found", Align::Left)];
     let mut grid = Grid::new(&columns);
     let found = |client| rows.iter().any(|row| row.client == client && row.files.is_some());
     let mut named = Vec::new();
@@ -37,24 +38,18 @@ pub fn sources_document(rows: &[SourceRow]) -> Document {
         }
         named.push(row.client);
         let variable = row.variable.map(|name| format!(" (${name})")).unwrap_or_default();
-        let others = rows.iter().filter(|other| other.client == row.client).count() - 1;
+        let places = rows.iter().filter(|other| other.client == row.client).count();
         let files = match row.files {
             Some(files) => counted(files, "file", "files"),
-            None if others > 0 => {
-                let places = counted(others as u64, "other place", "other places");
-                format!("nothing, nor in {places}")
+            None if places > 1 => {
+                format!("nothing in {}", counted(places as u64, "place", "places"))
             }
             None => "nothing".to_owned(),
         };
-        grid.add(vec![
-            row.client.name().to_owned(),
-            row.client.label().to_owned(),
-            format!("{}{variable}", row.folder),
-            files,
-        ]);
+        grid.add(vec![row.client.name().to_owned(), format!("{}{variable}", row.place), files]);
     }
     let files: u64 = rows.iter().filter_map(|row| row.files).sum();
-    let places = counted(rows.len() as u64, "folder", "folders");
+    let places = counted(rows.len() as u64, "place", "places");
     let mut document = Document::default();
     document.heading("Where sessions are looked for");
     document.text(format!(
@@ -66,4 +61,46 @@ pub fn sources_document(rows: &[SourceRow]) -> Document {
     ));
     document.grid(grid);
     document
+}
+
+pub(super) const SCHEMA: &str = "cachesim.sources/v1";
+
+#[derive(JsonSchema, Serialize)]
+pub(super) struct SourcesObject<'a> {
+    /// The format and its version.
+    schema: &'static str,
+    /// The version of the program.
+    tool_version: &'static str,
+    /// Every place in which sessions are looked for.
+    places: Vec<PlaceObject<'a>>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct PlaceObject<'a> {
+    /// The program that may keep sessions there, as `--source` names it.
+    #[schemars(with = "Client")]
+    source: &'static str,
+    /// The folder or the database; `~` is the home folder.
+    place: &'a str,
+    /// The environment variable that moves it; null where none is set.
+    variable: Option<&'static str>,
+    /// How many files there are; null where there is nothing.
+    files: Option<u64>,
+}
+
+impl<'a> From<&'a SourceRow> for PlaceObject<'a> {
+    fn from(row: &'a SourceRow) -> Self {
+        let SourceRow { client, place, variable, files } = row;
+        Self { source: client.name(), place, variable: *variable, files: *files }
+    }
+}
+
+/// Writes the places.
+///
+/// # Errors
+/// Writing to `out` fails.
+pub fn write_sources(rows: &[SourceRow], out: &mut dyn Write) -> io::Result<()> {
+    let places = rows.iter().map(PlaceObject::from).collect();
+    let tool_version = env!("CARGO_PKG_VERSION");
+    write_document(&SourcesObject { schema: SCHEMA, tool_version, places }, out)
 }

@@ -121,6 +121,9 @@ Examples:
 /// `sources`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SourcesArgs {
+    /// The format.
+    #[command(flatten)]
+    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,

@@ -27,6 +27,7 @@ use crate::read::input::discover;
 use crate::report::{
     MACHINE_FORMATS, MachineFormat, SourceRow, config_document, formats_document, model_document,
     models_document, models_json, sources_document, strategies_document, write_config,
+    write_sources,
 };
 use crate::simulate::pricing::{ModelPrices, PriceTable};
 
@@ -80,18 +81,20 @@ fn by_name(name: &str) -> Result<&'static MachineFormat, CliError> {
 /// Lists where sessions are looked for, and what is there.
 pub(in crate::cli) fn sources(args: &SourcesArgs) -> Result<(), CliError> {
     let row = |place: Place| {
-        let is_there = place.folder.is_dir();
+        let is_there = place.folder.exists();
         let files =
             is_there.then(|| discover(std::slice::from_ref(&place.folder)).sources.len() as u64);
         SourceRow {
             client: place.client,
-            folder: shown_path(&place.folder),
+            place: shown_path(&place.folder),
             variable: place.variable,
             files,
         }
     };
     let rows: Vec<SourceRow> = places(&[]).into_iter().map(row).collect();
-    Output::open(&args.output)?.text(&sources_document(&rows))
+    let output = Output::open(&args.output)?;
+    let document = || Ok(sources_document(&rows));
+    output.show(args.format.chosen, document, |Json, out| write_sources(&rows, out))
 }
 
 /// Lists every strategy that has a name.

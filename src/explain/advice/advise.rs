@@ -152,6 +152,11 @@ fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     candidates.extend(requests::candidates(seen));
     candidates.extend(causes::candidates(seen));
     candidates.sort_by_key(|candidate| candidate.design.keeps_prompts());
+    if !seen.may_be_of_claude_code() {
+        for candidate in &mut candidates {
+            candidate.change.setting = None;
+        }
+    }
     candidates
 }
 

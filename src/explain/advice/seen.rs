@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::base::client::Client;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::base::wording::{counted, grouped};
@@ -37,6 +38,13 @@ impl<'a> Seen<'a> {
         analysis: &'a Analysis,
     ) -> Self {
         Self { ledger, trace, analysis, selected: selection.requests().collect() }
+    }
+
+    /// Whether Claude Code may have sent any of the requests, so that its settings matter.
+    pub(super) fn may_be_of_claude_code(&self) -> bool {
+        let history = self.ledger.history;
+        let clients = self.selected.iter().map(|index| history.request(*index).client);
+        clients.into_iter().any(|one| matches!(one, Client::ClaudeCode | Client::Capture))
     }
 
     /// The breaks of a kind, most expensive first.

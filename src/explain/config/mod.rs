@@ -254,8 +254,7 @@ const fn option(key: &'static str, takes: Takes, unset: &'static str) -> ConfigO
 }
 
 /// Where the requests come from.
-pub static PATHS: ConfigOption =
-    option("paths", Takes::Paths, "projects/ in $CLAUDE_CONFIG_DIR or ~/.claude");
+pub static PATHS: ConfigOption = option("paths", Takes::Paths, "the folders of all programs");
 
 /// The saved figures with which `check` compares.
 pub static BASELINE: ConfigOption = option("baseline", Takes::Path, "none");

@@ -57,6 +57,8 @@ impl Vendor {
 pub struct AgentFile {
     /// The file's name.
     pub label: Arc<str>,
+    /// What it is, for people, where its format is known: "a rollout".
+    pub what: Option<&'static str>,
     /// The file's name without folders and endings.
     pub stem: String,
     /// The names of the folders that it is in, the nearest first.
@@ -78,6 +80,7 @@ impl AgentFile {
     pub(in crate::read) fn of(open: &OpenSource) -> Self {
         Self {
             label: Arc::clone(&open.label),
+            what: None,
             stem: open.stem.clone(),
             folders: open.folders(),
             requests: Vec::new(),
@@ -86,6 +89,11 @@ impl AgentFile {
             diagnostics: Diagnostics::default(),
             extent: Extent::default(),
         }
+    }
+
+    /// The file with what it is.
+    pub(crate) fn called(self, what: &'static str) -> Self {
+        Self { what: Some(what), ..self }
     }
 
     /// A database of a program that is not known.

@@ -221,7 +221,10 @@ const OTHER_ENDINGS: [&str; 5] = [".json", ".db", ".har", ".csv", ".parquet"];
 /// Whether a folder's file may be an input by its name.
 fn is_session_name(name: &str) -> bool {
     let ends = |ending| name.strip_suffix(ending).is_some_and(|stem: &str| !stem.is_empty());
-    is_transcript_name(name) || OTHER_ENDINGS.iter().any(|ending| ends(ending))
+    let is_packed_document = || ends(".json.gz") || ends(".json.zst");
+    is_transcript_name(name)
+        || OTHER_ENDINGS.iter().any(|ending| ends(ending))
+        || is_packed_document()
 }
 
 impl Source {

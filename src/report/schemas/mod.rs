@@ -28,9 +28,10 @@ use super::ledger_rows::{self, LedgerRow};
 use super::lint::{self, Lint};
 use super::prices::{self, PricesObject};
 use super::report_json::{self, Report};
+use super::sources::{self, SourcesObject};
 use super::verify::{self, VerifyObject};
 
-const FORMATS: usize = if cfg!(feature = "redact") { 21 } else { 20 };
+const FORMATS: usize = if cfg!(feature = "redact") { 22 } else { 21 };
 
 /// Every machine format. Others have no schema.
 #[rustfmt::skip] // a format is a line
@@ -50,6 +51,7 @@ pub static MACHINE_FORMATS: [MachineFormat; FORMATS] = [
     MachineFormat::output::<Lint<'_>>("lint", lint::SCHEMA, "lint --format json", "what makes prefixes unstable"),
     MachineFormat::output::<ForkObject<'_>>("fork", fork::SCHEMA, "fork --format json", "what each way to fork is charged"),
     MachineFormat::output::<PricesObject<'_>>("prices", prices::SCHEMA, "prices list|show --format json", "models and their prices"),
+    MachineFormat::output::<SourcesObject<'_>>("sources", sources::SCHEMA, "sources --format json", "where sessions are looked for, and what is there"),
     MachineFormat::output::<ConfigObject<'_>>("config-show", config_view::SCHEMA, "config show --format json", "every option with its value and where it comes from"),
     #[cfg(feature = "redact")]
     MachineFormat::output::<KeptDocument<'_>>("redact-explain", kept::SCHEMA, "redact --explain --format json", "what stays when text is taken out"),

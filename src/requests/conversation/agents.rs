@@ -191,7 +191,7 @@ impl History {
             piece.move_symbols(&symbols);
         }
         let trail = Trail::of_pieces(&file.pieces);
-        self.files.push(InputFile { label: Arc::clone(&file.label), trail });
+        self.files.push(InputFile { label: Arc::clone(&file.label), what: file.what, trail });
         let number = self.files.len() - 1;
         for request in &mut file.requests {
             request.move_symbols(&symbols);

@@ -276,7 +276,11 @@ impl History {
         self.bytes += file.bytes;
         self.lines += file.lines;
         self.diagnostics.absorb(file.diagnostics);
-        self.files.push(InputFile { label: Arc::clone(&file.label), trail: Trail::default() });
+        self.files.push(InputFile {
+            label: Arc::clone(&file.label),
+            what: None,
+            trail: Trail::default(),
+        });
         let number = self.files.len() - 1;
         self.note_repeated_ids(&file.label, &file.requests);
         let move_over = |mut request: WireRequest| {

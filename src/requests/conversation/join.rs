@@ -362,7 +362,11 @@ impl Files {
         self.entry_sessions.append(&mut file.entry_sessions);
         self.history.bytes += file.bytes;
         self.history.lines += file.lines;
-        self.history.files.push(InputFile { label: Arc::clone(&file.label), trail: file.trail });
+        self.history.files.push(InputFile {
+            label: Arc::clone(&file.label),
+            what: None,
+            trail: file.trail,
+        });
         self.replaced.push(file.replaced);
         self.history.refusals.extend(file.refusals);
         self.history.diagnostics.absorb(file.diagnostics);

@@ -156,6 +156,8 @@ pub struct Request {
 pub struct InputFile {
     /// Its name, relative to the given path.
     pub label: Arc<str>,
+    /// What it is, for people, where it is another agent's session or a log: "a rollout".
+    pub what: Option<&'static str>,
     /// What lies between its requests.
     pub trail: Trail,
 }

@@ -207,10 +207,16 @@ fn read_source(
         Format::Transcript => {
             Content::Transcript(Box::new(workspace.read_transcript(&mut open, threads, options)))
         }
-        Format::Agent(agent) => Content::Agent(Box::new(agent.read(&mut open))),
-        Format::Log(log) => Content::Log(Box::new(log.read(&mut open, options))),
+        Format::Agent(agent) => {
+            Content::Agent(Box::new(agent.read(&mut open).called(agent.file())))
+        }
+        Format::Log(format) => {
+            let Log { requests, captures } = format.read(&mut open, options);
+            let requests = requests.called(format.file());
+            Content::Log(Box::new(Log { requests, captures }))
+        }
         Format::Database => match database::read(&open) {
-            Some(file) => Content::Agent(Box::new(file)),
+            Some(file) => Content::Agent(Box::new(file.called("a database"))),
             None if source.may_be_other => Content::Other,
             None => Content::Agent(Box::new(AgentFile::foreign(&open))),
         },

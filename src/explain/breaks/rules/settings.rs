@@ -2,6 +2,7 @@
 //! messages), by what was seen and by the readable length.
 
 use super::history::rewrite_confidence;
+use crate::base::client::Client;
 use crate::base::units::Tokens;
 use crate::explain::breaks::case::Case;
 use crate::explain::breaks::readable::Readable;
@@ -152,7 +153,9 @@ pub(super) fn messages(case: &Case<'_>) -> Option<Candidate> {
 
 /// Nothing was readable inside the TTL, so what is rendered first changed.
 pub(super) fn nothing_readable(case: &Case<'_>) -> Option<Candidate> {
-    if case.readable != Readable::Nothing {
+    // Sessions of other agents do not tell of tools.
+    let tells_of_tools = case.request.client == Client::ClaudeCode;
+    if case.readable != Readable::Nothing || !tells_of_tools {
         return None;
     }
     let mut evidence = case.by_length();
