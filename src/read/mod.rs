@@ -62,6 +62,9 @@ pub(crate) enum Format {
     Database,
 }
 
+/// So much of a document mostly tells what it is.
+const BEGINNING: usize = 16 * 1024;
+
 /// What every `SQLite` database begins with.
 const DATABASE: &[u8] = b"SQLite format 3\0";
 
@@ -75,9 +78,13 @@ impl Format {
             return Self::Log(format);
         }
         if begins_document(chunk) {
-            let format =
-                FirstObject::of_document(chunk.bytes()).and_then(|first| Self::of_client(&first));
-            if let Some(format) = format {
+            // The beginning mostly tells; more of it takes longer to look at.
+            let bytes = chunk.bytes();
+            let lengths = [BEGINNING.min(bytes.len()), bytes.len()];
+            let of_beginning = |length| {
+                FirstObject::of_document(&bytes[..length]).and_then(|one| Self::of_client(&one))
+            };
+            if let Some(format) = lengths.into_iter().find_map(of_beginning) {
                 return format;
             }
         }

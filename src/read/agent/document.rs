@@ -53,13 +53,13 @@ impl<F: DocumentFormat> AgentFormat for Documents<F> {
     fn read(&self, open: &mut OpenSource) -> AgentFile {
         let mut file = AgentFile::of(open);
         let mut diagnostics = Diagnostics::default();
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(usize::try_from(open.source().size).unwrap_or(0));
         file.extent = open.read_in_order(&mut diagnostics, |_, line| {
             bytes.extend_from_slice(line);
             bytes.push(b'\n');
         });
         file.diagnostics.absorb(diagnostics);
-        let Ok(text) = str::from_utf8(&bytes) else {
+        let Ok(text) = simdutf8::basic::from_utf8(&bytes) else {
             file.reject(Kind::NotUtf8, 0, "the file is skipped");
             return file;
         };

@@ -19,7 +19,7 @@ use super::elements::each_element;
 use super::exchange::{Answered, Envelope, MessagesBody};
 use super::helicone::later;
 use super::moment::Moment;
-use super::{Log, LogFormat, LogReader};
+use super::{Log, LogFormat, LogReader, begins_with_member};
 use crate::base::client::Client;
 use crate::base::id::EntryId;
 use crate::base::units::Millis;
@@ -41,14 +41,11 @@ pub(super) struct Har;
 
 impl LogFormat for Har {
     fn begins(&self, bytes: &[u8]) -> bool {
-        let Some(text) = bytes.utf8_chunks().next().map(|chunk| chunk.valid()) else {
-            return false;
-        };
-        let text = text.trim_start_matches('\u{feff}').trim_start();
-        let members = text.strip_prefix('{').map(str::trim_start);
-        if !members.is_some_and(|members| members.starts_with("\"log\"")) {
+        if !begins_with_member(bytes, "log") {
             return false;
         }
+        let text = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        let text = text.trim_start_matches('\u{feff}').trim_start();
         // The first entry may be cut off: then an error comes after the list was found.
         let mut has_entries = false;
         let found = each_element(text, &ENTRIES, |_| has_entries = true);

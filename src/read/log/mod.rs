@@ -69,8 +69,21 @@ pub(super) fn log_that_begins(chunk: &Chunk) -> Option<&'static dyn LogFormat> {
     if let Some(format) = LOGS.into_iter().find(|format| format.begins(bytes)) {
         return Some(format);
     }
+    if !begins_with_member(bytes, "data") {
+        return None;
+    }
     let text = bytes.utf8_chunks().next()?.valid();
     log_of(&FirstObject::of_document(rows::rows_of_answer(text)?.as_bytes())?)
+}
+
+/// Whether bytes begin with an object whose first member has a name.
+fn begins_with_member(bytes: &[u8], name: &str) -> bool {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let first = bytes.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    let first = first.and_then(|members| members.strip_prefix(b"\""));
+    first
+        .and_then(|rest| rest.strip_prefix(name.as_bytes()))
+        .is_some_and(|rest| rest.starts_with(b"\""))
 }
 
 /// The format of a log whose first object that is.
