@@ -12,6 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::common::{cachesim, json, project, shared, text, utf8};
+use crate::fixtures;
 
 /// Input, read, written and output tokens, and how many requests they are the sum of.
 type Figures = [u64; 5];
@@ -148,48 +149,87 @@ fn without_a_path_the_sessions_of_all_agents_are_read() {
 }
 
 /// Damage costs only what it hits: nothing panics, and no request has more than was written.
+/// Damages bytes in a few places, in the same way every time.
+struct Damage(u64);
+
+impl Damage {
+    fn random(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % below.max(1) as u64).expect("smaller than a usize")
+    }
+
+    fn of(&mut self, whole: &[u8]) -> Vec<u8> {
+        let mut bytes = whole.to_vec();
+        for _ in 0..=self.random(5) {
+            if bytes.is_empty() {
+                break;
+            }
+            let place = self.random(bytes.len());
+            match self.random(4) {
+                0 => bytes.truncate(place.max(1)),
+                1 => bytes[place] = b"\"{}[]:,\n\\u0919-\xff"[self.random(16)],
+                2 => drop(bytes.remove(place)),
+                _ => bytes.extend_from_within(place..),
+            }
+        }
+        bytes
+    }
+}
+
+/// Looks at whatever is read of a source, under three strategies.
+fn is_survived(source: Source) {
+    let found = Discovered { sources: vec![source], ..Discovered::default() };
+    let options = StudyOptions::default();
+    let history = read(found, options.read.clone(), |_| {});
+    let Ok(study) = Study::of(history, options) else { return };
+    let strategies = [Strategy::billed(), Strategy::expected(), Strategy::lifetime(Ttl::OneHour)];
+    let totals = study.totals(&strategies).expect("totals");
+    assert_eq!(totals.len(), 3);
+    for (place, request) in study.history.requests.iter().enumerate() {
+        assert!(request.predecessor.is_none_or(|before| before.0 < place));
+    }
+}
+
 #[test]
 fn damaged_sessions_panic_nowhere() {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        usize::try_from(state % below.max(1) as u64).expect("smaller than a usize")
-    };
+    let mut damage = Damage(0x9e37_79b9_7f4a_7c15);
     let folders = fs::read_dir(project("fixtures")).expect("the fixtures");
     let folders = folders.map(|entry| entry.expect("an entry").path());
-    let of_agents = folders.filter(|path| path.to_string_lossy().contains("/agent-"));
-    let mut files: Vec<PathBuf> = of_agents.flat_map(|folder| files_of(&folder)).collect();
+    let is_others = |path: &PathBuf| {
+        let name = path.file_name().expect("a name").to_string_lossy();
+        ["agent-", "litellm-", "helicone-", "har-"].iter().any(|one| name.starts_with(one))
+    };
+    let mut files: Vec<PathBuf> =
+        folders.filter(is_others).flat_map(|folder| files_of(&folder)).collect();
+    files.retain(|path| path.extension().is_none_or(|ending| ending != "sql" && ending != "md"));
     files.sort();
-    assert!(files.len() > 10);
+    assert!(files.len() > 20);
     for file in files {
         let whole = fs::read(&file).expect("a file");
+        let name = file.file_name().expect("a name").to_string_lossy();
         for _ in 0..400 {
-            let mut bytes = whole.clone();
-            for _ in 0..=random(5) {
-                if bytes.is_empty() {
-                    break;
-                }
-                let place = random(bytes.len());
-                match random(4) {
-                    0 => bytes.truncate(place.max(1)),
-                    1 => bytes[place] = b"\"{}[]:,\n\\u0919-\xff"[random(16)],
-                    2 => drop(bytes.remove(place)),
-                    _ => bytes.extend_from_within(place..),
-                }
-            }
-            let sources = vec![Source::in_memory("session.jsonl", &bytes)];
-            let found = Discovered { sources, ..Discovered::default() };
-            let options = StudyOptions::default();
-            let history = read(found, options.read.clone(), |_| {});
-            let Ok(study) = Study::of(history, options) else { continue };
-            let strategies =
-                [Strategy::billed(), Strategy::expected(), Strategy::lifetime(Ttl::OneHour)];
-            let totals = study.totals(&strategies).expect("totals");
-            assert_eq!(totals.len(), 3);
-            for (place, request) in study.history.requests.iter().enumerate() {
-                assert!(request.predecessor.is_none_or(|before| before.0 < place));
+            is_survived(Source::in_memory(&name, &damage.of(&whole)));
+        }
+    }
+}
+
+#[test]
+fn damaged_databases_panic_nowhere() {
+    let mut damage = Damage(0x9e37_79b9_7f4a_7c15);
+    let folder = tempfile::tempdir().expect("a folder");
+    let is_database = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "db");
+    let made = fixtures::folders().iter().flat_map(|folder| files_of(folder));
+    let databases: Vec<PathBuf> = made.filter(is_database).collect();
+    assert_eq!(databases.len(), 4);
+    for database in databases {
+        let whole = fs::read(&database).expect("a file");
+        let path = folder.path().join(database.file_name().expect("a name"));
+        for _ in 0..200 {
+            fs::write(&path, damage.of(&whole)).expect("a file");
+            for source in discover(std::slice::from_ref(&path)).sources {
+                is_survived(source);
             }
         }
     }

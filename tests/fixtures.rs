@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::common::{json, ledger, project, stdout};
 
 /// The folders of all sessions. Of one whose session is a database, the folder in which a test made it.
-fn folders() -> &'static [PathBuf] {
+pub(crate) fn folders() -> &'static [PathBuf] {
     static FOLDERS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
         written().into_iter().map(|folder| made(&folder).unwrap_or(folder)).collect()
     });

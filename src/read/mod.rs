@@ -1,4 +1,4 @@
-//! Files as they are: transcripts, captured requests, prompt bundles, sessions of other agents.
+//! Files as they are: transcripts, captured requests, prompt bundles, sessions of other agents, logs.
 //!
 //! The modules stand in the order of the flow: each uses only those before it.
 //!

@@ -58,6 +58,9 @@ impl LineFormat for Copilot {
     }
 }
 
+/// What Copilot asks for a summary, as its rows name it.
+pub(crate) const COMPACTION: &str = "compaction";
+
 impl Copilot {
     /// A run of the program begins.
     fn run(&mut self, data: &Data<'_>, at: Option<Millis>, file: &mut AgentFile) {
@@ -89,6 +92,7 @@ impl Copilot {
         file.requests.push(AgentRequest {
             identity: identity(line, file.symbols.text(model)),
             knows_writes: is_billed || shows_writes(vendor, &usage),
+            query_source: Some(file.symbols.intern(COMPACTION)),
             nano_aiu: report.copilot_usage.0.as_ref().and_then(|bill| value(bill.nano_aiu)),
             ..self.beside((model, vendor), number, times, usage)
         });

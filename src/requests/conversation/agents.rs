@@ -9,12 +9,12 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::between::{Between, Trail, TrailIndex};
-use super::logged::{Served, is_logged, without_repeated, without_rows};
+use super::logged::{Served, is_logged, without_repeated, without_reports};
 use super::{Charge, History, InputFile, Request, RequestIndex};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, HasSymbols, Symbol};
 use crate::base::units::{Millis, Tokens};
-use crate::read::agent::{AgentFile, AgentRequest, Follows, Vendor};
+use crate::read::agent::{AgentFile, AgentRequest, COMPACTION, Follows, Vendor};
 
 /// Where a request stands: its file, and its place among the requests of that.
 type At = (usize, usize);
@@ -75,7 +75,10 @@ impl History {
     /// Leaves out what sessions have as well as logs, and says whether requests of transcripts were sent at
     /// other times than these tell.
     fn join_logs(&mut self, placed: &mut Vec<Placed>) -> bool {
-        self.duplicates += without_rows(placed);
+        if placed.iter().any(|one| one.request.client == Client::Copilot) {
+            let compaction = self.symbols.intern(COMPACTION);
+            self.duplicates += without_reports(placed, compaction);
+        }
         if !placed.iter().any(|one| is_logged(&one.request)) {
             return false;
         }

@@ -8,7 +8,7 @@ use super::{History, RequestIndex};
 use crate::base::client::Client;
 use crate::base::id::Symbol;
 use crate::base::units::{Millis, Tokens};
-use crate::read::agent::AgentRequest;
+use crate::read::agent::{AgentRequest, Follows};
 use crate::read::input::{PromptSplit, Usage};
 
 /// A program may write its report so long after the last row that is in it.
@@ -73,17 +73,32 @@ pub(super) fn without_repeated(placed: &mut Vec<Placed>) -> u64 {
     (before - placed.len()) as u64
 }
 
-/// Takes what rows tell of out of the sums of Copilot's, and gives how many sums have nothing left.
-pub(super) fn without_rows(placed: &mut Vec<Placed>) -> u64 {
-    let is_sum = |one: &Placed| one.request.client == Client::Copilot && one.request.sum_of > 1;
-    if !placed.iter().any(is_sum) {
-        return 0;
-    }
-    let mut rows: FxHashMap<(Symbol, Symbol), Vec<Row>> = FxHashMap::default();
-    for one in placed.iter().filter(|one| one.request.client == Client::Copilot && !is_sum(one)) {
-        rows.entry((one.session, one.request.model)).or_default().push(Row::of(&one.request));
-    }
+/// Leaves out what both Copilot's events and its rows tell of, and takes out of the sums of the events what
+/// rows tell of; gives how many requests were left out. The sums have no compactions, which stand beside them.
+pub(super) fn without_reports(placed: &mut Vec<Placed>, compaction: Symbol) -> u64 {
+    let is_copilots = |one: &Placed| one.request.client == Client::Copilot;
+    let is_sum = |one: &Placed| is_copilots(one) && one.request.sum_of > 1;
     let before = placed.len();
+    let mut known: FxHashSet<(Symbol, Symbol, [Tokens; 4])> = FxHashSet::default();
+    let may_be_report = |one: &Placed| {
+        let AgentRequest { follows, query_source, .. } = one.request;
+        follows == Follows::Nothing && query_source.is_none_or(|source| source == compaction)
+    };
+    // Rows tell more, and come first.
+    placed.sort_by_key(|one| is_copilots(one) && may_be_report(one));
+    placed.retain(|one| {
+        let Usage { prompt, output, .. } = one.request.usage;
+        let figures = [prompt.input, prompt.read, prompt.written(), output];
+        let is_new = !is_copilots(one) || known.insert((one.session, one.request.model, figures));
+        is_new || !may_be_report(one)
+    });
+    let mut rows: FxHashMap<(Symbol, Symbol), Vec<Row>> = FxHashMap::default();
+    for one in placed.iter().filter(|one| is_copilots(one) && !is_sum(one)) {
+        if one.request.query_source != Some(compaction) {
+            let key = (one.session, one.request.model);
+            rows.entry(key).or_default().push(Row::of(&one.request));
+        }
+    }
     placed.retain_mut(|one| {
         let own = rows.get_mut(&(one.session, one.request.model)).filter(|_| is_sum(one));
         own.is_none_or(|rows| subtract(rows, &mut one.request))
