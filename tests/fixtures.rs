@@ -66,8 +66,8 @@ fn every_fixture_gives_its_figures() {
             compare(&format!("{name}: {section}"), &given, &report[section], &mut failures);
         }
         compare_obstacles(&name, &expected, &report, &mut failures);
-        compare_expiries(&name, &folder, &expected, &mut failures);
-        compare_tables(&name, &folder, &expected, &mut failures);
+        compare_expiries(&name, folder, &expected, &mut failures);
+        compare_tables(&name, folder, &expected, &mut failures);
         let skipped = expected["inputs"]["skipped"].as_table().expect("a table").len();
         let reported = report["inputs"]["skipped"].as_object().expect("an object");
         if skipped != reported.len() {
@@ -75,11 +75,11 @@ fn every_fixture_gives_its_figures() {
         }
         if let Some(breaks) = expected.get("breaks") {
             let given = serde_json::to_value(breaks).expect("JSON");
-            compare_breaks(&name, &folder, &expected, &given, &mut failures);
+            compare_breaks(&name, folder, &expected, &given, &mut failures);
         }
         if let Some(strategies) = expected.get("compare") {
             let given = serde_json::to_value(strategies).expect("JSON");
-            compare_strategies(&name, &folder, &expected, &given, &mut failures);
+            compare_strategies(&name, folder, &expected, &given, &mut failures);
         }
     }
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));

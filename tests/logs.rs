@@ -11,11 +11,9 @@ fn history_of(sources: Vec<Source>) -> History {
     read(found, ReadOptions::default(), |_| {})
 }
 
-/// The second of a day at which a moment lies.
-fn second(at: Millis) -> f64 {
-    #[allow(clippy::cast_precision_loss)] // below a day
-    let millis = (at.0 - 1_791_194_400_000) as f64;
-    millis / 1_000.0
+/// How many milliseconds after ten a moment lies.
+fn millis(at: Millis) -> i64 {
+    at.0 - 1_791_194_400_000
 }
 
 /// A transcript with one request, sent at second 0 and answered at second 9.
@@ -55,8 +53,8 @@ fn a_request_of_a_transcript_has_the_times_of_its_event() {
         assert_eq!((history.requests.len(), history.duplicates), (requests, 2 - requests as u64));
         let one =
             history.requests.iter().find(|one| one.message.is_some()).expect("a transcript's");
-        let times = [second(one.start), second(one.finished)];
-        assert_eq!(times, if requests == 1 { [7.0, 10.0] } else { [0.0, 9.0] }, "{request}");
+        let times = [millis(one.start), millis(one.finished)];
+        assert_eq!(times, if requests == 1 { [7_000, 10_000] } else { [0, 9_000] }, "{request}");
     }
 }
 
@@ -77,7 +75,7 @@ fn a_gateways_row_tells_for_how_long_was_written() {
     assert_eq!((history.requests.len(), history.duplicates), (1, 1));
     let prompt = history.requests[0].recorded().prompt;
     assert_eq!([prompt.write_5m, prompt.write_1h], [Tokens(200), Tokens(800)]);
-    assert!((second(history.requests[0].start) - 6.0).abs() < 1e-9);
+    assert_eq!(millis(history.requests[0].start), 6_000);
 }
 
 /// 2 tokens at 5 dollars a million, 1,000 written for an hour at 10 and 50 at 25 cost 0.01126 dollars; written

@@ -120,7 +120,7 @@ impl Pi {
         let request = self.request(line, (usage, prompt), (number, start), model, file)?;
         let route = file.symbol(&message.provider);
         let message = file.symbol(&message.response);
-        branch.add(AgentRequest { route, message, ..request }, file);
+        branch.add(AgentRequest { message, route, ..request }, file);
         Ok(())
     }
 

@@ -15,7 +15,7 @@ pub(crate) const CHUNK: usize = 512 * 1024;
 const SKIPPED_BEGINNINGS: [&str; 2] =
     [r#"{"type":"file-history-snapshot""#, r#"{"type":"attribution-snapshot""#];
 
-/// Beginnings of files without lines, of which a chunk is enough to be known: SQLite databases and Parquet.
+/// Beginnings of files without lines, of which a chunk is enough to be known: `SQLite` databases and Parquet.
 const WITHOUT_LINES: [&[u8]; 2] = [b"SQLite format 3\0", b"PAR1"];
 
 /// Beginnings of documents that may be one line of any length: lists, answers of APIs, HAR files. Their readers
