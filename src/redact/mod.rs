@@ -18,6 +18,7 @@ mod mapping;
 mod media;
 mod names;
 mod outline;
+mod percent;
 mod scribe;
 mod shape;
 mod vocabulary;

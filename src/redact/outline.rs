@@ -26,7 +26,8 @@ impl Recognised {
     /// # Errors
     /// The source cannot be opened.
     pub fn of(source: &Source) -> io::Result<Self> {
-        Ok(Self::of_format(Format::of_source(source)?, source.may_be_other))
+        let (format, _) = Format::of_source(source)?;
+        Ok(Self::of_format(format, source.may_be_other))
     }
 
     fn of_format(format: Format, may_be_other: bool) -> Self {
@@ -53,10 +54,11 @@ pub(super) struct Outline {
 impl Outline {
     /// The outline of a source. Of a session whose fields are not known nothing stays but its structure.
     pub(super) fn of(source: &Source) -> io::Result<Self> {
-        Ok(match Format::of_source(source)? {
+        let (format, begins_document) = Format::of_source(source)?;
+        Ok(match format {
             Format::Agent(format) => Self {
                 top: format.layout().map_or(Field::Free, |layout| Field::Shaped(root(layout))),
-                is_document: format.is_document(),
+                is_document: format.is_document(begins_document),
             },
             _ => Self { top: Field::Shaped(&LINE), is_document: false },
         })

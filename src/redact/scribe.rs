@@ -4,11 +4,12 @@ use super::fields::{METADATA, RESPONSE};
 use super::literal::{decode, edit_literal};
 use super::mapping::{Mapping, learn};
 use super::media::replace_media;
+use super::percent::edit_escaped;
 use super::shape::{Field, Shape};
 use super::vocabulary::{
-    is_address_part, is_beta, is_model, is_moment, is_tool_name, is_user_part, is_version, is_word,
-    known_source, model_ranges, model_start, notice_phrases, route_names, spoken_phrases,
-    system_phrases,
+    counter_parts, is_address_part, is_beta, is_figure, is_model, is_moment, is_tool_name,
+    is_user_part, is_version, is_word, known_event, known_source, model_ranges, model_start,
+    notice_phrases, route_names, spoken_phrases, system_phrases,
 };
 use super::walk::walk;
 use super::words::{Named, Words, replace_identifier};
@@ -126,7 +127,7 @@ impl Scribe<'_> {
 }
 
 /// Decodes a short string, such as a name.
-fn decoded_text(literal: &[u8]) -> Option<String> {
+pub(super) fn decoded_text(literal: &[u8]) -> Option<String> {
     let mut decoded = Vec::new();
     decode(literal, &mut decoded);
     String::from_utf8(decoded).ok()
@@ -187,6 +188,18 @@ impl Replacer {
         }
     }
 
+    /// Replaces a text behind what is known at its beginning, by one of which no more is known.
+    fn text_behind(&self, text: &mut [u8], known: fn(&str) -> usize) {
+        let length = |text: &[u8]| std::str::from_utf8(text).map_or(0, known);
+        let kept = length(text);
+        for _ in 0..MOST_STEPS {
+            self.mapping.text_behind(text, kept);
+            if length(text) == kept {
+                return;
+            }
+        }
+    }
+
     /// Replaces a decoded string value, save for what may stay of it.
     fn value(&self, bytes: &mut [u8], field: Field) {
         let Ok(text) = std::str::from_utf8(bytes) else { return self.mapping.text(bytes) };
@@ -207,6 +220,12 @@ impl Replacer {
                 let names = route_names(text);
                 self.mapping.text_but(bytes, &names);
             }
+            Field::Counter => {
+                let parts = counter_parts(text);
+                self.mapping.text_but(bytes, &parts);
+            }
+            Field::Figure if is_figure(text) => {}
+            Field::Figure => self.text_beside(bytes, is_figure),
             Field::Word if is_word(text) => {}
             Field::Word => self.text_beside(bytes, is_word),
             Field::Version if is_version(text) => {}
@@ -215,13 +234,13 @@ impl Replacer {
             Field::Tool => self.tool(bytes),
             Field::Model => self.model(bytes),
             Field::Path => self.parts(bytes, |byte| matches!(byte, b'/' | b'\\'), |_| false),
-            Field::Url => self.parts(bytes, |byte| b"/:?#&=.".contains(&byte), is_address_part),
+            Field::Url => edit_escaped(bytes, |address| {
+                self.parts(address, |byte| b"/:?#&=.".contains(&byte), is_address_part);
+            }),
             Field::Betas => self.parts(bytes, |byte| b", ".contains(&byte), is_beta),
             Field::Hook => self.hook(bytes),
-            Field::QuerySource => {
-                let known = known_source(text);
-                self.mapping.text_behind(bytes, known);
-            }
+            Field::QuerySource => self.text_behind(bytes, known_source),
+            Field::Event => self.text_behind(bytes, known_event),
             Field::Media => replace_media(&self.mapping, bytes),
             _ => self.mapping.text(bytes),
         }

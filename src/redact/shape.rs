@@ -5,7 +5,9 @@
 
 use std::fmt;
 
-use super::fields::{BLOCK, CONTENT, METADATA, RESPONSE, ROOTS, SYSTEM_PART};
+use super::fields::{
+    ATTRIBUTE, ATTRIBUTES, BLOCK, CONTENT, METADATA, RESPONSE, ROOTS, SYSTEM_PART, VALUE,
+};
 use super::scribe::ToolNames;
 
 /// What stays of the fields of one kind of objects.
@@ -136,6 +138,18 @@ pub(super) enum Field {
     Events,
     /// The bytes of an image or a document, or a document's text.
     Media,
+    /// A number, which may stand in a text, or one of the words of [`super::vocabulary`].
+    Figure,
+    /// The name of an event or of a span.
+    Event,
+    /// The name of a counter, of which parts tell what it counts.
+    Counter,
+    /// Attributes: an object, or a list of keys with values.
+    Attributes,
+    /// The name of an attribute, which tells what stands beside it.
+    Key(&'static Shape),
+    /// What the name of an attribute tells.
+    Told,
 }
 
 /// Which field names an object has, and what stands under each. Shapes name each other, and each is one
@@ -166,6 +180,7 @@ impl Field {
             Self::Content => &BLOCK,
             Self::System => &SYSTEM_PART,
             Self::Notice => &CONTENT,
+            Self::Attributes => &ATTRIBUTES,
             _ => &FREE,
         }
     }
@@ -203,6 +218,12 @@ impl Field {
             Self::Json(_) => ("of an object its structure", "its fields are listed by themselves"),
             Self::Events => ("names of events, and their fields", FIGURES),
             Self::Media => ("the beginning that shows a format, and sizes", FIGURES),
+            Self::Figure => ("all of a number, in a text, too; words of a fixed list", FIGURES),
+            Self::Event => ("the names of a client's events", KINDS),
+            Self::Counter => ("the parts of a name that tell what is counted", FIGURES),
+            Self::Attributes => ("its structure", "its fields are listed by themselves"),
+            Self::Key(_) => ("known names", "it tells what the value is"),
+            Self::Told => ("what stays under its key", "the keys are listed by themselves"),
         })
     }
 
@@ -211,14 +232,16 @@ impl Field {
         match self {
             Self::Events => &RESPONSE,
             Self::User => &METADATA,
-            Self::Json(shape) => shape,
+            Self::Json(shape) | Self::Key(shape) => shape,
+            Self::Attributes => &ATTRIBUTE,
+            Self::Told => &VALUE,
             _ => self.shape(),
         }
     }
 
     /// Whether numbers in a field stay.
     pub(super) fn keeps_numbers(self) -> bool {
-        matches!(self, Self::Number | Self::Moment | Self::Version)
+        matches!(self, Self::Number | Self::Moment | Self::Version | Self::Figure)
     }
 }
 

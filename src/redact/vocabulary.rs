@@ -13,8 +13,8 @@ use super::words::SHORTEST_WORD;
 use crate::base::model::canonical_name;
 use crate::base::project::CLIENT_FOLDERS;
 use crate::read::agent::{
-    AGENT_FOLDERS, COMPRESSIONS, OPENCLAW, OPENCLAW_FOLDERS, ROO_FOLDERS, SESSION_FOLDER,
-    TASK_STEM, TELLING_WRITES,
+    AGENT_FOLDERS, COMPACTION, COMPRESSIONS, EVENT_PREFIX, EVENTS, OPENCLAW, OPENCLAW_FOLDERS,
+    ROO_FOLDERS, SESSION_FOLDER, TASK_STEM, TELLING_WRITES, THREAD,
 };
 use crate::read::capture::{ATTRIBUTION, FORK_TAG, MESSAGES_ENDPOINTS};
 use crate::read::harness::{BOUNDARY, DEFAULT_ALLOW_LIST, IDENTITIES};
@@ -26,76 +26,80 @@ use crate::simulate::pricing::PriceTable;
 
 /// Values of enumerated fields, sorted by their bytes.
 #[rustfmt::skip] // one word a line would be pages
-const WORDS: [&str; 381] = [
-    "1h", "5m", "CompactionEnd", "GET", "Notification", "POST", "PermissionRequest", "PostToolUse",
-    "PostToolUseFailure", "PreCompact", "PreToolUse", "SessionEnd", "SessionStart", "StatusUpdate",
-    "StepBegin", "StepInterrupted", "Stop", "SubagentEvent", "SubagentStart", "SubagentStop",
-    "ToolCall", "ToolResult", "TurnBegin", "UserPromptSubmit", "aborted", "acceptEdits", "adaptive",
-    "advisor_message", "agent-color", "agent-name", "agent-setting", "agent_listing_delta",
-    "agent_message", "agent_progress", "agent_reasoning", "agent_reasoning_raw_content",
-    "agent_reasoning_section_break", "agents_killed", "ai-title", "all", "anthropic", "any",
-    "api_error", "api_metrics", "api_req_started", "application/json", "application/pdf", "array",
-    "ask", "assistant", "async_hook_response", "attachment", "attribution-snapshot",
-    "attribution_snapshot", "auto", "auto_mode", "available", "away_summary", "base64",
-    "bashExecution", "bash_", "bash_code_execution_tool_result", "bash_progress", "batch",
-    "batching_reminder_sent", "bedrock", "boolean", "branch_summary", "bridge-session",
-    "bridge_status", "bypassPermissions", "cache_edits", "cache_read", "cache_write",
-    "chat_compression", "chunked", "citations_delta", "claude-code-github-action", "claude-desktop",
+const WORDS: [&str; 412] = [
+    "1h", "5m", "AGENT", "CHAIN", "CompactionEnd", "EMBEDDING", "ERROR", "EVALUATOR", "EVENT",
+    "GENERATION", "GET", "GUARDRAIL", "Notification", "POST", "PermissionRequest", "PostToolUse",
+    "PostToolUseFailure", "PreCompact", "PreToolUse", "RETRIEVER", "SPAN", "STATUS_CODE_ERROR",
+    "SessionEnd", "SessionStart", "StatusUpdate", "StepBegin", "StepInterrupted", "Stop",
+    "SubagentEvent", "SubagentStart", "SubagentStop", "TOOL", "ToolCall", "ToolResult", "TurnBegin",
+    "UserPromptSubmit", "aborted", "acceptEdits", "adaptive", "advisor_message", "agent-color",
+    "agent-name", "agent-setting", "agent_listing_delta", "agent_message", "agent_progress",
+    "agent_reasoning", "agent_reasoning_raw_content", "agent_reasoning_section_break",
+    "agents_killed", "ai-title", "all", "anthropic", "any", "api_error", "api_metrics",
+    "api_req_started", "application/json", "application/pdf", "array", "ask", "assistant",
+    "async_hook_response", "attachment", "attribution-snapshot", "attribution_snapshot", "auto",
+    "auto_mode", "available", "away_summary", "base64", "bashExecution", "bash_",
+    "bash_code_execution_tool_result", "bash_progress", "batch", "batching_reminder_sent",
+    "bedrock", "boolean", "branch_summary", "bridge-session", "bridge_status", "bypassPermissions",
+    "cache_edits", "cache_read", "cache_write", "chat", "chat_compression", "chunked",
+    "citations_delta", "claude-code", "claude-code-github-action", "claude-desktop",
     "claude-vscode", "clear", "clear_thinking_", "clear_tool_uses_", "cli", "code_execution_",
     "code_execution_20260120", "code_execution_tool_result", "command_permissions", "commentary",
     "compact", "compact_", "compact_boundary", "compact_file_reference", "compacted", "compaction",
-    "companion_intro", "completed", "computer_", "condense_context", "config.update",
-    "container_upload", "content", "content-replacement", "content_block_delta",
+    "companion_intro", "complete", "completed", "completion", "computer_", "condense_context",
+    "config.update", "container_upload", "content", "content-replacement", "content_block_delta",
     "content_block_start", "content_block_stop", "context.append_loop_event",
-    "context.append_message", "context_window", "copilot-agent", "critical_system_reminder",
-    "custom", "custom-title", "custom_tool_call", "custom_tool_call_output", "date_change",
-    "default", "deferred_tools_delta", "delete", "dequeue", "developer", "diagnostics", "direct",
-    "directory", "disabled", "document", "dontAsk", "edited_text_file", "enabled",
-    "encrypted_content", "end_turn", "enqueue", "ephemeral", "error", "event_msg", "external",
-    "failed", "fallback_message", "fast", "file", "file-history-delta", "file-history-snapshot",
-    "final_answer", "first_party", "fork-context-ref", "foundry", "frame-link", "full",
-    "full_compaction.complete", "function", "function_call", "function_call_output", "gemini",
-    "global", "goal_status", "gzip", "high", "hook_additional_context", "hook_blocking_error",
-    "hook_cancelled", "hook_non_blocking_error", "hook_progress", "hook_success",
-    "hook_system_message", "human", "identity", "image", "image/gif", "image/jpeg", "image/png",
-    "image/webp", "image_url", "in_progress", "info", "informational", "input", "input_file",
-    "input_image", "input_json_delta", "input_text", "input_tokens", "integer",
-    "inter_agent_communication_metadata", "invoked_skills", "json_schema", "keep-alive",
-    "last-prompt", "llm.request", "local", "local-agent", "local_command", "local_shell_call",
-    "logout", "low", "managed", "manual", "marble-origami-commit", "marble-origami-snapshot", "max",
-    "max_tokens", "mcp", "mcp_instructions_delta", "mcp_progress", "mcp_tool_call_end",
-    "mcp_tool_result", "mcp_tool_use", "medium", "memory_", "memory_saved", "message",
-    "message_delta", "message_end", "message_start", "message_stop", "messages_changed", "metadata",
-    "micro_compaction.apply", "microcompact_boundary", "minimal", "mode", "model", "model_changed",
-    "model_context_window_exceeded", "model_refusal_fallback", "namespace", "nested_memory", "none",
-    "normal", "not_available", "null", "number", "object", "omitted", "openai",
-    "opened_file_in_ide", "output", "output_style", "output_text", "output_tokens",
-    "patch_apply_end", "pause_turn", "pending", "permission-mode", "permission_retry", "ping",
-    "plan", "plan_file_reference", "plan_mode", "plan_mode_exit", "popAll", "pr-link",
-    "previous_message_not_found", "priority", "progress", "project", "prompt", "query_update",
-    "queue-operation", "queued", "queued_command", "reasoning", "redacted_thinking", "refusal",
-    "relevant_memories", "relocated", "remote", "remove", "response_item", "resume", "retry",
-    "rewind-pointer", "saved_hook_context", "say", "scheduled_task_fire", "sdk-cli", "sdk-py",
-    "sdk-ts", "search_result", "search_results_received", "selected_lines_in_ide",
-    "server_tool_use", "session", "session.compaction_complete", "session.compaction_start",
-    "session.model_change", "session.resume", "session.shutdown", "session.start", "session_meta",
-    "signature_delta", "skill_listing", "sliding_window_truncation", "snip", "sparse",
-    "speculation-accept", "spine.close", "spine.next", "spine.root_compact", "standard", "started",
-    "startup", "step-finish", "stop_hook_summary", "stop_sequence", "string", "sub_agent_activity",
-    "subagent", "suggestion", "summarised", "summarized", "summary", "summary_text", "system",
-    "system_changed", "tag", "task-notification", "task-summary", "task_complete",
-    "task_notification", "task_progress", "task_reminder", "task_started", "task_status", "text",
-    "text/event-stream", "text/plain", "text_delta", "text_editor", "text_editor_",
+    "context.append_message", "context_window", "copilot-agent", "copilot-chat",
+    "critical_system_reminder", "custom", "custom-title", "custom_tool_call",
+    "custom_tool_call_output", "date_change", "default", "deferred_tools_delta", "delete",
+    "dequeue", "developer", "diagnostics", "direct", "directory", "disabled", "document", "dontAsk",
+    "edited_text_file", "enabled", "encrypted_content", "end_turn", "enqueue", "ephemeral", "error",
+    "event_msg", "execute_tool", "external", "failed", "fallback_message", "false", "fast", "file",
+    "file-history-delta", "file-history-snapshot", "final_answer", "first_party",
+    "fork-context-ref", "foundry", "frame-link", "full", "full_compaction.complete", "function",
+    "function_call", "function_call_output", "gemini", "gemini-cli", "generate_content",
+    "github-copilot", "global", "goal_status", "gzip", "high", "hook_additional_context",
+    "hook_blocking_error", "hook_cancelled", "hook_non_blocking_error", "hook_progress",
+    "hook_success", "hook_system_message", "human", "identity", "image", "image/gif", "image/jpeg",
+    "image/png", "image/webp", "image_url", "in_progress", "info", "informational", "input",
+    "input_file", "input_image", "input_json_delta", "input_text", "input_tokens", "integer",
+    "inter_agent_communication_metadata", "invoke_agent", "invoked_skills", "json_schema",
+    "keep-alive", "last-prompt", "llm.request", "local", "local-agent", "local_command",
+    "local_shell_call", "logout", "low", "managed", "manual", "marble-origami-commit",
+    "marble-origami-snapshot", "max", "max_tokens", "mcp", "mcp_instructions_delta", "mcp_progress",
+    "mcp_tool_call_end", "mcp_tool_result", "mcp_tool_use", "medium", "memory_", "memory_saved",
+    "message", "message_delta", "message_end", "message_start", "message_stop", "messages_changed",
+    "metadata", "metric", "micro_compaction.apply", "microcompact_boundary", "minimal", "mode",
+    "model", "model_changed", "model_context_window_exceeded", "model_refusal_fallback",
+    "namespace", "nested_memory", "none", "normal", "not_available", "null", "number", "object",
+    "omitted", "openai", "opencode", "opened_file_in_ide", "output", "output_style", "output_text",
+    "output_tokens", "patch_apply_end", "pause_turn", "pending", "permission-mode",
+    "permission_retry", "ping", "plan", "plan_file_reference", "plan_mode", "plan_mode_exit",
+    "popAll", "pr-link", "previous_message_not_found", "priority", "progress", "project", "prompt",
+    "query_update", "queue-operation", "queued", "queued_command", "qwen-code", "reasoning",
+    "redacted_thinking", "refusal", "relevant_memories", "relocated", "remote", "remove",
+    "response_item", "resume", "retry", "rewind-pointer", "saved_hook_context", "say",
+    "scheduled_task_fire", "sdk-cli", "sdk-py", "sdk-ts", "search_result",
+    "search_results_received", "selected_lines_in_ide", "server_tool_use", "session",
+    "session.compaction_complete", "session.compaction_start", "session.model_change",
+    "session.resume", "session.shutdown", "session.start", "session_meta", "signature_delta",
+    "skill_listing", "sliding_window_truncation", "snip", "span", "sparse", "speculation-accept",
+    "spine.close", "spine.next", "spine.root_compact", "standard", "started", "startup",
+    "step-finish", "stop_hook_summary", "stop_sequence", "string", "sub_agent_activity", "subagent",
+    "suggestion", "summarised", "summarized", "summary", "summary_text", "system", "system_changed",
+    "tag", "task-notification", "task-summary", "task_complete", "task_notification",
+    "task_progress", "task_reminder", "task_started", "task_status", "text", "text/event-stream",
+    "text/plain", "text_completion", "text_delta", "text_editor", "text_editor_",
     "text_editor_code_execution_tool_result", "thinking", "thinking_delta", "thinking_turns",
     "thread_settings_applied", "todo_reminder", "token_count", "token_usage", "token_usage_record",
     "tool", "tool.call", "tool.result", "toolCall", "toolResult", "tool_addition", "tool_reference",
     "tool_removal", "tool_result", "tool_search_tool_bm25_", "tool_search_tool_regex_",
     "tool_search_tool_result", "tool_use", "tool_uses", "tools.set_active_tools", "tools_changed",
-    "total_tokens_reminder", "turn", "turn.prompt", "turn_aborted", "turn_context", "turn_duration",
-    "typed", "ultra", "ultra_effort_enter", "unavailable", "url", "us", "usage.record", "user",
-    "user_feedback", "user_message", "vertex", "waiting_for_task", "warning", "web_fetch_",
-    "web_fetch_tool_result", "web_search_", "web_search_call", "web_search_tool_result",
-    "worktree-state", "world_state", "xhigh",
+    "total_tokens_reminder", "true", "turn", "turn.prompt", "turn_aborted", "turn_completed",
+    "turn_context", "turn_duration", "typed", "ultra", "ultra_effort_enter", "unavailable", "url",
+    "us", "usage.record", "user", "user_feedback", "user_message", "user_message_chunk", "vertex",
+    "waiting_for_task", "warning", "web_fetch_", "web_fetch_tool_result", "web_search_",
+    "web_search_call", "web_search_tool_result", "worktree-state", "world_state", "xhigh",
 ];
 
 /// Words in model names that the price tables lack: those of platforms, and general ones.
@@ -140,12 +144,16 @@ const BETAS: [&str; 24] = [
 
 /// Names of services and programs, wherever in the name of a route they stand, besides those that readers
 /// distinguish.
-const ROUTES: [&str; 16] = [
+const ROUTES: [&str; 20] = [
     "antigravity",
+    "az.ai.openai",
     "azure",
+    "azure.ai.openai",
     "codex",
     "copilot",
     "deepseek",
+    "gcp.gemini",
+    "gcp.gen_ai",
     "gemini",
     "github",
     "google",
@@ -176,7 +184,7 @@ const ID_KINDS: [&str; 12] = [
 ];
 
 /// Parts of the addresses of requests.
-const ADDRESS_PARTS: [&str; 16] = [
+const ADDRESS_PARTS: [&str; 19] = [
     "anthropic",
     "api",
     "batches",
@@ -184,6 +192,7 @@ const ADDRESS_PARTS: [&str; 16] = [
     "com",
     "complete",
     "count_tokens",
+    "file",
     "http",
     "https",
     "locations",
@@ -192,7 +201,9 @@ const ADDRESS_PARTS: [&str; 16] = [
     "models",
     "projects",
     "publishers",
+    "session",
     "true",
+    "update",
 ];
 
 /// The words in `metadata.user_id`.
@@ -208,7 +219,7 @@ pub fn allowed_words() -> BTreeSet<String> {
         reachable().into_iter().flat_map(|(shape, _)| shape.fields).flat_map(|(_, names)| *names);
     let phrases = BEGINNINGS.iter().map(|(beginning, _)| *beginning).chain(known_commands());
     let betas = BETA_FAMILIES.iter().map(|(family, _)| *family).chain(BETAS);
-    let harness = IDENTITIES.into_iter().chain(DEFAULT_ALLOW_LIST);
+    let harness = IDENTITIES.into_iter().chain(sources());
     let fixed = [
         ATTRIBUTION,
         BOUNDARY,
@@ -236,6 +247,9 @@ pub fn allowed_words() -> BTreeSet<String> {
         .chain(readers)
         .chain(routes())
         .chain(VERSION_PARTS)
+        .chain(COUNTER_PARTS)
+        .chain(EVENTS)
+        .chain([EVENT_PREFIX])
         .flat_map(|text| text.split(|one: char| !one.is_alphabetic()))
         .filter(|word| word.chars().count() >= SHORTEST_WORD as usize)
         .map(str::to_lowercase)
@@ -338,7 +352,11 @@ pub(super) fn is_tool_name(text: &str) -> bool {
 
 /// The length of the prefix of an identifier that shows its kind.
 pub(super) fn id_kind(text: &str) -> usize {
-    ID_KINDS.iter().find(|kind| text.starts_with(**kind)).map_or(0, |kind| kind.len())
+    ID_KINDS
+        .iter()
+        .chain([&THREAD])
+        .find(|kind| text.starts_with(**kind))
+        .map_or(0, |kind| kind.len())
 }
 
 /// Whether a part of an address stays.
@@ -393,13 +411,57 @@ pub(super) fn is_folder(name: &str) -> bool {
     CLIENT_FOLDERS.contains(&name)
 }
 
+/// Parts of the names of counters by which they are told apart.
+const COUNTER_PARTS: [&str; 13] = [
+    "cache",
+    "ephemeral",
+    "creation",
+    "write",
+    "1h",
+    "5m",
+    "input_",
+    "prompt_",
+    "output_",
+    "completion_",
+    "reason",
+    "thought",
+    "_tokens",
+];
+
+/// The ranges of the name of a counter that tell what it counts, in whatever case.
+pub(super) fn counter_parts(text: &str) -> Vec<Range<usize>> {
+    let small = text.to_ascii_lowercase();
+    let found = |part: &&'static str| occurrences(&small, part).collect::<Vec<_>>();
+    let mut parts: Vec<Range<usize>> = COUNTER_PARTS.iter().flat_map(found).collect();
+    parts.sort_by_key(|part| part.start);
+    parts
+}
+
+/// Whether a text is a number, or one of the words.
+pub(super) fn is_figure(text: &str) -> bool {
+    let is_of_number =
+        |byte: u8| matches!(byte, b'0'..=b'9' | b'.' | b'-' | b'+' | b'_' | b'e' | b'E' | b' ');
+    is_word(text)
+        || (text.bytes().all(is_of_number) && text.bytes().any(|byte| byte.is_ascii_digit()))
+}
+
+/// The length of the beginning of an event's or a span's name that tells what it is.
+pub(super) fn known_event(text: &str) -> usize {
+    let front = if text.starts_with(EVENT_PREFIX) { EVENT_PREFIX.len() } else { 0 };
+    if EVENTS.contains(&&text[front..]) { text.len() } else { front }
+}
+
 /// The length of the prefix of a query source that a harness knows.
 pub(super) fn known_source(text: &str) -> usize {
     let common = |known: &str| {
         let known = known.trim_end_matches('*').bytes();
         known.zip(text.bytes()).take_while(|(one, other)| one == other).count()
     };
-    DEFAULT_ALLOW_LIST.iter().map(|known| common(known)).max().unwrap_or(0)
+    sources().map(common).max().unwrap_or(0)
+}
+
+fn sources() -> impl Iterator<Item = &'static str> {
+    DEFAULT_ALLOW_LIST.into_iter().chain([COMPACTION])
 }
 
 /// The ranges of a message text that show its kind.

@@ -36,12 +36,14 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 
 use crate::read::input::{Diagnostics, Kind, ObjectReader, OpenSource};
+pub(crate) use amp::THREAD;
 pub(crate) use cline::{ROO_FOLDERS, STEM as TASK_STEM};
 use document::Documents;
 pub(crate) use first::FirstObject;
 pub(crate) use gemini::COMPRESSIONS;
 pub(crate) use kimi::{AGENT_FOLDERS, SESSION_FOLDER};
 pub(crate) use opencode::TELLING_WRITES;
+pub(crate) use otel::{COMPACTION, EVENT_PREFIX, EVENTS, names as attributes};
 pub(crate) use pi::{OPENCLAW, OPENCLAW_FOLDERS};
 pub use pieces::{Piece, PieceId};
 use records::Records;
@@ -91,6 +93,16 @@ pub(crate) enum Layout {
     OpenCodeMessage,
     /// A task of Cline's form.
     Cline,
+    /// A thread of Amp.
+    Amp,
+    /// The updates of a session of Grok's.
+    Grok,
+    /// Observations of Langfuse.
+    Langfuse,
+    /// An export of OpenTelemetry.
+    Telemetry,
+    /// The spans of Copilot, one a line.
+    Span,
 }
 
 /// A format in which an agent keeps its sessions.
@@ -106,8 +118,9 @@ pub(crate) trait AgentFormat: Sync {
         None
     }
 
-    /// Whether a file is one JSON value, over however many lines.
-    fn is_document(&self) -> bool {
+    /// Whether a file is one JSON value, over however many lines; `begins_document` says that it begins as
+    /// one does.
+    fn is_document(&self, _begins_document: bool) -> bool {
         false
     }
 

@@ -3,6 +3,7 @@
 //! A reader's fields stand here in one place: a shape for the outermost object of its format, which `root`
 //! finds, and one for each kind of objects below it of which anything stays.
 
+use super::telemetry::{OBSERVATION, SPAN, TELEMETRY};
 use super::transcript::LINE;
 use crate::read::agent::Layout;
 use crate::redact::shape::{Field, Shape};
@@ -19,12 +20,31 @@ pub(in crate::redact) fn root(layout: Layout) -> &'static Shape {
         Layout::OpenCode => &OPENCODE,
         Layout::OpenCodeMessage => &OPENCODE_INFO,
         Layout::Cline => &CLINE,
+        Layout::Amp => &AMP,
+        Layout::Grok => &GROK,
+        Layout::Langfuse => &OBSERVATION,
+        Layout::Telemetry => &TELEMETRY,
+        Layout::Span => &SPAN,
     }
 }
 
 /// The outermost objects of all formats that have some of their own.
-pub(in crate::redact) static ROOTS: [&Shape; 9] =
-    [&LINE, &PI, &QWEN, &KIMI, &COPILOT, &GEMINI, &OPENCODE, &OPENCODE_INFO, &CLINE];
+pub(in crate::redact) static ROOTS: [&Shape; 14] = [
+    &LINE,
+    &PI,
+    &QWEN,
+    &KIMI,
+    &COPILOT,
+    &GEMINI,
+    &OPENCODE,
+    &OPENCODE_INFO,
+    &CLINE,
+    &AMP,
+    &GROK,
+    &OBSERVATION,
+    &TELEMETRY,
+    &SPAN,
+];
 
 static PI: Shape = Shape {
     name: "line of Pi",
@@ -261,6 +281,67 @@ static MODEL: Shape = Shape {
     ..Shape::PLAIN
 };
 
+static AMP: Shape = Shape {
+    name: "thread of Amp",
+    fields: &[
+        (Field::Identifier, &["id"]),
+        (Field::Moment, &["created"]),
+        (Field::Shaped(&AMP_ENVIRONMENT), &["env"]),
+        (Field::Shaped(&AMP_MESSAGE), &["messages"]),
+    ],
+    ..Shape::PLAIN
+};
+
+static AMP_ENVIRONMENT: Shape = Shape {
+    name: "environment of a thread of Amp",
+    fields: &[
+        (Field::Shaped(&AMP_ENVIRONMENT), &["initial", "trees", "platform"]),
+        (Field::Url, &["uri"]),
+        (Field::Version, &["clientVersion"]),
+    ],
+    ..Shape::PLAIN
+};
+
+static AMP_MESSAGE: Shape = Shape {
+    name: "message of Amp",
+    fields: &[
+        (Field::Word, &["role", "type"]),
+        (Field::Number, &["messageId"]),
+        (Field::Moment, &["sentAt"]),
+        (Field::Shaped(&AMP_MESSAGE), &["meta", "state"]),
+        (Field::Shaped(&AMP_BLOCK), &["content"]),
+        (Field::Shaped(&USAGE), &["usage"]),
+    ],
+    ..Shape::PLAIN
+};
+
+static AMP_BLOCK: Shape = Shape {
+    name: "block of a message of Amp",
+    fields: &[(Field::Word, &["type"]), (Field::Free, &["text"])],
+    ..Shape::PLAIN
+};
+
+static GROK: Shape = Shape {
+    name: "update of a session of Grok",
+    fields: &[
+        (Field::Moment, &["timestamp", "agentTimestampMs"]),
+        (Field::Url, &["method"]),
+        (Field::Identifier, &["sessionId", "prompt_id"]),
+        (Field::Word, &["sessionUpdate"]),
+        (Field::Shaped(&GROK), &["params", "_meta", "update"]),
+        (Field::Shaped(&USAGE), &["usage"]),
+        (Field::Free, &["content"]),
+    ],
+    ..Shape::PLAIN
+};
+
+static USAGE_BY_MODEL: Shape = Shape {
+    name: "usage by model",
+    others: Field::Shaped(&USAGE),
+    names_are: Field::Model,
+    ..Shape::PLAIN
+};
+
 /// What calls a tool or answers it, wherever a format names one.
 static CALL: Shape = Shape {
     name: "call of a tool",
@@ -328,8 +409,15 @@ static USAGE: Shape = Shape {
                 "total",
                 "read",
                 "write",
+                "cacheReadInputTokens",
+                "cacheCreationInputTokens",
+                "cachedReadTokens",
+                "cacheCreationTokens",
+                "modelCalls",
             ],
         ),
+        (Field::Moment, &["timestamp"]),
+        (Field::Shaped(&USAGE_BY_MODEL), &["modelUsage"]),
         (Field::Word, &["tokenType"]),
         (Field::Model, &["model"]),
         (Field::Shaped(&USAGE), &["cache", "copilotUsage", "tokenDetails"]),

@@ -3,8 +3,10 @@
 
 mod agents;
 mod request;
+mod telemetry;
 mod transcript;
 
 pub(super) use agents::{CONTENT, ROOTS, root};
 pub(super) use request::{METADATA, RESPONSE};
+pub(super) use telemetry::{ATTRIBUTE, ATTRIBUTES, VALUE};
 pub(super) use transcript::{BLOCK, LINE, SYSTEM_PART};
