@@ -187,11 +187,26 @@ fn all_files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|entry| below(entry.expect("an entry").path())).collect()
 }
 
+/// The folder with the database of which the statements stand in a fixture.
+fn with_database(fixture: &Path, scratch: &TempDir) -> Option<PathBuf> {
+    let entries = fs::read_dir(fixture).expect("a folder");
+    let mut paths = entries.map(|entry| entry.expect("an entry").path());
+    let statements = paths.find(|path| path.extension().is_some_and(|ending| ending == "sql"))?;
+    let folder = scratch.path().join("with-database");
+    fs::create_dir(&folder).expect("a folder");
+    let database = folder.join(statements.file_stem().expect("a name")).with_extension("db");
+    let connection = rusqlite::Connection::open(database).expect("a database");
+    let text = fs::read_to_string(&statements).expect("statements");
+    connection.execute_batch(&text).expect("SQL");
+    Some(folder)
+}
+
 #[test]
 fn fixtures_keep_their_figures() {
     for entry in fs::read_dir(project("fixtures")).expect("the fixtures") {
         let folder = entry.expect("an entry").path();
         let scratch = tempfile::tempdir().expect("a folder");
+        let folder = with_database(&folder, &scratch).unwrap_or(folder);
         let output = redacted(&folder, &scratch, &["-q"]);
         for command in &COMMANDS[1..5] {
             same_figures(&folder, &output, command, &[]);
@@ -298,7 +313,7 @@ fn files(path: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     paths.sort_by_key(|path| path.file_name().map(ToOwned::to_owned));
     let is_input = |path: &PathBuf| match path.extension().and_then(|ending| ending.to_str()) {
-        Some("jsonl") => true,
+        Some("jsonl" | "har" | "csv") => true,
         Some("json") => is_session(path),
         _ => false,
     };
@@ -308,7 +323,9 @@ fn files(path: &Path) -> Vec<PathBuf> {
 /// Whether a JSON document is the session of an agent, by fields that stay.
 fn is_session(path: &Path) -> bool {
     let text = fs::read_to_string(path).expect("UTF-8");
-    ["\"ses_", "\"say\"", "\"projectHash\""].iter().any(|sign| text.contains(sign))
+    let signs =
+        ["\"ses_", "\"say\"", "\"projectHash\"", "\"T-", "\"usageDetails\"", "\"call_type\""];
+    signs.iter().any(|sign| text.contains(sign))
 }
 
 /// The words of the names of tools, wherever one stands in a structural place.

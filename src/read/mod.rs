@@ -34,7 +34,7 @@ pub mod capture;
 
 pub mod agent;
 
-mod log;
+pub(crate) mod log;
 
 #[cfg(feature = "redact")]
 use std::io;

@@ -18,7 +18,8 @@ use crate::read::agent::{SESSION_FOLDER, THREAD};
 const BEGINNINGS: [&str; 3] = ["agent-", SESSION_FOLDER, THREAD];
 
 /// The endings of files that are read.
-const ENDINGS: [&str; 5] = [".jsonl", ".jsonl.gz", ".jsonl.zst", ".json", ""];
+const ENDINGS: [&str; 8] =
+    [".jsonl", ".jsonl.gz", ".jsonl.zst", ".json", ".har", ".csv", ".tsv", ""];
 
 /// How often a name that happens to contain a word of the input is replaced anew.
 const MOST_ATTEMPTS: u64 = 64;

@@ -1,6 +1,7 @@
 //! What happens to each piece of a line: its words are collected, or it is replaced.
 
-use super::fields::{METADATA, RESPONSE};
+use super::encoded::edit_encoded;
+use super::fields::{ANSWER, METADATA, RESPONSE};
 use super::literal::{decode, edit_literal};
 use super::mapping::{Mapping, learn};
 use super::media::replace_media;
@@ -30,6 +31,9 @@ const MCP: &str = "mcp__";
 
 /// The letters of `true`, `false` and `null`, and the exponent sign.
 const LETTERS: &[u8] = b"truefalsnE";
+
+/// How logs write that there is no id.
+const NO_ID: &[u8] = b"00000000-0000-0000-0000-000000000000";
 
 /// How often a replacement that happens to be a known word is replaced again.
 const MOST_STEPS: usize = 64;
@@ -74,10 +78,19 @@ impl Scribe<'_> {
     /// Handles a string value.
     pub(super) fn string(&mut self, literal: &mut [u8], field: Field) {
         match field {
-            Field::Events => self.inside(literal, events),
+            Field::Events => self.inside(literal, |scribe, text| events(scribe, text, &RESPONSE)),
+            Field::Answer => self.inside(literal, answer),
             Field::User => self.inside(literal, user),
             Field::Json(shape) => self.inside(literal, |scribe, text| json(scribe, text, shape)),
             _ => self.edit(literal, |replacer, text| replacer.value(text, field)),
+        }
+    }
+
+    /// Handles a part of a text that is no literal.
+    pub(super) fn plain(&mut self, text: &mut [u8], field: Field) {
+        match field {
+            Field::User => user(self, text),
+            _ => self.edit_plain(text, |replacer, text| replacer.value(text, field)),
         }
     }
 
@@ -134,10 +147,10 @@ pub(super) fn decoded_text(literal: &[u8]) -> Option<String> {
 }
 
 /// Handles the events of a streamed answer: lines, some of which hold JSON.
-fn events(scribe: &mut Scribe<'_>, text: &mut [u8]) {
+fn events(scribe: &mut Scribe<'_>, text: &mut [u8], shape: &'static Shape) {
     for line in text.split_mut(|byte| *byte == b'\n') {
         if line.starts_with(b"data:") {
-            walk(&mut line[5..], Field::Shaped(&RESPONSE), scribe);
+            walk(&mut line[5..], Field::Shaped(shape), scribe);
         } else if let Some(value) = line.strip_prefix(b"event:".as_slice()).map(<[u8]>::len) {
             let start = line.len() - value;
             let rest = &mut line[start..];
@@ -151,12 +164,32 @@ fn events(scribe: &mut Scribe<'_>, text: &mut [u8]) {
     }
 }
 
-/// Handles a text that may be an object.
+/// Handles a text that may be an object, or be one once it is decoded.
 fn json(scribe: &mut Scribe<'_>, text: &mut [u8], shape: &'static Shape) {
-    if text.trim_ascii_start().starts_with(b"{") {
+    if is_object(text) {
         return walk(text, Field::Shaped(shape), scribe);
     }
-    scribe.edit_plain(text, |replacer, text| replacer.mapping.text(text));
+    edit_encoded(text, |text, is_encoded| {
+        if is_encoded && is_object(text) {
+            return walk(text, Field::Shaped(shape), scribe);
+        }
+        scribe.edit_plain(text, |replacer, text| replacer.mapping.text(text));
+    });
+}
+
+/// Handles an answer: an object, or a stream of events.
+fn answer(scribe: &mut Scribe<'_>, text: &mut [u8]) {
+    edit_encoded(text, |text, _| {
+        if is_object(text) {
+            walk(text, Field::Shaped(&ANSWER), scribe);
+        } else {
+            events(scribe, text, &ANSWER);
+        }
+    });
+}
+
+fn is_object(text: &[u8]) -> bool {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii_start().starts_with(b"{")
 }
 
 /// Handles `metadata.user_id`: an object, or identifiers with words between them.
@@ -175,6 +208,9 @@ fn user(scribe: &mut Scribe<'_>, text: &mut [u8]) {
 
 impl Replacer {
     fn identifier(&self, id: &mut [u8]) {
+        if id.len() == NO_ID.len() && id == NO_ID {
+            return;
+        }
         replace_identifier(&self.mapping, &self.named, id);
     }
 
@@ -266,7 +302,8 @@ impl Replacer {
         let ranges = model_ranges(&text[start..]);
         let is_known = is_model(&text[start..]);
         let (front, name) = name.split_at_mut(start);
-        self.mapping.text(front);
+        let routes = std::str::from_utf8(front).map(route_names).unwrap_or_default();
+        self.mapping.text_but(front, &routes);
         if is_known {
             return;
         }

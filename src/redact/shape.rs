@@ -6,7 +6,8 @@
 use std::fmt;
 
 use super::fields::{
-    ATTRIBUTE, ATTRIBUTES, BLOCK, CONTENT, METADATA, RESPONSE, ROOTS, SYSTEM_PART, VALUE,
+    ANSWER, ATTRIBUTE, ATTRIBUTES, BLOCK, CONTENT, LOG_ROOTS, METADATA, RESPONSE, ROOTS,
+    SYSTEM_PART, VALUE,
 };
 use super::scribe::ToolNames;
 
@@ -73,7 +74,8 @@ fn opened(field: Field) -> Option<&'static str> {
 
 /// Every shape with the shortest path to it, those that are nearer first.
 pub(super) fn reachable() -> Vec<(&'static Shape, String)> {
-    let mut found: Vec<_> = ROOTS.into_iter().map(|root| (root, String::new())).collect();
+    let mut found: Vec<_> =
+        ROOTS.into_iter().chain(LOG_ROOTS).map(|root| (root, String::new())).collect();
     let mut next = 0;
     while let Some((shape, own)) = found.get(next).cloned() {
         next += 1;
@@ -136,6 +138,8 @@ pub(super) enum Field {
     Json(&'static Shape),
     /// The events of a streamed answer.
     Events,
+    /// The answer of a service: an object, or the text of one, or of a stream; it may be encoded.
+    Answer,
     /// The bytes of an image or a document, or a document's text.
     Media,
     /// A number, which may stand in a text, or one of the words of [`super::vocabulary`].
@@ -176,7 +180,8 @@ impl Field {
     /// The shape of the objects in a field.
     pub(super) fn shape(self) -> &'static Shape {
         match self {
-            Self::Shaped(shape) => shape,
+            Self::Shaped(shape) | Self::Json(shape) => shape,
+            Self::Answer => &ANSWER,
             Self::Content => &BLOCK,
             Self::System => &SYSTEM_PART,
             Self::Notice => &CONTENT,
@@ -216,6 +221,7 @@ impl Field {
             Self::Route => ("known names of services and programs", "rules depend on it"),
             Self::Notice => ("the words that tell of a shorter history", KINDS),
             Self::Json(_) => ("of an object its structure", "its fields are listed by themselves"),
+            Self::Answer => ("of an object or a stream its structure", FIGURES),
             Self::Events => ("names of events, and their fields", FIGURES),
             Self::Media => ("the beginning that shows a format, and sizes", FIGURES),
             Self::Figure => ("all of a number, in a text, too; words of a fixed list", FIGURES),
@@ -232,7 +238,7 @@ impl Field {
         match self {
             Self::Events => &RESPONSE,
             Self::User => &METADATA,
-            Self::Json(shape) | Self::Key(shape) => shape,
+            Self::Key(shape) => shape,
             Self::Attributes => &ATTRIBUTE,
             Self::Told => &VALUE,
             _ => self.shape(),

@@ -137,7 +137,7 @@ impl Walk<'_, '_> {
             (Some(open), _) if open.awaits_key => {
                 open.awaits_key = false;
                 open.field = match self.scribe.name(literal, open.shape) {
-                    Field::Told => open.told.unwrap_or_else(|| told_behind(behind)),
+                    Field::Told => open.told.unwrap_or_else(|| told_behind(behind, open.shape)),
                     field => field,
                 };
             }
@@ -184,7 +184,12 @@ fn number_length(word: &[u8]) -> usize {
 }
 
 /// What the value of an attribute holds whose key comes behind it. It is looked for as far as the line goes.
-fn told_behind(rest: &[u8]) -> Field {
+fn told_behind(rest: &[u8], shape: &Shape) -> Field {
+    let keys = shape.fields.iter().find_map(|(field, names)| match field {
+        Field::Key(values) => Some((*values, names[0])),
+        _ => None,
+    });
+    let Some((values, key)) = keys else { return Field::Free };
     let (mut at, mut depth, mut is_key) = (0, 0_usize, false);
     while let Some(byte) = rest.get(at) {
         at += 1;
@@ -198,10 +203,10 @@ fn told_behind(rest: &[u8]) -> Field {
                 at += length + 1;
                 if depth == 0 && is_key {
                     let name = decoded_text(literal);
-                    return name.and_then(|name| ATTRIBUTES.field(&name)).unwrap_or(Field::Free);
+                    return name.and_then(|name| values.field(&name)).unwrap_or(Field::Free);
                 }
                 let behind = rest.get(at..).unwrap_or_default().trim_ascii_start();
-                is_key = depth == 0 && literal == b"key" && behind.starts_with(b":");
+                is_key = depth == 0 && literal == key.as_bytes() && behind.starts_with(b":");
             }
             b':' | b' ' | b'\t' | b'\r' | b'\n' => {}
             _ => is_key = false,

@@ -21,7 +21,7 @@ use serde_json::Value;
 use super::spend::SpendReader;
 use super::spend_row::{COLUMNS, NEEDED_COLUMNS, SpendRow};
 use super::spend_table::is_named;
-use super::{Log, LogFormat, LogReader};
+use super::{Log, LogFormat, LogLayout, LogReader};
 use crate::read::capture::CaptureOptions;
 use crate::read::input::{Extent, Kind, MemoryBound, OpenSource};
 
@@ -41,6 +41,10 @@ impl LogFormat for SpendParquet {
 
     fn file(&self) -> &'static str {
         "a spend log of LiteLLM, as Parquet"
+    }
+
+    fn layout(&self) -> Option<LogLayout> {
+        None
     }
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {

@@ -80,7 +80,7 @@ const MESSAGES_CALLS: [&str; 5] = [
 ];
 
 /// What `LiteLLM` writes into a body that it cut or emptied.
-const MARKS_OF_CHANGE: [&str; 2] = ["litellm_truncated", "redacted-by-litellm"];
+pub(crate) const MARKS_OF_CHANGE: [&str; 2] = ["litellm_truncated", "redacted-by-litellm"];
 
 /// How ids of messages begin.
 const MESSAGE_IDS: [&str; 4] = ["msg_", "chatcmpl-", "resp_", "gen-"];
