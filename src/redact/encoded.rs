@@ -69,7 +69,8 @@ mod tests {
         let text = STANDARD.encode("{\"a\": \"some text\"}");
         assert_eq!(STANDARD.decode(edited(&text)).as_deref(), Ok(&b"{\"A\": \"SOME TEXT\"}"[..]));
         assert_eq!(edited("plain text, no base64"), b"PLAIN TEXT, NO BASE64");
-        let frame = [b"\x80head{\"bytes\":\"", STANDARD.encode("event").as_bytes(), b"\",\"p\":1}"];
+        let event = STANDARD.encode("event");
+        let frame = [b"\x80head{\"bytes\":\"", event.as_bytes(), b"\",\"p\":1}"];
         let after = STANDARD.decode(edited(&STANDARD.encode(frame.concat()))).expect("base64");
         assert!(memchr::memmem::find(&after, STANDARD.encode("EVENT").as_bytes()).is_some());
         assert!(memchr::memmem::find(&after, b"head").is_none());

@@ -37,7 +37,7 @@ use scribe::{Replacer, Scratch, Scribe};
 use walk::{Piece, read_pieces};
 use words::{Named, Words};
 
-pub use outline::Recognised;
+pub use outline::{Recognised, as_lines};
 pub use scribe::ToolNames;
 pub use shape::{KeptFields, KeptObject, kept};
 pub use vocabulary::allowed_words;

@@ -9,8 +9,9 @@ use super::table::Table;
 use super::vocabulary::changes;
 use super::walk::{Nesting, walk_on};
 use crate::read::Format;
-use crate::read::input::Source;
-use crate::read::log::LogLayout;
+use crate::read::agent::database::exported;
+use crate::read::input::{OpenSource, Source};
+use crate::read::log::{LogLayout, spend_lines};
 
 /// What redaction makes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,11 +40,27 @@ impl Recognised {
             Format::Agent(_) => Self::Known,
             Format::Log(format) if format.layout().is_none() => Self::Unknown(format.file()),
             Format::Log(_) => Self::Known,
-            Format::Database if !may_be_other => Self::Unknown("a database"),
+            Format::Database if !may_be_other => Self::Unknown("a database of no known program"),
             _ if may_be_other => Self::NoSession,
             _ => Self::Known,
         }
     }
+}
+
+/// What is written in place of a source that cannot be rewritten as it is: the rows of a database or of a
+/// Parquet file, as lines. `None` where a source can be, or is of no known format.
+///
+/// # Errors
+/// The source cannot be read to its end.
+pub fn as_lines(source: &Source) -> io::Result<Option<Source>> {
+    let open = OpenSource::open(source)?;
+    let lines = match open.first_lines().map(Format::of) {
+        Some(Format::Database) => exported(&open)?,
+        Some(Format::Log(format)) if format.layout().is_none() => Some(spend_lines(&open)?),
+        _ => None,
+    };
+    let label = format!("{}.jsonl", source.label);
+    Ok(lines.map(|lines| Source::in_memory(&label, &lines)))
 }
 
 /// How a file is walked through.

@@ -10,7 +10,7 @@ use super::shape::{Field, Shape};
 use super::vocabulary::{
     counter_parts, is_address_part, is_beta, is_figure, is_model, is_moment, is_tool_name,
     is_user_part, is_version, is_word, known_event, known_source, model_ranges, model_start,
-    notice_phrases, route_names, spoken_phrases, system_phrases,
+    notice_phrases, route_names, spoken_phrases, system_phrases, time_in_id,
 };
 use super::walk::walk;
 use super::words::{Named, Words, replace_identifier};
@@ -166,7 +166,7 @@ fn events(scribe: &mut Scribe<'_>, text: &mut [u8], shape: &'static Shape) {
 
 /// Handles a text that may be an object, or be one once it is decoded.
 fn json(scribe: &mut Scribe<'_>, text: &mut [u8], shape: &'static Shape) {
-    if is_object(text) {
+    if is_object(text) || is_list(text) {
         return walk(text, Field::Shaped(shape), scribe);
     }
     edit_encoded(text, |text, is_encoded| {
@@ -186,6 +186,11 @@ fn answer(scribe: &mut Scribe<'_>, text: &mut [u8]) {
             events(scribe, text, &ANSWER);
         }
     });
+}
+
+/// Whether a text is a list of objects.
+fn is_list(text: &[u8]) -> bool {
+    text.trim_ascii_start().strip_prefix(b"[").is_some_and(is_object)
 }
 
 fn is_object(text: &[u8]) -> bool {
@@ -267,6 +272,10 @@ impl Replacer {
             Field::Version if is_version(text) => {}
             Field::Moment if is_moment(text) => {}
             Field::Identifier => self.identifier(bytes),
+            Field::Timed => {
+                let kept = time_in_id(text);
+                self.mapping.text_behind(bytes, kept);
+            }
             Field::Tool => self.tool(bytes),
             Field::Model => self.model(bytes),
             Field::Path => self.parts(bytes, |byte| matches!(byte, b'/' | b'\\'), |_| false),

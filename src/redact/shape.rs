@@ -108,6 +108,8 @@ pub(super) enum Field {
     Word,
     /// An identifier.
     Identifier,
+    /// An identifier that begins with its time, by which it is sorted.
+    Timed,
     /// The name of a tool.
     Tool,
     /// The name of a model.
@@ -203,6 +205,7 @@ impl Field {
             Self::System => ("identities and markers of the client's prompt", FIGURES),
             Self::Word => ("words of a fixed list", KINDS),
             Self::Identifier => ("a prefix such as msg_; equal ids stay equal", KINDS),
+            Self::Timed => ("a prefix and the time behind it", "rows follow from it"),
             Self::Tool if keeps_tools => {
                 ("the name of a tool", "figures and findings are listed by tool")
             }

@@ -27,7 +27,7 @@ use crate::simulate::pricing::PriceTable;
 
 /// Values of enumerated fields, sorted by their bytes.
 #[rustfmt::skip] // one word a line would be pages
-const WORDS: [&str; 430] = [
+const WORDS: [&str; 432] = [
     "1h", "5m", "AGENT", "CHAIN", "CompactionEnd", "EMBEDDING", "ERROR", "EVALUATOR", "EVENT",
     "GENERATION", "GET", "GUARDRAIL", "Notification", "POST", "PermissionRequest", "PostToolUse",
     "PostToolUseFailure", "PreCompact", "PreToolUse", "RETRIEVER", "SPAN", "STATUS_CODE_ERROR",
@@ -44,15 +44,15 @@ const WORDS: [&str; 430] = [
     "attribution_snapshot", "auto", "auto_mode", "available", "away_summary", "base64",
     "bashExecution", "bash_", "bash_code_execution_tool_result", "bash_progress", "batch",
     "batching_reminder_sent", "bedrock", "boolean", "branch_summary", "bridge-session",
-    "bridge_status", "bypassPermissions", "cache_edits", "cache_read", "cache_write", "chat",
-    "chat_compression", "chunked", "citations_delta", "claude-code", "claude-code-github-action",
-    "claude-desktop", "claude-vscode", "clear", "clear_thinking_", "clear_tool_uses_", "cli",
-    "code_execution_", "code_execution_20260120", "code_execution_tool_result",
-    "command_permissions", "commentary", "compact", "compact_", "compact_boundary",
-    "compact_file_reference", "compacted", "compaction", "companion_intro", "complete", "completed",
-    "completion", "completion_with_retries", "computer_", "condense_context", "config.update",
-    "container_upload", "content", "content-replacement", "content_block_delta",
-    "content_block_start", "content_block_stop", "context.append_loop_event",
+    "bridge_status", "bypassPermissions", "cache_edits", "cache_read", "cache_write",
+    "cachesim.rows/v1", "chat", "chat_compression", "chunked", "citations_delta", "claude-code",
+    "claude-code-github-action", "claude-desktop", "claude-vscode", "clear", "clear_thinking_",
+    "clear_tool_uses_", "cli", "code_execution_", "code_execution_20260120",
+    "code_execution_tool_result", "command_permissions", "commentary", "compact", "compact_",
+    "compact_boundary", "compact_file_reference", "compacted", "compaction", "companion_intro",
+    "complete", "completed", "completion", "completion_with_retries", "computer_",
+    "condense_context", "config.update", "container_upload", "content", "content-replacement",
+    "content_block_delta", "content_block_start", "content_block_stop", "context.append_loop_event",
     "context.append_message", "context_window", "copilot-agent", "copilot-chat",
     "critical_system_reminder", "custom", "custom-title", "custom_tool_call",
     "custom_tool_call_output", "date_change", "default", "deferred_tools_delta", "delete",
@@ -68,7 +68,7 @@ const WORDS: [&str; 430] = [
     "image/gif", "image/jpeg", "image/png", "image/webp", "image_url", "in_progress", "info",
     "informational", "input", "input_file", "input_image", "input_json_delta", "input_text",
     "input_tokens", "integer", "inter_agent_communication_metadata", "invoke_agent",
-    "invoked_skills", "json_schema", "keep-alive", "last-prompt", "llm.request",
+    "invoked_skills", "json", "json_schema", "keep-alive", "last-prompt", "llm.request",
     "llm_passthrough_route", "local", "local-agent", "local_command", "local_shell_call", "logout",
     "low", "managed", "manual", "marble-origami-commit", "marble-origami-snapshot", "max",
     "max_tokens", "mcp", "mcp_instructions_delta", "mcp_progress", "mcp_tool_call_end",
@@ -150,7 +150,8 @@ const BETAS: [&str; 24] = [
 
 /// Names of services and programs, wherever in the name of a route they stand, besides those that readers
 /// distinguish.
-const ROUTES: [&str; 20] = [
+const ROUTES: [&str; 22] = [
+    "amazon-bedrock",
     "antigravity",
     "az.ai.openai",
     "azure",
@@ -171,6 +172,7 @@ const ROUTES: [&str; 20] = [
     "opencode",
     "openrouter",
     "vertex",
+    "zed.dev",
 ];
 
 /// Prefixes of identifiers that show their kind.
@@ -382,6 +384,15 @@ pub(super) fn id_kind(text: &str) -> usize {
         .chain([&THREAD])
         .find(|kind| text.starts_with(**kind))
         .map_or(0, |kind| kind.len())
+}
+
+/// The length of the beginning of an identifier of opencode's up to the end of its time: twelve hexadecimal
+/// digits behind a kind that is known.
+pub(super) fn time_in_id(text: &str) -> usize {
+    const DIGITS: usize = 12;
+    let kind = id_kind(text);
+    let digits = text[kind..].bytes().take(DIGITS).take_while(u8::is_ascii_hexdigit).count();
+    if kind > 0 && digits == DIGITS { kind + DIGITS } else { kind }
 }
 
 /// Whether a part of an address stays.

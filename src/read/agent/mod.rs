@@ -53,7 +53,8 @@ pub(super) use request::{tell_nothing, tokens};
 pub(super) use time::Time;
 
 /// Every format, in the order in which they are tried.
-pub(crate) static FORMATS: [&dyn AgentFormat; 15] = [
+pub(crate) static FORMATS: [&dyn AgentFormat; 16] = [
+    &JsonLines::<database::Rows>::NEW,
     &JsonLines::<codex::Codex>::NEW,
     &JsonLines::<pi::Pi>::NEW,
     &JsonLines::<qwen::Qwen>::NEW,
@@ -103,6 +104,8 @@ pub(crate) enum Layout {
     Telemetry,
     /// The spans of Copilot, one a line.
     Span,
+    /// Rows of a database, one a line.
+    Rows,
 }
 
 /// A format in which an agent keeps its sessions.

@@ -303,6 +303,26 @@ impl<'de: 'a, 'a> Deserialize<'de> for Embedded<'a> {
     }
 }
 
+/// The row of a table by the texts in its cells, as the log would have it in JSON.
+#[cfg(feature = "redact")]
+pub(super) fn json_of_cells<'a>(cell: impl Fn(&str) -> Option<Cow<'a, str>>) -> serde_json::Value {
+    use serde_json::{Map, Value};
+
+    let value = |name: &&str| {
+        let text = cell(name)?;
+        let value = match (*name, count_of(&text)) {
+            ("prompt_tokens" | "completion_tokens", Count::Value(count)) => count.into(),
+            // No count, as it was none.
+            ("prompt_tokens" | "completion_tokens", _) => (-1).into(),
+            _ => Value::from(text.into_owned()),
+        };
+        Some(((*name).to_owned(), value))
+    };
+    // By one of its columns the log is known.
+    let known = std::iter::once(("spend".to_owned(), Value::Null));
+    known.chain(COLUMNS.iter().filter_map(value)).collect::<Map<_, _>>().into()
+}
+
 /// A count in a cell. Tables of numbers that may be missing write whole ones with a point.
 fn count_of(text: &str) -> Count {
     let whole = text.split_once('.').map_or(Some(text), |(whole, fraction)| {

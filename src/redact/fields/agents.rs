@@ -3,6 +3,7 @@
 //! A reader's fields stand here in one place: a shape for the outermost object of its format, which `root`
 //! finds, and one for each kind of objects below it of which anything stays.
 
+use super::rows::ROWS;
 use super::telemetry::{OBSERVATION, SPAN, TELEMETRY};
 use super::transcript::LINE;
 use crate::read::agent::Layout;
@@ -25,11 +26,12 @@ pub(in crate::redact) fn root(layout: Layout) -> &'static Shape {
         Layout::Langfuse => &OBSERVATION,
         Layout::Telemetry => &TELEMETRY,
         Layout::Span => &SPAN,
+        Layout::Rows => &ROWS,
     }
 }
 
 /// The outermost objects of all formats that have some of their own.
-pub(in crate::redact) static ROOTS: [&Shape; 14] = [
+pub(in crate::redact) static ROOTS: [&Shape; 15] = [
     &LINE,
     &PI,
     &QWEN,
@@ -44,6 +46,7 @@ pub(in crate::redact) static ROOTS: [&Shape; 14] = [
     &OBSERVATION,
     &TELEMETRY,
     &SPAN,
+    &ROWS,
 ];
 
 static PI: Shape = Shape {
@@ -223,7 +226,7 @@ static OPENCODE: Shape = Shape {
     ..Shape::PLAIN
 };
 
-static OPENCODE_INFO: Shape = Shape {
+pub(super) static OPENCODE_INFO: Shape = Shape {
     name: "what opencode says of a session or a message",
     fields: &[
         (Field::Word, &["role", "mode", "summary"]),
@@ -240,7 +243,7 @@ static OPENCODE_INFO: Shape = Shape {
     ..Shape::PLAIN
 };
 
-static OPENCODE_PART: Shape = Shape {
+pub(super) static OPENCODE_PART: Shape = Shape {
     name: "part of a message of opencode",
     fields: &[
         (Field::Word, &["type", "synthetic"]),
@@ -370,7 +373,7 @@ pub(in crate::redact) static CONTENT: Shape = Shape {
 };
 
 /// The counts of every format, under whichever names.
-static USAGE: Shape = Shape {
+pub(super) static USAGE: Shape = Shape {
     name: "usage of another agent",
     fields: &[
         (
@@ -427,7 +430,7 @@ static USAGE: Shape = Shape {
 
 static TIMES: Shape = Shape {
     name: "times",
-    fields: &[(Field::Moment, &["created", "completed", "start", "end"])],
+    fields: &[(Field::Moment, &["created", "completed", "start", "end", "streamed"])],
     ..Shape::PLAIN
 };
 

@@ -4,6 +4,7 @@
 mod agents;
 mod logs;
 mod request;
+mod rows;
 mod telemetry;
 mod transcript;
 
