@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use cachesim::redact::allowed_words;
 use rayon::prelude::*;
 use serde::Deserialize;
@@ -427,7 +429,8 @@ fn scan(root: &Path, output_root: &Path, tools: &BTreeSet<String>) {
         assert_eq!(old.len(), new.len(), "{}", input.display());
         let (old, new) = (String::from_utf8_lossy(&old), String::from_utf8_lossy(&new));
         for (number, (old, new)) in old.lines().zip(new.lines()).enumerate() {
-            let (old, new) = (strings(old), strings(new));
+            let inside = |line| strings(line).iter().map(|text| decoded(text)).collect::<Vec<_>>();
+            let (old, new) = (inside(old), inside(new));
             assert_eq!(old.len(), new.len(), "{}:{number}", input.display());
             for (old, new) in old.iter().zip(&new).filter(|(old, _)| !is_picture(old)) {
                 let kept = words(old)
@@ -449,6 +452,20 @@ fn scan(root: &Path, output_root: &Path, tools: &BTreeSet<String>) {
     let survivors: Vec<&String> =
         after.intersection(&before).filter(|word| !allowed.contains(*word)).collect();
     assert!(survivors.is_empty(), "{} of {}: {survivors:?}", survivors.len(), before.len());
+}
+
+/// What a text says that may be encoded, as bodies of HTTP and their events are.
+fn decoded(text: &str) -> String {
+    let bytes = Some(text.trim()).filter(|text| text.len() >= 16 && !is_picture(text));
+    let Some(Ok(bytes)) = bytes.map(|text| STANDARD.decode(text)) else { return text.to_owned() };
+    match String::from_utf8(bytes) {
+        Ok(inside) => inside,
+        Err(error) if String::from_utf8_lossy(error.as_bytes()).contains("\"bytes\":") => {
+            let stream = String::from_utf8_lossy(error.as_bytes()).into_owned();
+            strings(&stream).iter().map(|event| decoded(event)).collect::<Vec<_>>().join(" ")
+        }
+        Err(_) => text.to_owned(),
+    }
 }
 
 /// What begins like the base64 of a PNG, a JPEG or a GIF.

@@ -254,6 +254,7 @@ pub fn allowed_words() -> BTreeSet<String> {
         NAME_TAG,
         SYNTHETIC_MODEL,
         "unknown",
+        "bytes",
         "mcp__",
         "false",
     ];
