@@ -37,9 +37,8 @@ impl Recognised {
     fn of_format(format: Format, may_be_other: bool) -> Self {
         match format {
             Format::Agent(format) if format.layout().is_none() => Self::Unknown(format.file()),
-            Format::Agent(_) => Self::Known,
             Format::Log(format) if format.layout().is_none() => Self::Unknown(format.file()),
-            Format::Log(_) => Self::Known,
+            Format::Agent(_) | Format::Log(_) => Self::Known,
             Format::Database if !may_be_other => Self::Unknown("a database of no known program"),
             _ if may_be_other => Self::NoSession,
             _ => Self::Known,

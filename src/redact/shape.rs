@@ -199,7 +199,9 @@ impl Field {
         let keeps_tools = tool_names == ToolNames::Keep;
         Some(match self {
             Self::Free => return None,
-            Self::Shaped(_) => ("its structure", "its fields are listed by themselves"),
+            Self::Shaped(_) | Self::Attributes => {
+                ("its structure", "its fields are listed by themselves")
+            }
             Self::Content => ("blocks; of text what is recognised at its beginning", KINDS),
             Self::Spoken => ("what is recognised at the beginning of a text", KINDS),
             Self::System => ("identities and markers of the client's prompt", FIGURES),
@@ -230,7 +232,6 @@ impl Field {
             Self::Figure => ("all of a number, in a text, too; words of a fixed list", FIGURES),
             Self::Event => ("the names of a client's events", KINDS),
             Self::Counter => ("the parts of a name that tell what is counted", FIGURES),
-            Self::Attributes => ("its structure", "its fields are listed by themselves"),
             Self::Key(_) => ("known names", "it tells what the value is"),
             Self::Told => ("what stays under its key", "the keys are listed by themselves"),
         })

@@ -13,7 +13,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::open::Database;
-use super::{FORMATS, program_of};
+use super::{DatabaseFormat, FORMATS, program_of};
 use crate::read::agent::{AgentFile, FirstObject, Layout, LineFormat, Rejected};
 use crate::read::input::{Kind, List, Text};
 
@@ -83,7 +83,7 @@ impl LineFormat for Rows {
 /// The table and the columns of these names that some program has. No other name becomes a part of a
 /// statement.
 fn known(table: &str, named: &[&str]) -> Option<(&'static str, Vec<&'static str>)> {
-    let tables = FORMATS.into_iter().flat_map(|format| format.tables());
+    let tables = FORMATS.into_iter().flat_map(DatabaseFormat::tables);
     let (name, all) = tables.into_iter().find(|(name, _)| *name == table)?;
     let columns: Vec<&str> = all.iter().copied().filter(|one| named.contains(one)).collect();
     (!columns.is_empty()).then_some((name, columns))
