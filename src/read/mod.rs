@@ -34,7 +34,7 @@ pub mod capture;
 
 pub mod agent;
 
-mod log;
+pub(crate) mod log;
 
 #[cfg(feature = "redact")]
 use std::io;
@@ -92,14 +92,15 @@ impl Format {
         firsts.find_map(|first| Self::shown_by(&first)).unwrap_or(Self::Transcript)
     }
 
-    /// The format of a source.
+    /// The format of a source, and whether it begins as a document does that spans lines.
     ///
     /// # Errors
     /// The source cannot be opened.
     #[cfg(feature = "redact")]
-    pub(crate) fn of_source(source: &Source) -> io::Result<Self> {
+    pub(crate) fn of_source(source: &Source) -> io::Result<(Self, bool)> {
         let open = OpenSource::open(source)?;
-        Ok(open.first_lines().map_or(Self::Transcript, Self::of))
+        let first = open.first_lines();
+        Ok((first.map_or(Self::Transcript, Self::of), first.is_some_and(begins_document)))
     }
 
     /// The format of an agent's sessions, or of a log, that begins so.

@@ -11,6 +11,7 @@
 //! A run reads its sources twice: first for the key and for the words that must not appear by
 //! chance, then to replace. One line is in memory at a time.
 
+mod encoded;
 mod fields;
 mod key;
 mod literal;
@@ -18,8 +19,10 @@ mod mapping;
 mod media;
 mod names;
 mod outline;
+mod percent;
 mod scribe;
 mod shape;
+mod table;
 mod vocabulary;
 mod walk;
 mod words;
@@ -29,12 +32,12 @@ use std::io::{self, Write};
 use key::KeyMaker;
 use mapping::Mapping;
 use names::Names;
-use outline::Outline;
+use outline::{Outline, Progress};
 use scribe::{Replacer, Scratch, Scribe};
-use walk::{Nesting, Piece, read_pieces};
+use walk::{Piece, read_pieces};
 use words::{Named, Words};
 
-pub use outline::Recognised;
+pub use outline::{Recognised, as_lines};
 pub use scribe::ToolNames;
 pub use shape::{KeptFields, KeptObject, kept};
 pub use vocabulary::allowed_words;
@@ -96,13 +99,13 @@ impl Survey {
     pub fn read(&mut self, source: &Source) -> io::Result<Extent> {
         let outline = Outline::of(source)?;
         self.names.add(&source.label, &mut self.words);
-        let mut nesting = Nesting::default();
+        let mut progress = Progress::default();
         let (key, words, scratch) = (&mut self.key, &mut self.words, &mut self.scratch);
         let reading = read_pieces(source, |piece| {
             match piece {
                 Piece::Line(line) => {
                     key.add(line);
-                    outline.walk(line, &mut nesting, &mut Scribe::Learning(words, scratch));
+                    outline.walk(line, &mut progress, &mut Scribe::Learning(words, scratch));
                 }
                 Piece::PartOfLongLine(part) => key.add(part),
             }
@@ -141,11 +144,11 @@ impl Redaction {
     /// The source cannot be opened, or `out` fails.
     pub fn write(&self, source: &Source, out: &mut dyn Write) -> io::Result<Extent> {
         let outline = Outline::of(source)?;
-        let (mut scratch, mut nesting) = (Scratch::default(), Nesting::default());
+        let (mut scratch, mut progress) = (Scratch::default(), Progress::default());
         let reading = read_pieces(source, |piece| match piece {
             Piece::Line(line) => {
                 let mut scribe = Scribe::Replacing(&self.replacer, &mut scratch);
-                outline.walk(line, &mut nesting, &mut scribe);
+                outline.walk(line, &mut progress, &mut scribe);
                 out.write_all(line)
             }
             Piece::PartOfLongLine(part) => {

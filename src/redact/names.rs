@@ -9,15 +9,17 @@ use std::ops::Range;
 
 use super::key::{Key, Prefix, Purpose};
 use super::mapping::{Class, learn, members};
+use super::percent::escape_at;
 use super::vocabulary::{is_folder, is_part_of_told_apart, is_told_apart};
 use super::words::{SHORTEST_WORD, Words};
-use crate::read::agent::SESSION_FOLDER;
+use crate::read::agent::{SESSION_FOLDER, THREAD};
 
-/// What the names of agent files and of sessions' folders begin with. Readers look at it.
-const BEGINNINGS: [&str; 2] = ["agent-", SESSION_FOLDER];
+/// What the names of agent files, of sessions' folders and of threads begin with. Readers look at it.
+const BEGINNINGS: [&str; 3] = ["agent-", SESSION_FOLDER, THREAD];
 
 /// The endings of files that are read.
-const ENDINGS: [&str; 5] = [".jsonl", ".jsonl.gz", ".jsonl.zst", ".json", ""];
+const ENDINGS: [&str; 8] =
+    [".jsonl", ".jsonl.gz", ".jsonl.zst", ".json", ".har", ".csv", ".tsv", ""];
 
 /// How often a name that happens to contain a word of the input is replaced anew.
 const MOST_ATTEMPTS: u64 = 64;
@@ -98,8 +100,10 @@ impl Names {
 /// A name to replace.
 struct Name {
     characters: Vec<char>,
-    /// How many characters at its beginning stay.
-    fixed: usize,
+    /// Which characters stay.
+    fixed: Vec<bool>,
+    /// Which characters are digits of an escaped character, in whose place another digit stands.
+    escaping: Vec<bool>,
     /// Whether it is the hexadecimal id of a session or an agent.
     is_hexadecimal: bool,
 }
@@ -108,9 +112,19 @@ impl Name {
     fn new(name: &str, stays: bool) -> Self {
         let rest = behind_beginning(name);
         let characters: Vec<char> = name.chars().collect();
-        let fixed = if stays { characters.len() } else { name.len() - rest.len() };
+        let beginning = if stays { characters.len() } else { name.len() - rest.len() };
+        let mut fixed: Vec<bool> = (0..characters.len()).map(|at| at < beginning).collect();
+        let mut escaping = vec![false; characters.len()];
+        for (place, (at, _)) in name.char_indices().enumerate() {
+            let Some(byte) = escape_at(name.as_bytes(), at) else { continue };
+            // The first digit tells what kind of a byte it is: so text stays text.
+            fixed[place..place + 2].fill(true);
+            let is_inside = (0x80..0xc0).contains(&byte);
+            fixed[place + 2] |= !is_inside;
+            escaping[place + 2] = is_inside;
+        }
         let is_digit = |one: char| matches!(one, '0'..='9' | 'a'..='f' | '-');
-        Self { characters, fixed, is_hexadecimal: rest.chars().all(is_digit) }
+        Self { characters, fixed, escaping, is_hexadecimal: rest.chars().all(is_digit) }
     }
 
     fn at(&self, depth: usize) -> Option<char> {
@@ -131,11 +145,13 @@ fn replace_behind(names: &[Name], images: &mut [Vec<char>], depth: usize, prefix
         let next = starts.get(order + 1).map(|start| names[*start].characters[depth]);
         let mut here = prefix;
         here.add(u64::from(u32::from(character)));
-        let image = if names[*start..end].iter().any(|name| depth < name.fixed) {
+        let group = &names[*start..end];
+        let image = if group.iter().any(|name| name.fixed[depth]) {
             character
         } else {
-            let class =
-                class_of(character, names[*start..end].iter().all(|name| name.is_hexadecimal));
+            let is_hexadecimal = group.iter().all(|name| name.is_hexadecimal)
+                || group.iter().any(|name| name.escaping[depth]);
+            let class = class_of(character, is_hexadecimal);
             image_between(character, &class, before..next, here.choice())
         };
         images[*start..end].iter_mut().for_each(|name| name[depth] = image);
@@ -167,6 +183,7 @@ fn class_of(character: char, is_hexadecimal: bool) -> Vec<char> {
         Class::Kept => Vec::new(),
         Class::Lower(_) if is_hexadecimal => ('a'..='f').collect(),
         Class::Lower(_) => ('a'..='z').collect(),
+        Class::Upper(_) if is_hexadecimal => ('A'..='F').collect(),
         Class::Upper(_) => ('A'..='Z').collect(),
         Class::Digit(_) => ('0'..='9').collect(),
         Class::Other(class, _) => members(class).to_vec(),
@@ -226,6 +243,18 @@ mod tests {
             gone.iter().all(|word| images.iter().all(|image| !image.contains(word))),
             "{images:?}"
         );
+    }
+
+    #[test]
+    fn escapes_in_names_stay_escapes() {
+        let labels = ["%2Fhome%2Fann%20b/%D0%BF%D1%80%D0%B8/T-5e1f.json"];
+        let (mut names, mut words) = (Names::default(), Words::default());
+        names.add(labels[0], &mut words);
+        names.replace(&KeyMaker::default().finish(), &words);
+        let image = names.label(labels[0]);
+        let decoded = percent_encoding::percent_decode_str(&image).decode_utf8().expect("text");
+        assert!(image.starts_with("%2F") && image.contains("/T-"), "{image}");
+        assert!(!decoded.contains("home") && !decoded.contains('п'), "{decoded}");
     }
 
     #[test]

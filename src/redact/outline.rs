@@ -2,12 +2,16 @@
 
 use std::io;
 
-use super::fields::{LINE, root};
+use super::fields::{LINE, log_root, root};
 use super::scribe::Scribe;
 use super::shape::Field;
+use super::table::Table;
+use super::vocabulary::changes;
 use super::walk::{Nesting, walk_on};
 use crate::read::Format;
-use crate::read::input::Source;
+use crate::read::agent::database::exported;
+use crate::read::input::{OpenSource, Source};
+use crate::read::log::{LogLayout, spend_lines};
 
 /// What redaction makes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,19 +30,36 @@ impl Recognised {
     /// # Errors
     /// The source cannot be opened.
     pub fn of(source: &Source) -> io::Result<Self> {
-        Ok(Self::of_format(Format::of_source(source)?, source.may_be_other))
+        let (format, _) = Format::of_source(source)?;
+        Ok(Self::of_format(format, source.may_be_other))
     }
 
     fn of_format(format: Format, may_be_other: bool) -> Self {
         match format {
             Format::Agent(format) if format.layout().is_none() => Self::Unknown(format.file()),
-            Format::Agent(_) => Self::Known,
-            Format::Log(format) => Self::Unknown(format.file()),
-            Format::Database if !may_be_other => Self::Unknown("a database"),
+            Format::Log(format) if format.layout().is_none() => Self::Unknown(format.file()),
+            Format::Agent(_) | Format::Log(_) => Self::Known,
+            Format::Database if !may_be_other => Self::Unknown("a database of no known program"),
             _ if may_be_other => Self::NoSession,
             _ => Self::Known,
         }
     }
+}
+
+/// What is written in place of a source that cannot be rewritten as it is: the rows of a database or of a
+/// Parquet file, as lines. `None` where a source can be, or is of no known format.
+///
+/// # Errors
+/// The source cannot be read to its end.
+pub fn as_lines(source: &Source) -> io::Result<Option<Source>> {
+    let open = OpenSource::open(source)?;
+    let lines = match open.first_lines().map(Format::of) {
+        Some(Format::Database) => exported(&open)?,
+        Some(Format::Log(format)) if format.layout().is_none() => Some(spend_lines(&open)?),
+        _ => None,
+    };
+    let label = format!("{}.jsonl", source.label);
+    Ok(lines.map(|lines| Source::in_memory(&label, &lines)))
 }
 
 /// How a file is walked through.
@@ -46,29 +67,75 @@ impl Recognised {
 pub(super) struct Outline {
     /// What its outermost values hold.
     pub(super) top: Field,
-    /// Whether it is one value over however many lines.
-    pub(super) is_document: bool,
+    kind: Kind,
+    /// Whether it is a log, in which words of a gateway say that something was changed.
+    is_log: bool,
+}
+
+/// How the lines of a file belong together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Each is a value.
+    Lines,
+    /// They are one value.
+    Document,
+    /// They are rows below a header.
+    Table,
+}
+
+/// Where a walk through a file has come to.
+#[derive(Default)]
+pub(super) struct Progress {
+    nesting: Nesting,
+    table: Table,
 }
 
 impl Outline {
     /// The outline of a source. Of a session whose fields are not known nothing stays but its structure.
     pub(super) fn of(source: &Source) -> io::Result<Self> {
-        Ok(match Format::of_source(source)? {
+        let (format, begins_document) = Format::of_source(source)?;
+        let kind = |is_document| if is_document { Kind::Document } else { Kind::Lines };
+        Ok(match format {
             Format::Agent(format) => Self {
                 top: format.layout().map_or(Field::Free, |layout| Field::Shaped(root(layout))),
-                is_document: format.is_document(),
+                kind: kind(format.is_document(begins_document)),
+                is_log: false,
             },
-            _ => Self { top: Field::Shaped(&LINE), is_document: false },
+            Format::Log(format) => Self {
+                top: format.layout().map_or(Field::Free, |layout| Field::Shaped(log_root(layout))),
+                kind: match format.layout() {
+                    Some(LogLayout::Table) => Kind::Table,
+                    Some(LogLayout::Har) => Kind::Document,
+                    _ => kind(begins_document),
+                },
+                is_log: true,
+            },
+            _ => Self { top: Field::Shaped(&LINE), kind: Kind::Lines, is_log: false },
         })
     }
 
     /// Walks through the next line of the file.
-    pub(super) fn walk(self, line: &mut [u8], nesting: &mut Nesting, scribe: &mut Scribe<'_>) {
-        if !self.is_document {
-            *nesting = Nesting::default();
+    pub(super) fn walk(self, line: &mut [u8], progress: &mut Progress, scribe: &mut Scribe<'_>) {
+        let marks = if self.is_log { marks(line) } else { Vec::new() };
+        if self.kind == Kind::Lines {
+            progress.nesting = Nesting::default();
         }
-        walk_on(line, self.top, nesting, scribe);
+        match self.kind {
+            Kind::Table => progress.table.walk(line, self.top.shape(), scribe),
+            Kind::Lines | Kind::Document => walk_on(line, self.top, &mut progress.nesting, scribe),
+        }
+        for (at, mark) in marks {
+            line[at..at + mark.len()].copy_from_slice(mark.as_bytes());
+        }
     }
+}
+
+/// Where a line has the words by which readers know that a body is not the one that was sent.
+fn marks(line: &[u8]) -> Vec<(usize, &'static str)> {
+    let found = |mark: &'static str| {
+        memchr::memmem::find_iter(line, mark).map(|at| (at, mark)).collect::<Vec<_>>()
+    };
+    changes().flat_map(found).collect()
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! What happens to each piece of a line: its words are collected, or it is replaced.
 
-use super::fields::{METADATA, RESPONSE};
+use super::encoded::edit_encoded;
+use super::fields::{ANSWER, METADATA, RESPONSE};
 use super::literal::{decode, edit_literal};
 use super::mapping::{Mapping, learn};
 use super::media::replace_media;
+use super::percent::edit_escaped;
 use super::shape::{Field, Shape};
 use super::vocabulary::{
-    is_address_part, is_beta, is_model, is_moment, is_tool_name, is_user_part, is_version, is_word,
-    known_source, model_ranges, model_start, notice_phrases, route_names, spoken_phrases,
-    system_phrases,
+    counter_parts, is_address_part, is_beta, is_figure, is_model, is_moment, is_tool_name,
+    is_user_part, is_version, is_word, known_event, known_source, model_ranges, model_start,
+    notice_phrases, route_names, spoken_phrases, system_phrases, time_in_id,
 };
 use super::walk::walk;
 use super::words::{Named, Words, replace_identifier};
@@ -29,6 +31,9 @@ const MCP: &str = "mcp__";
 
 /// The letters of `true`, `false` and `null`, and the exponent sign.
 const LETTERS: &[u8] = b"truefalsnE";
+
+/// How logs write that there is no id.
+const NO_ID: &[u8] = b"00000000-0000-0000-0000-000000000000";
 
 /// How often a replacement that happens to be a known word is replaced again.
 const MOST_STEPS: usize = 64;
@@ -73,10 +78,19 @@ impl Scribe<'_> {
     /// Handles a string value.
     pub(super) fn string(&mut self, literal: &mut [u8], field: Field) {
         match field {
-            Field::Events => self.inside(literal, events),
+            Field::Events => self.inside(literal, |scribe, text| events(scribe, text, &RESPONSE)),
+            Field::Answer => self.inside(literal, answer),
             Field::User => self.inside(literal, user),
             Field::Json(shape) => self.inside(literal, |scribe, text| json(scribe, text, shape)),
             _ => self.edit(literal, |replacer, text| replacer.value(text, field)),
+        }
+    }
+
+    /// Handles a part of a text that is no literal.
+    pub(super) fn plain(&mut self, text: &mut [u8], field: Field) {
+        match field {
+            Field::User => user(self, text),
+            _ => self.edit_plain(text, |replacer, text| replacer.value(text, field)),
         }
     }
 
@@ -126,17 +140,17 @@ impl Scribe<'_> {
 }
 
 /// Decodes a short string, such as a name.
-fn decoded_text(literal: &[u8]) -> Option<String> {
+pub(super) fn decoded_text(literal: &[u8]) -> Option<String> {
     let mut decoded = Vec::new();
     decode(literal, &mut decoded);
     String::from_utf8(decoded).ok()
 }
 
 /// Handles the events of a streamed answer: lines, some of which hold JSON.
-fn events(scribe: &mut Scribe<'_>, text: &mut [u8]) {
+fn events(scribe: &mut Scribe<'_>, text: &mut [u8], shape: &'static Shape) {
     for line in text.split_mut(|byte| *byte == b'\n') {
         if line.starts_with(b"data:") {
-            walk(&mut line[5..], Field::Shaped(&RESPONSE), scribe);
+            walk(&mut line[5..], Field::Shaped(shape), scribe);
         } else if let Some(value) = line.strip_prefix(b"event:".as_slice()).map(<[u8]>::len) {
             let start = line.len() - value;
             let rest = &mut line[start..];
@@ -150,12 +164,37 @@ fn events(scribe: &mut Scribe<'_>, text: &mut [u8]) {
     }
 }
 
-/// Handles a text that may be an object.
+/// Handles a text that may be an object, or be one once it is decoded.
 fn json(scribe: &mut Scribe<'_>, text: &mut [u8], shape: &'static Shape) {
-    if text.trim_ascii_start().starts_with(b"{") {
+    if is_object(text) || is_list(text) {
         return walk(text, Field::Shaped(shape), scribe);
     }
-    scribe.edit_plain(text, |replacer, text| replacer.mapping.text(text));
+    edit_encoded(text, |text, is_encoded| {
+        if is_encoded && is_object(text) {
+            return walk(text, Field::Shaped(shape), scribe);
+        }
+        scribe.edit_plain(text, |replacer, text| replacer.mapping.text(text));
+    });
+}
+
+/// Handles an answer: an object, or a stream of events.
+fn answer(scribe: &mut Scribe<'_>, text: &mut [u8]) {
+    edit_encoded(text, |text, _| {
+        if is_object(text) {
+            walk(text, Field::Shaped(&ANSWER), scribe);
+        } else {
+            events(scribe, text, &ANSWER);
+        }
+    });
+}
+
+/// Whether a text is a list of objects.
+fn is_list(text: &[u8]) -> bool {
+    text.trim_ascii_start().strip_prefix(b"[").is_some_and(is_object)
+}
+
+fn is_object(text: &[u8]) -> bool {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii_start().starts_with(b"{")
 }
 
 /// Handles `metadata.user_id`: an object, or identifiers with words between them.
@@ -174,6 +213,9 @@ fn user(scribe: &mut Scribe<'_>, text: &mut [u8]) {
 
 impl Replacer {
     fn identifier(&self, id: &mut [u8]) {
+        if id.len() == NO_ID.len() && id == NO_ID {
+            return;
+        }
         replace_identifier(&self.mapping, &self.named, id);
     }
 
@@ -182,6 +224,18 @@ impl Replacer {
         for _ in 0..MOST_STEPS {
             self.mapping.text(text);
             if !std::str::from_utf8(text).is_ok_and(&is_known) {
+                return;
+            }
+        }
+    }
+
+    /// Replaces a text behind what is known at its beginning, by one of which no more is known.
+    fn text_behind(&self, text: &mut [u8], known: fn(&str) -> usize) {
+        let length = |text: &[u8]| std::str::from_utf8(text).map_or(0, known);
+        let kept = length(text);
+        for _ in 0..MOST_STEPS {
+            self.mapping.text_behind(text, kept);
+            if length(text) == kept {
                 return;
             }
         }
@@ -207,21 +261,31 @@ impl Replacer {
                 let names = route_names(text);
                 self.mapping.text_but(bytes, &names);
             }
+            Field::Counter => {
+                let parts = counter_parts(text);
+                self.mapping.text_but(bytes, &parts);
+            }
+            Field::Figure if is_figure(text) => {}
+            Field::Figure => self.text_beside(bytes, is_figure),
             Field::Word if is_word(text) => {}
             Field::Word => self.text_beside(bytes, is_word),
             Field::Version if is_version(text) => {}
             Field::Moment if is_moment(text) => {}
             Field::Identifier => self.identifier(bytes),
+            Field::Timed => {
+                let kept = time_in_id(text);
+                self.mapping.text_behind(bytes, kept);
+            }
             Field::Tool => self.tool(bytes),
             Field::Model => self.model(bytes),
             Field::Path => self.parts(bytes, |byte| matches!(byte, b'/' | b'\\'), |_| false),
-            Field::Url => self.parts(bytes, |byte| b"/:?#&=.".contains(&byte), is_address_part),
+            Field::Url => edit_escaped(bytes, |address| {
+                self.parts(address, |byte| b"/:?#&=.".contains(&byte), is_address_part);
+            }),
             Field::Betas => self.parts(bytes, |byte| b", ".contains(&byte), is_beta),
             Field::Hook => self.hook(bytes),
-            Field::QuerySource => {
-                let known = known_source(text);
-                self.mapping.text_behind(bytes, known);
-            }
+            Field::QuerySource => self.text_behind(bytes, known_source),
+            Field::Event => self.text_behind(bytes, known_event),
             Field::Media => replace_media(&self.mapping, bytes),
             _ => self.mapping.text(bytes),
         }
@@ -247,7 +311,8 @@ impl Replacer {
         let ranges = model_ranges(&text[start..]);
         let is_known = is_model(&text[start..]);
         let (front, name) = name.split_at_mut(start);
-        self.mapping.text(front);
+        let routes = std::str::from_utf8(front).map(route_names).unwrap_or_default();
+        self.mapping.text_but(front, &routes);
         if is_known {
             return;
         }

@@ -5,7 +5,10 @@
 
 use std::fmt;
 
-use super::fields::{BLOCK, CONTENT, METADATA, RESPONSE, ROOTS, SYSTEM_PART};
+use super::fields::{
+    ANSWER, ATTRIBUTE, ATTRIBUTES, BLOCK, CONTENT, LOG_ROOTS, METADATA, RESPONSE, ROOTS,
+    SYSTEM_PART, VALUE,
+};
 use super::scribe::ToolNames;
 
 /// What stays of the fields of one kind of objects.
@@ -71,7 +74,8 @@ fn opened(field: Field) -> Option<&'static str> {
 
 /// Every shape with the shortest path to it, those that are nearer first.
 pub(super) fn reachable() -> Vec<(&'static Shape, String)> {
-    let mut found: Vec<_> = ROOTS.into_iter().map(|root| (root, String::new())).collect();
+    let mut found: Vec<_> =
+        ROOTS.into_iter().chain(LOG_ROOTS).map(|root| (root, String::new())).collect();
     let mut next = 0;
     while let Some((shape, own)) = found.get(next).cloned() {
         next += 1;
@@ -104,6 +108,8 @@ pub(super) enum Field {
     Word,
     /// An identifier.
     Identifier,
+    /// An identifier that begins with its time, by which it is sorted.
+    Timed,
     /// The name of a tool.
     Tool,
     /// The name of a model.
@@ -134,8 +140,22 @@ pub(super) enum Field {
     Json(&'static Shape),
     /// The events of a streamed answer.
     Events,
+    /// The answer of a service: an object, or the text of one, or of a stream; it may be encoded.
+    Answer,
     /// The bytes of an image or a document, or a document's text.
     Media,
+    /// A number, which may stand in a text, or one of the words of [`super::vocabulary`].
+    Figure,
+    /// The name of an event or of a span.
+    Event,
+    /// The name of a counter, of which parts tell what it counts.
+    Counter,
+    /// Attributes: an object, or a list of keys with values.
+    Attributes,
+    /// The name of an attribute, which tells what stands beside it.
+    Key(&'static Shape),
+    /// What the name of an attribute tells.
+    Told,
 }
 
 /// Which field names an object has, and what stands under each. Shapes name each other, and each is one
@@ -162,10 +182,12 @@ impl Field {
     /// The shape of the objects in a field.
     pub(super) fn shape(self) -> &'static Shape {
         match self {
-            Self::Shaped(shape) => shape,
+            Self::Shaped(shape) | Self::Json(shape) => shape,
+            Self::Answer => &ANSWER,
             Self::Content => &BLOCK,
             Self::System => &SYSTEM_PART,
             Self::Notice => &CONTENT,
+            Self::Attributes => &ATTRIBUTES,
             _ => &FREE,
         }
     }
@@ -177,12 +199,15 @@ impl Field {
         let keeps_tools = tool_names == ToolNames::Keep;
         Some(match self {
             Self::Free => return None,
-            Self::Shaped(_) => ("its structure", "its fields are listed by themselves"),
+            Self::Shaped(_) | Self::Attributes => {
+                ("its structure", "its fields are listed by themselves")
+            }
             Self::Content => ("blocks; of text what is recognised at its beginning", KINDS),
             Self::Spoken => ("what is recognised at the beginning of a text", KINDS),
             Self::System => ("identities and markers of the client's prompt", FIGURES),
             Self::Word => ("words of a fixed list", KINDS),
             Self::Identifier => ("a prefix such as msg_; equal ids stay equal", KINDS),
+            Self::Timed => ("a prefix and the time behind it", "rows follow from it"),
             Self::Tool if keeps_tools => {
                 ("the name of a tool", "figures and findings are listed by tool")
             }
@@ -201,8 +226,14 @@ impl Field {
             Self::Route => ("known names of services and programs", "rules depend on it"),
             Self::Notice => ("the words that tell of a shorter history", KINDS),
             Self::Json(_) => ("of an object its structure", "its fields are listed by themselves"),
+            Self::Answer => ("of an object or a stream its structure", FIGURES),
             Self::Events => ("names of events, and their fields", FIGURES),
             Self::Media => ("the beginning that shows a format, and sizes", FIGURES),
+            Self::Figure => ("all of a number, in a text, too; words of a fixed list", FIGURES),
+            Self::Event => ("the names of a client's events", KINDS),
+            Self::Counter => ("the parts of a name that tell what is counted", FIGURES),
+            Self::Key(_) => ("known names", "it tells what the value is"),
+            Self::Told => ("what stays under its key", "the keys are listed by themselves"),
         })
     }
 
@@ -211,14 +242,16 @@ impl Field {
         match self {
             Self::Events => &RESPONSE,
             Self::User => &METADATA,
-            Self::Json(shape) => shape,
+            Self::Key(shape) => shape,
+            Self::Attributes => &ATTRIBUTE,
+            Self::Told => &VALUE,
             _ => self.shape(),
         }
     }
 
     /// Whether numbers in a field stay.
     pub(super) fn keeps_numbers(self) -> bool {
-        matches!(self, Self::Number | Self::Moment | Self::Version)
+        matches!(self, Self::Number | Self::Moment | Self::Version | Self::Figure)
     }
 }
 

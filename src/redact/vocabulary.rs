@@ -13,11 +13,12 @@ use super::words::SHORTEST_WORD;
 use crate::base::model::canonical_name;
 use crate::base::project::CLIENT_FOLDERS;
 use crate::read::agent::{
-    AGENT_FOLDERS, COMPRESSIONS, OPENCLAW, OPENCLAW_FOLDERS, ROO_FOLDERS, SESSION_FOLDER,
-    TASK_STEM, TELLING_WRITES,
+    AGENT_FOLDERS, COMPACTION, COMPRESSIONS, EVENT_PREFIX, EVENTS, OPENCLAW, OPENCLAW_FOLDERS,
+    ROO_FOLDERS, SESSION_FOLDER, TASK_STEM, TELLING_WRITES, THREAD,
 };
 use crate::read::capture::{ATTRIBUTION, FORK_TAG, MESSAGES_ENDPOINTS};
 use crate::read::harness::{BOUNDARY, DEFAULT_ALLOW_LIST, IDENTITIES};
+use crate::read::log::{MARKS_OF_CHANGE, TAKEN_OUT};
 use crate::read::transcript::{
     BEGINNINGS, NAME_TAG, SYNTHETIC_MODEL, beginning_of, command_name, known_commands,
 };
@@ -26,76 +27,85 @@ use crate::simulate::pricing::PriceTable;
 
 /// Values of enumerated fields, sorted by their bytes.
 #[rustfmt::skip] // one word a line would be pages
-const WORDS: [&str; 381] = [
-    "1h", "5m", "CompactionEnd", "GET", "Notification", "POST", "PermissionRequest", "PostToolUse",
-    "PostToolUseFailure", "PreCompact", "PreToolUse", "SessionEnd", "SessionStart", "StatusUpdate",
-    "StepBegin", "StepInterrupted", "Stop", "SubagentEvent", "SubagentStart", "SubagentStop",
-    "ToolCall", "ToolResult", "TurnBegin", "UserPromptSubmit", "aborted", "acceptEdits", "adaptive",
-    "advisor_message", "agent-color", "agent-name", "agent-setting", "agent_listing_delta",
+const WORDS: [&str; 432] = [
+    "1h", "5m", "AGENT", "CHAIN", "CompactionEnd", "EMBEDDING", "ERROR", "EVALUATOR", "EVENT",
+    "GENERATION", "GET", "GUARDRAIL", "Notification", "POST", "PermissionRequest", "PostToolUse",
+    "PostToolUseFailure", "PreCompact", "PreToolUse", "RETRIEVER", "SPAN", "STATUS_CODE_ERROR",
+    "SessionEnd", "SessionStart", "StatusUpdate", "StepBegin", "StepInterrupted", "Stop",
+    "SubagentEvent", "SubagentStart", "SubagentStop", "TOOL", "TRUE", "ToolCall", "ToolResult",
+    "True", "TurnBegin", "UserPromptSubmit", "_aresponses_websocket", "aanthropic_messages",
+    "aborted", "acceptEdits", "acompletion", "adaptive", "advisor_message", "agenerate_content",
+    "agenerate_content_stream", "agent-color", "agent-name", "agent-setting", "agent_listing_delta",
     "agent_message", "agent_progress", "agent_reasoning", "agent_reasoning_raw_content",
-    "agent_reasoning_section_break", "agents_killed", "ai-title", "all", "anthropic", "any",
-    "api_error", "api_metrics", "api_req_started", "application/json", "application/pdf", "array",
-    "ask", "assistant", "async_hook_response", "attachment", "attribution-snapshot",
+    "agent_reasoning_section_break", "agents_killed", "ai-title", "all", "allm_passthrough_route",
+    "anthropic", "anthropic_messages", "any", "api_error", "api_metrics", "api_req_started",
+    "application/json", "application/pdf", "aresponses", "array", "ask", "assistant",
+    "async_hook_response", "atext_completion", "attachment", "attribution-snapshot",
     "attribution_snapshot", "auto", "auto_mode", "available", "away_summary", "base64",
     "bashExecution", "bash_", "bash_code_execution_tool_result", "bash_progress", "batch",
     "batching_reminder_sent", "bedrock", "boolean", "branch_summary", "bridge-session",
     "bridge_status", "bypassPermissions", "cache_edits", "cache_read", "cache_write",
-    "chat_compression", "chunked", "citations_delta", "claude-code-github-action", "claude-desktop",
-    "claude-vscode", "clear", "clear_thinking_", "clear_tool_uses_", "cli", "code_execution_",
-    "code_execution_20260120", "code_execution_tool_result", "command_permissions", "commentary",
-    "compact", "compact_", "compact_boundary", "compact_file_reference", "compacted", "compaction",
-    "companion_intro", "completed", "computer_", "condense_context", "config.update",
-    "container_upload", "content", "content-replacement", "content_block_delta",
-    "content_block_start", "content_block_stop", "context.append_loop_event",
-    "context.append_message", "context_window", "copilot-agent", "critical_system_reminder",
-    "custom", "custom-title", "custom_tool_call", "custom_tool_call_output", "date_change",
-    "default", "deferred_tools_delta", "delete", "dequeue", "developer", "diagnostics", "direct",
-    "directory", "disabled", "document", "dontAsk", "edited_text_file", "enabled",
-    "encrypted_content", "end_turn", "enqueue", "ephemeral", "error", "event_msg", "external",
-    "failed", "fallback_message", "fast", "file", "file-history-delta", "file-history-snapshot",
-    "final_answer", "first_party", "fork-context-ref", "foundry", "frame-link", "full",
-    "full_compaction.complete", "function", "function_call", "function_call_output", "gemini",
-    "global", "goal_status", "gzip", "high", "hook_additional_context", "hook_blocking_error",
-    "hook_cancelled", "hook_non_blocking_error", "hook_progress", "hook_success",
-    "hook_system_message", "human", "identity", "image", "image/gif", "image/jpeg", "image/png",
-    "image/webp", "image_url", "in_progress", "info", "informational", "input", "input_file",
-    "input_image", "input_json_delta", "input_text", "input_tokens", "integer",
-    "inter_agent_communication_metadata", "invoked_skills", "json_schema", "keep-alive",
-    "last-prompt", "llm.request", "local", "local-agent", "local_command", "local_shell_call",
-    "logout", "low", "managed", "manual", "marble-origami-commit", "marble-origami-snapshot", "max",
+    "cachesim.rows/v1", "chat", "chat_compression", "chunked", "citations_delta", "claude-code",
+    "claude-code-github-action", "claude-desktop", "claude-vscode", "clear", "clear_thinking_",
+    "clear_tool_uses_", "cli", "code_execution_", "code_execution_20260120",
+    "code_execution_tool_result", "command_permissions", "commentary", "compact", "compact_",
+    "compact_boundary", "compact_file_reference", "compacted", "compaction", "companion_intro",
+    "complete", "completed", "completion", "completion_with_retries", "computer_",
+    "condense_context", "config.update", "container_upload", "content", "content-replacement",
+    "content_block_delta", "content_block_start", "content_block_stop", "context.append_loop_event",
+    "context.append_message", "context_window", "copilot-agent", "copilot-chat",
+    "critical_system_reminder", "custom", "custom-title", "custom_tool_call",
+    "custom_tool_call_output", "date_change", "default", "deferred_tools_delta", "delete",
+    "dequeue", "developer", "diagnostics", "direct", "directory", "disabled", "document", "dontAsk",
+    "edited_text_file", "enabled", "encrypted_content", "end_turn", "enqueue", "ephemeral", "error",
+    "event_msg", "execute_tool", "external", "failed", "failure", "fallback_message", "false",
+    "fast", "file", "file-history-delta", "file-history-snapshot", "final_answer", "first_party",
+    "fork-context-ref", "foundry", "frame-link", "full", "full_compaction.complete", "function",
+    "function_call", "function_call_output", "gemini", "gemini-cli", "generate_content",
+    "generate_content_stream", "github-copilot", "global", "goal_status", "gzip", "high",
+    "hook_additional_context", "hook_blocking_error", "hook_cancelled", "hook_non_blocking_error",
+    "hook_progress", "hook_success", "hook_system_message", "human", "identity", "image",
+    "image/gif", "image/jpeg", "image/png", "image/webp", "image_url", "in_progress", "info",
+    "informational", "input", "input_file", "input_image", "input_json_delta", "input_text",
+    "input_tokens", "integer", "inter_agent_communication_metadata", "invoke_agent",
+    "invoked_skills", "json", "json_schema", "keep-alive", "last-prompt", "llm.request",
+    "llm_passthrough_route", "local", "local-agent", "local_command", "local_shell_call", "logout",
+    "low", "managed", "manual", "marble-origami-commit", "marble-origami-snapshot", "max",
     "max_tokens", "mcp", "mcp_instructions_delta", "mcp_progress", "mcp_tool_call_end",
     "mcp_tool_result", "mcp_tool_use", "medium", "memory_", "memory_saved", "message",
     "message_delta", "message_end", "message_start", "message_stop", "messages_changed", "metadata",
-    "micro_compaction.apply", "microcompact_boundary", "minimal", "mode", "model", "model_changed",
-    "model_context_window_exceeded", "model_refusal_fallback", "namespace", "nested_memory", "none",
-    "normal", "not_available", "null", "number", "object", "omitted", "openai",
-    "opened_file_in_ide", "output", "output_style", "output_text", "output_tokens",
-    "patch_apply_end", "pause_turn", "pending", "permission-mode", "permission_retry", "ping",
-    "plan", "plan_file_reference", "plan_mode", "plan_mode_exit", "popAll", "pr-link",
-    "previous_message_not_found", "priority", "progress", "project", "prompt", "query_update",
-    "queue-operation", "queued", "queued_command", "reasoning", "redacted_thinking", "refusal",
-    "relevant_memories", "relocated", "remote", "remove", "response_item", "resume", "retry",
-    "rewind-pointer", "saved_hook_context", "say", "scheduled_task_fire", "sdk-cli", "sdk-py",
-    "sdk-ts", "search_result", "search_results_received", "selected_lines_in_ide",
-    "server_tool_use", "session", "session.compaction_complete", "session.compaction_start",
-    "session.model_change", "session.resume", "session.shutdown", "session.start", "session_meta",
-    "signature_delta", "skill_listing", "sliding_window_truncation", "snip", "sparse",
-    "speculation-accept", "spine.close", "spine.next", "spine.root_compact", "standard", "started",
-    "startup", "step-finish", "stop_hook_summary", "stop_sequence", "string", "sub_agent_activity",
-    "subagent", "suggestion", "summarised", "summarized", "summary", "summary_text", "system",
+    "metric", "micro_compaction.apply", "microcompact_boundary", "minimal", "mode", "model",
+    "model_changed", "model_context_window_exceeded", "model_refusal_fallback", "namespace",
+    "nested_memory", "none", "normal", "not_available", "null", "number", "object", "omitted",
+    "openai", "opencode", "opened_file_in_ide", "output", "output_style", "output_text",
+    "output_tokens", "pass_through_endpoint", "patch_apply_end", "pause_turn", "pending",
+    "permission-mode", "permission_retry", "ping", "plan", "plan_file_reference", "plan_mode",
+    "plan_mode_exit", "popAll", "pr-link", "previous_message_not_found", "priority", "progress",
+    "project", "prompt", "query_update", "queue-operation", "queued", "queued_command", "qwen-code",
+    "reasoning", "redacted_thinking", "refusal", "relevant_memories", "relocated", "remote",
+    "remove", "response_item", "responses", "resume", "retry", "rewind-pointer",
+    "saved_hook_context", "say", "scheduled_task_fire", "sdk-cli", "sdk-py", "sdk-ts",
+    "search_result", "search_results_received", "selected_lines_in_ide", "server_tool_use",
+    "session", "session.compaction_complete", "session.compaction_start", "session.model_change",
+    "session.resume", "session.shutdown", "session.start", "session_meta", "signature_delta",
+    "skill_listing", "sliding_window_truncation", "snip", "span", "sparse", "speculation-accept",
+    "spine.close", "spine.next", "spine.root_compact", "standard", "started", "startup",
+    "step-finish", "stop_hook_summary", "stop_sequence", "string", "sub_agent_activity", "subagent",
+    "success", "suggestion", "summarised", "summarized", "summary", "summary_text", "system",
     "system_changed", "tag", "task-notification", "task-summary", "task_complete",
     "task_notification", "task_progress", "task_reminder", "task_started", "task_status", "text",
-    "text/event-stream", "text/plain", "text_delta", "text_editor", "text_editor_",
-    "text_editor_code_execution_tool_result", "thinking", "thinking_delta", "thinking_turns",
-    "thread_settings_applied", "todo_reminder", "token_count", "token_usage", "token_usage_record",
-    "tool", "tool.call", "tool.result", "toolCall", "toolResult", "tool_addition", "tool_reference",
-    "tool_removal", "tool_result", "tool_search_tool_bm25_", "tool_search_tool_regex_",
-    "tool_search_tool_result", "tool_use", "tool_uses", "tools.set_active_tools", "tools_changed",
-    "total_tokens_reminder", "turn", "turn.prompt", "turn_aborted", "turn_context", "turn_duration",
-    "typed", "ultra", "ultra_effort_enter", "unavailable", "url", "us", "usage.record", "user",
-    "user_feedback", "user_message", "vertex", "waiting_for_task", "warning", "web_fetch_",
-    "web_fetch_tool_result", "web_search_", "web_search_call", "web_search_tool_result",
-    "worktree-state", "world_state", "xhigh",
+    "text/event-stream", "text/plain", "text_completion", "text_delta", "text_editor",
+    "text_editor_", "text_editor_code_execution_tool_result", "thinking", "thinking_delta",
+    "thinking_turns", "thread_settings_applied", "todo_reminder", "token_count", "token_usage",
+    "token_usage_record", "tool", "tool.call", "tool.result", "toolCall", "toolResult",
+    "tool_addition", "tool_reference", "tool_removal", "tool_result", "tool_search_tool_bm25_",
+    "tool_search_tool_regex_", "tool_search_tool_result", "tool_use", "tool_uses",
+    "tools.set_active_tools", "tools_changed", "total_tokens_reminder", "true", "turn",
+    "turn.prompt", "turn_aborted", "turn_completed", "turn_context", "turn_duration", "typed",
+    "ultra", "ultra_effort_enter", "unavailable", "url", "us", "usage.record", "user",
+    "user_feedback", "user_message", "user_message_chunk", "vertex", "waiting_for_task", "warning",
+    "web_fetch_", "web_fetch_tool_result", "web_search_", "web_search_call",
+    "web_search_tool_result", "worktree-state", "world_state", "xhigh",
 ];
 
 /// Words in model names that the price tables lack: those of platforms, and general ones.
@@ -140,12 +150,17 @@ const BETAS: [&str; 24] = [
 
 /// Names of services and programs, wherever in the name of a route they stand, besides those that readers
 /// distinguish.
-const ROUTES: [&str; 16] = [
+const ROUTES: [&str; 22] = [
+    "amazon-bedrock",
     "antigravity",
+    "az.ai.openai",
     "azure",
+    "azure.ai.openai",
     "codex",
     "copilot",
     "deepseek",
+    "gcp.gemini",
+    "gcp.gen_ai",
     "gemini",
     "github",
     "google",
@@ -157,13 +172,15 @@ const ROUTES: [&str; 16] = [
     "opencode",
     "openrouter",
     "vertex",
+    "zed.dev",
 ];
 
 /// Prefixes of identifiers that show their kind.
-const ID_KINDS: [&str; 12] = [
+const ID_KINDS: [&str; 13] = [
     "agent-",
     "call_",
     "chatcmpl-",
+    "gen-",
     "msg_",
     "prt_",
     "req_",
@@ -175,24 +192,44 @@ const ID_KINDS: [&str; 12] = [
     "vrtx_",
 ];
 
-/// Parts of the addresses of requests.
-const ADDRESS_PARTS: [&str; 16] = [
+/// Parts of the addresses of requests, and of the names of models in them.
+const ADDRESS_PARTS: [&str; 36] = [
     "anthropic",
+    "apac",
     "api",
+    "au",
+    "audio",
     "batches",
     "beta",
+    "chat",
     "com",
     "complete",
+    "completions",
     "count_tokens",
+    "edits",
+    "embeddings",
+    "eu",
+    "file",
+    "generations",
+    "global",
     "http",
     "https",
+    "images",
+    "jp",
     "locations",
     "messages",
     "model",
     "models",
+    "moderations",
     "projects",
     "publishers",
+    "responses",
+    "session",
+    "speech",
+    "transcriptions",
     "true",
+    "update",
+    "us",
 ];
 
 /// The words in `metadata.user_id`.
@@ -208,7 +245,7 @@ pub fn allowed_words() -> BTreeSet<String> {
         reachable().into_iter().flat_map(|(shape, _)| shape.fields).flat_map(|(_, names)| *names);
     let phrases = BEGINNINGS.iter().map(|(beginning, _)| *beginning).chain(known_commands());
     let betas = BETA_FAMILIES.iter().map(|(family, _)| *family).chain(BETAS);
-    let harness = IDENTITIES.into_iter().chain(DEFAULT_ALLOW_LIST);
+    let harness = IDENTITIES.into_iter().chain(sources());
     let fixed = [
         ATTRIBUTION,
         BOUNDARY,
@@ -217,6 +254,7 @@ pub fn allowed_words() -> BTreeSet<String> {
         NAME_TAG,
         SYNTHETIC_MODEL,
         "unknown",
+        "bytes",
         "mcp__",
         "false",
     ];
@@ -236,6 +274,10 @@ pub fn allowed_words() -> BTreeSet<String> {
         .chain(readers)
         .chain(routes())
         .chain(VERSION_PARTS)
+        .chain(COUNTER_PARTS)
+        .chain(EVENTS)
+        .chain([EVENT_PREFIX])
+        .chain(changes())
         .flat_map(|text| text.split(|one: char| !one.is_alphabetic()))
         .filter(|word| word.chars().count() >= SHORTEST_WORD as usize)
         .map(str::to_lowercase)
@@ -338,14 +380,34 @@ pub(super) fn is_tool_name(text: &str) -> bool {
 
 /// The length of the prefix of an identifier that shows its kind.
 pub(super) fn id_kind(text: &str) -> usize {
-    ID_KINDS.iter().find(|kind| text.starts_with(**kind)).map_or(0, |kind| kind.len())
+    ID_KINDS
+        .iter()
+        .chain([&THREAD])
+        .find(|kind| text.starts_with(**kind))
+        .map_or(0, |kind| kind.len())
+}
+
+/// The length of the beginning of an identifier of opencode's up to the end of its time: twelve hexadecimal
+/// digits behind a kind that is known.
+pub(super) fn time_in_id(text: &str) -> usize {
+    const DIGITS: usize = 12;
+    let kind = id_kind(text);
+    let digits = text[kind..].bytes().take(DIGITS).take_while(u8::is_ascii_hexdigit).count();
+    if kind > 0 && digits == DIGITS { kind + DIGITS } else { kind }
 }
 
 /// Whether a part of an address stays.
 pub(super) fn is_address_part(part: &str) -> bool {
     let is_version = part.strip_prefix('v').is_some_and(|rest| is_version(rest) && rest.len() < 3);
     let mut ends = MESSAGES_ENDPOINTS.iter().map(|end| end.trim_start_matches([':', '/']));
-    is_version || ADDRESS_PARTS.contains(&part) || ends.any(|end| end == part)
+    // Some services have the model in the address.
+    let is_named_model = || part.contains("claude") && is_model(part);
+    is_version || ADDRESS_PARTS.contains(&part) || ends.any(|end| end == part) || is_named_model()
+}
+
+/// What gateways write into a body that they changed.
+pub(super) fn changes() -> impl Iterator<Item = &'static str> {
+    MARKS_OF_CHANGE.into_iter().chain([TAKEN_OUT])
 }
 
 /// Whether a part of `metadata.user_id` stays.
@@ -355,7 +417,9 @@ pub(super) fn is_user_part(part: &str) -> bool {
 
 /// Where the name of a route has the names of known services and programs.
 pub(super) fn route_names(text: &str) -> Vec<Range<usize>> {
-    let mut names: Vec<Range<usize>> = routes().flat_map(|name| occurrences(text, name)).collect();
+    let small = text.to_ascii_lowercase();
+    let found = |name| occurrences(&small, name).collect::<Vec<_>>();
+    let mut names: Vec<Range<usize>> = routes().flat_map(found).collect();
     names.sort_by_key(|name| name.start);
     names
 }
@@ -393,13 +457,57 @@ pub(super) fn is_folder(name: &str) -> bool {
     CLIENT_FOLDERS.contains(&name)
 }
 
+/// Parts of the names of counters by which they are told apart.
+const COUNTER_PARTS: [&str; 13] = [
+    "cache",
+    "ephemeral",
+    "creation",
+    "write",
+    "1h",
+    "5m",
+    "input_",
+    "prompt_",
+    "output_",
+    "completion_",
+    "reason",
+    "thought",
+    "_tokens",
+];
+
+/// The ranges of the name of a counter that tell what it counts, in whatever case.
+pub(super) fn counter_parts(text: &str) -> Vec<Range<usize>> {
+    let small = text.to_ascii_lowercase();
+    let found = |part: &&'static str| occurrences(&small, part).collect::<Vec<_>>();
+    let mut parts: Vec<Range<usize>> = COUNTER_PARTS.iter().flat_map(found).collect();
+    parts.sort_by_key(|part| part.start);
+    parts
+}
+
+/// Whether a text is a number, or one of the words.
+pub(super) fn is_figure(text: &str) -> bool {
+    let is_of_number =
+        |byte: u8| matches!(byte, b'0'..=b'9' | b'.' | b'-' | b'+' | b'_' | b'e' | b'E' | b' ');
+    is_word(text)
+        || (text.bytes().all(is_of_number) && text.bytes().any(|byte| byte.is_ascii_digit()))
+}
+
+/// The length of the beginning of an event's or a span's name that tells what it is.
+pub(super) fn known_event(text: &str) -> usize {
+    let front = if text.starts_with(EVENT_PREFIX) { EVENT_PREFIX.len() } else { 0 };
+    if EVENTS.contains(&&text[front..]) { text.len() } else { front }
+}
+
 /// The length of the prefix of a query source that a harness knows.
 pub(super) fn known_source(text: &str) -> usize {
     let common = |known: &str| {
         let known = known.trim_end_matches('*').bytes();
         known.zip(text.bytes()).take_while(|(one, other)| one == other).count()
     };
-    DEFAULT_ALLOW_LIST.iter().map(|known| common(known)).max().unwrap_or(0)
+    sources().map(common).max().unwrap_or(0)
+}
+
+fn sources() -> impl Iterator<Item = &'static str> {
+    DEFAULT_ALLOW_LIST.into_iter().chain([COMPACTION])
 }
 
 /// The ranges of a message text that show its kind.

@@ -8,7 +8,8 @@
 use std::io;
 use std::io::{BufRead, BufReader, Read};
 
-use super::scribe::Scribe;
+use super::fields::{ATTRIBUTE, ATTRIBUTES, VALUE};
+use super::scribe::{Scribe, decoded_text};
 use super::shape::{FREE, Field, Shape};
 use crate::read::input::{CHUNK, LONGEST_LINE, Source};
 
@@ -26,6 +27,8 @@ struct Open {
     shape: &'static Shape,
     /// What the next value holds: that of the field whose name was read, or of each element.
     field: Field,
+    /// What the value of an attribute holds, as soon as that is known.
+    told: Option<Field>,
 }
 
 /// The objects and lists that are open where a walk has come to.
@@ -87,11 +90,21 @@ impl Walk<'_, '_> {
             self.nesting.beyond += 1;
             return;
         }
-        let field = self.field();
-        let shape = if is_object { field.shape() } else { &FREE };
-        // The elements of a list hold what the list's field does.
-        let field = if is_object { Field::Free } else { field };
-        self.nesting.open.push(Open { is_object, awaits_key: is_object, shape, field });
+        let held = self.field();
+        let is_value = |open: &&Open| [&ATTRIBUTE, &ATTRIBUTES].contains(&open.shape);
+        let told = self.nesting.open.last().filter(is_value).map(|_| held);
+        let shape = match told {
+            _ if !is_object => &FREE,
+            Some(_) => &VALUE,
+            None => held.shape(),
+        };
+        let field = match held {
+            _ if is_object => Field::Free,
+            Field::Attributes => Field::Shaped(&ATTRIBUTE),
+            // The elements of a list hold what the list's field does.
+            held => held,
+        };
+        self.nesting.open.push(Open { is_object, awaits_key: is_object, shape, field, told });
     }
 
     fn end(&mut self) {
@@ -116,14 +129,20 @@ impl Walk<'_, '_> {
         let length = literal_length(&self.bytes[start..]);
         self.at = (start + length + 1).min(self.bytes.len());
         let field = self.field();
-        let literal = &mut self.bytes[start..start + length];
+        let (front, behind) = self.bytes.split_at_mut(self.at);
+        let literal = &mut front[start..start + length];
         let beyond = self.nesting.beyond;
-        match self.nesting.open.last_mut().filter(|open| beyond == 0 && open.awaits_key) {
-            Some(open) => {
+        let open = self.nesting.open.last_mut().filter(|_| beyond == 0);
+        match (open, field) {
+            (Some(open), _) if open.awaits_key => {
                 open.awaits_key = false;
-                open.field = self.scribe.name(literal, open.shape);
+                open.field = match self.scribe.name(literal, open.shape) {
+                    Field::Told => open.told.unwrap_or_else(|| told_behind(behind, open.shape)),
+                    field => field,
+                };
             }
-            None => self.scribe.string(literal, field),
+            (Some(open), Field::Key(names)) => open.told = Some(self.scribe.name(literal, names)),
+            _ => self.scribe.string(literal, field),
         }
     }
 
@@ -162,6 +181,38 @@ fn number_length(word: &[u8]) -> usize {
         return 0;
     }
     word.iter().take_while(|byte| is_of_number(byte)).count()
+}
+
+/// What the value of an attribute holds whose key comes behind it. It is looked for as far as the line goes.
+fn told_behind(rest: &[u8], shape: &Shape) -> Field {
+    let keys = shape.fields.iter().find_map(|(field, names)| match field {
+        Field::Key(values) => Some((*values, names[0])),
+        _ => None,
+    });
+    let Some((values, key)) = keys else { return Field::Free };
+    let (mut at, mut depth, mut is_key) = (0, 0_usize, false);
+    while let Some(byte) = rest.get(at) {
+        at += 1;
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth == 0 => break,
+            b'}' | b']' => depth -= 1,
+            b'"' => {
+                let length = literal_length(&rest[at..]);
+                let literal = &rest[at..at + length];
+                at += length + 1;
+                if depth == 0 && is_key {
+                    let name = decoded_text(literal);
+                    return name.and_then(|name| values.field(&name)).unwrap_or(Field::Free);
+                }
+                let behind = rest.get(at..).unwrap_or_default().trim_ascii_start();
+                is_key = depth == 0 && literal == key.as_bytes() && behind.starts_with(b":");
+            }
+            b':' | b' ' | b'\t' | b'\r' | b'\n' => {}
+            _ => is_key = false,
+        }
+    }
+    Field::Free
 }
 
 /// The length of the inside of a string that has begun.

@@ -27,8 +27,8 @@ Lengths and times stay, and so do the names of tools: look at those before you p
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RedactArgs {
     /// Sessions of any agent, captures, bundles or logs: files, folders (walked for *.jsonl, also
-    /// .gz and .zst, and JSON documents that are sessions), or - for standard input, which is held
-    /// in memory
+    /// .gz and .zst, documents, tables and databases that are sessions or logs), or - for standard
+    /// input, which is held in memory. Databases and Parquet files are written as JSON lines
     #[arg(value_name = "IN", required_unless_present = "explain")]
     pub(in crate::cli) inputs: Vec<PathBuf>,
     /// What stays of the names of tools

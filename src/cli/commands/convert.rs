@@ -12,7 +12,7 @@ use crate::cli::output::{Output, finish, say};
 use crate::cli::output_file::{OutputFile, is_temporary};
 use crate::read::harness::{Harness, place_lines};
 use crate::read::input::{Diagnostics, Exceeded, Kind, Location, OpenSource, Source, discover};
-use crate::redact::{Extent, Recognised, Redaction, Survey, kept};
+use crate::redact::{Extent, Recognised, Redaction, Survey, as_lines, kept};
 use crate::report::{counted, grouped, kept_document, write_kept, write_record};
 
 /// The file name of standard input in an output folder.
@@ -22,6 +22,8 @@ const STANDARD_INPUT: &str = "stdin.jsonl";
 struct Input {
     source: Source,
     argument: usize,
+    /// The file that it comes from, if it is one.
+    file: Option<PathBuf>,
     /// The size of what the first pass read.
     surveyed: u64,
 }
@@ -142,7 +144,18 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
             if !seen.insert(identity(&source)) {
                 continue;
             }
+            let file = match &source.location {
+                Location::File(path) => Some(path.clone()),
+                Location::StandardInput | Location::Memory(_) => None,
+            };
             let source = if source.is_read_once() { held(&source)? } else { source };
+            let source = match as_lines(&source) {
+                Ok(lines) => lines.unwrap_or(source),
+                Err(error) => {
+                    left.push(format!("{}: {error}; it is left out", source.label));
+                    continue;
+                }
+            };
             match Recognised::of(&source) {
                 Ok(Recognised::NoSession) => {}
                 Ok(Recognised::Unknown(what)) => left.push(format!(
@@ -151,7 +164,7 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
                 )),
                 // What cannot be opened is named where it is read.
                 Ok(Recognised::Known) | Err(_) => {
-                    inputs.push(Input { source, argument, surveyed: 0 });
+                    inputs.push(Input { source, argument, file, surveyed: 0 });
                 }
             }
         }
@@ -201,10 +214,7 @@ fn refuse_to_overwrite(
 ) -> Result<(), CliError> {
     let (Target::File(path) | Target::Folder(path)) = target else { return Ok(()) };
     let place = resolved(path);
-    let is_input = |input: &Input| match &input.source.location {
-        Location::File(file) => resolved(file) == place,
-        Location::StandardInput | Location::Memory(_) => false,
-    };
+    let is_input = |input: &Input| input.file.as_ref().is_some_and(|file| resolved(file) == place);
     let is_around = |input: &PathBuf| input.is_dir() && place.starts_with(resolved(input));
     if inputs.iter().any(is_input) || args.inputs.iter().any(is_around) {
         let path = path.display();

@@ -10,14 +10,14 @@ use serde::Deserialize;
 use super::document::DocumentFormat;
 use super::request::{Happened, parts, tell_nothing, tokens};
 use super::time::Time;
-use super::{AgentFile, AgentRequest, FirstObject, Rejected, Vendor};
+use super::{AgentFile, AgentRequest, FirstObject, Layout, Rejected, Vendor};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
 use crate::read::input::{Count, Kind, List, PromptSplit, Shape, Text, Usage};
 
 /// What the names of all threads begin with.
-const THREAD: &str = "T-";
+pub(crate) const THREAD: &str = "T-";
 
 /// The format of a thread.
 pub(super) struct Amp;
@@ -25,6 +25,7 @@ pub(super) struct Amp;
 impl DocumentFormat for Amp {
     type Document<'a> = Thread<'a>;
     const FILE: &'static str = "a thread of Amp";
+    const LAYOUT: Option<Layout> = Some(Layout::Amp);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         first.text("id").is_some_and(|id| id.starts_with(THREAD)) && first.has_member("messages")

@@ -46,7 +46,7 @@ impl<F: DocumentFormat> AgentFormat for Documents<F> {
         F::LAYOUT
     }
 
-    fn is_document(&self) -> bool {
+    fn is_document(&self, _: bool) -> bool {
         true
     }
 

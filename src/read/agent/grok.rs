@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::request::{split, tell_nothing, tokens};
 use super::time::Time;
-use super::{AgentFile, AgentRequest, FirstObject, Follows, LineFormat, Rejected};
+use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
@@ -34,6 +34,7 @@ pub(super) struct Grok {
 impl LineFormat for Grok {
     type Line<'a> = Line<'a>;
     const FILE: &'static str = "the updates of a session";
+    const LAYOUT: Option<Layout> = Some(Layout::Grok);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         // The protocol's messages, which other programs log as well, have no time of their own.

@@ -36,6 +36,7 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 
 use crate::read::input::{Diagnostics, Kind, ObjectReader, OpenSource};
+pub(crate) use amp::THREAD;
 pub(crate) use cline::{ROO_FOLDERS, STEM as TASK_STEM};
 pub(crate) use copilot::COMPACTION;
 use document::Documents;
@@ -43,6 +44,7 @@ pub(crate) use first::FirstObject;
 pub(crate) use gemini::COMPRESSIONS;
 pub(crate) use kimi::{AGENT_FOLDERS, SESSION_FOLDER};
 pub(crate) use opencode::TELLING_WRITES;
+pub(crate) use otel::{COMPACTION, EVENT_PREFIX, EVENTS, names as attributes};
 pub(crate) use pi::{OPENCLAW, OPENCLAW_FOLDERS};
 pub use pieces::{Piece, PieceId};
 use records::Records;
@@ -52,7 +54,8 @@ pub(super) use request::{tell_nothing, tokens};
 pub(super) use time::Time;
 
 /// Every format, in the order in which they are tried.
-pub(crate) static FORMATS: [&dyn AgentFormat; 15] = [
+pub(crate) static FORMATS: [&dyn AgentFormat; 16] = [
+    &JsonLines::<database::Rows>::NEW,
     &JsonLines::<codex::Codex>::NEW,
     &JsonLines::<pi::Pi>::NEW,
     &JsonLines::<qwen::Qwen>::NEW,
@@ -92,6 +95,18 @@ pub(crate) enum Layout {
     OpenCodeMessage,
     /// A task of Cline's form.
     Cline,
+    /// A thread of Amp.
+    Amp,
+    /// The updates of a session of Grok's.
+    Grok,
+    /// Observations of Langfuse.
+    Langfuse,
+    /// An export of OpenTelemetry.
+    Telemetry,
+    /// The spans of Copilot, one a line.
+    Span,
+    /// Rows of a database, one a line.
+    Rows,
 }
 
 /// A format in which an agent keeps its sessions.
@@ -107,8 +122,9 @@ pub(crate) trait AgentFormat: Sync {
         None
     }
 
-    /// Whether a file is one JSON value, over however many lines.
-    fn is_document(&self) -> bool {
+    /// Whether a file is one JSON value, over however many lines; `begins_document` says that it begins as
+    /// one does.
+    fn is_document(&self, _begins_document: bool) -> bool {
         false
     }
 

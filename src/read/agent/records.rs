@@ -32,6 +32,10 @@ impl<F: LineFormat> AgentFormat for Records<F> {
         F::LAYOUT
     }
 
+    fn is_document(&self, begins_document: bool) -> bool {
+        begins_document
+    }
+
     fn read(&self, open: &mut OpenSource) -> AgentFile {
         if open.first_lines().is_some_and(begins_document) {
             Documents::<Whole<F>>::NEW.read(open)

@@ -19,7 +19,7 @@ use super::elements::each_element;
 use super::exchange::{Answered, Envelope, MessagesBody};
 use super::helicone::later;
 use super::moment::Moment;
-use super::{Log, LogFormat, LogReader, begins_with_member};
+use super::{Log, LogFormat, LogLayout, LogReader, begins_with_member};
 use crate::base::client::Client;
 use crate::base::id::EntryId;
 use crate::base::units::Millis;
@@ -54,6 +54,10 @@ impl LogFormat for Har {
 
     fn file(&self) -> &'static str {
         "a HAR file"
+    }
+
+    fn layout(&self) -> Option<LogLayout> {
+        Some(LogLayout::Har)
     }
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {

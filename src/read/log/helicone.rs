@@ -20,7 +20,7 @@ use super::billed::{Billed, Prompt};
 use super::exchange::{Answered, Envelope, MessagesBody};
 use super::moment::Moment;
 use super::rows::read_rows;
-use super::{Log, LogFormat, LogReader};
+use super::{Log, LogFormat, LogLayout, LogReader};
 use crate::base::client::Client;
 use crate::base::id::EntryId;
 use crate::base::units::Millis;
@@ -32,7 +32,7 @@ use crate::read::input::{Count, Diagnostics, Kind, Number, ObjectReader, OpenSou
 const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
 
 /// What stands in a body where an image was.
-const TAKEN_OUT: &str = "<helicone-asset-id";
+pub(crate) const TAKEN_OUT: &str = "<helicone-asset-id";
 
 /// How addresses end to which no prompt for a chat model is sent.
 const OTHER_ENDPOINTS: [&str; 7] = [
@@ -57,6 +57,10 @@ impl LogFormat for Helicone {
 
     fn file(&self) -> &'static str {
         "an export of Helicone"
+    }
+
+    fn layout(&self) -> Option<LogLayout> {
+        Some(LogLayout::Helicone)
     }
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {

@@ -25,6 +25,11 @@ use super::capture::{CaptureOptions, Captures, RecordReader};
 use super::input::{Chunk, Extent, Kind, OpenSource};
 use billed::Billed;
 use exchange::{Answered, Envelope, MessagesBody, record};
+pub(crate) use helicone::TAKEN_OUT;
+#[cfg(feature = "redact")]
+pub(crate) use spend_parquet::spend_lines;
+pub(crate) use spend_row::MARKS_OF_CHANGE;
+pub(crate) use spend_table::{NOTHING, delimiter};
 
 /// Every format, in the order in which they are tried.
 static LOGS: [&dyn LogFormat; 5] = [
@@ -34,6 +39,19 @@ static LOGS: [&dyn LogFormat; 5] = [
     &helicone::Helicone,
     &har::Har,
 ];
+
+/// What a log is made of, by the fields that readers look at (`redact/fields/logs.rs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogLayout {
+    /// Rows or payloads of `LiteLLM` as JSON.
+    Spend,
+    /// The same as a table.
+    Table,
+    /// Rows of Helicone.
+    Helicone,
+    /// A HAR file.
+    Har,
+}
 
 /// A format of logs.
 pub(crate) trait LogFormat: Sync {
@@ -49,6 +67,9 @@ pub(crate) trait LogFormat: Sync {
 
     /// What the file is, for people: "a spend log".
     fn file(&self) -> &'static str;
+
+    /// By what redaction finds the fields that stay; `None` where it cannot rewrite the file.
+    fn layout(&self) -> Option<LogLayout>;
 
     /// Reads a file to its end. No text of it is kept but what captures keep.
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::exchange::{Answered, Envelope, MessagesBody};
 use super::rows::read_rows;
 use super::spend_row::SpendRow;
-use super::{Log, LogFormat, LogReader};
+use super::{Log, LogFormat, LogLayout, LogReader};
 use crate::base::client::Client;
 use crate::base::id::EntryId;
 use crate::read::agent::{AgentRequest, FirstObject, Rejected, Vendor};
@@ -26,6 +26,10 @@ impl LogFormat for SpendLog {
 
     fn file(&self) -> &'static str {
         "a spend log of LiteLLM"
+    }
+
+    fn layout(&self) -> Option<LogLayout> {
+        Some(LogLayout::Spend)
     }
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {

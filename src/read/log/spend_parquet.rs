@@ -19,9 +19,11 @@ use parquet::schema::types::Type;
 use serde_json::Value;
 
 use super::spend::SpendReader;
+#[cfg(feature = "redact")]
+use super::spend_row::json_of_cells;
 use super::spend_row::{COLUMNS, NEEDED_COLUMNS, SpendRow};
 use super::spend_table::is_named;
-use super::{Log, LogFormat, LogReader};
+use super::{Log, LogFormat, LogLayout, LogReader};
 use crate::read::capture::CaptureOptions;
 use crate::read::input::{Extent, Kind, MemoryBound, OpenSource};
 
@@ -43,11 +45,16 @@ impl LogFormat for SpendParquet {
         "a spend log of LiteLLM, as Parquet"
     }
 
+    fn layout(&self) -> Option<LogLayout> {
+        None
+    }
+
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {
         let label = Arc::clone(&open.label);
         let mut reader = SpendReader::new(LogReader::new(open, &label, options));
         let mut rows = 0;
-        if let Err((kind, detail)) = read_file(open, &mut reader, &mut rows) {
+        let taken = read_file(open, &mut rows, |row, number| take(row, number, &mut reader));
+        if let Err((kind, detail)) = taken {
             reader.log.reject(kind, rows, detail);
         }
         let is_cut = reader.log.file.diagnostics.has_damage();
@@ -62,8 +69,8 @@ impl LogFormat for SpendParquet {
 /// What is wrong with the file.
 fn read_file(
     open: &OpenSource,
-    reader: &mut SpendReader<'_>,
     rows: &mut u64,
+    take: impl FnMut(Row, u64),
 ) -> Result<(), (Kind, String)> {
     let Some(path) = open.source().seekable() else {
         let detail = "a Parquet file is read from its end: unpack it, and name the file itself";
@@ -71,7 +78,7 @@ fn read_file(
     };
     let file = File::open(path).and_then(BoundedFile::new);
     let file = file.map_err(|error| (Kind::UnreadableFile, error.to_string()))?;
-    let read = AssertUnwindSafe(|| read_groups(file, reader, rows));
+    let read = AssertUnwindSafe(|| read_groups(file, rows, take));
     // What was taken in before a panic is whole: a row is taken in when all of it was read.
     catch_unwind(read).unwrap_or_else(|_| {
         Err((Kind::UnreadableFile, "the file is damaged; what was read before is used".to_owned()))
@@ -80,8 +87,8 @@ fn read_file(
 
 fn read_groups(
     file: BoundedFile,
-    reader: &mut SpendReader<'_>,
     rows: &mut u64,
+    mut take: impl FnMut(Row, u64),
 ) -> Result<(), (Kind, String)> {
     let damage = |error: ParquetError| {
         (Kind::UnreadableFile, format!("{error}; what was read before is used"))
@@ -100,7 +107,7 @@ fn read_groups(
             if *rows > most_rows {
                 return Err((Kind::UnreadableFile, "it claims more rows than it has bytes".into()));
             }
-            take(row.map_err(damage)?, *rows, reader);
+            take(row.map_err(damage)?, *rows);
             let is_full = || MemoryBound::of_process().is_some_and(MemoryBound::is_reached);
             if rows.is_multiple_of(BETWEEN_LOOKS) && is_full() {
                 let detail = "the memory that the run may have is used up".to_owned();
@@ -174,6 +181,26 @@ fn columns_of(schema: &Type) -> Result<Option<Type>, ParquetError> {
     let is_wanted = |field: &str| COLUMNS.iter().any(|name| is_named(field, name));
     let wanted = fields.iter().filter(|field| is_wanted(field.name())).cloned().collect();
     Type::group_type_builder(schema.name()).with_fields(wanted).build().map(Some)
+}
+
+/// The rows as JSON lines, as `LiteLLM` would write them.
+///
+/// # Errors
+/// Where the file cannot be read to its end, or is no spend log.
+#[cfg(feature = "redact")]
+pub(crate) fn spend_lines(open: &OpenSource) -> io::Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    let taken = read_file(open, &mut 0, |row, _| {
+        let cells = row.into_columns();
+        let cell = |name: &str| {
+            let (_, field) = cells.iter().find(|(column, _)| is_named(column, name))?;
+            text_of(field)
+        };
+        lines.extend_from_slice(json_of_cells(cell).to_string().as_bytes());
+        lines.push(b'\n');
+    });
+    taken.map_err(|(_, detail)| io::Error::other(detail))?;
+    Ok(lines)
 }
 
 fn take(row: Row, number: u64, reader: &mut SpendReader<'_>) {

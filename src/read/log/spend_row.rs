@@ -80,7 +80,7 @@ const MESSAGES_CALLS: [&str; 5] = [
 ];
 
 /// What `LiteLLM` writes into a body that it cut or emptied.
-const MARKS_OF_CHANGE: [&str; 2] = ["litellm_truncated", "redacted-by-litellm"];
+pub(crate) const MARKS_OF_CHANGE: [&str; 2] = ["litellm_truncated", "redacted-by-litellm"];
 
 /// How ids of messages begin.
 const MESSAGE_IDS: [&str; 4] = ["msg_", "chatcmpl-", "resp_", "gen-"];
@@ -301,6 +301,26 @@ impl<'de: 'a, 'a> Deserialize<'de> for Embedded<'a> {
         }
         Ok(Self::of(Some(Cow::Borrowed(json))))
     }
+}
+
+/// The row of a table by the texts in its cells, as the log would have it in JSON.
+#[cfg(feature = "redact")]
+pub(super) fn json_of_cells<'a>(cell: impl Fn(&str) -> Option<Cow<'a, str>>) -> serde_json::Value {
+    use serde_json::{Map, Value};
+
+    let value = |name: &&str| {
+        let text = cell(name)?;
+        let value = match (*name, count_of(&text)) {
+            ("prompt_tokens" | "completion_tokens", Count::Value(count)) => count.into(),
+            // No count, as it was none.
+            ("prompt_tokens" | "completion_tokens", _) => (-1).into(),
+            _ => Value::from(text.into_owned()),
+        };
+        Some(((*name).to_owned(), value))
+    };
+    // By one of its columns the log is known.
+    let known = std::iter::once(("spend".to_owned(), Value::Null));
+    known.chain(COLUMNS.iter().filter_map(value)).collect::<Map<_, _>>().into()
 }
 
 /// A count in a cell. Tables of numbers that may be missing write whole ones with a point.

@@ -9,7 +9,7 @@ use csv::{ReaderBuilder, StringRecord};
 
 use super::spend::SpendReader;
 use super::spend_row::{NEEDED_COLUMNS, SpendRow};
-use super::{Log, LogFormat, LogReader};
+use super::{Log, LogFormat, LogLayout, LogReader};
 use crate::read::capture::CaptureOptions;
 use crate::read::input::{Exceeded, Extent, Kind, OpenSource};
 
@@ -17,7 +17,7 @@ use crate::read::input::{Exceeded, Extent, Kind, OpenSource};
 const DELIMITERS: [u8; 3] = *b",;\t";
 
 /// How a cell says that it has no value.
-const NOTHING: [&str; 6] = ["", "NULL", "null", "None", "\\N", "nan"];
+pub(crate) const NOTHING: [&str; 6] = ["", "NULL", "null", "None", "\\N", "nan"];
 
 /// The format of a spend log that is a table.
 pub(super) struct SpendTable;
@@ -29,6 +29,10 @@ impl LogFormat for SpendTable {
 
     fn file(&self) -> &'static str {
         "a spend log of LiteLLM, as CSV"
+    }
+
+    fn layout(&self) -> Option<LogLayout> {
+        Some(LogLayout::Table)
     }
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {
@@ -125,7 +129,7 @@ pub(super) fn is_named(column: &str, name: &str) -> bool {
 }
 
 /// What stands between the cells of a table that begins so, where it is a spend log.
-fn delimiter(bytes: &[u8]) -> Option<u8> {
+pub(crate) fn delimiter(bytes: &[u8]) -> Option<u8> {
     let end = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
     let line = bytes.get(..end.min(LONGEST_HEADER))?;
     let starts_json = line.trim_ascii_start().starts_with(b"{") || line.starts_with(b"[");

@@ -3,6 +3,8 @@
 //! A reader's fields stand here in one place: a shape for the outermost object of its format, which `root`
 //! finds, and one for each kind of objects below it of which anything stays.
 
+use super::rows::ROWS;
+use super::telemetry::{OBSERVATION, SPAN, TELEMETRY};
 use super::transcript::LINE;
 use crate::read::agent::Layout;
 use crate::redact::shape::{Field, Shape};
@@ -19,12 +21,33 @@ pub(in crate::redact) fn root(layout: Layout) -> &'static Shape {
         Layout::OpenCode => &OPENCODE,
         Layout::OpenCodeMessage => &OPENCODE_INFO,
         Layout::Cline => &CLINE,
+        Layout::Amp => &AMP,
+        Layout::Grok => &GROK,
+        Layout::Langfuse => &OBSERVATION,
+        Layout::Telemetry => &TELEMETRY,
+        Layout::Span => &SPAN,
+        Layout::Rows => &ROWS,
     }
 }
 
 /// The outermost objects of all formats that have some of their own.
-pub(in crate::redact) static ROOTS: [&Shape; 9] =
-    [&LINE, &PI, &QWEN, &KIMI, &COPILOT, &GEMINI, &OPENCODE, &OPENCODE_INFO, &CLINE];
+pub(in crate::redact) static ROOTS: [&Shape; 15] = [
+    &LINE,
+    &PI,
+    &QWEN,
+    &KIMI,
+    &COPILOT,
+    &GEMINI,
+    &OPENCODE,
+    &OPENCODE_INFO,
+    &CLINE,
+    &AMP,
+    &GROK,
+    &OBSERVATION,
+    &TELEMETRY,
+    &SPAN,
+    &ROWS,
+];
 
 static PI: Shape = Shape {
     name: "line of Pi",
@@ -204,7 +227,7 @@ static OPENCODE: Shape = Shape {
     ..Shape::PLAIN
 };
 
-static OPENCODE_INFO: Shape = Shape {
+pub(super) static OPENCODE_INFO: Shape = Shape {
     name: "what opencode says of a session or a message",
     fields: &[
         (Field::Word, &["role", "mode", "summary"]),
@@ -221,7 +244,7 @@ static OPENCODE_INFO: Shape = Shape {
     ..Shape::PLAIN
 };
 
-static OPENCODE_PART: Shape = Shape {
+pub(super) static OPENCODE_PART: Shape = Shape {
     name: "part of a message of opencode",
     fields: &[
         (Field::Word, &["type", "synthetic"]),
@@ -262,6 +285,67 @@ static MODEL: Shape = Shape {
     ..Shape::PLAIN
 };
 
+static AMP: Shape = Shape {
+    name: "thread of Amp",
+    fields: &[
+        (Field::Identifier, &["id"]),
+        (Field::Moment, &["created"]),
+        (Field::Shaped(&AMP_ENVIRONMENT), &["env"]),
+        (Field::Shaped(&AMP_MESSAGE), &["messages"]),
+    ],
+    ..Shape::PLAIN
+};
+
+static AMP_ENVIRONMENT: Shape = Shape {
+    name: "environment of a thread of Amp",
+    fields: &[
+        (Field::Shaped(&AMP_ENVIRONMENT), &["initial", "trees", "platform"]),
+        (Field::Url, &["uri"]),
+        (Field::Version, &["clientVersion"]),
+    ],
+    ..Shape::PLAIN
+};
+
+static AMP_MESSAGE: Shape = Shape {
+    name: "message of Amp",
+    fields: &[
+        (Field::Word, &["role", "type"]),
+        (Field::Number, &["messageId"]),
+        (Field::Moment, &["sentAt"]),
+        (Field::Shaped(&AMP_MESSAGE), &["meta", "state"]),
+        (Field::Shaped(&AMP_BLOCK), &["content"]),
+        (Field::Shaped(&USAGE), &["usage"]),
+    ],
+    ..Shape::PLAIN
+};
+
+static AMP_BLOCK: Shape = Shape {
+    name: "block of a message of Amp",
+    fields: &[(Field::Word, &["type"]), (Field::Free, &["text"])],
+    ..Shape::PLAIN
+};
+
+static GROK: Shape = Shape {
+    name: "update of a session of Grok",
+    fields: &[
+        (Field::Moment, &["timestamp", "agentTimestampMs"]),
+        (Field::Url, &["method"]),
+        (Field::Identifier, &["sessionId", "prompt_id"]),
+        (Field::Word, &["sessionUpdate"]),
+        (Field::Shaped(&GROK), &["params", "_meta", "update"]),
+        (Field::Shaped(&USAGE), &["usage"]),
+        (Field::Free, &["content"]),
+    ],
+    ..Shape::PLAIN
+};
+
+static USAGE_BY_MODEL: Shape = Shape {
+    name: "usage by model",
+    others: Field::Shaped(&USAGE),
+    names_are: Field::Model,
+    ..Shape::PLAIN
+};
+
 /// What calls a tool or answers it, wherever a format names one.
 static CALL: Shape = Shape {
     name: "call of a tool",
@@ -290,7 +374,7 @@ pub(in crate::redact) static CONTENT: Shape = Shape {
 };
 
 /// The counts of every format, under whichever names.
-static USAGE: Shape = Shape {
+pub(super) static USAGE: Shape = Shape {
     name: "usage of another agent",
     fields: &[
         (
@@ -329,8 +413,15 @@ static USAGE: Shape = Shape {
                 "total",
                 "read",
                 "write",
+                "cacheReadInputTokens",
+                "cacheCreationInputTokens",
+                "cachedReadTokens",
+                "cacheCreationTokens",
+                "modelCalls",
             ],
         ),
+        (Field::Moment, &["timestamp"]),
+        (Field::Shaped(&USAGE_BY_MODEL), &["modelUsage"]),
         (Field::Word, &["tokenType"]),
         (Field::Model, &["model"]),
         (Field::Shaped(&USAGE), &["cache", "copilotUsage", "tokenDetails"]),
@@ -340,7 +431,7 @@ static USAGE: Shape = Shape {
 
 static TIMES: Shape = Shape {
     name: "times",
-    fields: &[(Field::Moment, &["created", "completed", "start", "end"])],
+    fields: &[(Field::Moment, &["created", "completed", "start", "end", "streamed"])],
     ..Shape::PLAIN
 };
 

@@ -30,6 +30,7 @@ pub(super) static REQUEST: Shape = Shape {
         (Field::Shaped(&HEADERS), &["headers"]),
         (Field::Moment, &["timestamp"]),
         (Field::Url, &["url"]),
+        (Field::Identifier, &["prompt_cache_key"]),
         (Field::Shaped(&REQUEST), &["body"]),
         (Field::Number, &["max_tokens", "temperature", "top_k", "top_p"]),
         (Field::Shaped(&CONTEXT), &["system_context", "user_context"]),

@@ -50,6 +50,10 @@ impl DatabaseFormat for CopilotStore {
         database.has(REQUESTS, &columns)
     }
 
+    fn tables(&self) -> &'static [(&'static str, &'static [&'static str])] {
+        &[("sessions", &["id", "cwd"]), (REQUESTS, &COLUMNS)]
+    }
+
     fn read(&self, database: &Database, file: &mut AgentFile) -> Result<(), Failure> {
         let mut store = Store::default();
         if let Some(mut sessions) = database.table("sessions", &["id", "cwd"])? {

@@ -5,6 +5,8 @@
 //! [`DatabaseFormat`], and a line in `FORMATS`.
 
 mod copilot;
+#[cfg(feature = "redact")]
+mod export;
 mod failure;
 mod files;
 #[cfg(test)]
@@ -14,6 +16,7 @@ mod opencode;
 mod opencode_place;
 mod opencode_step;
 mod row;
+mod rows;
 mod table;
 mod vscode;
 mod zed;
@@ -22,9 +25,13 @@ use std::path::Path;
 
 use super::AgentFile;
 use crate::read::input::{Extent, Kind, OpenSource};
+#[cfg(feature = "redact")]
+pub(crate) use export::exported;
 use failure::Failure;
 use files::DatabaseFiles;
 use open::Database;
+use row::Row;
+pub(super) use rows::Rows;
 
 /// Every program, in the order in which they are tried.
 static FORMATS: [&dyn DatabaseFormat; 4] =
@@ -37,6 +44,14 @@ trait DatabaseFormat: Sync {
     /// # Errors
     /// What `SQLite` says.
     fn recognises(&self, database: &Database) -> Result<bool, Failure>;
+
+    /// The tables that are read, each with the columns by which the program is known or that are read.
+    fn tables(&self) -> &'static [(&'static str, &'static [&'static str])];
+
+    /// Whether a row is looked at.
+    fn is_wanted(&self, _table: &str, _row: &Row<'_>) -> bool {
+        true
+    }
 
     /// Reads a database to its end. No text of it is kept.
     ///
@@ -109,14 +124,20 @@ impl Reading {
 /// Reads a database; `false` where it is of no program that is known.
 fn read_files(files: &DatabaseFiles, file: &mut AgentFile) -> Result<bool, Failure> {
     let database = Database::open(files)?;
+    let Some(format) = program_of(&database)? else { return Ok(false) };
+    let result = format.read(&database, file);
+    file.extent = Extent { bytes: files.size(), lines: database.rows(), is_cut: false };
+    result.map(|()| true)
+}
+
+/// The program whose database it is.
+fn program_of(database: &Database) -> Result<Option<&'static dyn DatabaseFormat>, Failure> {
     for format in FORMATS {
-        if format.recognises(&database)? {
-            let result = format.read(&database, file);
-            file.extent = Extent { bytes: files.size(), lines: database.rows(), is_cut: false };
-            return result.map(|()| true);
+        if format.recognises(database)? {
+            return Ok(Some(format));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 #[cfg(test)]

@@ -30,6 +30,17 @@ impl DatabaseFormat for OpenCode {
         Ok(false)
     }
 
+    fn tables(&self) -> &'static [(&'static str, &'static [&'static str])] {
+        const SESSION: &[&str] = &["id", "parent_id", "slug", "directory", "version"];
+        &[
+            (SESSIONS[0], SESSION),
+            (SESSIONS[1], SESSION),
+            ("message", &["id", "session_id", "time_created", "data"]),
+            ("part", &["id", "message_id", "data"]),
+            ("session_message", &["id", "session_id", "time_created", "seq", "type", "data"]),
+        ]
+    }
+
     fn read(&self, database: &Database, file: &mut AgentFile) -> Result<(), Failure> {
         let places = Places::of(database, file)?;
         let mut messages = database.table("message", &["data"])?;

@@ -37,7 +37,7 @@ impl<'r> Row<'r> {
     }
 
     /// The value of a column; `None` where the table has no such column.
-    fn value(&self, column: &str) -> Option<ValueRef<'r>> {
+    pub(super) fn value(&self, column: &str) -> Option<ValueRef<'r>> {
         let value = self.values.get_ref(column).ok()?;
         if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = value {
             self.database.count_bytes(bytes.len());

@@ -48,7 +48,7 @@ impl Database {
     }
 
     /// The columns of a table; none where there is no such table.
-    fn columns(&self, table: &str) -> Result<Vec<String>, Failure> {
+    pub(super) fn columns(&self, table: &str) -> Result<Vec<String>, Failure> {
         // What has no page of its own is a view or a virtual table.
         let query =
             "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0 AND name = ?1";

@@ -59,6 +59,16 @@ impl DatabaseFormat for AgentTraces {
             && database.has("span_attributes", &["span_id", "key", "value"])?)
     }
 
+    fn tables(&self) -> &'static [(&'static str, &'static [&'static str])] {
+        &[("spans", &COLUMNS), ("span_attributes", &["span_id", "key", "value"])]
+    }
+
+    fn is_wanted(&self, _: &str, row: &Row<'_>) -> bool {
+        // Others may be whole prompts.
+        let key = row.text("key");
+        key.as_str().is_none_or(|key| ATTRIBUTES.contains(&key))
+    }
+
     fn read(&self, database: &Database, file: &mut AgentFile) -> Result<(), Failure> {
         let mut trace = Trace::default();
         let columns = ["span_id", "parent_span_id", "operation_name", "start_time_ms"];

@@ -41,6 +41,22 @@ impl DatabaseFormat for Threads {
         database.has("threads", &["id", "summary", "updated_at", "data_type", "data"])
     }
 
+    fn tables(&self) -> &'static [(&'static str, &'static [&'static str])] {
+        &[(
+            "threads",
+            &[
+                "id",
+                "parent_id",
+                "folder_paths",
+                "summary",
+                "created_at",
+                "updated_at",
+                "data_type",
+                "data",
+            ],
+        )]
+    }
+
     fn read(&self, database: &Database, file: &mut AgentFile) -> Result<(), Failure> {
         let Some(mut threads) = database.table("threads", &COLUMNS)? else { return Ok(()) };
         threads.each(file, |row, file| {
@@ -87,7 +103,7 @@ fn add(row: &Row<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
 }
 
 /// Unpacks a thread.
-fn unpack(packed: &[u8]) -> Result<Vec<u8>, Rejected> {
+pub(super) fn unpack(packed: &[u8]) -> Result<Vec<u8>, Rejected> {
     let damaged = |_| (Kind::UnreadableFile, "the compressed thread is damaged");
     let mut decoder = zstd::Decoder::with_buffer(packed).map_err(damaged)?;
     decoder.window_log_max(LARGEST_WINDOW).map_err(damaged)?;

@@ -14,7 +14,7 @@ use usage::Counters;
 
 use super::calls::{Call, Conversation, Place, Turn, place};
 use super::spans::{Role, Spans};
-use super::{AgentFile, AgentRequest, FirstObject, LineFormat, Rejected, Vendor};
+use super::{AgentFile, AgentRequest, FirstObject, Layout, LineFormat, Rejected, Vendor};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::read::input::{Kind, Text, Usage};
@@ -62,6 +62,7 @@ struct Draft {
 impl LineFormat for Langfuse {
     type Line<'a> = Observation<'a>;
     const FILE: &'static str = "an export of Langfuse";
+    const LAYOUT: Option<Layout> = Some(Layout::Langfuse);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         let lists = ["data", "observations"].iter().filter_map(|name| first.first_of(name));

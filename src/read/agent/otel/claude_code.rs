@@ -22,14 +22,17 @@ use crate::read::agent::{AgentFile, AgentRequest, Rejected};
 use crate::read::input::{Count, Kind, PriceTier, Text, Usage};
 
 /// What stands in front of the names of its events and spans.
-const PREFIX: &str = "claude_code.";
+pub(crate) const PREFIX: &str = "claude_code.";
+
+/// What stands behind it where an event or a span tells of a request, or of a tool.
+pub(crate) const EVENTS: [&str; 4] = ["api_request", "api_error", "llm_request", "tool"];
 
 /// How the requests are called that go on from each other in a session. What a program sends through the
 /// SDK is one.
 const MAIN_SOURCES: [&str; 2] = ["repl_main_thread", "sdk"];
 
 /// How a request is called that makes the conversation shorter.
-const COMPACTION: &str = "compact";
+pub(crate) const COMPACTION: &str = "compact";
 
 /// No request takes longer.
 const LONGEST_MILLIS: u64 = 86_400_000;

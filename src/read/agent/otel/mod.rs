@@ -15,11 +15,12 @@ mod draft;
 mod export;
 mod figures;
 mod moment;
-mod names;
+pub(crate) mod names;
 mod origin;
 mod span;
 
 use claude_code::Event;
+pub(crate) use claude_code::{COMPACTION, EVENTS, PREFIX as EVENT_PREFIX};
 use draft::{Counting, Draft};
 use export::{Export, Instrumentation, LogRecord, Span};
 use figures::Scopes;
@@ -27,7 +28,7 @@ use origin::Origin;
 
 use super::calls::{Call, place};
 use super::spans::{Role, Spans};
-use super::{AgentFile, FirstObject, LineFormat, Rejected};
+use super::{AgentFile, FirstObject, Layout, LineFormat, Rejected};
 use crate::read::input::{Kind, Shape};
 
 /// What is known of a file between two of its objects.
@@ -96,6 +97,7 @@ pub(super) struct Otlp(Telemetry);
 impl LineFormat for Otlp {
     type Line<'a> = Export<'a>;
     const FILE: &'static str = "an OpenTelemetry export";
+    const LAYOUT: Option<Layout> = Some(Layout::Telemetry);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         ["resourceSpans", "resourceLogs", "resourceMetrics"].iter().any(|name| first.has(name))
@@ -147,6 +149,7 @@ pub(super) struct SpanLines(Telemetry);
 impl LineFormat for SpanLines {
     type Line<'a> = Span<'a>;
     const FILE: &'static str = "a trace of Copilot";
+    const LAYOUT: Option<Layout> = Some(Layout::Span);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         let is_span = first.is_one_of("type", &["span"])

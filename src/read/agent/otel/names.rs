@@ -1,33 +1,33 @@
 //! The names under which instrumentations put what is looked at, the conventions' newest first.
 
 /// What a span is about.
-pub(super) const OPERATION: &[&str] = &["gen_ai.operation.name", "llm.request.type"];
+pub(crate) const OPERATION: &[&str] = &["gen_ai.operation.name", "llm.request.type"];
 
 /// The model that answered, else the one that was asked.
-pub(super) const MODEL: &[&str] = &["gen_ai.response.model", "gen_ai.request.model", "model"];
+pub(crate) const MODEL: &[&str] = &["gen_ai.response.model", "gen_ai.request.model", "model"];
 
 /// Through whom a request went.
-pub(super) const PROVIDER: &[&str] = &["gen_ai.provider.name", "gen_ai.system"];
+pub(crate) const PROVIDER: &[&str] = &["gen_ai.provider.name", "gen_ai.system"];
 
 /// What goes on from each other.
-pub(super) const SESSION: &[&str] = &["gen_ai.conversation.id", "session.id"];
+pub(crate) const SESSION: &[&str] = &["gen_ai.conversation.id", "session.id"];
 
-pub(super) const AGENT: &[&str] = &["gen_ai.agent.id", "gen_ai.agent.name"];
+pub(crate) const AGENT: &[&str] = &["gen_ai.agent.id", "gen_ai.agent.name"];
 
 /// The id of an answer, which some take from the request.
-pub(super) const RESPONSE: &[&str] = &["gen_ai.response.id"];
+pub(crate) const RESPONSE: &[&str] = &["gen_ai.response.id"];
 
 /// The id that the service gave to a request.
-pub(super) const REQUEST: &[&str] =
+pub(crate) const REQUEST: &[&str] =
     &["anthropic.request.id", "github.copilot.service_request_id", "request_id"];
 
 /// The whole prompt, or what of it was neither read nor written.
-pub(super) const INPUT: &[&str] = &["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"];
+pub(crate) const INPUT: &[&str] = &["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"];
 
-pub(super) const OUTPUT: &[&str] =
+pub(crate) const OUTPUT: &[&str] =
     &["gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"];
 
-pub(super) const READ: &[&str] = &[
+pub(crate) const READ: &[&str] = &[
     "gen_ai.usage.cache_read.input_tokens",
     "gen_ai.usage.cache_read_input_tokens",
     "gen_ai.usage.cache_read_tokens",
@@ -38,7 +38,7 @@ pub(super) const READ: &[&str] = &[
     "gen_ai.usage.details.cached_tokens",
 ];
 
-pub(super) const WRITTEN: &[&str] = &[
+pub(crate) const WRITTEN: &[&str] = &[
     "gen_ai.usage.cache_creation.input_tokens",
     "gen_ai.usage.cache_write.input_tokens",
     "gen_ai.usage.cache_creation_input_tokens",
@@ -51,7 +51,7 @@ pub(super) const WRITTEN: &[&str] = &[
     "gen_ai.usage.details.cache_write_tokens",
 ];
 
-pub(super) const REASONING: &[&str] = &[
+pub(crate) const REASONING: &[&str] = &[
     "gen_ai.usage.reasoning.output_tokens",
     "gen_ai.usage.reasoning_tokens",
     "gen_ai.usage.output_tokens.reasoning",
@@ -59,31 +59,31 @@ pub(super) const REASONING: &[&str] = &[
 ];
 
 /// Copilot's.
-pub(super) const COPILOT_BILL: &[&str] = &["github.copilot.nano_aiu"];
-pub(super) const COPILOT_INITIATOR: &[&str] = &["github.copilot.initiator"];
+pub(crate) const COPILOT_BILL: &[&str] = &["github.copilot.nano_aiu"];
+pub(crate) const COPILOT_INITIATOR: &[&str] = &["github.copilot.initiator"];
 
 /// Claude Code's.
-pub(super) const CLAUDE_INPUT: &[&str] = &["input_tokens"];
-pub(super) const CLAUDE_OUTPUT: &[&str] = &["output_tokens"];
-pub(super) const CLAUDE_READ: &[&str] = &["cache_read_tokens"];
-pub(super) const CLAUDE_WRITTEN: &[&str] = &["cache_creation_tokens"];
-pub(super) const CLAUDE_CLIENT_REQUEST: &[&str] = &["client_request_id"];
-pub(super) const CLAUDE_AGENT: &[&str] = &["agent.id", "agent_id"];
-pub(super) const CLAUDE_PROMPT: &[&str] = &["prompt.id"];
-pub(super) const CLAUDE_QUERY_SOURCE: &[&str] = &["query_source"];
-pub(super) const CLAUDE_SPEED: &[&str] = &["speed"];
-pub(super) const CLAUDE_DURATION: &[&str] = &["duration_ms"];
-pub(super) const CLAUDE_COST: &[&str] = &["cost_usd"];
-pub(super) const CLAUDE_SUCCESS: &[&str] = &["success"];
+pub(crate) const CLAUDE_INPUT: &[&str] = &["input_tokens"];
+pub(crate) const CLAUDE_OUTPUT: &[&str] = &["output_tokens"];
+pub(crate) const CLAUDE_READ: &[&str] = &["cache_read_tokens"];
+pub(crate) const CLAUDE_WRITTEN: &[&str] = &["cache_creation_tokens"];
+pub(crate) const CLAUDE_CLIENT_REQUEST: &[&str] = &["client_request_id"];
+pub(crate) const CLAUDE_AGENT: &[&str] = &["agent.id", "agent_id"];
+pub(crate) const CLAUDE_PROMPT: &[&str] = &["prompt.id"];
+pub(crate) const CLAUDE_QUERY_SOURCE: &[&str] = &["query_source"];
+pub(crate) const CLAUDE_SPEED: &[&str] = &["speed"];
+pub(crate) const CLAUDE_DURATION: &[&str] = &["duration_ms"];
+pub(crate) const CLAUDE_COST: &[&str] = &["cost_usd"];
+pub(crate) const CLAUDE_SUCCESS: &[&str] = &["success"];
 
 /// Of an event.
-pub(super) const EVENT: &[&str] = &["event.name"];
-pub(super) const EVENT_TIME: &[&str] = &["event.timestamp"];
-pub(super) const EVENT_NUMBER: &[&str] = &["event.sequence"];
+pub(crate) const EVENT: &[&str] = &["event.name"];
+pub(crate) const EVENT_TIME: &[&str] = &["event.timestamp"];
+pub(crate) const EVENT_NUMBER: &[&str] = &["event.sequence"];
 
 /// Of a resource.
-pub(super) const SERVICE: &[&str] = &["service.name"];
-pub(super) const VERSION: &[&str] = &["service.version"];
+pub(crate) const SERVICE: &[&str] = &["service.name"];
+pub(crate) const VERSION: &[&str] = &["service.version"];
 
 const ALL: [&[&str]; 29] = [
     OPERATION,

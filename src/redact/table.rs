@@ -1,0 +1,122 @@
+//! Tables: rows of cells with a delimiter between them, some of them in quotes.
+//!
+//! A cell is walked through where it stands, by the field of its column. Quotes and delimiters stay.
+
+use super::scribe::Scribe;
+use super::shape::{Field, Shape};
+use super::walk::{Nesting, walk_on};
+use crate::read::log::{NOTHING, delimiter};
+
+/// Where a walk through a table has come to.
+#[derive(Default)]
+pub(super) struct Table {
+    delimiter: Option<u8>,
+    /// What the cells of each column hold.
+    columns: Vec<Field>,
+    column: usize,
+    /// Whether a cell goes on behind the end of the line.
+    is_quoted: bool,
+    has_header: bool,
+    nesting: Nesting,
+}
+
+impl Table {
+    /// Walks through the next line. The first has the names of the columns.
+    pub(super) fn walk(
+        &mut self,
+        line: &mut [u8],
+        columns: &'static Shape,
+        scribe: &mut Scribe<'_>,
+    ) {
+        let between = *self.delimiter.get_or_insert_with(|| delimiter(line).unwrap_or(b','));
+        let is_end = |byte: &u8| *byte == between || matches!(byte, b'\r' | b'\n');
+        let mut at = 0;
+        while at < line.len() || self.is_quoted {
+            if self.is_quoted || line[at] == b'"' {
+                at += usize::from(!self.is_quoted);
+                let length = quoted_length(&line[at..]);
+                let is_open = at + length == line.len();
+                let decoded = &mut unquoted(&line[at..at + length]);
+                self.cell(decoded, columns, scribe);
+                requote(&mut line[at..at + length], decoded);
+                at = (at + length + 1).min(line.len());
+                self.is_quoted = is_open;
+                if is_open {
+                    return;
+                }
+            }
+            let length = line[at..].iter().position(is_end).unwrap_or(line.len() - at);
+            self.cell(&mut line[at..at + length], columns, scribe);
+            at += length;
+            if line.get(at) == Some(&between) {
+                self.column += 1;
+                self.nesting = Nesting::default();
+                at += 1;
+            } else {
+                break;
+            }
+        }
+        self.column = 0;
+        self.nesting = Nesting::default();
+        self.has_header = true;
+    }
+
+    fn cell(&mut self, text: &mut [u8], columns: &'static Shape, scribe: &mut Scribe<'_>) {
+        if !self.has_header {
+            // A mark stands in front of some tables.
+            let trimmed = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii();
+            if trimmed.is_empty() {
+                return;
+            }
+            let end = text.len() - (text.len() - text.trim_ascii_end().len());
+            let start = end - trimmed.len();
+            self.columns.resize(self.column, Field::Free);
+            self.columns.push(scribe.name(&mut text[start..end], columns));
+            return;
+        }
+        let field = self.columns.get(self.column).copied().unwrap_or(Field::Free);
+        if std::str::from_utf8(text).is_ok_and(|text| NOTHING.contains(&text.trim())) {
+            return;
+        }
+        match field {
+            Field::Json(_) => walk_on(text, field, &mut self.nesting, scribe),
+            _ => scribe.plain(text, field),
+        }
+    }
+}
+
+/// The length of the inside of a cell in quotes, up to the quote that ends it.
+fn quoted_length(rest: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(found) = memchr::memchr(b'"', &rest[at..]) {
+        at += found;
+        if rest.get(at + 1) != Some(&b'"') {
+            return at;
+        }
+        at += 2;
+    }
+    rest.len()
+}
+
+/// The inside of a cell, of which each quote is written twice.
+fn unquoted(cell: &[u8]) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(cell.len());
+    let mut at = 0;
+    while let Some(byte) = cell.get(at) {
+        decoded.push(*byte);
+        at += if cell[at..].starts_with(b"\"\"") { 2 } else { 1 };
+    }
+    decoded
+}
+
+/// Writes back what quotes were taken out of. These stay.
+fn requote(cell: &mut [u8], decoded: &[u8]) {
+    let mut at = 0;
+    for byte in decoded {
+        let step = if cell[at..].starts_with(b"\"\"") { 2 } else { 1 };
+        if step == 1 {
+            cell[at] = *byte;
+        }
+        at += step;
+    }
+}
