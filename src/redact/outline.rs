@@ -146,7 +146,6 @@ mod tests {
     use super::super::{Survey, ToolNames};
     use super::*;
     use crate::read::agent::{AgentFile, AgentFormat, FirstObject};
-    use crate::read::input::OpenSource;
 
     fn redacted(text: &str) -> String {
         let source = Source::in_memory("a.json", text.as_bytes());

@@ -59,7 +59,7 @@ impl LineFormat for Copilot {
 }
 
 /// What Copilot asks for a summary, as its rows name it.
-pub(crate) const COMPACTION: &str = "compaction";
+pub(crate) const COPILOT_COMPACTION: &str = "compaction";
 
 impl Copilot {
     /// A run of the program begins.
@@ -92,7 +92,7 @@ impl Copilot {
         file.requests.push(AgentRequest {
             identity: identity(line, file.symbols.text(model)),
             knows_writes: is_billed || shows_writes(vendor, &usage),
-            query_source: Some(file.symbols.intern(COMPACTION)),
+            query_source: Some(file.symbols.intern(COPILOT_COMPACTION)),
             nano_aiu: report.copilot_usage.0.as_ref().and_then(|bill| value(bill.nano_aiu)),
             ..self.beside((model, vendor), number, times, usage)
         });

@@ -38,7 +38,7 @@ use serde::Deserialize;
 use crate::read::input::{Diagnostics, Kind, ObjectReader, OpenSource};
 pub(crate) use amp::THREAD;
 pub(crate) use cline::{ROO_FOLDERS, STEM as TASK_STEM};
-pub(crate) use copilot::COMPACTION;
+pub(crate) use copilot::COPILOT_COMPACTION;
 use document::Documents;
 pub(crate) use first::FirstObject;
 pub(crate) use gemini::COMPRESSIONS;

@@ -14,7 +14,7 @@ use super::{Charge, History, InputFile, Request, RequestIndex};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, HasSymbols, Symbol};
 use crate::base::units::{Millis, Tokens};
-use crate::read::agent::{AgentFile, AgentRequest, COMPACTION, Follows, Vendor};
+use crate::read::agent::{AgentFile, AgentRequest, COPILOT_COMPACTION, Follows, Vendor};
 
 /// Where a request stands: its file, and its place among the requests of that.
 type At = (usize, usize);
@@ -76,7 +76,7 @@ impl History {
     /// other times than these tell.
     fn join_logs(&mut self, placed: &mut Vec<Placed>) -> bool {
         if placed.iter().any(|one| one.request.client == Client::Copilot) {
-            let compaction = self.symbols.intern(COMPACTION);
+            let compaction = self.symbols.intern(COPILOT_COMPACTION);
             self.duplicates += without_reports(placed, compaction);
         }
         if !placed.iter().any(|one| is_logged(&one.request)) {
