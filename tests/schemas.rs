@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::common::{project, run, stdout, text};
 
-const OUTPUTS: [&str; 17] = [
+const OUTPUTS: [&str; 18] = [
     "report",
     "advice",
     "groups",
@@ -33,6 +33,7 @@ const OUTPUTS: [&str; 17] = [
     "fork",
     "prices",
     "redact-explain",
+    "sources",
 ];
 
 const INPUTS: [&str; 4] = ["config", "strategy", "capture", "bundle"];

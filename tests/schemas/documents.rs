@@ -53,9 +53,10 @@ pub(super) fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
 }
 
 /// Commands without an input.
-pub(super) const WITHOUT_INPUT: [(&str, &[&str]); 9] = [
+pub(super) const WITHOUT_INPUT: [(&str, &[&str]); 10] = [
     ("redact-explain", &["redact", "--explain", "--json"]),
     ("config-show", &["config", "show", "--format", "json"]),
+    ("sources", &["sources", "--format", "json"]),
     ("fork", &["fork", "--format", "json"]),
     ("fork", &["fork", "--format", "json", "--model", "claude-opus-5", "--ttl", "1h", "--cold"]),
     ("fork", &["fork", "--format", "json", "--parent", "7", "--directives", "1,2"]),

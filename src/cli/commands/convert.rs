@@ -151,6 +151,8 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
             let source = if source.is_read_once() { held(&source)? } else { source };
             let source = match as_lines(&source) {
                 Ok(lines) => lines.unwrap_or(source),
+                // What cannot be opened is named where it is read.
+                Err(_) if source.open().is_err() => source,
                 Err(error) => {
                     left.push(format!("{}: {error}; it is left out", source.label));
                     continue;

@@ -198,7 +198,7 @@ static SUMS_BY_MODEL: Shape = Shape {
 
 static SUMS: Shape = Shape {
     name: "sums",
-    fields: &[(Field::Shaped(&USAGE), &["requests", "usage"])],
+    fields: &[(Field::Number, &["totalNanoAiu"]), (Field::Shaped(&USAGE), &["requests", "usage"])],
     ..Shape::PLAIN
 };
 
@@ -405,6 +405,7 @@ pub(super) static USAGE: Shape = Shape {
                 "cacheWriteTokens",
                 "reasoningTokens",
                 "cachedInput",
+                "totalNanoAiu",
                 "tokenCount",
                 "count",
                 "cached",
