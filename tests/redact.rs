@@ -239,7 +239,9 @@ fn fixtures_keep_their_figures() {
 /// the fixed ones, and those of tools.
 fn no_word_of_statements(fixture: &Path, output: &Path) {
     let allowed = allowed_words();
-    let statements = all_files(fixture).into_iter().filter(|file| utf8(file).ends_with(".sql"));
+    let statements = all_files(fixture)
+        .into_iter()
+        .filter(|file| file.extension().is_some_and(|ending| ending == "sql"));
     let before: String = statements.map(|file| fs::read_to_string(file).expect("SQL")).collect();
     let before: BTreeSet<String> = words(&before).collect();
     let written = files(output);
