@@ -52,6 +52,9 @@ impl Recognised {
 /// # Errors
 /// The source cannot be read to its end.
 pub fn as_lines(source: &Source) -> io::Result<Option<Source>> {
+    if source.begins_with_text() {
+        return Ok(None);
+    }
     let open = OpenSource::open(source)?;
     let lines = match open.first_lines().map(Format::of) {
         Some(Format::Database) => exported(&open)?,

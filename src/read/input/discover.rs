@@ -274,6 +274,17 @@ impl Source {
         }
     }
 
+    /// Whether it is a file that begins with text, so that it is no database and no table in columns.
+    #[cfg(feature = "redact")]
+    pub(crate) fn begins_with_text(&self) -> bool {
+        let first = self.seekable().and_then(|path| {
+            let mut first = [0];
+            File::open(path).ok()?.read_exact(&mut first).ok()?;
+            Some(first[0])
+        });
+        first.is_some_and(|byte| matches!(byte, b'{' | b'[' | b'"' | b' ' | b'\n' | 0xef))
+    }
+
     /// The file, where it can be read from any place: no pipe, not compressed.
     pub(crate) fn seekable(&self) -> Option<&Path> {
         let Location::File(path) = &self.location else { return None };
