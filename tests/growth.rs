@@ -164,27 +164,24 @@ impl Case {
             let run = &self.runs[size];
             if is_stepped { vec![instructions(run)] } else { allocations(run).to_vec() }
         });
-        // Redaction looks at the beginning of a file for what it is, and then reads it.
-        let buffers = if self.name().starts_with("redact") { 2 } else { 1 };
         let [small, middle, large] = &runs;
         let counts = small.iter().zip(middle).zip(large);
         counts
             .filter_map(|(((what, small), (_, middle)), (_, large))| {
                 let counts = [*small, *middle, *large];
-                what.grows_too_fast(counts, buffers)
-                    .then(|| format!("{}: {what:?} {counts:?}", self.name()))
+                what.grows_too_fast(counts).then(|| format!("{}: {what:?} {counts:?}", self.name()))
             })
             .collect()
     }
 }
 
 impl What {
-    /// Whether counts at 1, 4 and 8 times a size grow faster than they may, where so many buffers double.
+    /// Whether counts at 1, 4 and 8 times a size grow faster than they may.
     #[allow(clippy::cast_precision_loss)] // counts are far below 2^53
-    fn grows_too_fast(self, [small, middle, large]: [u64; 3], buffers: u64) -> bool {
+    fn grows_too_fast(self, [small, middle, large]: [u64; 3]) -> bool {
         let (most, large) = match self {
             Self::Instructions => (MOST_STEPS, large),
-            Self::BytesAllocated => (MOST_BYTES, large.saturating_sub(buffers * BUFFER)),
+            Self::BytesAllocated => (MOST_BYTES, large.saturating_sub(BUFFER)),
             Self::BytesAtPeak => return large > MOST_PEAK * middle,
         };
         let beyond = |count: u64| count.saturating_sub(small) as f64;

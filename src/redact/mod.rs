@@ -32,12 +32,12 @@ use std::io::{self, Write};
 use key::KeyMaker;
 use mapping::Mapping;
 use names::Names;
-use outline::{Outline, Progress};
+use outline::Progress;
 use scribe::{Replacer, Scratch, Scribe};
 use walk::{Piece, read_pieces};
 use words::{Named, Words};
 
-pub use outline::{Recognised, as_lines};
+pub use outline::{Outline, Recognised, as_lines};
 pub use scribe::ToolNames;
 pub use shape::{KeptFields, KeptObject, kept};
 pub use vocabulary::allowed_words;
@@ -97,7 +97,14 @@ impl Survey {
     /// # Errors
     /// The source cannot be opened.
     pub fn read(&mut self, source: &Source) -> io::Result<Extent> {
-        let outline = Outline::of(source)?;
+        self.read_as(source, Outline::of(source)?)
+    }
+
+    /// Reads a source for the first time whose outline is known.
+    ///
+    /// # Errors
+    /// The source cannot be opened.
+    pub fn read_as(&mut self, source: &Source, outline: Outline) -> io::Result<Extent> {
         self.names.add(&source.label, &mut self.words);
         let mut progress = Progress::default();
         let (key, words, scratch) = (&mut self.key, &mut self.words, &mut self.scratch);
@@ -143,7 +150,19 @@ impl Redaction {
     /// # Errors
     /// The source cannot be opened, or `out` fails.
     pub fn write(&self, source: &Source, out: &mut dyn Write) -> io::Result<Extent> {
-        let outline = Outline::of(source)?;
+        self.write_as(source, Outline::of(source)?, out)
+    }
+
+    /// Writes a surveyed source without its text whose outline is known.
+    ///
+    /// # Errors
+    /// The source cannot be opened, or `out` fails.
+    pub fn write_as(
+        &self,
+        source: &Source,
+        outline: Outline,
+        out: &mut dyn Write,
+    ) -> io::Result<Extent> {
         let (mut scratch, mut progress) = (Scratch::default(), Progress::default());
         let reading = read_pieces(source, |piece| match piece {
             Piece::Line(line) => {

@@ -25,13 +25,14 @@ pub enum Recognised {
 }
 
 impl Recognised {
-    /// What a source is, by its first lines.
+    /// What a source is, by its first lines, and how it is walked through.
     ///
     /// # Errors
     /// The source cannot be opened.
-    pub fn of(source: &Source) -> io::Result<Self> {
-        let (format, _) = Format::of_source(source)?;
-        Ok(Self::of_format(format, source.may_be_other))
+    pub fn of(source: &Source) -> io::Result<(Self, Outline)> {
+        let (format, begins_document) = Format::of_source(source)?;
+        let outline = Outline::of_format(format, begins_document);
+        Ok((Self::of_format(format, source.may_be_other), outline))
     }
 
     fn of_format(format: Format, may_be_other: bool) -> Self {
@@ -67,7 +68,7 @@ pub fn as_lines(source: &Source) -> io::Result<Option<Source>> {
 
 /// How a file is walked through.
 #[derive(Clone, Copy)]
-pub(super) struct Outline {
+pub struct Outline {
     /// What its outermost values hold.
     pub(super) top: Field,
     kind: Kind,
@@ -94,11 +95,16 @@ pub(super) struct Progress {
 }
 
 impl Outline {
-    /// The outline of a source. Of a session whose fields are not known nothing stays but its structure.
+    /// The outline of a source.
     pub(super) fn of(source: &Source) -> io::Result<Self> {
         let (format, begins_document) = Format::of_source(source)?;
+        Ok(Self::of_format(format, begins_document))
+    }
+
+    /// The outline of a format. Of a session whose fields are not known nothing stays but its structure.
+    fn of_format(format: Format, begins_document: bool) -> Self {
         let kind = |is_document| if is_document { Kind::Document } else { Kind::Lines };
-        Ok(match format {
+        match format {
             Format::Agent(format) => Self {
                 top: format.layout().map_or(Field::Free, |layout| Field::Shaped(root(layout))),
                 kind: kind(format.is_document(begins_document)),
@@ -114,7 +120,7 @@ impl Outline {
                 is_log: true,
             },
             _ => Self { top: Field::Shaped(&LINE), kind: Kind::Lines, is_log: false },
-        })
+        }
     }
 
     /// Walks through the next line of the file.

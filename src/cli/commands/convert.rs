@@ -12,7 +12,7 @@ use crate::cli::output::{Output, finish, say};
 use crate::cli::output_file::{OutputFile, is_temporary};
 use crate::read::harness::{Harness, place_lines};
 use crate::read::input::{Diagnostics, Exceeded, Kind, Location, OpenSource, Source, discover};
-use crate::redact::{Extent, Recognised, Redaction, Survey, as_lines, kept};
+use crate::redact::{Extent, Outline, Recognised, Redaction, Survey, as_lines, kept};
 use crate::report::{counted, grouped, kept_document, write_kept, write_record};
 
 /// The file name of standard input in an output folder.
@@ -21,11 +21,29 @@ const STANDARD_INPUT: &str = "stdin.jsonl";
 /// A source, and the number of the argument that named it.
 struct Input {
     source: Source,
+    /// How it is walked through, where it could be opened.
+    outline: Option<Outline>,
     argument: usize,
     /// The file that it comes from, if it is one.
     file: Option<PathBuf>,
     /// The size of what the first pass read.
     surveyed: u64,
+}
+
+impl Input {
+    fn survey(&self, survey: &mut Survey) -> io::Result<Extent> {
+        match self.outline {
+            Some(outline) => survey.read_as(&self.source, outline),
+            None => survey.read(&self.source),
+        }
+    }
+
+    fn write(&self, redaction: &Redaction, out: &mut dyn Write) -> io::Result<Extent> {
+        match self.outline {
+            Some(outline) => redaction.write_as(&self.source, outline, out),
+            None => redaction.write(&self.source, out),
+        }
+    }
 }
 
 /// Where the output goes.
@@ -158,15 +176,16 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
                     continue;
                 }
             };
-            match Recognised::of(&source) {
-                Ok(Recognised::NoSession) => {}
-                Ok(Recognised::Unknown(what)) => left.push(format!(
+            let (recognised, outline) = Recognised::of(&source).ok().unzip();
+            match recognised {
+                Some(Recognised::NoSession) => {}
+                Some(Recognised::Unknown(what)) => left.push(format!(
                     "{}: {what}; redaction does not know its fields yet",
                     source.label
                 )),
                 // What cannot be opened is named where it is read.
-                Ok(Recognised::Known) | Err(_) => {
-                    inputs.push(Input { source, argument, file, surveyed: 0 });
+                Some(Recognised::Known) | None => {
+                    inputs.push(Input { source, outline, argument, file, surveyed: 0 });
                 }
             }
         }
@@ -245,7 +264,7 @@ fn resolved(path: &Path) -> PathBuf {
 fn surveyed(inputs: Vec<Input>, survey: &mut Survey, diagnostics: &mut Diagnostics) -> Vec<Input> {
     let mut read = |input: Input| {
         let label = &input.source.label;
-        match survey.read(&input.source) {
+        match input.survey(survey) {
             Ok(Extent { error, lines, bytes, .. }) => {
                 if let Some(error) = error {
                     // Of what is not of this world nothing is written.
@@ -285,7 +304,7 @@ fn write_all(
         let extent = match target {
             Target::StandardOutput => {
                 let mut out = BufWriter::new(io::stdout().lock());
-                let extent = redaction.write(&input.source, &mut out)?;
+                let extent = input.write(redaction, &mut out)?;
                 out.flush()?;
                 unchanged(input, &extent)?;
                 extent
@@ -350,16 +369,16 @@ fn write_file(
     let written = match path.extension().and_then(|ending| ending.to_str()) {
         Some("gz") => {
             let mut out = flate2::write::GzEncoder::new(&mut file, flate2::Compression::default());
-            let extent = redaction.write(&input.source, &mut out);
+            let extent = input.write(redaction, &mut out);
             extent.and_then(|extent| out.finish().map(|_| extent))
         }
         Some("zst") => {
             zstd::Encoder::new(&mut file, zstd::DEFAULT_COMPRESSION_LEVEL).and_then(|mut out| {
-                let extent = redaction.write(&input.source, &mut out)?;
+                let extent = input.write(redaction, &mut out)?;
                 out.finish().map(|_| extent)
             })
         }
-        _ => redaction.write(&input.source, &mut file),
+        _ => input.write(redaction, &mut file),
     };
     let extent = written.map_err(failed)?;
     unchanged(input, &extent)?;
