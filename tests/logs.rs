@@ -73,6 +73,7 @@ fn a_gateways_row_tells_for_how_long_was_written() {
     let log = Source::in_memory("spend.jsonl", format!("{row}\n").as_bytes());
     let history = history_of(vec![log, transcript()]);
     assert_eq!((history.requests.len(), history.duplicates), (1, 1));
+    assert_eq!(history.files.len(), 2);
     let prompt = history.requests[0].recorded().prompt;
     assert_eq!([prompt.write_5m, prompt.write_1h], [Tokens(200), Tokens(800)]);
     assert_eq!(millis(history.requests[0].start), 6_000);

@@ -94,6 +94,11 @@ pub fn analyze_document(
 fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<Grid> {
     let history = ledger.history;
     let column = ledger.billed().or(ledger.columns.first())?;
+    let mut clients = selection.requests().map(|index| history.request(index).client);
+    let first = clients.next()?;
+    if clients.all(|client| client == first) {
+        return None;
+    }
     let mut by_client: BTreeMap<Client, (BTreeSet<Symbol>, u64, Vec<RequestIndex>)> =
         BTreeMap::new();
     for index in selection.requests() {
@@ -102,9 +107,6 @@ fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<Grid> {
         sessions.insert(request.session);
         *requests += u64::from(request.sum_of);
         indexes.push(index);
-    }
-    if by_client.len() < 2 {
-        return None;
     }
     let mut lines: Vec<_> = by_client
         .into_iter()

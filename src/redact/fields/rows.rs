@@ -1,6 +1,7 @@
 //! The fields of rows of databases. What a row holds follows from the name of its table.
 
 use super::agents::{OPENCODE_INFO, OPENCODE_PART, USAGE};
+use crate::read::agent::database::{REQUEST_COLUMNS, SPAN_COLUMNS};
 use crate::redact::shape::{Field, Shape};
 
 /// A line of `cachesim.rows/v1`.
@@ -35,56 +36,33 @@ static TABLES: Shape = Shape {
 /// All columns, where a line names them.
 static COLUMNS: Shape = Shape {
     name: "columns",
-    fields: &[(
-        Field::Free,
-        &[
-            "id",
-            "parent_id",
-            "slug",
-            "directory",
-            "version",
-            "session_id",
-            "time_created",
-            "data",
-            "message_id",
-            "seq",
-            "type",
-            "cwd",
-            "turn_index",
-            "agent_id",
-            "parent_tool_call_id",
-            "model",
-            "input_tokens",
-            "output_tokens",
-            "cache_read_tokens",
-            "cache_write_tokens",
-            "reasoning_tokens",
-            "total_nano_aiu",
-            "duration_ms",
-            "initiator",
-            "token_details_json",
-            "created_at",
-            "span_id",
-            "trace_id",
-            "parent_span_id",
-            "start_time_ms",
-            "end_time_ms",
-            "status_code",
-            "operation_name",
-            "provider_name",
-            "conversation_id",
-            "request_model",
-            "response_model",
-            "cached_tokens",
-            "chat_session_id",
-            "key",
-            "value",
-            "folder_paths",
-            "summary",
-            "updated_at",
-            "data_type",
-        ],
-    )],
+    fields: &[
+        (
+            Field::Free,
+            &[
+                "id",
+                "parent_id",
+                "slug",
+                "directory",
+                "version",
+                "session_id",
+                "time_created",
+                "data",
+                "message_id",
+                "seq",
+                "type",
+                "cwd",
+                "key",
+                "value",
+                "folder_paths",
+                "summary",
+                "updated_at",
+                "data_type",
+            ],
+        ),
+        (Field::Free, &REQUEST_COLUMNS),
+        (Field::Free, &SPAN_COLUMNS),
+    ],
     ..Shape::PLAIN
 };
 

@@ -222,6 +222,9 @@ struct Placed {
 impl History {
     /// Adds the requests of files with known bytes after those of transcripts.
     pub fn add_captures(&mut self, files: Vec<Captures>) {
+        if files.is_empty() {
+            return;
+        }
         let mut placed: Vec<Placed> = Vec::new();
         let mut own_sessions = BTreeSet::new();
         for file in files {
@@ -270,24 +273,30 @@ impl History {
 
     /// Moves a file's nodes and strings over to those of the history.
     fn take_over(&mut self, file: Captures, own_session: &str) -> Vec<Placed> {
+        let number = self.file_of(&file.label, file.bytes == 0);
         let nodes = self.captured.tree.absorb(file.tree);
         let symbols = self.symbols.absorb(file.symbols);
         let own_session = self.symbols.intern(own_session);
         self.bytes += file.bytes;
         self.lines += file.lines;
         self.diagnostics.absorb(file.diagnostics);
-        self.files.push(InputFile {
-            label: Arc::clone(&file.label),
-            what: None,
-            trail: Trail::default(),
-        });
-        let number = self.files.len() - 1;
         self.note_repeated_ids(&file.label, &file.requests);
         let move_over = |mut request: WireRequest| {
             request.move_to(&nodes, &symbols);
             Placed { file: number, session: request.session.unwrap_or(own_session), request }
         };
         file.requests.into_iter().map(move_over).collect()
+    }
+
+    /// The file that captures are of. A log's is there already: its usage was taken over with all of its bytes.
+    fn file_of(&mut self, label: &Arc<str>, may_be_there: bool) -> usize {
+        let is_same = |one: &InputFile| Arc::ptr_eq(&one.label, label);
+        let known = if may_be_there { self.files.iter().rposition(is_same) } else { None };
+        known.unwrap_or_else(|| {
+            let label = Arc::clone(label);
+            self.files.push(InputFile { label, what: None, trail: Trail::default() });
+            self.files.len() - 1
+        })
     }
 
     /// Names requests of one file and session that share an id and are different.

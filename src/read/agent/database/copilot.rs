@@ -22,7 +22,7 @@ use crate::read::input::{Count, Kind, List, Shape, Text, Usage};
 const REQUESTS: &str = "assistant_usage_events";
 
 /// What is read of a request.
-const COLUMNS: [&str; 16] = [
+pub(crate) const COLUMNS: [&str; 16] = [
     "id",
     "session_id",
     "turn_index",

@@ -26,12 +26,16 @@ use std::path::Path;
 use super::AgentFile;
 use crate::read::input::{Extent, Kind, OpenSource};
 #[cfg(feature = "redact")]
+pub(crate) use copilot::COLUMNS as REQUEST_COLUMNS;
+#[cfg(feature = "redact")]
 pub(crate) use export::exported;
 use failure::Failure;
 use files::DatabaseFiles;
 use open::Database;
 use row::Row;
 pub(super) use rows::Rows;
+#[cfg(feature = "redact")]
+pub(crate) use vscode::COLUMNS as SPAN_COLUMNS;
 
 /// Every program, in the order in which they are tried.
 static FORMATS: [&dyn DatabaseFormat; 4] =

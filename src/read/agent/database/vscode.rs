@@ -18,7 +18,7 @@ use crate::read::agent::{AgentFile, AgentRequest, Follows, Rejected, Vendor};
 use crate::read::input::{Count, Kind, Text, Usage};
 
 /// What is read of a span.
-const COLUMNS: [&str; 16] = [
+pub(crate) const COLUMNS: [&str; 16] = [
     "span_id",
     "trace_id",
     "parent_span_id",
