@@ -363,3 +363,36 @@ fn what_a_client_put_in_has_the_tokens_that_the_prompt_grew_by() {
     };
     assert_eq!([of_kind("files"), of_kind("answers")], [950, 50]);
 }
+
+/// Prompts of 9,003, 10,003 and 5,003 tokens, with 100 of an answer between the first two. Of the second 900
+/// are new: the 1,200 letters of a file and its heading, 390 of the user's, and the surroundings twice, in
+/// bytes 1,227, 400 and 2 × 91. In place of the third one's messages stands a summary.
+#[test]
+fn messages_of_a_task_go_to_the_requests_that_they_were_sent_with() {
+    let folder = project("fixtures/agent-roo-messages");
+    let context = json(&["context", "--format", "json", utf8(&folder)]);
+    let kinds = context["kinds"].as_array().expect("kinds");
+    let of_kind = |kind: &str| {
+        let found = kinds.iter().find(|one| one["kind"] == kind);
+        found.map_or(0, |found| found["items"].as_u64().expect("items"))
+    };
+    // The task and the feedback; the heading and the file; each of the surroundings but the last, which
+    // the summary takes the place of.
+    let items = ["user_text", "files", "reminders", "summaries", "unattributed"].map(of_kind);
+    assert_eq!(items, [2, 2, 3, 1, 0], "{kinds:?}");
+    // The model, which only the surroundings name, has a price.
+    let analysis = json(&["analyze", "--format", "json", utf8(&folder)]);
+    assert_eq!(analysis["totals"]["billed"]["cost_usd"], "0.061827", "{analysis}");
+}
+
+/// The same without the file of the requests: nothing was billed, and that is said.
+#[test]
+fn messages_without_their_requests_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let messages =
+        project("fixtures/agent-roo-messages/tasks/task-3/api_conversation_history.json");
+    let path = folder.path().join("api_conversation_history.json");
+    fs::copy(messages, &path).expect("a copy");
+    let history = load(&[path]);
+    assert_eq!((history.requests.len(), history.diagnostics.count(Kind::MissingUsage)), (0, 1));
+}

@@ -288,7 +288,9 @@ fn groups_are_made_by_what_requests_have_in_common() {
 fn groups_are_a_table_and_csv() {
     let csv = text(&run_on_sessions(&["analyze", "--by", "project", "--format", "csv"]).stdout);
     let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!(lines[0], "project,requests,billed_usd,5m_usd,1h_usd,hit_rate,breaks,lost_usd");
+    let columns =
+        "project,requests,billed_usd,5m_usd,1h_usd,hit_rate,breaks,lost_usd,unpriced_requests";
+    assert_eq!(lines[0], columns);
     assert!(lines[1].starts_with("web,2,0.22777,"), "{csv}");
     assert!(lines[2].starts_with("api,2,0.11502,0.133145,0.11502,"), "{csv}");
     let table = text(&run_on_sessions(&["analyze", "--by", "project", "--top", "1"]).stdout);

@@ -297,7 +297,7 @@ fn words_and_amounts_are_those_of_the_contract() {
         assert!(!ledger.is_valid(&with(field, bad.clone())), "{field} {bad}");
     }
     // Every cause and class of the contract, and one that was measured since.
-    let causes = "ttl_expired_5m ttl_expired_1h model_changed effort_changed fast_mode_changed \
+    let causes = "ttl_expired_5m ttl_expired_1h idle_too_long model_changed effort_changed fast_mode_changed \
         tools_changed system_prompt_changed messages_rewritten hook_context_moved rewound image_changed \
         thinking_changed tool_choice_changed betas_changed scope_changed ttl_tier_changed \
         auto_mode_changed overage_changed cached_microcompaction_changed extra_body_changed \

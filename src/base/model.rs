@@ -3,6 +3,7 @@
 //! The facts stand in `models/anthropic.toml`, which says what each means and where it comes from. A
 //! price file may hold further ones (`--prices`), which are laid over those key by key.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::sync::{Arc, LazyLock};
@@ -32,14 +33,18 @@ pub enum Platform {
 }
 
 /// Strips what clients and platforms add to a model id: `[1m]`, Bedrock's region, vendor and
-/// version, and Google Cloud's `@date`.
+/// version, and Google Cloud's `@date`. Gateways write Claude's versions with a point, `claude-opus-4.6`.
 #[must_use]
-pub fn canonical_name(name: &str) -> &str {
+pub fn canonical_name(name: &str) -> Cow<'_, str> {
     let name = name.split('[').next().unwrap_or(name);
     let name = name.split('@').next().unwrap_or(name);
     let name = name.rsplit('/').next().unwrap_or(name);
     let name = name.rsplit_once("anthropic.").map_or(name, |(_, rest)| rest);
-    strip_bedrock_version(name)
+    let name = strip_bedrock_version(name);
+    if name.starts_with("claude-") && name.contains('.') {
+        return Cow::Owned(name.replace('.', "-"));
+    }
+    Cow::Borrowed(name)
 }
 
 /// The platform that a model's name reveals.
@@ -177,7 +182,7 @@ impl Entry {
     /// Whether it is for a model, by its name as written and by its canonical one.
     fn is_for(&self, written: &str, canonical: &str) -> bool {
         match self.scope {
-            Scope::Part => written.contains(&self.text),
+            Scope::Part => written.contains(&self.text) || canonical.contains(&self.text),
             Scope::Prefix if canonical.starts_with(&self.text) => true,
             // An id may end in what is taken off of names.
             Scope::Prefix | Scope::Name => canonical == canonical_name(&self.text),
@@ -240,7 +245,7 @@ impl Models {
     pub fn facts(&self, name: &str) -> Facts {
         let canonical = canonical_name(name);
         let mut facts = self.0.usual.clone();
-        for entry in self.0.entries.iter().filter(|entry| entry.is_for(name, canonical)) {
+        for entry in self.0.entries.iter().filter(|entry| entry.is_for(name, &canonical)) {
             entry.given.lay_over(&mut facts);
         }
         facts

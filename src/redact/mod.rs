@@ -20,6 +20,7 @@ mod media;
 mod names;
 mod outline;
 mod percent;
+mod phrases;
 mod scribe;
 mod shape;
 mod table;

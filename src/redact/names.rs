@@ -10,12 +10,12 @@ use std::ops::Range;
 use super::key::{Key, Prefix, Purpose};
 use super::mapping::{Class, learn, members};
 use super::percent::escape_at;
-use super::vocabulary::{is_folder, is_part_of_told_apart, is_told_apart};
+use super::vocabulary::{id_kind, is_folder, is_part_of_told_apart, is_told_apart};
 use super::words::{SHORTEST_WORD, Words};
-use crate::read::agent::{SESSION_FOLDER, THREAD};
+use crate::read::agent::SESSION_FOLDER;
 
 /// What the names of agent files, of sessions' folders and of threads begin with. Readers look at it.
-const BEGINNINGS: [&str; 3] = ["agent-", SESSION_FOLDER, THREAD];
+const BEGINNINGS: [&str; 2] = ["agent-", SESSION_FOLDER];
 
 /// The endings of files that are read.
 const ENDINGS: [&str; 8] =
@@ -200,9 +200,10 @@ fn has_word(name: &str, words: &Words) -> bool {
     })
 }
 
-/// A name without the beginning that readers look at.
+/// A name without the beginning that readers look at, as that of a message's or a thread's id.
 fn behind_beginning(name: &str) -> &str {
-    BEGINNINGS.iter().find_map(|beginning| name.strip_prefix(beginning)).unwrap_or(name)
+    let known = BEGINNINGS.iter().find_map(|beginning| name.strip_prefix(beginning));
+    known.unwrap_or(&name[id_kind(name)..])
 }
 
 #[cfg(test)]
@@ -218,6 +219,7 @@ mod tests {
             "wd_acme/session_5e1f0000-0000-4000-8000-000000000001/agents/mainly/wire.jsonl",
             "rooveterinaryinc.roo-cline/tasks/private/ui_messages.json",
             "tasks/private/ui_messages_private.json",
+            "storage/message/ses_b73e01/msg_b73e02.json",
         ];
         let (mut names, mut words) = (Names::default(), Words::default());
         for label in labels {
@@ -231,6 +233,7 @@ mod tests {
             "/agents/main",
             "rooveterinaryinc.roo-cline/",
             "/ui_messages_",
+            "/ses_",
         ];
         for (image, held) in images.iter().zip(held) {
             assert!(image.contains(held), "{held} in {image}");
@@ -238,6 +241,7 @@ mod tests {
         assert!(images[1].contains("/session_") && !images[1].contains("5e1f"), "{images:?}");
         assert!(images[3].ends_with("/ui_messages.json"), "{images:?}");
         assert_eq!(split_ending(&images[4]).1, ".json");
+        assert!(images[5].contains("/msg_") && !images[5].contains("b73e"), "{images:?}");
         let gone = ["acme", "home", "private", "mainly", "tasks"];
         assert!(
             gone.iter().all(|word| images.iter().all(|image| !image.contains(word))),

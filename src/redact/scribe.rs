@@ -6,11 +6,12 @@ use super::literal::{decode, edit_literal};
 use super::mapping::{Mapping, learn};
 use super::media::replace_media;
 use super::percent::edit_escaped;
+use super::phrases::{notice_phrases, spoken_phrases, system_phrases};
 use super::shape::{Field, Shape};
 use super::vocabulary::{
     counter_parts, is_address_part, is_beta, is_figure, is_model, is_moment, is_tool_name,
     is_user_part, is_version, is_word, known_event, known_source, model_ranges, model_start,
-    notice_phrases, route_names, spoken_phrases, system_phrases, time_in_id,
+    route_names, time_in_id,
 };
 use super::walk::walk;
 use super::words::{Named, Words, replace_identifier};

@@ -1,28 +1,27 @@
 //! What stays besides field names ([`super::shape`]): a fixed list of words, and forms that contain
 //! none.
 //!
-//! A word stays only where a field of its kind has it. Phrases that other modules look for at the
-//! beginning of texts are defined there and imported.
+//! A word stays only where a field of its kind has it. What stays of texts is in [`super::phrases`].
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use super::phrases::{known_phrases, occurrences};
 use super::shape::reachable;
 use super::words::SHORTEST_WORD;
 use crate::base::model::canonical_name;
 use crate::base::project::CLIENT_FOLDERS;
 use crate::read::agent::{
-    AGENT_FOLDERS, COMPACTION, COMPRESSIONS, EVENT_PREFIX, EVENTS, OPENCLAW, OPENCLAW_FOLDERS,
-    ROO_FOLDERS, SESSION_FOLDER, TASK_STEM, TELLING_WRITES, THREAD,
+    AGENT_FOLDERS, COMPACTION, EVENT_PREFIX, EVENTS, OPENCLAW, OPENCLAW_FOLDERS, ROO_FOLDERS,
+    SESSION_FOLDER, TASK_STEM, TELLING_WRITES, THREAD,
 };
-use crate::read::capture::{ATTRIBUTION, FORK_TAG, MESSAGES_ENDPOINTS};
-use crate::read::harness::{BOUNDARY, DEFAULT_ALLOW_LIST, IDENTITIES};
+use crate::read::capture::MESSAGES_ENDPOINTS;
+use crate::read::harness::DEFAULT_ALLOW_LIST;
 use crate::read::log::{MARKS_OF_CHANGE, TAKEN_OUT};
-use crate::read::transcript::{
-    BEGINNINGS, NAME_TAG, SYNTHETIC_MODEL, beginning_of, command_name, known_commands,
-};
-use crate::requests::difference::{BETA_FAMILIES, CLEARED};
+use crate::read::transcript::SYNTHETIC_MODEL;
+use crate::requests::difference::BETA_FAMILIES;
 use crate::simulate::pricing::PriceTable;
 
 /// Values of enumerated fields, sorted by their bytes.
@@ -110,13 +109,14 @@ const WORDS: [&str; 432] = [
 
 /// Words in model names that the price tables lack: those of platforms, and general ones.
 #[rustfmt::skip] // one word a line would be pages
-const MODEL_WORDS: [&str; 58] = [
+const MODEL_WORDS: [&str; 64] = [
     "air", "anthropic", "apac", "au", "auto", "bedrock", "beta", "chat", "chatgpt", "coder",
     "codex", "deepseek", "eu", "exp", "experimental", "fast", "flash", "free", "gemini", "gemma",
-    "glm", "global", "gov", "gpt", "grok", "high", "instruct", "it", "jp", "k", "kimi", "large",
-    "latest", "lite", "llama", "low", "m", "max", "mini", "model", "moonshot", "nano", "o", "oss",
-    "plus", "preview", "pro", "qwen", "reasoning", "review", "router", "small", "thinking", "turbo",
-    "ultra", "us", "v", "vision",
+    "glm", "global", "google", "gov", "gpt", "grok", "high", "instruct", "it", "jp", "k", "kimi",
+    "large", "latest", "lite", "llama", "low", "m", "max", "meta", "mini", "mistral", "mistralai",
+    "model", "moonshot", "moonshotai", "nano", "o", "openai", "oss", "plus", "preview", "pro",
+    "qwen", "reasoning", "review", "router", "small", "thinking", "turbo", "ultra", "us", "v",
+    "vision",
 ];
 
 /// Beginnings of the beta features that the service documents, save for those that readers
@@ -240,33 +240,20 @@ const USER_PARTS: [&str; 3] = ["account", "session", "user"];
 /// where they are kept, no other word of the input stays.
 #[must_use]
 pub fn allowed_words() -> BTreeSet<String> {
-    let readers = told_apart().chain([SESSION_FOLDER]).chain(COMPRESSIONS);
+    let readers = told_apart().chain([SESSION_FOLDER]);
     let names =
         reachable().into_iter().flat_map(|(shape, _)| shape.fields).flat_map(|(_, names)| *names);
-    let phrases = BEGINNINGS.iter().map(|(beginning, _)| *beginning).chain(known_commands());
     let betas = BETA_FAMILIES.iter().map(|(family, _)| *family).chain(BETAS);
-    let harness = IDENTITIES.into_iter().chain(sources());
-    let fixed = [
-        ATTRIBUTION,
-        BOUNDARY,
-        CLEARED,
-        FORK_TAG,
-        NAME_TAG,
-        SYNTHETIC_MODEL,
-        "unknown",
-        "bytes",
-        "mcp__",
-        "false",
-    ];
+    let fixed = [SYNTHETIC_MODEL, "unknown", "bytes", "mcp__", "false"];
     let of_user_ids =
         USER_PARTS.into_iter().chain(CLIENT_FOLDERS).chain(ADDRESS_PARTS).chain(ID_KINDS);
     let of_models = model_words().iter().map(String::as_str);
     names
         .copied()
         .chain(WORDS)
-        .chain(phrases)
+        .chain(known_phrases())
         .chain(betas)
-        .chain(harness)
+        .chain(sources())
         .chain(fixed)
         .chain(of_user_ids)
         .chain(of_models)
@@ -334,7 +321,8 @@ fn model_words() -> &'static BTreeSet<String> {
         let names = tables.into_iter().flat_map(PriceTable::models).flat_map(|model| {
             std::iter::once(&model.id).chain(&model.aliases).map(|name| canonical_name(name))
         });
-        let words = names.flat_map(|name| name.split(|one: char| !one.is_alphabetic()));
+        let names: Vec<Cow<'_, str>> = names.collect();
+        let words = names.iter().flat_map(|name| name.split(|one: char| !one.is_alphabetic()));
         let words = words.chain(MODEL_WORDS).map(str::to_lowercase);
         words.filter(|word| !word.is_empty()).collect()
     })
@@ -428,14 +416,6 @@ fn routes() -> impl Iterator<Item = &'static str> {
     ROUTES.into_iter().chain(TELLING_WRITES).chain([OPENCLAW])
 }
 
-/// The ranges of a client's text that tell of a shorter history.
-pub(super) fn notice_phrases(text: &str) -> Vec<Range<usize>> {
-    let mut phrases: Vec<Range<usize>> =
-        COMPRESSIONS.iter().flat_map(|words| occurrences(text, words)).collect();
-    phrases.sort_by_key(|phrase| phrase.start);
-    phrases
-}
-
 /// Whether readers know by the name of a folder or a file, without its ending, what it is.
 pub(super) fn is_told_apart(name: &str) -> bool {
     told_apart().any(|known| known == name)
@@ -510,28 +490,6 @@ fn sources() -> impl Iterator<Item = &'static str> {
     DEFAULT_ALLOW_LIST.into_iter().chain([COMPACTION])
 }
 
-/// The ranges of a message text that show its kind.
-pub(super) fn spoken_phrases(text: &str) -> Vec<Range<usize>> {
-    let mut phrases: Vec<Range<usize>> = beginning_of(text).map(|end| 0..end).into_iter().collect();
-    phrases.extend(command_name(text));
-    phrases.extend(occurrences(text, CLEARED));
-    phrases.extend(occurrences(text, FORK_TAG));
-    phrases.sort_by_key(|phrase| phrase.start);
-    phrases
-}
-
-/// The ranges of a system prompt text that show its kind.
-pub(super) fn system_phrases(text: &str) -> Vec<Range<usize>> {
-    if text == BOUNDARY || IDENTITIES.contains(&text) {
-        return std::iter::once(0..text.len()).collect();
-    }
-    occurrences(text, ATTRIBUTION).collect()
-}
-
-fn occurrences<'t>(text: &'t str, phrase: &'static str) -> impl Iterator<Item = Range<usize>> + 't {
-    text.match_indices(phrase).map(|(at, found)| at..at + found.len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -578,16 +536,5 @@ mod tests {
         assert!(is_moment("2026-08-03T10:00:00.123Z") && !is_moment("Monday"));
         assert!(is_beta("fast-mode-2026-02-01") && is_beta("context-1m-2025-08-07"));
         assert!(!is_beta("fast-mode-secret") && !is_beta("acme-2026-01-01"));
-    }
-
-    #[test]
-    fn phrases_are_known_where_they_tell_something() {
-        let kept = |text: &str| -> Vec<String> {
-            spoken_phrases(text).into_iter().map(|range| text[range].to_owned()).collect()
-        };
-        assert_eq!(kept("<command-name>/mcp</command-name>"), ["<command-", "<command-name>/mcp"]);
-        assert_eq!(kept("<command-name>/mine</command-name>"), ["<command-", "<command-name>"]);
-        assert_eq!(kept("see <command-name>/mcp</command-name>"), [""; 0]);
-        assert_eq!(system_phrases("x-anthropic-billing-header: a"), std::slice::from_ref(&(0..26)));
     }
 }

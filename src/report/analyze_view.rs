@@ -9,8 +9,8 @@ use super::applicability::NOT_APPLICABLE;
 use super::document::{Align, Document, Grid};
 use super::notes::notes;
 use super::number::{
-    bar, counted, dollar_difference, dollars, grouped, part, percent, percent_difference, relative,
-    tokens,
+    bar, counted, dollar_difference, grouped, known_dollars, part, percent, percent_difference,
+    relative, tokens,
 };
 use super::table::Tone;
 use super::turns_view::{TurnDetail, turns_grid};
@@ -111,21 +111,26 @@ fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<Grid> {
     let mut lines: Vec<_> = by_client
         .into_iter()
         .map(|(client, (sessions, requests, indexes))| {
-            let cost = ledger.totals(column, indexes).cost();
-            (Reverse(cost), client, sessions.len() as u64, requests)
+            let totals = ledger.totals(column, indexes);
+            (Reverse(totals.cost()), client, cost_cell(&totals), sessions.len() as u64, requests)
         })
         .collect();
     lines.sort();
     let mut grid = Grid::plain(&[Align::Left, Align::Right, Align::Left]);
-    for (Reverse(cost), client, sessions, requests) in lines {
+    for (_, client, cost, sessions, requests) in lines {
         let what = format!(
             "{}, {}",
             counted(sessions, "session", "sessions"),
             counted(requests, "request", "requests")
         );
-        grid.add(vec![client.label().to_owned(), dollars(cost), what]);
+        grid.add(vec![client.label().to_owned(), cost, what]);
     }
     Some(grid)
+}
+
+/// What some requests cost, as far as they have prices.
+pub(super) fn cost_cell(totals: &Totals) -> String {
+    known_dollars(totals.cost(), totals.unpriced)
 }
 
 /// A session's name, shortened if it is a UUID. Other names are more distinct at their end.
@@ -302,7 +307,7 @@ fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
             tokens(totals.input),
             tokens(totals.output),
             percent(totals.hit_rate()),
-            dollars(cost),
+            cost_cell(totals),
             bar(part(cost, dearest).filter(|_| is_base(&(column, totals)))),
             difference.map(dollar_difference).unwrap_or_default(),
             share.unwrap_or_default(),
@@ -375,7 +380,7 @@ pub(super) fn many_sessions(
         let costs = ledger.columns.iter().zip(by_strategy);
         cells.extend(costs.map(|(column, totals)| {
             let is_told = column.applicability().is_applicable();
-            if is_told { dollars(totals.cost()) } else { "-".to_owned() }
+            if is_told { cost_cell(totals) } else { "-".to_owned() }
         }));
         cells.insert(bars, bar(part(cost(by_strategy), dearest)));
         grid.add(cells);

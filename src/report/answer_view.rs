@@ -109,6 +109,10 @@ fn best_change(change: &BestChange) -> AnswerLine {
 
 fn cheapest(waterfall: &Waterfall) -> Option<AnswerLine> {
     let cheapest = waterfall.cheapest?;
+    if cheapest > waterfall.spent {
+        let note = "more was read than the record tells was written".to_owned();
+        return Some(AnswerLine::plain("Lower bound", dollars(None), note));
+    }
     let note = "same prompts, no breaks, best markers, lifetimes, pings".to_owned();
     Some(AnswerLine::plain("Lower bound", dollars(Some(cheapest)), note))
 }

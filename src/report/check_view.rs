@@ -384,7 +384,7 @@ fn footer(view: CheckView<'_>) -> String {
     };
     format!(
         "Figures {figures}, unless a budget names a strategy. {} in {}. Prices: {}, checked on {}.",
-        counted(view.history.requests.len() as u64, "request", "requests"),
+        counted(view.history.count_requests(), "request", "requests"),
         counted(view.history.files.len() as u64, "file", "files"),
         view.prices.id,
         view.prices.as_of

@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use super::analyze_view::session_name;
+use super::analyze_view::{cost_cell, session_name};
 use super::answer_view::answer_grid;
 use super::applicability::{ManagedObject, NOT_APPLICABLE, applicability_notes};
 use super::document::{Align, Document, Grid};
@@ -273,7 +273,7 @@ fn applicable<'c, 'l>(comparison: &'c Comparison<'l>) -> impl Iterator<Item = &'
 }
 
 fn cost_cells(sums: &Totals, base: &Totals) -> [String; 2] {
-    [dollars(sums.cost()), percent_difference(relative(sums.cost(), base.cost()))]
+    [cost_cell(sums), percent_difference(relative(sums.cost(), base.cost()))]
 }
 
 /// The models that cost most under the base, and the others joined.

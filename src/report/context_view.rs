@@ -267,7 +267,7 @@ fn notes(document: &mut Document, ledger: &Ledger<'_>, context: &Context) {
         "Read {} in {}: {}, {} left out. Prices: {}, checked on {}.",
         bytes(history.bytes),
         counted(history.files.len() as u64, "file", "files"),
-        counted(history.requests.len() as u64, "request", "requests"),
+        counted(history.count_requests(), "request", "requests"),
         counted(history.duplicates, "copy", "copies"),
         ledger.prices.id,
         ledger.prices.as_of,

@@ -30,8 +30,10 @@ pub fn explain_document(ledger: &Ledger<'_>, story: &Story<'_>, shows_text: bool
         session_name(history.symbols.text(request.session)),
     ));
     document.text(sent(ledger, story));
-    document.text(new_content(history, story));
-    document.text(cached(history, story));
+    if request.sum_of == 1 {
+        document.text(new_content(history, story));
+        document.text(cached(history, story));
+    }
     if let Some(billed) = story.under.iter().find(|under| under.strategy == "billed") {
         document.text(billed_sentence(request, billed));
     }
@@ -82,6 +84,17 @@ fn sent(ledger: &Ledger<'_>, story: &Story<'_>) -> String {
     let gap = story
         .gap
         .map_or_else(String::new, |gap| format!(", {} after the request before it", duration(gap)));
+    if request.sum_of > 1 {
+        return format!(
+            "A sum of {}, sent from {} ({}) on by {by} to {}: prompts of {} tokens together. {} is where it stands.",
+            counted(u64::from(request.sum_of), "request", "requests"),
+            history.zone.moment(request.start),
+            history.zone.name(),
+            history.symbols.text(request.model),
+            tokens(ledger.prompt_total(story.located.index)),
+            place(history, request),
+        );
+    }
     format!(
         "Sent {} ({}) by {by} to {}{gap}: a prompt of {} tokens. {} is where its answer begins.",
         history.zone.moment(request.start),
@@ -257,6 +270,10 @@ pub(super) fn reasons(history: &History, request: &Request, under: &Under<'_>) -
 
 fn reason(history: &History, request: &Request, event: &Event) -> String {
     match event {
+        Event::Sum(requests) => format!(
+            "It is the sum of {}, of which the client keeps no more.",
+            counted(u64::from(*requests), "request", "requests")
+        ),
         Event::Opening => "It is the first of its conversation.".to_owned(),
         Event::ModelChange => format!(
             "The model changed to {}, which has caches of its own.",

@@ -7,13 +7,13 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::analyze_view::session_name;
+use super::analyze_view::{cost_cell, session_name};
 use super::csv_rows::{Cell as _, CsvCell, CsvFile};
 use super::document::{Align, Document, Grid};
 use super::json::write_document;
 use super::key_notes::key_notes;
 use super::notes::notes;
-use super::number::{counted, dollars, grouped, percent, share};
+use super::number::{counted, grouped, known_dollars, percent, share};
 use super::report_json::{ByStrategy, Prices, ReportInputs, TotalsObject, is_zero};
 use crate::base::client::Client;
 use crate::base::units::Picodollars;
@@ -120,10 +120,10 @@ fn cells(ledger: &Ledger<'_>, name: String, group: &Group, shown: usize) -> Vec<
     let columns = ledger.columns.iter().zip(&group.by_strategy);
     cells.extend(columns.map(|(column, totals)| {
         let applies = column.applicability().is_applicable();
-        if applies { dollars(totals.cost()) } else { "-".to_owned() }
+        if applies { cost_cell(totals) } else { "-".to_owned() }
     }));
     cells.push(percent(group.by_strategy.get(shown).and_then(Totals::hit_rate)));
-    cells.push(dollars(group.lost.known_cost()));
+    cells.push(known_dollars(group.lost.known_cost(), group.lost.unpriced));
     cells
 }
 
@@ -232,6 +232,11 @@ pub fn write_groups_csv(
     csv.finish()
 }
 
+/// How many requests are in no cost, under the strategy that is shown.
+fn unpriced(group: &Group, shown: usize) -> u64 {
+    group.by_strategy.get(shown).map_or(0, |totals| totals.unpriced_requests)
+}
+
 type GroupCell<'a> = Box<dyn Fn(&Group) -> CsvCell + 'a>;
 
 /// The columns of groups: what they are grouped by, and the strategies, are those of the run.
@@ -247,5 +252,7 @@ fn csv_columns<'a>(ledger: &Ledger<'_>, groups: &'a Groups) -> Vec<(String, Grou
     columns.push(("hit_rate".to_owned(), Box::new(|group| hit_rate(group, groups.shown).cell())));
     columns.push(("breaks".to_owned(), Box::new(|group| group.lost.breaks.cell())));
     columns.push(("lost_usd".to_owned(), Box::new(|group| group.lost.known_cost().cell())));
+    let unpriced = |group: &Group| unpriced(group, groups.shown).cell();
+    columns.push(("unpriced_requests".to_owned(), Box::new(unpriced)));
     columns
 }

@@ -34,6 +34,7 @@ mod kept;
 mod key_notes;
 mod ledger_rows;
 mod lint;
+mod money_notes;
 mod notes;
 mod number;
 mod prices;

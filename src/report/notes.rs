@@ -6,8 +6,8 @@ use super::analyze_view::is_comparable;
 use super::applicability::{applicability_notes, managed};
 use super::document::Document;
 use super::key_notes::key_notes;
+use super::money_notes::money_notes;
 use super::number::{bytes, counted, dollars, grouped};
-use crate::base::units::Picodollars;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn};
 use crate::simulate::provider::{NotSimulated, expectation};
@@ -22,7 +22,7 @@ pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Se
          simulated strategies are derived or estimated, which --format jsonl says row by row.",
         bytes(history.bytes),
         counted(history.files.len() as u64, "file", "files"),
-        counted(history.requests.len() as u64, "request", "requests"),
+        counted(history.count_requests(), "request", "requests"),
         counted(history.duplicates, "copy", "copies"),
         prices.id,
         prices.as_of,
@@ -33,6 +33,9 @@ pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Se
              another unit and not compared.",
         );
     }
+    if has_partial_sums(ledger, selection) {
+        document.text("A plus after a sum: requests without a price are in none of it.");
+    }
     let unknown = selection.requests().filter(|index| history.request(*index).usage.is_none());
     let unknown = unknown.count() as u64;
     if unknown > 0 {
@@ -42,7 +45,7 @@ pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Se
             counted(unknown, "request", "requests")
         ));
     }
-    if let Some(note) = credits(ledger, selection) {
+    for note in money_notes(ledger, selection) {
         document.text(note);
     }
     for note in not_simulated(history, selection) {
@@ -66,6 +69,12 @@ pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Se
             counted(bounds as u64, "request", "requests")
         ));
     }
+}
+
+/// Whether some requests have a price and others have none.
+fn has_partial_sums(ledger: &Ledger<'_>, selection: &Selection) -> bool {
+    let mut has_price = selection.requests().map(|index| ledger.rates_of(index).is_some());
+    has_price.next().is_some_and(|first| has_price.any(|other| other != first))
 }
 
 /// How much went to abandoned branches.
@@ -94,32 +103,6 @@ fn rewound(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) 
     ));
 }
 
-/// What plans that count credits charged, beside list prices.
-fn credits(ledger: &Ledger<'_>, selection: &Selection) -> Option<String> {
-    let history = ledger.history;
-    let charged: Vec<(RequestIndex, u64)> = selection
-        .requests()
-        .filter_map(|index| Some((index, history.charged.get(&index)?.nano_aiu?)))
-        .collect();
-    let nano_aiu: u128 = charged.iter().map(|(_, charge)| u128::from(*charge)).sum();
-    if nano_aiu == 0 {
-        return None;
-    }
-    let requests = charged.iter().map(|(index, _)| u64::from(history.request(*index).sum_of)).sum();
-    let column = ledger.billed()?;
-    let totals = ledger.totals(column, charged.iter().map(|(index, _)| *index));
-    // A unit is a cent: a billionth of it is ten picodollars.
-    let picodollars = i128::try_from(nano_aiu.saturating_mul(10)).unwrap_or(i128::MAX);
-    Some(format!(
-        "Credits: plans charged {} AI units for {}, which is {} at 0.01 USD each. At list prices these \
-         requests cost {}.",
-        units(nano_aiu, 1_000_000_000),
-        counted(requests, "request", "requests"),
-        dollars(Some(Picodollars(picodollars))),
-        dollars(totals.cost()),
-    ))
-}
-
 /// Of which requests nothing is expected, and why.
 fn not_simulated(history: &History, selection: &Selection) -> Vec<String> {
     let mut counts: BTreeMap<NotSimulated, (u64, u64)> = BTreeMap::new();
@@ -138,14 +121,9 @@ fn not_simulated(history: &History, selection: &Selection) -> Vec<String> {
             counted(rows, "request", "requests")
         };
         let label = reason.label();
-        format!("Not simulated, and as recorded under every strategy: {what}, since {label}.")
+        format!(
+            "Not simulated, and as recorded under every strategy but `none`: {what}, since {label}."
+        )
     };
     counts.into_iter().map(note).collect()
-}
-
-/// A number in units of which so many make one, with three digits after the point.
-fn units(number: u128, in_one: u128) -> String {
-    let thousandths = (number * 1_000 + in_one / 2) / in_one;
-    let whole = u64::try_from(thousandths / 1_000).unwrap_or(u64::MAX);
-    format!("{}.{:03}", grouped(whole), thousandths % 1_000)
 }

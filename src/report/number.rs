@@ -32,6 +32,12 @@ pub fn dollars(amount: Option<Picodollars>) -> String {
     }
 }
 
+/// Dollars with a plus after them where requests without a price are left out.
+pub(super) fn known_dollars(amount: Option<Picodollars>, unpriced: u64) -> String {
+    let has_more = amount.is_some() && unpriced > 0;
+    dollars(amount) + if has_more { "+" } else { "" }
+}
+
 /// A difference in dollars, with its sign.
 pub(super) fn dollar_difference(amount: Option<Picodollars>) -> String {
     match amount {

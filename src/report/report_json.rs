@@ -32,7 +32,7 @@ pub(super) struct ReportInputs {
     /// Lines read.
     lines: u64,
     /// Requests found, each counted once.
-    requests: usize,
+    requests: u64,
     /// Copies of requests in resumed and forked sessions, which are not counted again.
     duplicates: u64,
     /// Lines and values that were rejected or repaired, by kind; kinds without any are left out.
@@ -47,7 +47,7 @@ impl ReportInputs {
             files: history.files.len(),
             bytes: history.bytes,
             lines: history.lines,
-            requests: history.requests.len(),
+            requests: history.count_requests(),
             duplicates: history.duplicates,
             skipped: history
                 .diagnostics

@@ -397,6 +397,9 @@ fn is_like(one: &Event, other: &Event) -> bool {
 /// An event in a few words.
 fn words_of(history: &History, index: RequestIndex, event: &Event) -> String {
     match event {
+        Event::Sum(requests) => {
+            format!("sum of {}", counted(u64::from(*requests), "request", "requests"))
+        }
         Event::Opening => "first of its chain".to_owned(),
         Event::ModelChange => format!("now {}", history.model(index)),
         Event::Compaction => "compaction".to_owned(),

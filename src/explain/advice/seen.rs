@@ -100,7 +100,8 @@ impl<'a> Seen<'a> {
 
     pub(super) fn pauses(&self) -> Pauses {
         let steps = self.ledger.steps;
-        let gaps: Vec<i64> = self.selected.iter().filter_map(|index| steps[index.0].gap).collect();
+        let marked = self.selected.iter().filter(|index| self.ledger.history.is_marked(**index));
+        let gaps: Vec<i64> = marked.filter_map(|index| steps[index.0].gap).collect();
         let up_to = |ttl: Ttl| gaps.iter().filter(|gap| **gap < ttl.millis()).count() as u64;
         let (short, hour) = (up_to(Ttl::FiveMinutes), up_to(Ttl::OneHour));
         Pauses {
@@ -110,10 +111,10 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// The prompts of the reported requests.
+    /// The prompts of the reported requests that changes can act on.
     pub(super) fn prompts(&self) -> impl Iterator<Item = (RequestIndex, &'a Prompt)> + '_ {
         let history = self.ledger.history;
-        let single = self.selected.iter().filter(|index| history.request(**index).sum_of == 1);
+        let single = self.selected.iter().filter(|index| history.is_marked(**index));
         single.map(|index| (*index, &self.trace.prompts[index.0]))
     }
 

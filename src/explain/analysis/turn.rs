@@ -12,6 +12,8 @@ use crate::simulate::ledger::{Ledger, StrategyColumn};
 /// An event worth mentioning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// Its figures are the sum of so many requests.
+    Sum(u32),
     /// The first request of a chain.
     Opening,
     /// Another model than before.
@@ -113,6 +115,10 @@ fn added(history: &History, index: RequestIndex, step: &Step) -> Option<Tokens> 
 fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
     let request = history.request(index);
     let between = &request.between;
+    // Of a sum nobody can say what happened at it.
+    if request.sum_of > 1 {
+        return vec![Event::Sum(request.sum_of)];
+    }
     let mut events = Vec::new();
     match step.kind {
         StepKind::Opening => events.push(Event::Opening),

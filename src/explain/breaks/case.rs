@@ -14,6 +14,7 @@ use crate::read::transcript::{Sign, Signs};
 use crate::requests::conversation::{History, Request, RequestIndex, TrailEntry};
 use crate::requests::prompt::{Kept, Prompt, PromptTrace, Step};
 use crate::simulate::cache::LOOKBACK;
+use crate::simulate::provider::expectation;
 
 /// The field with the number of tokens read.
 const READ_FIELD: &str = "message.usage.cache_read_input_tokens";
@@ -56,6 +57,9 @@ pub(super) struct Case<'a> {
     pub(super) readable: Readable,
     /// What the rules read in its place.
     pub(super) replayed: Tokens,
+    /// How long the service keeps entries after their last use, in milliseconds, where it decides that
+    /// itself.
+    pub(super) kept_for: Option<i64>,
     /// From the start of the oldest request whose write was not readable to this one's, in
     /// milliseconds.
     pub(super) unread_for: i64,
@@ -95,6 +99,7 @@ impl<'a> Case<'a> {
             previous_split: reads.split(previous),
             readable,
             replayed: reads.replayed(index),
+            kept_for: kept_for(history, index),
             unread_for: unread_for(history, request, readable),
             earlier_branch,
             system_end: landmarks.system_end(request).max(prompt.system_prefix),
@@ -203,6 +208,13 @@ impl<'a> Case<'a> {
         u128::from(read.0) * 100
             <= u128::from(self.system_end.0) * u128::from(SYSTEM_WITHIN_PERCENT)
     }
+}
+
+/// How long the service keeps the entries of a request without markers, if its rules are known.
+fn kept_for(history: &History, index: RequestIndex) -> Option<i64> {
+    let is_unmarked = !history.is_marked(index);
+    let cache = is_unmarked.then(|| expectation(history, index).ok()).flatten()?;
+    Some(cache.lifetime)
 }
 
 /// Every sign of a change before the messages.

@@ -17,6 +17,8 @@ pub enum Cause {
     /// The entry was for an hour, and older.
     #[serde(rename = "ttl_expired_1h")]
     TtlExpired1h,
+    /// The service keeps entries for a time of its own, and the pause was longer.
+    IdleTooLong,
     /// Another model, which has caches of its own.
     ModelChanged,
     /// Another effort.
@@ -136,9 +138,10 @@ impl Facts {
 
 impl Cause {
     /// Every cause.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::TtlExpired5m,
         Self::TtlExpired1h,
+        Self::IdleTooLong,
         Self::ModelChanged,
         Self::EffortChanged,
         Self::FastModeChanged,
@@ -175,6 +178,9 @@ impl Cause {
                 .said_as(&["previous_message_not_found"]),
             Self::TtlExpired1h => fact("ttl_expired_1h", "an entry for an hour expired")
                 .said_as(&["previous_message_not_found"]),
+            Self::IdleTooLong => {
+                fact("idle_too_long", "a pause longer than the service keeps entries")
+            }
             Self::ModelChanged => {
                 fact("model_changed", "another model").said_as(&["model_changed"])
             }
@@ -249,7 +255,9 @@ impl Cause {
     #[allow(clippy::too_many_lines)] // one arm for each cause
     pub fn remedy(self) -> Option<Remedy> {
         Some(match self {
-            Self::TtlExpired5m | Self::TtlExpired1h | Self::Compaction => return None,
+            Self::TtlExpired5m | Self::TtlExpired1h | Self::IdleTooLong | Self::Compaction => {
+                return None;
+            }
             Self::ModelChanged => user(
                 "Choose the model before the first prompt",
                 "`/model`, or --model at the start",

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::changes::Changes;
 use super::segment::{ContextKind, Item, ItemId, SegmentId, SegmentTree};
+use crate::base::client::Client;
 use crate::base::units::{Basis, Tokens};
 use crate::requests::content::{Ratio, Ratios, is_explained, share, weight};
 use crate::requests::conversation::{History, Request, RequestIndex, TrailContent};
@@ -160,9 +161,13 @@ impl<'a> Growth<'a> {
         // What was warm when the chain began does not belong to it.
         let warm = request.recorded().prompt.read.0;
         let front = total.saturating_sub(sum(added)).max(warm).min(total);
-        // Where the beginning of a conversation is missing, this is not a hidden prefix.
+        // Where the beginning of a conversation is missing, or nothing of it is told, this is not a hidden
+        // prefix.
+        let tells_content = matches!(request.client, Client::ClaudeCode | Client::Capture);
         let hidden = if request.between.has_hole {
             front.min(self.trace.prompts[index.0].system_prefix.0)
+        } else if added.is_empty() && !tells_content {
+            0
         } else {
             front
         };

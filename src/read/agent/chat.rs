@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::pieces::Size;
 use super::request::{read_if_any, split, tell_nothing, tokens};
 use super::tree::Branch;
-use super::{AgentFile, AgentRequest, Rejected, Vendor};
+use super::{AgentFile, AgentRequest, Rejected, UNKNOWN_MODEL, Vendor};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
@@ -166,7 +166,7 @@ fn request(
     let reasoning = tokens(told.thoughts)?.unwrap_or_default();
     let output = tokens(told.output)?.unwrap_or_default() + reasoning;
     let start = sent.or(message.at).ok_or((Kind::MissingTimestamp, "the request is left out"))?;
-    let model = message.model.unwrap_or_else(|| file.symbols.intern("unknown"));
+    let model = message.model.unwrap_or_else(|| file.symbols.intern(UNKNOWN_MODEL));
     let usage = Usage { prompt, output, ..Usage::default() };
     let times = (start, message.at.unwrap_or(start));
     Ok(AgentRequest {

@@ -1,12 +1,14 @@
 //! Cline and Roo Code: what a task shows, `ui_messages.json`. One entry for each request.
 //!
-//! The text of an `api_req_started` entry is JSON with the usage. It is empty until the answer ends,
+//! What was sent stands beside it, in [another file](super::cline_messages). The text of an `api_req_started` entry is JSON with the usage. It is empty until the answer ends,
 //! and stays so where the request failed. Cline's input leaves out what was read and written, as does
 //! that of old versions of Roo for Anthropic's protocol; else Roo's is the whole prompt.
 
 use serde::Deserialize;
 
 use super::document::DocumentFormat;
+use super::dollars::Dollars;
+use super::halves::Half;
 use super::request::{Happened, parts, split, tell_nothing, tokens};
 use super::time::Time;
 use super::{AgentFile, AgentRequest, FirstObject, Layout, Rejected, Vendor};
@@ -40,6 +42,7 @@ impl DocumentFormat for Cline {
     }
 
     fn document(entries: &List<Shape<Entry<'_>>>, file: &mut AgentFile) {
+        file.half = Half::Requests(Vec::new());
         let mut task = Task::of(file);
         for (number, entry) in (1..).zip(&entries.0) {
             let Some(entry) = &entry.0 else { continue };
@@ -61,6 +64,8 @@ struct Task {
     is_of_roo: bool,
     /// What happened before the next request.
     happened: Happened,
+    /// Whether nothing was shown since the entry of the latest request: its prompt may still be compacted.
+    is_sent: bool,
 }
 
 impl Task {
@@ -70,7 +75,7 @@ impl Task {
         let session = if is_in_place { file.session_of_folder(0) } else { None };
         let happened = Happened { begins_turn: true, ..Happened::default() };
         let is_of_roo = file.folders.iter().any(|folder| ROO_FOLDERS.contains(&folder.as_str()));
-        Self { session, is_of_roo, happened }
+        Self { session, is_of_roo, happened, is_sent: false }
     }
 
     fn entry(
@@ -79,15 +84,24 @@ impl Task {
         line: u64,
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
+        let was_sent = std::mem::take(&mut self.is_sent);
         match entry.say.as_str() {
             Some("api_req_started") => return self.started(entry, line, file),
             Some("user_feedback") => self.happened.begins_turn = true,
             Some("condense_context" | "sliding_window_truncation") => {
-                self.happened.is_after_compaction = true;
+                self.compacted(was_sent, file);
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Takes in a compaction. The entry of a request is made before its prompt is made shorter.
+    fn compacted(&mut self, was_sent: bool, file: &mut AgentFile) {
+        match file.requests.last_mut() {
+            Some(request) if was_sent => request.is_after_compaction = true,
+            _ => self.happened.is_after_compaction = true,
+        }
     }
 
     /// Adds a request, unless it was not answered.
@@ -103,10 +117,14 @@ impl Task {
         self.is_of_roo |= report.protocol.as_str().is_some();
         if report.is_unanswered() {
             self.happened.is_after_interruption = true;
+            if let (Half::Requests(unanswered), Some(at)) = (&mut file.half, entry.at.0) {
+                unanswered.push(at);
+            }
             return Ok(());
         }
         let request = self.request(entry, &report, line, file)?;
         file.requests.push(request.after(std::mem::take(&mut self.happened)));
+        self.is_sent = true;
         Ok(())
     }
 
@@ -128,7 +146,8 @@ impl Task {
             identity: Some(EntryId::of(&format!("cline:{}:{tokens:?}", at.0))),
             session: self.session,
             route: info.and_then(|info| file.symbol(&info.provider)),
-            knows_writes: matches!(report.written, Count::Value(_)),
+            client_cost: report.cost.0,
+            knows_writes: report.knows_writes(),
             ..AgentRequest::new((Client::Cline, line), (model, vendor), (start, start), usage)
         })
     }
@@ -173,6 +192,8 @@ struct Report<'a> {
     read: Count,
     #[serde(rename = "cacheWrites")]
     written: Count,
+    /// At its own prices, which know what was written where no count tells it.
+    cost: Dollars,
     #[serde(borrow, rename = "cancelReason")]
     cancelled: Text<'a>,
     #[serde(borrow, rename = "streamingFailedMessage")]
@@ -194,6 +215,14 @@ impl Report<'_> {
         let was_ended = self.cancelled.as_str().is_some() || self.failed.as_str().is_some();
         let is_blank = |count: &Count| matches!(count, Count::Missing | Count::Null);
         self.is_empty() && (was_ended || self.counts().iter().all(is_blank))
+    }
+
+    /// Whether what was written is told. Protocols but Anthropic's have no count of it, and Roo gives zero.
+    fn knows_writes(&self) -> bool {
+        match (self.written, self.protocol.as_str()) {
+            (Count::Value(0), Some(protocol)) => protocol == "anthropic",
+            (written, _) => matches!(written, Count::Value(_)),
+        }
     }
 
     /// What was billed for a request that was sent at that time.

@@ -158,6 +158,7 @@ impl Copilot {
             project: self.project,
             client_version: self.client_version,
             follows: Follows::Nothing,
+            is_report: true,
             ..AgentRequest::new((Client::Copilot, line), model, times, usage)
         }
     }

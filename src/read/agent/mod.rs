@@ -8,14 +8,17 @@ mod amp;
 mod calls;
 mod chat;
 mod cline;
+mod cline_messages;
 mod codex;
 mod copilot;
 pub(crate) mod database;
 mod document;
+mod dollars;
 mod figure;
 mod first;
 mod gemini;
 mod grok;
+mod halves;
 mod kimi;
 mod langfuse;
 mod opencode;
@@ -38,23 +41,28 @@ use serde::Deserialize;
 use crate::read::input::{Diagnostics, Kind, ObjectReader, OpenSource};
 pub(crate) use amp::THREAD;
 pub(crate) use cline::{ROO_FOLDERS, STEM as TASK_STEM};
+#[cfg(feature = "redact")]
+pub(crate) use cline_messages::{
+    PHRASES as TASK_PHRASES, TOOLS as TASK_TOOLS, marks as task_marks, model_name as task_model,
+};
 pub(crate) use copilot::COPILOT_COMPACTION;
 use document::Documents;
 pub(crate) use first::FirstObject;
 pub(crate) use gemini::COMPRESSIONS;
+pub(crate) use halves::join_halves;
 pub(crate) use kimi::{AGENT_FOLDERS, SESSION_FOLDER};
 pub(crate) use opencode::TELLING_WRITES;
 pub(crate) use otel::{COMPACTION, EVENT_PREFIX, EVENTS, names as attributes};
 pub(crate) use pi::{OPENCLAW, OPENCLAW_FOLDERS};
 pub use pieces::{Piece, PieceId};
 use records::Records;
-use request::split;
 pub use request::{AgentFile, AgentRequest, Follows, Vendor};
+use request::{UNKNOWN_MODEL, split};
 pub(super) use request::{tell_nothing, tokens};
 pub(super) use time::Time;
 
 /// Every format, in the order in which they are tried.
-pub(crate) static FORMATS: [&dyn AgentFormat; 16] = [
+pub(crate) static FORMATS: [&dyn AgentFormat; 17] = [
     &JsonLines::<database::Rows>::NEW,
     &JsonLines::<codex::Codex>::NEW,
     &JsonLines::<pi::Pi>::NEW,
@@ -71,6 +79,7 @@ pub(crate) static FORMATS: [&dyn AgentFormat; 16] = [
     &Documents::<opencode::OpenCodeMessage>::NEW,
     &Documents::<amp::Amp>::NEW,
     &Documents::<cline::Cline>::NEW,
+    &Documents::<cline_messages::ClineMessages>::NEW,
 ];
 
 /// What the lines of a file are, or its document, by the fields that readers look at
@@ -95,6 +104,8 @@ pub(crate) enum Layout {
     OpenCodeMessage,
     /// A task of Cline's form.
     Cline,
+    /// The messages of such a task.
+    ClineMessages,
     /// A thread of Amp.
     Amp,
     /// The updates of a session of Grok's.

@@ -7,6 +7,7 @@
 
 use serde::Deserialize;
 
+use super::dollars::Dollars;
 use super::pieces::Size;
 use super::request::{parts, read_if_any, tell_nothing, tokens};
 use super::time::Time;
@@ -164,6 +165,8 @@ impl Pi {
             session: self.session,
             project: self.project,
             reasoning: tokens(usage.reasoning)?.unwrap_or_default().min(output),
+            client_cost: usage.cost.0.and_then(|cost| cost.total.0),
+            knows_lifetime: matches!(usage.cache_write_1h, Count::Value(_)),
             ..AgentRequest::new((Client::Pi, number), model, times, usage_of_request)
         })
     }
@@ -250,6 +253,14 @@ struct PiUsage {
     cache_write_1h: Count,
     reasoning: Count,
     total_tokens: Count,
+    /// At its own prices.
+    cost: Shape<PiCost>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct PiCost {
+    total: Dollars,
 }
 
 impl PiUsage {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Rejected;
+use super::halves::Half;
 use super::pieces::{Piece, PieceId};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol, Symbols, has_symbols};
@@ -67,6 +68,8 @@ pub struct AgentFile {
     pub requests: Vec<AgentRequest>,
     /// What the client put into its conversations, in file order.
     pub pieces: Vec<Piece>,
+    /// What of its sessions stands in another file.
+    pub half: Half,
     /// The strings the requests name.
     pub symbols: Symbols,
     /// What was rejected or repaired.
@@ -85,6 +88,7 @@ impl AgentFile {
             folders: open.folders(),
             requests: Vec::new(),
             pieces: Vec::new(),
+            half: Half::default(),
             symbols: Symbols::default(),
             diagnostics: Diagnostics::default(),
             extent: Extent::default(),
@@ -109,9 +113,9 @@ impl AgentFile {
         folders.get(number).map(|name| symbols.intern(name))
     }
 
-    /// The model's symbol, `unknown` without a name.
+    /// The model's symbol, [`UNKNOWN_MODEL`] without a name.
     pub(in crate::read) fn model(&mut self, name: &Text<'_>) -> (Symbol, Vendor) {
-        let name = name.as_str().filter(|name| !name.is_empty()).unwrap_or("unknown");
+        let name = name.as_str().filter(|name| !name.is_empty()).unwrap_or(UNKNOWN_MODEL);
         (self.symbols.intern(name), Vendor::of(name))
     }
 
@@ -130,6 +134,13 @@ impl AgentFile {
         Some(self.symbols.intern(text))
     }
 }
+
+/// The name of a model that is not named.
+pub(super) const UNKNOWN_MODEL: &str = "unknown";
+
+/// Programs whose markers name no lifetime, as their code and the lifetimes that Copilot records show.
+const WRITING_FOR_FIVE_MINUTES: [Client; 4] =
+    [Client::Cline, Client::Roo, Client::OpenCode, Client::Copilot];
 
 /// No real prompt or answer comes near it; a larger number is damage and would only overflow sums.
 const LARGEST_TOKEN_COUNT: u64 = 1_000_000_000_000;
@@ -260,6 +271,11 @@ pub struct AgentRequest {
     pub brought: Option<PieceId>,
     /// Whether its written tokens are known. Where they are not, they are in its input.
     pub knows_writes: bool,
+    /// Whether it is known for how long was written: the record tells, or the program writes for five minutes
+    /// alone. Elsewhere all of it stands as written for five minutes.
+    pub knows_lifetime: bool,
+    /// Whether the program reports it beside what it may tell of single requests in other files.
+    pub is_report: bool,
     /// How many requests the figures are the sum of, where the client tells no more; 1 of a request.
     pub sum_of: u32,
     /// What a plan that counts credits was charged, in billionths of an AI unit (0.01 USD).
@@ -302,6 +318,8 @@ impl AgentRequest {
             is_after_interruption: false,
             brought: None,
             knows_writes: true,
+            knows_lifetime: WRITING_FOR_FIVE_MINUTES.contains(&client),
+            is_report: false,
             sum_of: 1,
             nano_aiu: None,
             client_cost: None,
@@ -320,5 +338,5 @@ has_symbols!(AgentRequest {
     session, agent, message, request, query_source, project, client_version, model, route
 } beside {
     client, line, identity, vendor, start, finished, usage, reasoning, follows, begins_turn,
-    is_after_compaction, is_after_interruption, brought, knows_writes, sum_of, nano_aiu, client_cost
+    is_after_compaction, is_after_interruption, brought, knows_writes, knows_lifetime, is_report, sum_of, nano_aiu, client_cost
 });

@@ -103,6 +103,8 @@ pub enum Kind {
     OtherEndpoint,
     /// A logged request that was answered with an error.
     FailedRequest,
+    /// Two sources that tell different things of a request, or of the same ones. What is used is said.
+    Contradiction,
     /// A record of prompt parts that cannot be placed.
     NotABundle,
     /// A section of a bundle that is declared volatile without saying why.
@@ -113,7 +115,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of the report.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 35] = [
         Self::EmptyLine,
         Self::TornLine,
         Self::NotJson,
@@ -145,6 +147,7 @@ impl Kind {
         Self::DuplicateRequestId,
         Self::OtherEndpoint,
         Self::FailedRequest,
+        Self::Contradiction,
         Self::NotABundle,
         Self::VolatileWithoutReason,
         Self::RepairedMessages,
@@ -185,6 +188,7 @@ impl Kind {
             Self::DuplicateRequestId => "duplicate_request_id",
             Self::OtherEndpoint => "other_endpoint",
             Self::FailedRequest => "failed_request",
+            Self::Contradiction => "contradiction",
             Self::NotABundle => "not_a_bundle",
             Self::VolatileWithoutReason => "volatile_without_reason",
             Self::RepairedMessages => "repaired_messages",
@@ -226,6 +230,7 @@ impl Kind {
             Self::DuplicateRequestId => "repeated request id",
             Self::OtherEndpoint => "exchange with another endpoint",
             Self::FailedRequest => "failed request",
+            Self::Contradiction => "contradiction between sources",
             Self::NotABundle => "no bundle",
             Self::VolatileWithoutReason => "volatile section without a reason",
             Self::RepairedMessages => "mended messages",

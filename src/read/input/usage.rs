@@ -82,6 +82,8 @@ pub struct Usage {
     pub cache_deleted: Option<Tokens>,
     /// Web searches, which cost a fee of their own.
     pub web_searches: u32,
+    /// Whether nothing tells for how long was written: five minutes is assumed.
+    pub lifetime_is_assumed: bool,
     /// Whether the prompt's figures are the sum of several samplings, as with tools that the service
     /// runs: read + written is then no prefix's end.
     pub is_sum: bool,
@@ -191,6 +193,7 @@ pub(crate) fn read_usage(object: Option<&UsageObject<'_>>) -> Result<Usage, Usag
             Count::Missing | Count::Null => None,
             given => Some(tokens(given)?),
         },
+        lifetime_is_assumed: object.cache_creation.0.is_none() && prompt.written() > Tokens::ZERO,
         web_searches: u32::try_from(web_searches.0).map_err(|_| UsageProblem::Invalid)?,
         is_sum: has_parts
             || web_searches > Tokens::ZERO

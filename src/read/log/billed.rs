@@ -27,6 +27,8 @@ pub(super) struct Billed {
     pub(super) reasoning: Tokens,
     /// Whether what was written is told. Where it is not, it is in the input.
     pub(super) knows_writes: bool,
+    /// Whether it is told for how long all of it was written.
+    pub(super) knows_lifetime: bool,
 }
 
 const NO_USAGE: Rejected = (Kind::MissingUsage, "the answer has no tokens");
@@ -105,6 +107,7 @@ impl Billed {
             usage: Usage { prompt, output, ..Usage::default() },
             reasoning: tokens(reasoning)?.unwrap_or_default().min(output),
             knows_writes: all.is_some() || prompt.written() > Tokens::ZERO,
+            knows_lifetime: rest == Tokens::ZERO,
         })
     }
 
@@ -119,14 +122,17 @@ impl Billed {
         let speed = if tier.fast { r#","speed":"fast""# } else { "" };
         let service = if tier.batch { r#","service_tier":"batch""# } else { "" };
         let place = if tier.us_only { r#","inference_geo":"us""# } else { "" };
+        let lifetimes = if self.knows_lifetime {
+            format!(
+                r#","cache_creation":{{"ephemeral_5m_input_tokens":{},"ephemeral_1h_input_tokens":{}}}"#,
+                prompt.write_5m.0, prompt.write_1h.0
+            )
+        } else {
+            String::new()
+        };
         format!(
-            r#"{{"input_tokens":{},"cache_read_input_tokens":{},"cache_creation_input_tokens":{},"cache_creation":{{"ephemeral_5m_input_tokens":{},"ephemeral_1h_input_tokens":{}}},"output_tokens":{}{speed}{service}{place}}}"#,
-            prompt.input.0,
-            prompt.read.0,
-            written.0,
-            prompt.write_5m.0,
-            prompt.write_1h.0,
-            output.0
+            r#"{{"input_tokens":{},"cache_read_input_tokens":{},"cache_creation_input_tokens":{}{lifetimes},"output_tokens":{}{speed}{service}{place}}}"#,
+            prompt.input.0, prompt.read.0, written.0, output.0
         )
     }
 }
@@ -150,7 +156,8 @@ fn of_messages(json: &str, told: &AnyUsage<'_>) -> Result<Billed, Rejected> {
         UsageProblem::Invalid => IMPOSSIBLE,
     })?;
     let reasoning = tokens(told.reasoning())?.unwrap_or_default().min(usage.output);
-    Ok(Billed { usage, reasoning, knows_writes: true })
+    let knows_lifetime = !usage.lifetime_is_assumed;
+    Ok(Billed { usage, reasoning, knows_writes: true, knows_lifetime })
 }
 
 /// The largest count that is told: gateways leave some of the names at zero.
@@ -256,7 +263,7 @@ mod tests {
 
     /// Input, read, written for five minutes and for an hour, output, reasoning; and whether writes are told.
     fn figures(json: &str) -> Result<([u64; 6], bool), Kind> {
-        let Billed { usage, reasoning, knows_writes } =
+        let Billed { usage, reasoning, knows_writes, .. } =
             Billed::of(json).map_err(|(kind, _)| kind)?;
         let PromptSplit { input, read, write_5m, write_1h } = usage.prompt;
         let all = [input, read, write_5m, write_1h, usage.output, reasoning];

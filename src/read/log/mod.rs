@@ -144,6 +144,7 @@ impl<'a> LogReader<'a> {
         self.file.requests.push(AgentRequest {
             reasoning: billed.reasoning,
             knows_writes: billed.knows_writes,
+            knows_lifetime: billed.knows_lifetime,
             follows,
             ..request
         });

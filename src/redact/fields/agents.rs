@@ -21,6 +21,7 @@ pub(in crate::redact) fn root(layout: Layout) -> &'static Shape {
         Layout::OpenCode => &OPENCODE,
         Layout::OpenCodeMessage => &OPENCODE_INFO,
         Layout::Cline => &CLINE,
+        Layout::ClineMessages => &CLINE_MESSAGE,
         Layout::Amp => &AMP,
         Layout::Grok => &GROK,
         Layout::Langfuse => &OBSERVATION,
@@ -31,7 +32,7 @@ pub(in crate::redact) fn root(layout: Layout) -> &'static Shape {
 }
 
 /// The outermost objects of all formats that have some of their own.
-pub(in crate::redact) static ROOTS: [&Shape; 15] = [
+pub(in crate::redact) static ROOTS: [&Shape; 16] = [
     &LINE,
     &PI,
     &QWEN,
@@ -41,6 +42,7 @@ pub(in crate::redact) static ROOTS: [&Shape; 15] = [
     &OPENCODE,
     &OPENCODE_INFO,
     &CLINE,
+    &CLINE_MESSAGE,
     &AMP,
     &GROK,
     &OBSERVATION,
@@ -273,7 +275,7 @@ static REPORT: Shape = Shape {
     name: "report of a request of a task",
     fields: &[
         (Field::Word, &["apiProtocol"]),
-        (Field::Number, &["tokensIn", "tokensOut", "cacheReads", "cacheWrites"]),
+        (Field::Number, &["tokensIn", "tokensOut", "cacheReads", "cacheWrites", "cost"]),
         (Field::Free, &["cancelReason", "streamingFailedMessage"]),
     ],
     ..Shape::PLAIN
@@ -282,6 +284,16 @@ static REPORT: Shape = Shape {
 static MODEL: Shape = Shape {
     name: "model of a request of a task",
     fields: &[(Field::Route, &["providerId"]), (Field::Model, &["modelId"])],
+    ..Shape::PLAIN
+};
+
+static CLINE_MESSAGE: Shape = Shape {
+    name: "message of a task",
+    fields: &[
+        (Field::Word, &["role", "isSummary"]),
+        (Field::Moment, &["ts"]),
+        (Field::Content, &["content"]),
+    ],
     ..Shape::PLAIN
 };
 
@@ -425,7 +437,7 @@ pub(super) static USAGE: Shape = Shape {
         (Field::Shaped(&USAGE_BY_MODEL), &["modelUsage"]),
         (Field::Word, &["tokenType"]),
         (Field::Model, &["model"]),
-        (Field::Shaped(&USAGE), &["cache", "copilotUsage", "tokenDetails"]),
+        (Field::Shaped(&USAGE), &["cache", "cost", "copilotUsage", "tokenDetails"]),
     ],
     ..Shape::PLAIN
 };

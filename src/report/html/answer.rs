@@ -128,7 +128,7 @@ fn hit_rate(view: &PageView<'_>) -> Option<Figure> {
 
 fn possible(view: &PageView<'_>) -> Option<Figure> {
     let waterfall = view.answer.waterfall.as_ref()?;
-    let cheapest = waterfall.cheapest?;
+    let cheapest = waterfall.cheapest.filter(|cheapest| *cheapest <= waterfall.spent)?;
     let share = part(Some(waterfall.spent.minus(cheapest)), Some(waterfall.spent));
     Some(Figure {
         name: "Lower bound",

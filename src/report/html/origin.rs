@@ -31,7 +31,7 @@ pub(super) fn inputs(view: &PageView<'_>) -> String {
         "Read {} in {}: {}, {} left out; {} of them are in this report.",
         bytes(history.bytes),
         counted(history.files.len() as u64, "file", "files"),
-        counted(history.requests.len() as u64, "request", "requests"),
+        counted(history.count_requests(), "request", "requests"),
         counted(history.duplicates, "copy", "copies"),
         grouped(view.selection.requests().count() as u64),
     )

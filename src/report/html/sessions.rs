@@ -17,7 +17,7 @@ use super::turns::turns_block;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::wording::counted;
 use crate::base::zone::Zone;
-use crate::report::analyze_view::session_name;
+use crate::report::analyze_view::{cost_cell, session_name};
 use crate::report::number::{dollars, grouped, percent, tokens};
 use crate::simulate::ledger::{Session, Totals};
 
@@ -131,10 +131,10 @@ impl<'a> SessionFigures<'a> {
             title: self.title.clone(),
             files: self.files.clone(),
             began: zone.moment(self.began),
-            requests: grouped(self.session.requests.len() as u64),
+            requests: grouped(totals.requests),
             prompt: tokens(totals.prompt()),
             hit: percent(totals.hit_rate()),
-            cost: dollars(totals.cost()),
+            cost: cost_cell(&totals),
             lost: dollars(self.lost),
         }
     }

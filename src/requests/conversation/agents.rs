@@ -9,30 +9,34 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::between::{Between, Trail, TrailIndex};
-use super::logged::{Served, is_logged, without_repeated, without_reports};
+use super::copilot::each_once;
+use super::logged::{Served, is_logged, without_repeated};
 use super::{Charge, History, InputFile, Request, RequestIndex};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, HasSymbols, Symbol};
 use crate::base::units::{Millis, Tokens};
-use crate::read::agent::{AgentFile, AgentRequest, COPILOT_COMPACTION, Follows, Vendor};
+use crate::read::agent::{
+    AgentFile, AgentRequest, COPILOT_COMPACTION, Follows, Vendor, join_halves,
+};
+use crate::read::input::{Kind, Usage};
 
 /// Where a request stands: its file, and its place among the requests of that.
-type At = (usize, usize);
+pub(super) type At = (usize, usize);
 
 /// A request, and where it stands.
 pub(super) struct Placed {
-    file: usize,
+    pub(super) file: usize,
     /// Its place among the requests of its file.
     place: usize,
     pub(super) session: Symbol,
     pub(super) request: AgentRequest,
     /// The one that it goes on from. Of a copy, the request that it is a copy of.
-    predecessor: Option<At>,
+    pub(super) predecessor: Option<At>,
     ends_turn: bool,
 }
 
 impl Placed {
-    fn at(&self) -> At {
+    pub(super) fn at(&self) -> At {
         (self.file, self.place)
     }
 
@@ -53,12 +57,22 @@ enum Identity {
     Alike(Client, Symbol, Option<Symbol>, [Millis; 2], [u64; 4]),
 }
 
+impl Identity {
+    /// Whether it stands once in a file. Steps of opencode's messages may be alike, as may requests that are
+    /// known by their figures alone.
+    fn is_unique_in_a_file(&self) -> bool {
+        matches!(self, Self::Named(client, _) if *client != Client::OpenCode)
+    }
+}
+
 impl History {
     /// Adds the requests of other agents' sessions that were sent under the rules of markers among those
     /// of transcripts, and gives the others, to be [added](Self::add_unmarked) after everything else.
-    pub(super) fn add_agents(&mut self, files: Vec<AgentFile>) -> UnmarkedRequests {
+    pub(super) fn add_agents(&mut self, mut files: Vec<AgentFile>) -> UnmarkedRequests {
+        join_halves(&mut files);
         let mut placed = self.originals(files);
         let has_moved = self.join_logs(&mut placed);
+        self.part_sessions(&mut placed);
         agree(&mut placed);
         move_starts_up(&mut placed);
         placed.sort_by_key(|one| (one.request.start, one.file, one.place));
@@ -77,12 +91,16 @@ impl History {
     fn join_logs(&mut self, placed: &mut Vec<Placed>) -> bool {
         if placed.iter().any(|one| one.request.client == Client::Copilot) {
             let compaction = self.symbols.intern(COPILOT_COMPACTION);
-            self.duplicates += without_reports(placed, compaction);
+            let found = each_once(placed, compaction);
+            self.duplicates += found.left_out;
+            for (file, line) in found.contradictions {
+                let detail = "single requests tell of more than this sum; both count";
+                self.diagnostics.add(Kind::Contradiction, &self.files[file].label, line, detail);
+            }
         }
         if !placed.iter().any(|one| is_logged(&one.request)) {
             return false;
         }
-        placed.sort_by_key(|one| is_logged(&one.request));
         self.duplicates += without_repeated(placed);
         let served = Served::of(self);
         let before = placed.len();
@@ -90,7 +108,7 @@ impl History {
             let AgentRequest { message, request, .. } = one.request;
             let of_transcript = served.find(message, request).filter(|_| is_logged(&one.request));
             if let Some(index) = of_transcript {
-                self.take_from_log(index, &one.request);
+                self.take_from_log(index, one);
             }
             of_transcript.is_none()
         });
@@ -100,26 +118,54 @@ impl History {
         joined > 0
     }
 
+    /// Gives sessions names of their own where several programs call theirs the same. Logs tell of the sessions
+    /// of others.
+    fn part_sessions(&mut self, placed: &mut [Placed]) {
+        let mut programs: FxHashMap<Symbol, Client> = FxHashMap::default();
+        for one in placed.iter().filter(|one| !is_logged(&one.request)) {
+            programs.entry(one.session).or_insert(one.request.client);
+        }
+        let mut names: FxHashMap<(Symbol, Client), Symbol> = FxHashMap::default();
+        for one in placed.iter_mut().filter(|one| !is_logged(&one.request)) {
+            let client = one.request.client;
+            if programs[&one.session] == client {
+                continue;
+            }
+            one.session = *names.entry((one.session, client)).or_insert_with(|| {
+                let name = format!("{} ({})", self.symbols.text(one.session), client.label());
+                self.symbols.intern(&name)
+            });
+        }
+    }
+
     /// The requests of all files without copies, by file and place. What goes on from a copy goes on from
     /// the request that it is a copy of, which stands in an earlier file.
     fn originals(&mut self, files: Vec<AgentFile>) -> Vec<Placed> {
         let mut placed: Vec<Placed> = Vec::new();
-        let mut known: FxHashMap<Identity, At> = FxHashMap::default();
+        let mut known: FxHashMap<Identity, usize> = FxHashMap::default();
         for file in files {
             let of_file = self.take_over_agent(file);
-            // A file has no copies of its own requests.
-            let origins: Vec<Option<At>> =
-                of_file.iter().map(|one| known.get(&identity(one)).copied()).collect();
-            for (mut one, origin) in of_file.into_iter().zip(&origins) {
-                if origin.is_some() {
+            let mut origins: Vec<Option<At>> = Vec::with_capacity(of_file.len());
+            let mut own: Vec<(Identity, usize)> = Vec::new();
+            for mut one in of_file {
+                let identity = identity(&one);
+                let origin = known.get(&identity).copied();
+                origins.push(origin.map(|number| placed[number].at()));
+                if let Some(original) = origin.and_then(|number| placed.get_mut(number)) {
                     self.duplicates += 1;
+                    take_lifetimes(&mut original.request, &one.request);
                     continue;
                 }
-                let of_copy = one.predecessor.and_then(|(_, place)| origins[place]);
-                one.predecessor = of_copy.or(one.predecessor);
-                known.insert(identity(&one), one.at());
+                let before = one.predecessor.and_then(|(_, place)| origins.get(place).copied());
+                one.predecessor = before.flatten().or(one.predecessor);
+                if identity.is_unique_in_a_file() {
+                    known.insert(identity, placed.len());
+                } else {
+                    own.push((identity, placed.len()));
+                }
                 placed.push(one);
             }
+            known.extend(own);
         }
         placed
     }
@@ -236,7 +282,7 @@ impl History {
             start: recorded.start,
             answered: None,
             finished: recorded.finished,
-            usage: Some(recorded.usage.clone()),
+            usage: Some(usage_of(recorded)),
             output_is_lower_bound: false,
             ends_turn: placed.ends_turn,
             has_thinking: recorded.reasoning.0 > 0,
@@ -269,6 +315,24 @@ impl History {
     }
 }
 
+/// Lets a copy of a request tell for how long was written, where the request itself does not.
+fn take_lifetimes(request: &mut AgentRequest, copy: &AgentRequest) {
+    let (own, told) = (&mut request.usage.prompt, copy.usage.prompt);
+    let knows_more = copy.knows_lifetime && !request.knows_lifetime;
+    if knows_more && own.written() == told.written() {
+        (own.write_5m, own.write_1h) = (told.write_5m, told.write_1h);
+        request.knows_lifetime = true;
+    }
+}
+
+/// What was billed, with whether it is known for how long was written.
+fn usage_of(recorded: &AgentRequest) -> Usage {
+    let usage = recorded.usage.clone();
+    let has_lifetime =
+        recorded.vendor == Vendor::Anthropic && usage.prompt.written() > Tokens::ZERO;
+    Usage { lifetime_is_assumed: has_lifetime && !recorded.knows_lifetime, ..usage }
+}
+
 fn identity(placed: &Placed) -> Identity {
     let Placed { session, request, .. } = placed;
     let AgentRequest { client, agent, start, finished, ref usage, .. } = *request;
@@ -295,7 +359,9 @@ fn agree(placed: &mut [Placed]) {
     }
     for one in placed {
         let (writes, is_anthropic) = told[&key(one)];
-        one.request.knows_writes |= writes;
+        // Others give zero where they do not tell.
+        let is_of_others = !is_anthropic && one.request.vendor != Vendor::Anthropic;
+        one.request.knows_writes = writes || (one.request.knows_writes && !is_of_others);
         if is_anthropic {
             one.request.vendor = Vendor::Anthropic;
         }

@@ -1,18 +1,18 @@
 //! Requests that two sources tell of: a session and a log, or a program's sums and its rows. Each counts
 //! once, in the session; what the log knows better is taken over.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use super::agents::Placed;
+use super::agents::{At, Placed};
 use super::{History, RequestIndex};
 use crate::base::client::Client;
 use crate::base::id::Symbol;
-use crate::base::units::{Millis, Tokens};
-use crate::read::agent::{AgentRequest, Follows};
-use crate::read::input::{PromptSplit, Usage};
+use crate::base::units::Tokens;
+use crate::read::agent::AgentRequest;
+use crate::read::input::Kind;
 
-/// A program may write its report so long after the last row that is in it.
-const LATEST_REPORT_MILLIS: i64 = 60_000;
+/// Two clocks may differ by so much.
+const CLOCKS_DIFFER_MILLIS: i64 = 120_000;
 
 /// The requests of transcripts, by the ids that the service gave them.
 #[derive(Default)]
@@ -44,11 +44,12 @@ impl Served {
 }
 
 /// Whether a request is one that a log tells of, whichever program sent it. (Of Claude Code's own sessions
-/// transcripts tell.)
+/// transcripts tell, and of a captured exchange a HAR file.)
 pub(super) fn is_logged(request: &AgentRequest) -> bool {
     matches!(
         request.client,
         Client::ClaudeCode
+            | Client::Capture
             | Client::LiteLlm
             | Client::OpenTelemetry
             | Client::Langfuse
@@ -56,111 +57,103 @@ pub(super) fn is_logged(request: &AgentRequest) -> bool {
     )
 }
 
-/// Leaves out requests that other agents' sessions have too, which stand in front of those of logs, and
-/// gives how many they were.
+/// Leaves out requests that other agents' sessions have too, or a log that tells more, and gives how many they
+/// were.
 pub(super) fn without_repeated(placed: &mut Vec<Placed>) -> u64 {
-    let mut known: FxHashSet<Symbol> = FxHashSet::default();
-    let before = placed.len();
-    placed.retain(|one| {
-        let AgentRequest { message, request, .. } = one.request;
+    let mut known: FxHashMap<Symbol, usize> = FxHashMap::default();
+    let mut copies = Copies::of(placed);
+    let mut order: Vec<usize> = (0..placed.len()).collect();
+    order.sort_by_key(|number| {
+        let request = &placed[*number].request;
+        (is_logged(request), !request.knows_lifetime)
+    });
+    for number in order {
+        let AgentRequest { message, request, .. } = placed[number].request;
         let ids = || message.into_iter().chain(request);
-        let is_known = is_logged(&one.request) && ids().any(|id| known.contains(&id));
-        if !is_known {
-            known.extend(ids());
-        }
-        !is_known
-    });
-    (before - placed.len()) as u64
-}
-
-/// Leaves out what both Copilot's events and its rows tell of, and takes out of the sums of the events what
-/// rows tell of; gives how many requests were left out. The sums have no compactions, which stand beside them.
-pub(super) fn without_reports(placed: &mut Vec<Placed>, compaction: Symbol) -> u64 {
-    let is_copilots = |one: &Placed| one.request.client == Client::Copilot;
-    let is_sum = |one: &Placed| is_copilots(one) && one.request.sum_of > 1;
-    let before = placed.len();
-    let mut known: FxHashSet<(Symbol, Symbol, [Tokens; 4])> = FxHashSet::default();
-    let may_be_report = |one: &Placed| {
-        let AgentRequest { follows, query_source, .. } = one.request;
-        follows == Follows::Nothing && query_source.is_none_or(|source| source == compaction)
-    };
-    // Rows tell more, and come first.
-    placed.sort_by_key(|one| is_copilots(one) && may_be_report(one));
-    placed.retain(|one| {
-        let Usage { prompt, output, .. } = one.request.usage;
-        let figures = [prompt.input, prompt.read, prompt.written(), output];
-        let is_new = !is_copilots(one) || known.insert((one.session, one.request.model, figures));
-        is_new || !may_be_report(one)
-    });
-    let mut rows: FxHashMap<(Symbol, Symbol), Vec<Row>> = FxHashMap::default();
-    for one in placed.iter().filter(|one| is_copilots(one) && !is_sum(one)) {
-        if one.request.query_source != Some(compaction) {
-            let key = (one.session, one.request.model);
-            rows.entry(key).or_default().push(Row::of(&one.request));
+        let original = ids().find_map(|id| known.get(&id).copied());
+        match original.filter(|_| is_logged(&placed[number].request)) {
+            Some(original) => copies.note(number, original),
+            None => known.extend(ids().map(|id| (id, number))),
         }
     }
-    placed.retain_mut(|one| {
-        let own = rows.get_mut(&(one.session, one.request.model)).filter(|_| is_sum(one));
-        own.is_none_or(|rows| subtract(rows, &mut one.request))
-    });
-    (before - placed.len()) as u64
+    copies.leave_out(placed)
 }
 
-/// A request of which a row tells.
-struct Row {
-    finished: Millis,
-    prompt: PromptSplit,
-    output: Tokens,
-}
+/// Requests that are told of twice, and by what.
+pub(super) struct Copies(Vec<Option<usize>>);
 
-impl Row {
-    fn of(request: &AgentRequest) -> Self {
-        let Usage { prompt, output, .. } = request.usage;
-        Self { finished: request.finished, prompt, output }
+impl Copies {
+    /// None of these.
+    pub(super) fn of(placed: &[Placed]) -> Self {
+        Self(vec![None; placed.len()])
     }
-}
 
-/// Takes the rows up to a sum out of it, each once, and says whether anything is left. What they tell beyond it
-/// shows that they are of something else.
-fn subtract(rows: &mut Vec<Row>, sum: &mut AgentRequest) -> bool {
-    let latest = Millis(sum.finished.0.saturating_add(LATEST_REPORT_MILLIS));
-    let (own, later): (Vec<Row>, Vec<Row>) =
-        std::mem::take(rows).into_iter().partition(|row| row.finished <= latest);
-    *rows = later;
-    let rest = own.iter().try_fold(sum.usage.clone(), |mut rest, row| {
-        let less = |now: &mut Tokens, row: Tokens| {
-            *now = Tokens(now.0.checked_sub(row.0)?);
-            Some(())
-        };
-        less(&mut rest.prompt.input, row.prompt.input)?;
-        less(&mut rest.prompt.read, row.prompt.read)?;
-        less(&mut rest.prompt.write_5m, row.prompt.write_5m)?;
-        less(&mut rest.output, row.output)?;
-        Some(rest)
-    });
-    let Some(rest) = rest else { return true };
-    let requests = u32::try_from(own.len()).unwrap_or(u32::MAX);
-    sum.sum_of = sum.sum_of.saturating_sub(requests).max(1);
-    sum.reasoning = sum.reasoning.min(rest.output);
-    let is_left = rest.prompt.total() + rest.output > Tokens::ZERO;
-    sum.usage = rest;
-    is_left
+    /// Notes that a request is another one's copy.
+    pub(super) fn note(&mut self, copy: usize, original: usize) {
+        self.0[copy] = Some(original);
+    }
+
+    /// Leaves out the copies, and gives how many they were. What plans charged is taken over. What goes on from
+    /// a copy goes on from its original, if that stands in front of it.
+    pub(super) fn leave_out(self, placed: &mut Vec<Placed>) -> u64 {
+        let Self(originals) = self;
+        let mut moved: FxHashMap<At, At> = FxHashMap::default();
+        for (copy, original) in originals.iter().enumerate() {
+            if let Some(original) = *original {
+                moved.insert(placed[copy].at(), placed[original].at());
+                let charge = placed[copy].request.nano_aiu;
+                let kept = &mut placed[original].request;
+                kept.nano_aiu = kept.nano_aiu.or(charge);
+            }
+        }
+        let before = placed.len();
+        let mut is_copy = originals.iter().map(Option::is_some);
+        placed.retain(|_| !is_copy.next().unwrap_or_default());
+        if !moved.is_empty() {
+            for one in placed.iter_mut() {
+                let original = one.predecessor.and_then(|at| moved.get(&at)).copied();
+                let own = one.at();
+                one.predecessor = original.filter(|at| *at < own).or(one.predecessor);
+            }
+        }
+        (before - placed.len()) as u64
+    }
 }
 
 impl History {
     /// Takes over what a log knows better of a transcript's request: when it was sent and answered, and for
-    /// how long was written.
-    pub(super) fn take_from_log(&mut self, index: RequestIndex, logged: &AgentRequest) {
+    /// how long was written. What contradicts the transcript is named, and left.
+    pub(super) fn take_from_log(&mut self, index: RequestIndex, logged: &Placed) {
+        let (file, line) = (logged.file, logged.request.line);
+        let told = &logged.request;
         let Some(request) = self.requests.get_mut(index.0) else { return };
-        request.start = logged.start;
-        request.finished = logged.finished.max(logged.start);
-        let told = logged.usage.prompt;
-        if let Some(usage) = &mut request.usage
-            && usage.prompt.write_1h == Tokens::ZERO
-            && usage.prompt.written() == told.written()
+        let earliest = request.start.0.saturating_sub(CLOCKS_DIFFER_MILLIS);
+        let latest = request.finished.0.saturating_add(CLOCKS_DIFFER_MILLIS);
+        let is_other_time = told.finished.0 < earliest || told.start.0 > latest;
+        if !is_other_time {
+            request.start = told.start;
+            request.finished = told.finished.max(told.start);
+        }
+        let prompt = told.usage.prompt;
+        let mut is_other_size = false;
+        if let Some(usage) = &mut request.usage {
+            is_other_size = usage.prompt.total() != prompt.total();
+            if told.knows_lifetime
+                && usage.prompt.write_1h == Tokens::ZERO
+                && usage.prompt.written() == prompt.written()
+            {
+                usage.prompt.write_5m = prompt.write_5m;
+                usage.prompt.write_1h = prompt.write_1h;
+                usage.lifetime_is_assumed = false;
+            }
+        }
+        let label = std::sync::Arc::clone(&self.files[file].label);
+        for (_, what) in [(is_other_time, "time"), (is_other_size, "size of the prompt")]
+            .into_iter()
+            .filter(|(is_other, _)| *is_other)
         {
-            usage.prompt.write_5m = told.write_5m;
-            usage.prompt.write_1h = told.write_1h;
+            let detail = format!("another {what} than the transcript's, which is used");
+            self.diagnostics.add(Kind::Contradiction, &label, line, detail);
         }
     }
 

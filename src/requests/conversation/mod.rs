@@ -29,6 +29,7 @@
 mod agents;
 mod between;
 mod captured;
+mod copilot;
 mod file;
 mod fold;
 mod gathered;
@@ -245,6 +246,12 @@ impl History {
     #[must_use]
     pub fn is_sent_fast(&self, index: RequestIndex) -> bool {
         self.wire(index).is_some_and(|wire| wire.is_fast)
+    }
+
+    /// How many requests there are, those in sums among them.
+    #[must_use]
+    pub fn count_requests(&self) -> u64 {
+        self.requests.iter().map(|request| u64::from(request.sum_of)).sum()
     }
 
     /// The request at `index`.

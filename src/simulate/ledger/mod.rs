@@ -325,7 +325,7 @@ impl<'a> Ledger<'a> {
         let usage = request.usage.as_ref();
         let provider = column.provider();
         let (billing, basis, refusal) = match (column.outcomes(), provider) {
-            (None, _) => (billing_of(&usage?.prompt, usage?.output), Basis::Measured, None),
+            (None, _) => (billing_of(&usage?.prompt, usage?.output), basis_of(usage?), None),
             (Some(outcomes), Some(_)) => {
                 let outcome = &outcomes[index.0];
                 let output = usage.map_or(Tokens::ZERO, |usage| usage.output);
@@ -343,6 +343,7 @@ impl<'a> Ledger<'a> {
         Some(Row {
             strategy: &column.strategy.name,
             request: index,
+            requests: request.sum_of,
             model: provider
                 .map_or_else(|| history.model(column.priced_as(index)), |provider| provider.model),
             billing,
@@ -368,6 +369,7 @@ impl<'a> Ledger<'a> {
             Row {
                 strategy: &column.strategy.name,
                 request: index,
+                requests: 0,
                 model: self.history.symbols.text(self.history.request(index).model),
                 billing,
                 is_output_known: true,
@@ -428,6 +430,7 @@ impl<'a> Ledger<'a> {
             Row {
                 strategy,
                 request: index,
+                requests: 0,
                 model,
                 billing,
                 is_output_known: true,
@@ -554,6 +557,11 @@ impl<'a> Ledger<'a> {
     ) -> Option<&'s Rates> {
         column.rates.as_ref().unwrap_or(&self.rates).of(index)
     }
+}
+
+/// What the figures of a record rest on.
+fn basis_of(usage: &Usage) -> Basis {
+    if usage.lifetime_is_assumed { Basis::Estimated } else { Basis::Measured }
 }
 
 fn billing_of(prompt: &PromptSplit, output: Tokens) -> Billing {

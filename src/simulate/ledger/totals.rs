@@ -14,7 +14,7 @@ use crate::simulate::strategy::Purpose;
 /// The sum of some rows of one strategy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Requests. Further samplings of one do not count.
+    /// Requests, those in sums among them. Further samplings of one do not count.
     pub requests: u64,
     /// Requests that the strategy adds.
     pub added: u64,
@@ -48,8 +48,7 @@ pub struct Totals {
 impl Totals {
     /// Adds a row.
     pub fn add(&mut self, row: &Row<'_>) {
-        let is_request = row.iteration.is_none() && row.added.is_none();
-        self.requests += u64::from(is_request);
+        self.requests += u64::from(row.requests);
         self.added += u64::from(row.added.is_some());
         self.input += row.billing.input;
         self.read += row.billing.read;
@@ -66,7 +65,7 @@ impl Totals {
             }
         } else {
             self.unpriced += 1;
-            self.unpriced_requests += u64::from(is_request);
+            self.unpriced_requests += u64::from(row.requests);
         }
     }
 
@@ -120,6 +119,8 @@ pub struct Row<'a> {
     pub strategy: &'a str,
     /// The request.
     pub request: RequestIndex,
+    /// How many requests it counts as: several of a sum, none of what a request adds.
+    pub requests: u32,
     /// The model that is billed.
     pub model: &'a str,
     /// The tokens of each class.

@@ -169,10 +169,10 @@ impl PriceTable {
         let canonical = crate::base::model::canonical_name(name);
         self.models
             .get(name)
-            .or_else(|| self.models.get(canonical))
-            .or_else(|| self.models.get(without_date(canonical)))
+            .or_else(|| self.models.get(&*canonical))
+            .or_else(|| self.models.get(without_date(&canonical)))
             .or_else(|| {
-                let plain = without_date(canonical);
+                let plain = without_date(&canonical);
                 self.models.values().find(|model| model.aliases.iter().any(|alias| alias == plain))
             })
     }

@@ -63,7 +63,7 @@ impl<'a> Unmarked<'a> {
             let simulated = simulate_automatic(&prompts, &policy, |_| TokenRatio::ONE);
             for (place, outcome) in simulated.into_iter().enumerate() {
                 if expected[place] == Some(*cache) {
-                    outcomes[place] = as_billed(outcome);
+                    outcomes[place] = as_told(outcome, self.history.of_agents[place].knows_writes);
                 }
             }
         }
@@ -109,8 +109,14 @@ fn recorded(usage: &Usage) -> Outcome {
     }
 }
 
-/// The one write price stands for either lifetime.
-fn as_billed(outcome: Outcome) -> Outcome {
-    let write_5m = outcome.write_5m + outcome.written;
-    Outcome { write_5m, written: Tokens::ZERO, ..outcome }
+/// The one write price stands for either lifetime. What is written stands in the input where the record does
+/// not tell it.
+fn as_told(mut outcome: Outcome, tells_writes: bool) -> Outcome {
+    let written = std::mem::replace(&mut outcome.written, Tokens::ZERO);
+    if tells_writes {
+        outcome.write_5m += written;
+    } else {
+        outcome.input += written;
+    }
+    outcome
 }

@@ -31,7 +31,7 @@ pub enum Obstacle {
     NoSideQuery,
     /// Separate sessions, but they share nothing.
     NothingShared,
-    /// TTLs, but no request has a marker.
+    /// TTLs or other prompts, but no request has a marker.
     NoMarker,
     /// A TTL that stays, but none changes.
     NoTtlChange,
@@ -80,7 +80,9 @@ impl Obstacle {
             Self::NoAgentsTogether => "no sub-agents start together and find different prefixes",
             Self::NoSideQuery => "no side query marks an end of its own",
             Self::NothingShared => "no session reads what another one has written",
-            Self::NoMarker => "no request has a marker",
+            Self::NoMarker => {
+                "no request has a marker; those of services without markers stay as they were sent"
+            }
             Self::NoTtlChange => "no conversation changes the TTL of its markers",
             Self::NothingToKeepAlive => "no conversation waits with a cached prompt",
         }

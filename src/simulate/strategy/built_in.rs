@@ -287,7 +287,7 @@ impl Strategy {
     /// The figures of the record.
     #[must_use]
     pub fn billed() -> Self {
-        named("billed", "what the transcript says was charged", StrategyKind::Recorded)
+        named("billed", "the recorded tokens at list prices", StrategyKind::Recorded)
     }
 
     /// The recorded requests under the rules, without any breaks but expiries and compactions.

@@ -40,13 +40,14 @@ const RULES: [BreakRule; 22] = [
     settings::nothing_readable,
 ];
 
-/// What ends every cache, with markers or without. All other rules are about markers.
-const RULES_OF_ALL: [BreakRule; 2] = [settings::model, history::compaction];
+/// Those for services without markers. All others are about markers.
+const RULES_WITHOUT_MARKERS: [BreakRule; 4] =
+    [settings::model, history::compaction, timing::idle, timing::elsewhere];
 
 /// Every cause that fits, most certain first.
 pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     let has_markers = case.request.vendor == Vendor::Anthropic;
-    let rules: &[BreakRule] = if has_markers { &RULES } else { &RULES_OF_ALL };
+    let rules: &[BreakRule] = if has_markers { &RULES } else { &RULES_WITHOUT_MARKERS };
     let mut candidates: Vec<Candidate> = rules.iter().filter_map(|rule| rule(case)).collect();
     for candidate in &mut candidates {
         // Changes in the messages leave tools and system prompt readable.

@@ -12,6 +12,13 @@ use crate::simulate::cache::LOOKBACK;
 /// seconds. (Measured: from 0.95 to 1.05 of the TTL some requests still hit and some do not.)
 const GREY_FROM_PERCENT: i64 = 95;
 
+/// Where this percentage of what was cached is lost, it has expired.
+const MOST_PERCENT: u64 = 50;
+
+/// So many times its lifetime no entry of a service without markers is still there. (Measured on public
+/// sessions: none of 64 reads after more than an hour, where ten minutes are documented.)
+const SURELY_GONE_AFTER: i64 = 6;
+
 /// How many requests back a write may still be under way.
 const MOST_WRITES: usize = 3;
 
@@ -22,7 +29,7 @@ pub(super) fn expiry(case: &Case<'_>) -> Option<Candidate> {
     let end = case.previous_split.cached_end();
     let lost = end.saturating_sub(case.split.read);
     // Where most of the conversation is still there, it has not expired.
-    if !case.fell_to_system() && !lost.is_at_least_percent_of(50, end) {
+    if !case.fell_to_system() && !lost.is_at_least_percent_of(MOST_PERCENT, end) {
         return None;
     }
     let is_lost_by_the_rules = case.replayed <= case.prompt.shared_prefix
@@ -55,6 +62,42 @@ fn name(ttl: Ttl) -> &'static str {
         Ttl::FiveMinutes => "five minutes",
         Ttl::OneHour => "an hour",
     }
+}
+
+/// A pause that outlasts a lifetime that the service alone decides on. What it documents is a range, of which
+/// the rules take the end; after half of it entries may be gone.
+pub(super) fn idle(case: &Case<'_>) -> Option<Candidate> {
+    let (gap, kept_for) = (case.step.gap?, case.kept_for?);
+    let end = case.previous_split.cached_end();
+    if !end.saturating_sub(case.split.read).is_at_least_percent_of(MOST_PERCENT, end) {
+        return None;
+    }
+    let confidence = match gap {
+        gap if gap >= kept_for * SURELY_GONE_AFTER => Confidence::High,
+        gap if gap >= kept_for => Confidence::Medium,
+        gap if gap * 2 >= kept_for => Confidence::Low,
+        _ => return None,
+    };
+    let meaning = format!(
+        "{} after the start of the request before; the service keeps entries for about {} after their last use",
+        duration(gap),
+        duration(kept_for)
+    );
+    let evidence = case.answer_field("timestamp", meaning);
+    Some(Candidate::new(Cause::IdleTooLong, confidence, evidence))
+}
+
+/// In the middle of a turn, soon after the request before, a service without markers did not find what was
+/// there: it had dropped it, or another machine answered.
+pub(super) fn elsewhere(case: &Case<'_>) -> Option<Candidate> {
+    let (gap, kept_for) = (case.step.gap?, case.kept_for?);
+    let is_alive = gap * 2 < kept_for;
+    let meaning =
+        "soon after the request before, in the middle of a turn, and nothing was seen to change";
+    (is_alive && case.is_undisturbed()).then(|| {
+        let evidence = case.answer_field("message.usage", meaning);
+        Candidate::new(Cause::LikelyServerSide, Confidence::Medium, evidence)
+    })
 }
 
 /// A prompt below the model's minimum is neither stored nor read.

@@ -208,7 +208,9 @@ impl Draft {
         let (usage, reasoning) = self.counters.usage(told.reads)?;
         let is_anthropic = self.request.vendor == Vendor::Anthropic;
         let knows_writes = !is_anthropic || told.writes;
-        Ok(AgentRequest { agent, usage, reasoning, knows_writes, ..self.request })
+        let knows_lifetime = self.counters.tell_lifetimes();
+        let request = AgentRequest { agent, knows_writes, knows_lifetime, ..self.request };
+        Ok(AgentRequest { usage, reasoning, ..request })
     }
 }
 

@@ -98,6 +98,12 @@ impl Counters {
             .any(|count| matches!(count, Count::Value(_)))
     }
 
+    /// Whether they tell for how long all of it was written.
+    pub(super) fn tell_lifetimes(&self) -> bool {
+        let value = |count: Count| if let Count::Value(value) = count { value } else { 0 };
+        value(self.written) <= value(self.written_5m).saturating_add(value(self.written_1h))
+    }
+
     /// How much they tell: nothing, of the prompt, of the cache too.
     pub(super) fn fullness(&self) -> u8 {
         u8::from(!self.is_empty()) + u8::from(self.tell_reads())

@@ -11,6 +11,7 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAcce
 
 use super::names;
 use crate::base::units::Picodollars;
+use crate::read::agent::dollars::Dollars;
 use crate::read::agent::figure::Figure;
 use crate::read::input::{Count, Shape, Text};
 
@@ -143,16 +144,15 @@ pub(super) struct Value<'a> {
 }
 
 impl Value<'_> {
-    /// The value as an amount of money. A float carries one to far less than a millionth of a cent.
+    /// The value as an amount of money.
     fn dollars(&self) -> Option<Picodollars> {
         let dollars = match (&self.text, self.float, self.figure.0) {
-            (Some(text), ..) => text.trim().parse().ok()?,
-            (_, Some(float), _) => Decimal::try_from(float).ok()?,
-            (.., Count::Value(whole)) => Decimal::from(whole),
-            _ => return None,
+            (Some(text), ..) => Dollars::of_decimal(text.trim().parse().ok()?),
+            (_, Some(float), _) => Dollars::of_float(float),
+            (.., Count::Value(whole)) => Dollars::of_decimal(Decimal::from(whole)),
+            _ => Dollars::default(),
         };
-        Picodollars::from_decimal(dollars.round_dp(SMALLEST_DECIMALS))
-            .filter(|cost| *cost >= Picodollars::ZERO)
+        dollars.0
     }
 
     fn of_flag(flag: bool) -> Self {
@@ -160,9 +160,6 @@ impl Value<'_> {
         Self { text: Some(Cow::Borrowed(text)), figure: Figure(Count::Invalid), float: None }
     }
 }
-
-/// Decimals of a dollar beyond which a float holds nothing but its error.
-const SMALLEST_DECIMALS: u32 = 12;
 
 /// The members of the object that a value is wrapped in.
 const WRAPPERS: [&str; 4] = ["stringValue", "intValue", "doubleValue", "boolValue"];

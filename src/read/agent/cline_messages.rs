@@ -1,0 +1,289 @@
+//! Cline and Roo Code: what was sent in a task, `api_conversation_history.json`, beside what the task shows.
+//!
+//! It has the messages without the system prompt and the tools, and no usage. A message is stamped right after
+//! the entry of the request that it is sent with, so the [requests](super::cline) take those that were put in
+//! until the next one. The client describes its surroundings at the end of each message; Roo names the model
+//! nowhere but there. Results are texts under a heading with the tool's name, or blocks that answer a call.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::document::DocumentFormat;
+use super::halves::{Half, Said};
+use super::pieces::Size;
+use super::request::Happened;
+use super::time::Time;
+use super::{AgentFile, FirstObject, Layout};
+use crate::base::id::Symbol;
+use crate::base::units::Millis;
+use crate::read::input::{Flag, Kind, List, Shape, Text, only_value};
+use crate::read::transcript::{ContentKind, ContentSource};
+
+/// How the description of the surroundings begins.
+const SURROUNDINGS: &str = "<environment_details>";
+
+/// Between these the model is named.
+const MODEL: [&str; 2] = ["<model>", "</model>"];
+
+/// How a heading of a result ends.
+const RESULT: &str = "] Result:";
+
+/// A longer text before the end of a heading is none.
+const LONGEST_HEADING: usize = 2_000;
+
+/// How texts begin that the user wrote, whatever result stands in front of them.
+const BY_USER: [&str; 4] = ["<task>", "<feedback>", "<user_message>", "<answer>"];
+
+/// How texts begin that the client writes where something went wrong.
+const BY_CLIENT: [&str; 2] = ["[ERROR]", "[TASK RESUMPTION]"];
+
+/// All that texts are known by, save for the names of tools.
+#[cfg(feature = "redact")]
+pub(crate) const PHRASES: [&str; 10] = [
+    SURROUNDINGS,
+    MODEL[0],
+    MODEL[1],
+    RESULT,
+    BY_USER[0],
+    BY_USER[1],
+    BY_USER[2],
+    BY_USER[3],
+    BY_CLIENT[0],
+    BY_CLIENT[1],
+];
+
+/// The tools that headings name. Those of servers have one name.
+pub(crate) const TOOLS: [&str; 25] = [
+    "access_mcp_resource",
+    "apply_diff",
+    "ask_followup_question",
+    "attempt_completion",
+    "browser_action",
+    "codebase_search",
+    "edit_file",
+    "execute_command",
+    "fetch_instructions",
+    "generate_image",
+    "insert_content",
+    "list_code_definition_names",
+    "list_files",
+    "load_mcp_documentation",
+    "new_task",
+    "plan_mode_respond",
+    "read_file",
+    "replace_in_file",
+    "search_and_replace",
+    "search_files",
+    "switch_mode",
+    "update_todo_list",
+    "use_mcp_tool",
+    "web_fetch",
+    "write_to_file",
+];
+
+/// The format of the messages of a task.
+pub(super) struct ClineMessages;
+
+impl DocumentFormat for ClineMessages {
+    type Document<'a> = List<Shape<Message<'a>>>;
+    const FILE: &'static str = "the messages of a task of Cline or Roo Code";
+    const LAYOUT: Option<Layout> = Some(Layout::ClineMessages);
+
+    fn recognises(first: &FirstObject<'_>) -> bool {
+        first.is_one_of("role", &["user"]) && first.has_member("content") && first.has_member("ts")
+    }
+
+    fn document(messages: &List<Shape<Message<'_>>>, file: &mut AgentFile) {
+        let mut calls = Calls::default();
+        let mut said = Vec::new();
+        for (number, message) in (1..).zip(&messages.0) {
+            let Some(message) = &message.0 else { continue };
+            let blocks = message.blocks();
+            if message.is_clients() {
+                match message.at.0 {
+                    Some(at) => said.push(message.said(at, &blocks, &calls, number, file)),
+                    None => file.reject(Kind::MissingTimestamp, number, "the message is left out"),
+                }
+            } else {
+                calls.note(&blocks, file);
+            }
+        }
+        file.half = Half::Messages(said);
+    }
+}
+
+/// The tools of the calls, by the ids that results name.
+#[derive(Default)]
+struct Calls(FxHashMap<String, Symbol>);
+
+impl Calls {
+    fn note(&mut self, blocks: &[Block<'_>], file: &mut AgentFile) {
+        for block in blocks.iter().filter(|block| block.r#type.is("tool_use")) {
+            let name = file.symbol(&block.name);
+            self.0.extend(block.id.as_str().map(str::to_owned).zip(name));
+        }
+    }
+}
+
+/// What is known of the place in a message: whose result the next text belongs to.
+#[derive(Clone, Copy)]
+enum Part {
+    Text,
+    Result(Option<Symbol>),
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Message<'a> {
+    #[serde(rename = "ts")]
+    at: Time,
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    /// Whether it stands in place of those before it.
+    #[serde(rename = "isSummary")]
+    is_summary: Flag,
+}
+
+impl<'a> Message<'a> {
+    /// Whether it is the client's, and no answer. It writes summaries in the model's name.
+    fn is_clients(&self) -> bool {
+        self.role.is("user") || self.is_summary.0
+    }
+
+    /// The blocks of its content. A text alone is one.
+    fn blocks(&self) -> Vec<Block<'a>> {
+        let Some(content) = self.content else { return Vec::new() };
+        if content.get().starts_with('"') {
+            return vec![Block { text: Some(content), ..Block::default() }];
+        }
+        let blocks: Vec<Shape<Block<'a>>> = only_value(content.get()).unwrap_or_default();
+        blocks.into_iter().filter_map(|block| block.0).collect()
+    }
+
+    fn said(
+        &self,
+        at: Millis,
+        blocks: &[Block<'_>],
+        calls: &Calls,
+        number: u64,
+        file: &mut AgentFile,
+    ) -> Said {
+        let mut happened = Happened::default();
+        let (mut part, mut model) = (Part::Text, None);
+        for block in blocks {
+            let source = if self.is_summary.0 {
+                ContentSource::Text(ContentKind::Summary)
+            } else {
+                block.source(&mut part, calls, file)
+            };
+            model = block.model(file).or(model);
+            file.bring(&mut happened, number, source, block.size());
+        }
+        Said { at, brought: happened.brought, model, is_summary: self.is_summary.0 }
+    }
+}
+
+/// A block of a message.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Block<'a> {
+    #[serde(borrow)]
+    r#type: Text<'a>,
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
+    /// Of a result.
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    /// Of a call.
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow, rename = "tool_use_id")]
+    answers: Text<'a>,
+}
+
+impl Block<'_> {
+    fn size(&self) -> Size {
+        if self.r#type.is("image") {
+            return Size { text: 0, media: 1 };
+        }
+        let parts = [self.text, self.content].into_iter().flatten();
+        parts.fold(Size::default(), |sum, part| sum.and(Size::of_value(part)))
+    }
+
+    /// What it is, after what stands in front of it in its message.
+    fn source(&self, part: &mut Part, calls: &Calls, file: &mut AgentFile) -> ContentSource {
+        if self.r#type.is("tool_result") {
+            let call = self.answers.as_str().and_then(|id| calls.0.get(id));
+            return ContentSource::Tool(call.copied());
+        }
+        let text = self.text();
+        let begins_with = |known: &[&str]| known.iter().any(|one| text.starts_with(one));
+        if begins_with(&[SURROUNDINGS]) || begins_with(&BY_CLIENT) {
+            return ContentSource::Text(ContentKind::Reminder);
+        }
+        if begins_with(&BY_USER) {
+            *part = Part::Text;
+        } else if let Some(tool) = heading(text) {
+            *part = Part::Result(tool.map(|name| file.symbols.intern(&text[name])));
+        }
+        match *part {
+            Part::Text => ContentSource::Text(ContentKind::UserText),
+            Part::Result(tool) => ContentSource::Tool(tool),
+        }
+    }
+
+    /// The model that the surroundings name.
+    fn model(&self, file: &mut AgentFile) -> Option<Symbol> {
+        let text = self.text();
+        model_name(text).map(|name| file.symbols.intern(&text[name]))
+    }
+
+    /// Its text as JSON, without quotes.
+    fn text(&self) -> &str {
+        let json = self.text.map_or("", RawValue::get);
+        json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default()
+    }
+}
+
+/// Where the tool is named if a text begins with the heading of a result: nowhere, if it is not known.
+#[allow(clippy::option_option)] // a result of a tool that is not known is one
+fn heading(text: &str) -> Option<Option<Range<usize>>> {
+    let inner = text.strip_prefix('[')?;
+    inner.find(RESULT).filter(|end| *end < LONGEST_HEADING)?;
+    let name = inner.split([' ', ']']).next().unwrap_or_default();
+    Some(TOOLS.contains(&name).then_some(1..1 + name.len()))
+}
+
+/// The ranges of a text that tell what it is, save for the name of the model.
+#[cfg(feature = "redact")]
+pub(crate) fn marks(text: &str) -> Vec<Range<usize>> {
+    let is_first = |known: &&str| text.starts_with(*known);
+    let first = BY_USER.iter().chain(&BY_CLIENT).chain(&[SURROUNDINGS]).copied().find(is_first);
+    let mut marks: Vec<Range<usize>> = first.map(|known| 0..known.len()).into_iter().collect();
+    if let Some(tool) = heading(text) {
+        let end = text.find(RESULT).map(|at| at..at + RESULT.len());
+        marks.push(0..tool.map_or(1, |name| name.end + 1));
+        marks.extend(end);
+    }
+    if let Some(name) = model_name(text) {
+        marks
+            .extend([name.start - MODEL[0].len()..name.start, name.end..name.end + MODEL[1].len()]);
+    }
+    marks
+}
+
+/// Where the surroundings name the model.
+pub(crate) fn model_name(text: &str) -> Option<Range<usize>> {
+    let [begin, end] = MODEL;
+    let _ = text.strip_prefix(SURROUNDINGS)?;
+    let start = text.find(begin)? + begin.len();
+    let length = text[start..].find(end)?;
+    (length > 0).then_some(start..start + length)
+}

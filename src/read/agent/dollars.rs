@@ -1,0 +1,102 @@
+//! What programs work out that a request cost, at their own prices.
+
+use std::fmt;
+
+use rust_decimal::Decimal;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::base::units::Picodollars;
+
+/// Decimals of a dollar beyond which a float holds nothing but its error.
+const SMALLEST_DECIMALS: u32 = 12;
+
+/// An amount of money; nothing where it is none, or negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Dollars(pub(super) Option<Picodollars>);
+
+impl Dollars {
+    /// The amount that a decimal is.
+    pub(super) fn of_decimal(dollars: Decimal) -> Self {
+        let cost = Picodollars::from_decimal(dollars.round_dp(SMALLEST_DECIMALS));
+        Self(cost.filter(|cost| *cost >= Picodollars::ZERO))
+    }
+
+    /// The amount that a float is. It carries one to far less than a millionth of a cent.
+    pub(super) fn of_float(dollars: f64) -> Self {
+        Decimal::try_from(dollars).map_or(Self(None), Self::of_decimal)
+    }
+}
+
+impl<'de> Deserialize<'de> for Dollars {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(DollarsVisitor)
+    }
+}
+
+struct DollarsVisitor;
+
+impl<'de> Visitor<'de> for DollarsVisitor {
+    type Value = Dollars;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Dollars, E> {
+        Ok(Dollars::of_float(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Dollars, E> {
+        Ok(Dollars::of_decimal(Decimal::from(value)))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Dollars, E> {
+        Ok(Dollars(None))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Dollars, E> {
+        Ok(Dollars(None))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Dollars, E> {
+        Ok(Dollars(None))
+    }
+
+    fn visit_unit<E>(self) -> Result<Dollars, E> {
+        Ok(Dollars(None))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Dollars, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Dollars(None))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Dollars, A::Error> {
+        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Dollars(None))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_exact_to_a_picodollar() {
+        for (json, expected) in [
+            ("0.14656875", Some(146_568_750_000)),
+            ("0.048700312499999995", Some(48_700_312_500)),
+            ("2", Some(2_000_000_000_000)),
+            ("-1", None),
+            ("-0.5", None),
+            ("1e300", None),
+            ("\"1\"", None),
+            ("null", None),
+            ("[1]", None),
+            ("{\"total\":1}", None),
+        ] {
+            let read: Dollars = serde_json::from_str(json).expect("any value");
+            assert_eq!(read.0, expected.map(Picodollars), "{json}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Sessions of which the requests stand in one file of a folder, and what was sent with them in another.
+
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashMap;
+
+use super::pieces::{Piece, PieceId};
+use super::{AgentFile, UNKNOWN_MODEL, Vendor};
+use crate::base::id::{HasSymbols, Moved, Symbol, Symbols, has_symbols};
+use crate::base::units::Millis;
+use crate::read::input::Kind;
+
+/// What a file has of its session.
+#[derive(Debug, Default)]
+pub enum Half {
+    /// All that there is.
+    #[default]
+    Whole,
+    /// The requests, and when those were sent that were not answered, in file order.
+    Requests(Vec<Millis>),
+    /// The messages that were sent, in file order.
+    Messages(Vec<Said>),
+}
+
+/// A message of the client's, of which the request stands in another file.
+#[derive(Clone, Copy, Debug)]
+pub struct Said {
+    /// When it was put in: after the entry of its request, and before that of the next one.
+    pub(super) at: Millis,
+    /// The newest of its pieces of content.
+    pub(super) brought: Option<PieceId>,
+    /// The model that it names as the one it is for.
+    pub(super) model: Option<Symbol>,
+    /// Whether it is a summary, which stands in place of all before it.
+    pub(super) is_summary: bool,
+}
+
+has_symbols!(Said { model } beside { at, brought, is_summary });
+
+/// What the other file of a folder has.
+struct Messages {
+    /// Its place among all files.
+    file: usize,
+    said: Vec<Said>,
+    pieces: Vec<Piece>,
+    symbols: Symbols,
+}
+
+/// Gives the requests of each session the messages that stand in another file of its folder. Their files
+/// stay, with nothing in them.
+pub(crate) fn join_halves(files: &mut [AgentFile]) {
+    let mut messages: FxHashMap<PathBuf, Messages> = FxHashMap::default();
+    let mut twice = Vec::new();
+    for (number, file) in files.iter_mut().enumerate() {
+        if let Half::Messages(said) = &mut file.half {
+            let said = std::mem::take(said);
+            let pieces = std::mem::take(&mut file.pieces);
+            let symbols = std::mem::take(&mut file.symbols);
+            let own = Messages { file: number, said, pieces, symbols };
+            if let Some(earlier) = messages.insert(folder(file), own) {
+                twice.push(earlier.file);
+            }
+        }
+    }
+    for file in twice {
+        let detail = "another file of the folder has messages, which are used";
+        files[file].reject(Kind::Contradiction, 0, detail);
+    }
+    if messages.is_empty() {
+        return;
+    }
+    for file in files.iter_mut() {
+        if let Half::Requests(unanswered) = std::mem::take(&mut file.half)
+            && let Some(other) = messages.remove(&folder(file))
+        {
+            file.take_messages(other, unanswered);
+        }
+    }
+    for Messages { file, .. } in messages.into_values() {
+        files[file].reject(Kind::MissingUsage, 0, "messages without the file of their requests");
+    }
+}
+
+fn folder(file: &AgentFile) -> PathBuf {
+    Path::new(&*file.label).parent().map(Path::to_owned).unwrap_or_default()
+}
+
+impl AgentFile {
+    /// Adds messages to the requests that they were sent with. What was put in for a request that was not
+    /// answered was sent again with the next one.
+    fn take_messages(&mut self, other: Messages, unanswered: Vec<Millis>) {
+        let Messages { mut said, pieces, symbols, .. } = other;
+        let moved = self.symbols.absorb(symbols);
+        said.move_symbols(&moved);
+        said.sort_by_key(|one| one.at);
+        let first = self.add_pieces(pieces, &moved);
+        let mut sent: Vec<(Millis, Option<usize>)> = Vec::new();
+        sent.extend(self.requests.iter().enumerate().map(|(place, one)| (one.start, Some(place))));
+        sent.extend(unanswered.into_iter().map(|at| (at, None)));
+        sent.sort_by_key(|(at, _)| *at);
+        let mut waiting: Vec<Said> = Vec::new();
+        let mut said = said.into_iter().peekable();
+        for (number, (_, place)) in sent.iter().enumerate() {
+            let next = sent.get(number + 1).map(|(at, _)| *at);
+            while let Some(one) = said.next_if(|one| next.is_none_or(|next| one.at < next)) {
+                waiting.push(one);
+            }
+            if let Some(place) = *place {
+                for one in waiting.drain(..) {
+                    self.take_message(place, one, first);
+                }
+            }
+        }
+    }
+
+    /// Adds the pieces of another file, and says after how many of its own they stand.
+    fn add_pieces(&mut self, pieces: Vec<Piece>, moved: &Moved) -> usize {
+        let first = self.pieces.len();
+        self.pieces.extend(pieces.into_iter().map(|mut piece| {
+            piece.move_symbols(moved);
+            piece.before = piece.before.and_then(|id| after(id, first));
+            piece
+        }));
+        first
+    }
+
+    /// Adds a message to the request at that place, whose line its pieces stand on from now on.
+    fn take_message(&mut self, place: usize, said: Said, first: usize) {
+        let brought = said.brought.and_then(|id| after(id, first));
+        let request = &self.requests[place];
+        let (line, mut earlier) = (request.line, request.brought);
+        if said.is_summary {
+            earlier = None;
+        }
+        let mut piece = brought;
+        while let Some(one) = piece.and_then(|id| self.pieces.get_mut(id.get() as usize - 1)) {
+            one.line = line;
+            piece = one.before;
+        }
+        let brought = self.join_pieces(earlier, brought);
+        let request = &mut self.requests[place];
+        request.brought = brought;
+        request.is_after_compaction |= said.is_summary;
+        let is_named = self.symbols.text(request.model) != UNKNOWN_MODEL;
+        if let Some(model) = said.model.filter(|_| !is_named) {
+            request.model = model;
+            let vendor = Vendor::of(self.symbols.text(model));
+            request.vendor = if vendor == Vendor::Other { request.vendor } else { vendor };
+        }
+    }
+}
+
+/// The place of a piece that stands after so many others.
+fn after(id: PieceId, others: usize) -> Option<PieceId> {
+    id.checked_add(u32::try_from(others).ok()?)
+}

@@ -1,0 +1,79 @@
+//! What stays of texts: the phrases that readers look for in them. They are defined where they are looked
+//! for.
+
+use std::ops::Range;
+
+use super::vocabulary::model_ranges;
+use crate::read::agent::{COMPRESSIONS, TASK_PHRASES, TASK_TOOLS, task_marks, task_model};
+use crate::read::capture::{ATTRIBUTION, FORK_TAG};
+use crate::read::harness::{BOUNDARY, IDENTITIES};
+use crate::read::transcript::{BEGINNINGS, NAME_TAG, beginning_of, command_name, known_commands};
+use crate::requests::difference::CLEARED;
+
+/// All phrases, save for the names of models.
+pub(super) fn known_phrases() -> impl Iterator<Item = &'static str> {
+    let beginnings = BEGINNINGS.iter().map(|(beginning, _)| *beginning);
+    let inside = [ATTRIBUTION, BOUNDARY, CLEARED, FORK_TAG, NAME_TAG];
+    let of_tasks = TASK_PHRASES.into_iter().chain(TASK_TOOLS);
+    beginnings
+        .chain(known_commands())
+        .chain(IDENTITIES)
+        .chain(inside)
+        .chain(COMPRESSIONS)
+        .chain(of_tasks)
+}
+
+/// The ranges of a client's text that tell of a shorter history.
+pub(super) fn notice_phrases(text: &str) -> Vec<Range<usize>> {
+    let mut phrases: Vec<Range<usize>> =
+        COMPRESSIONS.iter().flat_map(|words| occurrences(text, words)).collect();
+    phrases.sort_by_key(|phrase| phrase.start);
+    phrases
+}
+
+/// The ranges of a message text that show its kind.
+pub(super) fn spoken_phrases(text: &str) -> Vec<Range<usize>> {
+    let mut phrases: Vec<Range<usize>> = beginning_of(text).map(|end| 0..end).into_iter().collect();
+    phrases.extend(command_name(text));
+    phrases.extend(occurrences(text, CLEARED));
+    phrases.extend(occurrences(text, FORK_TAG));
+    phrases.extend(task_marks(text));
+    if let Some(name) = task_model(text) {
+        let inside = |range: Range<usize>| name.start + range.start..name.start + range.end;
+        phrases.extend(model_ranges(&text[name.clone()]).into_iter().map(inside));
+    }
+    phrases.sort_by_key(|phrase| phrase.start);
+    phrases
+}
+
+/// The ranges of a system prompt text that show its kind.
+pub(super) fn system_phrases(text: &str) -> Vec<Range<usize>> {
+    if text == BOUNDARY || IDENTITIES.contains(&text) {
+        return std::iter::once(0..text.len()).collect();
+    }
+    occurrences(text, ATTRIBUTION).collect()
+}
+
+/// Where a phrase stands in a text.
+pub(super) fn occurrences<'t>(
+    text: &'t str,
+    phrase: &'static str,
+) -> impl Iterator<Item = Range<usize>> + 't {
+    text.match_indices(phrase).map(|(at, found)| at..at + found.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phrases_are_known_where_they_tell_something() {
+        let kept = |text: &str| -> Vec<String> {
+            spoken_phrases(text).into_iter().map(|range| text[range].to_owned()).collect()
+        };
+        assert_eq!(kept("<command-name>/mcp</command-name>"), ["<command-", "<command-name>/mcp"]);
+        assert_eq!(kept("<command-name>/mine</command-name>"), ["<command-", "<command-name>"]);
+        assert_eq!(kept("see <command-name>/mcp</command-name>"), [""; 0]);
+        assert_eq!(system_phrases("x-anthropic-billing-header: a"), std::slice::from_ref(&(0..26)));
+    }
+}

@@ -1,0 +1,215 @@
+//! What is said after the figures of money that list prices and recorded tokens alone do not tell.
+
+use super::number::{counted, dollars, grouped};
+use crate::base::units::{Picodollars, Tokens};
+use crate::read::agent::AgentRequest;
+use crate::requests::conversation::{Charge, History, Request, RequestIndex};
+use crate::simulate::ledger::{Ledger, Selection};
+use crate::simulate::pricing::Rates;
+use crate::simulate::strategy::StrategyKind;
+
+/// What was assumed, what may have cost more, and what programs and plans say themselves.
+pub(super) fn money_notes(ledger: &Ledger<'_>, selection: &Selection) -> Vec<String> {
+    let notes = [
+        assumed_lifetimes(ledger, selection),
+        unknown_writes(ledger, selection),
+        beyond_the_rules(ledger, selection),
+        own_costs(ledger, selection),
+        credits(ledger, selection),
+    ];
+    notes.into_iter().flatten().collect()
+}
+
+/// Some requests, some of their tokens, and what these might have cost more.
+#[derive(Default)]
+struct Doubt {
+    requests: u64,
+    tokens: Tokens,
+    premium: Picodollars,
+    has_unpriced: bool,
+}
+
+impl Doubt {
+    /// The requests for which `tokens` gives some, each of which may cost so much more as `premium` says.
+    fn of(
+        ledger: &Ledger<'_>,
+        selection: &Selection,
+        tokens: impl Fn(&Request, RequestIndex) -> Tokens,
+        premium: impl Fn(&Rates) -> Picodollars,
+    ) -> Self {
+        let mut doubt = Self::default();
+        for index in selection.requests() {
+            let request = ledger.history.request(index);
+            let tokens = tokens(request, index);
+            if tokens == Tokens::ZERO {
+                continue;
+            }
+            let more = ledger.rates_of(index).map(&premium);
+            if more.is_some_and(|more| more <= Picodollars::ZERO) {
+                continue;
+            }
+            doubt.requests += u64::from(request.sum_of);
+            doubt.tokens += tokens;
+            match more {
+                Some(more) => doubt.premium += more.times(tokens),
+                None => doubt.has_unpriced = true,
+            }
+        }
+        doubt
+    }
+
+    fn is_empty(&self) -> bool {
+        self.requests == 0
+    }
+
+    /// "$1.20 more", as far as there are prices.
+    fn more(&self) -> String {
+        match (self.premium > Picodollars::ZERO, self.has_unpriced) {
+            (true, false) => format!("{} more", dollars(Some(self.premium))),
+            (true, true) => format!("at least {} more", dollars(Some(self.premium))),
+            (false, _) => "more, by an unknown amount".to_owned(),
+        }
+    }
+}
+
+/// How much was written for a time that nothing tells, and what an hour would have cost more.
+fn assumed_lifetimes(ledger: &Ledger<'_>, selection: &Selection) -> Option<String> {
+    let written = |request: &Request, _: RequestIndex| {
+        let usage = request.usage.as_ref().filter(|usage| usage.lifetime_is_assumed);
+        usage.map_or(Tokens::ZERO, |usage| usage.prompt.written())
+    };
+    let premium = |rates: &Rates| rates.cache_write_1h.minus(rates.cache_write_5m);
+    let doubt = Doubt::of(ledger, selection, written, premium);
+    (!doubt.is_empty()).then(|| {
+        format!(
+            "Nothing tells for how long {} wrote {}: five minutes is assumed. For an hour they cost {}.",
+            counted(doubt.requests, "request", "requests"),
+            counted(doubt.tokens.0, "token", "tokens"),
+            doubt.more(),
+        )
+    })
+}
+
+/// How much was sent where nothing tells what of it was written, which costs more than input.
+fn unknown_writes(ledger: &Ledger<'_>, selection: &Selection) -> Option<String> {
+    let sent = |request: &Request, index: RequestIndex| {
+        let recorded = of_agents(ledger.history, index);
+        let is_unknown = recorded.is_some_and(|recorded| !recorded.knows_writes);
+        let usage = request.usage.as_ref().filter(|_| is_unknown);
+        usage.map_or(Tokens::ZERO, |usage| usage.prompt.input)
+    };
+    let premium = |rates: &Rates| rates.cache_write_5m.minus(rates.input);
+    let doubt = Doubt::of(ledger, selection, sent, premium);
+    (doubt.premium > Picodollars::ZERO).then(|| {
+        format!(
+            "Nothing tells how much {} wrote, and all of it counts as input. Where it was written it cost up to \
+             {}.",
+            counted(doubt.requests, "request", "requests"),
+            doubt.more(),
+        )
+    })
+}
+
+/// What was read although the rules expect no entry any more.
+fn beyond_the_rules(ledger: &Ledger<'_>, selection: &Selection) -> Option<String> {
+    let is_replay = |kind: &StrategyKind| matches!(kind, StrategyKind::Replay);
+    let expected = ledger.columns.iter().find(|column| is_replay(&column.strategy.kind))?;
+    let billed = ledger.billed()?;
+    let (mut requests, mut beyond, mut more) = (0, Tokens::ZERO, Picodollars::ZERO);
+    for index in selection.requests().filter(|index| !ledger.history.is_marked(*index)) {
+        let rows = ledger.row(billed, index).zip(ledger.row(expected, index));
+        let Some((recorded, ruled)) = rows else { continue };
+        if recorded.billing.read > ruled.billing.read {
+            requests += 1;
+            beyond += recorded.billing.read.saturating_sub(ruled.billing.read);
+            let costs = ruled.cost.zip(recorded.cost);
+            more += costs.map_or(Picodollars::ZERO, |(ruled, recorded)| ruled.minus(recorded));
+        }
+    }
+    (more > Picodollars::ZERO).then(|| {
+        format!(
+            "{} read {} more than the rules expect, as services may keep entries longer than they promise. Without \
+             these reads `expected` costs {} more.",
+            counted(requests, "request", "requests"),
+            counted(beyond.0, "token", "tokens"),
+            dollars(Some(more)),
+        )
+    })
+}
+
+/// What programs work out at their own prices, beside list prices.
+fn own_costs(ledger: &Ledger<'_>, selection: &Selection) -> Option<String> {
+    let own = charges(ledger, selection, |charge| charge.client_cost);
+    let cost: Picodollars = own.iter().map(|(_, cost)| *cost).sum();
+    (cost > Picodollars::ZERO).then(|| {
+        format!(
+            "By prices of their own, programs say that {} cost {}. {}",
+            counted(requests_of(ledger, &own), "request", "requests"),
+            dollars(Some(cost)),
+            at_list_prices(ledger, &own),
+        )
+    })
+}
+
+/// What plans that count credits charged, beside list prices.
+fn credits(ledger: &Ledger<'_>, selection: &Selection) -> Option<String> {
+    let charged = charges(ledger, selection, |charge| charge.nano_aiu);
+    let nano_aiu: u128 = charged.iter().map(|(_, charge)| u128::from(*charge)).sum();
+    // A unit is a cent: a billionth of it is ten picodollars.
+    let picodollars = i128::try_from(nano_aiu.saturating_mul(10)).unwrap_or(i128::MAX);
+    (nano_aiu > 0).then(|| {
+        format!(
+            "Credits: plans charged {} AI units for {}, which is {} at 0.01 USD each. {}",
+            units(nano_aiu, 1_000_000_000),
+            counted(requests_of(ledger, &charged), "request", "requests"),
+            dollars(Some(Picodollars(picodollars))),
+            at_list_prices(ledger, &charged),
+        )
+    })
+}
+
+/// The reported requests of which the program says what they were charged.
+fn charges<T>(
+    ledger: &Ledger<'_>,
+    selection: &Selection,
+    charge: impl Fn(&Charge) -> Option<T>,
+) -> Vec<(RequestIndex, T)> {
+    let charged = &ledger.history.charged;
+    if charged.is_empty() {
+        return Vec::new();
+    }
+    let of = |index: RequestIndex| Some((index, charge(charged.get(&index)?)?));
+    selection.requests().filter_map(of).collect()
+}
+
+/// The record of a request of another agent's, or of a log, that was sent without markers.
+fn of_agents(history: &History, index: RequestIndex) -> Option<&AgentRequest> {
+    let place = index.0.checked_sub(history.sent_with_markers().len())?;
+    history.of_agents.get(place)
+}
+
+fn requests_of<T>(ledger: &Ledger<'_>, charged: &[(RequestIndex, T)]) -> u64 {
+    charged.iter().map(|(index, _)| u64::from(ledger.history.request(*index).sum_of)).sum()
+}
+
+/// What the same requests cost at list prices, as far as those are known.
+fn at_list_prices<T>(ledger: &Ledger<'_>, charged: &[(RequestIndex, T)]) -> String {
+    let Some(column) = ledger.billed() else { return String::new() };
+    let totals = ledger.totals(column, charged.iter().map(|(index, _)| *index));
+    let cost = dollars(totals.cost());
+    match (totals.cost(), totals.unpriced_requests) {
+        (None, _) => "Their list prices are not known.".to_owned(),
+        (_, 0) => format!("At list prices these requests cost {cost}."),
+        (_, unpriced) => format!(
+            "List prices are not known of {} of these requests; the others cost {cost}.",
+            grouped(unpriced)
+        ),
+    }
+}
+
+/// A number in units of which so many make one, with three digits after the point.
+fn units(number: u128, in_one: u128) -> String {
+    let thousandths = (number * 1_000 + in_one / 2) / in_one;
+    let whole = u64::try_from(thousandths / 1_000).unwrap_or(u64::MAX);
+    format!("{}.{:03}", grouped(whole), thousandths % 1_000)
+}
