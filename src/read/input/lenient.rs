@@ -105,7 +105,7 @@ impl<'de> Deserialize<'de> for Flag {
 }
 
 /// A counter as it stands in the file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Count {
     /// The key is not there.
     #[default]
@@ -330,6 +330,16 @@ pub(crate) fn moment(text: &Text<'_>) -> Option<Millis> {
     Some(Millis(timestamp.as_millisecond()))
 }
 
+/// An RFC 3339 moment, or one without a zone, which is in UTC: databases and `datetime.isoformat` leave
+/// that out.
+pub(crate) fn moment_in_utc(text: &Text<'_>) -> Option<Millis> {
+    moment(text).or_else(|| {
+        let civil: jiff::civil::DateTime = text.as_str()?.parse().ok()?;
+        let zoned = civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+        Some(Millis(zoned.timestamp().as_millisecond()))
+    })
+}
+
 /// Replaces every `\uD800`–`\uDFFF` escape that is no half of a pair; `None` where there is none.
 pub(crate) fn replace_lone_surrogates(text: &str) -> Option<String> {
     let mut repaired = String::new();
@@ -434,5 +444,17 @@ mod tests {
         assert_eq!(sample("{}").count, Count::Missing);
         assert_eq!(sample(r#"{"count":null}"#).count, Count::Null);
         assert_eq!(sample(r#"{"count":99999999999999999999}"#).count, Count::Invalid);
+    }
+
+    #[test]
+    fn moments_without_a_zone_are_in_utc() {
+        let text = |text: &'static str| Text(Some(text.into()));
+        for written in ["2026-09-21T14:13:20Z", "2026-09-21 14:13:20", "2026-09-21T14:13:20.000000"]
+        {
+            let moment = moment_in_utc(&text(written));
+            assert_eq!(moment, Some(Millis(1_790_000_000_000)), "{written}");
+        }
+        assert_eq!(moment(&text("2026-09-21 14:13:20")), None);
+        assert_eq!(moment_in_utc(&text("yesterday")), None);
     }
 }

@@ -1,7 +1,5 @@
 //! Values of a row, as lenient as those of JSON: one of an unexpected type is as good as absent.
 
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 use rusqlite::types::ValueRef;
 use serde::Deserialize;
 
@@ -9,7 +7,7 @@ use super::open::Database;
 use crate::base::units::Millis;
 use crate::read::agent::Rejected;
 use crate::read::agent::time::Time;
-use crate::read::input::{Count, Kind, Text, moment, only_value, replace_lone_surrogates};
+use crate::read::input::{Count, Kind, Text, moment_in_utc, only_value, replace_lone_surrogates};
 
 /// A row with its number.
 pub(super) struct Row<'r> {
@@ -98,10 +96,7 @@ impl<'r> Row<'r> {
             #[allow(clippy::cast_precision_loss)] // moments are far smaller
             ValueRef::Integer(value) => Time::of_number(value as f64).0,
             ValueRef::Real(value) => Time::of_number(value).0,
-            ValueRef::Text(bytes) => {
-                let text = str::from_utf8(bytes).ok()?;
-                moment(&Text(Some(text.into()))).or_else(|| civil(text))
-            }
+            ValueRef::Text(bytes) => moment_in_utc(&Text(Some(str::from_utf8(bytes).ok()?.into()))),
             _ => None,
         }
     }
@@ -132,22 +127,9 @@ fn rounded(value: f64) -> Option<u64> {
     (0.0..LARGEST_WHOLE).contains(&value).then_some(value as u64)
 }
 
-fn civil(text: &str) -> Option<Millis> {
-    let moment: DateTime = text.parse().ok()?;
-    Some(Millis(moment.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn texts_of_sqlite_functions_are_utc() {
-        let moment = Some(Millis(1_790_000_000_000));
-        assert_eq!(civil("2026-09-21 14:13:20"), moment);
-        assert_eq!(civil("2026-09-21 14:13:20.000"), moment);
-        assert_eq!(civil("yesterday"), None);
-    }
 
     #[test]
     fn numbers_that_no_count_can_be_have_none() {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::usage::Counters;
 use crate::base::units::Millis;
-use crate::read::input::{List, Shape, Text, moment};
+use crate::read::input::{List, Shape, Text, moment_in_utc};
 
 /// An observation, or what holds some.
 #[derive(Debug, Default, Deserialize)]
@@ -85,15 +85,8 @@ pub(super) struct Stamp(pub(super) Option<Millis>);
 
 impl<'de> Deserialize<'de> for Stamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Text::deserialize(deserializer)?;
-        Ok(Self(moment(&text).or_else(|| in_utc(&text))))
+        Ok(Self(moment_in_utc(&Text::deserialize(deserializer)?)))
     }
-}
-
-fn in_utc(text: &Text<'_>) -> Option<Millis> {
-    let civil: jiff::civil::DateTime = text.as_str()?.parse().ok()?;
-    let zoned = civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-    Some(Millis(zoned.timestamp().as_millisecond()))
 }
 
 #[cfg(test)]
