@@ -1,5 +1,6 @@
 //! What every format gives: requests of sessions, with what was billed.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Rejected;
@@ -29,6 +30,7 @@ impl Vendor {
     #[must_use]
     pub fn of(model: &str) -> Self {
         let name = model.rsplit('/').next().unwrap_or(model);
+        let name = in_lower_case(name);
         let is = |families: &[&str]| families.iter().any(|family| name.starts_with(family));
         if name.contains("claude") {
             Self::Anthropic
@@ -50,6 +52,15 @@ impl Vendor {
             Self::Google => "Google",
             Self::Other => "other",
         }
+    }
+}
+
+/// A name in lower case. Most are.
+fn in_lower_case(name: &str) -> Cow<'_, str> {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
     }
 }
 
@@ -340,3 +351,21 @@ has_symbols!(AgentRequest {
     client, line, identity, vendor, start, finished, usage, reasoning, follows, begins_turn,
     is_after_compaction, is_after_interruption, brought, knows_writes, knows_lifetime, is_report, sum_of, nano_aiu, client_cost
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_model_tells_its_vendor_in_any_case() {
+        for (name, vendor) in [
+            ("gpt-5.5", Vendor::OpenAi),
+            ("GPT-5.5", Vendor::OpenAi),
+            ("anthropic/Claude-Opus-5", Vendor::Anthropic),
+            ("google/Gemini-3-Pro", Vendor::Google),
+            ("Qwen3", Vendor::Other),
+        ] {
+            assert_eq!(Vendor::of(name), vendor, "{name}");
+        }
+    }
+}
