@@ -1,24 +1,27 @@
 //! Codex rollouts: one thread a file.
 //!
 //! A `token_count` event follows each answer and the tools that it called. Its `last_token_usage` is the
-//! request's; where its `total_token_usage` is that of the event before, nothing was added and the event
-//! repeats it. One without input is an estimate after a compaction. From 0.153 on a `token_usage_record`
-//! stands for each response, and from the first of them on they alone count.
+//! request's; where an event before had its `total_token_usage`, nothing was added and the event repeats
+//! that one, as after a rollback. What goes on from an older total has one that no event had. An event
+//! without input is an estimate after a compaction. From 0.153 on a `token_usage_record` stands for each
+//! response, and from the first of them on they alone count.
 //!
 //! A thread that was forked begins with a copy of its parent's lines, written in one burst: their times
-//! are those of the copy, so that only the burst tells them from the thread's own lines.
+//! are those of the copy, so that only the burst tells them from the thread's own lines. Its totals go on
+//! from those of the copy.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
 use super::pieces::Size;
 use super::request::Happened;
 use super::{
-    AgentFile, AgentRequest, FirstObject, Layout, LineFormat, Rejected, Vendor, split, tokens,
+    AgentFile, AgentRequest, FirstObject, Layout, LineFormat, Rejected, UNKNOWN_MODEL, Vendor,
+    split, tokens,
 };
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
-use crate::base::units::Millis;
+use crate::base::units::{Millis, Tokens};
 use crate::read::input::{Count, Kind, Shape, Text, Usage, moment};
 use crate::read::transcript::{ContentKind, ContentSource};
 
@@ -26,9 +29,13 @@ use crate::read::transcript::{ContentKind, ContentSource};
 const LINE_TYPES: [&str; 5] =
     ["session_meta", "turn_context", "event_msg", "response_item", "compacted"];
 
-/// Lines of a copy are written within this time of each other, in milliseconds. (Measured: 10 at most;
-/// the first line of the thread's own comes after 600 and more.)
-const LONGEST_PAUSE_IN_COPY: i64 = 250;
+/// Lines of a copy are written within this time of each other, in milliseconds. No answer is there any
+/// sooner, also where nothing was copied. (Measured: 10 at most on an idle machine; the first line of the
+/// thread's own comes after 600 and more.)
+const LONGEST_PAUSE_IN_COPY: i64 = 500;
+
+/// How a thread names the provider that is Codex's own.
+const OPENAI: &str = "openai";
 
 /// What is known of a rollout between two of its lines.
 #[derive(Default)]
@@ -39,14 +46,26 @@ pub(super) struct Codex {
     project: Option<Symbol>,
     client_version: Option<Symbol>,
     model: Option<Symbol>,
-    total: Option<TokenUsage>,
+    /// Through whom requests go.
+    route: Option<Symbol>,
+    /// Every total so far, those of the copy among them.
+    totals: FxHashSet<TokenUsage>,
     since: SinceUsage,
     /// The tools that were called, by the calls.
     tools: FxHashMap<EntryId, Symbol>,
     /// Whether records of usage were seen, beside which events repeat.
     has_records: bool,
-    /// The time of the last line of the copy that the file begins with, while that goes on.
-    copied: Option<Millis>,
+    copy: Copying,
+}
+
+/// Whether the copy goes on that the file begins with.
+#[derive(Clone, Copy, Debug, Default)]
+enum Copying {
+    /// It is over, or there is none.
+    #[default]
+    Over,
+    /// It goes on, with the time of its newest line that has one.
+    GoesOn(Option<Millis>),
 }
 
 /// What stands after the last report of usage.
@@ -123,16 +142,19 @@ impl Codex {
         self.session = root.or(own);
         self.project = file.symbol(&payload.cwd);
         self.client_version = file.symbol(&payload.cli_version);
-        self.copied = at.filter(|_| payload.forked_from_id.as_str().is_some());
+        self.route = file.symbol(&payload.model_provider);
+        if payload.forked_from_id.as_str().is_some() {
+            self.copy = Copying::GoesOn(at);
+        }
     }
 
-    /// Whether a line belongs to the copy that the file begins with.
+    /// Whether a line belongs to the copy that the file begins with. Only a pause ends it: a line without a
+    /// time tells nothing, and a clock that was set back is no pause.
     fn is_copied(&mut self, at: Option<Millis>) -> bool {
-        let goes_on = self
-            .copied
-            .zip(at)
-            .is_some_and(|(last, at)| (0..=LONGEST_PAUSE_IN_COPY).contains(&at.since(last)));
-        self.copied = at.filter(|_| goes_on);
+        let Copying::GoesOn(last) = self.copy else { return false };
+        let pause = last.zip(at).map_or(0, |(last, at)| at.since(last));
+        let goes_on = pause <= LONGEST_PAUSE_IN_COPY;
+        self.copy = if goes_on { Copying::GoesOn(at.or(last)) } else { Copying::Over };
         goes_on
     }
 
@@ -142,8 +164,7 @@ impl Codex {
             self.model = file.symbol(&payload.model).or(self.model);
         }
         let info = payload.info.0.as_ref();
-        let total = info.and_then(|info| info.total_token_usage.0.as_ref());
-        self.total = total.copied().or(self.total);
+        self.totals.extend(info.and_then(|info| info.total_token_usage.0));
     }
 
     /// What comes next is sent after it.
@@ -213,12 +234,11 @@ impl Codex {
         let info = payload.info.0.as_ref();
         let last = info.and_then(|info| info.last_token_usage.0.as_ref());
         let Some(last) = last.filter(|_| !self.has_records) else { return Ok(()) };
-        let total = info.and_then(|info| info.total_token_usage.0.as_ref());
-        if total.is_some() && total == self.total.as_ref() {
+        let total = info.and_then(|info| info.total_token_usage.0);
+        if total.is_some_and(|total| !self.totals.insert(total)) {
             self.repeated_usage(file);
             return Ok(());
         }
-        self.total = total.copied();
         if last.input == Count::Value(0) {
             return Ok(());
         }
@@ -278,23 +298,32 @@ impl Codex {
         let usage_of_request = Usage { prompt, output, ..Usage::default() };
         let start = since.sent.or(at).ok_or((Kind::MissingTimestamp, "the request is left out"))?;
         let start = file.no_earlier(start);
-        let model = self.model.unwrap_or_else(|| file.symbols.intern("unknown"));
+        let model = self.model.unwrap_or_else(|| file.symbols.intern(UNKNOWN_MODEL));
+        let vendor = self.vendor(model, file);
         let times = (start, since.answered.or(at).unwrap_or(start));
         let request = AgentRequest {
             session: self.session,
             agent: self.agent,
             project: self.project,
             client_version: self.client_version,
+            route: self.route,
             // A report that says more contradicts itself: its output is what is billed.
             reasoning: tokens(usage.reasoning)?.unwrap_or_default().min(output),
-            ..AgentRequest::new(
-                (Client::Codex, line),
-                (model, Vendor::OpenAi),
-                times,
-                usage_of_request,
-            )
+            // The field is there with a zero where somebody else's writes are not told.
+            knows_writes: vendor != Vendor::Anthropic || prompt.written() > Tokens::ZERO,
+            ..AgentRequest::new((Client::Codex, line), (model, vendor), times, usage_of_request)
         };
         Ok(request.after(since.happened))
+    }
+
+    /// Whose service answers: what the model's name says; `OpenAI`'s where nothing names another provider.
+    fn vendor(&self, model: Symbol, file: &AgentFile) -> Vendor {
+        match Vendor::of(file.symbols.text(model)) {
+            Vendor::Other if self.route.is_none_or(|one| file.symbols.text(one) == OPENAI) => {
+                Vendor::OpenAi
+            }
+            named => named,
+        }
     }
 }
 
@@ -341,6 +370,8 @@ struct Payload<'a> {
     cwd: Text<'a>,
     #[serde(borrow)]
     cli_version: Text<'a>,
+    #[serde(borrow)]
+    model_provider: Text<'a>,
     /// Of a turn.
     #[serde(borrow)]
     model: Text<'a>,
@@ -407,7 +438,7 @@ struct UsageInfo {
     last_token_usage: Shape<TokenUsage>,
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Hash)]
 #[serde(default)]
 struct TokenUsage {
     #[serde(rename = "input_tokens")]
@@ -420,4 +451,125 @@ struct TokenUsage {
     output: Count,
     #[serde(rename = "reasoning_output_tokens")]
     reasoning: Count,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::agent::testing::read;
+
+    /// A thread's first line, with more about it.
+    fn thread(at: &str, more: &str) -> String {
+        format!(
+            r#"{{"timestamp":"2026-10-05T10:00:{at}Z","type":"session_meta","payload":{{"id":"t2","cwd":"/w"{more}}}}}"#
+        )
+    }
+
+    fn model(at: &str, name: &str) -> String {
+        format!(
+            r#"{{"timestamp":"2026-10-05T10:00:{at}Z","type":"turn_context","payload":{{"model":"{name}"}}}}"#
+        )
+    }
+
+    /// A report of usage: the input of all requests, and of the latest.
+    fn report(at: &str, total: u64, last: u64) -> String {
+        format!(
+            r#"{{"timestamp":"2026-10-05T10:00:{at}Z","type":"event_msg","payload":{{"type":"token_count","info":{{"total_token_usage":{{"input_tokens":{total},"cached_input_tokens":0,"output_tokens":9}},"last_token_usage":{{"input_tokens":{last},"cached_input_tokens":0,"output_tokens":3}}}}}}}}"#
+        )
+    }
+
+    fn prompts(lines: &[String]) -> Vec<u64> {
+        let file = read(&lines.join("\n"));
+        file.requests.iter().map(|request| request.usage.prompt.total().0).collect()
+    }
+
+    const FORKED: &str = r#","forked_from_id":"t1""#;
+
+    #[test]
+    fn only_a_pause_ends_the_copy_that_a_fork_begins_with() {
+        let untimed = r#"{"type":"event_msg","payload":{"type":"x"}}"#.to_owned();
+        let own = report("10.000", 4_600, 1_300);
+        let copied = [report("00.003", 1_000, 1_000), report("00.006", 3_300, 1_200)];
+        for between in [
+            untimed.clone(),
+            // A disk that is busy.
+            report("00.303", 2_100, 1_100),
+            // A clock that is set back.
+            report("00.001", 2_100, 1_100),
+        ] {
+            let [first, last] = copied.clone();
+            let last =
+                if between.contains("303") { last.replace("00.006", "00.304") } else { last };
+            let lines = [thread("00.000", FORKED), first, between.clone(), last, own.clone()];
+            assert_eq!(prompts(&lines), [1_300], "{between}");
+        }
+        // Without a time of its own first line.
+        let first = thread("00.000", FORKED).replace("timestamp", "time");
+        let [a, b] = copied;
+        assert_eq!(prompts(&[first, a, b, own]), [1_300]);
+    }
+
+    #[test]
+    fn a_fork_that_copies_nothing_has_its_own_requests() {
+        let lines = [
+            thread("00.000", FORKED),
+            model("00.002", "gpt-5.5"),
+            report("01.500", 4_600, 1_300),
+            report("04.000", 6_000, 1_400),
+        ];
+        assert_eq!(prompts(&lines), [1_300, 1_400]);
+    }
+
+    #[test]
+    fn a_report_whose_total_was_told_before_repeats() {
+        let rolled_back = [
+            thread("00.000", ""),
+            report("03.000", 1_000, 1_000),
+            report("05.000", 2_100, 1_100),
+            report("07.000", 3_300, 1_200),
+            report("09.000", 2_100, 1_100),
+            // What goes on from there counts: 2,100 and 1,150.
+            report("11.000", 3_250, 1_150),
+        ];
+        assert_eq!(prompts(&rolled_back), [1_000, 1_100, 1_200, 1_150]);
+        let null = report("04.000", 0, 0);
+        let null = null.replace(
+            r#""total_token_usage":{"input_tokens":0,"cached_input_tokens":0,"output_tokens":9}"#,
+            r#""total_token_usage":null"#,
+        );
+        let first = report("03.000", 1_000, 1_000);
+        let again = report("05.000", 1_000, 1_000);
+        assert_eq!(prompts(&[thread("00.000", ""), first, null, again]), [1_000]);
+    }
+
+    #[test]
+    fn a_fork_takes_no_total_of_its_copy_for_a_request() {
+        let lines = [
+            thread("00.000", FORKED),
+            report("00.003", 1_000, 1_000),
+            report("09.000", 1_000, 1_000),
+            report("10.000", 2_300, 1_300),
+        ];
+        assert_eq!(prompts(&lines), [1_300]);
+    }
+
+    #[test]
+    fn the_provider_and_the_model_tell_whose_service_answers() {
+        for (provider, name, vendor) in [
+            ("", "my-model", Vendor::OpenAi),
+            (r#","model_provider":"openai""#, "next-model", Vendor::OpenAi),
+            (r#","model_provider":"azure""#, "GPT-5.5", Vendor::OpenAi),
+            (r#","model_provider":"openrouter""#, "anthropic/claude-opus-5", Vendor::Anthropic),
+            (r#","model_provider":"trae""#, "doubao", Vendor::Other),
+        ] {
+            let lines =
+                [thread("00.000", provider), model("00.001", name), report("03.000", 10, 10)];
+            let file = read(&lines.join("\n"));
+            let [request] = &file.requests[..] else { panic!("{:?}", file.diagnostics) };
+            assert_eq!(request.vendor, vendor, "{name}");
+            let route = request.route.map(|route| file.symbols.text(route));
+            assert_eq!(route, provider.split('"').nth(3), "{name}");
+            assert_eq!(request.knows_writes, vendor != Vendor::Anthropic);
+        }
+    }
 }

@@ -393,6 +393,7 @@ pub(super) static PAYLOAD: Shape = Shape {
         (Field::Model, &["model"]),
         (Field::Tool, &["name"]),
         (Field::Version, &["cli_version"]),
+        (Field::Route, &["model_provider"]),
         (Field::Path, &["cwd"]),
         (Field::Moment, &["timestamp"]),
         (
