@@ -97,29 +97,41 @@ fn without_copies(calls: Vec<Call>, file: &mut AgentFile) -> Vec<Call> {
     kept
 }
 
-/// Of calls that are told of inside of each other, keeps those at the depth where most is told; the
-/// innermost of these, which are the calls as they were billed.
+/// Of calls that are told of inside of each other, keeps the innermost ones that tell as much as those around
+/// them: these are the calls as they were billed. Each branch is looked at for itself, since one call around
+/// several others may repeat their sum.
 fn each_once(calls: Vec<Call>, spans: &Spans, file: &mut AgentFile) -> Vec<Call> {
-    let places: Vec<Option<(EntryId, usize)>> =
-        calls.iter().map(|call| call.span.map(|span| spans.outermost_call(span))).collect();
-    let mut best: FxHashMap<EntryId, (u8, usize)> = FxHashMap::default();
-    for (call, (outermost, depth)) in
-        calls.iter().zip(&places).filter_map(|(c, p)| Some((c, (*p)?)))
-    {
-        let found = best.entry(outermost).or_default();
-        *found = (*found).max((call.fullness, depth));
+    let around: Vec<Vec<EntryId>> = calls
+        .iter()
+        .map(|call| call.span.map_or_else(Vec::new, |span| spans.calls_around(span)))
+        .collect();
+    let mut fullest_inside: FxHashMap<EntryId, u8> = FxHashMap::default();
+    for (call, around) in calls.iter().zip(&around) {
+        for outer in around {
+            let fullest = fullest_inside.entry(*outer).or_default();
+            *fullest = (*fullest).max(call.fullness);
+        }
     }
+    let is_repeated_inside = |call: &Call| {
+        let inside = call.span.and_then(|span| fullest_inside.get(&span));
+        inside.is_some_and(|fullest| *fullest >= call.fullness)
+    };
+    // What is not repeated inside of it is fuller than all that stands there.
+    let fuller: FxHashSet<EntryId> = calls
+        .iter()
+        .filter(|call| !is_repeated_inside(call))
+        .filter_map(|call| call.span)
+        .collect();
     let mut kept = Vec::with_capacity(calls.len());
-    for (call, place) in calls.into_iter().zip(places) {
-        let best_depth = place.and_then(|(outermost, _)| best.get(&outermost)).map(|best| best.1);
-        if place.map(|(_, depth)| depth) == best_depth {
-            kept.push(call);
-        } else {
+    for (call, around) in calls.into_iter().zip(around) {
+        if is_repeated_inside(&call) || around.iter().any(|outer| fuller.contains(outer)) {
             file.reject(
                 Kind::DuplicateLine,
                 call.line,
                 "a call around or inside of another record of it",
             );
+        } else {
+            kept.push(call);
         }
     }
     kept
@@ -267,6 +279,34 @@ mod tests {
         place(calls.collect(), &spans, &mut file);
         assert_eq!(file.requests.iter().map(|one| one.line).collect::<Vec<_>>(), [2, 3, 4]);
         assert_eq!(file.diagnostics.count(Kind::DuplicateLine), 2);
+    }
+
+    #[test]
+    fn each_branch_of_calls_in_a_call_counts_for_itself() {
+        let (mut file, session) = empty();
+        let ids =
+            ["outer", "left", "left of left", "right", "told less", "silent"].map(EntryId::of);
+        let [outer, left, inner, right, less, silent] = ids;
+        let mut spans = Spans::default();
+        for (id, parent) in [
+            (outer, None),
+            (left, Some(outer)),
+            (inner, Some(left)),
+            (right, Some(outer)),
+            (less, Some(right)),
+            (silent, Some(less)),
+        ] {
+            spans.add(id, parent, Role::Call);
+        }
+        let full = [2, 2, 2, 2, 1, 0];
+        let calls = (1..).zip(ids.into_iter().zip(full)).map(|(line, (id, fullness))| Call {
+            span: Some(id),
+            fullness,
+            ..call(session, line, (0, 1))
+        });
+        place(calls.collect(), &spans, &mut file);
+        assert_eq!(file.requests.iter().map(|one| one.line).collect::<Vec<_>>(), [3, 4]);
+        assert_eq!(file.diagnostics.count(Kind::DuplicateLine), 4);
     }
 
     #[test]

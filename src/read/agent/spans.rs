@@ -50,18 +50,19 @@ impl Spans {
         above.take(MOST_ANCESTORS)
     }
 
-    /// The outermost of the calls that a call is told inside of, and how many they are; the call itself and
-    /// 0 where it stands alone.
-    pub(super) fn outermost_call(&self, id: EntryId) -> (EntryId, usize) {
-        let mut outermost = (id, 0);
+    /// The calls that a call is told inside of, the nearest first; none where it is told inside of itself,
+    /// which damage alone does.
+    pub(super) fn calls_around(&self, id: EntryId) -> Vec<EntryId> {
+        let mut around = Vec::new();
         for (ancestor, role) in self.ancestors(id) {
             match role {
-                Role::Call => outermost = (ancestor, outermost.1 + 1),
+                _ if ancestor == id => return Vec::new(),
+                Role::Call => around.push(ancestor),
                 Role::Other => {}
                 Role::Agent(_) | Role::Tool => break,
             }
         }
-        outermost
+        around
     }
 
     /// The sub-agent that made a call, and the span in which it was at work: the nearest agent, or the one
@@ -110,9 +111,9 @@ mod tests {
             ("own", "tool", Role::Call),
             ("orphan", "elsewhere", Role::Call),
         ]);
-        assert_eq!(tree.outermost_call(id("gateway")), (id("sdk"), 1));
+        assert_eq!(tree.calls_around(id("gateway")), [id("sdk")]);
         for alone in ["sdk", "own", "orphan", "unknown"] {
-            assert_eq!(tree.outermost_call(id(alone)), (id(alone), 0), "{alone}");
+            assert!(tree.calls_around(id(alone)).is_empty(), "{alone}");
         }
     }
 
@@ -139,8 +140,15 @@ mod tests {
 
     #[test]
     fn a_circle_has_an_end() {
-        let tree = tree(&[("a", "b", Role::Call), ("b", "a", Role::Call), ("c", "c", Role::Other)]);
-        assert_eq!(tree.outermost_call(id("a")).1, MOST_ANCESTORS);
-        assert_eq!(tree.outermost_call(id("c")), (id("c"), 0));
+        let tree = tree(&[
+            ("a", "b", Role::Call),
+            ("b", "a", Role::Call),
+            ("c", "c", Role::Other),
+            ("d", "a", Role::Call),
+        ]);
+        for inside_of_itself in ["a", "c"] {
+            assert!(tree.calls_around(id(inside_of_itself)).is_empty());
+        }
+        assert_eq!(tree.calls_around(id("d")).len(), MOST_ANCESTORS);
     }
 }
