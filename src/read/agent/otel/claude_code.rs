@@ -108,7 +108,8 @@ pub(super) fn call_of_event(
         identity: draft
             .request
             .identity
-            .or_else(|| by_number(attributes, draft.request.session, file)),
+            .or_else(|| by_number(attributes, draft.request.session, file))
+            .or_else(|| Some(by_figures(&draft, file))),
         ..draft.request
     };
     Ok(Draft { request, extra_fullness: FULLNESS_OF_EVENT, ..draft })
@@ -198,6 +199,16 @@ fn by_number(
     let Count::Value(number) = attributes.count(names::EVENT_NUMBER) else { return None };
     let session = file.symbols.text(session?);
     Some(EntryId::of(&format!("claude-code:{session}:{number}")))
+}
+
+/// By what an event is known that has neither: no two requests of a session end in one millisecond, have taken
+/// as long and have the same figures.
+fn by_figures(draft: &Draft, file: &AgentFile) -> EntryId {
+    let AgentRequest { session, model, start, finished, .. } = draft.request;
+    let session = session.map_or("", |session| file.symbols.text(session));
+    let (model, figures) = (file.symbols.text(model), draft.figures);
+    let times = [start.0, finished.0];
+    EntryId::of(&format!("claude-code:{session}:{model}:{times:?}:{figures:?}"))
 }
 
 #[cfg(test)]
@@ -290,6 +301,17 @@ mod tests {
         let [one] = &file.requests[..] else { panic!("{:?}", file.diagnostics) };
         assert_eq!(one.request.map(|one| file.symbols.text(one)), Some("req_1"));
         assert_eq!(one.message, None);
+    }
+
+    #[test]
+    fn an_event_without_ids_that_is_sent_again_counts_once() {
+        let first = request(10, "p1", "sdk", &[]);
+        let other = request(11, "p1", "sdk", &[]);
+        // Of the same time and duration, with an output of its own.
+        let beside = first.replace(r#""intValue":"4""#, r#""intValue":"5""#);
+        let file = read(&[first.clone(), first, other, beside].join("\n"));
+        assert_eq!(file.requests.len(), 3, "{:?}", file.diagnostics);
+        assert_eq!(file.diagnostics.count(Kind::DuplicateLine), 1);
     }
 
     #[test]

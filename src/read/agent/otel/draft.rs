@@ -1,7 +1,7 @@
 //! A call of a model before the end of its file, where it shows how its figures are counted.
 
 use super::attributes::Attributes;
-use super::figures::{Custom, Figures, Scope, Scopes};
+use super::figures::{Custom, Figures, InputFigure, Scope, Scopes};
 use super::names;
 use crate::base::id::{EntryId, Symbol};
 use crate::read::agent::calls::{Call, Conversation, Place, Turn};
@@ -95,12 +95,11 @@ impl Draft {
 impl Counting {
     fn custom(self, scopes: &Scopes) -> Custom {
         match self {
-            Self::Exclusive => {
-                Custom { is_exclusive: true, tells_reads: false, tells_writes: false }
-            }
+            Self::Exclusive => Custom { input: InputFigure::Rest, ..Custom::default() },
             Self::OfScope { scope, is_surely_inclusive } => {
                 let custom = scopes.custom(scope);
-                Custom { is_exclusive: custom.is_exclusive && !is_surely_inclusive, ..custom }
+                let input = if is_surely_inclusive { InputFigure::Whole } else { custom.input };
+                Custom { input, ..custom }
             }
         }
     }

@@ -1,8 +1,9 @@
 //! The token counts of a call, and what its input figure counts.
 //!
 //! The conventions want the input to include what was read and written. Instrumentations that copy the
-//! service's own figures leave both out where the service does. More read and written than the input is
-//! proof of that, and holds for all that the same instrumentation tells of the same provider.
+//! service's own figures leave both out where the service does. More read and written than the input shows
+//! that, and holds for all that the same instrumentation tells of the same provider, unless nearly all of it
+//! shows the opposite: then the input is what is damaged, and that call is named.
 
 use rustc_hash::FxHashMap;
 
@@ -57,11 +58,13 @@ impl Figures {
         u8::from(!self.is_empty()) + u8::from(!self.is_empty() && self.read != Count::Missing)
     }
 
-    /// Whether more is cached than the input counts.
-    fn prove_exclusion(&self) -> bool {
+    /// Whether more is cached than the input counts; `None` where nothing is cached, which tells nothing.
+    fn show_exclusion(&self) -> Option<bool> {
         let known = |count| tokens(count).ok().flatten();
         let cached = [self.read, self.written].map(|count| known(count).unwrap_or_default());
-        known(self.input).is_some_and(|input| cached.into_iter().sum::<Tokens>() > input)
+        let cached: Tokens = cached.into_iter().sum();
+        let input = known(self.input).filter(|_| cached > Tokens::ZERO)?;
+        Some(cached > input)
     }
 
     /// What was billed, and the reasoning in the output.
@@ -74,10 +77,15 @@ impl Figures {
         }
         let is_silent = self.read == Count::Missing && custom.tells_reads;
         let read = if is_silent { Count::Value(0) } else { self.read };
-        let prompt = if custom.is_exclusive {
-            parts(self.input, read, self.written)?
-        } else {
-            split(self.input, read, self.written)?
+        let prompt = match custom.input {
+            InputFigure::Rest => parts(self.input, read, self.written)?,
+            InputFigure::WholeOfMost if self.show_exclusion() == Some(true) => {
+                return Err((
+                    Kind::InvalidUsage,
+                    "more is cached than was sent, unlike in the other calls of the instrumentation",
+                ));
+            }
+            InputFigure::Whole | InputFigure::WholeOfMost => split(self.input, read, self.written)?,
         };
         let output = tokens(self.output)?;
         let output = output.ok_or((Kind::MissingUsage, "the call has no output tokens"))?;
@@ -91,11 +99,22 @@ impl Figures {
     }
 }
 
+/// What the input figure of an instrumentation counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum InputFigure {
+    /// The whole prompt.
+    #[default]
+    Whole,
+    /// The whole prompt, although a few calls show the opposite.
+    WholeOfMost,
+    /// What was neither read nor written.
+    Rest,
+}
+
 /// How figures are told by an instrumentation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Custom {
-    /// Whether the input leaves out what was read and written.
-    pub(super) is_exclusive: bool,
+    pub(super) input: InputFigure,
     /// Whether it tells of reads where there are any.
     pub(super) tells_reads: bool,
     /// Whether it tells of writes where there are any.
@@ -105,21 +124,49 @@ pub(super) struct Custom {
 /// Who tells: the name and the version of an instrumentation, and the provider that it tells of.
 pub(super) type Scope = [Option<Symbol>; 3];
 
-/// The customs of all scopes, which are not known before the end of a file.
+/// So many calls whose input can hold what is cached weigh as much as one whose input cannot. An input that
+/// leaves it out can, too, where little is cached; one that holds it is smaller in damage alone.
+const INCLUSIVE_CALLS_AGAINST_ONE: usize = 4;
+
+/// What the figures of a scope have shown.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shown {
+    /// Calls with more cached than their input counts.
+    exclusive: usize,
+    /// Other calls with something cached.
+    inclusive: usize,
+    reads: bool,
+    writes: bool,
+}
+
+/// What is known of all scopes, which is not enough before the end of a file.
 #[derive(Default)]
-pub(super) struct Scopes(FxHashMap<Scope, Custom>);
+pub(super) struct Scopes(FxHashMap<Scope, Shown>);
 
 impl Scopes {
     /// Takes in what the figures of one call show.
     pub(super) fn learn(&mut self, scope: Scope, figures: &Figures) {
-        let custom = self.0.entry(scope).or_default();
-        custom.is_exclusive |= figures.prove_exclusion();
-        custom.tells_reads |= matches!(figures.read, Count::Value(_));
-        custom.tells_writes |= matches!(figures.written, Count::Value(_));
+        let shown = self.0.entry(scope).or_default();
+        match figures.show_exclusion() {
+            Some(true) => shown.exclusive += 1,
+            Some(false) => shown.inclusive += 1,
+            None => {}
+        }
+        shown.reads |= matches!(figures.read, Count::Value(_));
+        shown.writes |= matches!(figures.written, Count::Value(_));
     }
 
     pub(super) fn custom(&self, scope: Scope) -> Custom {
-        self.0.get(&scope).copied().unwrap_or_default()
+        let Shown { exclusive, inclusive, reads, writes } =
+            self.0.get(&scope).copied().unwrap_or_default();
+        let input = if exclusive == 0 {
+            InputFigure::Whole
+        } else if exclusive * INCLUSIVE_CALLS_AGAINST_ONE < inclusive {
+            InputFigure::WholeOfMost
+        } else {
+            InputFigure::Rest
+        };
+        Custom { input, tells_reads: reads, tells_writes: writes }
     }
 }
 
@@ -154,6 +201,29 @@ mod tests {
         assert_eq!(reasoning, Tokens(5));
         let (usage, _) = undecided.usage(scopes.custom(other)).expect("usage");
         assert_eq!((usage.prompt.input, usage.prompt.total()), (Tokens(500), Tokens(1_000)));
+    }
+
+    #[test]
+    fn one_damaged_call_does_not_speak_for_all_of_its_scope() {
+        let mut scopes = Scopes::default();
+        let [inclusive, damaged] =
+            [figures(1_000, Some(900), None, 10), figures(5, Some(900), None, 10)];
+        for _ in 0..5 {
+            scopes.learn([None; 3], &inclusive);
+        }
+        scopes.learn([None; 3], &damaged);
+        // What caches nothing shows nothing.
+        scopes.learn([None; 3], &figures(1_000, Some(0), None, 10));
+        let custom = scopes.custom([None; 3]);
+        let (usage, _) = inclusive.usage(custom).expect("usage");
+        assert_eq!((usage.prompt.input, usage.prompt.read), (Tokens(100), Tokens(900)));
+        let named = damaged.usage(custom).map(|_| ());
+        assert!(named.is_err_and(|(kind, detail)| {
+            kind == Kind::InvalidUsage && detail.contains("unlike")
+        }));
+        // Two of seven are no accident.
+        scopes.learn([None; 3], &damaged);
+        assert_eq!(scopes.custom([None; 3]).input, InputFigure::Rest);
     }
 
     #[test]
