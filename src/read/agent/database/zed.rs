@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -99,7 +100,8 @@ fn add(row: &Row<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
         start: row.time("created_at").unwrap_or(finished).min(finished),
         finished,
     };
-    place.add(&thread.messages.0, &recorded(thread.recorded), thread.sum.0, file)
+    let recorded = recorded(thread.recorded, place.id);
+    place.add(&thread.messages.0, &recorded, thread.sum.0, file)
 }
 
 /// Unpacks a thread.
@@ -142,8 +144,11 @@ impl ThreadPlace<'_> {
         let messages = || messages.iter().filter_map(|message| message.0.as_ref());
         let answers = messages().filter(|message| message.is_answer()).count();
         let users: Vec<&str> = messages().filter_map(Message::user).collect();
+        // Of messages with the same id the first one.
+        let places: FxHashMap<&str, usize> =
+            users.iter().enumerate().rev().map(|(place, user)| (*user, place)).collect();
         let mut recorded: Vec<_> = recorded.iter().filter(|(_, usage)| !usage.is_empty()).collect();
-        recorded.sort_by_key(|(name, _)| users.iter().position(|user| *user == name.as_str()));
+        recorded.sort_by_key(|(name, _)| places.get(name.as_str()));
         for (name, usage) in &recorded {
             // Of an earlier one is only known that it was sent while the thread was there.
             let is_newest = users.last().is_some_and(|user| *user == name.as_str());
@@ -254,8 +259,9 @@ impl Message<'_> {
     }
 }
 
-/// The usages that a thread names, with the user's messages or their numbers.
-fn recorded(json: Option<&RawValue>) -> Vec<(String, TokenUsage)> {
+/// The usages that a thread names, with the user's messages, whose ids no other thread has, or in the thread
+/// of that id with their numbers.
+fn recorded(json: Option<&RawValue>, thread: &str) -> Vec<(String, TokenUsage)> {
     let json = json.map_or("", RawValue::get);
     if json.starts_with('{') {
         let named: BTreeMap<String, Shape<TokenUsage>> =
@@ -264,7 +270,8 @@ fn recorded(json: Option<&RawValue>) -> Vec<(String, TokenUsage)> {
     }
     let listed: List<Shape<TokenUsage>> = serde_json::from_str(json).unwrap_or_default();
     let numbered = (0..).zip(listed.0);
-    numbered.filter_map(|(number, usage): (u32, _)| Some((number.to_string(), usage.0?))).collect()
+    let named = |number: u32| format!("{thread}:{number}");
+    numbered.filter_map(|(number, usage)| Some((named(number), usage.0?))).collect()
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -370,6 +377,21 @@ mod tests {
                 (Kind::MissingTimestamp, 5),
             ]
         );
+    }
+
+    #[test]
+    fn the_numbers_of_old_threads_are_those_of_their_thread_alone() {
+        let fixture = Fixture::of(
+            "CREATE TABLE threads (id TEXT PRIMARY KEY, summary TEXT, updated_at TEXT, data_type TEXT, data BLOB)",
+        );
+        let data = r#"{"model":{"provider":"anthropic","model":"claude-opus-5"},"messages":[{"role":"user"},{"role":"assistant"}],"request_token_usage":[{"input_tokens":100,"output_tokens":5}]}"#;
+        for id in ["a", "b"] {
+            let insert = "INSERT INTO threads VALUES (?1, '', '2026-10-05T10:00:00Z', 'json', ?2)";
+            fixture.connection().execute(insert, [id, data]).expect("a row");
+        }
+        let file = fixture.read();
+        let [first, second] = &file.requests[..] else { panic!("{:?}", file.diagnostics) };
+        assert!(first.identity.is_some() && first.identity != second.identity);
     }
 
     #[test]
