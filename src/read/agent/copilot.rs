@@ -9,13 +9,17 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::bill::BillItems;
 use super::request::{split, tokens};
 use super::time::Time;
-use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Vendor};
+use super::{
+    AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, UNKNOWN_MODEL,
+    Vendor,
+};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::{Millis, Tokens};
-use crate::read::input::{Count, Kind, List, Shape, Text, Usage};
+use crate::read::input::{Count, Kind, Shape, Text, Usage};
 
 /// What is known of a session between two of its events.
 #[derive(Default)]
@@ -86,14 +90,15 @@ impl Copilot {
         let times = times(started, line.timestamp.0)?;
         let usage = report.usage()?;
         let model = file.symbol(&report.model).or(self.model);
-        let model = model.unwrap_or_else(|| file.symbols.intern("unknown"));
+        let model = model.unwrap_or_else(|| file.symbols.intern(UNKNOWN_MODEL));
         let vendor = Vendor::of(file.symbols.text(model));
-        let is_billed = report.billed("cache_write") != Count::Missing;
+        let bill = report.copilot_usage.0.as_ref();
         file.requests.push(AgentRequest {
             identity: identity(line, file.symbols.text(model)),
-            knows_writes: is_billed || shows_writes(vendor, &usage),
+            knows_writes: bill.is_some_and(|bill| bill.items.are_there())
+                || shows_writes(vendor, &usage),
             query_source: Some(file.symbols.intern(COPILOT_COMPACTION)),
-            nano_aiu: report.copilot_usage.0.as_ref().and_then(|bill| value(bill.nano_aiu)),
+            nano_aiu: bill.and_then(|bill| value(bill.nano_aiu)),
             ..self.beside((model, vendor), number, times, usage)
         });
         Ok(())
@@ -249,7 +254,8 @@ struct Compaction<'a> {
 
 impl Compaction<'_> {
     fn usage(&self) -> Result<Usage, Rejected> {
-        let billed = self.billed("cache_write");
+        let bill = self.copilot_usage.0.as_ref();
+        let billed = bill.map_or(Count::Missing, |bill| bill.items.written());
         let written = if billed == Count::Missing { self.cache_write_tokens } else { billed };
         let prompt = split(self.input_tokens, self.cache_read_tokens, written)?;
         let output = tokens(self.output_tokens)?;
@@ -257,30 +263,15 @@ impl Compaction<'_> {
         let output = output.ok_or((Kind::MissingUsage, "the report is not complete"))?;
         Ok(Usage { prompt, output, ..Usage::default() })
     }
-
-    /// The tokens of a kind for which was billed.
-    fn billed(&self, kind: &str) -> Count {
-        let items = self.copilot_usage.0.as_ref().map_or(&[][..], |bill| &bill.items.0);
-        let mut items = items.iter().filter_map(|item| item.0.as_ref());
-        items.find(|item| item.token_type.is(kind)).map_or(Count::Missing, |item| item.token_count)
-    }
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Bill<'a> {
     #[serde(borrow, rename = "tokenDetails")]
-    items: List<Shape<BillItem<'a>>>,
+    items: BillItems<'a>,
     #[serde(rename = "totalNanoAiu")]
     nano_aiu: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct BillItem<'a> {
-    #[serde(borrow)]
-    token_type: Text<'a>,
-    token_count: Count,
 }
 
 /// The sums of a model.
@@ -369,5 +360,25 @@ impl Sums {
         let count = |tokens: Tokens| Count::Value(tokens.0);
         let prompt = split(count(self.input), count(self.read), count(self.written))?;
         Ok(Usage { prompt, output: self.output, is_sum: requests > 1, ..Usage::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::agent::testing::read;
+
+    #[test]
+    fn a_compaction_has_written_all_that_was_billed_as_written() {
+        let file = read(
+            r#"{"type":"session.start","data":{"sessionId":"s1","producer":"copilot-agent"},"id":"e0","timestamp":"2026-09-21T14:13:20Z"}
+{"type":"session.compaction_complete","data":{"compactionTokensUsed":{"inputTokens":154705,"outputTokens":5,"cacheReadTokens":14777,"cacheWriteTokens":0,"copilotUsage":{"tokenDetails":[{"tokenType":"cache_write","tokenCount":139926},{"tokenType":"cache_write","tokenCount":2}]}}},"id":"e1","timestamp":"2026-09-21T14:14:20Z"}"#,
+        );
+        let [request] = &file.requests[..] else { panic!("{:?}", file.diagnostics) };
+        // Of 154,705, 14,777 were read and 139,928 written.
+        let prompt = request.usage.prompt;
+        assert_eq!([prompt.input, prompt.written()], [0, 139_928].map(Tokens));
+        assert_eq!(file.symbols.text(request.model), UNKNOWN_MODEL);
+        assert!(request.knows_writes);
     }
 }

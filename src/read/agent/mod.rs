@@ -5,6 +5,7 @@
 //! one JSON value, and a line in `FORMATS`.
 
 mod amp;
+mod bill;
 mod calls;
 mod chat;
 mod cline;

@@ -6,7 +6,6 @@
 //! session has the sums of these rows.
 
 use rustc_hash::FxHashMap;
-use serde::Deserialize;
 
 use super::DatabaseFormat;
 use super::failure::Failure;
@@ -15,9 +14,10 @@ use super::row::{Row, json};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::{Millis, Tokens};
+use crate::read::agent::bill::BillItems;
 use crate::read::agent::request::{Happened, split, tokens};
 use crate::read::agent::{AgentFile, AgentRequest, Follows, Rejected, Vendor};
-use crate::read::input::{Count, Kind, List, Shape, Text, Usage};
+use crate::read::input::{Count, Kind, Text, Usage};
 
 const REQUESTS: &str = "assistant_usage_events";
 
@@ -92,7 +92,8 @@ impl Store {
     }
 
     fn request(&mut self, row: &Row<'_>, file: &mut AgentFile) -> Result<AgentRequest, Rejected> {
-        let bill = Bill::of(row);
+        let mut repaired = None;
+        let bill = bill(row, &mut repaired);
         let flat = row.count("cache_write_tokens");
         let billed = bill.written();
         let written = if billed == Count::Missing { flat } else { billed };
@@ -129,7 +130,7 @@ impl Store {
             project: id.as_str().and_then(|id| self.projects.get(&EntryId::of(id))).copied(),
             reasoning: tokens(row.count("reasoning_tokens"))?.unwrap_or_default().min(output),
             follows: if is_compaction { Follows::Nothing } else { Follows::Previous },
-            knows_writes: bill.is_there() || shows_writes,
+            knows_writes: bill.are_there() || shows_writes,
             nano_aiu: row.whole("total_nano_aiu"),
             ..AgentRequest::new(
                 (Client::Copilot, row.line()),
@@ -167,40 +168,9 @@ fn identity(session: &Text<'_>, number: u64, finished: Millis, usage: &Usage) ->
     EntryId::of(&format!("copilot-store:{session}:{number}:{}:{prompt}:{output}", finished.0))
 }
 
-/// For what a request was billed. A kind may be there several times.
-struct Bill(Vec<(bool, Count)>);
-
-impl Bill {
-    fn of(row: &Row<'_>) -> Self {
-        let mut repaired = None;
-        let items: List<Shape<Item<'_>>> =
-            json(row.bytes("token_details_json"), &mut repaired).unwrap_or_default();
-        let items = items.0.into_iter().filter_map(|item| item.0);
-        Self(items.map(|item| (item.r#type.is("cache_write"), item.count)).collect())
-    }
-
-    fn is_there(&self) -> bool {
-        !self.0.is_empty()
-    }
-
-    /// The written tokens, where the bill tells of them.
-    fn written(&self) -> Count {
-        let written = self.0.iter().filter(|(is_written, _)| *is_written);
-        written.fold(Count::Missing, |sum, (_, count)| match (sum, *count) {
-            (Count::Missing, count) => count,
-            (Count::Value(sum), Count::Value(count)) => Count::Value(sum.saturating_add(count)),
-            _ => Count::Invalid,
-        })
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Item<'a> {
-    #[serde(borrow, rename = "tokenType")]
-    r#type: Text<'a>,
-    #[serde(rename = "tokenCount")]
-    count: Count,
+/// For what a request was billed. What is no bill is none.
+fn bill<'r>(row: &Row<'r>, repaired: &'r mut Option<String>) -> BillItems<'r> {
+    json(row.bytes("token_details_json"), repaired).unwrap_or_default()
 }
 
 #[cfg(test)]

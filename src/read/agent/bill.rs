@@ -1,0 +1,68 @@
+//! For what Copilot charged a request: a list in which the same kind of tokens may stand several times, at
+//! several prices. Its events and its rows have it alike.
+
+use serde::Deserialize;
+
+use crate::read::input::{Count, List, Shape, Text};
+
+/// The items of a bill.
+#[derive(Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub(super) struct BillItems<'a>(#[serde(borrow)] List<Shape<BillItem<'a>>>);
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct BillItem<'a> {
+    #[serde(borrow, rename = "tokenType")]
+    r#type: Text<'a>,
+    #[serde(rename = "tokenCount")]
+    count: Count,
+}
+
+impl BillItems<'_> {
+    /// Whether there is a bill. What it does not name was not charged.
+    pub(super) fn are_there(&self) -> bool {
+        self.items().next().is_some()
+    }
+
+    /// The written tokens, where the bill tells of them.
+    pub(super) fn written(&self) -> Count {
+        let written = self.items().filter(|item| item.r#type.is("cache_write"));
+        written.fold(Count::Missing, |sum, item| match (sum, item.count) {
+            (Count::Missing, count) => count,
+            (Count::Value(sum), Count::Value(count)) => Count::Value(sum.saturating_add(count)),
+            _ => Count::Invalid,
+        })
+    }
+
+    fn items(&self) -> impl Iterator<Item = &BillItem<'_>> {
+        self.0.0.iter().filter_map(|item| item.0.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_items_of_a_kind_count() {
+        for (json, are_there, written) in [
+            (
+                r#"[{"tokenType":"cache_write","tokenCount":139926},7,{"tokenType":"input","tokenCount":5},{"tokenType":"cache_write","tokenCount":2}]"#,
+                true,
+                Count::Value(139_928),
+            ),
+            (r#"[{"tokenType":"input","tokenCount":5}]"#, true, Count::Missing),
+            (
+                r#"[{"tokenType":"cache_write","tokenCount":1},{"tokenType":"cache_write","tokenCount":-1}]"#,
+                true,
+                Count::Invalid,
+            ),
+            ("[]", false, Count::Missing),
+            ("null", false, Count::Missing),
+        ] {
+            let bill: BillItems<'_> = serde_json::from_str(json).expect("JSON");
+            assert_eq!((bill.are_there(), bill.written()), (are_there, written), "{json}");
+        }
+    }
+}
