@@ -59,7 +59,8 @@ impl Chat {
         let known = &mut message.known;
         known.at = old.at.or(known.at);
         known.model = known.model.or(old.model);
-        known.tokens = known.tokens.or(old.tokens);
+        // What tells nothing takes nothing back.
+        known.tokens = known.tokens.filter(|tokens| !tokens.is_empty()).or(old.tokens);
         known.answered = known.answered.or(old.answered);
         if known.results.is_empty() {
             known.results = old.results;
@@ -190,5 +191,31 @@ pub(super) struct ChatTokens {
 impl ChatTokens {
     fn is_empty(&self) -> bool {
         tell_nothing(&[self.input, self.output])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::base::units::Tokens;
+    use crate::read::agent::testing::read;
+
+    #[test]
+    fn empty_tokens_take_nothing_back() {
+        let message = |tokens: &str| {
+            format!(
+                r#"{{"id":"x","timestamp":"2026-09-21T14:13:20Z","type":"gemini","model":"gemini-3-pro","tokens":{tokens}}}"#
+            )
+        };
+        let header = r#"{"sessionId":"g","projectHash":"h","startTime":"2026-09-21T14:00:00Z"}"#;
+        let told = r#"{"input":1000,"output":5,"cached":400}"#;
+        for later in ["{}", "null", r#"{"input":0,"output":0,"cached":0}"#] {
+            let file = read(&[header, &message(told), &message(later)].join("\n"));
+            let [request] = &file.requests[..] else { panic!("{later}: {:?}", file.diagnostics) };
+            let prompt = request.usage.prompt;
+            assert_eq!((prompt.input, prompt.read), (Tokens(600), Tokens(400)), "{later}");
+        }
+        let more = message(r#"{"input":1000,"output":7,"cached":400}"#);
+        let file = read(&[header, &message(told), &more].join("\n"));
+        assert_eq!(file.requests.first().map(|one| one.usage.output), Some(Tokens(7)));
     }
 }

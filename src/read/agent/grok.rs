@@ -2,7 +2,8 @@
 //!
 //! A turn is told when it is over: the sum of its calls, for each model. The input is the whole prompt with
 //! what was read and written. What stands beside the models may be the sum of the session, so it counts
-//! only where no model tells its own. A turn that is told again under the same id of its prompt is the same one.
+//! only where no model tells its own. A turn that is told again under the same id of its prompt is the same
+//! one. One of an unknown number of calls is named and left out.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,10 @@ use crate::read::input::{Count, Kind, Shape, Text, Usage};
 
 /// A number of calls beyond what a turn can have.
 const IMPOSSIBLE: Rejected = (Kind::InvalidUsage, "a number of calls that cannot be one");
+
+/// A turn that may be one call or many.
+const UNKNOWN_NUMBER: Rejected =
+    (Kind::MissingUsage, "the turn does not tell how many requests it is");
 
 /// What is known of a session between two of its updates.
 #[derive(Default)]
@@ -140,12 +145,11 @@ impl Turn<'_> {
         let prompt = split(told.input, told.read, told.written)?;
         let output = tokens(told.output)?;
         let output = output.ok_or((Kind::MissingUsage, "the turn has no output tokens"))?;
-        // Without a number of calls they may be any.
-        let calls = match told.calls {
-            Count::Value(calls) => Some(u32::try_from(calls.max(1)).map_err(|_| IMPOSSIBLE)?),
-            _ => None,
-        };
-        let is_sum = calls != Some(1);
+        // Any number that stood here would be made up: as one request the turn would be held against rules
+        // that it does not follow, and a sum says of how many.
+        let Count::Value(calls) = told.calls else { return Err(UNKNOWN_NUMBER) };
+        let calls = u32::try_from(calls.max(1)).map_err(|_| IMPOSSIBLE)?;
+        let is_sum = calls > 1;
         let finished = self.at.or(self.asked);
         let finished = finished.ok_or((Kind::MissingTimestamp, "the turn is left out"))?;
         let start = self.asked.unwrap_or(finished).min(finished);
@@ -157,7 +161,7 @@ impl Turn<'_> {
             project: project(file),
             reasoning: tokens(told.reasoning)?.unwrap_or_default().min(output),
             knows_writes: matches!(told.written, Count::Value(_)),
-            sum_of: calls.unwrap_or(1),
+            sum_of: calls,
             ..AgentRequest::new(
                 (Client::Grok, self.line),
                 file.model(&name),
@@ -304,7 +308,8 @@ mod tests {
         };
         let text = [
             ASKED.to_owned(),
-            line(r#"{"inputTokens":10,"outputTokens":1}"#),
+            line(r#"{"inputTokens":10,"outputTokens":1,"modelCalls":1}"#),
+            line(r#"{"inputTokens":10,"outputTokens":1,"cachedReadTokens":0}"#),
             line(r#"{"inputTokens":10,"outputTokens":1,"cachedReadTokens":20}"#),
             line(
                 r#"{"inputTokens":10,"outputTokens":1,"cachedReadTokens":0,"modelCalls":99999999999}"#,
@@ -316,7 +321,7 @@ mod tests {
         let file = read_at("cwd/s2/updates.jsonl", &text.join("\n"));
         assert!(file.requests.is_empty());
         for (kind, count) in
-            [(Kind::UsageWithoutCacheCounters, 1), (Kind::InvalidUsage, 2), (Kind::MissingUsage, 1)]
+            [(Kind::UsageWithoutCacheCounters, 1), (Kind::InvalidUsage, 2), (Kind::MissingUsage, 2)]
         {
             assert_eq!(file.diagnostics.count(kind), count, "{kind:?}");
         }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use super::pieces::Size;
-use super::request::{parts, read_if_any, tokens};
+use super::request::{parts, read_if_any, tell_nothing, tokens};
 use super::time::Time;
 use super::tree::Branch;
 use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, Vendor};
@@ -176,7 +176,7 @@ impl Kimi {
             Some("StepInterrupted") => branch.happened.is_after_interruption = true,
             Some("CompactionEnd") => branch.happened.compact(Size::default(), number, file),
             Some("StatusUpdate") => {
-                let Some(usage) = usage else { return Ok(()) };
+                let Some(usage) = usage.filter(|usage| !usage.is_empty()) else { return Ok(()) };
                 let model = file.model(&Text::default()).0;
                 let name = message.as_str().unwrap_or_default();
                 let request = self.request(usage, (model, agent), name, (number, at), file)?;
@@ -190,7 +190,8 @@ impl Kimi {
     /// Takes in a record of Kimi Code's.
     fn record(&mut self, line: &Line<'_>, at: At, file: &mut AgentFile) -> Result<(), Rejected> {
         self.is_sent = false;
-        let Some(usage) = line.usage.0.as_ref() else { return Ok(()) };
+        let usage = line.usage.0.as_ref().filter(|usage| !usage.is_empty());
+        let Some(usage) = usage else { return Ok(()) };
         let alias = file.model(&line.model).0;
         let named = self.model.filter(|(known, _)| *known == alias);
         let model = named.map_or(alias, |(_, model)| model);
@@ -426,4 +427,42 @@ struct KimiUsage {
     read: Count,
     #[serde(alias = "input_cache_creation", rename = "inputCacheCreation")]
     written: Count,
+}
+
+impl KimiUsage {
+    /// Whether it tells of nothing, as where a step was given up.
+    fn is_empty(&self) -> bool {
+        tell_nothing(&[self.other, self.output, self.read, self.written])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::base::units::Tokens;
+    use crate::read::agent::testing::read;
+
+    #[test]
+    fn reports_of_nothing_are_no_requests() {
+        let status = |at: u64, other: u64, read: u64, output: u64| {
+            format!(
+                r#"{{"timestamp":17900000{at},"message":{{"type":"StatusUpdate","payload":{{"token_usage":{{"input_other":{other},"output":{output},"input_cache_read":{read},"input_cache_creation":0}},"message_id":"m{at}"}}}}}}"#
+            )
+        };
+        let record = |at: u64, other: u64, output: u64| {
+            format!(
+                r#"{{"type":"usage.record","model":"kimi-k3","usage":{{"inputOther":{other},"output":{output},"inputCacheRead":0,"inputCacheCreation":0}},"usageScope":"turn","time":17900000{at}000}}"#
+            )
+        };
+        let header = r#"{"type":"metadata","protocol_version":"1.4"}"#.to_owned();
+        for lines in [
+            [header.clone(), status(10, 0, 0, 0), status(20, 100, 50, 5)],
+            [header, record(10, 0, 0), record(20, 150, 5)],
+        ] {
+            let file = read(&lines.join("\n"));
+            let [request] = &file.requests[..] else { panic!("{:?}", file.diagnostics) };
+            let total = request.usage.prompt.total();
+            assert_eq!((total, request.usage.output), (Tokens(150), Tokens(5)));
+            assert!(!file.diagnostics.has_damage());
+        }
+    }
 }
