@@ -2,8 +2,9 @@
 //!
 //! An entry holds an answer with its usage; `input` leaves out what was read and written. Newer entries
 //! name their parents, so that a session is a tree: going back leaves the other branch in the file. A
-//! forked session begins with copies of its parent's entries. The `google` provider stores the whole
-//! prompt as `input`, which `totalTokens` shows.
+//! forked session begins with copies of its parent's entries. Google's API has the whole prompt as `input`,
+//! whatever the user calls the provider, and old versions add the reasoning of chat completions to an output
+//! that holds it: `totalTokens` shows the one always, the other where it is the service's own.
 
 use serde::Deserialize;
 
@@ -117,7 +118,7 @@ impl Pi {
         };
         let start = message.timestamp.0.or(branch.sent);
         let model = file.model(&message.model);
-        let prompt = usage.prompt(&message.provider)?;
+        let prompt = usage.prompt()?;
         let request = self.request(line, (usage, prompt), (number, start), model, file)?;
         let route = file.symbol(&message.provider);
         let message = file.symbol(&message.response);
@@ -140,8 +141,7 @@ impl Pi {
         let before = branch.request.and_then(|place| file.requests.get(place));
         let before = before.map(|request| ((request.model, request.vendor), request.route));
         let (model, route) = before.unwrap_or_else(|| (file.model(&Text::default()), None));
-        let provider = route.map(|route| file.symbols.text(route).to_owned());
-        let prompt = usage.prompt(&Text(provider.map(Into::into)))?;
+        let prompt = usage.prompt()?;
         let request = self.request(line, (usage, prompt), (number, branch.sent), model, file)?;
         file.requests.push(AgentRequest { route, follows: Follows::Nothing, ..request });
         Ok(())
@@ -155,7 +155,7 @@ impl Pi {
         model: (Symbol, Vendor),
         file: &AgentFile,
     ) -> Result<AgentRequest, Rejected> {
-        let output = tokens(usage.output)?.unwrap_or_default();
+        let (output, reasoning) = usage.output(&prompt)?;
         let start = start.or(line.timestamp.0);
         let start = start.ok_or((Kind::MissingTimestamp, "the request is left out"))?;
         let times = (start, line.timestamp.0.unwrap_or(start));
@@ -164,7 +164,7 @@ impl Pi {
             identity: Some(identity(start, file.symbols.text(model.0), &usage_of_request)),
             session: self.session,
             project: self.project,
-            reasoning: tokens(usage.reasoning)?.unwrap_or_default().min(output),
+            reasoning,
             client_cost: usage.cost.0.and_then(|cost| cost.total.0),
             knows_lifetime: matches!(usage.cache_write_1h, Count::Value(_)),
             ..AgentRequest::new((Client::Pi, number), model, times, usage_of_request)
@@ -269,18 +269,68 @@ impl PiUsage {
         tell_nothing(&[self.input, self.output, self.cache_read, self.cache_write])
     }
 
-    fn prompt(&self, provider: &Text<'_>) -> Result<PromptSplit, Rejected> {
+    fn prompt(&self) -> Result<PromptSplit, Rejected> {
         let read = read_if_any(self.cache_read, self.cache_write);
         let told = parts(self.input, read, self.cache_write)?;
         let write_1h = tokens(self.cache_write_1h)?.unwrap_or_default().min(told.write_5m);
         let write_5m = told.write_5m.saturating_sub(write_1h);
         let output = tokens(self.output)?.unwrap_or_default();
-        let is_google = provider.as_str().is_some_and(|name| name.starts_with("google"));
-        let holds_read = is_google
-            && told.read > Tokens::ZERO
+        let holds_read = told.read > Tokens::ZERO
             && tokens(self.total_tokens)? == Some(told.input + output)
             && told.read <= told.input;
         let input = if holds_read { told.input.saturating_sub(told.read) } else { told.input };
         Ok(PromptSplit { input, write_5m, write_1h, ..told })
+    }
+
+    /// The output with its reasoning, once, and the reasoning.
+    fn output(&self, prompt: &PromptSplit) -> Result<(Tokens, Tokens), Rejected> {
+        let told = tokens(self.output)?.unwrap_or_default();
+        let reasoning = tokens(self.reasoning)?.unwrap_or_default().min(told);
+        let once = told.saturating_sub(reasoning);
+        let is_twice =
+            reasoning <= once && tokens(self.total_tokens)? == Some(prompt.total() + once);
+        let output = if is_twice { once } else { told };
+        Ok((output, reasoning))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::read::agent::testing::read;
+
+    /// Input, read, output and reasoning of an answer.
+    fn told(provider: &str, usage: &str) -> [u64; 4] {
+        let file = read(&format!(
+            r#"{{"type":"session","version":3,"id":"p","cwd":"/w"}}
+{{"type":"message","id":"a","parentId":null,"timestamp":"2026-09-21T14:13:25Z","message":{{"role":"assistant","provider":"{provider}","model":"m","usage":{usage},"stopReason":"stop","timestamp":1790000000000}}}}"#
+        ));
+        let [request] = &file.requests[..] else { panic!("{:?}", file.diagnostics) };
+        let (prompt, output) = (request.usage.prompt, request.usage.output);
+        [prompt.input, prompt.read, output, request.reasoning].map(|tokens| tokens.0)
+    }
+
+    #[test]
+    fn the_total_tells_whether_the_input_holds_what_was_read() {
+        let whole =
+            r#"{"input":1000,"output":10,"cacheRead":900,"cacheWrite":0,"totalTokens":1010}"#;
+        for provider in ["google", "google-vertex", "my-gemini"] {
+            assert_eq!(told(provider, whole), [100, 900, 10, 0], "{provider}");
+        }
+        let rest =
+            r#"{"input":1000,"output":10,"cacheRead":900,"cacheWrite":0,"totalTokens":1910}"#;
+        assert_eq!(told("google", rest), [1_000, 900, 10, 0]);
+    }
+
+    #[test]
+    fn the_total_tells_whether_the_output_holds_its_reasoning_twice() {
+        let usage = |total: u64| {
+            format!(
+                r#"{{"input":100,"output":150,"cacheRead":900,"cacheWrite":0,"totalTokens":{total},"reasoning":50}}"#
+            )
+        };
+        // 100 and 900 of the prompt and 100 of the answer, as the service counts.
+        assert_eq!(told("openrouter", &usage(1_100)), [100, 900, 100, 50]);
+        // The sum of what is told beside it proves nothing.
+        assert_eq!(told("openrouter", &usage(1_150)), [100, 900, 150, 50]);
     }
 }

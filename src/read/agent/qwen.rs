@@ -1,8 +1,8 @@
 //! Sessions of Qwen Code: lines that name their parents, as Claude Code's do.
 //!
 //! An answer has `usageMetadata`. Its prompt includes what was read. Thoughts are part of the candidates
-//! where the total says so, else beside them. Results of the service's own tools are more of the prompt. A
-//! line of telemetry repeats each answer and does not count.
+//! where the total says so, as of providers in `OpenAI`'s style, else beside them. Results of the service's
+//! own tools are more of the prompt. A line of telemetry repeats each answer and does not count.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -11,7 +11,7 @@ use super::pieces::Size;
 use super::request::{read_if_any, split, tell_nothing, tokens};
 use super::time::Time;
 use super::tree::{Branch, Parent, Tree};
-use super::{AgentFile, AgentRequest, FirstObject, Layout, LineFormat, Rejected};
+use super::{AgentFile, AgentRequest, FirstObject, Layout, LineFormat, Rejected, Vendor};
 use crate::base::client::Client;
 use crate::base::id::EntryId;
 use crate::base::units::Tokens;
@@ -89,13 +89,13 @@ fn answer(
         return Ok(());
     };
     let mut prompt = split(told.prompt, read_if_any(told.cached, Count::Missing), Count::Missing)?;
-    let (output, reasoning) = told.output(prompt.total())?;
+    let model = file.model(&line.model);
+    let (output, reasoning) = told.output(prompt.total(), model.1)?;
     prompt.input += tokens(told.tool)?.unwrap_or_default();
     let start = branch.sent.or(line.timestamp.0);
     let start = start.ok_or((Kind::MissingTimestamp, "the request is left out"))?;
     let times = (start, line.timestamp.0.unwrap_or(start));
     let usage = Usage { prompt, output, ..Usage::default() };
-    let model = file.model(&line.model);
     let request = AgentRequest {
         identity: line.uuid.as_str().map(|uuid| EntryId::of(&format!("qwen:{uuid}"))),
         session: file.symbol(&line.session),
@@ -191,12 +191,51 @@ impl QwenUsage {
         tell_nothing(&[self.prompt, self.candidates])
     }
 
-    /// The output with its reasoning, and the reasoning.
-    fn output(&self, prompt: Tokens) -> Result<(Tokens, Tokens), Rejected> {
+    /// The output with its reasoning, and the reasoning. Some count results of tools in the prompt's figure,
+    /// others beside it. Without a total, the vendor tells: Google alone has thoughts beside the candidates.
+    fn output(&self, prompt: Tokens, vendor: Vendor) -> Result<(Tokens, Tokens), Rejected> {
         let candidates = tokens(self.candidates)?.unwrap_or_default();
         let thoughts = tokens(self.thoughts)?.unwrap_or_default();
-        let is_inside = tokens(self.total)? == Some(prompt + candidates);
+        let tool = tokens(self.tool)?.unwrap_or_default();
+        let is_inside = match tokens(self.total)? {
+            Some(total) => [prompt, prompt + tool].map(|sent| sent + candidates).contains(&total),
+            None => vendor != Vendor::Google,
+        };
         let output = if is_inside { candidates } else { candidates + thoughts };
         Ok((output, thoughts.min(output)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::read::agent::testing::read;
+
+    /// The prompt, the output and its reasoning of an answer.
+    fn told(model: &str, more: &str) -> [u64; 3] {
+        let file = read(&format!(
+            r#"{{"uuid":"a","parentUuid":null,"sessionId":"q","type":"assistant","timestamp":"2026-09-21T14:13:20Z","model":"{model}","usageMetadata":{{"promptTokenCount":1000,"cachedContentTokenCount":500,"candidatesTokenCount":100,"thoughtsTokenCount":60{more}}},"message":{{"parts":[]}}}}"#
+        ));
+        let [request] = &file.requests[..] else { panic!("{:?}", file.diagnostics) };
+        let (usage, reasoning) = (&request.usage, request.reasoning);
+        [usage.prompt.total(), usage.output, reasoning].map(|tokens| tokens.0)
+    }
+
+    #[test]
+    fn the_total_tells_where_thoughts_are_counted() {
+        let tool = r#","toolUsePromptTokenCount":20"#;
+        for (more, expected) in [
+            (r#","totalTokenCount":1100"#.to_owned(), [1_000, 100, 60]),
+            (r#","totalTokenCount":1160"#.to_owned(), [1_000, 160, 60]),
+            (format!(r#"{tool},"totalTokenCount":1120"#), [1_020, 100, 60]),
+            (format!(r#"{tool},"totalTokenCount":1180"#), [1_020, 160, 60]),
+        ] {
+            assert_eq!(told("qwen3", &more), expected, "{more}");
+        }
+    }
+
+    #[test]
+    fn without_a_total_the_vendor_tells_where_thoughts_are_counted() {
+        assert_eq!(told("qwen3", ""), [1_000, 100, 60]);
+        assert_eq!(told("gemini-3-pro", ""), [1_000, 160, 60]);
     }
 }
