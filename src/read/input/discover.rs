@@ -50,7 +50,7 @@ impl Identity {
 }
 
 /// Finds the files after `paths`: a file is itself, a folder is walked for `*.jsonl`, `*.jsonl.gz`,
-/// `*.jsonl.zst`, and for JSON documents, databases and tables that may be sessions or logs, and `-` is
+/// `*.jsonl.zst`, for sessions that were put aside, and for JSON documents, databases and tables that may be sessions or logs, and `-` is
 /// standard input. A file reached by two ways is taken once. What is neither a file nor a pipe is named and left, and folders of the
 /// kernel's are not walked.
 ///
@@ -218,11 +218,21 @@ pub(super) fn is_transcript_name(name: &str) -> bool {
 /// How the names of files end that may be inputs, but often are something else.
 const OTHER_ENDINGS: [&str; 5] = [".json", ".db", ".har", ".csv", ".parquet"];
 
+/// What stands between the ending and the time in the name of a session that `OpenClaw` has put aside.
+const PUT_ASIDE: [&str; 2] = [".reset.", ".deleted."];
+
+/// The name that a session had before it was put aside; `None` where it was not.
+fn name_before(name: &str) -> Option<&str> {
+    let before = PUT_ASIDE.iter().find_map(|mark| Some(name.rsplit_once(mark)?.0));
+    before.filter(|before| before.strip_suffix(".jsonl").is_some_and(|stem| !stem.is_empty()))
+}
+
 /// Whether a folder's file may be an input by its name.
 fn is_session_name(name: &str) -> bool {
     let ends = |ending| name.strip_suffix(ending).is_some_and(|stem: &str| !stem.is_empty());
     let is_packed_document = || ends(".json.gz") || ends(".json.zst");
     is_transcript_name(name)
+        || name_before(name).is_some()
         || OTHER_ENDINGS.iter().any(|ending| ends(ending))
         || is_packed_document()
 }
@@ -303,6 +313,7 @@ impl Source {
     #[must_use]
     pub fn stem(&self) -> &str {
         let name = self.label.rsplit('/').next().unwrap_or(&self.label);
+        let name = name_before(name).unwrap_or(name);
         let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
         let mut endings = std::iter::once(".jsonl").chain(OTHER_ENDINGS);
         endings.find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
@@ -365,6 +376,24 @@ mod tests {
         let discovered = discover(&[folder.path().to_owned()]);
         assert_eq!(labels(&discovered), ["a.db"]);
         assert_eq!((discovered.sources[0].stem(), discovered.sources[0].may_be_other), ("a", true));
+    }
+
+    #[test]
+    fn sessions_that_were_put_aside_are_found_by_the_name_that_they_had() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in [
+            "a.jsonl.reset.2026-09-21T14-13-25.000Z",
+            "b.jsonl.deleted.1790000000",
+            "c.json.reset.1",
+            "d.jsonl.bak",
+            ".jsonl.reset.1",
+        ] {
+            fs::write(folder.path().join(name), "").expect("a file");
+        }
+        let discovered = discover(&[folder.path().to_owned()]);
+        let found: Vec<_> =
+            discovered.sources.iter().map(|one| (one.stem(), one.may_be_other)).collect();
+        assert_eq!(found, [("a", true), ("b", true)]);
     }
 
     #[test]

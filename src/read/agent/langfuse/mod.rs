@@ -1,4 +1,5 @@
-//! Exports of Langfuse: observations as a list, a line each, as pages of the API or as traces.
+//! Exports of Langfuse: observations as a list, a line each, as pages of the API, or in traces and pages of
+//! traces.
 //!
 //! Only generations are requests. A gateway and an SDK that both tell Langfuse of a call give a generation
 //! inside of another one: it counts once (`calls.rs`). A trace is what its program does for one prompt of
@@ -65,8 +66,8 @@ impl LineFormat for Langfuse {
     const LAYOUT: Option<Layout> = Some(Layout::Langfuse);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
-        let lists = ["data", "observations"].iter().filter_map(|name| first.first_of(name));
-        is_observation(first) || lists.into_iter().any(|one| is_observation(&one))
+        let held = ["data", "observations"].iter().filter_map(|name| first.first_of(name));
+        is_observation(first) || held.into_iter().any(|one| is_observation(&one) || is_trace(&one))
     }
 
     fn line(
@@ -75,17 +76,7 @@ impl LineFormat for Langfuse {
         number: u64,
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
-        let of_trace = line.trace.0.as_ref().map(|trace| &trace.session);
-        let session = of_trace.and_then(|session| file.symbol(session));
-        let session = session.or_else(|| file.symbol(&line.session_id));
-        for (place, held) in (1..).zip(line.data.0.iter().chain(&line.observations.0)) {
-            if let Some(held) = &held.0
-                && let Err((kind, detail)) = self.observation(held, session, place, file)
-            {
-                file.reject(kind, place, detail);
-            }
-        }
-        self.observation(line, session, number, file)
+        self.object(line, None, number, file)
     }
 
     fn end(self, file: &mut AgentFile) {
@@ -109,7 +100,31 @@ fn is_observation(object: &FirstObject<'_>) -> bool {
         && (has_one(["traceId", "trace_id"]) || has_one(["usageDetails", "usage_details"]))
 }
 
+fn is_trace(object: &FirstObject<'_>) -> bool {
+    object.first_of("observations").is_some_and(|first| is_observation(&first))
+}
+
 impl Langfuse {
+    /// Takes in an observation, or a trace or a page with what it holds. What is held is of its session.
+    fn object(
+        &mut self,
+        told: &Observation<'_>,
+        session: Option<Symbol>,
+        number: u64,
+        file: &mut AgentFile,
+    ) -> Result<(), Rejected> {
+        let of_trace = told.trace.0.as_ref().and_then(|trace| file.symbol(&trace.session));
+        let session = of_trace.or_else(|| file.symbol(&told.session_id)).or(session);
+        for (place, held) in (1..).zip(told.data.0.iter().chain(&told.observations.0)) {
+            if let Some(held) = &held.0
+                && let Err((kind, detail)) = self.object(held, session, place, file)
+            {
+                file.reject(kind, place, detail);
+            }
+        }
+        self.observation(told, session, number, file)
+    }
+
     fn observation(
         &mut self,
         told: &Observation<'_>,
@@ -265,6 +280,12 @@ mod tests {
         assert_two(&format!(r#"{{"data":[{}],"meta":{{"page":1}}}}"#, all.join(",")));
         assert_two(&format!("{{\"data\":[\n{}],\n\"meta\":{{\"page\":1}}\n}}", all.join(",\n")));
         assert_two(&format!("{{\n\"id\":\"t1\",\"observations\":[{}]\n}}", all.join(",")));
+        let trace = format!(r#"{{"id":"t1","sessionId":"s1","observations":[{}]}}"#, all.join(","));
+        let page = format!(r#"{{"data":[{trace}],"meta":{{"page":1}}}}"#);
+        assert_two(&page);
+        let file = read(&page);
+        let session = file.requests.first().and_then(|one| one.session);
+        assert_eq!(session.map(|one| file.symbols.text(one)), Some("s1"));
     }
 
     #[test]
