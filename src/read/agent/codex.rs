@@ -56,6 +56,8 @@ pub(super) struct Codex {
     /// Whether records of usage were seen, beside which events repeat.
     has_records: bool,
     copy: Copying,
+    /// Whether that copy has records of usage. (The thread's own lines may have none.)
+    copy_has_records: bool,
 }
 
 /// Whether the copy goes on that the file begins with.
@@ -158,13 +160,20 @@ impl Codex {
         goes_on
     }
 
-    /// Takes over what the thread goes on from.
+    /// Takes over what the thread goes on from, and counts the requests that are its parent's.
     fn copy(&mut self, line: &Line<'_>, payload: &Payload<'_>, file: &mut AgentFile) {
         if line.r#type.is("turn_context") {
             self.model = file.symbol(&payload.model).or(self.model);
         }
         let info = payload.info.0.as_ref();
-        self.totals.extend(info.and_then(|info| info.total_token_usage.0));
+        let total = info.and_then(|info| info.total_token_usage.0);
+        let last = info.and_then(|info| info.last_token_usage.0.as_ref());
+        let is_record = line.r#type.is("token_usage_record") && payload.usage.0.is_some();
+        self.copy_has_records |= is_record;
+        let is_repeated = total.is_some_and(|total| self.totals.contains(&total));
+        let is_report = last.is_some_and(|last| last.input != Count::Value(0)) && !is_repeated;
+        file.copies += u64::from(is_record || (is_report && !self.copy_has_records));
+        self.totals.extend(total);
     }
 
     /// What comes next is sent after it.

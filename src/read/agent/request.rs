@@ -77,6 +77,9 @@ pub struct AgentFile {
     pub(super) folders: Vec<String>,
     /// Its requests, in file order.
     pub requests: Vec<AgentRequest>,
+    /// Requests that the file repeats from another one whatever was read of that, and that are left out: those
+    /// of a copy with which it begins.
+    pub copies: u64,
     /// What the client put into its conversations, in file order.
     pub pieces: Vec<Piece>,
     /// What of its sessions stands in another file.
@@ -98,6 +101,7 @@ impl AgentFile {
             stem: open.stem.clone(),
             folders: open.folders(),
             requests: Vec::new(),
+            copies: 0,
             pieces: Vec::new(),
             half: Half::default(),
             symbols: Symbols::default(),

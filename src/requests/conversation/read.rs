@@ -79,6 +79,7 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
     in_order.finish();
     let Together { files, captures, agents, .. } = together;
     let mut history = files.join();
+    history.duplicates += agents.iter().map(|file| file.copies).sum::<u64>();
     history.captured.counting = options.counting;
     let unmarked = history.add_agents(agents);
     history.add_captures(captures);
