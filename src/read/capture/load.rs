@@ -6,6 +6,7 @@ use super::attribution::{AttributionKey, Host};
 use super::parse::{ParsedRequests, RequestParser, WireRequest};
 use super::size::TokenCounting;
 use super::tree::WireTree;
+use crate::base::client::Client;
 use crate::base::id::Symbols;
 use crate::base::model::Models;
 use crate::base::project::ProjectNaming;
@@ -54,6 +55,8 @@ pub struct Captures {
     pub label: Arc<str>,
     /// The file's name without folders and endings.
     pub stem: String,
+    /// Under which program its requests are told: a log's own where they stand in one.
+    pub client: Client,
     /// The requests, in file order.
     pub requests: Vec<WireRequest>,
     /// Their prompts.
@@ -142,6 +145,7 @@ fn finish(joined: ParsedRequests, open: &OpenSource, extent: Extent) -> Captures
         symbols: joined.symbols,
         diagnostics: joined.diagnostics,
         bytes: extent.bytes,
+        client: Client::Capture,
         lines: extent.lines,
     }
 }

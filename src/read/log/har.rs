@@ -56,6 +56,11 @@ impl LogFormat for Har {
         "a HAR file"
     }
 
+    /// No program of its own: whatever sent them was recorded.
+    fn client(&self) -> Client {
+        Client::Capture
+    }
+
     fn layout(&self) -> Option<LogLayout> {
         Some(LogLayout::Har)
     }

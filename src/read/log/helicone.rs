@@ -59,6 +59,10 @@ impl LogFormat for Helicone {
         "an export of Helicone"
     }
 
+    fn client(&self) -> Client {
+        Client::Helicone
+    }
+
     fn layout(&self) -> Option<LogLayout> {
         Some(LogLayout::Helicone)
     }

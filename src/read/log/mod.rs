@@ -23,6 +23,7 @@ use std::sync::Arc;
 use super::agent::{AgentFile, AgentRequest, FirstObject, Follows};
 use super::capture::{CaptureOptions, Captures, RecordReader};
 use super::input::{Chunk, Extent, Kind, OpenSource};
+use crate::base::client::Client;
 use billed::Billed;
 use exchange::{Answered, Envelope, MessagesBody, record};
 pub(crate) use helicone::TAKEN_OUT;
@@ -67,6 +68,9 @@ pub(crate) trait LogFormat: Sync {
 
     /// What the file is, for people: "a spend log".
     fn file(&self) -> &'static str;
+
+    /// The program under which its requests are told.
+    fn client(&self) -> Client;
 
     /// By what redaction finds the fields that stay; `None` where it cannot rewrite the file.
     fn layout(&self) -> Option<LogLayout>;

@@ -28,6 +28,10 @@ impl LogFormat for SpendLog {
         "a spend log of LiteLLM"
     }
 
+    fn client(&self) -> Client {
+        Client::LiteLlm
+    }
+
     fn layout(&self) -> Option<LogLayout> {
         Some(LogLayout::Spend)
     }

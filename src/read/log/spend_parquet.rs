@@ -26,6 +26,7 @@ use super::spend_table::is_named;
 use super::{Log, LogFormat, LogLayout, LogReader};
 use crate::read::capture::CaptureOptions;
 use crate::read::input::{Extent, Kind, MemoryBound, OpenSource};
+use crate::base::client::Client;
 
 /// How every Parquet file begins.
 const MAGIC: &[u8] = b"PAR1";
@@ -47,6 +48,10 @@ impl LogFormat for SpendParquet {
 
     fn layout(&self) -> Option<LogLayout> {
         None
+    fn client(&self) -> Client {
+        Client::LiteLlm
+    }
+
     }
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {

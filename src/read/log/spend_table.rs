@@ -10,6 +10,7 @@ use csv::{ReaderBuilder, StringRecord};
 use super::spend::SpendReader;
 use super::spend_row::{NEEDED_COLUMNS, SpendRow};
 use super::{Log, LogFormat, LogLayout, LogReader};
+use crate::base::client::Client;
 use crate::read::capture::CaptureOptions;
 use crate::read::input::{Exceeded, Extent, Kind, OpenSource};
 
@@ -29,6 +30,10 @@ impl LogFormat for SpendTable {
 
     fn file(&self) -> &'static str {
         "a spend log of LiteLLM, as CSV"
+    }
+
+    fn client(&self) -> Client {
+        Client::LiteLlm
     }
 
     fn layout(&self) -> Option<LogLayout> {

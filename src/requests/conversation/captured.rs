@@ -215,6 +215,7 @@ impl Forks {
 /// A request, and where it stands.
 struct Placed {
     file: usize,
+    client: Client,
     session: Symbol,
     request: WireRequest,
 }
@@ -238,10 +239,19 @@ impl History {
         });
         let served = Served::of(self);
         let mut known: FxHashSet<Identity> = FxHashSet::default();
+        let mut answered: FxHashMap<Symbol, usize> = FxHashMap::default();
         let mut chains = Chains::default();
         for one in placed {
             // A transcript has it, too.
             if served.find(one.request.message, one.request.request).is_some() {
+                self.duplicates += 1;
+                continue;
+            }
+            // A service gives each answer an id of its own: the same one in two files is one request. What
+            // one file says twice, gateways may have made up.
+            if let Some(message) = one.request.message
+                && *answered.entry(message).or_insert(one.file) != one.file
+            {
                 self.duplicates += 1;
                 continue;
             }
@@ -281,9 +291,11 @@ impl History {
         self.lines += file.lines;
         self.diagnostics.absorb(file.diagnostics);
         self.note_repeated_ids(&file.label, &file.requests);
+        let client = file.client;
         let move_over = |mut request: WireRequest| {
             request.move_to(&nodes, &symbols);
-            Placed { file: number, session: request.session.unwrap_or(own_session), request }
+            let session = request.session.unwrap_or(own_session);
+            Placed { file: number, client, session, request }
         };
         file.requests.into_iter().map(move_over).collect()
     }
@@ -331,7 +343,7 @@ fn request_of(placed: &Placed, predecessor: Option<RequestIndex>, has_hole: bool
     Request {
         message: captured.message,
         request: captured.request,
-        client: Client::Capture,
+        client: placed.client,
         sum_of: 1,
         model: captured.model,
         vendor: Vendor::Anthropic,

@@ -212,7 +212,8 @@ fn read_source(
             Content::Agent(Box::new(agent.read(&mut open).called(agent.file())))
         }
         Format::Log(format) => {
-            let Log { requests, captures } = format.read(&mut open, options);
+            let Log { requests, mut captures } = format.read(&mut open, options);
+            captures.client = format.client();
             let requests = requests.called(format.file());
             Content::Log(Box::new(Log { requests, captures }))
         }
